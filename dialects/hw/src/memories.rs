@@ -28,7 +28,7 @@ pub(crate) fn space(op: OpRef<'_>, clause: &str, name: &str) -> Result<Space, Di
 pub(crate) struct Memories<'a> {
     pub(crate) op: OpRef<'a>,
     pub(crate) machine: &'a Machine,
-    /// Chips that an HBM address counts, [`CHIP_STRIDE`] apart.
+    /// Chips that an address of HBM or data memory counts, [`CHIP_STRIDE`] apart.
     pub(crate) chips: u64,
     /// Units of an address that make a byte: 2 where it counts half bytes, otherwise 1.
     pub(crate) per_byte: u64,
@@ -50,8 +50,8 @@ impl Memories<'_> {
     /// Chips that an address of `space` can name.
     fn chips(&self, space: Space) -> u64 {
         match space {
-            Space::Hbm => self.chips,
-            Space::Host | Space::Dm | Space::Spm | Space::Trf | Space::Vrf => 1,
+            Space::Hbm | Space::Dm => self.chips,
+            Space::Host | Space::Spm | Space::Trf | Space::Vrf => 1,
         }
     }
 
@@ -111,8 +111,7 @@ impl Memories<'_> {
     }
 }
 
-/// Whether iterations go from chip to chip, `chip_stride` apart. A table does not: chips are as far apart as their
-/// numbers.
+/// Whether iterations go from chip to chip, `chip_stride` apart, or in the order of a table.
 pub(crate) fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
-    stride.fixed().is_some_and(|stride| stride != 0 && stride % chip_stride == 0)
+    stride.divided(chip_stride).is_some_and(|chips| chips.numbers().iter().any(|&chip| chip != 0))
 }

@@ -17,7 +17,7 @@ use visa_ir::hash::Fast;
 use visa_ir::module::{Clause, Module, OpRef, TypeId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
-use visa_ir::view::{BodyOf, Int, Kind as _, Text, required, unless_auto};
+use visa_ir::view::{BodyOf, Int, Kind as _, Text, unless_auto};
 use visa_machine::Machine;
 
 /// The axes that the module declares and its aliases of mappings (all its `tm.axes` and `tm.alias` together).
@@ -118,15 +118,16 @@ fn turns(held: &Names, mentioned: &Names, name: &Arc<str>, axes: &Axes) -> bool 
     })
 }
 
-/// A clause whose axes the result depends on, whatever the operands do. Declared as an interface.
+/// Clauses whose axes the result depends on, whatever the operands do. Declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Introduces(pub &'static str);
+pub struct Introduces(pub &'static [&'static str]);
 
 /// Whether the operation's result depends on an axis that no operand has.
 fn introduces(op: OpRef<'_>, name: &Arc<str>, axes: &Axes) -> bool {
-    let clause = op.decl().and_then(|decl| decl.interface::<Introduces>());
-    let map = clause.and_then(|Introduces(clause)| required::<BodyOf<Expr>>(&op, clause).ok());
-    map.is_some_and(|map| map.axis_names(axes).contains(name))
+    let clauses = op.decl().and_then(|decl| decl.interface::<Introduces>());
+    let mut maps =
+        clauses.into_iter().flat_map(|Introduces(clauses)| *clauses).filter_map(|clause| written(op, clause));
+    maps.any(|map| map.axis_names(axes).contains(name))
 }
 
 impl Analysis for Support {

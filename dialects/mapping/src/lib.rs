@@ -36,6 +36,7 @@ mod placement;
 mod rebuild;
 mod runs;
 mod segments;
+pub mod shuffle;
 mod skew;
 mod tensor;
 mod transfer;
@@ -75,7 +76,9 @@ pub use rebuild::rebuild;
 pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use skew::{Crossing, crossings, skewed_axes, skewed_names};
 pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor, tensor_symbols};
-pub use transfer::{CHIP_STRIDE, Given, Transfer, TransferError, TransferLoop, byte_units, flat, transfer};
+pub use transfer::{
+    CHIP_STRIDE, Given, Transfer, TransferError, TransferLoop, byte_units, flat, leaves_chip, transfer,
+};
 /// What the code of [`tensor_kind!`] names.
 #[doc(hidden)]
 pub use visa_ir;

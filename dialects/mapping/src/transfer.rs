@@ -63,7 +63,7 @@ pub struct Given {
     pub packet: Option<u64>,
 }
 
-/// Distance between the memories of two chips in host-to-HBM transfers; the hw level has the same figure.
+/// Distance between the memories of two chips in transfers by PCIe; the hw level has the same figure.
 pub const CHIP_STRIDE: i64 = 1 << 40;
 
 /// Why there is no such transfer.
@@ -175,9 +175,16 @@ pub(crate) fn placed(
     Ok(all)
 }
 
+/// Whether a transfer is one of PCIe: one side is host memory, or chips hold other parts after it than before.
+/// Otherwise each chip does the same in its own memories.
+#[must_use]
+pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
+    from.map(Dim::Chip).is_none() || from.map(Dim::Chip) != to.map(Dim::Chip)
+}
+
 /// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table.
-/// `free` names the axes that the tensor does not depend on. Chips take part where one side is host memory;
-/// otherwise each chip does the same in its own.
+/// `free` names the axes that the tensor does not depend on. Chips take part where the transfer [leaves
+/// them](leaves_chip); otherwise each chip does the same in its own.
 ///
 /// Between memories of the clusters each copy is made of the copy in its place, where the source holds them all.
 ///
@@ -250,7 +257,7 @@ fn ordered(
     axes: &Axes,
     machine: &Machine,
 ) -> Result<Vec<Transfer>, TransferError> {
-    let chips = from.map(Dim::Chip).is_none() || to.map(Dim::Chip).is_none();
+    let chips = leaves_chip(from, to);
     let divide = |error| TransferError::Divide {
         wanted: whole(written[1], chips),
         held: whole(written[0], chips),

@@ -36,8 +36,15 @@ pub fn adapter(op: OpRef<'_>) -> Result<Adapter, Diagnostic> {
 fn no_conversion(op: OpRef<'_>, from: DType, to: DType, indexed: bool) -> Diagnostic {
     let place = if indexed { "after the table, " } else { "" };
     let message = format!("{place}{}", machine(op.ctx).no_fetch_cast(from, to));
-    let fix = (indexed && op.attr("dtype").is_none())
-        .then(|| format!("write `dtype {from}`, the format of the table's values"));
+    let fix = match indexed {
+        true => op
+            .attr("dtype")
+            .is_none()
+            .then(|| format!("write `dtype {from}`, the format of the table's values")),
+        false => table::converts(from, to).then(|| {
+            format!("look it up: `tm.table @t, from {from}, to {to}` and `table @t` in the main context")
+        }),
+    };
     op.clause_error("C2", "dtype", message).fix(fix)
 }
 

@@ -77,6 +77,7 @@ fn takes_axes_away(op: OpRef<'_>) -> bool {
             | Semantics::Interleave(_)
             | Semantics::Pair
             | Semantics::Overwrite(_)
+            | Semantics::OverwriteWith(_)
             | Semantics::Elementwise(_)
             | Semantics::Expression(_)
             | Semantics::Branch(_),

@@ -11,6 +11,7 @@ pub mod branch;
 pub mod chain;
 pub mod commit;
 pub mod expression;
+pub mod fill;
 pub mod forgotten;
 pub mod inter_slice;
 pub mod lower;

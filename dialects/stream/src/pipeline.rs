@@ -98,8 +98,9 @@ impl Pipeline {
     }
 }
 
-/// Whether an operation makes a tensor in data memory without a stream.
-fn generates(op: OpRef<'_>) -> bool {
+/// Whether an operation writes data memory without a stream.
+#[must_use]
+pub fn generates(op: OpRef<'_>) -> bool {
     places(op).is_some_and(|places| {
         places.iter().any(|place| place.after == After::Nothing && place.then == Then::Nothing)
     })

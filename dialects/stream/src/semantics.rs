@@ -34,6 +34,8 @@ pub enum Semantics {
     SumTime,
     /// Operand 1, the elements of this part of it replaced by those of operand 0.
     Overwrite(fn(OpRef<'_>) -> Result<Tensor, Diagnostic>),
+    /// Operand 0, the elements of this part of it replaced by a number.
+    OverwriteWith(fn(OpRef<'_>) -> Result<(Tensor, Bits), Diagnostic>),
     /// Reduces what the slices hold before and not after, in the order of the slices.
     ReduceSlices(fn(OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.

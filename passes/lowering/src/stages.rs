@@ -12,10 +12,11 @@ use visa_ir::view::{self, Text, required};
 use visa_loops::{Entry, Program};
 use visa_mapping::facts::mapping_error;
 use visa_mapping::{Dim, Tensor, Unit, operand};
-use visa_numerics::{DType, VectorStage, default_mode, pattern};
+use visa_numerics::{Bits, DType, VectorStage, default_mode, pattern};
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::BranchMode;
 use visa_stream::chain::{ends, packet_bytes};
+use visa_stream::fill::Fill;
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::Mask;
 use visa_stream::ops::commit::CommitPlan;
@@ -23,6 +24,8 @@ use visa_stream::ops::commit_packed::{CommitPacked, Packing};
 use visa_stream::ops::commit_view::PartPlan;
 use visa_stream::ops::contract::{Accumulate, Accumulation, Align, AlignPlan, TreeDepth};
 use visa_stream::ops::fetch::{Fetch, FetchPlan};
+use visa_stream::ops::fill::FillPlan;
+use visa_stream::ops::fill_view::FillViewPlan;
 use visa_stream::ops::store::{ToTrf, ToVrf};
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::vector_alu::RegisterReads;
@@ -64,6 +67,8 @@ const STAGES: &[(&OpDecl, LowerFn)] = &[
     (&ops::commit::DECL, commit),
     (&ops::commit_view::DECL, commit_view),
     (&ops::commit_packed::DECL, lower_commit_packed),
+    (&ops::fill::DECL, fill),
+    (&ops::fill_view::DECL, fill_view),
 ];
 
 /// What `op` becomes.
@@ -506,6 +511,27 @@ fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 
 fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     write_loops(cx, op, &cx.plan::<PartPlan>(op)?.0)
+}
+
+fn fill(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    fill_loops(cx, op, &cx.plan::<FillPlan>(op)?.0, ops::fill::number(op)?)
+}
+
+fn fill_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    fill_loops(cx, op, &cx.plan::<FillViewPlan>(op)?.0, ops::fill_view::number(op)?)
+}
+
+/// The fill that writes 32 bits over and over in these loops.
+fn fill_loops(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    plan: &Fill,
+    number: Bits,
+) -> Result<Option<OpSpec>, Diagnostic> {
+    let address = address::of(cx, op, view::result(&op, 0, "tensor")?)?;
+    let loops = plan.at(address, cx.machine).map_err(|why| op.clause_error("C4", "element", why))?;
+    let spec = cx.int(cx.spec("hw.fill", op)?, "value", u64::from(number));
+    Ok(Some(cx.body(spec, "loops", &visa_hw::attrs::PROGRAM, loops)))
 }
 
 /// The commit that writes in these loops.

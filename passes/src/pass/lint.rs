@@ -3,6 +3,7 @@
 use visa_hw::ops::commit::Commit;
 use visa_hw::ops::exec::Exec;
 use visa_hw::ops::fetch::Fetch;
+use visa_hw::ops::fill::Fill;
 use visa_hw::ops::generate::Generate;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
@@ -67,7 +68,14 @@ fn warnings(op: OpRef<'_>, machine: &Machine) -> Result<Vec<Diagnostic>, Diagnos
         found.extend(starvation(op, &*commit.loops()?, machine));
     }
     if let Some(generate) = Generate::cast(op) {
-        found.push(partial(op, generate.at()?, machine));
+        found.push(partial(op, &format!("4 bytes are written at {}", generate.at()?), machine));
+    }
+    if let Some(fill) = Fill::cast(op) {
+        let loops = fill.loops()?;
+        if loops.packet < machine.memory.dm_bank_width {
+            found.push(partial(op, &format!("`{loops}` writes 4 bytes at once"), machine));
+        }
+        found.extend(starvation(op, &loops, machine));
     }
     Ok(found)
 }
@@ -156,10 +164,10 @@ fn padded(
 }
 
 /// L4.
-fn partial(op: OpRef<'_>, at: i64, machine: &Machine) -> Diagnostic {
+fn partial(op: OpRef<'_>, found: &str, machine: &Machine) -> Diagnostic {
     let width = machine.memory.dm_bank_width;
     let message = format!(
-        "4 bytes are written at {at}, where a bank of data memory is {} wide: a partial bank write (book 11)",
+        "{found}, where a bank of data memory is {} wide: a partial bank write (book 11)",
         counted(width, "byte")
     );
     warning(op, "L4", message, "commit the number with others, in groups of 8 bytes, where many are written")

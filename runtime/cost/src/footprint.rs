@@ -69,7 +69,11 @@ pub(crate) fn exec_regions(exec: &Exec) -> Vec<Region> {
 pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
     let sides =
         dma.programs().flat_map(|loops| [(dma.from, false, loops.read()), (dma.to, true, loops.write())]);
-    sides.map(|(space, write, side)| region(space, write, &side, machine)).collect()
+    let sides = sides.map(|(space, write, side)| {
+        let chips = dma.pcie && space == Space::Dm;
+        region(space, write, &if chips { on_a_chip(side) } else { side }, machine)
+    });
+    sides.collect()
 }
 
 /// What a side of a transfer touches.
@@ -87,6 +91,13 @@ pub(crate) fn region(space: Space, write: bool, side: &Program, machine: &Machin
         Space::Host | Space::Hbm | Space::Trf | Space::Vrf => 0..1,
     };
     Region { space, write, bytes, slices: vec![slices] }
+}
+
+/// The addresses of a side of PCIe without the chips that they count.
+fn on_a_chip(mut side: Program) -> Program {
+    side.entries.retain(|entry| entry.stride.divided(CHIP_STRIDE).is_none());
+    side.base = side.base.rem_euclid(CHIP_STRIDE);
+    side
 }
 
 /// Takes the addresses of `side` apart into multiples of `unit` and offsets below it. Exact (but for gaps) where the

@@ -1,12 +1,13 @@
 //! What a transfer asks of the memories, as a price and as a report (books 10, 11).
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 use visa_engine::Space;
 use visa_hw::program::{CHIP_STRIDE, Dma};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
-use visa_loops::{SeqError, Stride, code};
+use visa_loops::{PairedEntry, PairedProgram, SeqError, Stride, code};
 use visa_machine::Machine;
 use visa_memory::detailed::{ChannelTotals, Detailed, Timing, simulate};
 use visa_memory::{
@@ -162,9 +163,13 @@ fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work,
     })
 }
 
-/// What each engine of a chip is told to do. Chips are alike, so this is one of them.
+/// What each engine of a chip is told to do. Chips are alike, so this is one of them; all of them where they write to
+/// each other.
 pub(crate) fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> {
     let (from, to) = (memory(dma.from)?, memory(dma.to)?);
+    if dma.pcie && from.medium != Medium::Host && to.medium != Medium::Host {
+        return between_chips(dma, from, to);
+    }
     let pes = machine.topology.pes_per_cluster;
     let engines = dma.by_engine().into_iter().map(|(engine, descriptors)| {
         let descriptors = descriptors.into_iter().map(|mut loops| {
@@ -176,9 +181,48 @@ pub(crate) fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> 
     Ok(Transfer { engines: engines.collect() })
 }
 
+/// What the PCIe engine of each chip is told to do: a descriptor for each pair of chips and place, as one names one
+/// chip on either side. The chip that is written to has it.
+fn between_chips(dma: &Dma, from: Memory, to: Memory) -> Result<Transfer, SeqError> {
+    let mut engines: BTreeMap<u64, Vec<Descriptor>> = BTreeMap::new();
+    for loops in dma.programs() {
+        for (from_chip, to_chip, loops) in by_chips(loops)? {
+            let (from, to) = (Memory { chip: from_chip, ..from }, Memory { chip: to_chip, ..to });
+            engines.entry(to_chip).or_default().push(Descriptor { from, to, loops });
+        }
+    }
+    let engine = |chip| Engine { chip, cluster: 0, pe: 0 };
+    Ok(Transfer { engines: engines.into_iter().map(|(chip, told)| (engine(chip), told)).collect() })
+}
+
+/// Loops from chip to chip as those of each pair of chips and place, with the chips that are read and written.
+fn by_chips(loops: &PairedProgram) -> Result<Vec<(u64, u64, PairedProgram)>, SeqError> {
+    let chips = |entry: &PairedEntry| counts_chips(&entry.read) || counts_chips(&entry.write);
+    let (outer, inner): (Vec<_>, Vec<_>) = loops.entries.iter().cloned().partition(chips);
+    let count = outer.len();
+    let all = outer.iter().try_fold(1_u64, |all, entry| all.checked_mul(entry.limit));
+    let Some(all) = all.filter(|&all| all <= MAX_DESCRIPTORS) else {
+        let message = format!("the loops from chip to chip need more than {MAX_DESCRIPTORS} descriptors");
+        return Err(SeqError { code: code::ADDRESS, message, fix: None, range: None });
+    };
+    let whole = PairedProgram { entries: [outer, inner].concat(), ..loops.clone() };
+    let pair = |number: u64| {
+        let own = whole.iteration(count, number);
+        let chip = |address: i64| address.div_euclid(CHIP_STRIDE).unsigned_abs();
+        let (from, to) = (chip(own.read_base), chip(own.write_base));
+        let (read_base, write_base) =
+            (own.read_base.rem_euclid(CHIP_STRIDE), own.write_base.rem_euclid(CHIP_STRIDE));
+        (from, to, PairedProgram { read_base, write_base, ..own })
+    };
+    Ok((0..all).map(pair).collect())
+}
+
+/// Most descriptors of a transfer between chips that are priced one by one.
+const MAX_DESCRIPTORS: u64 = 1 << 12;
+
 /// Whether a loop of PCIe goes from chip to chip.
 fn counts_chips(stride: &Stride) -> bool {
-    stride.fixed().is_some_and(|stride| stride != 0 && stride % CHIP_STRIDE == 0)
+    stride.divided(CHIP_STRIDE).is_some_and(|chips| chips.numbers().iter().any(|&chip| chip != 0))
 }
 
 pub(crate) fn memory(space: Space) -> Result<Memory, SeqError> {
@@ -215,7 +259,7 @@ fn busy(price: &Price, machine: &Machine) -> Vec<EngineCycles> {
     let dm = price.networks.values().flatten().copied().max().map(|cycles| ("dm", cycles));
     let spm = price.scratchpads.values().flatten().copied().max().map(|cycles| ("spm", cycles));
     let link = |bytes: &u64| ("pcie", bytes.div_ceil(machine.timing.pcie_bytes_per_cycle));
-    let pcie = price.pcie.values().max().map(link);
+    let pcie = price.pcie_in.values().chain(price.pcie_out.values()).max().map(link);
     let engine = price.engines.iter().map(|(_, cycles)| ("dma", cycles.saturating_sub(startup))).max();
     let all = [hbm, dm, spm, pcie, engine].into_iter().flatten();
     all.map(|(engine, cycles)| EngineCycles { engine, cycles }).collect()
@@ -280,6 +324,6 @@ fn reason(price: &Price, machine: &Machine) -> String {
             let rate = machine.timing.spm_bytes_per_cycle;
             format!("{used} of {} scratchpad memories, each of {rate} bytes a cycle", all.count())
         }
-        Bound::Pcie => format!("PCIe carries {} bytes a cycle", machine.timing.pcie_bytes_per_cycle),
+        Bound::Pcie => format!("PCIe carries {} bytes a cycle each way", machine.timing.pcie_bytes_per_cycle),
     }
 }

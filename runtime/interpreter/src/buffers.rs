@@ -23,7 +23,7 @@ pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Res
     for copy in runs.copies() {
         chunk.clear();
         if is_half(buffer) {
-            load_halves(copy, data, place, memories)?;
+            load_halves(buffer.dtype, copy, data, place, memories)?;
             continue;
         }
         let start = copy.read as usize;
@@ -36,9 +36,9 @@ pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Res
     Ok(())
 }
 
-/// Whether the layout counts half bytes: that of i4, of which two share a byte.
+/// Whether the layout counts half bytes: that of formats of which two elements share a byte.
 pub(crate) fn is_half(buffer: &Buffer) -> bool {
-    buffer.dtype == DType::I4
+    buffer.dtype.bits() < 8
 }
 
 /// The bytes of memory that half bytes are in: the first, and how many.
@@ -48,26 +48,32 @@ fn bytes_of(first: u64, halves: usize) -> (u64, usize) {
 }
 
 /// Writes neighbouring half bytes; the other half of a byte at either end stays, and the byte counts as written.
-fn load_halves(copy: Copy, data: &[u8], place: Place, memories: &mut Memories) -> Result<(), RunError> {
+fn load_halves(
+    dtype: DType,
+    copy: Copy,
+    data: &[u8],
+    place: Place,
+    memories: &mut Memories,
+) -> Result<(), RunError> {
     let (first, count) = bytes_of(copy.write, copy.length);
     let mut chunk = Chunk::default();
     memories.read(place, first, count, &mut chunk);
     for half in 0..copy.length {
-        let value = visa_numerics::load(DType::I4, data, copy.read as usize + half);
-        store(DType::I4, &mut chunk.bytes, (copy.write % 2) as usize + half, value);
+        let value = visa_numerics::load(dtype, data, copy.read as usize + half);
+        store(dtype, &mut chunk.bytes, (copy.write % 2) as usize + half, value);
     }
     chunk.marks.fill(Shadow::DEFINED);
     memories.write(place, first, &chunk)
 }
 
 /// Reads neighbouring half bytes. The mark of an array's byte is that of both its elements.
-fn read_halves(copy: Copy, place: Place, memories: &mut Memories, array: &mut Chunk) {
+fn read_halves(dtype: DType, copy: Copy, place: Place, memories: &mut Memories, array: &mut Chunk) {
     let (first, count) = bytes_of(copy.write, copy.length);
     let mut chunk = Chunk::default();
     memories.read(place, first, count, &mut chunk);
     for half in 0..copy.length {
         let (from, to) = ((copy.write % 2) as usize + half, copy.read as usize + half);
-        store(DType::I4, &mut array.bytes, to, visa_numerics::load(DType::I4, &chunk.bytes, from));
+        store(dtype, &mut array.bytes, to, visa_numerics::load(dtype, &chunk.bytes, from));
         if let (Some(mark), Some(&found)) = (array.marks.get_mut(to / 2), chunk.marks.get(from / 2)) {
             *mark = if *mark == Shadow::NEVER_WRITTEN { found } else { mark.or(found) };
         }
@@ -89,7 +95,7 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
     for copy in runs.copies() {
         chunk.clear();
         if is_half(buffer) {
-            read_halves(copy, place, memories, &mut array);
+            read_halves(buffer.dtype, copy, place, memories, &mut array);
             continue;
         }
         memories.read(place, copy.write, copy.length, &mut chunk);

@@ -213,7 +213,7 @@ fn split(at: u64, length: usize, unit: u64) -> impl Iterator<Item = (u64, usize,
     })
 }
 
-/// Every memory of a run. An address of HBM or scratchpad memory holds its chip ([`CHIP_STRIDE`] apart).
+/// Every memory of a run. An address of a memory of a chip holds its chip ([`CHIP_STRIDE`] apart).
 #[derive(Debug)]
 pub(crate) struct Memories {
     host: PagedMemory,
@@ -259,6 +259,7 @@ impl Memories {
             Space::Host => u64::MAX,
             Space::Hbm if linear_chips => chip * self.chips.len() as u64,
             Space::Hbm => chip,
+            Space::Dm if linear_chips => chip * self.chips.len() as u64,
             Space::Dm => self.chips.first().map_or(0, Vec::len) as u64 * self.dm_bytes_per_slice,
             Space::Spm => self.spm_bytes_per_chip,
             Space::Trf | Space::Vrf => 0,
@@ -272,8 +273,9 @@ impl Memories {
             Space::Hbm => self.hbm.read(chip_base(place.chip) + at, length, out),
             Space::Spm => self.spm.read(chip_base(place.chip) + at, length, out),
             Space::Dm => {
+                let (chip, at) = on_chip(place.chip, at);
                 for (slice, offset, count) in split(at, length, self.dm_bytes_per_slice) {
-                    let bank = &self.chips[place.chip][slice as usize].dm;
+                    let bank = &self.chips[chip][slice as usize].dm;
                     bank.read(offset..offset + count, &mut out.bytes);
                     if self.shadow {
                         bank.read_shadow(offset..offset + count, Shadow::NEVER_WRITTEN, &mut out.marks);
@@ -290,7 +292,10 @@ impl Memories {
             Space::Host => self.host.write(at, chunk, &mut self.budget),
             Space::Hbm => self.hbm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
             Space::Spm => self.spm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
-            Space::Dm => self.write_dm(place.chip, at, chunk),
+            Space::Dm => {
+                let (chip, at) = on_chip(place.chip, at);
+                self.write_dm(chip, at, chunk)
+            }
             Space::Trf | Space::Vrf => Ok(()),
         }
     }
@@ -342,6 +347,12 @@ impl Scatter {
             }
         }
     }
+}
+
+/// The chip of an address, which counts chips from `chip` on, and the address on it.
+fn on_chip(chip: usize, at: u64) -> (usize, u64) {
+    let stride = CHIP_STRIDE.cast_unsigned();
+    (chip + (at / stride) as usize, at % stride)
 }
 
 fn chip_base(chip: usize) -> u64 {

@@ -11,7 +11,7 @@ use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
-use visa_mapping::ops::call;
+use visa_mapping::ops::{call, chip_shuffle};
 use visa_mapping::view::{Semantics as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
@@ -30,6 +30,7 @@ use crate::interface::{Kernel, Port};
 use crate::packing::{Kept, Packing};
 use crate::reduce::Reduction;
 use crate::running::{self, Running};
+use crate::shuffle;
 use crate::slices::Slices;
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union, union_axes};
@@ -195,6 +196,12 @@ impl Run<'_> {
             Some(Indexing::Scatter) => return self.scattered(op, &to).map(Value::Tensor),
             None => {}
         }
+        if op.is(&chip_shuffle::CHIP_SHUFFLE) {
+            let shuffle = chip_shuffle::shuffle(op, self.axes)?;
+            let held = Coverage::new(&to, self.axes, op.span())?;
+            return shuffle::shuffled(&self.held(op, 0, &to)?, &shuffle, &held, self.axes, op.span())
+                .map(Value::Tensor);
+        }
         Ok(match meaning(op)? {
             Semantics::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
             Semantics::Constant(bits) => Value::Tensor(Logical::new(to.dtype, Vec::new(), vec![bits(op)?])),
@@ -223,7 +230,16 @@ impl Run<'_> {
                     return Err(op.error("C0", "the operand is no partial sums"));
                 }
             },
-            Semantics::Overwrite(part) => Value::Tensor(self.overwritten(op, &to, &part(op)?)?),
+            Semantics::Overwrite(part) => {
+                let part = part(op)?;
+                let tensors = [self.even(op, 0, &part)?, self.even(op, 1, &to)?];
+                Value::Tensor(self.overwritten(op, &to, &part, tensors)?)
+            }
+            Semantics::OverwriteWith(replaced) => {
+                let (part, bits) = replaced(op)?;
+                let number = Logical::new(to.dtype, Vec::new(), vec![bits]);
+                Value::Tensor(self.overwritten(op, &to, &part, [number, self.even(op, 0, &to)?])?)
+            }
             Semantics::ReduceSlices(reduction) => {
                 Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
             }
@@ -252,14 +268,25 @@ impl Run<'_> {
         seen.narrow(&Coverage::new(to, self.axes, span)?, span)
     }
 
-    /// Operand 1 where `part` does not hold the element, operand 0 where it does.
-    fn overwritten(&self, op: OpRef<'_>, to: &Tensor, part: &Tensor) -> Result<Logical, Diagnostic> {
+    /// The new tensor where `part` holds the element, the old one where it does not.
+    fn overwritten(
+        &self,
+        op: OpRef<'_>,
+        to: &Tensor,
+        part: &Tensor,
+        [new, old]: [Logical; 2],
+    ) -> Result<Logical, Diagnostic> {
         let span = op.span();
-        let (new, old) = (self.even(op, 0, part)?, self.even(op, 1, to)?);
         let (part, whole) = (Coverage::new(part, self.axes, span)?, Coverage::new(to, self.axes, span)?);
         let mut axes = old.axes.clone();
-        for axis in new.axes.iter().filter(|axis| old.axis(axis.id).is_none()) {
-            axes.push(Axis { id: axis.id, held: whole.held(axis.id, axis.held.len()) });
+        // Along an axis along which the old tensor is the same everywhere, the result differs where the new one does,
+        // or where the part ends.
+        for id in part.axes().chain(new.axes.iter().map(|axis| axis.id)) {
+            let held = whole.held(id, saturated(self.axes.size(id)));
+            let differs = new.axis(id).is_some() || part.held(id, held.len()) != held;
+            if differs && axes.iter().all(|axis| axis.id != id) {
+                axes.push(Axis { id, held });
+            }
         }
         let inside = |axis: &Axis| match new.axis(axis.id) {
             Some(own) => own.held.clone(),

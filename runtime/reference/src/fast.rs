@@ -107,7 +107,7 @@ impl Run<'_> {
         let from = operand(op, 0).map(|tensor| tensor.dtype);
         let to = op.result_type::<Tensor>(0).map(|tensor| tensor.dtype);
         let is_loose = |index: usize| op.operands().get(index).is_some_and(|id| self.slack.contains_key(id));
-        // A narrower integer wraps, and a table or zero point is of integers.
+        // A narrower integer wraps, a table may do anything, and a zero point is of integers.
         let converts = from == to || from.is_some_and(|from| from.is_float());
         // Rows are moved as they are, to where the index says.
         if indexing(op).is_some() {
@@ -115,8 +115,10 @@ impl Run<'_> {
         }
         Ok(match meaning(op)? {
             Semantics::Same => converts,
-            Semantics::Fetch(_) => from.is_some_and(|from| from.is_float()),
-            Semantics::Interleave(_) | Semantics::Overwrite(_) => true,
+            Semantics::Fetch(adapter) => {
+                from.is_some_and(|from| from.is_float()) && adapter(op)?.table.is_none()
+            }
+            Semantics::Interleave(_) | Semantics::Overwrite(_) | Semantics::OverwriteWith(_) => true,
             Semantics::Branch(mode) => match mode(op)? {
                 BranchMode::Unconditional | BranchMode::ValidCount | BranchMode::AxisToggle(_) => true,
                 BranchMode::Comparison(_) => false,

@@ -19,6 +19,7 @@ mod order;
 mod packing;
 mod reduce;
 mod running;
+mod shuffle;
 mod skew;
 mod slices;
 mod sum;

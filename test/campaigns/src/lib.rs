@@ -8,6 +8,7 @@
 
 pub mod addresses;
 pub mod checks;
+pub mod chips;
 pub mod commands;
 pub mod compute;
 pub mod contractions;

@@ -2,7 +2,8 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, compute, contractions, mutants, open_clauses, pipelines, rows, transfers, transposes,
+    Settings, addresses, chips, compute, contractions, mutants, open_clauses, pipelines, rows, transfers,
+    transposes,
 };
 
 /// What a campaign does.
@@ -90,6 +91,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random gathers and scatters by index tensors: lowered and run as the evaluator says",
         100_000,
         rows::run,
+    ),
+    drawn(
+        "chips",
+        "random shuffles and transfers between chips, and fills: lowered and run as the evaluator says",
+        100_000,
+        |settings| chips::KERNELS.run(settings),
     ),
     drawn(
         "transposes",

@@ -57,6 +57,11 @@ fn rows() {
 }
 
 #[test]
+fn chips() {
+    cases("chips", 2_000);
+}
+
+#[test]
 fn transposes() {
     cases("transposes", u64::MAX);
 }
@@ -92,6 +97,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "contractions",
         "transfers",
         "rows",
+        "chips",
         "transposes",
         "addresses",
         "open-clauses",

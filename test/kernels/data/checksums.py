@@ -18,6 +18,7 @@ from make import (
     iota,
     rand_bf16,
     rand_f32,
+    rand_f4,
     rand_f8,
     rand_i32,
     rand_i4,
@@ -565,6 +566,39 @@ def stash_widths():
     return {"CHECK": x * (x + 1)}
 
 
+def fill():
+    x = rand_i32(1, 256, 4, 8)
+    x[..., 6:] = -1
+    x[:, 2] = 7
+    around = np.zeros((256, 64), np.int32)
+    around[:, :60] = iota(np.int32, 256, 60)
+    again = np.full((256, 8), 5, np.int32)
+    again[:, 2:6] = 6
+    again[:128, 4:6] = 7
+    return {"RANDOM": x, "AROUND": around, "NUMPY": again}
+
+
+def chip_shuffle():
+    return {"REDUCED": np.broadcast_to(wrap(rand_i32(1, 4, 256, 8).astype(np.int64).sum(axis=0)), (4, 256, 8))}
+
+
+def dm_views():
+    x = rand_i32(1, 256, 4, 8)
+    return {
+        "RANDOM out0": x[:, 1:3],
+        "RANDOM out1": x[:, 2:4],
+        "RANDOM out2": x[:, :, 2:6],
+        "RANDOM out3": x.reshape(256, 32),
+    }
+
+
+def storage_formats():
+    u8 = lambda seed, *shape: splitmix64(seed, int(np.prod(shape))).astype(np.uint8).reshape(shape)
+    x, w = rand_f8("f8e4m3", 1, 128, 256), rand_f4(2, 128, 256)
+    # All products are multiples of 2^-10, and their sums below 2^8: exact in any order.
+    return {"RANDOM": u8(1, 32, 8).astype(np.int32) + 1000, "WEIGHTS": (x.astype(np.float64) @ w.T).astype(np.float32)}
+
+
 def fma_values():
     x = np.arange(64, dtype=np.float32)
     a, b = x, 2 * x
@@ -585,11 +619,11 @@ FILES = {
     **{
         function.__name__: function
         for function in [
-            commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, fast,
-            fetch_casts_rngd_s, filter, fma_values, four_chips, gather, gemm_auto, gemm_expr, generate, i4, inter_slice, interleaved,
+            chip_shuffle, commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, dm_views, fast,
+            fetch_casts_rngd_s, fill, filter, fma_values, four_chips, gather, gemm_auto, gemm_expr, generate, i4, inter_slice, interleaved,
             lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved, masked_one_side, masked_reduce, masked_store,
             movement, movement_combined, padded_rows, ragged_padding, reduce_max, reduce_scatter, slice_bitmap, slices, split_reduce,
-            stash_widths, switch_copies, switch_custom, time_broadcast, toggles, two_groups, unmasked, vector_expr, vector_expr_passes,
+            stash_widths, storage_formats, switch_copies, switch_custom, time_broadcast, toggles, two_groups, unmasked, vector_expr, vector_expr_passes,
             views, zero_points,
         ]
     },

@@ -32,6 +32,8 @@ Both ways of running this script go through those lines too.
 
 `embedding.*.npy`, `paged_kv.*.npy` and `moe_dispatch.*.npy` are indices of rows, some of them wrong, and the rows that they choose.
 
+`f4_pairs.npy` has each byte once, as two f4e2m1.
+
 `counts_*.npy` are the valid counts of book 24's tables (test/book/v5-*.visa, v6-*.visa).
 
 Arithmetic: a product of two bf16 values is exact in f32. Within each 32-element packet along the contracted
@@ -235,6 +237,23 @@ def rand_f8(name, seed, *shape):
     """e5m2 rounds ties away from zero, e4m3 to even (docs/numerics.md)."""
     fraction, least, away = {"f8e4m3": (3, -6, False), "f8e5m2": (2, -14, True)}[name]
     return round_to_f8(rand_f32(seed, *shape), fraction, least, away)
+
+
+F4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+
+
+def rand_f4(seed, *shape):
+    """The nearest of 8 numbers with a sign; of two that are equally near, the one with the even code."""
+    x = rand_f32(seed, *shape)
+    far = np.abs(np.abs(x)[..., None] - F4)
+    order = np.array([0, 2, 4, 6, 1, 3, 5, 7])
+    return np.copysign(F4[order][np.argmin(far[..., order], axis=-1)], x)
+
+
+def f4_pairs():
+    """Each byte once as two f4e2m1, the low half first."""
+    code = np.stack([np.arange(256) & 15, np.arange(256) >> 4], axis=-1).reshape(32, 16)
+    return np.where(code < 8, F4[code % 8], -F4[code % 8])
 
 
 def gemm_f8(name, sequential):
@@ -515,6 +534,7 @@ def files():
         "argmax.out.npy": npy(argmax(rand_i8(1, 256, 8))),
         "dot.out.npy": npy(dot(rand_bf16(1, 2048), rhs)),
         "gemv.out.npy": npy(gemv(matrix, rhs)),
+        "f4_pairs.npy": npy(f4_pairs()),
         **{f"sigmoid.{name}.npy": npy(array) for name, array in sigmoids(rand_i8(1, 256, 64)).items()},
         **{f"fast.{name}.npy": npy(array) for name, array in fast().items()},
         **{f"counts_{name}.npy": npy(array) for name, array in valid_counts().items()},

@@ -146,6 +146,8 @@ pub fn narrowing(source: &Source, dtype: DType) -> Option<String> {
             FileType::I8
             | FileType::I16
             | FileType::I32
+            | FileType::U8
+            | FileType::F4e2m1
             | FileType::F8e4m3
             | FileType::F8e5m2
             | FileType::F16

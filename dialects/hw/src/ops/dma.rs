@@ -26,16 +26,17 @@ pub static DMA: OpDecl = OpDecl {
     name: "hw.dma",
     summary: "moves bytes between memories",
     doc: "The loops' read and write side iterate together; each access moves `packet` contiguous bytes (book 10). \
-          `tensor` is the DMA of a chip, the same on every chip in lockstep; `pcie` moves between host and HBM, \
-          and its HBM side counts chips 2^40 bytes apart. A data memory address is `slice * (bytes of a slice's \
+          `tensor` is the DMA of a chip, the same on every chip in lockstep; `pcie` moves between host and HBM, and \
+          between HBM and data memory of chips. In its addresses of HBM and data memory chips are 2^40 bytes apart. \
+          A data memory address is `slice * (bytes of a slice's \
           memory) + byte`, a scratchpad memory address `PE * (bytes of a PE's memory) + byte`, slices and PEs \
           counted through the chip's clusters. Engines work at the same time. They are counted through the PEs of \
           the chip's clusters.",
     constraints: &[
         (
             "C1",
-            "`tensor` moves from HBM, data memory and scratchpad memory to each of them, `pcie` between host and \
-             HBM (book 10)",
+            "`tensor` moves from HBM, data memory and scratchpad memory to each of them, `pcie` between host and HBM, \
+             and from HBM and data memory of chips to those of others (book 10)",
         ),
         (
             "C2",
@@ -95,15 +96,8 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     let machine = machine(*op);
     let pcie = &*op.engine()? == "pcie";
     let (from, to) = (space(*op, "from", &op.from()?)?, space(*op, "to", &op.to()?)?);
-    if engine(from, to) != Some(&op.engine()?) {
-        let message = format!("`{}` does not move from {} to {}", op.engine()?, op.from()?, op.to()?);
-        let fix = match engine(from, to) {
-            Some(other) => format!("write `{other}`"),
-            None => "move it through HBM: only HBM is reached from the host".to_owned(),
-        };
-        return Err(op.clause_error("C1", "engine", message).fix(fix));
-    }
     let (clause, table) = engine_table(op)?;
+    engine(op, pcie, [from, to], &table)?;
     let chips = if pcie { program_chips(*op)? } else { 1 };
     let memory = Memories { op: *op, machine: &machine, chips, per_byte: 1 };
     let cx = PartCx { op: *op, clause, machine: &machine, pcie, to };
@@ -272,14 +266,46 @@ impl PartCx<'_> {
     }
 }
 
-/// C1: the engine that moves from one memory to another, if one does. Scratchpad memory and data memory stay within
-/// their chip.
-fn engine(from: Space, to: Space) -> Option<&'static str> {
-    match (from, to) {
-        (Space::Host, Space::Hbm) | (Space::Hbm, Space::Host) => Some("pcie"),
-        (Space::Hbm | Space::Dm | Space::Spm, Space::Hbm | Space::Dm | Space::Spm) => Some("tensor"),
-        (Space::Host | Space::Hbm | Space::Dm | Space::Spm | Space::Trf | Space::Vrf, _) => None,
-    }
+/// C1.
+fn engine(op: Dma<'_>, pcie: bool, ends: [Space; 2], table: &EngineTable) -> Result<(), Diagnostic> {
+    let across = table.0.iter().any(|part| counts_chips(&part.loops));
+    let on_chip = |space: Space| match space {
+        Space::Hbm | Space::Dm | Space::Spm => true,
+        Space::Host | Space::Trf | Space::Vrf => false,
+    };
+    let hosts = ends == [Space::Host, Space::Hbm] || ends == [Space::Hbm, Space::Host];
+    let within = ends.into_iter().all(on_chip);
+    let reached = within && !ends.contains(&Space::Spm);
+    let fix = match (pcie, hosts, within) {
+        (true, true, _) => return Ok(()),
+        (false, _, true) if !across => return Ok(()),
+        (false, _, true) if reached => "write `pcie`: the tensor DMA of a chip stays within it",
+        (false, _, true) => {
+            "move it through data memory or HBM: scratchpad memory is not reached from other chips"
+        }
+        (true, _, true) if reached && across => return Ok(()),
+        (true, _, true) if reached => "write `tensor`, or count chips in `loops`, 2^40 bytes apart",
+        (true, _, true) => {
+            "write `tensor`: scratchpad memory is not reached from other chips; move it to data memory"
+        }
+        (false, true, _) => "write `pcie`",
+        (_, false, false) => "move it through HBM: only HBM is reached from the host",
+    };
+    let message = format!("`{}` does not move from {} to {}", op.engine()?, op.from()?, op.to()?);
+    let here = match (pcie, within) {
+        (true, true) if reached => " of the same chip",
+        (false, true) => " of another chip",
+        (true | false, true | false) => "",
+    };
+    Err(op.clause_error("C1", "engine", format!("{message}{here}")).fix(Some(fix.to_owned())))
+}
+
+/// Whether a transfer goes from chip to chip.
+fn counts_chips(loops: &PairedProgram) -> bool {
+    let between = |stride: &Stride| between_chips(stride, CHIP_STRIDE);
+    let chip = |base: i64| base / CHIP_STRIDE;
+    chip(loops.read_base) != chip(loops.write_base)
+        || loops.entries.iter().any(|entry| between(&entry.read) || between(&entry.write))
 }
 
 /// Whether a memory is SRAM that a DMA writes, in whole groups of bytes (book 10).

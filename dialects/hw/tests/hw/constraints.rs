@@ -587,7 +587,7 @@ fn dma_writes() {
     outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ -1 -> 0"));
 }
 
-/// Chips are 2^40 bytes apart on the HBM side of a PCIe transfer, and only there.
+/// Chips are 2^40 bytes apart in HBM and data memory of a PCIe transfer, and only there.
 #[test]
 fn dma_chips() {
     let chips =
@@ -596,7 +596,9 @@ fn dma_chips() {
     outside("hw.dma-C5", &dma_on(4, &chips(5)));
     inside(&dma_on(2, "pcie, from hbm, to host, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"));
     outside("hw.dma-C5", &dma_on(2, "pcie, from hbm, to host, loops [8 : 1 -> 1] : 8 @ 2199023255552 -> 0"));
-    outside("hw.dma-C5", &dma_on(2, "tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"));
+    outside("hw.dma-C1", &dma_on(2, "tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"));
+    inside(&dma_on(2, "pcie, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 1099511627776 -> 0"));
+    outside("hw.dma-C5", &dma_on(2, "pcie, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 2199023255552 -> 0"));
 }
 
 /// The messages of everything that is wrong with a text.

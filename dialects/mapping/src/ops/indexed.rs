@@ -224,7 +224,7 @@ pub static SCATTER: OpDecl = OpDecl {
     infer: Some(|op| Ok(vec![make(op.ctx, (*tensor(op, 2)?).clone())])),
     verify: Some(verify_scatter),
     example: "%n = tm.scatter %r, %i, %t along [V]",
-    interfaces: &[Interface(&Indexing::Scatter), Interface(&crate::facts::Introduces("along"))],
+    interfaces: &[Interface(&Indexing::Scatter), Interface(&crate::facts::Introduces(&["along"]))],
     ..OpDecl::BASE
 };
 

@@ -7,7 +7,9 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::symbols;
-use visa_numerics::{DType, LookupTable, TABLE_INDEX_BITS, from_number};
+use visa_numerics::{
+    Bits, DType, LookupTable, TABLE_INDEX_BITS, from_f64, from_number, from_pattern, to_f64,
+};
 
 /// `tm.table`.
 #[visa_ir::view(Table)]
@@ -17,7 +19,9 @@ pub static TABLE: OpDecl = OpDecl {
     doc: "With `table`, `stream.fetch` takes each element of format `from` as an index: its bit pattern, read as \
           an unsigned number, says which of `values` takes its place (book 08). For i8 that is the element itself \
           from 0 to 127, and 128 to 255 for -128 to -1. Values of a floating-point format are rounded to it, to \
-          nearest, ties to even.",
+          nearest, ties to even.\n\n\
+          Without `values`, each pattern becomes the number that it is: so `f4e2m1` becomes `f8e4m3`, two 8-bit \
+          values of a byte, and `u8` becomes `i32`, which the fetch adapter converts in no other way.",
     constraints: &[
         ("C1", "`from` has 8 bits at most"),
         (
@@ -25,6 +29,7 @@ pub static TABLE: OpDecl = OpDecl {
             "there are 1 to 2^n values for a `from` of n bits; elements beyond the last one may not be looked up",
         ),
         ("C3", "every value is in the format `to`; of an integer format it is an integer"),
+        ("C4", "without `values`, `to` has each number of `from`, exactly"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the table"),
@@ -34,10 +39,10 @@ pub static TABLE: OpDecl = OpDecl {
             "format of the elements that are looked up",
         ),
         ClauseDecl::required("to", ClauseKind::body::<DType>(&DTYPE), "format of the values"),
-        ClauseDecl::required(
+        ClauseDecl::optional(
             "values",
             ClauseKind::body::<Numbers>(&NUMBERS),
-            "what each pattern stands for, from index 0 on",
+            "what each pattern stands for, from index 0 on; its own number if absent",
         ),
     ],
     traits: &[Trait::TopLevel],
@@ -53,7 +58,7 @@ pub static OPS: &[&OpDecl] = &[&TABLE];
 /// The format of a table's indices, and the table.
 ///
 /// # Errors
-/// C1, C2 or C3.
+/// C1, C2, C3 or C4.
 pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
     let op = Table::of(op)?;
     let (from, to) = (*op.from()?, *op.to()?);
@@ -65,7 +70,7 @@ pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
         );
         return Err(op.clause_error("C1", "from", message));
     }
-    let values = op.values()?;
+    let Some(values) = op.values()? else { return Ok((from, own_numbers(op, from, to)?)) };
     let (found, most) = (values.0.len(), 1_usize << from.bits());
     if !(1..=most).contains(&found) {
         let message = format!(
@@ -86,6 +91,39 @@ pub fn read(op: OpRef<'_>) -> Result<(DType, LookupTable), Diagnostic> {
     };
     let entries = values.0.iter().enumerate().map(entry).collect::<Result<_, _>>()?;
     Ok((from, LookupTable { to, entries }))
+}
+
+/// The table that changes the format of each number and nothing else: C4.
+fn own_numbers(op: Table<'_>, from: DType, to: DType) -> Result<LookupTable, Diagnostic> {
+    let entry = |bits: Bits| {
+        exactly(from, bits, to).ok_or_else(|| {
+            let message = format!("`{to}` does not have {}, a number of `{from}`", to_f64(from, bits));
+            let fix = "give `values`, one for each bit pattern".to_owned();
+            op.clause_error("C4", "to", message).fix(Some(fix))
+        })
+    };
+    let patterns = (0..1 << from.bits()).map(|pattern| from_pattern(from, pattern));
+    Ok(LookupTable { to, entries: patterns.map(entry).collect::<Result<_, _>>()? })
+}
+
+/// Whether a table without `values` makes `to` of `from`.
+#[must_use]
+pub fn converts(from: DType, to: DType) -> bool {
+    let indexes = from.is_stored() && from.bits() <= TABLE_INDEX_BITS;
+    indexes && (0..1 << from.bits()).all(|pattern| exactly(from, from_pattern(from, pattern), to).is_some())
+}
+
+/// The same number of another format, if it has it; any NaN is one.
+fn exactly(from: DType, bits: Bits, to: DType) -> Option<Bits> {
+    let number = to_f64(from, bits);
+    let same = |found: f64| {
+        let signs = found.is_sign_negative() == number.is_sign_negative();
+        (found == number && signs) || (found.is_nan() && number.is_nan())
+    };
+    match to.is_float() {
+        true => Some(from_f64(to, number)).filter(|&found| same(to_f64(to, found))),
+        false => from_number(to, number),
+    }
 }
 
 /// The table called `name` of the module around `op`.

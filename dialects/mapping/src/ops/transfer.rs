@@ -6,7 +6,7 @@ use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
 use crate::{
     Axes, AxisId, DM, Expr, Given, HBM, HOST, SPM, StreamOrder, Transfer, TransferError, TransferLoop,
-    transfer,
+    leaves_chip, transfer,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -32,11 +32,12 @@ pub static TO_HBM: OpDecl = OpDecl {
     name: "tm.to_hbm",
     summary: "Moves a tensor to HBM.",
     doc: "From host memory by PCIe DMA, from HBM, data memory and scratchpad memory by tensor DMA, within each \
-          chip (book 10): the chip mapping is then that of the source.",
+          chip (book 10): the chip mapping is then that of the source. With another `chip`, PCIe DMA moves between \
+          chips: `chip [4]` of a source on `[A]` gives each chip all of it.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),
-        ("C3", "only from host memory is `chip` given: otherwise each chip moves its own"),
+        ("C3", "from scratchpad memory `chip` is not given: it is not reached from other chips (book 10)"),
         ("C4", STREAM),
     ],
     operands: &[OperandDecl::one("source", &["tm.host", "tm.hbm", "tm.dm", "tm.spm"])],
@@ -45,7 +46,7 @@ pub static TO_HBM: OpDecl = OpDecl {
         ClauseDecl::optional(
             "chip",
             ClauseKind::body::<Expr>(&MAP),
-            "which part each chip holds; the identity if absent",
+            "which part each chip holds; as in the source if absent, of a tensor of the host the identity",
         ),
         ClauseDecl::required(
             "element",
@@ -103,7 +104,7 @@ pub(super) const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 pub(super) const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a \
                                multiple of 8 bytes (book 10)";
 
-/// C4 or C6 of the transfers that have a stream.
+/// C4, C6 or C7 of the transfers that have a stream.
 const STREAM: &str = "`engines`, `time` and `packet` together count each element of the destination once; a chip \
                       has 8 engines, PCIe has one; a packet is contiguous on both sides, at most 4096 bytes, and \
                       of whole groups of 8 bytes where SRAM is written (book 10)";
@@ -114,7 +115,8 @@ pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
     summary: "Moves a tensor to data memory.",
     doc: "From HBM, scratchpad memory, or data memory in another layout. Each chip moves its own part by \
-          tensor DMA (book 10). A gathered term of `element`, `R @ (3, 1, 5)`, is read by an offset table \
+          tensor DMA; with another `chip` than the source's, PCIe DMA moves between chips (book 10). \
+          A gathered term of `element`, `R @ (3, 1, 5)`, is read by an offset table \
           (book 07). Along an axis that the tensor does not depend on, every position gets a copy. Padding \
           that follows a row on both sides moves along, as it is, where the row alone is no multiple of 8 \
           bytes. At which distances data memory and scratchpad memory are read is free.",
@@ -124,11 +126,17 @@ pub static TO_DM: OpDecl = OpDecl {
         ("C3", "the cluster mapping has as many positions as a chip has clusters: 2 (book 04)"),
         ("C4", "the slice mapping has as many positions as a cluster has slices: 256 (book 04)"),
         ("C5", RUNS),
-        ("C6", STREAM),
+        ("C6", "from scratchpad memory `chip` is not given: it is not reached from other chips (book 10)"),
+        ("C7", STREAM),
     ],
     operands: &[OperandDecl::one("source", ON_CHIP)],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
+        ClauseDecl::optional(
+            "chip",
+            ClauseKind::body::<Expr>(&MAP),
+            "which part each chip holds; as in the source if absent",
+        ),
         ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds")
             .open(),
         ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "which part each slice holds").open(),
@@ -259,8 +267,9 @@ fn infer_hbm(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 
 fn infer_dm(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let op = ToDm::of(op)?;
-    let (cluster, slice, element) = (op.cluster()?, op.slice()?, op.element()?);
-    let given = [(Dim::Cluster, &*cluster), (Dim::Slice, &*slice), (Dim::Element, &*element)];
+    let (chip, cluster, slice, element) = (op.chip()?, op.cluster()?, op.slice()?, op.element()?);
+    let within = [(Dim::Cluster, &*cluster), (Dim::Slice, &*slice), (Dim::Element, &*element)];
+    let given: Vec<_> = chip.as_deref().map(|chip| (Dim::Chip, chip)).into_iter().chain(within).collect();
     infer(*op, &DM, op.source()?, &given)
 }
 
@@ -281,11 +290,7 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let op = ToHbm::of(op)?;
     let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
-    if source.map(Dim::Chip).is_some() && op.chip()?.is_some() {
-        return Err(op
-            .clause_error("C3", "chip", "the source already says what each chip holds")
-            .fix(Some("leave `chip` out".to_owned())));
-    }
+    stays_on_chip(*op, "C3", &source, op.chip()?.is_some())?;
     check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
     let capacity = machine(op.ctx).memory.hbm_bytes;
     check_place(*op, "at", &result, op.at_unless_auto()?, capacity, axes, "C1")?;
@@ -294,10 +299,16 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (op, machine) = (ToDm::of(op)?, machine(op.ctx));
+    if op.chip()?.is_some() {
+        stays_on_chip(*op, "C6", &*op.source()?.of_type::<Tensor>()?, true)?;
+        let (axes, result) = (&cx.analysis::<DeclaredAxes>().0, op.result_tensor()?.of_type::<Tensor>()?);
+        check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
+    }
     let parts = Parts {
         dim: Dim::Slice,
         of_cluster: machine.topology.slices_per_cluster,
         bytes: machine.memory.dm_bytes_per_slice,
+        stream: "C7",
     };
     verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, &parts)
 }
@@ -308,8 +319,19 @@ fn verify_spm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         dim: Dim::Pe,
         of_cluster: machine.topology.pes_per_cluster,
         bytes: machine.memory.spm_bytes_per_pe,
+        stream: "C6",
     };
     verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, &parts)
+}
+
+/// Refuses a chip mapping of its own for what comes out of scratchpad memory.
+fn stays_on_chip(op: OpRef<'_>, constraint: &str, source: &Tensor, given: bool) -> Result<(), Diagnostic> {
+    if !given || !source.is(&SPM) {
+        return Ok(());
+    }
+    let message = "scratchpad memory is not reached from other chips";
+    let fix = "leave `chip` out; to move it to other chips, move it to data memory or HBM before".to_owned();
+    Err(op.clause_error(constraint, "chip", message).fix(Some(fix)))
 }
 
 /// The parts of a cluster that have a memory of their own each.
@@ -320,6 +342,8 @@ struct Parts {
     of_cluster: u64,
     /// Bytes of the memory of each.
     bytes: u64,
+    /// The constraint that says what a stream is.
+    stream: &'static str,
 }
 
 /// C1 to C5 of a transfer into data memory or scratchpad memory, at address `at`.
@@ -337,12 +361,22 @@ fn verify_sram(
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
     check_dimension(op, &result, parts.dim, parts.of_cluster, axes, "C4")?;
     check_place(op, "at", &result, at, parts.bytes, axes, "C1")?;
-    let segments = check_transfer(op, cx, ["C2", "C6"], &source, &result)?;
-    let align = machine.limits.dma_dm_align;
-    let runs = |segment: &Transfer| {
-        Runs { op, constraint: "C5", loops: &segment.loops, around: &[], align }.check(source.is(&HBM), at)
-    };
-    segments.iter().try_for_each(runs)
+    let segments = check_transfer(op, cx, ["C2", parts.stream], &source, &result)?;
+    segments.iter().try_for_each(|segment| check_runs(op, segment, source.is(&HBM), at))
+}
+
+/// C5 of a transfer into SRAM at address `at`; `from_hbm` says whether the source is read in whole groups too.
+///
+/// # Errors
+/// As that says.
+pub(super) fn check_runs(
+    op: OpRef<'_>,
+    transfer: &Transfer,
+    from_hbm: bool,
+    at: Option<i64>,
+) -> Result<(), Diagnostic> {
+    let align = machine(op.ctx).limits.dma_dm_align;
+    Runs { op, constraint: "C5", loops: &transfer.loops, around: &[], align }.check(from_hbm, at)
 }
 
 /// The runs that are contiguous on both sides of a transfer, and where they start. SRAM is written in whole groups of
@@ -516,12 +550,11 @@ fn check_transfer(
             }
         }
     })?;
-    let host = source.is(&HOST) || result.is(&HOST);
     let sram = result.is(&DM) || result.is(&SPM);
     let limits = StreamLimits {
         op,
         constraint: constraints[1],
-        engines: if host { 1 } else { machine.topology.dma_engines_per_chip },
+        engines: if leaves_chip(source, result) { 1 } else { machine.topology.dma_engines_per_chip },
         packet: machine.limits.dma_packet_max_bytes,
         group: if sram { machine.limits.dma_dm_align } else { 1 },
     };
@@ -593,7 +626,10 @@ fn kept_on_chips(source: &Tensor, result: &Tensor, axes: &Axes) -> Option<String
     let (held, asked) = (within(source), within(result));
     let on_chips = source.map(Dim::Chip)?.axis_names(axes);
     let axis = on_chips.iter().find(|axis| asked.contains(axis) && !held.contains(axis))?;
-    Some(format!("leave `{axis}` to the chips: a tensor DMA moves what each chip has itself (book 10)"))
+    Some(format!(
+        "leave `{axis}` to the chips: a tensor DMA moves what each chip has itself; PCIe moves \
+         between chips where `chip` says what each one is to hold (book 10)"
+    ))
 }
 
 /// How far apart a loop's iterations are, in words: `4 bytes apart`.

@@ -53,7 +53,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::NONE),
         Interface(&Semantics::Interleave(axis_name)),
-        Interface(&Introduces("axis")),
+        Interface(&Introduces(&["axis"])),
     ],
     ..OpDecl::BASE
 };

@@ -111,7 +111,8 @@ impl StagePlan for CommitPlan {
     }
 }
 
-/// Checks the slice bitmap: the stream holds, in every slice that is live in `result`, the same.
+/// Checks the slice bitmap: what is written, a stream or a part of a tensor, holds, in every slice that is live in
+/// `result`, the same.
 pub(crate) fn check_slices(
     op: OpRef<'_>,
     source: &Tensor,
@@ -126,8 +127,9 @@ pub(crate) fn check_slices(
         return Ok(());
     };
     let cell = |map: &Expr| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
+    let whose = if source.kind.stream { "stream's" } else { "tensor's" };
     let message = format!(
-        "`{kept}` holds {} in slice {at}, where the stream's `{held}` holds {}",
+        "`{kept}` holds {} in slice {at}, where the {whose} `{held}` holds {}",
         cell(&kept),
         cell(&held)
     );

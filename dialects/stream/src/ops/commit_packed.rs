@@ -77,7 +77,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::PACK),
         Interface(&Semantics::Pack(filter)),
-        Interface(&Introduces("element")),
+        Interface(&Introduces(&["element"])),
     ],
     ..OpDecl::BASE
 };

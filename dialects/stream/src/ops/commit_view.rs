@@ -15,7 +15,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine, mapping_error};
+use visa_mapping::facts::{Introduces, check_mappings, machine, mapping_error};
 use visa_mapping::view::{self, part_start};
 use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, make, operand};
 
@@ -70,7 +70,11 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%z = stream.commit_view %n, %y element [A @ 1024, B]",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Semantics::Overwrite(part))],
+    interfaces: &[
+        Interface(&rngd::COMMIT),
+        Interface(&Semantics::Overwrite(part)),
+        Interface(&Introduces(&["slice", "element"])),
+    ],
     ..OpDecl::BASE
 };
 
@@ -129,7 +133,13 @@ impl StagePlan for PartPlan {
 }
 
 /// C2: what `part` holds at a position, `whole` holds `start` positions further.
-fn check_held(op: OpRef<'_>, part: &Expr, whole: &Expr, start: u64, axes: &Axes) -> Result<(), Diagnostic> {
+pub(crate) fn check_held(
+    op: OpRef<'_>,
+    part: &Expr,
+    whole: &Expr,
+    start: u64,
+    axes: &Axes,
+) -> Result<(), Diagnostic> {
     let missing = first_missing(part, &Index::new(), whole, start, axes);
     let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("element")))? else {
         return Ok(());

@@ -72,7 +72,7 @@ pub static DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Branch(branch::mode)),
         Interface(&Station(VectorStage::Branch)),
-        Interface(&Introduces("axis")),
+        Interface(&Introduces(&["axis"])),
         GIVES_OWN,
     ],
     ..OpDecl::BASE

@@ -1,7 +1,7 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
 use crate::access::{self, AccessError, Accesses, Accessor};
-use crate::engines::deal;
+use crate::engines::{alone, deal};
 use crate::indexed;
 use std::rc::Rc;
 use visa_hw::ops::exec;
@@ -300,7 +300,9 @@ fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
                 let bytes = segment.in_bytes(dtype).map_err(AccessError::from)?;
                 access::dma(&bytes, group, &machine)
             });
-            deal(&programs.collect::<Result<Vec<_>, _>>().map_err(refused)?, [from, to], &machine)
+            let programs = programs.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+            let pcie = &*dma.engine()? == "pcie";
+            if pcie { alone(&programs) } else { deal(&programs, [from, to], &machine) }
         }
         seq_dma::Work::Given(table) => {
             let parts = table.0.iter().map(|part| access::dma_part(part, dtype, &machine));

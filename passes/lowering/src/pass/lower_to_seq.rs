@@ -18,16 +18,17 @@ use visa_loops::{
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine, mapping_error, written_place};
 use visa_mapping::ops::call::Call;
+use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
-use visa_mapping::{DM, Dim, Given, HBM, HOST, Tensor, Transfer, TransferLoop, ops, transfer};
+use visa_mapping::{DM, Dim, Given, HBM, HOST, Tensor, Transfer, TransferLoop, leaves_chip, ops, transfer};
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
 use visa_stream::lower::LowerStage;
-use visa_stream::ops::{commit_view, generate};
-use visa_stream::pipeline::Pipeline;
+use visa_stream::ops::{commit_view, fill_view};
+use visa_stream::pipeline::{Pipeline, generates};
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -377,7 +378,7 @@ fn ends_pipeline(op: OpRef<'_>) -> bool {
     let ends = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
     let stream = op.operand_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
     // A number is written to data memory without a stream.
-    ends && stream || op.is(&generate::DECL)
+    ends && stream || generates(op)
 }
 
 /// A stream that nobody takes further is work without an effect.
@@ -397,8 +398,12 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let value = op.operands()[0];
     let free = |axis| !cx.support.depends(value, cx.axes.name(axis));
     let order = stream_order(op)?;
-    let segments = transfer(&source, &result, &free, order.as_ref(), cx.axes, cx.machine)
-        .map_err(|error| op.clause_error("C2", error.clause(), error.to_string()))?;
+    let shuffles = op.is(&CHIP_SHUFFLE);
+    let segments = match shuffles {
+        true => chip_shuffle::plan(op, cx.axes, cx.machine)?,
+        false => transfer(&source, &result, &free, order.as_ref(), cx.axes, cx.machine)
+            .map_err(|error| op.clause_error("C2", error.clause(), error.to_string()))?,
+    };
     let start = Start {
         read: address::of(cx, op, view::operand(&op, 0, "source")?)?,
         write: address::of(cx, op, view::result(&op, 0, "tensor")?)?,
@@ -417,11 +422,11 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
             None => any.push(program),
         }
     }
-    let host = source.is(&HOST) || result.is(&HOST);
+    let pcie = shuffles || leaves_chip(&source, &result);
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     let lowered = cx
         .spec("seq.dma", op)?
-        .clause("engine", text(if host { "pcie" } else { "tensor" }))
+        .clause("engine", text(if pcie { "pcie" } else { "tensor" }))
         .clause("from", text(address::space(&source)))
         .clause("to", text(address::space(&result)))
         .clause("dtype", cx.ctx.body_attr(&visa_sequencer::DTYPE, source.dtype));
@@ -518,7 +523,11 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diag
         ops.extend(stages::valid_count(cx, op, &chain)?);
         ops.extend(stages::lower(cx, op)?);
     }
-    let entering = Slices::holding(cx, last, entering(last)?)?;
+    let entering = match last.is(&fill_view::DECL) {
+        // The part alone takes part.
+        true => Rc::new(Slices::of(cx, last, &fill_view::part(last)?)?),
+        false => Slices::holding(cx, last, entering(last)?)?,
+    };
     // A slice that takes part anywhere is active: it may hold something between two exchanges only.
     let mut slices = (*entering).clone();
     for &op in &chain[..chain.len() - 1] {

@@ -20,7 +20,7 @@ use visa_mapping::{Axes, AxisId, Digit, Digits, Expr, PadKind, Tensor, digits, o
 use visa_mapping::{DM, HBM};
 use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::contract::CONTRACT_DECL;
-use visa_stream::ops::generate;
+use visa_stream::ops::{fill, generate};
 use visa_stream::pipeline;
 
 /// The clauses that say how a tensor is distributed.
@@ -193,7 +193,7 @@ impl<'a> Group<'a> {
             .partition(|op| CLAUSES.iter().any(|clause| is_open(**op, clause)));
         let map = |op: OpRef<'_>, name: &str| facts::written(op, name).map(|map| (*map).clone());
         let spread = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
-        let made = ops.iter().filter(|op| op.is(&generate::DECL));
+        let made = ops.iter().filter(|op| op.is(&generate::DECL) || op.is(&fill::DECL));
         let results = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(|op| map(*op, "element"));
         let results: Vec<Expr> = results.collect();
         let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op, axes));

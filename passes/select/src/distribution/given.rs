@@ -10,8 +10,8 @@ use visa_mapping::facts::{Support, mappings, written};
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM, is_transfer};
 use visa_mapping::view::ViewKind;
 use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, HBM, digits, operand, view};
-use visa_stream::ops::commit_view;
 use visa_stream::ops::vector_inter;
+use visa_stream::ops::{commit_view, fill_view};
 use visa_stream::pipeline;
 
 /// Clauses that name axes without saying what a slice holds of them.
@@ -108,7 +108,7 @@ pub(super) fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
         if views && made(*op).is_none_or(|op| !op.is(&TO_DM) && !pipeline::contains(op)) {
             continue;
         }
-        let any = views || op.is(&commit_view::DECL);
+        let any = views || op.is(&commit_view::DECL) || op.is(&fill_view::DECL);
         let named = mappings(*op).filter(|(clause, _)| !NAMES.contains(&&*clause.name));
         let maps = named.map(|(_, map)| map);
         for map in maps.filter_map(|map| digits(&map, axes).ok()) {

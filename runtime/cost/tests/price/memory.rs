@@ -76,7 +76,7 @@ fn each_reason_is_said_in_words() {
     );
     assert_eq!(
         reason(Host, Hbm, "[16 : 4096 -> 4096, 4096 : 1 -> 1] : 4096"),
-        said("pcie", "PCIe carries 30 bytes a cycle")
+        said("pcie", "PCIe carries 30 bytes a cycle each way")
     );
 }
 

@@ -455,6 +455,99 @@ fn a_part_that_is_written_changes_nothing_else() {
     }
 }
 
+/// A number that is written into a part of a tensor, and of one that is the same everywhere.
+#[test]
+fn a_part_that_is_filled_changes_nothing_else() {
+    let world = World::new();
+    let (x, y) = (Random::new(12).i32s(world.elements()), Random::new(13).i32s(world.elements()));
+    for (part, whole) in [
+        ("[A, B, C, D]", false),
+        ("[A @ 1 = 2, B, C, D]", false),
+        ("[A, B @ 3 = 2 # 5, C, D]", true),
+        ("[A @ 3 = 1, B = 2 # 5, C @ 2 = 4 # 6, D]", false),
+        ("[A, B, C @ 5 = 1 # 6, D @ 1 = 1 # 2]", true),
+        ("[A = 3, B, C = 1 # 6, D = 1 # 2]", true),
+    ] {
+        let made = match whole {
+            true => "stream.fill 3, at 0, dtype i32, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]",
+            false => "tm.to_dm %x at 0, cluster [1 # 2], slice [1 # 256], element [A, B, C, D]",
+        };
+        let text = format!(
+            "{}tm.func @k(%x: !tm.hbm<i32, [1], [A, B, C, D]>, %y: !tm.hbm<i32, [1], [A, B, C, D]>) at [0, 65536] \
+             {{
+  %w = {made}
+  %z = stream.fill_view %w value -7, element {part}
+  %h = tm.to_hbm %z at 131072, element [A, B, C, D]
+  %r = tm.to_host %h element [A, B, C, D]
+  tm.return %r
+}}",
+            world.declarations(1)
+        );
+        let cells = world.cells(&Expr::parse(part).unwrap());
+        let written: BTreeSet<usize> = cells.iter().flat_map(|cell| world.held(cell)).collect();
+        let other = |at: usize| if whole { 3 } else { x[at] };
+        let expected: Vec<Option<i32>> =
+            (0..x.len()).map(|at| Some(if written.contains(&at) { -7 } else { other(at) })).collect();
+        let given = [("x", bytes_i32(&x)), ("y", bytes_i32(&y))];
+        assert_eq!(of_arguments(&text, given), expected, "{text}");
+    }
+}
+
+/// A part of a tensor that is the same along an axis: the result differs along it.
+#[test]
+fn a_part_of_copies_differs_from_the_others() {
+    let text = "tm.axes [A = 4, B = 5]
+tm.func @k(%x: !tm.hbm<i32, [1], [B]>) at [0] {
+  %w = tm.to_dm %x at 0, cluster [1 # 2], slice [1 # 256], element [A, B # 6]
+  %z = stream.fill_view %w value 9, element [A @ 2 = 1, B # 6]
+  %r = tm.to_hbm %z at 65536, element [A, B]
+  tm.return %r
+}";
+    let (ctx, x) = (context(), vec![1, 2, 3, 4, 5]);
+    let module = read(&ctx, text);
+    let results = evaluate(&ctx, &module, None, &arguments([("x", bytes_i32(&x))]), Options::default());
+    let expected: Vec<Option<i32>> =
+        (0..4).flat_map(|a| x.iter().map(move |&x| Some(if a == 2 { 9 } else { x }))).collect();
+    assert_eq!(found(&results.unwrap().remove(0)), expected);
+}
+
+/// Book 32's ChipShuffle: what chip `by`[i] holds moves to chip i.
+#[test]
+fn chips_get_what_the_list_says() {
+    let world = World::new();
+    let x = Random::new(14).i32s(world.elements());
+    for (chip, element, by) in [
+        ("[A]", "[B, C, D]", [1, 2, 3, 0]),
+        ("[A]", "[D, C, B]", [2, 0, 3, 1]),
+        ("[A / 2, D]", "[A % 2, B, C]", [3, 1, 0, 2]),
+        ("[A % 2, D]", "[B, A / 2, C]", [2, 3, 1, 0]),
+        ("[D, A % 2]", "[C, B, A / 2]", [1, 2, 3, 0]),
+        ("[C / 2 # 4]", "[A, B, C % 2, D]", [1, 2, 0, 3]),
+        ("[D, 2]", "[A, B, C]", [3, 2, 1, 0]),
+        ("[4]", "[A, B, C, D]", [3, 1, 0, 2]),
+        ("[1 # 4]", "[A, B, C, D]", [0, 2, 1, 3]),
+    ] {
+        let text = format!(
+            "{}tm.func @k(%x: !tm.host<i32, [A, B, C, D]>) chips 4 {{
+  %h = tm.to_hbm %x at 0, chip {chip}, element {element}
+  %s = tm.chip_shuffle %h by {by:?}, at 65536
+  %r = tm.to_host %s element [A, B, C, D]
+  tm.return %r
+}}",
+            world.declarations(1)
+        );
+        let [chips, rest] = [chip, element].map(|map| world.cells(&Expr::parse(map).unwrap()));
+        let mut expected = vec![None; x.len()];
+        for (to, &from) in by.iter().enumerate() {
+            for cell in &rest {
+                let [to, from] = [to, from].map(|at: usize| world.held(&world.union(&chips[at], cell)));
+                to.into_iter().zip(from).for_each(|(to, from)| expected[to] = Some(x[from]));
+            }
+        }
+        assert_eq!(found(&evaluated(&text, &x).unwrap()), expected, "{text}");
+    }
+}
+
 /// Two tensors as one stream: at each place the first where the axis of the two is 0, the second where it is 1.
 #[test]
 fn interleaved_streams_hold_both_tensors() {

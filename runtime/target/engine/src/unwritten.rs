@@ -67,7 +67,9 @@ mod tests {
     /// Padding is a run of elements that mostly ends at a multiple of eight bytes, or begins at one.
     #[test]
     fn no_short_run_sums_to_zero() {
-        for dtype in DTYPES.iter().map(|info| info.dtype) {
+        // Nothing adds f4e2m1: a table makes another format of it first.
+        let added = DTYPES.iter().map(|info| info.dtype).filter(|dtype| *dtype != DType::F4e2m1);
+        for dtype in added {
             let eight = elements(dtype);
             for length in 1..=64 {
                 let at_an_end = |first: &usize| *first == 0 || (first + length).is_multiple_of(eight.len());

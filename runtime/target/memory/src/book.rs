@@ -48,8 +48,10 @@ pub struct Price {
     pub networks: BTreeMap<u64, Vec<u64>>,
     /// Busy cycles of each scratchpad memory of each chip.
     pub scratchpads: BTreeMap<u64, Vec<u64>>,
-    /// Bytes that each chip's link to others carries.
-    pub pcie: BTreeMap<u64, u64>,
+    /// Bytes that come to each chip by PCIe.
+    pub pcie_in: BTreeMap<u64, u64>,
+    /// Bytes that leave it so.
+    pub pcie_out: BTreeMap<u64, u64>,
     /// Requests of both sides.
     pub requests: u64,
     /// Bytes that they are for.
@@ -76,7 +78,8 @@ pub fn book(transfer: &Transfer, machine: &Machine) -> Result<Price, SeqError> {
         hbm: BTreeMap::new(),
         networks: BTreeMap::new(),
         scratchpads: BTreeMap::new(),
-        pcie: BTreeMap::new(),
+        pcie_in: BTreeMap::new(),
+        pcie_out: BTreeMap::new(),
         requests: 0,
         bytes: 0,
         estimated: 0,
@@ -110,9 +113,11 @@ impl Price {
         let in_hbm = ends.iter().filter(|end| end.medium == Medium::Hbm).count() as u64;
         self.hbm_bytes = self.hbm_bytes.saturating_add(bytes.saturating_mul(in_hbm));
         if descriptor.by_pcie() {
-            for chip in ends.iter().filter(|end| end.medium != Medium::Host).map(|end| end.chip) {
-                let carried = self.pcie.entry(chip).or_default();
-                *carried = carried.saturating_add(bytes);
+            for (end, ways) in [(descriptor.from, &mut self.pcie_out), (descriptor.to, &mut self.pcie_in)] {
+                if end.medium != Medium::Host {
+                    let carried = ways.entry(end.chip).or_default();
+                    *carried = carried.saturating_add(bytes);
+                }
             }
         }
         together(descriptor, read, write, machine)
@@ -166,7 +171,7 @@ impl Price {
         shared.extend(self.networks.values().flatten().map(|&busy| (busy, Bound::Network)));
         shared.extend(self.scratchpads.values().flatten().map(|&busy| (busy, Bound::Scratchpad)));
         let link = |&bytes: &u64| (bytes.div_ceil(machine.timing.pcie_bytes_per_cycle), Bound::Pcie);
-        shared.extend(self.pcie.values().map(link));
+        shared.extend(self.pcie_in.values().chain(self.pcie_out.values()).map(link));
         for (cycles, bound) in shared {
             self.at_least(cycles.saturating_add(startup), bound);
         }
@@ -420,8 +425,16 @@ mod tests {
         assert_eq!((found.cycles, found.bound), (500 + 512, Bound::Pcie));
         let mut far = descriptor(Medium::Hbm, Medium::Hbm, loops);
         far.to.chip = 1;
-        let found = price(vec![vec![far.clone()], vec![far]]);
-        assert_eq!((found.pcie[&0], found.pcie[&1], found.cycles), (2 * 15_360, 2 * 15_360, 500 + 1024));
+        let found = price(vec![vec![far.clone()], vec![far.clone()]]);
+        assert_eq!(
+            (found.pcie_out[&0], found.pcie_in[&1], found.cycles),
+            (2 * 15_360, 2 * 15_360, 500 + 1024)
+        );
+        // Both ways at the same time.
+        let mut back = descriptor(Medium::Hbm, Medium::Hbm, loops);
+        back.from.chip = 1;
+        let found = price(vec![vec![far], vec![back]]);
+        assert_eq!((found.pcie_out[&0], found.pcie_in[&0], found.cycles), (15_360, 15_360, 500 + 512));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Conversions between number formats: what the Fetch and Cast Engines do, and what data files need.
 
 use crate::float::{bf16_to_f32, f32_to_bf16, widen_bf16};
-use crate::minifloat::{f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f8e4m3, f32_to_f8e5m2, f32_to_f16};
+use crate::minifloat::{
+    f4e2m1_to_f32, f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f4e2m1, f32_to_f8e4m3, f32_to_f8e5m2,
+    f32_to_f16,
+};
 use crate::{Bits, DType};
 
 /// One conversion that an engine supports.
@@ -92,11 +95,12 @@ fn find(table: &'static [CastRow], from: DType, to: DType) -> Option<&'static Ca
 /// as they are or not at all.
 pub fn from_f32(dtype: DType, x: f32) -> Bits {
     match dtype {
-        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
+        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::U8 => {
             // A float-to-integer `as` clamps and takes NaN to 0.
             let x = x.round_ties_even() as i32;
             dtype.range().map_or(x, |(least, greatest)| x.clamp(least, greatest)).cast_unsigned()
         }
+        DType::F4e2m1 => f32_to_f4e2m1(x),
         DType::F8e4m3 => f32_to_f8e4m3(x),
         DType::F8e5m2 => f32_to_f8e5m2(x),
         DType::F16 => f32_to_f16(x),
@@ -108,9 +112,10 @@ pub fn from_f32(dtype: DType, x: f32) -> Bits {
 /// The exact value of an element, subnormals included; NaN stays NaN.
 pub fn to_f64(dtype: DType, bits: Bits) -> f64 {
     match dtype {
-        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
+        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::U8 => {
             f64::from(bits.cast_signed())
         }
+        DType::F4e2m1 => f64::from(f4e2m1_to_f32(bits)),
         DType::F8e4m3 => f64::from(f8e4m3_to_f32(bits)),
         DType::F8e5m2 => f64::from(f8e5m2_to_f32(bits)),
         DType::F16 => f64::from(f16_to_f32(bits)),
@@ -264,6 +269,9 @@ mod tests {
         ] {
             assert_eq!(from_f32(DType::I8, x).cast_signed(), expected, "{x}");
         }
+        for (x, expected) in [(254.5, 254), (255.5, 255), (1e9, 255), (-0.6, 0), (-300.0, 0), (f32::NAN, 0)] {
+            assert_eq!(from_f32(DType::U8, x), expected, "{x}");
+        }
         for (x, i4, i16) in [(7.5, 7, 8), (-8.5, -8, -8), (1e9, 7, 32767), (f32::NAN, 0, 0)] {
             assert_eq!(from_f32(DType::I4, x).cast_signed(), i4, "{x}");
             assert_eq!(from_f32(DType::I16, x).cast_signed(), i16, "{x}");
@@ -287,6 +295,7 @@ mod tests {
         assert_eq!(from_f32(DType::Bf16, -f32::NAN), 0x7fc0);
         assert_eq!(from_f32(DType::F8e4m3, 1000.0), 0x7e);
         assert_eq!(from_f32(DType::F8e5m2, 1.125), 0x3d);
+        assert_eq!(from_f32(DType::F4e2m1, -2.5), 0xc);
         assert_eq!(from_f32(DType::F16, 65520.0), 0x7c00);
         for bits in [0x0000_0001, 0x8000_0000, 0x7f80_0000, 0x3f80_0001] {
             assert_eq!(from_f32(DType::F32, f32::from_bits(bits)), bits);

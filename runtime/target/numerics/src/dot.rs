@@ -390,8 +390,8 @@ fn flush_free(dtype: DType, bytes: &[u8]) -> bool {
     const LEAST: u16 = (127 - 51) << 7;
     match dtype {
         // The smallest f8 is 2^-16.
-        DType::F8e4m3 | DType::F8e5m2 => true,
-        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => true,
+        DType::F4e2m1 | DType::F8e4m3 | DType::F8e5m2 => true,
+        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::U8 => true,
         DType::F16 | DType::F32 => false,
         DType::Bf16 => {
             // Magnitudes compare as integers below 2^15: both differences are negative for 0 < magnitude < LEAST
@@ -449,8 +449,8 @@ impl Summand for f32 {
             DType::F8e5m2 => {
                 out.iter_mut().zip(bytes).for_each(|(out, &byte)| *out = f8e5m2_to_f32(u32::from(byte)));
             }
-            DType::F16 | DType::F32 => {}
-            DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {}
+            DType::F4e2m1 | DType::F16 | DType::F32 => {}
+            DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::U8 => {}
         }
     }
 
@@ -519,8 +519,8 @@ impl Summand for i32 {
                 let halves = bytes.as_chunks().0.iter();
                 out.iter_mut().zip(halves).for_each(|(out, &half)| *out = i16::from_le_bytes(half));
             }
-            DType::I16 | DType::I32 => {}
-            DType::F8e4m3 | DType::F8e5m2 | DType::F16 | DType::Bf16 | DType::F32 => {}
+            DType::I16 | DType::I32 | DType::U8 => {}
+            DType::F4e2m1 | DType::F8e4m3 | DType::F8e5m2 | DType::F16 | DType::Bf16 | DType::F32 => {}
         }
     }
 

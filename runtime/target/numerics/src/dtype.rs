@@ -17,6 +17,11 @@ pub enum DType {
     I16,
     /// 32-bit two's complement integer.
     I32,
+    /// 8-bit integer from 0 on. Memories hold it; the fetch makes other formats of it by a table.
+    U8,
+    /// 4-bit float: 1 sign, 2 exponent and 1 fraction bits; no infinity, no NaN. Two share a byte, the first in the
+    /// low half. Memories hold it; the fetch makes other formats of it by a table.
+    F4e2m1,
     /// 8-bit float: 1 sign, 4 exponent and 3 fraction bits; one NaN a sign, no infinity.
     F8e4m3,
     /// 8-bit float: 1 sign, 5 exponent and 2 fraction bits.
@@ -49,8 +54,10 @@ pub struct DTypeInfo {
     pub bits: u32,
     /// Width of its values, in bits: more than `bits` where a sideband bit of the wires carries the sign (book 19).
     pub value_bits: u32,
-    /// Whether it is a floating-point format; otherwise a signed integer.
+    /// Whether it is a floating-point format; otherwise an integer.
     pub is_float: bool,
+    /// Whether it has numbers below zero.
+    pub is_signed: bool,
     /// Its part in a contraction, or `None` where the Contraction Engine does not take it (book 19).
     pub contraction: Option<Contraction>,
     /// The NumPy dtype that holds every value exactly.
@@ -59,11 +66,25 @@ pub struct DTypeInfo {
 
 impl DTypeInfo {
     const fn integer(dtype: DType, name: &'static str, bits: u32, numpy: &'static str) -> Self {
-        Self { dtype, name, bits, value_bits: bits, is_float: false, contraction: None, numpy }
+        Self {
+            dtype,
+            name,
+            bits,
+            value_bits: bits,
+            is_float: false,
+            is_signed: true,
+            contraction: None,
+            numpy,
+        }
     }
 
     const fn float(dtype: DType, name: &'static str, bits: u32, numpy: &'static str) -> Self {
         Self { is_float: true, ..Self::integer(dtype, name, bits, numpy) }
+    }
+
+    /// Without numbers below zero.
+    const fn unsigned(self) -> Self {
+        Self { is_signed: false, ..self }
     }
 
     /// With a sideband bit.
@@ -84,6 +105,8 @@ pub const DTYPES: &[DTypeInfo] = &[
     DTypeInfo::integer(DType::I9, "i9", 8, "int16").extended().contracts(DType::I32, 6),
     DTypeInfo::integer(DType::I16, "i16", 16, "int16"),
     DTypeInfo::integer(DType::I32, "i32", 32, "int32"),
+    DTypeInfo::integer(DType::U8, "u8", 8, "uint8").unsigned(),
+    DTypeInfo::float(DType::F4e2m1, "f4e2m1", 4, "float32"),
     DTypeInfo::float(DType::F8e4m3, "f8e4m3", 8, "float32").contracts(DType::F32, 6),
     DTypeInfo::float(DType::F8e5m2, "f8e5m2", 8, "float32").contracts(DType::F32, 6),
     DTypeInfo::float(DType::F16, "f16", 16, "float16"),
@@ -163,15 +186,20 @@ impl DType {
             return None;
         }
         let unused = 32 - self.info().value_bits;
-        Some((i32::MIN >> unused, i32::MAX >> unused))
+        match self.info().is_signed {
+            true => Some((i32::MIN >> unused, i32::MAX >> unused)),
+            false => Some((0, (u32::MAX >> unused).cast_signed())),
+        }
     }
 
-    /// The bits of its least number: negative infinity where there is one, for `f8e4m3` -448.
+    /// The bits of its least number: negative infinity where there is one, for `f8e4m3` -448, for `f4e2m1` -6.
     pub const fn lowest(self) -> u32 {
         match self {
             DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
                 (i32::MIN >> (32 - self.info().value_bits)).cast_unsigned()
             }
+            DType::U8 => 0,
+            DType::F4e2m1 => 0xf,
             DType::F8e4m3 => 0xfe,
             DType::F8e5m2 => 0xfc,
             DType::F16 => 0xfc00,
@@ -180,12 +208,14 @@ impl DType {
         }
     }
 
-    /// The bits of its greatest number: infinity where there is one, for `f8e4m3` 448.
+    /// The bits of its greatest number: infinity where there is one, for `f8e4m3` 448, for `f4e2m1` 6.
     pub const fn highest(self) -> u32 {
         match self {
             DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
                 (i32::MAX >> (32 - self.info().value_bits)).cast_unsigned()
             }
+            DType::U8 => 0xff,
+            DType::F4e2m1 => 0x7,
             DType::F8e4m3 => 0x7e,
             DType::F8e5m2 => 0x7c,
             DType::F16 => 0x7c00,
@@ -194,10 +224,13 @@ impl DType {
         }
     }
 
-    /// `value` in an integer format's width: its low bits, read as a signed number.
+    /// `value` in an integer format's width: its low bits, read as a number of the format.
     pub const fn wrap(self, value: i32) -> i32 {
         let unused = 32 - self.info().value_bits;
-        (value << unused) >> unused
+        match self.info().is_signed {
+            true => (value << unused) >> unused,
+            false => value & (u32::MAX >> unused).cast_signed(),
+        }
     }
 
     /// Whether it is a floating-point format.
@@ -246,13 +279,17 @@ mod tests {
             assert_eq!(DType::parse(dtype.name()), Some(dtype));
             assert_eq!(dtype.to_string(), dtype.name());
         }
-        let names = ["i4", "i5", "i8", "i9", "i16", "i32", "f8e4m3", "f8e5m2", "f16", "bf16", "f32"];
+        let names =
+            ["i4", "i5", "i8", "i9", "i16", "i32", "u8", "f4e2m1", "f8e4m3", "f8e5m2", "f16", "bf16", "f32"];
         assert_eq!(DType::names().collect::<Vec<_>>(), names);
     }
 
     #[test]
     fn other_names_do_not_parse() {
-        for name in ["", "I8", " i8", "i8 ", "int8", "f64", "bf", "bf16x", "i\0", "f8", "i6", "F8e4m3"] {
+        for name in [
+            "", "I8", " i8", "i8 ", "int8", "f64", "bf", "bf16x", "i\0", "f8", "i6", "F8e4m3", "u4", "U8",
+            "f4", "f4e1m2",
+        ] {
             assert_eq!(DType::parse(name), None, "{name:?}");
         }
     }
@@ -272,10 +309,10 @@ mod tests {
     /// Book 19: a 320-bit flit holds 64 i4 or i5, or 32 i8 or i9; the other formats follow from their width.
     #[test]
     fn elements_of_a_flit() {
-        use DType::{Bf16, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32};
+        use DType::{Bf16, F4e2m1, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32, U8};
         for (dtypes, expected) in [
-            (&[I4, I5][..], 64),
-            (&[I8, I9, F8e4m3, F8e5m2][..], 32),
+            (&[I4, I5, F4e2m1][..], 64),
+            (&[I8, I9, U8, F8e4m3, F8e5m2][..], 32),
             (&[I16, F16, Bf16][..], 16),
             (&[I32, F32][..], 8),
         ] {
@@ -296,7 +333,7 @@ mod tests {
 
     #[test]
     fn alignments() {
-        let expected = [1, 1, 1, 1, 2, 4, 1, 1, 2, 2, 4];
+        let expected = [1, 1, 1, 1, 2, 4, 1, 1, 1, 1, 2, 2, 4];
         assert!(DType::all().map(DType::align).eq(expected));
     }
 
@@ -308,6 +345,7 @@ mod tests {
         assert_eq!(DType::I9.range(), Some((-256, 255)));
         assert_eq!(DType::I16.range(), Some((-32768, 32767)));
         assert_eq!(DType::I32.range(), Some((i32::MIN, i32::MAX)));
+        assert_eq!(DType::U8.range(), Some((0, 255)));
         for dtype in DType::all() {
             assert_eq!(dtype.range().is_none(), dtype.is_float());
         }
@@ -337,7 +375,7 @@ mod tests {
     /// Case N1 of the book: tree depths, one 64-byte packet each, and what each format widens to.
     #[test]
     fn contraction_formats() {
-        use DType::{Bf16, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32};
+        use DType::{Bf16, F4e2m1, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32, U8};
         for (dtype, accumulator, depth) in [
             (I4, I32, 7),
             (I5, I32, 7),
@@ -351,7 +389,7 @@ mod tests {
             assert_eq!(dtype.tree_depth(), Some(depth), "{dtype}");
             assert_eq!(dtype.bytes(1 << depth), Some(64), "{dtype}");
         }
-        for dtype in [I16, I32, F16, F32] {
+        for dtype in [I16, I32, U8, F4e2m1, F16, F32] {
             assert_eq!((dtype.accumulator(), dtype.tree_depth()), (None, None), "{dtype}");
         }
     }
@@ -372,6 +410,7 @@ mod tests {
             Some((DType::I32.lowest().cast_signed(), DType::I32.highest().cast_signed()))
         );
         assert_eq!(to_f64(DType::F8e4m3, DType::F8e4m3.lowest()), -448.0);
+        assert_eq!((to_f64(DType::F4e2m1, 0xf), to_f64(DType::U8, DType::U8.highest())), (-6.0, 255.0));
         assert_eq!(to_f64(DType::F32, DType::F32.highest()), f64::INFINITY);
     }
 }

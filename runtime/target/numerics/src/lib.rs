@@ -29,7 +29,10 @@ pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};
 pub use float::{BF16_NAN, F32_NAN, add, bf16_to_f32, canonical, f32_to_bf16, flush, mul, widen_bf16};
 pub use maximum::maximum;
 pub use memory::{KindError, decode_f32, decode_i32, load, store};
-pub use minifloat::{f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f8e4m3, f32_to_f8e5m2, f32_to_f16};
+pub use minifloat::{
+    f4e2m1_to_f32, f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f4e2m1, f32_to_f8e4m3, f32_to_f8e5m2,
+    f32_to_f16,
+};
 pub use reduce::{
     ROWS, SumOrder, SumOrderError, sequential_sum_f32, sequential_sum_i32, tree_sum_f32, tree_sum_i32,
 };
@@ -42,5 +45,6 @@ pub use vector::{
     arg_mode, arg_modes, default_mode, reduce_op, reduce_ops,
 };
 
-/// A scalar as raw bits: integers sign-extended to 32 bits, floats in the low bits.
+/// A scalar as raw bits: integers extended to 32 bits by their sign, or by zeros if they have none; floats in the low
+/// bits.
 pub type Bits = u32;

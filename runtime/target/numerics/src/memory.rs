@@ -6,7 +6,7 @@
 use std::fmt;
 
 use crate::float::{flush, widen_bf16};
-use crate::minifloat::{f8e4m3_to_f32, f8e5m2_to_f32};
+use crate::minifloat::{f4e2m1_to_f32, f8e4m3_to_f32, f8e5m2_to_f32};
 use crate::{Bits, DType};
 
 /// A bulk decoder was asked for a format of the other kind.
@@ -40,7 +40,8 @@ pub fn load(dtype: DType, bytes: &[u8], index: usize) -> Bits {
         DType::I4 => nibbles(bytes[index / 2])[index % 2].cast_unsigned(),
         DType::I5 | DType::I8 => i32::from(bytes[index].cast_signed()).cast_unsigned(),
         DType::I9 | DType::I16 => i32::from(half(bytes, index).cast_signed()).cast_unsigned(),
-        DType::F8e4m3 | DType::F8e5m2 => u32::from(bytes[index]),
+        DType::F4e2m1 => codes(bytes[index / 2])[index % 2],
+        DType::U8 | DType::F8e4m3 | DType::F8e5m2 => u32::from(bytes[index]),
         DType::F16 | DType::Bf16 => u32::from(half(bytes, index)),
         DType::I32 | DType::F32 => {
             let word = &bytes[4 * index..][..4];
@@ -51,6 +52,11 @@ pub fn load(dtype: DType, bytes: &[u8], index: usize) -> Bits {
 
 fn half(bytes: &[u8], index: usize) -> u16 {
     u16::from_le_bytes([bytes[2 * index], bytes[2 * index + 1]])
+}
+
+/// The two halves of a byte, the low one first.
+fn codes(byte: u8) -> [Bits; 2] {
+    [u32::from(byte & 0xf), u32::from(byte >> 4)]
 }
 
 /// The two i4 of a byte, the low half first.
@@ -67,12 +73,12 @@ pub(crate) fn nibbles(byte: u8) -> [i32; 2] {
 #[inline]
 pub fn store(dtype: DType, bytes: &mut [u8], index: usize, bits: Bits) {
     match dtype {
-        DType::I4 => {
+        DType::I4 | DType::F4e2m1 => {
             let (byte, shift) = (&mut bytes[index / 2], index % 2 * 4);
             *byte = *byte & !(0xf << shift) | (bits as u8 & 0xf) << shift;
         }
         DType::I5 => bytes[index] = DType::I5.wrap(bits.cast_signed()) as u8,
-        DType::I8 | DType::F8e4m3 | DType::F8e5m2 => bytes[index] = bits as u8,
+        DType::I8 | DType::U8 | DType::F8e4m3 | DType::F8e5m2 => bytes[index] = bits as u8,
         DType::I9 => put_half(bytes, index, DType::I9.wrap(bits.cast_signed()) as u16),
         DType::I16 | DType::F16 | DType::Bf16 => put_half(bytes, index, bits as u16),
         DType::I32 | DType::F32 => bytes[4 * index..][..4].copy_from_slice(&bits.to_le_bytes()),
@@ -88,6 +94,7 @@ fn put_half(bytes: &mut [u8], index: usize, half: u16) {
 pub fn decode_f32(dtype: DType, bytes: &[u8], out: &mut Vec<f32>) -> Result<(), KindError> {
     out.clear();
     match dtype {
+        DType::F4e2m1 => out.extend(bytes.iter().flat_map(|&b| codes(b).map(f4e2m1_to_f32))),
         DType::F8e4m3 => out.extend(bytes.iter().map(|&b| f8e4m3_to_f32(u32::from(b)))),
         DType::F8e5m2 => out.extend(bytes.iter().map(|&b| f8e5m2_to_f32(u32::from(b)))),
         DType::F16 => {
@@ -104,7 +111,7 @@ pub fn decode_f32(dtype: DType, bytes: &[u8], out: &mut Vec<f32>) -> Result<(), 
             let (elements, _) = bytes.as_chunks();
             out.extend(elements.iter().map(|&b| flush(f32::from_le_bytes(b))));
         }
-        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 => {
+        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::U8 => {
             return Err(KindError { dtype });
         }
     }
@@ -117,6 +124,7 @@ pub fn decode_i32(dtype: DType, bytes: &[u8], out: &mut Vec<i32>) -> Result<(), 
     out.clear();
     match dtype {
         DType::I4 => out.extend(bytes.iter().flat_map(|&b| nibbles(b))),
+        DType::U8 => out.extend(bytes.iter().map(|&b| i32::from(b))),
         DType::I5 | DType::I8 => out.extend(bytes.iter().map(|&b| i32::from(b.cast_signed()))),
         DType::I9 | DType::I16 => {
             let (elements, _) = bytes.as_chunks();
@@ -126,7 +134,7 @@ pub fn decode_i32(dtype: DType, bytes: &[u8], out: &mut Vec<i32>) -> Result<(), 
             let (elements, _) = bytes.as_chunks();
             out.extend(elements.iter().map(|&b| i32::from_le_bytes(b)));
         }
-        DType::F8e4m3 | DType::F8e5m2 | DType::F16 | DType::Bf16 | DType::F32 => {
+        DType::F4e2m1 | DType::F8e4m3 | DType::F8e5m2 | DType::F16 | DType::Bf16 | DType::F32 => {
             return Err(KindError { dtype });
         }
     }
@@ -153,6 +161,9 @@ mod tests {
         assert_eq!(load(DType::I16, &BYTES, 0), 0xffff_8001);
         assert_eq!(load(DType::F16, &BYTES, 0), 0x8001);
         assert_eq!(load(DType::F8e5m2, &BYTES, 2), 0xff);
+        assert_eq!((load(DType::U8, &BYTES, 1), load(DType::U8, &BYTES, 2)), (0x80, 0xff));
+        // 0x80 is 0, -0; 0xff is -6, -6.
+        assert_eq!([2, 3, 4, 5].map(|at| load(DType::F4e2m1, &BYTES, at)), [0, 8, 0xf, 0xf]);
     }
 
     /// A byte an i5, two bytes an i9, sign-extended.

@@ -1,4 +1,4 @@
-//! f8e4m3, f8e5m2 and f16: the floats narrower than f32 that have subnormals.
+//! f4e2m1, f8e4m3, f8e5m2 and f16: the floats narrower than f32 that have subnormals.
 //!
 //! Their subnormals are values like any other, since each is a normal f32: they widen exactly, and narrowing
 //! rounds to them.
@@ -29,10 +29,14 @@ pub(crate) struct Minifloat {
     /// What a larger magnitude narrows to, infinity included: infinity itself, or the largest finite one where
     /// there is no infinity.
     overflow: Bits,
-    /// The NaN that narrowing gives.
+    /// What narrowing a NaN gives: a NaN, or the largest number where there is none.
     nan: Bits,
     ties: Ties,
 }
+
+/// 2 exponent bits, up to 6; no infinity and no NaN.
+pub(crate) const F4E2M1: Minifloat =
+    Minifloat { bits: 4, fraction: 1, bias: 1, largest: 0x7, overflow: 0x7, nan: 0x7, ties: Ties::Even };
 
 /// 4 exponent bits, up to 448; no infinity, and one NaN a sign.
 pub(crate) const F8E4M3: Minifloat =
@@ -107,6 +111,11 @@ impl Minifloat {
     }
 }
 
+/// f4e2m1 (low 4 bits) to f32: exact.
+pub fn f4e2m1_to_f32(bits: Bits) -> f32 {
+    F4E2M1.widen(bits)
+}
+
 /// f8e4m3 (low 8 bits) to f32: exact, NaN canonical.
 pub fn f8e4m3_to_f32(bits: Bits) -> f32 {
     F8E4M3.widen(bits)
@@ -120,6 +129,11 @@ pub fn f8e5m2_to_f32(bits: Bits) -> f32 {
 /// f16 (low 16 bits) to f32: exact, subnormals included, NaN canonical.
 pub fn f16_to_f32(bits: Bits) -> f32 {
     F16.widen(bits)
+}
+
+/// f32 to f4e2m1: to the nearest, ties to even; past the largest number, infinity included, +-6; NaN becomes 6.
+pub fn f32_to_f4e2m1(x: f32) -> Bits {
+    F4E2M1.narrow(x)
 }
 
 /// f32 to f8e4m3: to the nearest, ties to even; past the largest number, infinity included, +-448; NaN 0x7f.
@@ -143,7 +157,7 @@ mod tests {
     use crate::edges;
     use crate::testing::Random;
 
-    const ALL: [Minifloat; 3] = [F8E4M3, F8E5M2, F16];
+    const ALL: [Minifloat; 4] = [F8E4M3, F8E5M2, F16, F4E2M1];
 
     /// The finite magnitudes of a format in ascending order, from its definition: powers of two and fractions in f64.
     fn magnitudes(exponent_bits: u32, fraction_bits: u32, bias: i32, count: usize) -> Vec<f64> {
@@ -162,8 +176,14 @@ mod tests {
     }
 
     /// The values of each format's finite codes: 448, 57344 and 65504 are the last.
-    fn tables() -> [Vec<f64>; 3] {
-        let tables = [magnitudes(4, 3, 7, 0x7f), magnitudes(5, 2, 15, 0x7c), magnitudes(5, 10, 15, 0x7c00)];
+    fn tables() -> [Vec<f64>; 4] {
+        let tables = [
+            magnitudes(4, 3, 7, 0x7f),
+            magnitudes(5, 2, 15, 0x7c),
+            magnitudes(5, 10, 15, 0x7c00),
+            magnitudes(2, 1, 1, 8),
+        ];
+        assert_eq!(tables[3], [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]);
         assert_eq!([448.0, 57344.0, 65504.0], [0, 1, 2].map(|at| *tables[at].last().unwrap()));
         tables
     }
@@ -221,7 +241,12 @@ mod tests {
 
     #[test]
     fn narrowing_takes_the_nearest() {
-        let rules = [(0x7e, 0x7f, Ties::Even), (0x7c, 0x7e, Ties::Away), (0x7c00, 0x7e00, Ties::Even)];
+        let rules = [
+            (0x7e, 0x7f, Ties::Even),
+            (0x7c, 0x7e, Ties::Away),
+            (0x7c00, 0x7e00, Ties::Even),
+            (0x7, 0x7, Ties::Even),
+        ];
         for ((format, table), (overflow, nan, ties)) in ALL.iter().zip(tables()).zip(rules) {
             // Binary search would do; the table of f16 has 31744 entries, so only some of its samples are taken.
             let stride = table.len() / 100 + 1;
@@ -285,6 +310,20 @@ mod tests {
         ] {
             let found = (f32_to_f8e4m3(x), f32_to_f8e5m2(x), f32_to_f16(x));
             assert_eq!(found, (f8e4m3, f8e5m2, f16), "{x:e}");
+        }
+        for (x, code) in [
+            (0.25, 0x0), // a tie between 0 and 0.5, to even
+            (0.26, 0x1),
+            (0.75, 0x2),  // a tie between 0.5 and 1, to even
+            (-1.25, 0xa), // a tie between -1 and -1.5, to even
+            (5.0, 0x6),   // a tie between 4 and 6, to even
+            (-5.01, 0xf),
+            (7.0, 0x7), // past the largest
+            (f32::NEG_INFINITY, 0xf),
+            (-f32::NAN, 0x7),
+            (-0.0, 0x8),
+        ] {
+            assert_eq!(f32_to_f4e2m1(x), code, "{x:e}");
         }
         assert_eq!(f8e4m3_to_f32(0xff).to_bits(), F32_NAN);
         assert_eq!(f8e4m3_to_f32(0x81), -(2_f32.powi(-9)));

@@ -19,6 +19,10 @@ pub enum FileType {
     I32,
     /// 64-bit signed integer (npy only).
     I64,
+    /// 8-bit integer from 0 on.
+    U8,
+    /// 4-bit float, two a byte (safetensors only). An [`Array`] has a byte for each.
+    F4e2m1,
     /// 8-bit float with 4 exponent bits (safetensors only: NumPy has no such type).
     F8e4m3,
     /// 8-bit float with 5 exponent bits (safetensors only).
@@ -40,18 +44,30 @@ impl FileType {
             DType::I4 | DType::I5 | DType::I8 => FileType::I8,
             DType::I9 | DType::I16 => FileType::I16,
             DType::I32 => FileType::I32,
+            DType::U8 => FileType::U8,
             DType::F16 => FileType::F16,
-            DType::F8e4m3 | DType::F8e5m2 | DType::Bf16 | DType::F32 => FileType::F32,
+            DType::F4e2m1 | DType::F8e4m3 | DType::F8e5m2 | DType::Bf16 | DType::F32 => FileType::F32,
         }
     }
 
-    /// Bytes of one element.
+    /// Bytes of one element of an [`Array`].
     pub fn width(self) -> usize {
         match self {
-            FileType::I8 | FileType::F8e4m3 | FileType::F8e5m2 => 1,
+            FileType::I8 | FileType::U8 | FileType::F4e2m1 | FileType::F8e4m3 | FileType::F8e5m2 => 1,
             FileType::I16 | FileType::F16 | FileType::Bf16 => 2,
             FileType::I32 | FileType::F32 => 4,
             FileType::I64 | FileType::F64 => 8,
+        }
+    }
+
+    /// Bytes that a file has for `count` elements; `None` past 2^64.
+    pub(super) fn stored(self, count: u64) -> Option<u64> {
+        match self {
+            FileType::F4e2m1 => Some(count.div_ceil(2)),
+            FileType::I8 | FileType::U8 | FileType::F8e4m3 | FileType::F8e5m2 => Some(count),
+            FileType::I16 | FileType::F16 | FileType::Bf16 => count.checked_mul(2),
+            FileType::I32 | FileType::F32 => count.checked_mul(4),
+            FileType::I64 | FileType::F64 => count.checked_mul(8),
         }
     }
 
@@ -63,6 +79,8 @@ impl FileType {
             FileType::I16 => Value::Int(i64::from(bits as i16)),
             FileType::I32 => Value::Int(i64::from(bits as i32)),
             FileType::I64 => Value::Int(bits as i64),
+            FileType::U8 => Value::Int(bits as i64),
+            FileType::F4e2m1 => Value::Float(to_f64(DType::F4e2m1, bits as u32)),
             FileType::F8e4m3 => Value::Float(to_f64(DType::F8e4m3, bits as u32)),
             FileType::F8e5m2 => Value::Float(to_f64(DType::F8e5m2, bits as u32)),
             FileType::F16 => Value::Float(to_f64(DType::F16, bits as u32)),
@@ -80,6 +98,8 @@ impl fmt::Display for FileType {
             FileType::I16 => "i16",
             FileType::I32 => "i32",
             FileType::I64 => "i64",
+            FileType::U8 => "u8",
+            FileType::F4e2m1 => "f4e2m1",
             FileType::F8e4m3 => "f8e4m3",
             FileType::F8e5m2 => "f8e5m2",
             FileType::F16 => "f16",

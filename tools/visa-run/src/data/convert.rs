@@ -90,7 +90,7 @@ pub(super) fn wrapped(index: u64, dtype: DType) -> u32 {
     if dtype.is_float() { from_f64(dtype, index as f64) } else { integer(index as i64, dtype) }
 }
 
-/// The low bits of `value` as an element of an integer dtype, sign-extended.
+/// The low bits of `value` as an element of an integer dtype.
 fn integer(value: i64, dtype: DType) -> u32 {
     dtype.wrap(value as i32).cast_unsigned()
 }
@@ -121,7 +121,8 @@ pub fn array_bytes(dtype: DType, shape: &[u64]) -> Option<u64> {
 /// The file type with the very bits of `dtype`, if there is one.
 fn same(dtype: DType) -> Option<FileType> {
     match dtype {
-        DType::I4 | DType::I5 | DType::I9 => None,
+        DType::I4 | DType::I5 | DType::I9 | DType::F4e2m1 => None,
+        DType::U8 => Some(FileType::U8),
         DType::I8 => Some(FileType::I8),
         DType::I16 => Some(FileType::I16),
         DType::I32 => Some(FileType::I32),

@@ -148,13 +148,14 @@ fn element_type(descr: &NpyType) -> Result<(FileType, bool), String> {
         "i2" => FileType::I16,
         "i4" => FileType::I32,
         "i8" => FileType::I64,
+        "u1" => FileType::U8,
         "f2" => FileType::F16,
         "f4" => FileType::F32,
         "f8" => FileType::F64,
         _ => {
             return Err(format!(
-                "found npy dtype {}, expected '|i1', '<i2', '<i4', '<i8', '<f2', '<f4' or '<f8'; convert it with \
-                 x.astype(...)",
+                "found npy dtype {}, expected '|i1', '|u1', '<i2', '<i4', '<i8', '<f2', '<f4' or '<f8'; convert it \
+                 with x.astype(...)",
                 shortened(&descr)
             ));
         }

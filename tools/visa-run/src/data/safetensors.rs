@@ -105,14 +105,16 @@ fn element_type(info: &TensorInfo) -> Result<FileType, String> {
         Dtype::I8 => Ok(FileType::I8),
         Dtype::I16 => Ok(FileType::I16),
         Dtype::I32 => Ok(FileType::I32),
+        Dtype::U8 => Ok(FileType::U8),
+        Dtype::F4 => Ok(FileType::F4e2m1),
         Dtype::F8_E4M3 => Ok(FileType::F8e4m3),
         Dtype::F8_E5M2 => Ok(FileType::F8e5m2),
         Dtype::F16 => Ok(FileType::F16),
         Dtype::BF16 => Ok(FileType::Bf16),
         Dtype::F32 => Ok(FileType::F32),
         // `Dtype` is non-exhaustive, so this arm must be here.
-        other => {
-            Err(format!("found dtype {other}, expected I8, I16, I32, F8_E4M3, F8_E5M2, F16, BF16 or F32"))
-        }
+        other => Err(format!(
+            "found dtype {other}, expected I8, I16, I32, U8, F4, F8_E4M3, F8_E5M2, F16, BF16 or F32"
+        )),
     }
 }

@@ -17,7 +17,7 @@ const HEADER_ALIGNMENT: usize = 64;
 const PREFIX: usize = 10;
 
 /// Writes little-endian elements of `dtype` in C order as a NumPy file of the type that holds them exactly
-/// (bf16 and f8 become f32, i4 becomes i8), whole or not at all (see [`visa_files::write`]).
+/// (bf16, f8 and f4 become f32, i4 becomes i8), whole or not at all (see [`visa_files::write`]).
 pub fn save_npy(
     path: &Path,
     dtype: DType,
@@ -47,8 +47,9 @@ fn header(dtype: FileType, shape: &[u64]) -> Vec<u8> {
         FileType::I16 => "<i2",
         FileType::I32 => "<i4",
         FileType::I64 => "<i8",
+        FileType::U8 => "|u1",
         FileType::F16 => "<f2",
-        FileType::F8e4m3 | FileType::F8e5m2 | FileType::Bf16 | FileType::F32 => "<f4",
+        FileType::F4e2m1 | FileType::F8e4m3 | FileType::F8e5m2 | FileType::Bf16 | FileType::F32 => "<f4",
         FileType::F64 => "<f8",
     };
     // A tuple of one needs its comma; no other may end in a space.
@@ -67,14 +68,13 @@ fn header(dtype: FileType, shape: &[u64]) -> Vec<u8> {
 /// Elements of `dtype` as the elements of [`FileType::of`] that a file holds.
 pub(super) fn file_bytes<'a>(dtype: DType, shape: &[u64], bytes: &'a [u8]) -> Cow<'a, [u8]> {
     match dtype {
-        DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::F16 | DType::F32 => {
+        DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::U8 | DType::F16 | DType::F32 => {
             Cow::Borrowed(bytes)
         }
-        // The last byte may hold one element only.
-        DType::I4 => {
-            let held = dtype.elements(bytes.len() as u64);
-            let count = byte_count(shape, 1).map_or(held, |count| count.min(held));
-            (0..count as usize).map(|index| load(dtype, bytes, index) as u8).collect()
+        DType::I4 => (0..halves(dtype, shape, bytes)).map(|index| load(dtype, bytes, index) as u8).collect(),
+        DType::F4e2m1 => {
+            let value = |index| (to_f64(dtype, load(dtype, bytes, index)) as f32).to_le_bytes();
+            (0..halves(dtype, shape, bytes)).flat_map(value).collect()
         }
         DType::F8e4m3 | DType::F8e5m2 => {
             let value = |&bits: &u8| (to_f64(dtype, u32::from(bits)) as f32).to_le_bytes();
@@ -83,4 +83,10 @@ pub(super) fn file_bytes<'a>(dtype: DType, shape: &[u64], bytes: &'a [u8]) -> Co
         // A bf16 value is the f32 value with sixteen more zero bits below.
         DType::Bf16 => bytes.chunks_exact(2).flat_map(|half| [0, 0, half[0], half[1]]).collect(),
     }
+}
+
+/// How many elements of four bits there are: the last byte may hold one only.
+fn halves(dtype: DType, shape: &[u64], bytes: &[u8]) -> usize {
+    let held = dtype.elements(bytes.len() as u64);
+    byte_count(shape, 1).map_or(held, |count| count.min(held)) as usize
 }

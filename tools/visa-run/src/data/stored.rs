@@ -78,17 +78,26 @@ impl Stored {
     pub(super) fn read(self) -> Result<Array, DataError> {
         let Stored { mut source, shape, dtype, offset, big_endian } = self;
         source.file.seek(SeekFrom::Start(offset)).map_err(|e| source.error(e))?;
-        let count = byte_count(&shape, dtype.width());
-        let data = match count {
+        let elements = byte_count(&shape, 1);
+        let data = match elements.and_then(|elements| dtype.stored(elements)) {
             Some(count) => source.take(count)?,
             None => None,
         };
         let mut data = data.ok_or_else(|| source.error("the file ends before its data does"))?;
+        if dtype == FileType::F4e2m1 {
+            data = halves(&data, elements);
+        }
         if big_endian {
             data.chunks_exact_mut(dtype.width()).for_each(<[u8]>::reverse);
         }
         Array::new(shape, dtype, data)
     }
+}
+
+/// The first `count` half bytes, a byte each, the low half of a byte first.
+fn halves(bytes: &[u8], count: Option<u64>) -> Vec<u8> {
+    let count = count.and_then(|count| usize::try_from(count).ok());
+    bytes.iter().flat_map(|byte| [byte & 0xf, byte >> 4]).take(count.unwrap_or(usize::MAX)).collect()
 }
 
 /// An empty buffer with room for `count` bytes, or an error where memory does not have it.

@@ -200,6 +200,12 @@ fn integers_convert_when_they_are_exact() {
     let file = npy_of("<f2", "(2,)", &[0x00, 0x3e, 0x01, 0x80]);
     assert_eq!(load_npy(&file, DType::F16, &[2]), Ok(vec![0x00, 0x3e, 0x01, 0x80]));
     assert_eq!(load_npy(&file, DType::F8e5m2, &[2]), Ok(vec![0x3e, 0x80]));
+    let file = npy_of("|u1", "(2,)", &[0, 255]);
+    assert_eq!(load_npy(&file, DType::U8, &[2]), Ok(vec![0, 255]));
+    assert_eq!(load_npy(&file, DType::I32, &[2]), Ok(i32s(&[0, 255])));
+    // 6 and -0.5 share a byte, -0 has half of the next; 1.25 is a tie, to even.
+    let file = npy_of("<f4", "(4,)", &f32s(&[6.0, -0.5, -0.0, 1.25]));
+    assert_eq!(load_npy(&file, DType::F4e2m1, &[4]), Ok(vec![0x97, 0x28]));
     let file = npy_of("<f4", "(2,)", &f32s(&[-0.0, -128.0]));
     assert_eq!(load_npy(&file, DType::I8, &[2]), Ok(vec![0, 0x80]));
 }
@@ -219,6 +225,10 @@ fn values_out_of_range_are_refused_with_their_index() {
     refuse("<f8", &f64s(&[2147483648.0, 0.0, 0.0, 0.0]), DType::I32, &["element (0, 0)"]);
     refuse("|i1", &[7, 0xf8, 8, 9], DType::I4, &["element (1, 0) is 8", "exact i4"]);
     refuse("|i1", &[0, 0xf7, 0, 0], DType::I4, &["element (0, 1) is -9"]);
+    refuse("<i4", &i32s(&[255, 256, 0, 0]), DType::U8, &["element (0, 1) is 256", "exact u8"]);
+    refuse("|i1", &[0, 0, 0, 0xff], DType::U8, &["element (1, 1) is -1", "exact u8"]);
+    refuse("|u1", &[0, 0, 128, 0], DType::I8, &["element (1, 0) is 128", "exact i8"]);
+    refuse("<i4", &i32s(&[6, 4, 5, 0]), DType::F4e2m1, &["element (1, 0) is 5", "exact f4e2m1"]);
     refuse("<i4", &i32s(&[32767, 32768, 0, 0]), DType::I16, &["element (0, 1) is 32768", "exact i16"]);
     refuse("<i4", &i32s(&[448, 449, 0, 0]), DType::F8e4m3, &["element (0, 1) is 449", "exact f8e4m3"]);
     refuse("<i4", &i32s(&[256, 257, 0, 0]), DType::Bf16, &["element (0, 1) is 257", "exact bf16"]);
@@ -446,6 +456,20 @@ fn safetensors_are_read() {
 }
 
 #[test]
+fn unsigned_and_four_bit_safetensors_are_read() {
+    let header =
+        |dtype, shape| format!(r#"{{"x":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[0,2]}}}}"#);
+    let bytes = safetensors(&header("U8", "[2]"), &[0x80, 0xff]);
+    assert_eq!(load_safetensors(&bytes, DType::U8, &[2]), Ok(vec![0x80, 0xff]));
+    assert_eq!(load_safetensors(&bytes, DType::I32, &[2]), Ok(i32s(&[128, 255])));
+    // 2 and 3, -0 and -6: the low half first.
+    let halves = safetensors(&header("F4", "[2,2]"), &[0x54, 0xf8]);
+    assert_eq!(load_safetensors(&halves, DType::F4e2m1, &[2, 2]), Ok(vec![0x54, 0xf8]));
+    assert_eq!(load_safetensors(&halves, DType::F32, &[2, 2]), Ok(f32s(&[2.0, 3.0, -0.0, -6.0])));
+    refused(load_safetensors(&halves, DType::F4e2m1, &[4]), &["found shape [2, 2], expected [4]"]);
+}
+
+#[test]
 fn wrong_safetensors_are_refused() {
     let tensor = |dtype, shape, offsets| {
         format!(r#"{{"x":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}}}"#)
@@ -456,10 +480,11 @@ fn wrong_safetensors_are_refused() {
     refused(of(&good, &[1, 2, 3]), &["found 3 bytes of data, expected 4"]);
     refused(of(&good, &[1, 2, 3, 4, 5]), &["found 5 bytes of data, expected 4"]);
     refused(
-        of(&tensor("U8", "[4]", "[0,4]"), &[0; 4]),
-        &["tensor `x`", "found dtype U8", "I8, I16, I32, F8_E4M3, F8_E5M2, F16, BF16 or F32"],
+        of(&tensor("U16", "[2]", "[0,4]"), &[0; 4]),
+        &["tensor `x`", "found dtype U16", "I8, I16, I32, U8, F4, F8_E4M3, F8_E5M2, F16, BF16 or F32"],
     );
-    refused(of(&tensor("U16", "[2]", "[0,4]"), &[0; 4]), &["found dtype U16"]);
+    refused(of(&tensor("F4", "[7]", "[0,4]"), &[0; 4]), &["wrong safetensors header"]);
+    refused(of(&tensor("F4", "[8]", "[0,4]"), &[0; 4]), &["found shape [8], expected [4]"]);
     refused(of(&tensor("I8", "[5]", "[0,4]"), &[0; 4]), &["wrong safetensors header"]);
     refused(of(&tensor("I8", "[9223372036854775808,2]", "[0,4]"), &[0; 4]), &["wrong safetensors header"]);
     refused(of(&tensor("I8", "[4]", "[4,8]"), &[0; 8]), &["wrong safetensors header"]);
@@ -498,7 +523,9 @@ fn safetensors_past_every_address_are_refused() {
 fn a_saved_header_is_numpy_s_byte_by_byte() {
     let files = Files::new();
     let path = files.0.path().join("x.npy");
-    let cases: [(DType, &[u64], &str); 8] = [
+    let cases: [(DType, &[u64], &str); 10] = [
+        (DType::U8, &[3], "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }"),
+        (DType::F4e2m1, &[3], "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"),
         (DType::I8, &[3], "{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }"),
         (DType::I4, &[3], "{'descr': '|i1', 'fortran_order': False, 'shape': (3,), }"),
         (DType::I16, &[2], "{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }"),
@@ -534,6 +561,9 @@ fn what_is_saved_loads_the_same() {
     // -3 and 5 in one byte, -1 in half of another; int8 in the file.
     save_npy(&path, DType::I4, &[3], &[0x5d, 0x0f], None).expect("written");
     assert_eq!(fs::read(&path).expect("readable")[128..], [0xfd, 0x05, 0xff]);
+    // 1.5 and -6 in one byte, -0 in half of another; float32 in the file.
+    save_npy(&path, DType::F4e2m1, &[3], &[0xf3, 0x78], None).expect("written");
+    assert_eq!(fs::read(&path).expect("readable")[128..], f32s(&[1.5, -6.0, -0.0]));
     // 1.5 in f8e5m2 is 0x3e.
     save_npy(&path, DType::F8e5m2, &[1], &[0x3e], None).expect("written");
     assert_eq!(fs::read(&path).expect("readable")[128..], [0, 0, 0xc0, 0x3f]);
