@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
-use visa_loops::{Entry, PairedProgram, Program as Loops, Stride};
+use visa_loops::{EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Stride};
 use visa_numerics::DType;
 
 /// Distance in bytes between the memories of two chips in a buffer's layout and in a PCIe transfer.
@@ -103,6 +103,16 @@ impl Dma {
         engine_loops: usize,
     ) -> Self {
         Self { pcie, from, to, parts: vec![DmaPart { first: 0, engine_loops, loops }] }
+    }
+
+    /// The transfer that a table says; `None` if the loops of a part do not count its engines.
+    #[must_use]
+    pub fn of_table(pcie: bool, [from, to]: [Space; 2], table: &EngineTable) -> Option<Self> {
+        let part = |part: &EnginePart| {
+            let engine_loops = part.engine_loops()?;
+            Some(DmaPart { first: part.engines.start, engine_loops, loops: part.loops.clone() })
+        };
+        Some(Self { pcie, from, to, parts: table.0.iter().map(part).collect::<Option<_>>()? })
     }
 
     /// The descriptors of each engine that has any, in the order in which it runs them.

@@ -3,7 +3,7 @@
 
 use crate::placement::times;
 use crate::segments::Blocks;
-use crate::transfer::TransferError;
+use crate::transfer_error::TransferError;
 use crate::{Axes, AxisId, Digit, Digits, Expr, Placement, digits};
 use visa_ir::diag::counted;
 use visa_loops::Stride;

@@ -271,7 +271,8 @@ impl<'a> Walk<'a> {
         for (at, step) in division.steps.iter().enumerate().rev().filter(|(_, step)| step.live > 1) {
             let [read, write, index] = moves(at)?;
             let factor = digit_text(&self.stream.digits[at].digit, self.axes);
-            let step = TransferLoop { limit: step.live, read: Stride::Fixed(read), write, factor };
+            let step =
+                TransferLoop { limit: step.live, read: Stride::Fixed(read), write, factor, counts: None };
             match index {
                 0 => loops.push(step),
                 index => rows.push(IndexedLoop { step, index }),
@@ -283,6 +284,7 @@ impl<'a> Walk<'a> {
             read: Stride::Fixed(1),
             write: 1,
             factor: "an element".to_owned(),
+            counts: None,
         });
         let Table { distance, count, .. } = *table;
         Ok(Indexed { rows, loops, read_base, write_base, index_base, distance, count })

@@ -40,6 +40,7 @@ pub mod shuffle;
 mod skew;
 mod tensor;
 mod transfer;
+mod transfer_error;
 pub mod view;
 
 /// The operations of the tm dialect, a file a group.
@@ -76,9 +77,8 @@ pub use rebuild::rebuild;
 pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use skew::{Crossing, crossings, skewed_axes, skewed_names};
 pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor, tensor_symbols};
-pub use transfer::{
-    CHIP_STRIDE, Given, Transfer, TransferError, TransferLoop, byte_units, flat, leaves_chip, transfer,
-};
+pub use transfer::{CHIP_STRIDE, Given, Transfer, TransferLoop, byte_units, flat, leaves_chip, transfer};
+pub use transfer_error::TransferError;
 /// What the code of [`tensor_kind!`] names.
 #[doc(hidden)]
 pub use visa_ir;

@@ -33,12 +33,23 @@ pub fn rebuild(digits: &Digits, axes: &Axes) -> Result<Expr, MapError> {
     terms.extend(still.map(|axis| Expr::axis(axes.name(*axis)).resize(1)));
     for (at, digit) in digits.iter().enumerate().rev() {
         let offset = carriers.iter().find(|(carrier, _)| *carrier == at).map(|(_, offset)| *offset);
-        terms.push(match digit.axis {
-            None => padded(Expr::Literal(digit.live), digit.live, digit),
-            Some(axis) => term(digit, axis, offset, axes)?,
+        terms.push(match (digit.axis, offset) {
+            (Some(axis), Some(offset)) => term(digit, axis, Some(offset), axes)?,
+            (_, _) => factor(digit, axes)?,
         });
     }
     Ok(Expr::pair(terms))
+}
+
+/// The factor that a digit alone spells.
+///
+/// # Errors
+/// As [`rebuild`].
+pub(crate) fn factor(digit: &Digit, axes: &Axes) -> Result<Expr, MapError> {
+    match digit.axis {
+        None => Ok(padded(Expr::Literal(digit.live), digit.live, digit)),
+        Some(axis) => term(digit, axis, None, axes),
+    }
 }
 
 /// The digit that the offset is on.

@@ -89,6 +89,7 @@ impl Shuffle {
             read: Stride::from(read),
             write: CHIP_STRIDE,
             factor: "chips".to_owned(),
+            counts: None,
         }
     }
 }

@@ -7,8 +7,10 @@ use crate::divide::{DivideError, Division, Movement, Step, digit_text, step_digi
 use crate::error::MapError;
 use crate::gather::Gathers;
 use crate::placement::times;
+use crate::rebuild;
 use crate::segments::{Blocks, segments};
 use crate::tensor::{Dim, Tensor};
+use crate::transfer_error::TransferError;
 use crate::{
     Axes, AxisId, Crossing, DM, Digit, Expr, PadKind, Placed, Placement, SPM, crossings, digits,
     divide_across, place, place_expr,
@@ -30,6 +32,8 @@ pub struct TransferLoop {
     pub write: i64,
     /// The factor of the destination that it counts, in the user's notation.
     pub factor: String,
+    /// The factor as a mapping without padding; `None` where several loops are one, or it counts no axis and no copies.
+    pub counts: Option<Expr>,
 }
 
 /// As messages show it: `` `R / 4` 2 : 128 -> 64``.
@@ -65,64 +69,6 @@ pub struct Given {
 
 /// Distance between the memories of two chips in transfers by PCIe; the hw level has the same figure.
 pub const CHIP_STRIDE: i64 = 1 << 40;
-
-/// Why there is no such transfer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TransferError {
-    /// The source does not hold what the destination asks for.
-    Divide {
-        /// What is asked for, as the user wrote it.
-        wanted: Expr,
-        /// What there is.
-        held: Expr,
-        /// What is at fault.
-        error: DivideError,
-    },
-    /// A mapping has no digit form.
-    Mapping(String),
-    /// 4-bit elements that share a byte on one side do not on the other.
-    HalfByte(String),
-    /// The stream that is given does not fit the transfer.
-    Stream {
-        /// The clause at fault: `engines`, `time` or `packet`.
-        clause: &'static str,
-        /// What is wrong.
-        message: String,
-        /// Whether a part of the transfer might fit: a factor ends within a loop.
-        ragged: bool,
-    },
-}
-
-impl TransferError {
-    /// Whether a part of the transfer might have a loop nest.
-    fn is_ragged(&self) -> bool {
-        match self {
-            Self::Divide { error, .. } => matches!(error, DivideError::Incompatible { .. }),
-            Self::Stream { ragged, .. } => *ragged,
-            Self::Mapping(_) | Self::HalfByte(_) => false,
-        }
-    }
-
-    /// The clause that is at fault.
-    #[must_use]
-    pub const fn clause(&self) -> &'static str {
-        match self {
-            Self::Divide { .. } | Self::Mapping(_) | Self::HalfByte(_) => "element",
-            Self::Stream { clause, .. } => clause,
-        }
-    }
-}
-
-impl fmt::Display for TransferError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Divide { wanted, held, error } => {
-                write!(f, "`{wanted}` cannot be read from `{held}`: {error}")
-            }
-            Self::Mapping(why) | Self::HalfByte(why) | Self::Stream { message: why, .. } => f.write_str(why),
-        }
-    }
-}
 
 /// Whether a tensor is read or written. A position that several indices share can be read as each of them, but not
 /// written.
@@ -354,6 +300,7 @@ impl SegmentCx<'_> {
             read: Stride::Fixed(1),
             write: 1,
             factor: "an element".to_owned(),
+            counts: None,
         });
         let transfer = Transfer { loops, given, read_base: division.base, write_base: target.base };
         if byte_units(self.dtype) == 1 { Ok(transfer) } else { transfer.halved() }
@@ -361,7 +308,9 @@ impl SegmentCx<'_> {
 
     fn counted(&self, piece: Piece) -> TransferLoop {
         let factor = digit_text(&Digit { live: piece.limit, ..piece.digit }, self.axes);
-        TransferLoop { limit: piece.limit, read: piece.read, write: piece.write, factor }
+        let bare = Digit { extent: piece.digit.live, ..piece.digit };
+        let counts = rebuild::factor(&bare, self.axes).ok();
+        TransferLoop { limit: piece.limit, read: piece.read, write: piece.write, factor, counts }
     }
 }
 
@@ -493,6 +442,7 @@ impl Transfer {
             read: Stride::Fixed(1),
             write: 1,
             factor,
+            counts: None,
         });
         Ok(Self { read_base: self.read_base / 2, write_base: self.write_base / 2, ..self })
     }

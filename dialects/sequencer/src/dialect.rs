@@ -62,7 +62,7 @@ pub static MASK: BodyDef = BodyDef {
 /// `#seq.dtype<bf16>`.
 pub static DTYPE: BodyDef = BodyDef {
     name: "seq.dtype",
-    syntax: "i4 | i5 | i8 | i9 | i16 | i32 | f8e4m3 | f8e5m2 | f16 | bf16 | f32",
+    syntax: "i4 | i5 | i8 | i9 | i16 | i32 | u8 | f4e2m1 | f8e4m3 | f8e5m2 | f16 | bf16 | f32",
     doc: "A number format.",
     parse: |text| {
         let text = text.trim();

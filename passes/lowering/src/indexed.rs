@@ -2,6 +2,7 @@
 
 use crate::access::{self, AccessError, limits};
 use crate::engines::{counts_slices, halves, in_dm};
+use crate::transfers::medium;
 use crate::{StageCx, address, origin};
 use visa_hw::ops::dma_indexed::INDEX_BYTES;
 use visa_ir::context::Attr;
@@ -11,7 +12,7 @@ use visa_ir::view;
 use visa_loops::{Entry, PairedEntry, PairedProgram, Program, Stride};
 use visa_machine::Machine;
 use visa_mapping::ops::indexed::{Indexing, indexing, plan};
-use visa_mapping::{DM, HOST, Indexed, SPM, Tensor, TransferLoop};
+use visa_mapping::{Indexed, Tensor, TransferLoop};
 use visa_memory::Medium;
 
 /// The `seq` counterpart of an operation that moves the rows that an index chooses.
@@ -52,19 +53,6 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
         .clause("indices", cx.ctx.body_attr(&visa_sequencer::PROGRAM, indices))
         .clause("distance", cx.ctx.attr(Attr::Int(plan.distance)))
         .clause("count", count(plan.count)?))
-}
-
-/// The memory that a tensor is in.
-pub(crate) fn medium(tensor: &Tensor) -> Medium {
-    if tensor.is(&DM) {
-        Medium::Dm
-    } else if tensor.is(&SPM) {
-        Medium::Spm
-    } else if tensor.is(&HOST) {
-        Medium::Host
-    } else {
-        Medium::Hbm
-    }
 }
 
 /// The loops of both sides, the addresses of whose tensors are given.

@@ -8,6 +8,7 @@ mod indexed;
 pub mod origin;
 pub mod slices;
 pub mod stages;
+pub mod transfers;
 
 pub use stages::{LowerStage, StageCx};
 

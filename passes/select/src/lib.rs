@@ -2,7 +2,8 @@
 //! function of the report decides. docs/choosing.md is the user's side of it.
 //!
 //! Rooms: [`rules`] propose; [`config`] chooses for one pipeline; `layout` chooses what pipelines share;
-//! [`distribution`] chooses which parts of tensors slices hold; `explain` says why; [`effort`] bounds and
+//! [`distribution`] chooses which parts of tensors slices hold; [`transfer`] chooses which engine of a transfer
+//! moves what; `explain` says why; [`effort`] bounds and
 //! measures the work. [`driver`] goes through a kernel.
 
 pub mod config;
@@ -12,6 +13,7 @@ pub mod effort;
 mod explain;
 mod layout;
 pub mod rules;
+pub mod transfer;
 
 /// The passes of this crate, a module a file.
 pub mod passes {

@@ -5,6 +5,7 @@ mod distributions;
 #[expect(dead_code, reason = "the bench uses the rest")]
 mod select;
 mod select_configs;
+mod transfers;
 
 /// As in the tools.
 #[global_allocator]

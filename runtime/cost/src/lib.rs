@@ -23,3 +23,4 @@ pub use report::{
     Assumed, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles, MemoryReport, Report,
     Resource, Totals, Traffic, Wait, Why,
 };
+pub use transfer::transfer_cycles;

@@ -14,6 +14,14 @@ use crate::memory::{self, MemoryModel};
 use crate::report::{EngineCycles, Resource, Traffic};
 use crate::scratchpads;
 
+/// Cycles of a transfer by itself.
+///
+/// # Errors
+/// What the model has no address for.
+pub fn transfer_cycles(dma: &Dma, machine: &Machine, model: MemoryModel) -> Result<u64, Diagnostic> {
+    dma_work(dma, Span::default(), machine, 1, model).map(|work| work.cycles)
+}
+
 /// Prices a transfer. All chips move at once, each its own bytes.
 ///
 /// # Errors

@@ -55,7 +55,7 @@ fn run_kernel(file: &File, text: &str, entry: &str, allocate: bool) -> (i32, Vec
     let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect::<Vec<_>>();
     let mut results = said(&io.stdout);
     results.retain(|line| !line.contains(" cycles on "));
-    (code, results, said(&io.stderr).into_iter().next())
+    (code, results, said(&io.stderr).first().map(|message| placeless(message)))
 }
 
 /// Whether a kernel leaves nothing to other passes, which would have to run before addresses are chosen.
@@ -93,6 +93,13 @@ fn outcomes(file: &File) -> Vec<Outcome> {
         }
     }
     found
+}
+
+/// A message without the address of an index that chooses no row.
+fn placeless(message: &str) -> String {
+    let place =
+        message.split_once(" (byte ").and_then(|(before, rest)| Some((before, rest.split_once(')')?.1)));
+    place.map_or_else(|| message.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
 /// Opens the addresses of the kernels and lets `allocate` choose them.

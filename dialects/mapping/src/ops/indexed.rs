@@ -331,6 +331,7 @@ fn check_runs(op: OpRef<'_>, plan: &Indexed, at: Option<i64>, align: u64) -> Res
         read: Stride::Fixed(plan.distance),
         write: 0,
         factor: "a row".to_owned(),
+        counts: None,
     });
     Runs { op, constraint: "C8", loops: &plan.loops, around: &around, align }.check(true, at)
 }

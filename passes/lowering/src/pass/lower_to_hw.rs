@@ -1,8 +1,8 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
 use crate::access::{self, AccessError, Accesses, Accessor};
-use crate::engines::{alone, deal};
 use crate::indexed;
+use crate::transfers::{Way, table};
 use std::rc::Rc;
 use visa_hw::ops::exec;
 use visa_hw::ops::store;
@@ -14,7 +14,7 @@ use visa_ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Converter, Greedy, NoMatch, RewritePattern,
 };
 use visa_ir::verify::has_errors;
-use visa_loops::{EngineTable, Program};
+use visa_loops::Program;
 use visa_machine::Machine;
 use visa_memory::Medium;
 use visa_numerics::DType;
@@ -293,22 +293,8 @@ fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let (from, to) = (medium(op, "from", &dma.from()?)?, medium(op, "to", &dma.to()?)?);
     let dtype = dma.dtype()?.map_or(DType::I8, |dtype| *dtype);
     let refused = |error: AccessError| error.diagnostic(op.span());
-    let table = match seq_dma::work(op)? {
-        seq_dma::Work::Any(segments) => {
-            let group = access::dma_group(to, &machine);
-            let programs = segments.0.iter().map(|segment| {
-                let bytes = segment.in_bytes(dtype).map_err(AccessError::from)?;
-                access::dma(&bytes, group, &machine)
-            });
-            let programs = programs.collect::<Result<Vec<_>, _>>().map_err(refused)?;
-            let pcie = &*dma.engine()? == "pcie";
-            if pcie { alone(&programs) } else { deal(&programs, [from, to], &machine) }
-        }
-        seq_dma::Work::Given(table) => {
-            let parts = table.0.iter().map(|part| access::dma_part(part, dtype, &machine));
-            EngineTable(parts.collect::<Result<_, _>>().map_err(refused)?)
-        }
-    };
+    let way = Way { pcie: &*dma.engine()? == "pcie", media: [from, to], machine: &machine };
+    let table = table(&seq_dma::work(op)?, dtype, &way).map_err(refused)?;
     let mut lowered = spec(op, "hw.dma")?;
     for (clause, word) in [("engine", dma.engine()?), ("from", dma.from()?), ("to", dma.to()?)] {
         lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));

@@ -2,7 +2,8 @@
 
 use crate::slices::Slices;
 use crate::stages::{self, StageCx};
-use crate::{access, address, buffers, indexed, origin};
+use crate::transfers::{Start, Way, medium, work};
+use crate::{address, buffers, indexed, origin};
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context, TypeId};
@@ -12,9 +13,6 @@ use visa_ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Converter, Kind, NoMatch, Order, TypeConverter,
 };
 use visa_ir::view;
-use visa_loops::{
-    EnginePart, EngineTable, PairedEntry, PairedProgram, Segments, Stride, contiguous_paired, dma_packet,
-};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine, mapping_error, written_place};
 use visa_mapping::ops::call::Call;
@@ -22,9 +20,9 @@ use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
-use visa_mapping::{DM, Dim, Given, HBM, HOST, Tensor, Transfer, TransferLoop, leaves_chip, ops, transfer};
-use visa_numerics::DType;
+use visa_mapping::{DM, Dim, HBM, HOST, Tensor, leaves_chip, ops, transfer};
 use visa_pass::{Level, Pass, PassCx};
+use visa_sequencer::ops::dma::Work;
 use visa_stream::forgotten;
 use visa_stream::lower::LowerStage;
 use visa_stream::ops::{commit_view, fill_view};
@@ -409,20 +407,11 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         write: address::of(cx, op, view::result(&op, 0, "tensor")?)?,
         dtype: source.dtype,
     };
-    let (mut any, mut given) = (Vec::new(), Vec::new());
-    for segment in &segments {
-        let group = access::dma_group(indexed::medium(&result), cx.machine);
-        let program = start.elements(op, segment)?;
-        let bytes = program.in_bytes(source.dtype).map_err(access::AccessError::from);
-        bytes.and_then(|bytes| access::dma(&bytes, group, cx.machine)).map_err(|error| {
-            error.diagnostic(op.span()).note(origin::entries(&segment.loops, "bytes"), None)
-        })?;
-        match &segment.given {
-            Some(own) => given.extend(engine_parts(own, &program, source.dtype, group, cx.machine)),
-            None => any.push(program),
-        }
-    }
     let pcie = shuffles || leaves_chip(&source, &result);
+    let way = Way { pcie, media: [medium(&source), medium(&result)], machine: cx.machine };
+    let work = work(&segments, &start, &way).map_err(|(segment, error)| {
+        error.diagnostic(op.span()).note(origin::entries(&segments[segment].loops, "bytes"), None)
+    })?;
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     let lowered = cx
         .spec("seq.dma", op)?
@@ -430,89 +419,10 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         .clause("from", text(address::space(&source)))
         .clause("to", text(address::space(&result)))
         .clause("dtype", cx.ctx.body_attr(&visa_sequencer::DTYPE, source.dtype));
-    Ok(if order.is_some() {
-        lowered.clause("table", cx.ctx.body_attr(&visa_sequencer::ENGINES, EngineTable(given)))
-    } else {
-        lowered.clause("loops", cx.ctx.body_attr(&visa_sequencer::SEGMENTS, Segments(any)))
+    Ok(match work {
+        Work::Given(table) => lowered.clause("table", cx.ctx.body_attr(&visa_sequencer::ENGINES, table)),
+        Work::Any(loops) => lowered.clause("loops", cx.ctx.body_attr(&visa_sequencer::SEGMENTS, loops)),
     })
-}
-
-/// Where a transfer starts, in bytes, and what it moves.
-struct Start {
-    read: i64,
-    write: i64,
-    dtype: DType,
-}
-
-impl Start {
-    /// A segment over elements.
-    fn elements(&self, op: OpRef<'_>, segment: &Transfer) -> Result<PairedProgram, Diagnostic> {
-        let bits = u64::from(self.dtype.bits());
-        let of_bytes = |bytes: i64| bytes.checked_mul(8).filter(|bits_of| bits_of % bits.cast_signed() == 0);
-        let refused = |what: String| {
-            let dtype = self.dtype;
-            op.error("C1", format!("{what}, which is no whole number of elements of `{dtype}`"))
-        };
-        let address = |bytes: i64| {
-            let found = of_bytes(bytes).map(|found| found / bits.cast_signed());
-            found.ok_or_else(|| refused(format!("it starts at byte {bytes}")))
-        };
-        let entry = |step: &TransferLoop| {
-            let elements =
-                |stride: &Stride| stride.scaled(8).and_then(|scaled| scaled.divided(bits.cast_signed()));
-            let read = elements(&step.read);
-            let sides = read.zip(elements(&Stride::Fixed(step.write)));
-            let (read, write) = sides.ok_or_else(|| refused(format!("it moves by {step}")))?;
-            Ok::<_, Diagnostic>(PairedEntry { limit: step.limit, read, write })
-        };
-        // The last loop goes through the bytes of an element, or of pairs that share one.
-        let (last, outer) = segment.loops.split_last().ok_or_else(|| op.error("C0", "it moves nothing"))?;
-        let mut entries = outer.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
-        let within = last.limit.saturating_mul(8) / bits;
-        if within > 1 || entries.is_empty() {
-            entries.push(PairedEntry::new(within, 1, 1));
-        }
-        Ok(PairedProgram {
-            entries,
-            // Elements that share a byte move together.
-            packet: 8_u64.div_ceil(bits),
-            read_base: address(self.read.saturating_add(segment.read_base))?,
-            write_base: address(self.write.saturating_add(segment.write_base))?,
-        })
-    }
-}
-
-/// What the engines of a segment do: one part if they follow each other, otherwise one each.
-fn engine_parts(
-    given: &Given,
-    program: &PairedProgram,
-    dtype: DType,
-    group: u64,
-    machine: &Machine,
-) -> Vec<EnginePart> {
-    let bits = u64::from(dtype.bits());
-    let (outer, inner) = program.entries.split_at(given.engine_loops);
-    let mut own = PairedProgram { entries: inner.to_vec(), ..program.clone() };
-    if own.entries.is_empty() {
-        own.entries.push(PairedEntry::new(1, 1, 1));
-    }
-    let bytes = given.packet.unwrap_or_else(|| {
-        let run = contiguous_paired(&own) * bits / 8;
-        dma_packet(run, machine.limits.dma_packet_max_bytes, group.max(bits.div_ceil(8)))
-    });
-    own.packet = bytes * 8 / bits;
-    let first = given.engines.first().copied().unwrap_or_default();
-    if given.engines.iter().copied().eq((first..).take(given.engines.len())) {
-        own.entries.splice(..0, outer.iter().cloned());
-        return vec![EnginePart { engines: first..first + given.engines.len() as u64, loops: own }];
-    }
-    let alone = given.engines.iter().zip(0..).map(|(&engine, iteration)| {
-        let starts = program.iteration(given.engine_loops, iteration);
-        let loops =
-            PairedProgram { read_base: starts.read_base, write_base: starts.write_base, ..own.clone() };
-        EnginePart { engines: engine..engine + 1, loops }
-    });
-    alone.collect()
 }
 
 /// The pipeline that ends in `last`.

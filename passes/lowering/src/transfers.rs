@@ -1,0 +1,164 @@
+//! A transfer from segments to engines: over elements for seq, in bytes for hw (book 10).
+
+use crate::access::{self, AccessError};
+use crate::engines::{alone, deal};
+use visa_loops::{
+    EnginePart, EngineTable, PairedEntry, PairedProgram, Segments, Stride, contiguous_paired, dma_packet,
+};
+use visa_machine::Machine;
+use visa_mapping::{DM, Given, HOST, SPM, Tensor, Transfer, TransferLoop};
+use visa_memory::Medium;
+use visa_numerics::DType;
+use visa_sequencer::ops::dma::Work;
+
+/// The memory that a tensor is in.
+#[must_use]
+pub fn medium(tensor: &Tensor) -> Medium {
+    if tensor.is(&DM) {
+        Medium::Dm
+    } else if tensor.is(&SPM) {
+        Medium::Spm
+    } else if tensor.is(&HOST) {
+        Medium::Host
+    } else {
+        Medium::Hbm
+    }
+}
+
+/// Where a transfer starts, in bytes, and what it moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The address of the source.
+    pub read: i64,
+    /// The address of the destination.
+    pub write: i64,
+    /// The format of the elements.
+    pub dtype: DType,
+}
+
+/// Who moves what, and between which memories.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// Whether PCIe moves it.
+    pub pcie: bool,
+    /// The memories read and written.
+    pub media: [Medium; 2],
+    /// The machine.
+    pub machine: &'a Machine,
+}
+
+impl Start {
+    /// A segment over elements.
+    ///
+    /// # Errors
+    /// If an address or a distance is no whole number of elements.
+    pub fn elements(&self, segment: &Transfer) -> Result<PairedProgram, AccessError> {
+        let bits = self.dtype.bits().into();
+        let refused = |what: String| {
+            AccessError::Aligned(format!("{what}, which is no whole number of elements of `{}`", self.dtype))
+        };
+        let elements = |stride: &Stride| stride.scaled(8)?.divided(bits);
+        let address = |bytes: i64| {
+            let found = elements(&Stride::Fixed(bytes)).and_then(|stride| stride.fixed());
+            found.ok_or_else(|| refused(format!("it starts at byte {bytes}")))
+        };
+        let entry = |step: &TransferLoop| {
+            let sides = elements(&step.read).zip(elements(&Stride::Fixed(step.write)));
+            let (read, write) = sides.ok_or_else(|| refused(format!("it moves by {step}")))?;
+            Ok::<_, AccessError>(PairedEntry { limit: step.limit, read, write })
+        };
+        let mut entries = Vec::new();
+        // The last loop goes through the bytes of an element, or of pairs that share one.
+        if let Some((last, outer)) = segment.loops.split_last() {
+            entries = outer.iter().map(entry).collect::<Result<_, _>>()?;
+            let within = last.limit.saturating_mul(8) / bits.unsigned_abs();
+            if within > 1 || entries.is_empty() {
+                entries.push(PairedEntry::new(within, 1, 1));
+            }
+        }
+        Ok(PairedProgram {
+            entries,
+            // Elements that share a byte move together.
+            packet: 8_u64.div_ceil(bits.unsigned_abs()),
+            read_base: address(self.read.saturating_add(segment.read_base))?,
+            write_base: address(self.write.saturating_add(segment.write_base))?,
+        })
+    }
+}
+
+/// What seq is told of the segments of a transfer.
+///
+/// # Errors
+/// If a segment is no whole number of elements apart, or no sequencer runs it: with its number.
+pub fn work(segments: &[Transfer], start: &Start, way: &Way<'_>) -> Result<Work, (usize, AccessError)> {
+    let group = access::dma_group(way.media[1], way.machine);
+    let (mut any, mut given) = (Vec::new(), Vec::new());
+    for (number, segment) in segments.iter().enumerate() {
+        let refused = |error| (number, error);
+        let program = start.elements(segment).map_err(refused)?;
+        let bytes = program.in_bytes(start.dtype).map_err(|error| refused(error.into()))?;
+        access::dma(&bytes, group, way.machine).map_err(refused)?;
+        match &segment.given {
+            Some(own) => given.extend(engine_parts(own, &program, start.dtype, group, way.machine)),
+            None => any.push(program),
+        }
+    }
+    Ok(if given.is_empty() { Work::Any(Segments(any)) } else { Work::Given(EngineTable(given)) })
+}
+
+/// What the engines do, in bytes.
+///
+/// # Errors
+/// A limit of the sequencer.
+pub fn table(work: &Work, dtype: DType, way: &Way<'_>) -> Result<EngineTable, AccessError> {
+    match work {
+        Work::Any(segments) => {
+            let group = access::dma_group(way.media[1], way.machine);
+            let programs = segments.0.iter().map(|segment| {
+                let bytes = segment.in_bytes(dtype).map_err(AccessError::from)?;
+                access::dma(&bytes, group, way.machine)
+            });
+            let programs = programs.collect::<Result<Vec<_>, _>>()?;
+            Ok(if way.pcie { alone(&programs) } else { deal(&programs, way.media, way.machine) })
+        }
+        Work::Given(table) => {
+            let parts = table.0.iter().map(|part| access::dma_part(part, dtype, way.machine));
+            Ok(EngineTable(parts.collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+/// What the engines of a segment do: one part if they follow each other, otherwise one each.
+fn engine_parts(
+    given: &Given,
+    program: &PairedProgram,
+    dtype: DType,
+    group: u64,
+    machine: &Machine,
+) -> Vec<EnginePart> {
+    let bits = u64::from(dtype.bits());
+    let (outer, inner) = program.entries.split_at(given.engine_loops);
+    let mut own = PairedProgram { entries: inner.to_vec(), ..program.clone() };
+    if own.entries.is_empty() {
+        own.entries.push(PairedEntry::new(1, 1, 1));
+    }
+    let bytes = given.packet.unwrap_or_else(|| {
+        let run = contiguous_paired(&own) * bits / 8;
+        dma_packet(run, machine.limits.dma_packet_max_bytes, group.max(bits.div_ceil(8)))
+    });
+    own.packet = bytes * 8 / bits;
+    let count = given.engines.len() as u64;
+    if let Some(&first) = given.engines.first()
+        && given.engines.iter().copied().eq(first..first + count)
+    {
+        own.entries.splice(..0, outer.iter().cloned());
+        return vec![EnginePart { engines: first..first + count, loops: own }];
+    }
+    let alone = given.engines.iter().zip(0..).map(|(&engine, iteration)| {
+        let starts = program.iteration(given.engine_loops, iteration);
+        let loops =
+            PairedProgram { read_base: starts.read_base, write_base: starts.write_base, ..own.clone() };
+        EnginePart { engines: engine..engine + 1, loops }
+    });
+    alone.collect()
+}

@@ -1,0 +1,130 @@
+//! Chooses the streams of transfers.
+
+use crate::transfer::choose::{Choice, Slot, Slots, TransferCx};
+use visa_cost::MemoryModel;
+use visa_ir::diag::{Diagnostic, Severity, counted};
+use visa_ir::module::{OpId, OpRef};
+use visa_ir::open::{self, Opening};
+use visa_ir::view::{BodyOf, unless_auto};
+use visa_lowering::transfers::Start;
+use visa_mapping::attrs::MAP;
+use visa_mapping::facts::{DeclaredAxes, Support, machine, written_place};
+use visa_mapping::{Expr, Tensor, operand, view};
+use visa_pass::{Configured, Level, Pass, PassCx};
+
+visa_pass::options! {
+    /// What is said of the choice.
+    struct Settings {
+        explain: bool = ("explain", "false", "report each choice: its cycles, and those of what the lowering does by itself"),
+    }
+}
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "select-transfers",
+    summary: "chooses which engine of a transfer moves what, in which order, in packets of what",
+    doc: "`engines`, `time` and `packet` that are `auto` get the values with which the transfer takes the fewest \
+          cycles by the memory model (`--memory-model`). An e-graph holds the streams: loops change places, loops \
+          or parts of them go to engines, slices are taken network by network, and packets are cut at requests. \
+          Each stream is lowered and priced. Addresses count: run it after `allocate`. Where a transfer has several \
+          segments, the clauses go, and the lowering deals the segments to the engines.",
+    takes: Level::Tensor,
+    gives: Level::Tensor,
+    open: true,
+    closes: Some(Opening::Order),
+    statistics: &[
+        ("transfers", "transfers with open clauses"),
+        ("left", "of them, those whose engines the lowering chooses"),
+        ("e-nodes", "loops and streams of the e-graphs"),
+        ("priced", "streams that were lowered and priced"),
+        ("cycles-own", "cycles of what the lowering does by itself, together"),
+        ("cycles-best", "cycles of the chosen streams, together"),
+    ],
+    ..Pass::with::<Settings>()
+};
+
+/// The clauses of a stream.
+const CLAUSES: [&str; 3] = ["engines", "time", "packet"];
+
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        for id in cx.walk() {
+            let op = cx.module.op(cx.ctx, id);
+            if open::clauses(op).any(|clause| clause.opening == Opening::Order) {
+                choose(cx, id, self.explain).map_err(|refused| vec![refused])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Chooses what is open of a transfer.
+fn choose(cx: &mut PassCx<'_>, id: OpId, explain: bool) -> Result<(), Diagnostic> {
+    cx.count("transfers", 1);
+    let op = cx.module.op(cx.ctx, id);
+    let span = op.span();
+    let slots = Slots { engines: slot(op, "engines")?, time: slot(op, "time")?, packet: slot(op, "packet")? };
+    let found = chosen(cx, op, &slots)?;
+    let values = found.as_ref().map(|choice| {
+        let order = choice.order.clone();
+        [Some(order.engines), order.time, order.packet].map(|map| map.map(|map| cx.ctx.body_attr(&MAP, map)))
+    });
+    for (at, clause) in CLAUSES.into_iter().enumerate() {
+        if open::is_open(cx.module.op(cx.ctx, id), clause) {
+            cx.module.set_clause(id, clause, values.as_ref().and_then(|values| values[at]));
+        }
+    }
+    let Some(choice) = found else {
+        cx.count("left", 1);
+        return Ok(());
+    };
+    cx.count("e-nodes", choice.nodes);
+    cx.count("priced", choice.priced);
+    cx.count("cycles-own", choice.own.unwrap_or(choice.cycles));
+    cx.count("cycles-best", choice.cycles);
+    if explain {
+        let by_itself = choice.own.map_or_else(|| "no price".to_owned(), |own| counted(own, "cycle"));
+        let message = format!(
+            "the best of {}: {}; what the lowering does by itself: {by_itself}",
+            counted(choice.priced, "stream"),
+            counted(choice.cycles, "cycle")
+        );
+        let mut remark = Diagnostic::error("select-transfers", span, message);
+        remark.severity = Severity::Remark;
+        cx.report(remark);
+    }
+    Ok(())
+}
+
+/// The best stream of a transfer.
+fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, slots: &Slots) -> Result<Option<Choice>, Diagnostic> {
+    let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
+    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(None) };
+    let value = op.operands()[0];
+    let from = view::origin(op, value).map(written_place).transpose()?.and_then(|(address, _)| address);
+    let (to, _) = written_place(op)?;
+    let free = |axis| !support.depends(value, axes.0.name(axis));
+    let machine = machine(op.ctx);
+    // An address that is open may be any: the first one is.
+    let start = Start { read: from.unwrap_or_default(), write: to.unwrap_or_default(), dtype: source.dtype };
+    let model = *op.ctx.data::<MemoryModel>();
+    let transfer = TransferCx {
+        source: &source,
+        result: &result,
+        start,
+        free: &free,
+        axes: &axes.0,
+        machine: &machine,
+        model,
+    };
+    Ok(transfer.choose(slots))
+}
+
+/// What a clause says.
+fn slot(op: OpRef<'_>, clause: &str) -> Result<Slot, Diagnostic> {
+    if open::is_open(op, clause) {
+        return Ok(Slot::Open);
+    }
+    let written = unless_auto::<BodyOf<Expr>>(&op, clause)?;
+    Ok(written.map_or(Slot::Absent, |map| Slot::Written((*map).clone())))
+}

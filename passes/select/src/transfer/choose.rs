@@ -1,0 +1,203 @@
+//! The stream of a transfer that takes the fewest cycles: each of the e-graph is lowered and priced.
+
+use crate::transfer::streams::{Cuts, Factor, Stream, Streams};
+use visa_cost::{MemoryModel, transfer_cycles};
+use visa_engine::Space;
+use visa_hw::program::Dma;
+use visa_loops::Stride;
+use visa_lowering::transfers::{Start, Way, medium, table, work};
+use visa_machine::Machine;
+use visa_mapping::{
+    Axes, AxisId, Expr, StreamOrder, Tensor, Transfer, digits, leaves_chip, rebuild, transfer,
+};
+use visa_memory::Medium;
+
+/// A clause of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// It is not there.
+    Absent,
+    /// It is to be chosen.
+    Open,
+    /// It stays as it is.
+    Written(Expr),
+}
+
+/// The clauses of a stream.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    /// What counts the engines.
+    pub engines: Slot,
+    /// In which order an engine moves its packets.
+    pub time: Slot,
+    /// What a packet holds.
+    pub packet: Slot,
+}
+
+/// A transfer whose stream is to be chosen.
+pub struct TransferCx<'a> {
+    /// What is read.
+    pub source: &'a Tensor,
+    /// What is written.
+    pub result: &'a Tensor,
+    /// Where both are.
+    pub start: Start,
+    /// The axes that the tensor does not depend on.
+    pub free: &'a dyn Fn(AxisId) -> bool,
+    /// The axes.
+    pub axes: &'a Axes,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The price.
+    pub model: MemoryModel,
+}
+
+/// The best of all streams.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The stream.
+    pub order: StreamOrder,
+    /// Its cycles.
+    pub cycles: u64,
+    /// Cycles of what the lowering would do by itself.
+    pub own: Option<u64>,
+    /// Streams that were priced.
+    pub priced: u64,
+    /// Nodes of the e-graph.
+    pub nodes: u64,
+}
+
+impl Slot {
+    /// The clause, if `proposed` is what is chosen.
+    fn with(&self, proposed: impl FnOnce() -> Expr) -> Option<Expr> {
+        match self {
+            Self::Absent => None,
+            Self::Open => Some(proposed()),
+            Self::Written(map) => Some(map.clone()),
+        }
+    }
+}
+
+impl TransferCx<'_> {
+    /// The stream with the fewest cycles; of equally fast ones that with the fewest loops, then the first by text.
+    /// `None` if the transfer has several segments or loops that no axis counts: the lowering deals those.
+    #[must_use]
+    pub fn choose(&self, slots: &Slots) -> Option<Choice> {
+        let (outer, packet) = self.factors()?;
+        let streams = Streams::grow(&outer, &packet, &self.cuts());
+        let mut orders: Vec<StreamOrder> = Vec::new();
+        for stream in streams.all() {
+            let order = self.order(&streams, &stream, slots);
+            if !orders.contains(&order) {
+                orders.push(order);
+            }
+        }
+        let mut priced = 0;
+        let candidates = orders.into_iter().filter_map(|order| {
+            let (cycles, loops) = self.price(Some(&order))?;
+            priced += 1;
+            Some((cycles, loops, text(&order), order))
+        });
+        let best = candidates.min_by(|one, other| (one.0, one.1, &one.2).cmp(&(other.0, other.1, &other.2)));
+        let (cycles, _, _, order) = best?;
+        let own = self.price(None).map(|(cycles, _)| cycles);
+        Some(Choice { order, cycles, own, priced, nodes: streams.nodes() as u64 })
+    }
+
+    /// The loops of the transfer as factors, outermost first: those from packet to packet, and those of the longest
+    /// packet.
+    fn factors(&self) -> Option<(Vec<Factor>, Vec<Factor>)> {
+        let found = transfer(self.source, self.result, self.free, None, self.axes, self.machine).ok()?;
+        let [single] = &found[..] else { return None };
+        let (element, loops) = single.loops.split_last()?;
+        let bytes = i64::try_from(element.limit).ok()?;
+        let mut factors = Vec::new();
+        for step in loops {
+            factors.push(Factor { map: step.counts.clone()?, limit: step.limit });
+        }
+        let packet = factors.split_off(loops.len() - self.contiguous(single, bytes));
+        let outer = factors;
+        // A packet has something in it.
+        (!packet.is_empty()).then_some((outer, packet))
+    }
+
+    /// How many of the innermost loops a packet can hold.
+    fn contiguous(&self, segment: &Transfer, element: i64) -> usize {
+        let most = self.machine.limits.dma_packet_max_bytes;
+        let (mut run, mut count) = (element, 0);
+        for step in segment.loops.iter().rev().skip(1) {
+            let next = i64::try_from(step.limit).ok().and_then(|limit| run.checked_mul(limit));
+            let follows = step.read == Stride::Fixed(run) && step.write == run;
+            let Some(next) = next.filter(|next| follows && next.unsigned_abs() <= most) else { break };
+            (run, count) = (next, count + 1);
+        }
+        count
+    }
+
+    fn cuts(&self) -> Cuts {
+        let machine = self.machine;
+        let networks = machine.pes_per_chip() * machine.topology.dmns_per_pe;
+        let bits = u64::from(self.start.dtype.bits());
+        let pcie = leaves_chip(self.source, self.result);
+        Cuts {
+            engines: if pcie { 1 } else { machine.topology.dma_engines_per_chip },
+            network: (machine.slices_per_chip() / networks.max(1)).max(1),
+            request: (machine.limits.dma_request_bytes * 8 / bits).max(1),
+        }
+    }
+
+    /// The clauses of a stream.
+    fn order(&self, streams: &Streams, stream: &Stream, slots: &Slots) -> StreamOrder {
+        let map = |numbers: &[usize]| {
+            let map = Expr::pair(numbers.iter().map(|&at| streams.factors[at].map.clone()));
+            let found = digits(&map, self.axes).ok().and_then(|digits| rebuild(&digits, self.axes).ok());
+            found.unwrap_or(map)
+        };
+        StreamOrder {
+            engines: slots.engines.with(|| map(&stream.engines)).unwrap_or(Expr::Literal(1)),
+            time: slots.time.with(|| map(&stream.time)),
+            packet: slots.packet.with(|| map(&stream.packet)),
+        }
+    }
+
+    /// Cycles of a stream, or of what the lowering does by itself, and how many loops it has. `None` if it is not
+    /// legal.
+    #[must_use]
+    pub fn price(&self, order: Option<&StreamOrder>) -> Option<(u64, usize)> {
+        let segments = transfer(self.source, self.result, self.free, order, self.axes, self.machine).ok()?;
+        let pcie = leaves_chip(self.source, self.result);
+        let media = [medium(self.source), medium(self.result)];
+        let way = Way { pcie, media, machine: self.machine };
+        let limits = &self.machine.limits;
+        let group = if matches!(media[1], Medium::Dm | Medium::Spm) { limits.dma_dm_align } else { 1 };
+        let legal =
+            |segment: &Transfer| {
+                segment.given.as_ref().and_then(|given| given.packet).is_none_or(|packet| {
+                    packet <= limits.dma_packet_max_bytes && packet.is_multiple_of(group)
+                })
+            };
+        if !segments.iter().all(legal) {
+            return None;
+        }
+        let work = work(&segments, &self.start, &way).ok()?;
+        let table = table(&work, self.start.dtype, &way).ok()?;
+        let loops = table.0.iter().map(|part| part.loops.entries.len()).sum();
+        let dma = Dma::of_table(pcie, media.map(space), &table)?;
+        Some((transfer_cycles(&dma, self.machine, self.model).ok()?, loops))
+    }
+}
+
+fn space(medium: Medium) -> Space {
+    match medium {
+        Medium::Host => Space::Host,
+        Medium::Hbm => Space::Hbm,
+        Medium::Dm => Space::Dm,
+        Medium::Spm => Space::Spm,
+    }
+}
+
+/// The clauses, for a total order.
+fn text(order: &StreamOrder) -> String {
+    let parts = [Some(&order.engines), order.time.as_ref(), order.packet.as_ref()];
+    parts.into_iter().flatten().map(Expr::to_string).collect::<Vec<_>>().join(", ")
+}
