@@ -43,6 +43,9 @@ pub(crate) struct Flags {
     /// Give open addresses a value before the kernel is lowered.
     #[arg(long)]
     pub(crate) allocate: bool,
+    /// Choose open streams of transfers by the memory model before the kernel is lowered, after addresses.
+    #[arg(long)]
+    pub(crate) select_transfers: bool,
     /// Passes to run before the kernel is lowered, as visa-opt takes them. `--check` compares with the kernel that
     /// they got.
     #[arg(long, value_name = "PASSES")]

@@ -161,7 +161,11 @@ impl<'a> Session<'a> {
     /// Closes what the kernel leaves open, as far as that is asked for.
     fn choose(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
         let select = self.flags.select_configs.as_deref();
-        let asked = [("select-configs", select), ("allocate", self.flags.allocate.then_some(""))];
+        let asked = [
+            ("select-configs", select),
+            ("allocate", self.flags.allocate.then_some("")),
+            ("select-transfers", self.flags.select_transfers.then_some("")),
+        ];
         let report = kernel::choose(ctx, module, &self.registry.passes, &asked);
         let report = report.map_err(|findings| self.refuse(findings))?;
         self.report(&report)

@@ -45,8 +45,8 @@ pub static DMA: OpDecl = OpDecl {
         ),
         (
             "C3",
-            "writes to data memory and scratchpad memory are aligned: base, strides and packet are multiples of 8 \
-             bytes (book 10)",
+            "writes to data memory and scratchpad memory are aligned, and so are the reads of HBM that go there: \
+             base, strides and packet are multiples of 8 bytes (book 10)",
         ),
         (
             "C4",
@@ -100,7 +100,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     engine(op, pcie, [from, to], &table)?;
     let chips = if pcie { program_chips(*op)? } else { 1 };
     let memory = Memories { op: *op, machine: &machine, chips, per_byte: 1 };
-    let cx = PartCx { op: *op, clause, machine: &machine, pcie, to };
+    let cx = PartCx { op: *op, clause, machine: &machine, pcie, from, to };
     let mut parts = Vec::new();
     for part in &table.0 {
         let part = cx.part(part)?;
@@ -166,6 +166,7 @@ pub(super) struct PartCx<'a> {
     pub(super) clause: &'static str,
     pub(super) machine: &'a Machine,
     pub(super) pcie: bool,
+    pub(super) from: Space,
     pub(super) to: Space,
 }
 
@@ -180,7 +181,10 @@ impl PartCx<'_> {
         let loops = &part.loops;
         self.sequencer(loops, engine_loops)?;
         if is_sram(self.to) {
-            self.aligned(&loops.write())?;
+            self.aligned("write", &loops.write())?;
+        }
+        if is_sram(self.to) && self.from == Space::Hbm {
+            self.aligned("read", &loops.read())?;
         }
         Ok(program::DmaPart { first: part.engines.start, engine_loops, loops: loops.clone() })
     }
@@ -252,15 +256,15 @@ impl PartCx<'_> {
     }
 
     /// C3.
-    fn aligned(&self, write: &Program) -> Result<(), Diagnostic> {
+    fn aligned(&self, name: &str, side: &Program) -> Result<(), Diagnostic> {
         let align = self.machine.limits.dma_dm_align;
-        if !write.packet.is_multiple_of(align) {
+        if !side.packet.is_multiple_of(align) {
             let message =
-                format!("a packet is {}, expected a multiple of {align}", counted(write.packet, "byte"));
+                format!("a packet is {}, expected a multiple of {align}", counted(side.packet, "byte"));
             return Err(self.refused("C3", message));
         }
-        match misaligned(write, align) {
-            Some(message) => Err(self.refused("C3", format!("the write side: {message}"))),
+        match misaligned(side, align) {
+            Some(message) => Err(self.refused("C3", format!("the {name} side: {message}"))),
             None => Ok(()),
         }
     }

@@ -115,7 +115,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
     memories(op, direction, from, to)?;
     let loops = op.loops()?;
     let engines = 0..engine_count(*op, op.engines()?)?;
-    let cx = PartCx { op: *op, clause: "loops", machine: &machine, pcie: false, to };
+    let cx = PartCx { op: *op, clause: "loops", machine: &machine, pcie: false, from, to };
     let part = cx.part(&EnginePart { engines, loops: (*loops).clone() })?;
     let indices = op.indices()?;
     check_indices(op, &indices, &loops)?;

@@ -333,7 +333,8 @@ fn check_runs(op: OpRef<'_>, plan: &Indexed, at: Option<i64>, align: u64) -> Res
         factor: "a row".to_owned(),
         counts: None,
     });
-    Runs { op, constraint: "C8", loops: &plan.loops, around: &around, align }.check(true, at)
+    Runs { op, constraint: "C8", loops: &plan.loops, around: &around, start: plan.read_base, align }
+        .check(true, at)
 }
 
 fn verify_scatter(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {

@@ -376,7 +376,8 @@ pub(super) fn check_runs(
     at: Option<i64>,
 ) -> Result<(), Diagnostic> {
     let align = machine(op.ctx).limits.dma_dm_align;
-    Runs { op, constraint: "C5", loops: &transfer.loops, around: &[], align }.check(from_hbm, at)
+    Runs { op, constraint: "C5", loops: &transfer.loops, around: &[], start: transfer.read_base, align }
+        .check(from_hbm, at)
 }
 
 /// The runs that are contiguous on both sides of a transfer, and where they start. SRAM is written in whole groups of
@@ -388,6 +389,8 @@ pub(super) struct Runs<'a> {
     pub(super) loops: &'a [TransferLoop],
     /// Loops around those, none of which continues a run.
     pub(super) around: &'a [TransferLoop],
+    /// The first byte read, from where the source starts.
+    pub(super) start: i64,
     /// Bytes of a group.
     pub(super) align: u64,
 }
@@ -396,8 +399,9 @@ impl Runs<'_> {
     /// Whether they are whole groups. `from_hbm` says whether the source is read in whole groups too.
     pub(super) fn check(&self, from_hbm: bool, at: Option<i64>) -> Result<(), Diagnostic> {
         let (run, outer) = self.split();
-        self.check_length(run)?;
+        self.check_length(run, outer.first().copied())?;
         if from_hbm {
+            self.check_start()?;
             self.check_reads(run, &outer)?;
         }
         self.check_writes(run, &outer)?;
@@ -433,12 +437,14 @@ impl Runs<'_> {
         self.op.clause_error(self.constraint, clause, message)
     }
 
-    fn check_length(&self, run: u64) -> Result<(), Diagnostic> {
+    /// `around` is the loop that ends a run.
+    fn check_length(&self, run: u64, around: Option<&TransferLoop>) -> Result<(), Diagnostic> {
         if run.is_multiple_of(self.align) {
             return Ok(());
         }
+        let ends = around.map_or_else(String::new, |step| format!(": a run ends at `{}`", step.factor));
         let message = format!(
-            "the transfer writes runs of {}, expected multiples of {}",
+            "the transfer writes runs of {}, expected multiples of {}{ends}",
             counted(run, "byte"),
             self.align
         );
@@ -450,6 +456,20 @@ impl Runs<'_> {
         Err(self.refused("element", message).fix(Some(fix)))
     }
 
+    /// Where the transfer starts to read, from where the source does.
+    fn check_start(&self) -> Result<(), Diagnostic> {
+        if self.is_aligned(self.start) {
+            return Ok(());
+        }
+        let message = format!(
+            "it reads from {} after the start of the source on, expected a multiple of {}",
+            counted(self.start, "byte"),
+            self.align
+        );
+        let fix = format!("start every axis at a coordinate that is a multiple of {} away", self.group());
+        Err(self.refused("element", message).fix(Some(fix)))
+    }
+
     fn check_reads(&self, run: u64, outer: &[&TransferLoop]) -> Result<(), Diagnostic> {
         let misread = |step: &&&TransferLoop| match &step.read {
             Stride::Fixed(stride) => !self.is_aligned(*stride),
@@ -457,10 +477,11 @@ impl Runs<'_> {
         };
         let Some(step) = outer.iter().find(misread) else { return Ok(()) };
         let message = format!(
-            "runs of {} are read {}, expected multiples of {}",
+            "runs of {} are read {}, expected multiples of {}: along `{}`",
             counted(run, "byte"),
             apart(&step.read),
-            self.align
+            self.align,
+            step.factor
         );
         let fix = format!("pad the source so that runs start at multiples of {}", self.group());
         Err(self.refused("element", message).fix(Some(fix)))
@@ -469,10 +490,11 @@ impl Runs<'_> {
     fn check_writes(&self, run: u64, outer: &[&TransferLoop]) -> Result<(), Diagnostic> {
         let Some(step) = outer.iter().find(|step| !self.is_aligned(step.write)) else { return Ok(()) };
         let message = format!(
-            "runs of {} are written {} apart, expected multiples of {}",
+            "runs of {} are written {} apart, expected multiples of {}: along `{}`",
             counted(run, "byte"),
             counted(step.write, "byte"),
-            self.align
+            self.align,
+            step.factor
         );
         let fix = format!("pad `element` so that runs start at multiples of {}", self.group());
         Err(self.refused("element", message).fix(Some(fix)))
