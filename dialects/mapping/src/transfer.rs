@@ -32,7 +32,8 @@ pub struct TransferLoop {
     pub write: i64,
     /// The factor of the destination that it counts, in the user's notation.
     pub factor: String,
-    /// The factor as a mapping without padding; `None` where several loops are one, or it counts no axis and no copies.
+    /// The factor as a mapping without padding; `None` where several loops are one, or it counts neither an axis nor
+    /// copies.
     pub counts: Option<Expr>,
 }
 

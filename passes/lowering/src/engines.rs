@@ -14,8 +14,8 @@ struct Shared {
     engines: u64,
 }
 
-/// Deals the segments of a transfer within a chip, in bytes, to its engines. Whatever takes less by the `book` model is
-/// taken of these:
+/// Deals the segments of a transfer within a chip, in bytes, to its engines. Whatever takes less by the `book` model
+/// is taken of these:
 ///
 /// - A single segment is shared by as many engines as its loops can be split for. Slices are split first, so that an
 ///   engine has slices that are side by side. Between memories of two kinds the loops of an engine may also go from
@@ -89,7 +89,8 @@ impl Dealer<'_> {
             largest_first.sort_by_key(|program| std::cmp::Reverse(size(program)));
             let mut loads = vec![0_u64; engines];
             let dealt = largest_first.into_iter().map(|program| {
-                let (engine, _) = (0..).zip(&loads).min_by_key(|(_, load)| **load).unwrap_or((0, &0));
+                let least = (0_u64..).zip(&loads).min_by_key(|(_, load)| **load);
+                let engine = least.map_or(0, |(engine, _)| engine);
                 loads[engine as usize] = loads[engine as usize].saturating_add(size(program));
                 EnginePart { engines: engine..engine + 1, loops: program.clone() }
             });

@@ -15,7 +15,8 @@ use visa_pass::{Configured, Level, Pass, PassCx};
 visa_pass::options! {
     /// What is said of the choice.
     struct Settings {
-        explain: bool = ("explain", "false", "report each choice: its cycles, and those of what the lowering does by itself"),
+        explain: bool = ("explain", "false", "report each choice: its cycles, and those of what the lowering does by \
+             itself"),
     }
 }
 
