@@ -92,7 +92,8 @@ fn brute_force(cx: &TransferCx<'_>, outer: &[Part], row: &Part) -> (u64, u64) {
         vec![(format!("{} / {request}", row.0), row.1 / request)],
         vec![(format!("{} % {request}", row.0), request)],
     );
-    let packets = if row.1 > request && row.1.is_multiple_of(request) { vec![whole, cut] } else { vec![whole] };
+    let packets =
+        if row.1 > request && row.1.is_multiple_of(request) { vec![whole, cut] } else { vec![whole] };
     for (more, packet) in packets {
         let mut found = Vec::new();
         deals(&[outer.to_vec(), more].concat(), &Tried::default(), &mut found);
