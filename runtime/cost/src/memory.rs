@@ -94,6 +94,7 @@ fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<W
         hbm_moved: all(|channel| channel.bytes_moved),
         networks: found.chips.iter().flat_map(|chip| &chip.dmns).map(|network| network.busy).collect(),
         engines,
+        banks: banks(&found, machine),
         ..report
     });
     let startup = machine.timing.dma_startup_cycles;
@@ -111,6 +112,17 @@ fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<W
 
 /// Figures of the `book` model that the `detailed` one has others for.
 const REPLACED: [&str; 2] = ["limits.dma_read_ahead", "timing.hbm_row_switch_cycles"];
+
+/// Accesses to each bank of data memory; nothing where it takes no part.
+fn banks(found: &Detailed, machine: &Machine) -> Vec<u64> {
+    let mut banks = vec![0; machine.memory.dm_banks as usize];
+    for chip in &found.chips {
+        for (number, accesses) in chip.banks.iter().enumerate() {
+            banks[number % machine.memory.dm_banks as usize] += accesses;
+        }
+    }
+    if banks.iter().all(|&accesses| accesses == 0) { Vec::new() } else { banks }
+}
 
 fn simulated_channels(found: &Detailed) -> Vec<ChannelReport> {
     let channels = found.chips.iter().flat_map(|chip| &chip.channels);
@@ -152,6 +164,7 @@ fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work,
         hbm_asked: price.hbm_bytes,
         hbm_moved: price.hbm.values().map(|asked| asked.total().transfers.saturating_mul(HBM_UNIT)).sum(),
         networks: price.networks.values().flatten().copied().collect(),
+        banks: Vec::new(),
     };
     Ok(Work {
         cycles: price.cycles,

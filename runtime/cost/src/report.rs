@@ -114,6 +114,9 @@ pub struct MemoryReport {
     pub hbm_moved: u64,
     /// Busy cycles of each network of data memory; empty where it takes no part.
     pub networks: Vec<u64>,
+    /// Accesses to each bank of data memory, of 8 bytes, in all slices of a chip together, by the `detailed` model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub banks: Vec<u64>,
 }
 
 /// What a channel of HBM is asked for.

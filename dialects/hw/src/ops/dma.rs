@@ -13,7 +13,7 @@ use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_loops::{
     EnginePart, EngineTable, PairedEntry, PairedProgram, Program, Stride, check_paired, first_overlap,
-    misaligned,
+    misaligned, overlap,
 };
 use visa_machine::Machine;
 
@@ -61,6 +61,7 @@ pub static DMA: OpDecl = OpDecl {
         ),
         ("C7", "either `loops` says what the engines do, or `table`"),
         ("C8", "no two parts of a table write the same bytes"),
+        ("C9", "what is read and what is written are apart"),
     ],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
@@ -119,6 +120,9 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
         let message = format!("parts {one} and {other} of the table write the same bytes");
         return Err(op.clause_error("C8", clause, message));
     }
+    if from == to {
+        apart(&cx, &table)?;
+    }
     Ok(program::Dma { pcie, from, to, parts })
 }
 
@@ -157,6 +161,20 @@ pub(super) fn engine_count(op: OpRef<'_>, engines: Option<i64>) -> Result<u64, D
         let message = format!("{} share the transfer, a chip has {most}", counted(engines, "engine"));
         op.clause_error("C6", "engines", message)
     })
+}
+
+/// C9, of a transfer within one memory.
+fn apart(cx: &PartCx<'_>, table: &EngineTable) -> Result<(), Diagnostic> {
+    let reads = table.0.iter().map(|part| part.loops.read());
+    for read in reads {
+        let mut writes = table.0.iter().map(|part| part.loops.write());
+        if let Some(write) = writes.find(|write| overlap(&read, write) == Some(true)) {
+            let message = format!("it reads `{read}` and writes `{write}`, which share bytes");
+            let fix = "write the result elsewhere: engines do not wait for each other".to_owned();
+            return Err(cx.refused("C9", message).fix(Some(fix)));
+        }
+    }
+    Ok(())
 }
 
 /// What the parts of a transfer are checked against.

@@ -10,6 +10,7 @@ use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
 use crate::explain::refused;
 use crate::rules::ruleset::RuleSet;
+use crate::transfer::leaving;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
@@ -129,7 +130,10 @@ pub fn choose_for(
     if graph.cut {
         means.budget.cut(Cut::Pipeline(ops[ops.len() - 1].span()));
     }
-    let extracted = ctx.data::<Clock>().time(Phase::Extract, || extract::extract(&graph, chain.len()));
+    let axes = DeclaredAxes::build(ctx, module);
+    let after = |class: usize| leaving::cycles(ops[ops.len() - 1], graph.classes[class].ty(), &axes.0);
+    let clock = ctx.data::<Clock>();
+    let extracted = clock.time(Phase::Extract, || extract::extract(&graph, chain.len(), &after));
     match extracted {
         Some(Extraction { best, peer, most_expensive, ends }) => {
             let (at, limits) = (ops[0].span(), refused::limits(&graph, &ops));

@@ -4,6 +4,7 @@
 
 use crate::config::graph::{Graph, Step};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use visa_cost::PipelineTime;
 
 /// A pipeline up to some value.
@@ -79,11 +80,23 @@ pub(crate) struct Extraction {
     pub ends: Vec<Way>,
 }
 
-/// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by.
-pub(crate) fn extract(graph: &Graph, stages: usize) -> Option<Extraction> {
+/// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by. `after` says how many
+/// cycles a tensor that the pipeline can end in takes afterwards.
+pub(crate) fn extract(
+    graph: &Graph,
+    stages: usize,
+    after: &dyn Fn(usize) -> Option<u64>,
+) -> Option<Extraction> {
     let fronts = fronts(graph);
     let ways = || graph.ends(stages).flat_map(|class| fronts[class].iter());
-    let best = ways().min_by(|left, right| left.compare(right))?.clone();
+    // Where one of them is not known, nothing is said of the others.
+    let known: Option<BTreeMap<usize, u64>> =
+        graph.ends(stages).map(|class| Some((class, after(class)?))).collect();
+    let later = |way: &Way| way.path.last().and_then(|(class, _)| known.as_ref()?.get(class)).copied();
+    let whole = |way: &Way| later(way).map(|later| later.saturating_add(way.time.cycles()));
+    let best = ways()
+        .min_by(|left, right| whole(left).cmp(&whole(right)).then_with(|| left.compare(right)))?
+        .clone();
     let peers = fronts[best.path.last()?.0].iter();
     let peer = peers.max_by(|left, right| left.compare(right))?.clone();
     let least = |class: usize| fronts[class].iter().min_by(|left, right| left.compare(right)).cloned();

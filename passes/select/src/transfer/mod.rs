@@ -1,4 +1,5 @@
 //! Streams of transfers: which engine moves what, in which order.
 
 pub mod choose;
+pub(crate) mod leaving;
 pub mod streams;

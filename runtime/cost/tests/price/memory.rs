@@ -166,6 +166,19 @@ fn requests_are_followed_one_by_one() {
     assert!(assumed("detailed.in_flight") && !assumed("limits.dma_read_ahead"));
 }
 
+/// B1: 256 bytes are 32 words, two in each of 16 banks.
+#[test]
+fn accesses_to_each_bank_of_data_memory() {
+    let loops = format!("[4 : 256 -> {SLICE}, 256 : 1 -> 1] : 256");
+    let banks = |model, to| {
+        let found = by(model, dma(Hbm, to, &loops, 0)).expect("a price");
+        found.commands[0].memory.as_ref().expect("a report of memories").banks.clone()
+    };
+    assert_eq!(banks(MemoryModel::Detailed, Dm), [8; 16]);
+    assert_eq!(banks(MemoryModel::Detailed, Hbm), []);
+    assert_eq!(banks(MemoryModel::Book, Dm), []);
+}
+
 #[test]
 fn what_is_past_the_end_has_no_price_by_requests() {
     let past = by(MemoryModel::Detailed, dma(Hbm, Dm, "[8 : 1 -> 1] : 8 @ 51539607552 -> 0", 0))

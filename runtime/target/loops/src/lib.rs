@@ -24,7 +24,7 @@ pub use engines::{EnginePart, EngineTable, Segments};
 pub use error::{SeqError, code};
 pub use limits::{SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};
-pub use overlap::first_overlap;
+pub use overlap::{first_overlap, overlap};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, dma_packet, fetch_size, misaligned};
 pub use stride::{Stride, distance};

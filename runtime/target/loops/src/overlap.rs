@@ -13,8 +13,10 @@ pub fn first_overlap(programs: &[Program]) -> Option<(usize, usize)> {
     pairs.find(|&(one, other)| overlap(&programs[one], &programs[other]) == Some(true))
 }
 
-/// Whether two programs touch a unit both; `None` if it takes too long to tell.
-fn overlap(one: &Program, other: &Program) -> Option<bool> {
+/// Whether two programs touch a unit both; `None` if it takes too long to tell: neither has the other's loops, and one
+/// makes more than 65536 accesses.
+#[must_use]
+pub fn overlap(one: &Program, other: &Program) -> Option<bool> {
     let (mut one, mut other) = (one.clone(), other.clone());
     one.merge();
     other.merge();
