@@ -546,32 +546,41 @@ fn dma_constraints() {
     for (engine, from, to) in
         [("tensor", "hbm", "dm"), ("tensor", "dm", "hbm"), ("tensor", "dm", "dm"), ("tensor", "hbm", "hbm")]
     {
-        inside(&dma(&format!("{engine}, from {from}, to {to}, loops [64 : 1 -> 1] : 64")));
+        inside(&dma(&format!("{engine}, from {from}, to {to}, loops [64 : 1 -> 1] : 64 @ 0 -> 4096")));
         outside("hw.dma-C1", &dma(&format!("pcie, from {from}, to {to}, loops [64 : 1 -> 1] : 64")));
     }
     inside(&dma("pcie, from host, to hbm, loops [64 : 1 -> 1] : 64"));
     outside("hw.dma-C1", &dma("tensor, from host, to hbm, loops [64 : 1 -> 1] : 64"));
     outside("hw.dma-C1", &dma("pcie, from host, to host, loops [64 : 1 -> 1] : 64"));
-    inside(&dma("tensor, from hbm, to hbm, loops [4096 : 1 -> 1] : 4096"));
-    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [4104 : 1 -> 1] : 4104"));
+    inside(&dma("tensor, from hbm, to hbm, loops [4096 : 1 -> 1] : 4096 @ 0 -> 1073741824"));
+    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [4104 : 1 -> 1] : 4104 @ 0 -> 1073741824"));
     let entries = |ones: usize| {
         dma(&format!("tensor, from hbm, to dm, loops [{}8 : 1 -> 1] : 8", "1 : 8 -> 8, ".repeat(ones)))
     };
     inside(&entries(7));
     outside("hw.dma-C2", &entries(8));
-    inside(&dma("tensor, from hbm, to hbm, loops [65536 : 8 -> 8, 8 : 1 -> 1] : 8"));
-    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [65537 : 8 -> 8, 8 : 1 -> 1] : 8"));
-    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [8 : 0 -> 1] : 8"));
+    inside(&dma("tensor, from hbm, to hbm, loops [65536 : 8 -> 8, 8 : 1 -> 1] : 8 @ 0 -> 1073741824"));
+    outside(
+        "hw.dma-C2",
+        &dma("tensor, from hbm, to hbm, loops [65537 : 8 -> 8, 8 : 1 -> 1] : 8 @ 0 -> 1073741824"),
+    );
+    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [8 : 0 -> 1] : 8 @ 0 -> 1073741824"));
     // Packets of one byte have no innermost run.
-    inside(&dma("tensor, from hbm, to hbm, loops [4 : 8 -> 8] : 1"));
-    inside(&dma("tensor, from hbm, to hbm, loops [2 : 2147483647 -> 8, 8 : 1 -> 1] : 8"));
-    outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [2 : 2147483648 -> 8, 8 : 1 -> 1] : 8"));
+    inside(&dma("tensor, from hbm, to hbm, loops [4 : 8 -> 8] : 1 @ 0 -> 1073741824"));
+    inside(&dma("tensor, from hbm, to hbm, loops [2 : 2147483647 -> 8, 8 : 1 -> 1] : 8 @ 0 -> 1073741824"));
+    outside(
+        "hw.dma-C2",
+        &dma("tensor, from hbm, to hbm, loops [2 : 2147483648 -> 8, 8 : 1 -> 1] : 8 @ 0 -> 1073741824"),
+    );
     outside("hw.dma-C2", &dma("tensor, from hbm, to hbm, loops [] : 8"));
 }
 
 #[test]
 fn dma_writes() {
-    inside(&dma("tensor, from hbm, to dm, loops [2 : 1 -> 8, 8 : 1 -> 1] : 8 @ 3 -> 16"));
+    inside(&dma("tensor, from dm, to dm, loops [2 : 1 -> 8, 8 : 1 -> 1] : 8 @ 4099 -> 16"));
+    outside("hw.dma-C3", &dma("tensor, from hbm, to dm, loops [2 : 1 -> 8, 8 : 1 -> 1] : 8 @ 8 -> 16"));
+    outside("hw.dma-C3", &dma("tensor, from hbm, to dm, loops [2 : 8 -> 8, 8 : 1 -> 1] : 8 @ 3 -> 16"));
+    inside(&dma("tensor, from hbm, to hbm, loops [2 : 1 -> 8, 8 : 1 -> 1] : 8 @ 4099 -> 16"));
     outside("hw.dma-C3", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 0 -> 4"));
     outside("hw.dma-C3", &dma("tensor, from hbm, to dm, loops [2 : 8 -> 12, 8 : 1 -> 1] : 8"));
     outside("hw.dma-C3", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 4"));
@@ -582,9 +591,9 @@ fn dma_writes() {
     outside("hw.dma-C4", &dma(&format!("tensor, from hbm, to dm, loops {overlapping}")));
     // 256 MiB of data memory, 48 GiB of HBM.
     inside(&dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 51539607544 -> 268435448"));
-    outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 51539607545 -> 0"));
+    outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [16 : 1 -> 1] : 16 @ 51539607544 -> 0"));
     outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ 0 -> 268435456"));
-    outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ -1 -> 0"));
+    outside("hw.dma-C5", &dma("tensor, from hbm, to dm, loops [8 : 1 -> 1] : 8 @ -8 -> 0"));
 }
 
 /// Chips are 2^40 bytes apart in HBM and data memory of a PCIe transfer, and only there.

@@ -80,8 +80,8 @@ pub(crate) struct Extraction {
     pub ends: Vec<Way>,
 }
 
-/// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by. `after` says how many
-/// cycles a tensor that the pipeline can end in takes afterwards.
+/// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by. `after` says how
+/// many cycles a tensor that the pipeline can end in takes afterwards.
 pub(crate) fn extract(
     graph: &Graph,
     stages: usize,
