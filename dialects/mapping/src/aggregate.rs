@@ -30,7 +30,7 @@ impl Role {
     }
 
     fn refused(self, message: String) -> TransferError {
-        TransferError::Stream { clause: self.clause(), message, ragged: false }
+        TransferError::Stream { clause: self.clause(), message, fix: None, ragged: false }
     }
 }
 
@@ -245,7 +245,7 @@ impl Pool<'_> {
         let text = crate::digit_text(piece, self.axes);
         let own = crate::digit_text(&factor.digit, self.axes);
         let message = format!("`{own}`: it ends within `{text}`, which is one loop of the transfer");
-        TransferError::Stream { clause: factor.role.clause(), message, ragged: true }
+        TransferError::Stream { clause: factor.role.clause(), message, fix: None, ragged: true }
     }
 
     /// Leaves in the pool what the loop counts below the factor.
@@ -355,5 +355,41 @@ impl Engines {
 
     fn numbers(self) -> Vec<u64> {
         if self.numbers.is_empty() { vec![0] } else { self.numbers }
+    }
+}
+
+/// What the machine asks of a stream (book 10).
+pub(crate) struct StreamLimits {
+    /// Engines that there are.
+    pub(crate) engines: u64,
+    /// Most bytes of a packet.
+    pub(crate) packet: u64,
+    /// What is written together, in bytes.
+    pub(crate) group: u64,
+}
+
+impl StreamLimits {
+    /// Whether there are the engines, and the packet, of so many bytes, is one.
+    pub(crate) fn check(&self, engines: &[u64], packet: Option<u64>) -> Result<(), TransferError> {
+        if let Some(engine) = engines.iter().find(|&&engine| engine >= self.engines) {
+            let all = counted(self.engines, "engine");
+            return Err(
+                Role::Engines.refused(format!("there is no engine {engine}, only {all}, counted from 0"))
+            );
+        }
+        let Some(bytes) = packet else { return Ok(()) };
+        let found = format!("a packet has {}", counted(bytes, "byte"));
+        if bytes > self.packet {
+            return Err(TransferError::Stream {
+                clause: Role::Packet.clause(),
+                message: format!("{found}, expected at most {}", self.packet),
+                fix: Some("leave the outer factors of it to `time`".to_owned()),
+                ragged: false,
+            });
+        }
+        if !bytes.is_multiple_of(self.group) {
+            return Err(Role::Packet.refused(format!("{found}, expected a multiple of {}", self.group)));
+        }
+        Ok(())
     }
 }

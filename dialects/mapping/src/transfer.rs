@@ -1,7 +1,7 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06,
 //! 10).
 
-use crate::aggregate::{Piece, Role, StreamOrder};
+use crate::aggregate::{Piece, Role, StreamLimits, StreamOrder};
 use crate::carry::Carries;
 use crate::divide::{DivideError, Division, Movement, Step, digit_text, step_digit};
 use crate::error::MapError;
@@ -233,6 +233,11 @@ fn ordered(
         group: write_group(to, machine),
         dtype: from.dtype,
         order,
+        limits: StreamLimits {
+            engines: if chips { 1 } else { machine.topology.dma_engines_per_chip },
+            packet: machine.limits.dma_packet_max_bytes,
+            group: written_together(to, machine),
+        },
         axes: gathers.axes(),
     };
     let make = |target: &Placement| cx.transfer(target, nest(target).map_err(divide)?);
@@ -248,6 +253,7 @@ struct SegmentCx<'a> {
     group: u64,
     dtype: DType,
     order: Option<&'a StreamOrder>,
+    limits: StreamLimits,
     axes: &'a Axes,
 }
 
@@ -286,11 +292,10 @@ impl SegmentCx<'_> {
                 let count = |role| found.loops.iter().filter(move |ordered| ordered.role == role);
                 let packet = count(Role::Packet)
                     .fold(self.dtype.align(), |bytes, ordered| bytes * ordered.piece.limit);
-                let given = Given {
-                    engine_loops: count(Role::Engines).count(),
-                    engines: found.engines,
-                    packet: found.packet.then_some(packet),
-                };
+                let packet = found.packet.then_some(packet);
+                self.limits.check(&found.engines, packet)?;
+                let given =
+                    Given { engine_loops: count(Role::Engines).count(), engines: found.engines, packet };
                 (found.loops.into_iter().map(|ordered| ordered.piece).collect(), Some(given))
             }
         };
@@ -320,10 +325,14 @@ fn is_sram(tensor: &Tensor) -> bool {
     tensor.is(&DM) || tensor.is(&SPM)
 }
 
-/// What a memory is written in, in the units of [`placed`]: bytes of SRAM in groups (book 10), others one by one.
+/// The bytes that are written together: SRAM in groups (book 10), others one by one.
+fn written_together(to: &Tensor, machine: &Machine) -> u64 {
+    if is_sram(to) { machine.limits.dma_dm_align } else { 1 }
+}
+
+/// The same in the units of [`placed`].
 fn write_group(to: &Tensor, machine: &Machine) -> u64 {
-    let bytes = if is_sram(to) { machine.limits.dma_dm_align } else { 1 };
-    bytes.saturating_mul(byte_units(to.dtype).cast_unsigned())
+    written_together(to, machine).saturating_mul(byte_units(to.dtype).cast_unsigned())
 }
 
 /// Both sides of a transfer, whose rows may be padded alike.

@@ -26,6 +26,8 @@ pub enum TransferError {
         clause: &'static str,
         /// What is wrong.
         message: String,
+        /// What to write instead.
+        fix: Option<String>,
         /// Whether a part of the transfer might fit: a factor ends within a loop.
         ragged: bool,
     },

@@ -1,6 +1,7 @@
 //! Which engine moves which part of a transfer, and in which order (book 10, "Homogeneous Aggregate Operation" and
 //! "Heterogeneous Aggregate Operation").
 
+use std::collections::BTreeMap;
 use visa_loops::{EnginePart, EngineTable, PairedEntry, PairedProgram, Stride, contiguous_paired};
 use visa_machine::Machine;
 use visa_memory::{Descriptor, Engine, Medium, Memory, Transfer, book, channel_cycles};
@@ -168,22 +169,15 @@ impl Dealer<'_> {
 
     /// How long it takes by the `book` model. `None` where the model has no price.
     fn cycles(&self, table: &EngineTable) -> Option<u64> {
-        let memory = |medium| Memory { medium, chip: 0 };
-        let (from, to) = (memory(self.from), memory(self.to));
-        let pes = self.machine.topology.pes_per_cluster;
-        let mut engines: Vec<(Engine, Vec<Descriptor>)> = Vec::new();
+        let mut engines: BTreeMap<u64, Vec<PairedProgram>> = BTreeMap::new();
         for part in &table.0 {
             let outer = part.engine_loops()?;
-            for (number, iteration) in part.engines.clone().zip(0..) {
-                let engine = Engine { chip: 0, cluster: number / pes, pe: number % pes };
-                let descriptor = Descriptor { from, to, loops: part.loops.iteration(outer, iteration) };
-                match engines.iter_mut().find(|(other, _)| *other == engine) {
-                    Some((_, descriptors)) => descriptors.push(descriptor),
-                    None => engines.push((engine, vec![descriptor])),
-                }
+            for (engine, iteration) in part.engines.clone().zip(0..) {
+                engines.entry(engine).or_default().push(part.loops.iteration(outer, iteration));
             }
         }
-        Some(book(&Transfer { engines }, self.machine).ok()?.cycles)
+        let transfer = Transfer::of_chip(engines, [self.from, self.to], self.machine);
+        Some(book(&transfer, self.machine).ok()?.cycles)
     }
 }
 
@@ -206,7 +200,7 @@ fn share(program: &PairedProgram, [from, to]: [Medium; 2], machine: &Machine) ->
 }
 
 /// The distance of a side in data memory; the source's, if both are.
-pub(crate) fn in_dm(entry: &PairedEntry, from: Medium, to: Medium) -> Option<i64> {
+fn in_dm(entry: &PairedEntry, from: Medium, to: Medium) -> Option<i64> {
     match (from == Medium::Dm, to == Medium::Dm) {
         (true, _) => entry.read.fixed(),
         (false, true) => entry.write.fixed(),
@@ -215,13 +209,13 @@ pub(crate) fn in_dm(entry: &PairedEntry, from: Medium, to: Medium) -> Option<i64
 }
 
 /// Whether iterations are in different slices.
-pub(crate) fn counts_slices(entry: &PairedEntry, from: Medium, to: Medium, machine: &Machine) -> bool {
+fn counts_slices(entry: &PairedEntry, from: Medium, to: Medium, machine: &Machine) -> bool {
     let slice = machine.memory.dm_bytes_per_slice;
     in_dm(entry, from, to).is_some_and(|distance| distance.unsigned_abs() >= slice)
 }
 
 /// Loops in the order in which they are split: those over slices first, the farthest apart before the others.
-fn split_order(program: &PairedProgram, [from, to]: [Medium; 2], machine: &Machine) -> Vec<usize> {
+pub(crate) fn split_order(program: &PairedProgram, [from, to]: [Medium; 2], machine: &Machine) -> Vec<usize> {
     let mut order: Vec<usize> = (0..program.entries.len()).collect();
     order.sort_by_key(|&at| {
         let entry = &program.entries[at];

@@ -1,7 +1,7 @@
 //! Transfers of the rows that an index chooses (book 07, 34, 35): their loops, and which engine runs which of them.
 
 use crate::access::{self, AccessError, limits};
-use crate::engines::{counts_slices, halves, in_dm};
+use crate::engines::{halves, split_order};
 use crate::transfers::medium;
 use crate::{StageCx, address, origin};
 use visa_hw::ops::dma_indexed::INDEX_BYTES;
@@ -158,22 +158,12 @@ pub(crate) struct Shared {
 
 /// The transfer within a chip, shared by as many of its engines as its loops can be split for: those over slices
 /// first, as in a transfer without indices, then those over indices. Engines that share a row each read its index.
-pub(crate) fn share(
-    loops: PairedProgram,
-    indices: Program,
-    [from, to]: [Medium; 2],
-    machine: &Machine,
-) -> Shared {
+pub(crate) fn share(loops: PairedProgram, indices: Program, media: [Medium; 2], machine: &Machine) -> Shared {
     let over_indices = indices.entries.len().saturating_sub(1);
     let still = |entry: &PairedEntry| Entry::new(entry.limit, 0);
     let own = indices.entries.iter().take(over_indices).cloned().map(Some).chain(std::iter::repeat(None));
     let mut rows: Vec<(PairedEntry, Option<Entry>)> = loops.entries.iter().cloned().zip(own).collect();
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|&at| {
-        let entry = &rows[at].0;
-        let slices = counts_slices(entry, from, to, machine);
-        std::cmp::Reverse(if slices { in_dm(entry, from, to).map(i64::unsigned_abs) } else { None })
-    });
+    let order = split_order(&loops, media, machine);
     let (mut outer, mut left) = (Vec::new(), machine.topology.dma_engines_per_chip);
     let last = rows.len().saturating_sub(1);
     for at in order {

@@ -10,9 +10,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_loops::{Entry, PairedEntry, PairedProgram, Program, SeqError, Stride, contiguous, dma_packet};
 use visa_machine::{Assumption, Machine};
-use visa_memory::{
-    Access, Channels, Descriptor, Engine, Scratchpads, Transfer, channel_cycles, request_count,
-};
+use visa_memory::{Access, Channels, Scratchpads, Transfer, channel_cycles, request_count};
 
 use crate::command::Work;
 use crate::footprint::region;
@@ -118,7 +116,6 @@ fn index_cycles(transfer: &Indexed, machine: &Machine, model: MemoryModel) -> Re
 /// alike, so this is one of them.
 fn requested(transfer: &Indexed, machine: &Machine) -> Result<Transfer, SeqError> {
     let (from, to) = (memory(transfer.from)?, memory(transfer.to)?);
-    let pes = machine.topology.pes_per_cluster;
     let (engines, _) = transfer.indices.entries.split_at(transfer.engines_with_indices());
     let starts = Program { entries: engines.to_vec(), packet: 1, base: transfer.indices.base };
     // Engines whose loops read no index of their own share one.
@@ -129,10 +126,10 @@ fn requested(transfer: &Indexed, machine: &Machine) -> Result<Transfer, SeqError
         .product();
     let starts = starts.addresses().flat_map(|start| std::iter::repeat_n(start, shared as usize));
     let engine = |((engine, loops), start): ((u64, PairedProgram), i64)| {
-        let place = Engine { chip: 0, cluster: engine / pes, pe: engine % pes };
-        (place, vec![Descriptor { from, to, loops: spread(transfer, loops, start) }])
+        (engine, vec![spread(transfer, loops, start)])
     };
-    Ok(Transfer { engines: transfer.part.by_engine().zip(starts).map(engine).collect() })
+    let engines = transfer.part.by_engine().zip(starts).map(engine).collect();
+    Ok(Transfer::of_chip(engines, [from.medium, to.medium], machine))
 }
 
 /// The loops of an engine whose indices begin at `start`, with rows in the place of indices: as many of the inner

@@ -183,15 +183,11 @@ pub(crate) fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> 
     if dma.pcie && from.medium != Medium::Host && to.medium != Medium::Host {
         return between_chips(dma, from, to);
     }
-    let pes = machine.topology.pes_per_cluster;
-    let engines = dma.by_engine().into_iter().map(|(engine, descriptors)| {
-        let descriptors = descriptors.into_iter().map(|mut loops| {
-            loops.entries.retain(|entry| !counts_chips(&entry.read) && !counts_chips(&entry.write));
-            Descriptor { from, to, loops }
-        });
-        (Engine { chip: 0, cluster: engine / pes, pe: engine % pes }, descriptors.collect())
-    });
-    Ok(Transfer { engines: engines.collect() })
+    let mut engines = dma.by_engine();
+    for loops in engines.values_mut().flatten() {
+        loops.entries.retain(|entry| !counts_chips(&entry.read) && !counts_chips(&entry.write));
+    }
+    Ok(Transfer::of_chip(engines, [from.medium, to.medium], machine))
 }
 
 /// What the PCIe engine of each chip is told to do: a descriptor for each pair of chips and place, as one names one

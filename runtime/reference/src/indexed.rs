@@ -87,7 +87,8 @@ fn partial(
         let held = axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]);
         if held { element(&at) } else { None }
     });
-    let (data, defined) = found.map(|bits| (bits.unwrap_or(0), bits.is_some())).unzip();
+    // What is not defined has some bits, which nobody reads.
+    let (data, defined) = found.map(|bits| (bits.unwrap_or_default(), bits.is_some())).unzip();
     Ok(Logical::partial(like.dtype, axes, data, defined))
 }
 
@@ -137,17 +138,18 @@ impl<'a> Choice<'a> {
     }
 
     fn outside(&self, value: i64, index: &Logical, at: &[usize]) -> Diagnostic {
-        let last = self.held.iter().rposition(|&held| held).unwrap_or(0) as i64;
         let names = index.axes.iter().map(|axis| self.axes.name(axis.id));
         let place: Vec<String> = names.zip(at).map(|(name, at)| format!("{name} = {at}")).collect();
         let place = if place.is_empty() { String::new() } else { format!(" at {}", place.join(", ")) };
-        let expected = match self.in_bytes {
-            true => format!(
+        let last = self.held.iter().rposition(|&held| held).map(|last| last as i64);
+        let expected = match (last, self.in_bytes) {
+            (Some(last), true) => format!(
                 "where a row starts: a multiple of {} from 0 to {}",
                 counted(self.unit, "byte"),
                 last.saturating_mul(self.unit)
             ),
-            false => format!("the number of a row: 0 to {last}"),
+            (Some(last), false) => format!("the number of a row: 0 to {last}"),
+            (None, true | false) => "a row, of which the table has none".to_owned(),
         };
         let message = format!("the index{place} is {value}, expected {expected}");
         Diagnostic::error("index-outside", self.span, message)

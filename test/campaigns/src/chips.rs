@@ -46,9 +46,10 @@ fn text(outer: &[&str], row: &str) -> String {
 /// The order in which chips get their parts: any, or one that a rotation makes.
 fn order(random: &mut Random) -> Vec<u64> {
     let mut by = vec![0, 1, 2, 3];
-    match random.below(2) {
-        0 => by.rotate_left(random.below(4)),
-        _ => random.shuffle(&mut by),
+    if random.below(2) == 0 {
+        by.rotate_left(random.below(4));
+    } else {
+        random.shuffle(&mut by);
     }
     by
 }

@@ -5,8 +5,7 @@ use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
 use crate::{
-    Axes, AxisId, DM, Expr, Given, HBM, HOST, SPM, StreamOrder, Transfer, TransferError, TransferLoop,
-    leaves_chip, transfer,
+    Axes, AxisId, DM, Expr, HBM, HOST, SPM, StreamOrder, Transfer, TransferError, TransferLoop, transfer,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -559,66 +558,18 @@ fn check_transfer(
 ) -> Result<Vec<Transfer>, Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     let free = free_axes(op, cx, 0);
-    let machine = machine(op.ctx);
     let order = stream_order(op)?;
-    let segments = transfer(source, result, &free, order.as_ref(), axes, &machine).map_err(|error| {
+    transfer(source, result, &free, order.as_ref(), axes, &machine(op.ctx)).map_err(|error| {
         let clause = error.clause();
         let [held, stream] = constraints;
         let refused = |constraint| op.clause_error(constraint, clause, error.to_string());
-        match error {
-            TransferError::Stream { .. } => refused(stream),
+        match &error {
+            TransferError::Stream { fix, .. } => refused(stream).fix(fix.clone()),
             TransferError::Divide { .. } | TransferError::Mapping(_) | TransferError::HalfByte(_) => {
                 refused(held).fix(kept_on_chips(source, result, axes))
             }
         }
-    })?;
-    let sram = result.is(&DM) || result.is(&SPM);
-    let limits = StreamLimits {
-        op,
-        constraint: constraints[1],
-        engines: if leaves_chip(source, result) { 1 } else { machine.topology.dma_engines_per_chip },
-        packet: machine.limits.dma_packet_max_bytes,
-        group: if sram { machine.limits.dma_dm_align } else { 1 },
-    };
-    segments.iter().filter_map(|segment| segment.given.as_ref()).try_for_each(|given| limits.check(given))?;
-    Ok(segments)
-}
-
-/// What the machine asks of a stream.
-struct StreamLimits<'a> {
-    op: OpRef<'a>,
-    constraint: &'a str,
-    engines: u64,
-    /// Most bytes of a packet.
-    packet: u64,
-    /// Bytes that are written together.
-    group: u64,
-}
-
-impl StreamLimits<'_> {
-    fn check(&self, given: &Given) -> Result<(), Diagnostic> {
-        let refused = |clause: &str, message: String| self.op.clause_error(self.constraint, clause, message);
-        if let Some(engine) = given.engines.iter().find(|&&engine| engine >= self.engines) {
-            let message = format!(
-                "there is no engine {engine}, only {}, counted from 0",
-                counted(self.engines, "engine")
-            );
-            return Err(refused("engines", message));
-        }
-        let Some(packet) = given.packet else { return Ok(()) };
-        if packet > self.packet {
-            let message =
-                format!("a packet has {}, expected at most {}", counted(packet, "byte"), self.packet);
-            let fix = "leave the outer factors of it to `time`".to_owned();
-            return Err(refused("packet", message).fix(Some(fix)));
-        }
-        if !packet.is_multiple_of(self.group) {
-            let message =
-                format!("a packet has {}, expected a multiple of {}", counted(packet, "byte"), self.group);
-            return Err(refused("packet", message));
-        }
-        Ok(())
-    }
+    })
 }
 
 /// The stream that a transfer is given; none while all of it is open.

@@ -168,17 +168,6 @@ impl TransferCx<'_> {
         let pcie = leaves_chip(self.source, self.result);
         let media = [medium(self.source), medium(self.result)];
         let way = Way { pcie, media, machine: self.machine };
-        let limits = &self.machine.limits;
-        let group = if matches!(media[1], Medium::Dm | Medium::Spm) { limits.dma_dm_align } else { 1 };
-        let legal =
-            |segment: &Transfer| {
-                segment.given.as_ref().and_then(|given| given.packet).is_none_or(|packet| {
-                    packet <= limits.dma_packet_max_bytes && packet.is_multiple_of(group)
-                })
-            };
-        if !segments.iter().all(legal) {
-            return None;
-        }
         let work = work(&segments, &self.start, &way).ok()?;
         let table = table(&work, self.start.dtype, &way).ok()?;
         let loops = table.0.iter().map(|part| part.loops.entries.len()).sum();

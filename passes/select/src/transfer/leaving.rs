@@ -6,7 +6,7 @@ use visa_cost::MemoryModel;
 use visa_ir::module::{OpRef, TypeId};
 use visa_lowering::transfers::Start;
 use visa_mapping::facts::{machine, written_place};
-use visa_mapping::ops::transfer::{TO_HBM, ToHbm};
+use visa_mapping::ops::transfer::ToHbm;
 use visa_mapping::{Axes, Dim, HBM, Tensor};
 
 /// Cycles of the transfers that take the result of `last` to HBM, if it has type `ty`. `None` if anything else reads
@@ -20,7 +20,7 @@ pub(crate) fn cycles(last: OpRef<'_>, ty: TypeId, axes: &Axes) -> Option<u64> {
 }
 
 fn leave(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Option<u64> {
-    let transfer = ToHbm::cast(op).filter(|_| op.is(&TO_HBM))?;
+    let transfer = ToHbm::cast(op)?;
     let element = transfer.element().ok()?;
     let chip = transfer.chip().ok()?;
     let chip = chip.iter().map(|chip| (Dim::Chip, (**chip).clone()));

@@ -1,6 +1,8 @@
 //! What the DMA engines are told to do (book 10, "DMA Command Syntax").
 
+use std::collections::BTreeMap;
 use visa_loops::{PairedProgram, Program};
+use visa_machine::Machine;
 
 /// A kind of memory that a DMA reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,4 +96,30 @@ pub struct Engine {
 pub struct Transfer {
     /// Engines that have something to do, each with its descriptors.
     pub engines: Vec<(Engine, Vec<Descriptor>)>,
+}
+
+impl Engine {
+    /// An engine of the first chip, by its number: engines are counted through the PEs of the clusters.
+    #[must_use]
+    pub const fn numbered(number: u64, machine: &Machine) -> Self {
+        let pes = machine.topology.pes_per_cluster;
+        Self { chip: 0, cluster: number / pes, pe: number % pes }
+    }
+}
+
+impl Transfer {
+    /// A transfer within a chip: the loops of each engine, by its number. Chips are alike, so it is that of the first.
+    #[must_use]
+    pub fn of_chip(
+        engines: BTreeMap<u64, Vec<PairedProgram>>,
+        [from, to]: [Medium; 2],
+        machine: &Machine,
+    ) -> Self {
+        let [from, to] = [from, to].map(|medium| Memory { medium, chip: 0 });
+        let engines = engines.into_iter().map(|(number, programs)| {
+            let descriptors = programs.into_iter().map(|loops| Descriptor { from, to, loops });
+            (Engine::numbered(number, machine), descriptors.collect())
+        });
+        Self { engines: engines.collect() }
+    }
 }
