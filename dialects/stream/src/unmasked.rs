@@ -5,6 +5,8 @@
 
 use crate::ops::contract::{ACCUMULATE_DECL, ALIGN_DECL, CONTRACT_DECL};
 use crate::ops::fetch::DECL as FETCH_DECL;
+use crate::plan::tree_depth;
+use std::fmt;
 use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -13,8 +15,8 @@ use visa_mapping::{Axes, Dim, Expr, PadKind, Tensor, operand};
 /// Don't-care padding of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmasked {
-    /// The axis that is padded, the first where several are.
-    pub axis: Arc<str>,
+    /// The axis that is padded, the first where several are; none where a single element is, as in `1 # 4`.
+    pub axis: Option<Arc<str>>,
     /// The padding as it is there.
     pub padding: Expr,
     /// The clauses that name it, with zeros in its place.
@@ -31,7 +33,16 @@ impl Unmasked {
     }
 }
 
-/// The don't-care padding that a `stream.fetch` asks for, of each axis that is padded.
+impl fmt::Display for Unmasked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.axis {
+            Some(axis) => write!(f, "padding of axis `{axis}`"),
+            None => write!(f, "padding"),
+        }
+    }
+}
+
+/// The don't-care padding that a `stream.fetch` asks for, of each axis that is padded, and of single elements.
 #[must_use]
 pub fn of_fetch(fetch: OpRef<'_>, axes: &Axes) -> Vec<Unmasked> {
     let Some(stream) = fetch.result_type::<Tensor>(0).filter(|_| fetch.is(&FETCH_DECL)) else {
@@ -43,7 +54,9 @@ pub fn of_fetch(fetch: OpRef<'_>, axes: &Axes) -> Vec<Unmasked> {
     let mut found: Vec<Unmasked> = Vec::new();
     for padding in clauses.iter().flat_map(|(_, map)| paddings(map, PadKind::Top, axes)) {
         let axis = padding.axis_names(axes).into_iter().next();
-        let Some(axis) = axis.filter(|axis| found.iter().all(|found| found.axis != *axis)) else { continue };
+        if found.iter().any(|found| found.axis == axis) {
+            continue;
+        }
         let masked = clauses.iter().map(|(dim, map)| (*dim, masking(map, &padding)));
         let masked =
             masked.zip(&clauses).filter(|(masked, clause)| masked != *clause).map(|(masked, _)| masked);
@@ -89,9 +102,42 @@ pub fn warnings(accumulate: OpRef<'_>, axes: &Axes) -> Vec<Diagnostic> {
         .and_then(|map| map.expanded(axes).ok())
         .map_or(Vec::new(), |map| paddings(&map, PadKind::Zero, axes));
     let is_zero = |axis: &Arc<str>| zeros.iter().any(|padding| padding.axis_names(axes).contains(axis));
-    let unmasked = of_fetch(fetch, axes).into_iter();
-    let summed = unmasked.filter(|found| !kept.contains(&found.axis) && !is_zero(&found.axis));
+    let zero_element = zeros.iter().any(|padding| padding.axis_names(axes).is_empty());
+    let summed = of_fetch(fetch, axes).into_iter().filter(|found| match &found.axis {
+        Some(axis) => !kept.contains(axis) && !is_zero(axis),
+        None => !zero_element && sums_single(contract, &found.padding, &result, axes),
+    });
     summed.map(|found| warning(contract, fetch, &found)).collect()
+}
+
+/// Whether padding of a single element is summed: by the tree, if a group of it reaches beyond the element, or over
+/// time, if nothing of the kind is left in the result.
+fn sums_single(contract: OpRef<'_>, padding: &Expr, result: &Tensor, axes: &Axes) -> bool {
+    let (Some(stream), Some(sums)) = (operand(contract, 0), contract.result_type::<Tensor>(0)) else {
+        return false;
+    };
+    let packet = stream.dim(Dim::Packet);
+    let depth = stream.dtype.tree_depth();
+    let depth = depth.and_then(|most| tree_depth(&packet, &sums.dim(Dim::Packet), most, axes).ok());
+    let group = depth.map_or(1, |depth| 1_u64 << depth);
+    let left = paddings(&result.dim(Dim::Time), PadKind::Top, axes);
+    let in_time = paddings(&stream.dim(Dim::Time), PadKind::Top, axes).contains(padding);
+    let leaves_time = in_time && left.iter().all(|left| !left.axis_names(axes).is_empty());
+    leaves_time || singles(&packet, axes).is_some_and(|below| below < group)
+}
+
+/// How many positions are within the innermost single element that is padded; `None` if there is none.
+fn singles(map: &Expr, axes: &Axes) -> Option<u64> {
+    let mut below = 1_u64;
+    for term in map.terms().iter().rev() {
+        if let Expr::Pad { inner, .. } = term
+            && inner.axis_names(axes).is_empty()
+        {
+            return Some(below);
+        }
+        below = below.checked_mul(term.size(axes).ok()?)?;
+    }
+    None
 }
 
 /// The fetch of a stream that is aligned.
@@ -104,9 +150,11 @@ fn fetch_of(align: OpRef<'_>) -> Option<OpRef<'_>> {
 }
 
 fn warning(contract: OpRef<'_>, fetch: OpRef<'_>, found: &Unmasked) -> Diagnostic {
+    let sum =
+        found.axis.as_ref().map_or_else(|| "of each packet".to_owned(), |axis| format!("along `{axis}`"));
     let message = format!(
-        "the sum along `{}` takes in padding that is don't-care on both sides: `{}` is fetched unmasked",
-        found.axis, found.padding
+        "the sum {sum} takes in padding that is don't-care on both sides: `{}` is fetched unmasked",
+        found.padding
     );
     let mut warning = Diagnostic::error("lint-M1", contract.span(), message).fix(Some(found.fix()));
     warning.severity = visa_ir::diag::Severity::Warning;

@@ -17,6 +17,32 @@ pub enum Reuse {
     Always,
 }
 
+/// An alignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Every buffer is at a multiple of so many bytes.
+    Multiple(u64),
+    /// Each is at a multiple of the power of two that it fits in, from `least` to `most` bytes.
+    Whole {
+        /// The least multiple.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+}
+
+impl Room {
+    /// The alignment of a buffer of so many bytes.
+    fn of(self, bytes: u64) -> u64 {
+        match self {
+            Self::Multiple(align) => align,
+            Self::Whole { least, most } => {
+                bytes.checked_next_power_of_two().map_or(most, |own| own.clamp(least, most))
+            }
+        }
+    }
+}
+
 /// Places for the buffers of a memory of `capacity` bytes. `reaches` says for each buffer how far it is read
 /// beyond, which has to be memory. `roomy` are alignments, coarsest first, that are better than what the buffers
 /// demand, where there is room. In order:
@@ -32,14 +58,14 @@ pub fn place(
     buffers: &[Buffer],
     reaches: &[Reach],
     capacity: u64,
-    roomy: &[u64],
+    roomy: &[Room],
     reuse: Reuse,
 ) -> Option<Packing> {
     let within = Within::new(buffers, reaches, capacity);
     if reuse == Reuse::Always {
         return within.pack(buffers);
     }
-    let mut alignments = roomy.iter().copied().chain([1]);
+    let mut alignments = roomy.iter().copied().chain([Room::Multiple(1)]);
     let kept_apart = alignments.clone().find_map(|align| {
         let widened = widened(&aligned(buffers, align), reaches);
         let packing = apart(&widened).filter(|packing| packing.peak <= capacity)?;
@@ -55,10 +81,13 @@ pub fn least(buffers: &[Buffer], reaches: &[Reach]) -> Option<u64> {
     within.pack(buffers)?.peak.checked_add(within.after)
 }
 
-/// The buffers at multiples of `align`, as far as that is a multiple of what they demand.
-fn aligned(buffers: &[Buffer], align: u64) -> Vec<Buffer> {
-    let at = |demanded: u64| if align.is_multiple_of(demanded.max(1)) { align } else { demanded };
-    buffers.iter().map(|buffer| Buffer { align: at(buffer.align), ..*buffer }).collect()
+/// The buffers at those multiples, as far as they are multiples of what the buffers demand.
+fn aligned(buffers: &[Buffer], room: Room) -> Vec<Buffer> {
+    let at = |buffer: &Buffer| {
+        let (align, demanded) = (room.of(buffer.bytes), buffer.align);
+        if align.is_multiple_of(demanded.max(1)) { align } else { demanded }
+    };
+    buffers.iter().map(|buffer| Buffer { align: at(buffer), ..*buffer }).collect()
 }
 
 /// The bytes in front of a buffer that keep what is read there out of others, a multiple of its alignment.

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use visa_allocate::halves::{Half, Resident, choose};
 use visa_allocate::pack::{Buffer, MAX_EXACT, Packing, live_bytes, pack, worst_point};
-use visa_allocate::policy::{self, Reuse};
+use visa_allocate::policy::{self, Reuse, Room};
 use visa_allocate::tensors::Reach;
 
 fn buffer(bytes: u64, live: (usize, usize)) -> Buffer {
@@ -12,7 +12,7 @@ fn buffer(bytes: u64, live: (usize, usize)) -> Buffer {
 }
 
 /// The policy for buffers that are not read beyond.
-fn place(buffers: &[Buffer], capacity: u64, roomy: &[u64], reuse: Reuse) -> Option<Packing> {
+fn place(buffers: &[Buffer], capacity: u64, roomy: &[Room], reuse: Reuse) -> Option<Packing> {
     policy::place(buffers, &vec![Reach::default(); buffers.len()], capacity, roomy, reuse)
 }
 
@@ -160,7 +160,7 @@ proptest! {
 
     #[test]
     fn what_fits_apart_shares_nothing_and_what_fits_at_all_is_placed(buffers in small(), capacity in 1_u64..30) {
-        let found = place(&buffers, capacity, &[8], Reuse::Needed);
+        let found = place(&buffers, capacity, &[Room::Multiple(8)], Reuse::Needed);
         let always: Vec<_> = buffers.iter().map(|buffer| Buffer { live: (0, 100), ..*buffer }).collect();
         let apart = pack(&always).is_some_and(|packing| packing.peak <= capacity);
         match found {
@@ -276,12 +276,26 @@ fn a_fixed_buffer_may_be_read_beyond_and_stays() {
 #[test]
 fn coarse_alignment_gives_way_before_bytes_are_shared() {
     let buffers = [buffer(8, (0, 0)), buffer(8, (1, 1))];
-    let addresses =
-        |capacity| place(&buffers, capacity, &[64, 16], Reuse::Needed).map(|packing| packing.addresses);
+    let addresses = |capacity| {
+        place(&buffers, capacity, &[64, 16].map(Room::Multiple), Reuse::Needed)
+            .map(|packing| packing.addresses)
+    };
     assert_eq!(addresses(72), Some(vec![0, 64]));
     assert_eq!(addresses(71), Some(vec![0, 16]));
     assert_eq!(addresses(23), Some(vec![0, 8]));
     assert_eq!(addresses(15), Some(vec![0, 0]));
+}
+
+#[test]
+fn a_buffer_is_at_a_multiple_of_the_power_of_two_that_it_fits_in() {
+    let sizes = [3, 5, 8, 9, 100, 16];
+    let buffers = sizes.map(|bytes| buffer(bytes, (0, 0)));
+    let whole = [Room::Whole { least: 4, most: 32 }];
+    let addresses =
+        |capacity| place(&buffers, capacity, &whole, Reuse::Needed).map(|packing| packing.addresses);
+    assert_eq!(addresses(164), Some(vec![0, 8, 16, 32, 64, 48]));
+    // Less room: side by side, as they demand.
+    assert_eq!(addresses(163), Some(vec![0, 3, 8, 16, 25, 125]));
 }
 
 #[test]

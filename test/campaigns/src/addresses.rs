@@ -38,8 +38,7 @@ fn cycles(ctx: &Context, module: &Module, entry: &str) -> u64 {
     let mut module = module.clone();
     pass(ctx, &mut module, "lower-to-seq,lower-to-hw");
     let program = visa_hw::compile(ctx, &module, Some(entry)).expect("a program");
-    // Other models see which channels of HBM an address makes busy, and `allocate` does not look at that.
-    let report = visa_cost::price(&program, &ctx.data::<Machine>(), MemoryModel::Flat);
+    let report = visa_cost::price(&program, &ctx.data::<Machine>(), MemoryModel::Book);
     report.expect("a price").totals.cycles
 }
 
@@ -102,6 +101,12 @@ fn placeless(message: &str) -> String {
     place.map_or_else(|| message.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
+/// What a kernel may take with other addresses than the author's: a thousandth more. Where a transfer within HBM reads
+/// and writes at once, it depends on both addresses which channels meet, and `allocate` does not look at that.
+fn most(by_hand: u64) -> u64 {
+    by_hand + by_hand / 1000
+}
+
 /// Opens the addresses of the kernels and lets `allocate` choose them.
 ///
 /// # Panics
@@ -115,7 +120,7 @@ pub fn run(settings: &Settings<'_>) {
     let failed: Vec<_> =
         all.iter().filter_map(|kernel| Some((&kernel.name, kernel.failed.as_ref()?))).collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    let slower: Vec<_> = all.iter().filter(|kernel| kernel.cycles[1] > kernel.cycles[0]).collect();
+    let slower: Vec<_> = all.iter().filter(|kernel| kernel.cycles[1] > most(kernel.cycles[0])).collect();
     assert!(slower.is_empty(), "{slower:?}");
     let faster = all.iter().filter(|kernel| kernel.cycles[1] < kernel.cycles[0]);
     faster.clone().for_each(|kernel| println!("faster: {} {:?}", kernel.name, kernel.cycles));

@@ -517,10 +517,7 @@ fn undefined(ctx: &Context, kernel: Option<&Module>, report: &UndefinedReport) -
     let Some(unmasked) = fetch.and_then(|fetch| of_fetch(fetch, &axes).into_iter().next()) else {
         return finding;
     };
-    let note = format!(
-        "the sum takes in the padding of axis `{}`: `{}` is fetched unmasked",
-        unmasked.axis, unmasked.padding
-    );
+    let note = format!("the sum takes in the {unmasked}: `{}` is fetched unmasked", unmasked.padding);
     finding.note(note, Some(sum.span)).fix(Some(unmasked.fix()))
 }
 

@@ -14,13 +14,13 @@ use visa_ir::rewrite::{
 };
 use visa_ir::view;
 use visa_machine::Machine;
-use visa_mapping::facts::{DeclaredAxes, Support, machine, mapping_error, written_place};
+use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call::Call;
 use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
-use visa_mapping::{DM, Dim, HBM, HOST, Tensor, leaves_chip, ops, transfer};
+use visa_mapping::{DM, Tensor, leaves_chip, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_sequencer::ops::dma::Work;
 use visa_stream::forgotten;
@@ -45,9 +45,6 @@ pub static PASS: Pass = Pass {
     run,
     ..Pass::BASE
 };
-
-/// Host tensors are placed one after the other at multiples of this, in bytes.
-const HOST_ALIGN: i64 = 4096;
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     inlined(cx)?;
@@ -220,7 +217,7 @@ impl Kernels {
         let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
         let mut all = HashMap::new();
         for func in functions(cx) {
-            all.extend(addresses(func, &axes)?);
+            all.extend(address::all(func, &axes)?);
         }
         Ok(Self { axes, support, machine: machine(cx.ctx), addresses: all })
     }
@@ -272,62 +269,6 @@ fn refused(call: Call<'_>) -> Diagnostic {
 /// What result `index` of `count` is called in data files and reports.
 fn result_name(index: usize, count: usize) -> String {
     if count == 1 { "out".into() } else { format!("out{index}") }
-}
-
-/// The address of every tensor at rest: as written, for host tensors one after the other, and for a view some
-/// positions into its source. One whose address is open has none.
-fn addresses(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<HashMap<ValueId, i64>, Diagnostic> {
-    let mut addresses = HashMap::new();
-    let mut host = 0_i64;
-    let mut place = |addresses: &mut HashMap<ValueId, i64>, value: ValueId, given: Option<i64>| {
-        let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Ok(()) };
-        if tensor.is(&HOST) {
-            addresses.insert(value, host);
-            host = after(func, value, &tensor, host, axes)?;
-        } else if let Some(address) = given {
-            addresses.insert(value, address);
-        }
-        Ok(())
-    };
-    let Some(&block) = func.regions().first() else { return Ok(addresses) };
-    let written = ops::func::addresses(Func::of(func)?)?;
-    let mut hbm = written.into_iter().flatten();
-    for &arg in func.module.args(block) {
-        let in_hbm = func.value(arg).of_type::<Tensor>()?.is(&HBM);
-        place(&mut addresses, arg, if in_hbm { hbm.next().flatten() } else { None })?;
-    }
-    for &id in func.module.ops(block) {
-        let op = func.other(id);
-        let address = if visa_mapping::view::kind(op).is_some() {
-            buffers::view_address(op, &addresses, axes)
-        } else if let Some(before) = visa_mapping::view::changed(op) {
-            addresses.get(&before).copied()
-        } else {
-            written_place(op)?.0
-        };
-        for &result in op.results() {
-            place(&mut addresses, result, address)?;
-        }
-    }
-    Ok(addresses)
-}
-
-/// Where the host tensor after `tensor` is, which is at `host`.
-fn after(
-    func: OpRef<'_>,
-    value: ValueId,
-    tensor: &Tensor,
-    host: i64,
-    axes: &DeclaredAxes,
-) -> Result<i64, Diagnostic> {
-    let span = func.module.value_span(value);
-    let positions = tensor.dim(Dim::Element).size(&axes.0).map_err(|error| mapping_error(error, span))?;
-    let bytes = tensor.bytes(positions).and_then(|bytes| i64::try_from(bytes).ok());
-    let end = bytes.and_then(|bytes| host.checked_add(bytes)?.checked_add(HOST_ALIGN - 1));
-    end.map(|end| end / HOST_ALIGN * HOST_ALIGN).ok_or_else(|| {
-        let message = "the host tensors take more bytes than a signed 64-bit address counts";
-        Diagnostic::error("lower-to-seq", span, message)
-    })
 }
 
 fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {

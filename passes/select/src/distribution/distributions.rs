@@ -4,16 +4,18 @@
 use crate::distribution::given::{
     Part, cuts, elements, held_of_reduced, left_out, met, reach, reaches, reduced, source, whole,
 };
+use crate::distribution::moved::Moves;
 use crate::layout::digit_lists::mapping;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use visa_cost::MemoryModel;
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{self, EffectKind};
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_machine::Machine;
 use visa_mapping::facts;
-use visa_mapping::facts::machine;
+use visa_mapping::facts::{machine, written_place};
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
 use visa_mapping::{Axes, AxisId, Digit, Digits, Expr, PadKind, Tensor, digits, operand};
@@ -46,10 +48,10 @@ pub struct Distribution {
     /// Each load with its cluster, slice and element mapping.
     pub loads: Vec<Load>,
     /// The same with rows that start at whole flits, if some do not.
-    pub padded: Option<Vec<Load>>,
+    pub padded: Option<Padded>,
     /// Cycles of all transfers, of what is stored at least: a kernel takes at least these.
     pub transfers: u64,
-    /// Cycles to transfer the tensors and to fetch each once: what the order of trying goes by.
+    /// Cycles to transfer the tensors, by the memory model, and to fetch each once: what the order of trying goes by.
     pub estimate: u64,
     /// How many slices hold a part.
     pub slices: u64,
@@ -57,6 +59,15 @@ pub struct Distribution {
     terms: usize,
     /// Whether it leads to slices that are written of an operation.
     led: bool,
+}
+
+/// Loads whose rows start at whole flits.
+#[derive(Clone)]
+pub struct Padded {
+    /// Each load with its cluster, slice and element mapping.
+    pub loads: Vec<Load>,
+    /// As of the distribution.
+    pub estimate: u64,
 }
 
 /// What a slice holds of a tensor: so many elements.
@@ -68,6 +79,13 @@ struct Held {
     bytes: u64,
     /// The element mapping's digits, innermost first; none where it has none.
     digits: Vec<Digit>,
+}
+
+/// A result in HBM.
+struct Stored {
+    layout: Expr,
+    elements: u64,
+    address: i64,
 }
 
 /// Tensors that meet each other, with what becomes of them.
@@ -83,8 +101,8 @@ struct Group<'a> {
     written: Option<(Expr, Expr)>,
     /// The slices of loads that a stream meets after an operation that gives its slices.
     met: BTreeMap<OpId, Expr>,
-    /// Elements of each result that is made of them and stored.
-    stored: Vec<u64>,
+    /// The results that are made of them and stored.
+    stored: Vec<Stored>,
     /// The axes of the results, outermost first.
     kept: Vec<Part>,
     /// Axes that are reduced between slices.
@@ -128,7 +146,9 @@ pub fn distributions(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Distributio
 /// Those that lead to written slices come first. Then the cheapest, of those the ones in the fewest slices, and of
 /// those the ones with the fewest terms.
 fn sort(distributions: &mut [Distribution]) {
-    distributions.sort_by_key(|own| (!own.led, own.estimate, own.slices, own.terms));
+    let estimate =
+        |own: &Distribution| own.padded.as_ref().map_or(own.estimate, |it| it.estimate.min(own.estimate));
+    distributions.sort_by_key(|own| (!own.led, estimate(own), own.slices, own.terms));
 }
 
 impl Distribution {
@@ -137,11 +157,15 @@ impl Distribution {
     }
 
     fn with(&self, other: &Self) -> Self {
-        let rows = |own: &Self| own.padded.clone().unwrap_or_else(|| own.loads.clone());
+        let own = |own: &Self| Padded { loads: own.loads.clone(), estimate: own.estimate };
+        let [one, two] = [self, other].map(|each| each.padded.clone().unwrap_or_else(|| own(each)));
         let padded = self.padded.is_some() || other.padded.is_some();
         Self {
             loads: [&self.loads[..], &other.loads[..]].concat(),
-            padded: padded.then(|| [rows(self), rows(other)].concat()),
+            padded: padded.then(|| Padded {
+                loads: [one.loads, two.loads].concat(),
+                estimate: one.estimate.saturating_add(two.estimate),
+            }),
             terms: self.terms + other.terms,
             led: self.led || other.led,
             transfers: self.transfers.saturating_add(other.transfers),
@@ -194,8 +218,14 @@ impl<'a> Group<'a> {
         let map = |op: OpRef<'_>, name: &str| facts::written(op, name).map(|map| (*map).clone());
         let spread = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
         let made = ops.iter().filter(|op| op.is(&generate::DECL) || op.is(&fill::DECL));
-        let results = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(|op| map(*op, "element"));
-        let results: Vec<Expr> = results.collect();
+        let stored = |op: &OpRef<'_>| {
+            let layout = map(*op, "element")?;
+            let address = written_place(*op).ok().and_then(|(address, _)| address);
+            // An address that is open may be any: the first one is.
+            Some(Stored { elements: elements(&layout, axes), layout, address: address.unwrap_or_default() })
+        };
+        let stored: Vec<Stored> = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(stored).collect();
+        let results: Vec<Expr> = stored.iter().map(|result| result.layout.clone()).collect();
         let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op, axes));
         let kept = reaches(results.iter().cloned(), axes);
         let loaded = reaches(loaded, axes);
@@ -222,7 +252,7 @@ impl<'a> Group<'a> {
             sources: open.iter().filter_map(|op| Some((op.id, source(*op, axes)?))).collect(),
             written: closed.iter().chain(&open).chain(made).find_map(spread),
             met: met(ops),
-            stored: results.iter().map(|layout| elements(layout, axes)).collect(),
+            stored,
             kept: kept.into_iter().map(part).collect(),
             reduced,
             contracts: ops.iter().any(|op| op.is(&CONTRACT_DECL)),
@@ -393,28 +423,63 @@ impl Group<'_> {
     /// The distribution of each tensor; `None` if a digit of one is cut where it does not end.
     fn distribution(&self, cluster: &Expr, slice: &Expr) -> Option<Distribution> {
         let (mut distribution, mut padded, mut all) = (Distribution::none(), Vec::new(), Vec::new());
-        // Two elements a byte at least: the format of a result may not be known yet.
-        let stores = self.stored.iter().map(|elements| self.transfer(elements.div_ceil(2), true));
-        distribution.transfers = stores.fold(0, u64::saturating_add);
+        let (mut moved, mut moved_padded) = (0_u64, 0_u64);
         for &load in &self.loads {
             let slice = self.met.get(&load).unwrap_or(slice);
-            let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
-            let spread: Vec<Digit> = spread.iter().flat_map(|part| part.iter().copied()).collect();
+            let spread = self.spread_digits(cluster, slice)?;
             let source = operand(self.function.other(load), 0)?;
             let held = self.held(&source, self.sources.get(&load)?, &spread)?;
             let slices = spread.iter().fold(1_u64, |all, digit| all.saturating_mul(digit.live));
-            let moved = self.transfer(held.bytes.saturating_mul(slices), source.is(&HBM));
-            distribution.transfers = distribution.transfers.saturating_add(moved);
+            let least = self.transfer(held.bytes.saturating_mul(slices), source.is(&HBM));
+            distribution.transfers = distribution.transfers.saturating_add(least);
             distribution.slices = distribution.slices.max(slices);
             distribution.terms = distribution.terms.max(spread.len());
-            let at = |element: &Expr| (load, [cluster.clone(), slice.clone(), element.clone()]);
-            distribution.loads.push(at(&held.element));
-            padded.push(at(held.padded.as_ref().unwrap_or(&held.element)));
+            let at = |element: &Expr| [cluster.clone(), slice.clone(), element.clone()];
+            let parts = [&held.element, held.padded.as_ref().unwrap_or(&held.element)].map(at);
+            let [own, rows] = parts.each_ref().map(|parts| self.moves().load(&source, 0, parts));
+            moved = moved.saturating_add(own.unwrap_or(least));
+            moved_padded = moved_padded.saturating_add(rows.unwrap_or(least));
+            let [own, rows] = parts;
+            distribution.loads.push((load, own));
+            padded.push((load, rows));
             all.push(held);
         }
-        distribution.padded = (padded != distribution.loads).then_some(padded);
-        distribution.estimate = distribution.transfers.saturating_add(self.computes(&all));
+        let others = self.leaves(&mut distribution, cluster, slice).saturating_add(self.computes(&all));
+        distribution.estimate = moved.saturating_add(others);
+        let estimate = moved_padded.saturating_add(others);
+        distribution.padded = (padded != distribution.loads).then_some(Padded { loads: padded, estimate });
         Some(distribution)
+    }
+
+    /// Cycles to store the results, whose least are added to the distribution's.
+    fn leaves(&self, distribution: &mut Distribution, cluster: &Expr, slice: &Expr) -> u64 {
+        let like = self.loads.first().and_then(|&load| operand(self.function.other(load), 0));
+        let spread = self.spread_digits(cluster, slice);
+        let store = |stored: &Stored| {
+            let (like, spread) = (like.as_ref()?, spread.as_ref()?);
+            // The format of a result may not be known yet: it is taken to be that of what is loaded.
+            let held = self.held(like, &stored.layout, spread)?;
+            let parts = [cluster.clone(), slice.clone(), held.element];
+            self.moves().store(like, &parts, (&stored.layout, stored.address))
+        };
+        let mut all = 0_u64;
+        for stored in &self.stored {
+            // Two elements a byte at least.
+            let least = self.transfer(stored.elements.div_ceil(2), true);
+            distribution.transfers = distribution.transfers.saturating_add(least);
+            all = all.saturating_add(store(stored).unwrap_or(least));
+        }
+        all
+    }
+
+    fn spread_digits(&self, cluster: &Expr, slice: &Expr) -> Option<Vec<Digit>> {
+        let spread = [digits(cluster, self.axes).ok()?, digits(slice, self.axes).ok()?];
+        Some(spread.iter().flat_map(|part| part.iter().copied()).collect())
+    }
+
+    fn moves(&self) -> Moves<'_> {
+        let model = *self.function.ctx.data::<MemoryModel>();
+        Moves { axes: self.axes, machine: &self.machine, model }
     }
 
     /// Cycles to fetch all tensors once, and to multiply them if they meet in a contraction, in all rows of the

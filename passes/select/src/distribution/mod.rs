@@ -2,4 +2,5 @@
 
 pub mod distributions;
 pub(crate) mod given;
+mod moved;
 pub(crate) mod search;

@@ -160,18 +160,18 @@ impl Search<'_> {
         stops
     }
 
-    /// Tries a distribution if its transfers leave it a chance; if it is not legal, with rows that start at whole
-    /// flits.
+    /// Tries a distribution if its transfers leave it a chance; if it is not legal, or those are faster, with rows that
+    /// start at whole flits.
     fn attempt(&mut self, module: &Module, distribution: &Distribution) {
         if self.best.as_ref().is_some_and(|best| distribution.transfers >= self.cycles(best)) {
             self.worse += 1;
             return;
         }
-        let padded = distribution.padded.as_ref();
-        if !self.choose(module, &distribution.loads)
-            && let Some(padded) = padded
+        let chosen = self.choose(module, &distribution.loads);
+        if let Some(padded) = &distribution.padded
+            && (!chosen || padded.estimate < distribution.estimate)
         {
-            self.choose(module, padded);
+            self.choose(module, &padded.loads);
         }
     }
 

@@ -1,15 +1,18 @@
 //! Chooses the streams of transfers.
 
 use crate::transfer::choose::{Choice, Slot, Slots, TransferCx};
+use std::collections::HashMap;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
-use visa_ir::module::{OpId, OpRef};
+use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_ir::view::{BodyOf, unless_auto};
+use visa_lowering::address;
 use visa_lowering::transfers::Start;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{DeclaredAxes, Support, machine, written_place};
-use visa_mapping::{Expr, Tensor, operand, view};
+use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::ops::func::FUNC;
+use visa_mapping::{Expr, Tensor, operand};
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
@@ -49,23 +52,32 @@ const CLAUSES: [&str; 3] = ["engines", "time", "packet"];
 
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-        for id in cx.walk() {
-            let op = cx.module.op(cx.ctx, id);
-            if open::clauses(op).any(|clause| clause.opening == Opening::Order) {
-                choose(cx, id, self.explain).map_err(|refused| vec![refused])?;
-            }
-        }
-        Ok(())
+        let ops: Vec<OpId> = cx.walk();
+        let open = |id: &OpId| {
+            open::clauses(cx.module.op(cx.ctx, *id)).any(|clause| clause.opening == Opening::Order)
+        };
+        let open: Vec<OpId> = ops.iter().copied().filter(open).collect();
+        let functions = ops.iter().map(|&id| cx.module.op(cx.ctx, id)).filter(|op| op.is(&FUNC));
+        let axes = cx.analysis::<DeclaredAxes>();
+        let addresses: Result<Vec<_>, _> = functions.map(|func| address::all(func, &axes)).collect();
+        let addresses = addresses.map_err(|refused| vec![refused])?.into_iter().flatten().collect();
+        let mut choose = |id| choose(cx, id, &addresses, self.explain).map_err(|refused| vec![refused]);
+        open.into_iter().try_for_each(&mut choose)
     }
 }
 
 /// Chooses what is open of a transfer.
-fn choose(cx: &mut PassCx<'_>, id: OpId, explain: bool) -> Result<(), Diagnostic> {
+fn choose(
+    cx: &mut PassCx<'_>,
+    id: OpId,
+    addresses: &HashMap<ValueId, i64>,
+    explain: bool,
+) -> Result<(), Diagnostic> {
     cx.count("transfers", 1);
     let op = cx.module.op(cx.ctx, id);
     let span = op.span();
     let slots = Slots { engines: slot(op, "engines")?, time: slot(op, "time")?, packet: slot(op, "packet")? };
-    let found = chosen(cx, op, &slots)?;
+    let found = chosen(cx, op, addresses, &slots);
     let values = found.as_ref().map(|choice| {
         let order = choice.order.clone();
         [Some(order.engines), order.time, order.packet].map(|map| map.map(|map| cx.ctx.body_attr(&MAP, map)))
@@ -98,16 +110,20 @@ fn choose(cx: &mut PassCx<'_>, id: OpId, explain: bool) -> Result<(), Diagnostic
 }
 
 /// The best stream of a transfer.
-fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, slots: &Slots) -> Result<Option<Choice>, Diagnostic> {
+fn chosen(
+    cx: &PassCx<'_>,
+    op: OpRef<'_>,
+    addresses: &HashMap<ValueId, i64>,
+    slots: &Slots,
+) -> Option<Choice> {
     let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-    let (Some(source), Some(result)) = (operand(op, 0), op.result_type::<Tensor>(0)) else { return Ok(None) };
-    let value = op.operands()[0];
-    let from = view::origin(op, value).map(written_place).transpose()?.and_then(|(address, _)| address);
-    let (to, _) = written_place(op)?;
+    let (source, result) = (operand(op, 0)?, op.result_type::<Tensor>(0)?);
+    let (value, made) = (op.operands()[0], op.results()[0]);
     let free = |axis| !support.depends(value, axes.0.name(axis));
     let machine = machine(op.ctx);
     // An address that is open may be any: the first one is.
-    let start = Start { read: from.unwrap_or_default(), write: to.unwrap_or_default(), dtype: source.dtype };
+    let address = |value| addresses.get(&value).copied().unwrap_or_default();
+    let start = Start { read: address(value), write: address(made), dtype: source.dtype };
     let model = *op.ctx.data::<MemoryModel>();
     let transfer = TransferCx {
         source: &source,
@@ -118,7 +134,7 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, slots: &Slots) -> Result<Option<Choice
         machine: &machine,
         model,
     };
-    Ok(transfer.choose(slots))
+    transfer.choose(slots)
 }
 
 /// What a clause says.

@@ -9,6 +9,9 @@ pub const HBM_UNIT: u64 = 256;
 /// Channels of a chip, both stacks together.
 pub const HBM_CHANNELS: u64 = 32;
 
+/// Bytes after which channels are the same again: no higher bit of an address has a part in them.
+pub const CHANNEL_PERIOD: u64 = 1 << 29;
+
 /// The lowest address bit of each group of four whose XOR is a channel of a stack. The book's example of the first bit
 /// leaves out bit 17, which its table and its rule have.
 const CHANNEL_GROUPS: [u32; 5] = [9, 13, 17, 21, 25];
@@ -164,6 +167,13 @@ mod tests {
         assert_eq!(HbmPlace::of(HBM_BYTES), None);
         assert_eq!(HbmPlace::of(u64::MAX), None);
         assert_eq!((HBM_BYTES - 1) >> 34, 0b10);
+    }
+
+    /// Bit 28 has a part in a channel, higher ones have none.
+    #[test]
+    fn channels_repeat() {
+        assert_eq!((0..5).flat_map(channel_bits).max(), Some(28));
+        assert_eq!(CHANNEL_PERIOD, 1 << 29);
     }
 
     /// Book 11: each bit of an address and what it is part of, alone.

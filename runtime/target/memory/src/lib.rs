@@ -15,7 +15,7 @@ mod scratchpads;
 pub use book::{Bound, Price, book, channel_cycles};
 pub use channels::{Access, ChannelLoad, Channels};
 pub use descriptor::{Descriptor, Engine, Medium, Memory, Transfer};
-pub use hbm::{HBM_BYTES, HBM_CHANNELS, HBM_UNIT, HbmPlace, channel, channel_bits};
+pub use hbm::{CHANNEL_PERIOD, HBM_BYTES, HBM_CHANNELS, HBM_UNIT, HbmPlace, channel, channel_bits};
 pub use networks::Networks;
 pub use requests::{Request, Requests, request_count, requests};
 pub use scratchpads::Scratchpads;

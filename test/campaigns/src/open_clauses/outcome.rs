@@ -26,7 +26,7 @@ enum Outcome {
 fn program(ctx: &Context, module: &Module) -> Result<(Program, u64), String> {
     let lowered = passes(ctx, module.clone(), "lower-to-seq,lower-to-hw")?;
     let program = visa_hw::compile(ctx, &lowered, None).map_err(|findings| format!("{findings:?}"))?;
-    let report = visa_cost::price(&program, &ctx.data::<Machine>(), MemoryModel::Flat);
+    let report = visa_cost::price(&program, &ctx.data::<Machine>(), MemoryModel::Book);
     let report = report.map_err(|finding| format!("{finding:?}"))?;
     Ok((program, report.totals.cycles))
 }
@@ -35,7 +35,7 @@ fn outcome(case: &Case, opening: &str) -> Result<Outcome, String> {
     let mut ctx = case.context();
     // Configurations are chosen pipeline by pipeline, which does not see what a layout makes of a transfer by other
     // models.
-    ctx.set_data(MemoryModel::Flat);
+    ctx.set_data(MemoryModel::Book);
     let written = passes(&ctx, case.module(&ctx), "plan-vector,select-configs,allocate")?;
     let (by_hand, least) = match program(&ctx, &written) {
         Ok(program) => program,
