@@ -7,10 +7,11 @@ use crate::ops::contract::{ACCUMULATE_DECL, ALIGN_DECL, CONTRACT_DECL};
 use crate::ops::fetch::DECL as FETCH_DECL;
 use crate::plan::tree_depth;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::{Axes, Dim, Expr, PadKind, Tensor, operand};
+use visa_mapping::{Axes, Dim, Expr, PadKind, Tensor, digits, operand};
 
 /// Don't-care padding of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ pub fn of_fetch(fetch: OpRef<'_>, axes: &Axes) -> Vec<Unmasked> {
     let mut found: Vec<Unmasked> = Vec::new();
     for padding in clauses.iter().flat_map(|(_, map)| paddings(map, PadKind::Top, axes)) {
         let axis = padding.axis_names(axes).into_iter().next();
-        if found.iter().any(|found| found.axis == axis) {
+        if found.iter().any(|found| found.padding == padding) {
             continue;
         }
         let masked = clauses.iter().map(|(dim, map)| (*dim, masking(map, &padding)));
@@ -97,17 +98,30 @@ pub fn warnings(accumulate: OpRef<'_>, axes: &Axes) -> Vec<Diagnostic> {
     let (Some(contract), Some(align)) = (contract, align) else { return Vec::new() };
     let Some(fetch) = fetch_of(align) else { return Vec::new() };
     let kept: Vec<_> = result.maps.iter().flat_map(|map| map.axis_names(axes)).collect();
-    let weights = operand(align, 1).map(|weights| weights.dim(Dim::Element));
-    let zeros = weights
-        .and_then(|map| map.expanded(axes).ok())
-        .map_or(Vec::new(), |map| paddings(&map, PadKind::Zero, axes));
-    let is_zero = |axis: &Arc<str>| zeros.iter().any(|padding| padding.axis_names(axes).contains(axis));
-    let zero_element = zeros.iter().any(|padding| padding.axis_names(axes).is_empty());
-    let summed = of_fetch(fetch, axes).into_iter().filter(|found| match &found.axis {
-        Some(axis) => !kept.contains(axis) && !is_zero(axis),
-        None => !zero_element && sums_single(contract, &found.padding, &result, axes),
+    let zeros = |tensor: Option<Rc<Tensor>>, dim: Dim| {
+        let map = tensor.and_then(|tensor| tensor.dim(dim).expanded(axes).ok());
+        map.map_or(Vec::new(), |map| paddings(&map, PadKind::Zero, axes))
+    };
+    let held = zeros(operand(align, 1), Dim::Element);
+    // Beside a single element the register file is read again, but for zeros that the packet claims.
+    let claimed = zeros(operand(contract, 0), Dim::Packet);
+    let summed = of_fetch(fetch, axes).into_iter().filter(|found| {
+        let sums = match &found.axis {
+            Some(axis) => !kept.contains(axis),
+            None => sums_single(contract, &found.padding, &result, axes),
+        };
+        let zeros = if found.axis.is_some() { &held } else { &claimed };
+        sums && !zeros.iter().any(|zeros| are_at(zeros, &found.padding, axes))
     });
     summed.map(|found| warning(contract, fetch, &found)).collect()
+}
+
+/// Whether zeros are wherever the other padding is: after the same elements, and as many.
+fn are_at(zeros: &Expr, padding: &Expr, axes: &Axes) -> bool {
+    let (Expr::Pad { inner: own, size: least, .. }, Expr::Pad { inner, size, .. }) = (padding, zeros) else {
+        return false;
+    };
+    least <= size && matches!((digits(own, axes), digits(inner, axes)), (Ok(own), Ok(inner)) if own == inner)
 }
 
 /// Whether padding of a single element is summed: by the tree, if a group of it reaches beyond the element, or over

@@ -7,8 +7,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::written;
-use visa_mapping::facts::{DeclaredAxes, Support};
+use visa_mapping::facts::{DeclaredAxes, Support, machine, written};
 use visa_mapping::ops::transfer::TO_DM;
 use visa_mapping::{Axes, AxisId, DM, Dim, Expr, Tensor, digits, operand, skewed_axes, view};
 use visa_pass::{Configured, Pass, PassCx};
@@ -46,7 +45,7 @@ pub static PASS: Pass = Pass {
           an axis, and its fetch; the fetch of a stream whose flits are packed by counts or a filter; the slices \
           after a reduction between them, where anything but a transfer reads the result; the layout of a commit \
           that leaves elements out, starts within an axis, writes values that run along the stream, or is read by \
-          nothing; the layout of a register file that holds copies in which values run; every clause that names a \
+          nothing; the layout of a register file that holds copies in lanes, or in which values run; every clause that names a \
           skewed axis, with the loads of its tensors; and a stream that ends nowhere. The distribution of a \
           tensor stays if a load moves a part of it, or elements one by one, if it is moved within data memory, \
           if a result is made of it that nothing reads, or if slices hold a part of an axis that is reduced in each.",
@@ -144,7 +143,7 @@ fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static s
     if op.is(&TO_DM) && (loads_a_part(op, axes) || is_moved_within(op)) {
         return CLAUSES.map(|name| (op.id, name)).into();
     }
-    if op.is(&TO_VRF) && runs_in_copies(op, axes, support) {
+    if op.is(&TO_VRF) && (copies_in_lanes(op, axes, support) || runs_in_copies(op, axes, support)) {
         return vec![(op.id, "element")];
     }
     if op.is(&fetch::DECL) && decides(op, axes) {
@@ -253,6 +252,23 @@ fn runs(commit: OpRef<'_>) -> bool {
         op = own.operand_def(0);
     }
     false
+}
+
+/// Whether a register file holds an element several times side by side, once for each lane that reads it: which
+/// lanes share an element is the order of the stream that meets it, and nothing else says so.
+fn copies_in_lanes(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
+    let (Some(file), Some(&stream)) = (load.result_type::<Tensor>(0), load.operands().first()) else {
+        return false;
+    };
+    let lanes = file.dtype.elements(machine(load.ctx).limits.flit_bytes);
+    let Ok(element) = digits(&file.dim(Dim::Element), axes) else { return false };
+    let mut below = 1_u64;
+    let within = element.iter().take_while(|digit| {
+        let is_lane = below < lanes;
+        below = below.saturating_mul(digit.extent);
+        is_lane
+    });
+    within.filter_map(|digit| digit.axis).any(|axis| !support.depends(stream, axes.name(axis)))
 }
 
 /// Whether values run in a register file that holds copies: each copy runs by itself. So what the sums run along

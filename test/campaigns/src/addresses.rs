@@ -2,6 +2,7 @@
 //! checks, and takes no more cycles than with the addresses that its author wrote.
 
 use crate::Settings;
+use crate::checks::most_cycles;
 use crate::files::{File, files, read};
 use visa_cost::MemoryModel;
 use visa_ir::context::Context;
@@ -101,12 +102,6 @@ fn placeless(message: &str) -> String {
     place.map_or_else(|| message.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
-/// What a kernel may take with other addresses than the author's: a thousandth more. Where a transfer within HBM reads
-/// and writes at once, it depends on both addresses which channels meet, and `allocate` does not look at that.
-fn most(by_hand: u64) -> u64 {
-    by_hand + by_hand / 1000
-}
-
 /// Opens the addresses of the kernels and lets `allocate` choose them.
 ///
 /// # Panics
@@ -120,7 +115,8 @@ pub fn run(settings: &Settings<'_>) {
     let failed: Vec<_> =
         all.iter().filter_map(|kernel| Some((&kernel.name, kernel.failed.as_ref()?))).collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    let slower: Vec<_> = all.iter().filter(|kernel| kernel.cycles[1] > most(kernel.cycles[0])).collect();
+    let slower: Vec<_> =
+        all.iter().filter(|kernel| kernel.cycles[1] > most_cycles(kernel.cycles[0])).collect();
     assert!(slower.is_empty(), "{slower:?}");
     let faster = all.iter().filter(|kernel| kernel.cycles[1] < kernel.cycles[0]);
     faster.clone().for_each(|kernel| println!("faster: {} {:?}", kernel.name, kernel.cycles));

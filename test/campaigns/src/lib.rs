@@ -9,6 +9,7 @@
 pub mod addresses;
 pub mod checks;
 pub mod chips;
+pub mod choices;
 pub mod commands;
 pub mod compute;
 pub mod contractions;

@@ -2,8 +2,8 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, chips, compute, contractions, mutants, open_clauses, pipelines, rows, transfers,
-    transposes,
+    Settings, addresses, chips, choices, compute, contractions, mutants, open_clauses, pipelines, rows,
+    transfers, transposes,
 };
 
 /// What a campaign does.
@@ -91,6 +91,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random gathers and scatters by index tensors: lowered and run as the evaluator says",
         100_000,
         rows::run,
+    ),
+    drawn(
+        "choices",
+        "random products with everything open: what is chosen gives what the evaluator says, in shadow mode",
+        10_000,
+        choices::run,
     ),
     drawn(
         "chips",

@@ -62,6 +62,11 @@ fn chips() {
 }
 
 #[test]
+fn choices() {
+    cases("choices", 100);
+}
+
+#[test]
 fn transposes() {
     cases("transposes", u64::MAX);
 }
@@ -98,6 +103,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "transfers",
         "rows",
         "chips",
+        "choices",
         "transposes",
         "addresses",
         "open-clauses",

@@ -48,7 +48,7 @@ pub struct Distribution {
     /// Each load with its cluster, slice and element mapping.
     pub loads: Vec<Load>,
     /// The same with rows that start at whole flits, if some do not.
-    pub padded: Option<Padded>,
+    pub padded: Option<Vec<Load>>,
     /// Cycles of all transfers, of what is stored at least: a kernel takes at least these.
     pub transfers: u64,
     /// Cycles to transfer the tensors, by the memory model, and to fetch each once: what the order of trying goes by.
@@ -59,15 +59,6 @@ pub struct Distribution {
     terms: usize,
     /// Whether it leads to slices that are written of an operation.
     led: bool,
-}
-
-/// Loads whose rows start at whole flits.
-#[derive(Clone)]
-pub struct Padded {
-    /// Each load with its cluster, slice and element mapping.
-    pub loads: Vec<Load>,
-    /// As of the distribution.
-    pub estimate: u64,
 }
 
 /// What a slice holds of a tensor: so many elements.
@@ -146,9 +137,7 @@ pub fn distributions(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Distributio
 /// Those that lead to written slices come first. Then the cheapest, of those the ones in the fewest slices, and of
 /// those the ones with the fewest terms.
 fn sort(distributions: &mut [Distribution]) {
-    let estimate =
-        |own: &Distribution| own.padded.as_ref().map_or(own.estimate, |it| it.estimate.min(own.estimate));
-    distributions.sort_by_key(|own| (!own.led, estimate(own), own.slices, own.terms));
+    distributions.sort_by_key(|own| (!own.led, own.estimate, own.slices, own.terms));
 }
 
 impl Distribution {
@@ -157,15 +146,11 @@ impl Distribution {
     }
 
     fn with(&self, other: &Self) -> Self {
-        let own = |own: &Self| Padded { loads: own.loads.clone(), estimate: own.estimate };
-        let [one, two] = [self, other].map(|each| each.padded.clone().unwrap_or_else(|| own(each)));
+        let rows = |own: &Self| own.padded.clone().unwrap_or_else(|| own.loads.clone());
         let padded = self.padded.is_some() || other.padded.is_some();
         Self {
             loads: [&self.loads[..], &other.loads[..]].concat(),
-            padded: padded.then(|| Padded {
-                loads: [one.loads, two.loads].concat(),
-                estimate: one.estimate.saturating_add(two.estimate),
-            }),
+            padded: padded.then(|| [rows(self), rows(other)].concat()),
             terms: self.terms + other.terms,
             led: self.led || other.led,
             transfers: self.transfers.saturating_add(other.transfers),
@@ -423,7 +408,7 @@ impl Group<'_> {
     /// The distribution of each tensor; `None` if a digit of one is cut where it does not end.
     fn distribution(&self, cluster: &Expr, slice: &Expr) -> Option<Distribution> {
         let (mut distribution, mut padded, mut all) = (Distribution::none(), Vec::new(), Vec::new());
-        let (mut moved, mut moved_padded) = (0_u64, 0_u64);
+        let mut moved = 0_u64;
         for &load in &self.loads {
             let slice = self.met.get(&load).unwrap_or(slice);
             let spread = self.spread_digits(cluster, slice)?;
@@ -435,19 +420,17 @@ impl Group<'_> {
             distribution.slices = distribution.slices.max(slices);
             distribution.terms = distribution.terms.max(spread.len());
             let at = |element: &Expr| [cluster.clone(), slice.clone(), element.clone()];
-            let parts = [&held.element, held.padded.as_ref().unwrap_or(&held.element)].map(at);
-            let [own, rows] = parts.each_ref().map(|parts| self.moves().load(&source, 0, parts));
-            moved = moved.saturating_add(own.unwrap_or(least));
-            moved_padded = moved_padded.saturating_add(rows.unwrap_or(least));
-            let [own, rows] = parts;
+            let (own, rows) = (at(&held.element), held.padded.as_ref().map(at));
+            let price = |parts: &[Expr; 3]| self.moves().load(&source, 0, parts);
+            let priced = price(&own).or_else(|| price(rows.as_ref()?));
+            moved = moved.saturating_add(priced.unwrap_or(least));
+            padded.push((load, rows.unwrap_or_else(|| own.clone())));
             distribution.loads.push((load, own));
-            padded.push((load, rows));
             all.push(held);
         }
         let others = self.leaves(&mut distribution, cluster, slice).saturating_add(self.computes(&all));
         distribution.estimate = moved.saturating_add(others);
-        let estimate = moved_padded.saturating_add(others);
-        distribution.padded = (padded != distribution.loads).then_some(Padded { loads: padded, estimate });
+        distribution.padded = (padded != distribution.loads).then_some(padded);
         Some(distribution)
     }
 

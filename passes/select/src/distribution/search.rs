@@ -95,11 +95,18 @@ pub(crate) fn function(
         chosen: 0,
         compared: 0,
         worse: 0,
+        padded: None,
     };
     for distribution in &distributions {
         if search.goes_on(distribution) {
             search.attempt(module, distribution);
         }
+    }
+    // Rows that start at whole flits are fetched in larger accesses, and may be loaded in smaller ones.
+    if let Some(padded) = search.padded.take()
+        && !search.stops()
+    {
+        search.choose(module, &padded);
     }
     let Search { best, refused, tried, .. } = search;
     let Some(mut best) = best else {
@@ -139,6 +146,19 @@ struct Search<'a> {
     compared: usize,
     /// How many distributions in a row were no better.
     worse: usize,
+    /// The loads of the best one with rows that start at whole flits, if some do not.
+    padded: Option<Vec<Load>>,
+}
+
+/// What became of a distribution.
+#[derive(PartialEq, Eq)]
+enum Outcome {
+    /// It is the best so far.
+    Best,
+    /// It is no better.
+    Worse,
+    /// It is not legal.
+    Refused,
 }
 
 impl Search<'_> {
@@ -160,28 +180,33 @@ impl Search<'_> {
         stops
     }
 
-    /// Tries a distribution if its transfers leave it a chance; if it is not legal, or those are faster, with rows that
-    /// start at whole flits.
+    /// Tries a distribution if its transfers leave it a chance; if it is not legal, with rows that start at whole
+    /// flits.
     fn attempt(&mut self, module: &Module, distribution: &Distribution) {
         if self.best.as_ref().is_some_and(|best| distribution.transfers >= self.cycles(best)) {
             self.worse += 1;
             return;
         }
-        let chosen = self.choose(module, &distribution.loads);
-        if let Some(padded) = &distribution.padded
-            && (!chosen || padded.estimate < distribution.estimate)
-        {
-            self.choose(module, &padded.loads);
+        let outcome = self.choose(module, &distribution.loads);
+        let padded = distribution.padded.as_ref();
+        match (outcome, padded) {
+            (Outcome::Best, _) => self.padded = padded.cloned(),
+            (Outcome::Refused, Some(padded)) => {
+                if self.choose(module, padded) == Outcome::Best {
+                    self.padded = None;
+                }
+            }
+            (Outcome::Refused, None) | (Outcome::Worse, _) => {}
         }
     }
 
-    /// Chooses the rest of the kernel for a distribution. Returns whether that is possible.
-    fn choose(&mut self, module: &Module, distribution: &[Load]) -> bool {
+    /// Chooses the rest of the kernel for a distribution.
+    fn choose(&mut self, module: &Module, distribution: &[Load]) -> Outcome {
         self.tried += 1;
         let mut placed = module.clone();
         if let Err(error) = self.write(&mut placed, distribution) {
             self.refuse(distribution, error);
-            return false;
+            return Outcome::Refused;
         }
         self.chosen += 1;
         let found = match self.best {
@@ -192,18 +217,18 @@ impl Search<'_> {
         match found {
             Ok(found) if self.best.as_ref().is_none_or(|best| self.cycles(&found) < self.cycles(best)) => {
                 (self.best, self.worse) = (Some(found), 0);
-                true
+                Outcome::Best
             }
             Ok(_) => {
                 self.worse += 1;
                 self.drop_cut();
-                true
+                Outcome::Worse
             }
             Err(error) => {
                 self.worse += usize::from(self.best.is_some());
                 self.drop_cut();
                 self.refuse(distribution, error);
-                false
+                Outcome::Refused
             }
         }
     }

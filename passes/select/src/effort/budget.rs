@@ -8,7 +8,7 @@ use visa_ir::span::Span;
 use visa_mapping::effort;
 
 /// Units of work of the option `budget`, if it is not given: about 10 s (docs/benchmarks.md has the measurements).
-pub(crate) const DEFAULT: &str = "300000";
+pub(crate) const DEFAULT: &str = "400000";
 
 /// So many terms, runs and positions that the mapping algebra looks at are a unit: most candidates take fewer.
 const EFFORT: u64 = 200;

@@ -2,6 +2,7 @@
 
 use super::cases::{Case, cases, passes};
 use super::results::same_results;
+use crate::checks::most_cycles;
 use crate::files::Files;
 use crate::shared;
 use std::collections::BTreeMap;
@@ -33,17 +34,16 @@ fn program(ctx: &Context, module: &Module) -> Result<(Program, u64), String> {
 
 fn outcome(case: &Case, opening: &str) -> Result<Outcome, String> {
     let mut ctx = case.context();
-    // Configurations are chosen pipeline by pipeline, which does not see what a layout makes of a transfer by other
-    // models.
     ctx.set_data(MemoryModel::Book);
     let written = passes(&ctx, case.module(&ctx), "plan-vector,select-configs,allocate")?;
     let (by_hand, least) = match program(&ctx, &written) {
         Ok(program) => program,
         Err(why) => return Ok(Outcome::NotRun(why)),
     };
-    let chosen = passes(&ctx, written.clone(), &format!("{opening},select-configs,allocate"))?;
+    let chosen =
+        passes(&ctx, written.clone(), &format!("{opening},select-configs,allocate,select-transfers"))?;
     let (chosen, cycles) = program(&ctx, &chosen)?;
-    if cycles > least {
+    if cycles > most_cycles(least) {
         return Err(format!("{cycles} cycles, by hand {least}"));
     }
     let compared = same_results(&ctx, &written, &by_hand, &chosen)?;

@@ -1,5 +1,6 @@
 //! The fetch: any order of the tensor's digits, cut anywhere (book 07, 08, 33).
 
+use crate::config::goal::Ordered;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::{BTreeSet, HashSet};
@@ -62,7 +63,7 @@ const MOST_FREE_FACTORS: usize = 5;
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let Some(factors) = factors(site) else { return Vec::new() };
     let mut found = Found::default();
-    for order in arrangements(&factors, site) {
+    for order in arrangements(&factors, site).into_iter().chain(wanted_order(site)) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
     for (factors, [high, low]) in cut_again(&factors) {
@@ -76,6 +77,25 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
         }
     }
     found.proposals
+}
+
+/// What the tensor holds in the order of the layout that is wanted, where that is the same elements: of many digits
+/// not every order is proposed, and then this one counts.
+fn wanted_order(site: &Site<'_>) -> Option<Vec<Digit>> {
+    let held = site.digits(&site.dim(Dim::Packet))?;
+    let free = !site.goal.pairs && matches!(site.goal.ordered, Ordered::None);
+    let layout = site.goal.layout.as_ref().filter(|_| free)?;
+    let within = |digit: &Digit| {
+        held.iter().any(|own| {
+            let ends = [own, digit].map(|each| each.stride.saturating_mul(each.live));
+            own.axis == digit.axis && own.stride <= digit.stride && ends[1] <= ends[0]
+        })
+    };
+    let digits = site.digits(layout)?;
+    let own = digits.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1 && within(digit));
+    let order: Vec<Digit> = own.map(|digit| Digit { extent: digit.live, ..*digit }).collect();
+    let count = order.iter().map(|digit| digit.live).product::<u64>();
+    (Some(count) == held.live_count()).then_some(order)
 }
 
 /// Every order of the digits that the result allows; where a register file says which, that one.
