@@ -191,8 +191,10 @@ fn what_a_switch_copies_may_come_from_an_axis_that_has_as_many_coordinates_left(
         "%c = stream.collect %w time auto, packet auto",
     ];
     let all = found(&kernel(&["S, T, P"], &ops, "S, T, P")).expect("distributions");
-    assert_eq!(all[0], ["[S] | [T, P]"], "all of S");
-    assert_eq!(all[1], ["[S] | [P]"], "all of S, and T over the clusters");
+    // They are in front; of those, the transfers say which is the first.
+    let led = &all[..3];
+    assert!(led.contains(&vec!["[S] | [T, P]".to_owned()]), "all of S: {led:?}");
+    assert!(led.contains(&vec!["[S] | [P]".to_owned()]), "all of S, and T over the clusters: {led:?}");
 }
 
 #[test]

@@ -10,9 +10,10 @@ pub static PASS: Pass = Pass {
     name: "lint-masks",
     summary: "warns about sums that take in unmasked padding",
     doc: "Changes nothing. The warning:\n\n\
-          - M1: a contraction sums away an axis, or the rest of a single element such as `1 # 4`, whose padding is \
-          don't-care where it is fetched, and is not zero in the register file either (books 08, 15). What the sum is then depends on what data memory holds \
-          there. A zero on one side is enough: a product with it is zero, unless the other side happens to hold \
+          - M1: a contraction sums away an axis, or what is beside a single element such as `1 # 4`, whose padding \
+          is don't-care where it is fetched, and is not zero in the register file either (books 08, 15). What the \
+          sum is then depends on what data memory holds there. Zeros on one side are enough, where the other is \
+          padded: a product with zero is zero, unless the other side happens to hold \
           an infinity or a NaN (docs/numerics.md).\n\n\
           An axis that is summed in part is not looked at; `visa-run --shadow` sees the sum itself.",
     takes: Level::Tensor,

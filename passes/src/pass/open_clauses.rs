@@ -45,9 +45,10 @@ pub static PASS: Pass = Pass {
           an axis, and its fetch; the fetch of a stream whose flits are packed by counts or a filter; the slices \
           after a reduction between them, where anything but a transfer reads the result; the layout of a commit \
           that leaves elements out, starts within an axis, writes values that run along the stream, or is read by \
-          nothing; the layout of a register file that holds copies in lanes, or in which values run; every clause that names a \
-          skewed axis, with the loads of its tensors; and a stream that ends nowhere. The distribution of a \
-          tensor stays if a load moves a part of it, or elements one by one, if it is moved within data memory, \
+          nothing; the layout of a register file that holds copies in lanes, or in which values run; every \
+          clause that names a skewed axis, with the loads of its tensors; and a stream that ends nowhere. The \
+          distribution of a tensor stays if a load moves a part of it, or elements one by one, if it is moved \
+          within data memory, \
           if a result is made of it that nothing reads, or if slices hold a part of an axis that is reduced in each.",
     statistics: &[
         ("opened", "clauses that became `auto`"),

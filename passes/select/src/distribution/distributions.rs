@@ -218,7 +218,7 @@ impl<'a> Group<'a> {
         let slices = ops.iter().filter(|op| pipeline::contains(**op)).filter_map(|op| map(*op, "slice"));
         let given = slices.filter_map(|slice| digits(&slice, axes).ok()).collect();
         let (mut cuts, whole) = (cuts(ops, axes), whole(ops, axes));
-        cuts.extend(left_out(ops, axes));
+        cuts.extend(left_out(ops, &kept, axes));
         let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
         let apart = held_of_reduced(ops, &results, axes);
         let part = |(axis, reach): (AxisId, u64)| {

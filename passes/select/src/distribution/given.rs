@@ -29,10 +29,16 @@ pub(super) struct Part {
     pub(super) written: Vec<Digit>,
 }
 
-/// Axes that a part of a loaded tensor does not name though its result has them: slices hold one coordinate each.
-/// Left within a slice, such an axis would not be in that part but for its first coordinate.
-pub(super) fn left_out(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
+/// Axes that a view does not name though the results have them, `kept`, or the tensor that it is a part of: slices hold
+/// one coordinate each. Left within a slice, such an axis would not be in the view but for its first coordinate.
+pub(super) fn left_out(ops: &[OpRef<'_>], kept: &[(AxisId, u64)], axes: &Axes) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
+    for shown in ops.iter().filter(|op| view::kind(**op).is_some()) {
+        let computed = made(*shown).is_some_and(pipeline::ends);
+        let Some(own) = written(*shown, "element").filter(|_| computed) else { continue };
+        let own = names(&own, axes);
+        found.extend(kept.iter().filter(|(axis, _)| !own.contains(axis)).copied());
+    }
     for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
         let whole = made(*part).filter(|op| op.is(&TO_DM)).and_then(|load| source(load, axes));
         let Some(whole) = whole.and_then(|whole| digits(&whole, axes).ok()) else { continue };
