@@ -24,6 +24,7 @@ mod error;
 mod expr;
 pub mod facts;
 mod gather;
+mod given_sizes;
 mod grammar;
 mod indexed;
 mod inverse;
@@ -67,6 +68,7 @@ pub use equal::{
 pub use error::MapError;
 pub use expr::{Expr, MAX_SHARED, PadKind, Side};
 pub use gather::{Gathers, MAX_PICKS};
+pub use given_sizes::GivenSizes;
 pub use indexed::{Indexed, IndexedLoop, Operand, gather, scatter};
 pub use inverse::{Inverse, inverse};
 pub use limits::{MAX_DEPTH, MAX_NODES, MAX_SIZE};

@@ -44,6 +44,8 @@ pub(crate) struct Flags {
     pub(crate) renderer: Renderer,
     pub(crate) machine: Option<String>,
     pub(crate) memory_model: MemoryModel,
+    /// Each `NAME=SIZE`.
+    pub(crate) axes: Vec<String>,
     pub(crate) mapping_rules: Option<String>,
     pub(crate) rules: Option<String>,
     pub(crate) docs: Option<String>,
@@ -143,6 +145,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         renderer: renderer(matches),
         machine: text("machine"),
         memory_model: matches.get_one("memory-model").copied().unwrap_or_default(),
+        axes: matches.get_many("axis").into_iter().flatten().cloned().collect(),
         mapping_rules: text("mapping-rules"),
         rules: text("rules"),
         docs: text("docs"),
@@ -211,7 +214,7 @@ fn pipeline_flags() -> [Arg; 8] {
     ]
 }
 
-fn input_flags() -> [Arg; 11] {
+fn input_flags() -> [Arg; 12] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
         flag(
@@ -244,6 +247,12 @@ fn input_flags() -> [Arg; 11] {
         )
         .value_parser(value_parser!(MemoryModel))
         .default_value(MemoryModel::default().name()),
+        value(
+            "axis",
+            "NAME=SIZE",
+            "Give an axis this size, in the place of the one that is declared; can be repeated",
+        )
+        .action(ArgAction::Append),
         value(
             "mapping-rules",
             "FILE",

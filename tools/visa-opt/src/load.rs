@@ -11,6 +11,7 @@ use visa_ir::parse::{limits, parse};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::{has_errors, verify};
 use visa_machine::Machine;
+use visa_mapping::GivenSizes;
 use visa_select::rules::ruleset::RuleSet;
 
 /// A module that was read, and what was found about it.
@@ -51,11 +52,15 @@ fn read_text(io: &mut Io, name: &str, bound: u64) -> Result<Source, (Source, Dia
     Ok(Source::new(title, text))
 }
 
-/// Reads one module from `range` of `source` and verifies it.
+/// Reads one module from `range` of `source` and verifies it, its axes with the [`GivenSizes`] of the context.
 #[must_use]
 pub fn load_module(ctx: &Context, source: &Source, range: Range<usize>) -> Loaded {
-    let parsed = parse(ctx, source, range);
+    let mut parsed = parse(ctx, source, range);
     let mut findings = parsed.diagnostics;
+    if !has_errors(&findings) {
+        let given = ctx.data::<GivenSizes>().apply(ctx, &mut parsed.module);
+        findings.extend(given.err().into_iter().flatten());
+    }
     if !has_errors(&findings) {
         findings.extend(verify(ctx, &parsed.module));
         if !findings.is_empty() {

@@ -19,6 +19,7 @@ use visa_ir::module::Module;
 use visa_ir::print::{Form, print, print_located};
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
+use visa_mapping::GivenSizes;
 use visa_pass::{About, Failure, Output, PassManager, Pipeline, StepReport};
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
@@ -124,6 +125,7 @@ impl<'a> Driver<'a> {
             ctx.set_data(machine);
         }
         ctx.set_data(self.flags.memory_model);
+        ctx.set_data(GivenSizes::parse(&self.flags.axes).map_err(|finding| (None, vec![finding]))?);
         if let Some(file) = &self.flags.mapping_rules {
             ctx.set_data(rules::load(self.io, file)?);
         }

@@ -21,6 +21,9 @@ pub(crate) struct Flags {
     /// Which kernel of the file to run.
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
+    /// Give an axis this size, in the place of the one that is declared.
+    #[arg(long = "axis", value_name = "NAME=SIZE")]
+    pub(crate) axes: Vec<String>,
     /// Data of an argument.
     #[arg(long = "arg", value_name = "NAME=SOURCE")]
     pub(crate) args: Vec<String>,

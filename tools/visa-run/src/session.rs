@@ -18,6 +18,7 @@ use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
 use visa_ir::verify::Analysis;
 use visa_machine::Machine;
+use visa_mapping::GivenSizes;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::Func;
 use visa_opt::progress::on_terminal;
@@ -66,6 +67,7 @@ impl<'a> Session<'a> {
         }
         self.rules(&mut ctx)?;
         ctx.set_data(self.flags.memory_model);
+        ctx.set_data(GivenSizes::parse(&self.flags.axes).map_err(|error| self.refuse(vec![error]))?);
         if self.io.progress {
             ctx.set_data(on_terminal());
         }
