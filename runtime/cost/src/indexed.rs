@@ -1,7 +1,7 @@
 //! The price of a transfer of the rows that indices choose (book 07, 34, 35).
 //!
-//! Which rows those are is known at run time alone. They are taken to be spread over the table, by a fixed sequence:
-//! then all models of transfers have a price for it, each in its own way.
+//! Which rows those are is known at run time alone. They are assumed ([`AssumedRows`]): then all models of transfers
+//! have a price for it, each in its own way.
 
 use visa_engine::Space;
 use visa_hw::ops::dma_indexed::INDEX_BYTES;
@@ -16,19 +16,17 @@ use crate::command::Work;
 use crate::footprint::region;
 use crate::memory::{self, MemoryModel, memory};
 use crate::report::EngineCycles;
+use crate::rows::AssumedRows;
 use crate::transfer::{cycles, flat_work, read};
 
 /// What prices rest on that no field of a machine description has.
-pub(crate) const ASSUMED: &[Assumption] = &[
-    Assumption {
-        field: "indexed.rows",
-        why: "which rows are chosen is known at run time alone; they are taken to be spread over the table",
-    },
-    Assumption {
-        field: "indexed.order",
-        why: "no book says when indices are read; an engine is taken to read its own before it moves rows",
-    },
-];
+pub(crate) const ASSUMED: &[Assumption] = &[Assumption {
+    field: "indexed.order",
+    why: "no book says when indices are read; an engine is taken to read its own before it moves rows",
+}];
+
+/// The assumption of [`AssumedRows`].
+pub(crate) const ROWS: &str = "indexed.rows";
 
 /// Most rows of an engine that are looked at; the others are taken to be the same ones again.
 const MOST: u64 = 1 << 16;
@@ -43,6 +41,7 @@ pub(crate) fn indexed_work(
     machine: &Machine,
     chips: usize,
     model: MemoryModel,
+    rows: AssumedRows,
 ) -> Result<Work, Diagnostic> {
     let mut flat = flat_work(&transfer.unindexed(), span, machine, chips);
     let name = match transfer.direction {
@@ -57,9 +56,9 @@ pub(crate) fn indexed_work(
     ];
     flat.assumed.push("indexed.order");
     if model != MemoryModel::Flat {
-        flat.assumed.push("indexed.rows");
+        flat.assumed.push(ROWS);
     }
-    let mut work = memory::work(model, flat, machine, || requested(transfer, machine))?;
+    let mut work = memory::work(model, flat, machine, || requested(transfer, machine, rows))?;
     let index = index_cycles(transfer, machine, model)
         .map_err(|error| Diagnostic::error("memory-model", span, error.message))?;
     let bytes = index_bytes(transfer).saturating_mul(chips.max(1) as u64);
@@ -112,9 +111,9 @@ fn index_cycles(transfer: &Indexed, machine: &Machine, model: MemoryModel) -> Re
     Ok(requests.max(busy))
 }
 
-/// What each engine of a chip is told to do, where the rows that indices choose are spread over the table. Chips are
-/// alike, so this is one of them.
-fn requested(transfer: &Indexed, machine: &Machine) -> Result<Transfer, SeqError> {
+/// What each engine of a chip is told to do, where the rows that indices choose are assumed. Chips are alike, so this
+/// is one of them.
+fn requested(transfer: &Indexed, machine: &Machine, rows: AssumedRows) -> Result<Transfer, SeqError> {
     let (from, to) = (memory(transfer.from)?, memory(transfer.to)?);
     let (engines, _) = transfer.indices.entries.split_at(transfer.engines_with_indices());
     let starts = Program { entries: engines.to_vec(), packet: 1, base: transfer.indices.base };
@@ -126,7 +125,7 @@ fn requested(transfer: &Indexed, machine: &Machine) -> Result<Transfer, SeqError
         .product();
     let starts = starts.addresses().flat_map(|start| std::iter::repeat_n(start, shared as usize));
     let engine = |((engine, loops), start): ((u64, PairedProgram), i64)| {
-        (engine, vec![spread(transfer, loops, start)])
+        (engine, vec![chosen(transfer, loops, start, rows)])
     };
     let engines = transfer.part.by_engine().zip(starts).map(engine).collect();
     Ok(Transfer::of_chip(engines, [from.medium, to.medium], machine))
@@ -134,7 +133,7 @@ fn requested(transfer: &Indexed, machine: &Machine) -> Result<Transfer, SeqError
 
 /// The loops of an engine whose indices begin at `start`, with rows in the place of indices: as many of the inner
 /// loops over indices as make [`MOST`] rows become one with the places of these rows.
-fn spread(transfer: &Indexed, mut loops: PairedProgram, start: i64) -> PairedProgram {
+fn chosen(transfer: &Indexed, mut loops: PairedProgram, start: i64, assumed: AssumedRows) -> PairedProgram {
     let first = transfer.engines_with_indices();
     let over: &[Entry] = &transfer.indices.entries[first..transfer.index_loops()];
     let mut rows = 1_u64;
@@ -150,7 +149,7 @@ fn spread(transfer: &Indexed, mut loops: PairedProgram, start: i64) -> PairedPro
     for ((read, write), index) in
         walk.read().addresses().zip(walk.write().addresses()).zip(indices.addresses())
     {
-        let row = row(transfer, index);
+        let row = row(transfer, index, assumed);
         let (at_read, at_write) = match transfer.direction {
             Direction::Gather => (row, 0),
             Direction::Scatter => (0, row),
@@ -163,11 +162,8 @@ fn spread(transfer: &Indexed, mut loops: PairedProgram, start: i64) -> PairedPro
     loops
 }
 
-/// Where the row is that the index at an address is taken to choose: as far through the table as the fraction of the
-/// index's number times the golden ratio, which no two numbers have in common and which leaves no gaps.
-fn row(transfer: &Indexed, index: i64) -> i64 {
+/// Where the row is that the index at an address is taken to choose.
+fn row(transfer: &Indexed, index: i64, assumed: AssumedRows) -> i64 {
     let number = index.wrapping_sub(transfer.indices.base).cast_unsigned() / INDEX_BYTES;
-    let fraction = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let row = ((u128::from(fraction) * u128::from(transfer.count)) >> 64) as u64;
-    row.wrapping_mul(transfer.distance).cast_signed()
+    assumed.row(number, transfer.count).wrapping_mul(transfer.distance).cast_signed()
 }

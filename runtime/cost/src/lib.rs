@@ -11,6 +11,7 @@ mod memory;
 mod pipeline;
 mod price;
 mod report;
+mod rows;
 mod schedule;
 mod scratchpads;
 mod text;
@@ -18,9 +19,10 @@ mod transfer;
 
 pub use memory::MemoryModel;
 pub use pipeline::PipelineTime;
-pub use price::price;
+pub use price::{price, price_with_rows};
 pub use report::{
     Assumed, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles, MemoryReport, Report,
     Resource, Totals, Traffic, Wait, Why,
 };
+pub use rows::AssumedRows;
 pub use transfer::transfer_cycles;

@@ -12,23 +12,40 @@ use crate::conflicts::schedule_with_stalls;
 use crate::indexed::{self, indexed_work};
 use crate::memory::MemoryModel;
 use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};
+use crate::rows::AssumedRows;
 use crate::schedule::Slot;
 use crate::transfer::dma_work;
 
-/// Prices a verified program on `machine`, its transfers by `model`.
+/// Prices a verified program on `machine`, its transfers by `model`. The rows that indices choose are taken to be
+/// spread over their tables.
 ///
 /// # Errors
 /// A transfer for which the model has no price: an address outside of its map of HBM.
 pub fn price(program: &Program, machine: &Machine, model: MemoryModel) -> Result<Report, Diagnostic> {
+    price_with_rows(program, machine, model, AssumedRows::default())
+}
+
+/// The same, where indices choose other rows.
+///
+/// # Errors
+/// As of [`price`].
+pub fn price_with_rows(
+    program: &Program,
+    machine: &Machine,
+    model: MemoryModel,
+    rows: AssumedRows,
+) -> Result<Report, Diagnostic> {
     let works = program.commands.iter().map(|command| match &command.kind {
         CommandKind::Dma(dma) => dma_work(dma, command.span, machine, program.chips, model),
-        CommandKind::Indexed(transfer) => indexed_work(transfer, command.span, machine, program.chips, model),
+        CommandKind::Indexed(transfer) => {
+            indexed_work(transfer, command.span, machine, program.chips, model, rows)
+        }
         CommandKind::Exec(exec) => Ok(exec_work(exec, command.span, machine, program.chips)),
     });
     let mut works = works.collect::<Result<Vec<Work>, _>>()?;
     let slots = schedule_with_stalls(&mut works);
     let totals = totals(&works, &slots, machine, program.chips);
-    let assumptions = assumptions(&works);
+    let assumptions = assumptions(&works, rows);
     let commands = works.into_iter().zip(slots).enumerate();
     Ok(Report {
         program: program.name.clone(),
@@ -115,11 +132,16 @@ fn share_of_peak(macs: &BTreeMap<DType, u64>, cycles: u64, machine: &Machine, ch
 }
 
 /// The assumed fields of the machine description that prices of these commands are made of.
-fn assumptions(works: &[Work]) -> Vec<Assumed> {
+fn assumptions(works: &[Work], rows: AssumedRows) -> Vec<Assumed> {
     let is_used = |field: &str| works.iter().any(|work| work.assumed.contains(&field));
     let all = ASSUMED.iter().chain(visa_memory::detailed::ASSUMED).chain(indexed::ASSUMED);
     let used = all.filter(|assumption| is_used(assumption.field));
-    used.map(|assumption| Assumed { field: assumption.field, why: assumption.why }).collect()
+    let mut found: Vec<Assumed> =
+        used.map(|assumption| Assumed { field: assumption.field, why: assumption.why.to_owned() }).collect();
+    if is_used(indexed::ROWS) {
+        found.push(Assumed { field: indexed::ROWS, why: rows.assumption() });
+    }
+    found
 }
 
 fn sum<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {

@@ -280,12 +280,12 @@ pub struct Busy {
 }
 
 /// An assumed value of the machine description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Assumed {
     /// Path of the field in a JSON description.
     pub field: &'static str,
     /// Why it is assumed.
-    pub why: &'static str,
+    pub why: String,
 }
 
 /// What serde asks for takes a reference.

@@ -2,7 +2,7 @@
 
 use crate::data::Source;
 use clap::Parser;
-use visa_cost::MemoryModel;
+use visa_cost::{AssumedRows, MemoryModel};
 
 /// What was asked for.
 #[derive(Parser, Debug)]
@@ -62,6 +62,12 @@ pub(crate) struct Flags {
     /// Print the price of every command.
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) report: Option<String>,
+    /// Price the kernel without running it: no tensor is allocated, and no data is read.
+    #[arg(long, conflicts_with_all = ["args", "outs", "compared", "ulps", "shadow", "threads", "memory"])]
+    pub(crate) cost: bool,
+    /// Which rows gathers and scatters are priced for: `spread` over the table, `sequential`, or `random:SEED`.
+    #[arg(long, value_name = "ROWS", default_value_t = AssumedRows::default())]
+    pub(crate) assume_indices: AssumedRows,
     /// Threads (the results do not depend on it); one a core if absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) threads: Option<u16>,

@@ -81,6 +81,10 @@ impl<'a> Session<'a> {
         let compiled = kernel::compile(&ctx, &mut module, &self.registry.passes, entry);
         let (program, warnings) = compiled.map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
+        let report = self.price(&ctx, &program, &machine)?;
+        if self.flags.cost {
+            return self.costs(&program, &report).map(|()| true);
+        }
         let outputs = self.outputs(&program)?;
         let arguments = self.arguments(&program)?;
         let finished = self.interpret(&program, &machine, &arguments, progress)?;
@@ -89,9 +93,6 @@ impl<'a> Session<'a> {
             Some(module) => Some(self.check(&ctx, &module, &program, &machine, &arguments, &finished)?),
             None => None,
         };
-        let model = *ctx.data::<MemoryModel>();
-        let report =
-            visa_cost::price(&program, &machine, model).map_err(|finding| self.refuse(vec![finding]))?;
         let summaries = self.summaries(&program, &finished);
         let expected = self.expectations(&program, &finished)?;
         self.save(&program, &outputs, &finished)?;
@@ -317,6 +318,24 @@ impl<'a> Session<'a> {
         attempt().map_err(|error: visa_interpreter::RunError| {
             self.refuse(vec![Diagnostic::error("run", error.span(), error.to_string())])
         })
+    }
+
+    /// The program's price.
+    fn price(&mut self, ctx: &Context, program: &Program, machine: &Machine) -> Outcome<visa_cost::Report> {
+        let model = *ctx.data::<MemoryModel>();
+        let report = visa_cost::price_with_rows(program, machine, model, self.flags.assume_indices);
+        report.map_err(|finding| self.refuse(vec![finding]))
+    }
+
+    /// Says the price alone.
+    fn costs(&mut self, program: &Program, report: &visa_cost::Report) -> Outcome<()> {
+        match self.flags.report.as_deref() {
+            Some("json") => self.json(program, &[], &BTreeMap::new(), None, None, report),
+            Some(_) | None => {
+                self.text(&[], &BTreeMap::new(), None, report);
+                Ok(())
+            }
+        }
     }
 
     /// Reports the results that depend on undefined data.
