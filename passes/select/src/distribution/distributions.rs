@@ -17,11 +17,15 @@ use visa_machine::Machine;
 use visa_mapping::facts;
 use visa_mapping::facts::{machine, written_place};
 use visa_mapping::ops::func::RETURN;
+use visa_mapping::ops::indexed::SCATTER;
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
 use visa_mapping::{Axes, AxisId, Digit, Digits, Expr, PadKind, Tensor, digits, operand};
 use visa_mapping::{DM, HBM};
+use visa_numerics::DType;
+use visa_stream::ops::cast::Cast;
 use visa_stream::ops::commit_packed::DECL as PACKED;
-use visa_stream::ops::contract::CONTRACT_DECL;
+use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
+use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::{fill, generate};
 use visa_stream::pipeline;
 
@@ -100,6 +104,8 @@ struct Group<'a> {
     reduced: Vec<Part>,
     /// Whether a register file multiplies what streams by.
     contracts: bool,
+    /// The format of the results, as far as operations say it.
+    format: Option<DType>,
     /// The slices that operations give for their results.
     given: Vec<Digits>,
     /// The axes of what is loaded, and how many coordinates of each.
@@ -113,7 +119,7 @@ struct Group<'a> {
 /// That nothing says what the axes of the results are.
 pub fn distributions(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Distribution>, Diagnostic> {
     let groups = groups(function, axes);
-    if !groups.is_empty() && groups.iter().all(|group| group.written.is_none() && group.stored.is_empty()) {
+    if !groups.is_empty() && groups.iter().all(|group| group.written.is_none() && group.kept.is_empty()) {
         let message =
             "the layout of this kernel's tensors is open, and nothing says what axes its result has"
                 .to_owned();
@@ -212,13 +218,18 @@ impl<'a> Group<'a> {
         let stored: Vec<Stored> = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(stored).collect();
         let results: Vec<Expr> = stored.iter().map(|result| result.layout.clone()).collect();
         let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op, axes));
-        let kept = reaches(results.iter().cloned(), axes);
         let loaded = reaches(loaded, axes);
+        let mut kept = reaches(results.iter().cloned(), axes);
+        // Rows that an index finds a place for: what is loaded is what is stored.
+        if kept.is_empty() && ops.iter().any(|op| op.is(&SCATTER)) {
+            kept.clone_from(&loaded);
+        }
         let reduced = reduced(ops, &kept, &loaded, axes);
         let slices = ops.iter().filter(|op| pipeline::contains(**op)).filter_map(|op| map(*op, "slice"));
         let given = slices.filter_map(|slice| digits(&slice, axes).ok()).collect();
         let (mut cuts, whole) = (cuts(ops, axes), whole(ops, axes));
-        cuts.extend(left_out(ops, &kept, axes));
+        let brought = loaded.iter().map(|(axis, _)| *axis).collect();
+        cuts.extend(left_out(ops, &kept, &brought, axes));
         let ordered = ops.iter().any(|op| op.is(&PACKED) || op.attr("write_back").is_some());
         let apart = held_of_reduced(ops, &results, axes);
         let part = |(axis, reach): (AxisId, u64)| {
@@ -241,6 +252,7 @@ impl<'a> Group<'a> {
             kept: kept.into_iter().map(part).collect(),
             reduced,
             contracts: ops.iter().any(|op| op.is(&CONTRACT_DECL)),
+            format: ops.iter().fold(None, |format, op| made_format(format, *op)),
             given,
             loaded,
         }
@@ -438,9 +450,9 @@ impl Group<'_> {
     fn leaves(&self, distribution: &mut Distribution, cluster: &Expr, slice: &Expr) -> u64 {
         let like = self.loads.first().and_then(|&load| operand(self.function.other(load), 0));
         let spread = self.spread_digits(cluster, slice);
+        let like = like.map(|like| Tensor { dtype: self.format.unwrap_or(like.dtype), ..(*like).clone() });
         let store = |stored: &Stored| {
             let (like, spread) = (like.as_ref()?, spread.as_ref()?);
-            // The format of a result may not be known yet: it is taken to be that of what is loaded.
             let held = self.held(like, &stored.layout, spread)?;
             let parts = [cluster.clone(), slice.clone(), held.element];
             self.moves().store(like, &parts, (&stored.layout, stored.address))
@@ -528,6 +540,20 @@ impl Group<'_> {
         let rate = if with_hbm { timing.hbm_bytes_per_cycle.min(clusters) } else { clusters };
         timing.dma_startup_cycles.saturating_add(bytes.div_ceil(rate.max(1)))
     }
+}
+
+/// The format after an operation, where that before it is `format`: that of the first tensor that is loaded, as
+/// fetches, accumulators and casts change it.
+fn made_format(format: Option<DType>, op: OpRef<'_>) -> Option<DType> {
+    let given = Cast::cast(op).map(|cast| cast.dtype().ok().map(|dtype| *dtype));
+    let given = given.or_else(|| Fetch::cast(op).map(|fetch| fetch.dtype().ok()?.map(|dtype| *dtype)));
+    if let Some(given) = given.flatten() {
+        return Some(given);
+    }
+    if op.is(&ACCUMULATE_DECL) {
+        return format.and_then(DType::accumulator);
+    }
+    format.or_else(|| operand(op, 0).filter(|_| op.is(&TO_DM)).map(|loaded| loaded.dtype))
 }
 
 /// What is left of a digit, innermost first, where slices hold a part of its axis; `None` if that cuts it where it

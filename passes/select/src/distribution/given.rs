@@ -29,23 +29,37 @@ pub(super) struct Part {
     pub(super) written: Vec<Digit>,
 }
 
-/// Axes that a view does not name though the results have them, `kept`, or the tensor that it is a part of: slices hold
-/// one coordinate each. Left within a slice, such an axis would not be in the view but for its first coordinate.
-pub(super) fn left_out(ops: &[OpRef<'_>], kept: &[(AxisId, u64)], axes: &Axes) -> BTreeMap<AxisId, u64> {
+/// Axes that a view, or what is overwritten, does not name though the tensor that it is of has them, and the results,
+/// `kept`, or it is a part of that tensor: slices hold one coordinate each. Left within a slice, such an axis would not
+/// be there but for its first coordinate. `brought` are the axes of all that is loaded.
+pub(super) fn left_out(
+    ops: &[OpRef<'_>],
+    kept: &[(AxisId, u64)],
+    brought: &BTreeSet<AxisId>,
+    axes: &Axes,
+) -> BTreeMap<AxisId, u64> {
     let mut found = BTreeMap::new();
-    for shown in ops.iter().filter(|op| view::kind(**op).is_some()) {
-        let computed = made(*shown).is_some_and(pipeline::ends);
-        let Some(own) = written(*shown, "element").filter(|_| computed) else { continue };
+    for op in ops {
+        let (kind, overwrites) = (view::kind(*op), op.is(&commit_view::DECL) || op.is(&fill_view::DECL));
+        let Some(own) = written(*op, "element").filter(|_| kind.is_some() || overwrites) else { continue };
+        let Some(whole) = made(*op) else { continue };
         let own = names(&own, axes);
-        found.extend(kept.iter().filter(|(axis, _)| !own.contains(axis)).copied());
-    }
-    for part in ops.iter().filter(|op| view::kind(**op) == Some(ViewKind::Slice)) {
-        let whole = made(*part).filter(|op| op.is(&TO_DM)).and_then(|load| source(load, axes));
-        let Some(whole) = whole.and_then(|whole| digits(&whole, axes).ok()) else { continue };
-        let Some(own) = written(*part, "element") else { continue };
-        let own = names(&own, axes);
-        let missing = whole.axes().into_keys().filter(|axis| !own.contains(axis));
-        found.extend(missing.map(|axis| (axis, reach(&whole, axis))));
+        let missing = |(axis, _): &(AxisId, u64)| !own.contains(axis);
+        let loaded = source(whole, axes).filter(|_| whole.is(&TO_DM));
+        match loaded.and_then(|loaded| digits(&loaded, axes).ok()) {
+            Some(loaded) => {
+                let all = loaded.axes().into_keys().map(|axis| (axis, reach(&loaded, axis)));
+                let is_kept = |axis: AxisId| kept.iter().any(|(own, _)| *own == axis);
+                let all = all.filter(|(axis, _)| kind == Some(ViewKind::Slice) || is_kept(*axis));
+                found.extend(all.filter(missing));
+            }
+            // What is computed has of what is loaded, as far as the results have it.
+            None if pipeline::ends(whole) => {
+                let all = kept.iter().copied().filter(|(axis, _)| brought.contains(axis));
+                found.extend(all.filter(missing));
+            }
+            None => {}
+        }
     }
     found
 }
@@ -138,12 +152,15 @@ pub(super) fn elements(layout: &Expr, axes: &Axes) -> u64 {
         .map_or(0, |layout| layout.iter().map(|digit| digit.live).fold(1, u64::saturating_mul))
 }
 
-/// The layout of what an operation loads within a chip: in HBM its element mapping; in other memories those of
+/// The layout of what an operation loads on a chip: in HBM its element mapping, with what comes from other chips; in other memories those of
 /// clusters and of slices or PEs too, without what is there in copies.
 pub(super) fn source(load: OpRef<'_>, axes: &Axes) -> Option<Expr> {
     let tensor = operand(load, 0)?;
     if tensor.is(&HBM) {
-        return Some(tensor.dim(Dim::Element));
+        let (chip, element) = (tensor.dim(Dim::Chip), tensor.dim(Dim::Element));
+        // What comes from other chips is in the slices beside what is there.
+        let comes = written(load, "chip").is_some_and(|to| names(&to, axes).is_disjoint(&names(&chip, axes)));
+        return Some(if comes { Expr::pair([chip, element]) } else { element });
     }
     let dims = tensor.kind.dims.iter().filter(|&&dim| dim != Dim::Chip);
     let whole = Expr::pair(dims.map(|&dim| tensor.dim(dim)));
