@@ -119,7 +119,7 @@ struct Group<'a> {
 /// That nothing says what the axes of the results are.
 pub fn distributions(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Distribution>, Diagnostic> {
     let groups = groups(function, axes);
-    if !groups.is_empty() && groups.iter().all(|group| group.written.is_none() && group.kept.is_empty()) {
+    if !groups.is_empty() && groups.iter().all(Group::says_nothing) {
         let message =
             "the layout of this kernel's tensors is open, and nothing says what axes its result has"
                 .to_owned();
@@ -260,6 +260,11 @@ impl<'a> Group<'a> {
 }
 
 impl Group<'_> {
+    /// Whether nothing says where its tensors may be.
+    fn says_nothing(&self) -> bool {
+        self.written.is_none() && self.stored.is_empty() && self.kept.is_empty()
+    }
+
     /// Every distribution, the cheapest first.
     fn distributions(&self) -> Vec<Distribution> {
         let mut distributions: Vec<Distribution> = match &self.written {

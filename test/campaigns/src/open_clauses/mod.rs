@@ -20,5 +20,5 @@ pub fn configurations(settings: &Settings<'_>) {
 /// # Panics
 /// If a kernel is slower or computes something else.
 pub fn distributions(settings: &Settings<'_>) {
-    outcome::are_as_good("open-clauses", settings.files);
+    outcome::are_as_good(outcome::DISTRIBUTIONS, settings.files);
 }

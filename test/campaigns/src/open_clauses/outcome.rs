@@ -43,12 +43,31 @@ fn outcome(case: &Case, opening: &str) -> Result<Outcome, String> {
     let chosen =
         passes(&ctx, written.clone(), &format!("{opening},select-configs,allocate,select-transfers"))?;
     let (chosen, cycles) = program(&ctx, &chosen)?;
-    if cycles > most_cycles(least) {
+    let compared = same_results(&ctx, &written, &by_hand, &chosen)?;
+    if cycles > most_cycles(least) + least * slower(case, opening) / 100 {
         return Err(format!("{cycles} cycles, by hand {least}"));
     }
-    let compared = same_results(&ctx, &written, &by_hand, &chosen)?;
     Ok(Outcome::Good { cycles: [least, cycles], compared })
 }
+
+/// Kernels that are slower where distributions are open too, and by how many percent at most: docs/campaigns.md says why.
+const SLOWER: [(&str, u64); 6] = [
+    ("conv2d_stride2_feed3 @stride2_feed3", 9),
+    ("gemm_expr @mish", 51),
+    ("slice_bitmap @masked", 3),
+    ("slice_bitmap @merged", 3),
+    ("spm @pairs", 16),
+    ("v7-inter-slice @broadcast", 1),
+];
+
+/// How many percent slower a case may be.
+fn slower(case: &Case, opening: &str) -> u64 {
+    let known = SLOWER.iter().find(|(name, _)| opening == DISTRIBUTIONS && *name == case.name);
+    known.map_or(0, |(_, percent)| *percent)
+}
+
+/// The pass that opens distributions too.
+pub(super) const DISTRIBUTIONS: &str = "open-clauses";
 
 /// Files of the book's cases with functions that stop at the tensor level: what they show is there, or what is
 /// refused further down. So many of each.
