@@ -29,9 +29,9 @@ pub(super) struct Part {
     pub(super) written: Vec<Digit>,
 }
 
-/// Axes that a view, or what is overwritten, does not name though the tensor that it is of has them, and the results,
-/// `kept`, or it is a part of that tensor: slices hold one coordinate each. Left within a slice, such an axis would not
-/// be there but for its first coordinate. `brought` are the axes of all that is loaded.
+/// Axes that a view, or what is overwritten, does not name though its tensor has them, and the results, `kept`, or it is
+/// a part of that tensor: slices hold one coordinate each. Left within a slice, such an axis would not be there but
+/// for its first coordinate. `brought` are the axes of all that is loaded.
 pub(super) fn left_out(
     ops: &[OpRef<'_>],
     kept: &[(AxisId, u64)],
@@ -152,8 +152,8 @@ pub(super) fn elements(layout: &Expr, axes: &Axes) -> u64 {
         .map_or(0, |layout| layout.iter().map(|digit| digit.live).fold(1, u64::saturating_mul))
 }
 
-/// The layout of what an operation loads on a chip: in HBM its element mapping, with what comes from other chips; in other memories those of
-/// clusters and of slices or PEs too, without what is there in copies.
+/// The layout of what an operation loads on a chip: in HBM its element mapping, with what comes from other chips; in
+/// other memories those of clusters and of slices or PEs too, without what is there in copies.
 pub(super) fn source(load: OpRef<'_>, axes: &Axes) -> Option<Expr> {
     let tensor = operand(load, 0)?;
     if tensor.is(&HBM) {

@@ -50,7 +50,8 @@ fn outcome(case: &Case, opening: &str) -> Result<Outcome, String> {
     Ok(Outcome::Good { cycles: [least, cycles], compared })
 }
 
-/// Kernels that are slower where distributions are open too, and by how many percent at most: docs/campaigns.md says why.
+/// Kernels that are slower where distributions are open too, and by how many percent at most: docs/campaigns.md says
+/// why.
 const SLOWER: [(&str, u64); 6] = [
     ("conv2d_stride2_feed3 @stride2_feed3", 9),
     ("gemm_expr @mish", 51),
