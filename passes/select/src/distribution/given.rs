@@ -29,9 +29,9 @@ pub(super) struct Part {
     pub(super) written: Vec<Digit>,
 }
 
-/// Axes that a view, or what is overwritten, does not name though its tensor has them, and the results, `kept`, or it is
-/// a part of that tensor: slices hold one coordinate each. Left within a slice, such an axis would not be there but
-/// for its first coordinate. `brought` are the axes of all that is loaded.
+/// Axes that a view, or what is overwritten, does not name though its tensor has them, and the results, `kept`, or it
+/// is a part of that tensor: slices hold one coordinate each. Left within a slice, such an axis would not be there
+/// but for its first coordinate. `brought` are the axes of all that is loaded.
 pub(super) fn left_out(
     ops: &[OpRef<'_>],
     kept: &[(AxisId, u64)],
