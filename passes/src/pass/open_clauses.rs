@@ -48,8 +48,8 @@ pub static PASS: Pass = Pass {
           nothing; the layout of a register file that holds copies in lanes, or in which values run; every \
           clause that names a skewed axis, with the loads of its tensors; and a stream that ends nowhere. The \
           distribution of a tensor stays if a load moves a part of it, or elements one by one, if it is moved \
-          within data memory, \
-          if a result is made of it that nothing reads, or if slices hold a part of an axis that is reduced in each.",
+          within data memory, if a result is made of it that nothing reads, or if slices hold a part of an axis \
+          that is reduced in each.",
     statistics: &[
         ("opened", "clauses that became `auto`"),
         ("stated", "clauses that were added to keep the meaning"),

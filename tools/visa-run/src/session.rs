@@ -81,8 +81,8 @@ impl<'a> Session<'a> {
         let compiled = kernel::compile(&ctx, &mut module, &self.registry.passes, entry);
         let (program, warnings) = compiled.map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
-        let report = self.price(&ctx, &program, &machine)?;
         if self.flags.cost {
+            let report = self.price(&ctx, &program, &machine)?;
             return self.costs(&program, &report).map(|()| true);
         }
         let outputs = self.outputs(&program)?;
@@ -93,6 +93,7 @@ impl<'a> Session<'a> {
             Some(module) => Some(self.check(&ctx, &module, &program, &machine, &arguments, &finished)?),
             None => None,
         };
+        let report = self.price(&ctx, &program, &machine)?;
         let summaries = self.summaries(&program, &finished);
         let expected = self.expectations(&program, &finished)?;
         self.save(&program, &outputs, &finished)?;

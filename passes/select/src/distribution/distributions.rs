@@ -4,8 +4,8 @@
 use crate::distribution::given::{
     Part, cuts, elements, held_of_reduced, left_out, met, reach, reaches, reduced, source, whole,
 };
-use crate::distribution::moved::Moves;
 use crate::layout::digit_lists::mapping;
+use crate::transfer::moved::Moves;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use visa_cost::MemoryModel;

@@ -2,5 +2,4 @@
 
 pub mod distributions;
 pub(crate) mod given;
-mod moved;
 pub(crate) mod search;

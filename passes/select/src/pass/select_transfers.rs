@@ -57,6 +57,9 @@ impl Configured for Settings {
             open::clauses(cx.module.op(cx.ctx, *id)).any(|clause| clause.opening == Opening::Order)
         };
         let open: Vec<OpId> = ops.iter().copied().filter(open).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
         let functions = ops.iter().map(|&id| cx.module.op(cx.ctx, id)).filter(|op| op.is(&FUNC));
         let axes = cx.analysis::<DeclaredAxes>();
         let addresses: Result<Vec<_>, _> = functions.map(|func| address::all(func, &axes)).collect();

@@ -1,10 +1,9 @@
 //! What it takes for a pipeline's result to leave data memory: a layout that the pipeline commits fast may leave HBM
 //! to write parts of units.
 
-use crate::transfer::choose::TransferCx;
+use crate::transfer::moved::Moves;
 use visa_cost::MemoryModel;
 use visa_ir::module::{OpRef, TypeId};
-use visa_lowering::transfers::Start;
 use visa_mapping::facts::{machine, written_place};
 use visa_mapping::ops::transfer::ToHbm;
 use visa_mapping::{Axes, Dim, HBM, Tensor};
@@ -28,9 +27,7 @@ fn leave(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Option<u64> {
     let result = Tensor::build(&HBM, None, source.dtype, &given, source).ok()?;
     let (address, _) = written_place(op).ok()?;
     let machine = machine(op.ctx);
+    let moves = Moves { axes, machine: &machine, model: *op.ctx.data::<MemoryModel>() };
     // Where the tensor is in data memory makes no difference; nor does HBM, but for where its channels start.
-    let start = Start { read: 0, write: address.unwrap_or_default(), dtype: source.dtype };
-    let model = *op.ctx.data::<MemoryModel>();
-    let cx = TransferCx { source, result: &result, start, free: &|_| false, axes, machine: &machine, model };
-    cx.price(None).map(|(cycles, _)| cycles)
+    moves.price((source, 0), (&result, address.unwrap_or_default()), &|_| false)
 }

@@ -2,4 +2,5 @@
 
 pub mod choose;
 pub(crate) mod leaving;
+pub(crate) mod moved;
 pub mod streams;

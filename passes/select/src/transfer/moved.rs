@@ -1,4 +1,4 @@
-//! What it takes to move a kernel's tensors into the parts that slices hold, and out of them, by the memory model.
+//! What it takes to move tensors between HBM and the parts that slices hold, by the memory model.
 
 use crate::transfer::choose::TransferCx;
 use visa_cost::MemoryModel;
@@ -7,16 +7,16 @@ use visa_machine::Machine;
 use visa_mapping::{Axes, AxisId, DM, Dim, Expr, HBM, Tensor};
 
 /// A transfer between HBM and data memory, of which the lowering chooses the stream.
-pub(super) struct Moves<'a> {
-    pub(super) axes: &'a Axes,
-    pub(super) machine: &'a Machine,
-    pub(super) model: MemoryModel,
+pub(crate) struct Moves<'a> {
+    pub(crate) axes: &'a Axes,
+    pub(crate) machine: &'a Machine,
+    pub(crate) model: MemoryModel,
 }
 
 impl Moves<'_> {
     /// Cycles to load a tensor from an address into the parts that a cluster, slice and element mapping say. `None` if
     /// that is not legal or has no price.
-    pub(super) fn load(&self, source: &Tensor, address: i64, parts: &[Expr; 3]) -> Option<u64> {
+    pub(crate) fn load(&self, source: &Tensor, address: i64, parts: &[Expr; 3]) -> Option<u64> {
         let result = in_dm(source, parts)?;
         let names = Expr::pair(source.maps.iter().cloned()).axis_names(self.axes);
         let names: Vec<AxisId> = names.iter().filter_map(|name| self.axes.id(name)).collect();
@@ -25,7 +25,7 @@ impl Moves<'_> {
 
     /// Cycles to store those parts of a tensor like `like` at an address, in the layout `element`. `None` as of
     /// [`Moves::load`].
-    pub(super) fn store(
+    pub(crate) fn store(
         &self,
         like: &Tensor,
         parts: &[Expr; 3],
@@ -37,7 +37,8 @@ impl Moves<'_> {
         self.price((&source, 0), (&result, address), &|_| false)
     }
 
-    fn price(
+    /// Cycles to move what is at the first address to the second. `None` as of [`Moves::load`].
+    pub(crate) fn price(
         &self,
         (source, read): (&Tensor, i64),
         (result, write): (&Tensor, i64),
