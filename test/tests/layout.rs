@@ -22,7 +22,8 @@ const GROUPS: &[Group] = &[
     ),
     ("dialects/ir", &["parse/generic", "parse/location"]),
     ("dialects/mapping", &["axes", "expr"]),
-    ("dialects/mapping", &["calls", "facts", "ops/call", "ops/func", "ops/view", "view"]),
+    ("dialects/mapping", &["calls", "ops/call"]),
+    ("dialects/mapping", &["facts", "liveness", "ops/control", "ops/func", "ops/view", "view"]),
     ("dialects/mapping", &["carry", "cell", "digits", "equal", "opaque", "placement", "rebuild", "runs"]),
     (
         "dialects/stream",

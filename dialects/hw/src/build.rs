@@ -4,5 +4,10 @@ use visa_engine::{Stage, Wire};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 
+use crate::program::Steps;
+
 /// The interface by which an operation inside `hw.exec` gives its stage, which takes what flows in.
 pub struct Build(pub fn(OpRef<'_>, &Wire) -> Result<Stage, Diagnostic>);
+
+/// The interface by which an operation inside `hw.exec` says how its addresses move with the loops around the run.
+pub struct Moves(pub fn(OpRef<'_>) -> Result<Steps, Diagnostic>);

@@ -1,11 +1,11 @@
 //! From the IR to plain data.
 
-use crate::ops::{dma, dma_indexed, exec, program};
-use crate::program::{Command, CommandKind, Program};
+use crate::ops::{control, dma, dma_indexed, exec, program};
+use crate::program::{Buffer, Command, CommandKind, Loop, Program};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, nearest};
 use visa_ir::level::Level;
-use visa_ir::module::{Module, OpRef};
+use visa_ir::module::{BlockId, Module, OpRef};
 use visa_ir::span::Span;
 
 /// The program called `entry` of a module, or its only one.
@@ -57,24 +57,9 @@ fn select<'a>(ops: &[OpRef<'a>], entry: Option<&str>) -> Result<OpRef<'a>, Diagn
 }
 
 fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
-    let mut errors = Vec::new();
-    let (mut buffers, mut commands) = (Vec::new(), Vec::new());
-    for &id in op.regions().first().into_iter().flat_map(|&block| op.module.ops(block)) {
-        let inner = op.other(id);
-        let mut command = |kind| commands.push(Command { span: inner.span(), kind });
-        let read = if inner.is(&program::BUFFER) {
-            program::read(inner).map(|buffer| buffers.push(buffer))
-        } else if inner.is(&dma::DMA) {
-            dma::read(inner).map(CommandKind::Dma).map(&mut command)
-        } else if inner.is(&dma_indexed::DMA_INDEXED) {
-            dma_indexed::read(inner).map(CommandKind::Indexed).map(&mut command)
-        } else if inner.is(&exec::EXEC) {
-            exec::read(inner).map(CommandKind::Exec).map(&mut command)
-        } else {
-            Err(not_hw(inner))
-        };
-        errors.extend(read.err());
-    }
+    let mut built = Built::default();
+    let commands = op.regions().first().map_or_else(Vec::new, |&block| built.block(op, block));
+    let Built { mut buffers, mut errors } = built;
     // Stable: arguments and results keep their own order.
     buffers.sort_by_key(|buffer| !buffer.argument);
     let entry = program::chips(op).and_then(|chips| Ok((program::Program::of(op)?.name()?, chips)));
@@ -85,6 +70,47 @@ fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
         entry => {
             errors.splice(0..0, entry.err());
             Err(errors)
+        }
+    }
+}
+
+/// What a program has beside its commands, and what is wrong with it.
+#[derive(Default)]
+struct Built {
+    buffers: Vec<Buffer>,
+    errors: Vec<Diagnostic>,
+}
+
+impl Built {
+    /// The commands of a block.
+    fn block(&mut self, around: OpRef<'_>, block: BlockId) -> Vec<Command> {
+        let mut commands = Vec::new();
+        for &id in around.module.ops(block) {
+            let op = around.other(id);
+            match self.command(op) {
+                Ok(kind) => commands.extend(kind.map(|kind| Command { span: op.span(), kind })),
+                Err(error) => self.errors.push(error),
+            }
+        }
+        commands
+    }
+
+    /// The command that an operation is; nothing if it is a buffer.
+    fn command(&mut self, op: OpRef<'_>) -> Result<Option<CommandKind>, Diagnostic> {
+        if let Some(repeat) = control::For::cast(op) {
+            let times = control::times(repeat)?;
+            let body = op.regions().first().map_or_else(Vec::new, |&block| self.block(op, block));
+            Ok(Some(CommandKind::Loop(Loop { times, body })))
+        } else if op.is(&program::BUFFER) {
+            program::read(op).map(|buffer| self.buffers.push(buffer)).map(|()| None)
+        } else if op.is(&dma::DMA) {
+            dma::read(op).map(CommandKind::Dma).map(Some)
+        } else if op.is(&dma_indexed::DMA_INDEXED) {
+            dma_indexed::read(op).map(CommandKind::Indexed).map(Some)
+        } else if op.is(&exec::EXEC) {
+            exec::read(op).map(CommandKind::Exec).map(Some)
+        } else {
+            Err(not_hw(op))
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A whole hw program as plain data: what the interpreter runs and the cost model prices.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
@@ -49,8 +50,32 @@ pub struct Command {
     pub kind: CommandKind,
 }
 
+/// How many bytes addresses move with each loop around a command, the outermost first. Where there are fewer numbers
+/// than loops, they do not move with the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps(pub Vec<i64>);
+
+impl Steps {
+    /// How far addresses are from where they are in the first iteration. Wraps, where they are in no memory.
+    #[must_use]
+    pub fn at(&self, indices: &[u64]) -> i64 {
+        let moved = self.0.iter().zip(indices).map(|(step, index)| step.wrapping_mul(index.cast_signed()));
+        moved.fold(0, i64::wrapping_add)
+    }
+}
+
+/// Commands that run again and again.
+pub struct Loop {
+    /// Iterations.
+    pub times: u64,
+    /// What each of them runs, in program order.
+    pub body: Vec<Command>,
+}
+
 /// What a command does.
 pub enum CommandKind {
+    /// A loop over commands.
+    Loop(Loop),
     /// A transfer between memories, the same on every chip.
     Dma(Dma),
     /// A transfer of the rows of a table that indices choose, the same on every chip.
@@ -71,6 +96,8 @@ pub struct Dma {
     pub to: Space,
     /// What the engines of a chip do. They work at the same time.
     pub parts: Vec<DmaPart>,
+    /// How what is read, and what is written, moves with the loops around the command.
+    pub steps: [Steps; 2],
 }
 
 /// A part of a transfer: what engines that follow each other do, each on an iteration of the outermost loops.
@@ -85,6 +112,13 @@ pub struct DmaPart {
 }
 
 impl DmaPart {
+    /// The same part with what is read and what is written so many bytes further.
+    fn moved(&self, read: i64, write: i64) -> Self {
+        let (read_base, write_base) =
+            (self.loops.read_base.wrapping_add(read), self.loops.write_base.wrapping_add(write));
+        Self { loops: PairedProgram { read_base, write_base, ..self.loops.clone() }, ..self.clone() }
+    }
+
     /// What each engine does: the loops with the bases that its iteration of the outer ones has.
     pub fn by_engine(&self) -> impl Iterator<Item = (u64, PairedProgram)> + '_ {
         let outer = &self.loops.entries[..self.engine_loops];
@@ -102,7 +136,8 @@ impl Dma {
         loops: PairedProgram,
         engine_loops: usize,
     ) -> Self {
-        Self { pcie, from, to, parts: vec![DmaPart { first: 0, engine_loops, loops }] }
+        let parts = vec![DmaPart { first: 0, engine_loops, loops }];
+        Self { pcie, from, to, parts, steps: Default::default() }
     }
 
     /// The transfer that a table says; `None` if the loops of a part do not count its engines.
@@ -112,7 +147,19 @@ impl Dma {
             let engine_loops = part.engine_loops()?;
             Some(DmaPart { first: part.engines.start, engine_loops, loops: part.loops.clone() })
         };
-        Some(Self { pcie, from, to, parts: table.0.iter().map(part).collect::<Option<_>>()? })
+        let parts = table.0.iter().map(part).collect::<Option<_>>()?;
+        Some(Self { pcie, from, to, parts, steps: Default::default() })
+    }
+
+    /// The transfer in an iteration of the loops around it.
+    #[must_use]
+    pub fn at(&self, indices: &[u64]) -> Cow<'_, Self> {
+        let [read, write] = self.steps.each_ref().map(|steps| steps.at(indices));
+        if (read, write) == (0, 0) {
+            return Cow::Borrowed(self);
+        }
+        let parts = self.parts.iter().map(|part| part.moved(read, write)).collect();
+        Cow::Owned(Self { parts, ..self.clone() })
     }
 
     /// The descriptors of each engine that has any, in the order in which it runs them.
@@ -167,9 +214,23 @@ pub struct Indexed {
     pub distance: u64,
     /// The rows of the table.
     pub count: u64,
+    /// How what is read, what is written, and the indices move with the loops around the command.
+    pub steps: [Steps; 3],
 }
 
 impl Indexed {
+    /// The transfer in an iteration of the loops around it.
+    #[must_use]
+    pub fn at(&self, indices: &[u64]) -> Cow<'_, Self> {
+        let [read, write, index] = self.steps.each_ref().map(|steps| steps.at(indices));
+        if (read, write, index) == (0, 0, 0) {
+            return Cow::Borrowed(self);
+        }
+        let base = self.indices.base.wrapping_add(index);
+        let indices = Loops { base, ..self.indices.clone() };
+        Cow::Owned(Self { part: self.part.moved(read, write), indices, ..self.clone() })
+    }
+
     /// How many of the outermost loops read an index.
     #[must_use]
     pub fn index_loops(&self) -> usize {
@@ -216,7 +277,9 @@ impl Indexed {
     /// The transfer as it is if every index chooses row 0.
     #[must_use]
     pub fn unindexed(&self) -> Dma {
-        Dma { pcie: false, from: self.from, to: self.to, parts: vec![self.part.clone()] }
+        let [read, write, _] = self.steps.clone();
+        let parts = vec![self.part.clone()];
+        Dma { pcie: false, from: self.from, to: self.to, parts, steps: [read, write] }
     }
 
     /// What an index of 1 counts, in bytes: in HBM a byte, in scratchpad memory a row.
@@ -253,6 +316,8 @@ pub struct PlacedStage {
     pub span: Span,
     /// The stage.
     pub stage: Stage,
+    /// How its addresses move with the loops around the run.
+    pub steps: Steps,
 }
 
 impl Deref for PlacedStage {

@@ -271,7 +271,11 @@ impl Context {
 
     /// Interns a type of definition `def`.
     pub fn intern_type(&self, def: &'static BodyDef, body: Rc<dyn Body>) -> TypeId {
-        let text = format!("!{}<{body}>", def.name);
+        let body_text = body.to_string();
+        let text = match body_text.is_empty() {
+            true => format!("!{}", def.name),
+            false => format!("!{}<{body_text}>", def.name),
+        };
         let data = |text| TypeData { text, body: Some((def, body)) };
         TypeId(self.type_interner.borrow_mut().intern(&text, data))
     }

@@ -367,10 +367,12 @@ pub enum Trait {
     Inside(&'static str),
     /// May be only directly inside an operation of one of these names.
     InsideOneOf(&'static [&'static str]),
-    /// Has as many results as are written, each with its type.
+    /// Has any number of results: as many as are inferred, or as are written with their types.
     AnyResults,
     /// May be only at the top of a module.
     TopLevel,
+    /// The types of its results depend on what the module declares, too.
+    InfersFromModule,
 }
 
 /// A piece of behaviour that another crate looks for on a declaration, found by its Rust type.
@@ -411,8 +413,11 @@ pub struct OpDecl {
     /// What it does besides giving its results.
     pub effects: Effects,
     /// Result types from the types of the operands and from the clauses, and nothing else: asked once for each
-    /// combination of them.
+    /// combination of them, unless it has the trait [`Trait::InfersFromModule`].
     pub infer: Option<InferFn>,
+    /// Types of the arguments of its region, from what result types are inferred from. Where there is such a function,
+    /// a signature need not write them.
+    pub arguments: Option<InferFn>,
     /// Checks of the constraints.
     pub verify: Option<VerifyFn>,
     /// What it is the same as, where that is there already.
@@ -438,6 +443,7 @@ impl OpDecl {
         traits: &[],
         effects: Effects::Undeclared,
         infer: None,
+        arguments: None,
         verify: None,
         fold: None,
         patterns: &[],
@@ -495,11 +501,8 @@ pub(crate) fn check(dialect: &Dialect) -> Vec<String> {
         .collect();
     for op in ops {
         wrong.extend(foreign_patterns(op));
-        if op.has(Trait::AnyResults) && op.infer.is_some() {
-            wrong.push(format!(
-                "`{}` infers the types of its results, so it cannot have any number of them",
-                op.name
-            ));
+        if op.arguments.is_some() && !op.has(Trait::Function) {
+            wrong.push(format!("`{}` infers the types of arguments, but its body takes none", op.name));
         }
         let effects = match op.effects {
             Effects::Undeclared => {

@@ -2,7 +2,7 @@
 //! every run of the verifier ask for the same few, over and over.
 
 use crate::context::{AttrId, Context, TypeId};
-use crate::decl::{InferFn, OpDecl};
+use crate::decl::{InferFn, OpDecl, Trait};
 use crate::diag::Diagnostic;
 use crate::hash::Fast;
 use crate::module::{Module, OpRef};
@@ -34,8 +34,12 @@ pub fn result_types(
     decl: &'static OpDecl,
     infer: InferFn,
 ) -> Result<Rc<[TypeId]>, Diagnostic> {
-    if open::untyped(op) {
+    // What has any number of results hands on what its operands are, known or not.
+    if open::untyped(op) && !decl.has(Trait::AnyResults) {
         return Ok(vec![open::unknown(op.ctx); decl.results.len()].into());
+    }
+    if decl.has(Trait::InfersFromModule) {
+        return infer(op).map(Into::into);
     }
     let attr = |name| op.clauses().iter().find(|clause| clause.name == name).map(|clause| clause.value);
     let clauses = decl.clauses.iter().enumerate();
@@ -61,11 +65,14 @@ pub fn result_types(
 pub fn infer_all(ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
     for id in module.walk_all() {
         let op = module.op(ctx, id);
-        let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) else { continue };
-        let types = result_types(op, decl, infer)?;
-        for (value, &ty) in op.results().to_vec().into_iter().zip(&*types) {
-            module.set_type(value, ty);
-        }
+        let Some(decl) = op.decl() else { continue };
+        let results = decl.infer.map(|infer| result_types(op, decl, infer)).transpose()?;
+        let arguments = decl.arguments.map(|arguments| arguments(op)).transpose()?;
+        let body = op.regions().first().map_or(&[][..], |&block| module.args(block));
+        let typed: Vec<_> = op.results().iter().zip(results.iter().flat_map(|types| types.iter())).collect();
+        let typed = typed.into_iter().chain(body.iter().zip(arguments.iter().flatten()));
+        let typed: Vec<_> = typed.map(|(&value, &ty)| (value, ty)).collect();
+        typed.into_iter().for_each(|(value, ty)| module.set_type(value, ty));
     }
     Ok(())
 }

@@ -140,6 +140,16 @@ impl<'a> Printer<'a> {
     fn argument(&mut self, value: ValueId) {
         self.value(value);
         let _ = write!(self.out, ": {}", self.ctx.type_text(self.module.ty(value)));
+        self.argument_location(value);
+    }
+
+    /// An argument whose type is inferred.
+    fn untyped_argument(&mut self, value: ValueId) {
+        self.value(value);
+        self.argument_location(value);
+    }
+
+    fn argument_location(&mut self, value: ValueId) {
         let module = self.module;
         self.location(|ctx| module.value_location(ctx, value));
     }
@@ -190,7 +200,11 @@ impl<'a> Printer<'a> {
             if index > 0 {
                 self.out.push_str(", ");
             }
-            self.argument(arg);
+            // What is inferred is not written.
+            match op.decl().is_some_and(|decl| decl.arguments.is_some()) {
+                true => self.untyped_argument(arg),
+                false => self.argument(arg),
+            }
         }
         self.out.push(')');
     }

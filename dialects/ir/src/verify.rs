@@ -285,17 +285,49 @@ fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
             Trait::Region if op.regions().iter().any(|&block| !op.module.args(block).is_empty()) => {
                 return error(format!("the body of `{}` takes no arguments", decl.name));
             }
-            Trait::Region | Trait::Function | Trait::Terminator | Trait::AnyResults => {}
+            Trait::Region | Trait::Function | Trait::Terminator => {}
+            Trait::AnyResults | Trait::InfersFromModule => {}
             Trait::Inside(_) | Trait::InsideOneOf(_) | Trait::TopLevel => {}
         }
     }
     Ok(())
 }
 
-/// Result types are those that the declaration infers.
+/// Arguments are those that the declaration infers.
+fn inferred_arguments(op: OpRef<'_>, decl: &OpDecl, wanted: &[TypeId]) -> Result<(), Diagnostic> {
+    let found = op.regions().first().map_or(&[][..], |&block| op.module.args(block));
+    if found.len() != wanted.len() {
+        let wanted = counted(wanted.len(), "argument");
+        let message = format!("the body of `{}` takes {wanted}, found {}", decl.name, found.len());
+        return Err(Diagnostic::error("arguments", op.span(), message));
+    }
+    for (&value, &ty) in found.iter().zip(wanted) {
+        if op.module.ty(value) != ty {
+            let (found, wanted) = (op.ctx.type_text(op.module.ty(value)), op.ctx.type_text(ty));
+            let message =
+                format!("an argument of the body of `{}` is `{wanted}`, found `{found}`", decl.name);
+            return Err(Diagnostic::error("argument-types", op.module.value_span(value), message)
+                .fix(format!("write `{wanted}`, or leave the type out")));
+        }
+    }
+    Ok(())
+}
+
+/// Types of arguments and results are those that the declaration infers.
 fn inferred(op: OpRef<'_>, decl: &'static OpDecl) -> Result<(), Diagnostic> {
+    if let Some(arguments) = decl.arguments {
+        inferred_arguments(op, decl, &arguments(op)?)?;
+    }
     let Some(infer) = decl.infer else { return Ok(()) };
     let types = result_types(op, decl, infer)?;
+    if types.len() != op.results().len() {
+        let (wanted, found) = (counted(types.len(), "result"), op.results().len());
+        return Err(Diagnostic::error(
+            "results",
+            op.span(),
+            format!("`{}` has {wanted}, found {found}", decl.name),
+        ));
+    }
     for (&wanted, &value) in types.iter().zip(op.results()) {
         let found = op.module.ty(value);
         if found != wanted {

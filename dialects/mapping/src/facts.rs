@@ -2,6 +2,9 @@
 //! value depends on, and how long each tensor must stay where it is.
 
 pub use crate::error::mapping_error;
+use crate::keeps_axes::KeepsAxes;
+use crate::liveness::Positions;
+use crate::ops::control::{FOR, carried, yielded};
 use crate::ops::func::{Func, addresses, declare};
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
@@ -14,7 +17,7 @@ use visa_ir::context::Context;
 use visa_ir::decl::ClauseKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::hash::Fast;
-use visa_ir::module::{Clause, Module, OpRef, TypeId, ValueId};
+use visa_ir::module::{BlockId, Clause, Module, OpRef, TypeId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_ir::view::{BodyOf, Int, Kind as _, Text, unless_auto};
@@ -73,8 +76,7 @@ impl Support {
             let mentioned = self.mentioned(op, result, axes);
             let operands: Vec<_> =
                 op.operands().iter().filter_map(|operand| self.known.get(operand)).collect();
-            // What a function returns is like what it takes: it depends on all that its type mentions.
-            if op.is(&crate::ops::call::CALL) {
+            if op.decl().is_some_and(|decl| decl.interface::<KeepsAxes>().is_some()) {
                 self.known.insert(result, mentioned);
                 continue;
             }
@@ -319,6 +321,7 @@ pub fn check_overlaps(
 ) -> Result<(), Diagnostic> {
     let mut live: Vec<Resident> = Vec::new();
     let all = placements(func)?;
+    check_carried(func, &all, report);
     for placed in &all {
         let Some(resident) = resident(func, placed, axes, machine) else {
             check_changed(func, placed, &all, report);
@@ -330,6 +333,39 @@ pub fn check_overlaps(
         live.push(resident);
     }
     Ok(())
+}
+
+/// Reports what a loop carries from one place to another (`tm.for` C3, C4).
+fn check_carried(func: OpRef<'_>, all: &[Placement], report: &dyn Fn(Diagnostic)) {
+    let bodies = func.regions().iter().flat_map(|&block| func.module.walk(block));
+    for op in bodies.map(|id| func.other(id)).filter(|op| op.is(&FOR)) {
+        for (&given, &wanted) in yielded(op).iter().zip(op.operands()) {
+            let span = |value: ValueId| func.module.value_span(value);
+            let refuse = |constraint: &str, value: ValueId, message: String| Diagnostic {
+                span: span(value),
+                ..op.error(constraint, message)
+            };
+            let is_view =
+                |value: ValueId| op.value(value).made_by().is_some_and(|made| view::kind(made).is_some());
+            if let Some(&value) = [wanted, given].iter().find(|&&value| is_view(value)) {
+                let message = format!("{} is a view: a loop carries whole tensors", name_of(func, value));
+                report(refuse("C4", value, message).fix("carry the view's source".to_owned()));
+            }
+            let address = |value: ValueId| all.iter().find(|placed| placed.value == value)?.address;
+            let (Some(from), Some(to)) = (address(wanted), address(given)) else { continue };
+            let alike = func.module.ty(given) == func.module.ty(wanted);
+            if from != to && alike {
+                let (given_name, wanted_name) = (name_of(func, given), name_of(func, wanted));
+                let message =
+                    format!("{given_name} is at {to}, and takes the place of {wanted_name} at {from}");
+                report(
+                    refuse("C3", given, message)
+                        .note(format!("{wanted_name} is placed here"), Some(span(wanted)))
+                        .fix(format!("place it at {from}")),
+                );
+            }
+        }
+    }
 }
 
 /// Reports what a tensor without an address yet has changed in place although it is still needed: that is so at
@@ -369,7 +405,8 @@ fn read_after(changed: &str) -> String {
     format!("read {changed} after it, which is the tensor from then on")
 }
 
-/// A tensor at rest as the function places it. Positions count the operations of the function.
+/// A tensor at rest as the function places it. Positions count the operations of the function, those of bodies among
+/// them.
 #[derive(Clone, Debug)]
 pub struct Placement {
     /// The tensor.
@@ -393,7 +430,8 @@ pub struct Placement {
 /// # Errors
 /// If an address is no number.
 pub fn placements(func: OpRef<'_>) -> Result<Vec<Placement>, Diagnostic> {
-    let needed = needed_until(func);
+    let positions = Positions::of_function(func);
+    let needed = positions.needed_until(func);
     let until = |value: ValueId, from: usize| needed.get(&value).map_or(from, |&until| until.max(from));
     let Some(&block) = func.regions().first() else { return Ok(Vec::new()) };
     let addresses = addresses(Func::of(func)?)?;
@@ -410,8 +448,31 @@ pub fn placements(func: OpRef<'_>) -> Result<Vec<Placement>, Diagnostic> {
             until: until(value, 0),
         })
         .collect();
-    for (from, &id) in func.module.ops(block).iter().enumerate() {
-        let op = func.other(id);
+    place_block(func, block, &positions, &until, &mut all)?;
+    Ok(all)
+}
+
+/// Adds what the operations of a block place, in the order in which it is there.
+fn place_block(
+    func: OpRef<'_>,
+    block: BlockId,
+    positions: &Positions,
+    until: &dyn Fn(ValueId, usize) -> usize,
+    all: &mut Vec<Placement>,
+) -> Result<(), Diagnostic> {
+    for &id in func.module.ops(block) {
+        let (op, from) = (func.other(id), positions.of(id));
+        if op.is(&FOR) {
+            let taken = carried(op).iter().zip(op.operands());
+            taken.for_each(|(&value, &before)| succeed(value, before, from, until, all));
+            for &body in op.regions() {
+                place_block(func, body, positions, until, all)?;
+            }
+            let end = positions.end(op);
+            let given = op.results().iter().zip(yielded(op));
+            given.for_each(|(&value, &before)| succeed(value, before, end, until, all));
+            continue;
+        }
         let at_rest = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
         if let (true, Some(&value)) = (at_rest, op.results().first()) {
             let before = view::changed(op);
@@ -421,7 +482,20 @@ pub fn placements(func: OpRef<'_>) -> Result<Vec<Placement>, Diagnostic> {
             all.push(Placement { value, before, address, half, from, until: until(value, from) });
         }
     }
-    Ok(all)
+    Ok(())
+}
+
+/// Adds a tensor that takes the place of another one.
+fn succeed(
+    value: ValueId,
+    before: ValueId,
+    from: usize,
+    until: &dyn Fn(ValueId, usize) -> usize,
+    all: &mut Vec<Placement>,
+) {
+    let known = all.iter().find(|placed| placed.value == before);
+    let (address, half) = known.map_or((None, None), |known| (known.address, known.half.clone()));
+    all.push(Placement { value, before: Some(before), address, half, from, until: until(value, from) });
 }
 
 /// The address, or the part of the tensor register file, where an operation writes that it puts its result. Neither
@@ -444,28 +518,6 @@ pub fn written_place(op: OpRef<'_>) -> Result<(Option<i64>, Option<Rc<str>>), Di
         )
         | None => Ok((None, None)),
     }
-}
-
-/// The position of the last operation that needs each value: through views, and through streams up to the end of
-/// the pipeline. Walked from the end, so that what a stream is needed for is known before what flows into it.
-fn needed_until(func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
-    let mut needed: HashMap<ValueId, usize, Fast> = HashMap::default();
-    let ops = func.regions().first().map_or(&[][..], |&block| func.module.ops(block));
-    for (at, &id) in ops.iter().enumerate().rev() {
-        let op = func.other(id);
-        // What a view is needed for, its source is needed for: the bytes are the same.
-        let stream =
-            op.result_type::<Tensor>(0).filter(|tensor| tensor.kind.stream || view::kind(op).is_some());
-        let later = stream.and_then(|_| needed.get(op.results().first()?)).map_or(at, |&later| later);
-        let changed = view::changed(op);
-        for &operand in op.operands() {
-            // A tensor that is changed in place is needed until then; after that the result has its address.
-            let later = if changed == Some(operand) { at.saturating_sub(1) } else { later };
-            let until = needed.entry(operand).or_default();
-            *until = (*until).max(later);
-        }
-    }
-    needed
 }
 
 fn resident(func: OpRef<'_>, placed: &Placement, axes: &Axes, machine: &Machine) -> Option<Resident> {

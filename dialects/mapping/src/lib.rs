@@ -6,6 +6,7 @@
 //! ([`Tensor`]), whole-tensor transfers, and facts about modules ([`facts`]).
 
 mod across;
+pub mod affine;
 mod aggregate;
 mod array;
 pub mod attrs;
@@ -28,7 +29,9 @@ mod given_sizes;
 mod grammar;
 mod indexed;
 mod inverse;
+mod keeps_axes;
 mod limits;
+mod liveness;
 mod normal;
 pub mod numbers;
 mod opaque;
@@ -40,6 +43,7 @@ mod segments;
 pub mod shuffle;
 mod skew;
 mod tensor;
+pub mod tile;
 mod transfer;
 mod transfer_error;
 pub mod view;
@@ -125,6 +129,6 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
           every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an \
           axis that the tensor does not depend on, it broadcasts.",
     ops: ops::OPS,
-    types: &[&HOST.def, &HBM.def, &DM.def, &SPM.def, &TRF.def, &VRF.def],
+    types: &[&HOST.def, &HBM.def, &DM.def, &SPM.def, &TRF.def, &VRF.def, &ops::control::INDEX],
     attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES, &numbers::NUMBER, &numbers::NUMBERS],
 };

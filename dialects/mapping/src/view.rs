@@ -5,16 +5,19 @@
 //! restricted to what the mapping holds, with coordinates counted from the tile (a tile), or with other axes
 //! (reshape, transposition).
 
+use crate::affine::{Affine, Indices};
 use crate::attrs::MAP;
 use crate::axes::{Axes, AxisId};
-use crate::cell::{Cell, Index, Map};
+use crate::cell::{Cell, Index};
 use crate::digits::digits;
 use crate::expr::Expr;
 use crate::inverse::inverse;
-use crate::ops::view::{Tile, Transpose, ViewOp};
+use crate::ops::control::numbers;
+use crate::ops::view::{Tile as TileOp, Transpose, ViewOp};
 use crate::tensor::{Dim, Tensor};
+use crate::tile::{Clauses, Tile};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
-use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{self, EffectKind};
 use visa_ir::module::{OpRef, ValueId};
 
@@ -80,31 +83,52 @@ pub fn origin(op: OpRef<'_>, value: ValueId) -> Option<OpRef<'_>> {
     Some(made)
 }
 
-/// What the view means.
+/// What the view means in an iteration of the loops around it.
 ///
 /// # Errors
 /// A tile whose index or dimension is no position, or an axis that is not declared.
-pub fn meaning(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Semantics, Diagnostic> {
+pub fn meaning(
+    op: OpRef<'_>,
+    kind: ViewKind,
+    axes: &Axes,
+    indices: &Indices,
+) -> Result<Semantics, Diagnostic> {
     Ok(match kind {
         ViewKind::Slice | ViewKind::Padding => Semantics::Same,
-        ViewKind::Tile => Semantics::Shifted(tile_start(op, axes)?),
+        ViewKind::Tile => {
+            let tile = tile(op, axes)?;
+            Semantics::Shifted(tile.shift(&tile.at(indices)?)?)
+        }
         ViewKind::Reshape | ViewKind::Window => Semantics::Relabelled(element(op)?, own_element(op)?),
         ViewKind::Transpose => Semantics::Renamed(renaming(op, axes)?),
     })
 }
 
-/// How many positions into its source a view starts.
+/// How many positions into its source a view starts, as it depends on loops.
 ///
 /// # Errors
-/// If the source holds the view's first index nowhere, or has no digit form.
-pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<u64, Diagnostic> {
-    let refuse = |why: String| op.clause_error("C2", "element", why);
-    let first = match kind {
-        ViewKind::Padding | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose => return Ok(0),
-        ViewKind::Tile => tile_start(op, axes)?,
-        ViewKind::Slice => first_index(&own_element(op)?, axes).map_err(refuse)?,
-    };
-    position(&element(op)?, first, axes).map_err(refuse)
+/// If the source holds the view's first index nowhere, or has no digit form, or tiles are not evenly apart.
+pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Affine, Diagnostic> {
+    match kind {
+        ViewKind::Padding | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose => {
+            Ok(Affine::default())
+        }
+        ViewKind::Tile => tile(op, axes)?.starts(),
+        ViewKind::Slice => slice_start(op, axes).map(|at| Affine::constant(at.cast_signed())),
+    }
+}
+
+/// How many positions into its source a slice starts.
+pub(crate) fn slice_start(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
+    part_start(&own_element(op)?, &element(op)?, axes).map_err(|why| op.clause_error("C2", "element", why))
+}
+
+/// The tile that a `tm.tile` shows.
+pub(crate) fn tile<'a>(op: OpRef<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
+    let (view, parts) = (TileOp::of(op)?, (own_element(op)?, element(op)?));
+    let (along, size, index) = (view.along()?, view.size()?, view.index()?);
+    let first = numbers(op, view.first(), axes)?;
+    Tile::read(op, Clauses { along, size, index, first }, parts, axes)
 }
 
 /// How many positions into `whole` a part of it starts, under the same indices.
@@ -141,30 +165,6 @@ pub(crate) fn element(op: OpRef<'_>) -> Result<Expr, Diagnostic> {
 /// The view's own element mapping.
 pub(crate) fn own_element(op: OpRef<'_>) -> Result<Expr, Diagnostic> {
     Ok(ViewOp::seen(op).result_view()?.of_type::<Tensor>()?.dim(Dim::Element))
-}
-
-/// The index of a tile's first element.
-fn tile_start(op: OpRef<'_>, axes: &Axes) -> Result<Index, Diagnostic> {
-    let op = Tile::of(op)?;
-    let (along, index, size) = (op.along()?, op.index()?, op.size()?);
-    let refuse = |why: String| op.clause_error("C3", "index", why);
-    let map = Map::new(&along, axes)
-        .map_err(|error| crate::error::mapping_error(error, op.clause_span("along")))?;
-    let at = u64::try_from(index).map_err(|_| refuse(format!("tile {index} is negative")))?;
-    let end = u64::try_from(size).ok().filter(|&size| size > 0).and_then(|size| at.checked_add(size));
-    if end.is_none_or(|end| end > map.size()) {
-        let positions = map.size();
-        return Err(refuse(format!(
-            "`{along}` has {}, a tile of {size} from {at} on is not inside",
-            counted(positions, "position")
-        )));
-    }
-    match map.cell(at) {
-        Some(Cell::Live(index)) => Ok(index),
-        Some(Cell::Shared(_) | Cell::Pad(_)) | None => {
-            Err(refuse(format!("`{along}` holds no element at {at}")))
-        }
-    }
 }
 
 /// The pairs of axes of a transposition: from, to.

@@ -5,9 +5,10 @@ use super::tensors::{Placed, Reach};
 use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
 use visa_lowering::StageCx;
-use visa_lowering::buffers::view_address;
+use visa_lowering::address::{Addresses, view_address};
 use visa_lowering::stages::reads;
 use visa_machine::Machine;
+use visa_mapping::affine::Affine;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::view;
 
@@ -22,14 +23,14 @@ pub fn reaches(
 ) -> HashMap<ValueId, Reach> {
     let mut reaches: HashMap<ValueId, Reach> = HashMap::new();
     // Each tensor as if it were at 0: a view then has the same distance from its source as anywhere.
-    let mut addresses: HashMap<ValueId, i64> = placed.iter().map(|tensor| (tensor.value, 0)).collect();
+    let mut addresses: Addresses = placed.iter().map(|tensor| (tensor.value, Affine::default())).collect();
     let mut buffers: HashMap<ValueId, &Placed> = placed.iter().map(|tensor| (tensor.value, tensor)).collect();
     let block = func.regions().first();
-    for &id in block.map_or(&[][..], |&block| func.module.ops(block)) {
+    for id in block.map_or_else(Vec::new, |&block| func.module.walk(block)) {
         let op = func.other(id);
         let viewed =
             view::kind(op).and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, axes)?)));
-        let changed = view::changed(op).and_then(|before| Some((before, *addresses.get(&before)?)));
+        let changed = view::changed(op).and_then(|before| Some((before, addresses.get(&before)?.clone())));
         if let (Some((source, address)), Some(&result)) = (viewed.or(changed), op.results().first()) {
             addresses.insert(result, address);
             if let Some(&buffer) = buffers.get(&source) {

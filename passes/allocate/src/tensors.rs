@@ -72,7 +72,9 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> 
         }
         let site = match func.module.def(value) {
             ValueDef::Result(op, _) => Site::Op(op),
-            ValueDef::Argument(..) => Site::Argument(index),
+            ValueDef::Argument(block, _) if func.regions().contains(&block) => Site::Argument(index),
+            // What a loop carries is where it was before.
+            ValueDef::Argument(..) => continue,
         };
         let open = match site {
             Site::Op(op) if view::kind(func.other(op)).is_some() => continue,

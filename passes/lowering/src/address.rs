@@ -1,29 +1,36 @@
 //! Where tensors at rest are.
 
-use crate::{StageCx, buffers};
+use crate::StageCx;
 use std::collections::HashMap;
+use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpRef, ValueId};
+use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_ir::view::ValueRef;
+use visa_mapping::affine::{Affine, Term};
 use visa_mapping::facts::{DeclaredAxes, mapping_error, written_place};
+use visa_mapping::ops::control::{FOR, carried};
 use visa_mapping::ops::func::Func;
+use visa_mapping::ops::to_tile::{self, ToTile};
 use visa_mapping::{Dim, HBM, HOST, Tensor, ops, view};
 
 /// Host tensors are placed one after the other at multiples of this, in bytes.
 const HOST_ALIGN: i64 = 4096;
+
+/// Where tensors at rest are, in bytes, as it depends on the loops around what uses them.
+pub type Addresses = HashMap<ValueId, Affine>;
 
 /// The address of every tensor at rest: as written, for host tensors one after the other, and for a view some
 /// positions into its source. One whose address is open has none.
 ///
 /// # Errors
 /// Mappings that are not legal, and host tensors that end beyond what a signed 64-bit integer counts.
-pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<HashMap<ValueId, i64>, Diagnostic> {
-    let mut addresses = HashMap::new();
+pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic> {
+    let mut addresses = Addresses::new();
     let mut host = 0_i64;
-    let mut place = |addresses: &mut HashMap<ValueId, i64>, value: ValueId, given: Option<i64>| {
+    let mut place = |addresses: &mut Addresses, value: ValueId, given: Option<Affine>| {
         let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Ok(()) };
         if tensor.is(&HOST) {
-            addresses.insert(value, host);
+            addresses.insert(value, Affine::constant(host));
             host = after(func, value, &tensor, host, axes)?;
         } else if let Some(address) = given {
             addresses.insert(value, address);
@@ -35,19 +42,32 @@ pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<HashMap<ValueId, i64>
     let mut hbm = written.into_iter().flatten();
     for &arg in func.module.args(block) {
         let in_hbm = func.value(arg).of_type::<Tensor>()?.is(&HBM);
-        place(&mut addresses, arg, if in_hbm { hbm.next().flatten() } else { None })?;
+        let given = if in_hbm { hbm.next().flatten() } else { None };
+        place(&mut addresses, arg, given.map(Affine::constant))?;
     }
-    for &id in func.module.ops(block) {
+    for id in func.module.walk(block) {
         let op = func.other(id);
+        if op.is(&FOR) {
+            // What is carried stays where it is.
+            for (index, &initial) in op.operands().iter().enumerate() {
+                let address = addresses.get(&initial).cloned();
+                let taken = [carried(op).get(index), op.results().get(index)];
+                taken
+                    .into_iter()
+                    .flatten()
+                    .try_for_each(|&value| place(&mut addresses, value, address.clone()))?;
+            }
+            continue;
+        }
         let address = if view::kind(op).is_some() {
-            buffers::view_address(op, &addresses, axes)
+            view_address(op, &addresses, axes)
         } else if let Some(before) = view::changed(op) {
-            addresses.get(&before).copied()
+            addresses.get(&before).cloned()
         } else {
-            written_place(op)?.0
+            written_place(op)?.0.map(Affine::constant)
         };
         for &result in op.results() {
-            place(&mut addresses, result, address)?;
+            place(&mut addresses, result, address.clone())?;
         }
     }
     Ok(addresses)
@@ -71,12 +91,20 @@ fn after(
     })
 }
 
-/// The address of a tensor at rest that `op` takes or gives, in bytes.
+/// The address of a tensor at rest that `op` takes or gives, in bytes, in the first iteration of the loops around it.
 ///
 /// # Errors
 /// If it has none.
 pub fn of(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, Diagnostic> {
-    cx.addresses.get(&tensor.id).copied().ok_or_else(|| {
+    moving(cx, op, tensor).map(|address| address.base)
+}
+
+/// The address of a tensor at rest that `op` takes or gives, in bytes, as it depends on the loops around `op`.
+///
+/// # Errors
+/// If it has none.
+pub fn moving(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<Affine, Diagnostic> {
+    cx.addresses.get(&tensor.id).cloned().ok_or_else(|| {
         let name = tensor.module().value_name(tensor.id);
         let name = name.map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
         let message = format!("`{op}` needs the address of {name}, which has none");
@@ -85,7 +113,39 @@ pub fn of(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, 
     })
 }
 
-/// The same in elements.
+/// Where a transfer writes: where its result is, or the tile of it.
+///
+/// # Errors
+/// If that has no address.
+pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Affine, Diagnostic> {
+    let result = op.results().first().map(|&result| op.value(result));
+    let result = result.ok_or_else(|| op.error("C0", "it gives no tensor"))?;
+    let whole = moving(cx, op, result)?;
+    let Some(tile) = ToTile::cast(op) else { return Ok(whole) };
+    let start = in_bytes(&to_tile::tile(tile, cx.axes)?.starts()?, &*result.of_type::<Tensor>()?);
+    let start = start.and_then(|start| whole.plus(&start));
+    start.ok_or_else(|| op.error("C3", "a tile does not start at a byte that 64 bits count"))
+}
+
+/// `lowered` with a clause that says how an address moves with each loop around `op`, the outermost first; without it
+/// where the address stays.
+#[must_use]
+pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Affine) -> OpSpec {
+    if address.terms.is_empty() {
+        return lowered;
+    }
+    let around = std::iter::successors(op.parent(), |op| op.parent()).filter(|op| op.is(&FOR));
+    let indices = around.map(|op| op.regions().first().and_then(|&block| op.module.args(block).first()));
+    let step = |index: Option<&ValueId>| {
+        let term = address.terms.iter().find(|term| Some(&term.index) == index);
+        term.map_or(0, |term| term.factor)
+    };
+    let mut steps: Vec<i64> = indices.map(step).collect();
+    steps.reverse();
+    lowered.clause(clause, op.ctx.attr(Attr::Ints(steps.into())))
+}
+
+/// The same in elements, in the first iteration of the loops around it.
 ///
 /// # Errors
 /// If it has none.
@@ -94,7 +154,41 @@ pub fn in_elements(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Res
     Ok(of(cx, op, tensor)?.saturating_mul(8) / i64::from(dtype.bits()))
 }
 
+/// The least address of all iterations, in elements.
+///
+/// # Errors
+/// If it has none.
+pub fn least_in_elements(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, Diagnostic> {
+    let (address, dtype) = (moving(cx, op, tensor)?, tensor.of_type::<Tensor>()?.dtype);
+    let least = address.range().map_or(address.base, |(least, _)| least);
+    Ok(least.saturating_mul(8) / i64::from(dtype.bits()))
+}
+
 /// The memory of a tensor, as clauses have it.
 pub(crate) fn space(tensor: &Tensor) -> &'static str {
     tensor.kind.def.name.trim_start_matches("tm.")
+}
+
+/// Where a view is, in bytes: its source's address and the bytes before its first position. `None` if either
+/// is not known.
+#[must_use]
+pub fn view_address(op: OpRef<'_>, addresses: &Addresses, axes: &DeclaredAxes) -> Option<Affine> {
+    let kind = visa_mapping::view::kind(op)?;
+    let source = addresses.get(op.operands().first()?)?;
+    let start = visa_mapping::view::start(op, kind, &axes.0).ok()?;
+    source.plus(&in_bytes(&start, &*op.result_type::<Tensor>(0)?)?)
+}
+
+/// A distance of a tensor's elements in bytes; nothing past 64 bits, or where 4-bit elements are amid a byte.
+#[must_use]
+pub fn in_bytes(elements: &Affine, tensor: &Tensor) -> Option<Affine> {
+    let bits = elements.times(i64::from(tensor.dtype.bits()))?;
+    let terms = bits
+        .terms
+        .iter()
+        .map(|term| (term.factor % 8 == 0).then_some(Term { factor: term.factor / 8, ..*term }));
+    Some(Affine {
+        base: (bits.base % 8 == 0).then_some(bits.base / 8)?,
+        terms: terms.collect::<Option<_>>()?,
+    })
 }

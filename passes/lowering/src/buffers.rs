@@ -1,9 +1,6 @@
 //! Where arguments and results are: from an array in C order to addresses in host memory or HBM.
 
-use std::collections::HashMap;
-use visa_ir::module::{OpRef, ValueId};
 use visa_loops::{PairedEntry, PairedProgram};
-use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::{Axes, AxisId, CHIP_STRIDE, Dim, Tensor, array_layout, byte_units, digits, place};
 
 /// An argument's or result's array, and the loops from its elements to their bytes.
@@ -79,15 +76,4 @@ fn check_parts(tensor: &Tensor, axis: AxisId, extent: u64, axes: &Axes) -> Resul
 fn times(step: i64, count: u64) -> Result<i64, String> {
     let steps = i64::try_from(count).ok().and_then(|count| step.checked_mul(count));
     steps.ok_or_else(|| "its elements are too many to count in a signed 64-bit integer".to_owned())
-}
-
-/// Where a view is, in bytes: its source's address and the bytes before its first position. `None` if either
-/// is not known.
-#[must_use]
-pub fn view_address(op: OpRef<'_>, addresses: &HashMap<ValueId, i64>, axes: &DeclaredAxes) -> Option<i64> {
-    let kind = visa_mapping::view::kind(op)?;
-    let source = addresses.get(op.operands().first()?)?;
-    let start = visa_mapping::view::start(op, kind, &axes.0).ok()?;
-    let bytes = op.result_type::<Tensor>(0)?.bytes(start)?;
-    source.checked_add(i64::try_from(bytes).ok()?)
 }

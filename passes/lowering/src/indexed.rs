@@ -28,8 +28,10 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
     };
     let first = view::operand(&op, 0, if direction == "gather" { "table" } else { "rows" })?;
     let (index, result) = (view::operand(&op, 1, "index")?, view::result(&op, 0, "tensor")?);
-    let loops = loops(&plan, [address::of(cx, op, first)?, address::of(cx, op, result)?]);
-    let indices = indices(&plan, address::of(cx, op, index)?);
+    let moving = |value| address::moving(cx, op, value);
+    let (read, write, chosen) = (moving(first)?, moving(result)?, moving(index)?);
+    let loops = loops(&plan, [read.base, write.base]);
+    let indices = indices(&plan, chosen.base);
     let group = access::dma_group(medium(&*result.of_type::<Tensor>()?), cx.machine);
     accesses(&loops, &indices, group, cx.machine).map_err(|error| {
         let steps: Vec<TransferLoop> =
@@ -43,7 +45,8 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
     };
     let memory =
         |value: view::ValueRef<'_>| Ok::<_, Diagnostic>(text(address::space(&*value.of_type::<Tensor>()?)));
-    Ok(cx
+    let moves = [("read_steps", &read), ("write_steps", &write), ("index_steps", &chosen)];
+    let lowered = cx
         .spec("seq.dma_indexed", op)?
         .clause("direction", text(direction))
         .clause("from", memory(first)?)
@@ -52,7 +55,8 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
         .clause("index", memory(index)?)
         .clause("indices", cx.ctx.body_attr(&visa_sequencer::PROGRAM, indices))
         .clause("distance", cx.ctx.attr(Attr::Int(plan.distance)))
-        .clause("count", count(plan.count)?))
+        .clause("count", count(plan.count)?);
+    Ok(moves.into_iter().fold(lowered, |lowered, (clause, at)| address::steps(op, lowered, clause, at)))
 }
 
 /// The loops of both sides, the addresses of whose tensors are given.

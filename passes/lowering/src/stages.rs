@@ -138,6 +138,9 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
         spec = cx.body(spec, "mask", &visa_sequencer::MASK, mask);
     }
     let spec = loops(cx, adapter_registers(cx, spec, &fetch.adapter), elements);
+    let begin = Fetch::of(op)?.stream()?.made_by().ok_or_else(|| op.error("C0", "no beginning"))?;
+    let address = address::moving(cx, op, view::operand(&begin, 0, "tensor")?)?;
+    let spec = address::steps(op, spec, "steps", &address);
     let Some(starts) = starts(&plan.0) else { return Ok(Some(spec)) };
     access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?;
     Ok(Some(cx.body(spec, "starts", &visa_sequencer::PROGRAM, starts)))
@@ -154,11 +157,17 @@ fn placed(
     let mask = mask.clone().map(|mask| Ok::<_, Diagnostic>(mask_registers(mask, masked(op, adapter)?)));
     let mask = mask.transpose()?;
     let begin = Fetch::of(op)?.stream()?.made_by().ok_or_else(|| op.error("C0", "no beginning"))?;
-    let base = address::in_elements(cx, op, view::operand(&begin, 0, "tensor")?)?;
-    check_start(op, plan, base, source.dtype)?;
+    let first = view::operand(&begin, 0, "tensor")?;
+    let base = address::in_elements(cx, op, first)?;
+    check_start(op, plan, address::least_in_elements(cx, op, first)?, source.dtype)?;
     let Some(axis) = between else { return Ok(((plan.clone(), base), mask)) };
-    let second = address::in_elements(cx, op, view::operand(&begin, 1, "tensor")?)?;
-    check_start(op, plan, second, source.dtype)?;
+    let other = view::operand(&begin, 1, "tensor")?;
+    let second = address::in_elements(cx, op, other)?;
+    check_start(op, plan, address::least_in_elements(cx, op, other)?, source.dtype)?;
+    if address::moving(cx, op, first)?.terms != address::moving(cx, op, other)?.terms {
+        let message = "the two tensors move differently with the loops around the fetch".to_owned();
+        return Err(begin.error("C0", message).fix("cut both into tiles of the same distance".to_owned()));
+    }
     let mask = mask.map(|mask| mask.below(plan.time().len()));
     let plan = begin_interleaved::alternating(plan.clone(), axis, second.saturating_sub(base));
     Ok(((plan, base), mask))
@@ -208,10 +217,13 @@ pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
     let bytes = |elements: i64| elements.saturating_mul(i64::from(source.dtype.bits()));
     let extent = |tensor: &ValueId| {
         let base = address::in_elements(cx, op, op.value(*tensor)).ok()?;
+        let address = address::moving(cx, op, op.value(*tensor)).ok()?;
+        let (least, most) = address.range()?;
         let (start, end) = program(plan, base).extent().ok()?;
         let end = end.saturating_add(plan.furthest());
         // 4-bit elements share bytes.
-        Some((*tensor, (bytes(start).div_euclid(8), bytes(end).saturating_add(7).div_euclid(8))))
+        let (start, end) = (bytes(start).div_euclid(8), bytes(end).saturating_add(7).div_euclid(8));
+        Some((*tensor, (start + (least - address.base), end + (most - address.base))))
     };
     let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
     tensors.iter().filter_map(extent).collect()

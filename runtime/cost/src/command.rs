@@ -10,7 +10,6 @@ use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
-use crate::footprint::{Region, exec_regions};
 use crate::pipeline::PipelineTime;
 use crate::report::{EngineCycles, MemoryReport, Resource, Traffic};
 
@@ -29,16 +28,12 @@ pub(crate) struct Work {
     pub(crate) macs: BTreeMap<DType, u64>,
     /// The assumed fields of the machine description that its price rests on.
     pub(crate) assumed: Vec<&'static str>,
-    /// What it reads and writes.
-    pub(crate) regions: Vec<Region>,
     /// How much of the Reducer it uses, with its multiply-accumulates of a slice.
     pub(crate) trees: Option<(TreeUse, u64)>,
     /// Its reads of the tensor register file.
     pub(crate) bank_reads: Option<CacheReads>,
     /// Flits that it writes to the tensor register file.
     pub(crate) bank_writes: u64,
-    /// Cycles among `cycles` that its writes wait for reads of the other context.
-    pub(crate) stalls: u64,
     /// Of a transfer, by a model of requests: what it asks of the memories.
     pub(crate) memory: Option<MemoryReport>,
 }
@@ -106,11 +101,9 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         bytes,
         macs,
         assumed: exec.stages.iter().flat_map(|stage| stage.assumed()).collect(),
-        regions: exec_regions(exec),
         trees,
         bank_reads,
         bank_writes,
-        stalls: 0,
         memory: None,
     }
 }
@@ -154,11 +147,9 @@ pub(crate) mod tests {
             bytes: Traffic::default(),
             macs: BTreeMap::new(),
             assumed: Vec::new(),
-            regions: Vec::new(),
             trees: None,
             bank_reads: None,
             bank_writes: 0,
-            stalls: 0,
             memory: None,
         }
     }

@@ -1,7 +1,7 @@
 //! Loads of the tensor register file beside a contraction that reads it (book 18): reads go first, and writes wait.
 
-use crate::command::Work;
 use crate::report::Resource;
+use crate::runs::Run;
 use crate::schedule::{Slot, schedule};
 
 /// Schedules that are tried: a load that waits can put off what waits for it, which can meet other contractions.
@@ -9,21 +9,19 @@ const ROUNDS: usize = 16;
 
 /// The schedule with the waits of the loads, which become part of their cycles. They never get fewer from one
 /// round to the next, so the last round stands for all that were not run.
-pub(crate) fn schedule_with_stalls(works: &mut [Work]) -> Vec<Slot> {
-    let alone: Vec<u64> = works.iter().map(|work| work.cycles).collect();
-    let mut slots = schedule(works);
+pub(crate) fn schedule_with_stalls(runs: &mut [Run]) -> Vec<Slot> {
+    let mut slots = schedule(runs);
     for _ in 1..ROUNDS {
-        let readers = Readers::new(works, &slots);
-        let stalls: Vec<u64> =
-            (0..works.len()).map(|at| stalls(works, &slots, &readers, at, alone[at])).collect();
-        if works.iter().zip(&stalls).all(|(work, &stalls)| stalls <= work.stalls) {
+        let readers = Readers::new(runs, &slots);
+        let stalls: Vec<u64> = (0..runs.len()).map(|at| stalls(runs, &slots, &readers, at)).collect();
+        if runs.iter().zip(&stalls).all(|(run, &stalls)| stalls <= run.stalls) {
             break;
         }
-        for ((work, stalls), alone) in works.iter_mut().zip(stalls).zip(&alone) {
-            work.stalls = work.stalls.max(stalls);
-            work.cycles = alone.saturating_add(work.stalls);
+        for (run, stalls) in runs.iter_mut().zip(stalls) {
+            run.stalls = run.stalls.max(stalls);
+            run.cycles = run.work.cycles.saturating_add(run.stalls);
         }
-        slots = schedule(works);
+        slots = schedule(runs);
     }
     slots
 }
@@ -36,8 +34,8 @@ struct Readers {
 }
 
 impl Readers {
-    fn new(works: &[Work], slots: &[Slot]) -> Self {
-        Self::of((0..works.len()).filter(|&command| works[command].bank_reads.is_some()), slots)
+    fn new(runs: &[Run], slots: &[Slot]) -> Self {
+        Self::of((0..runs.len()).filter(|&run| runs[run].work.bank_reads.is_some()), slots)
     }
 
     fn of(commands: impl Iterator<Item = usize>, slots: &[Slot]) -> Self {
@@ -59,17 +57,17 @@ impl Readers {
     }
 }
 
-/// Cycles that command `number`, of `alone` cycles by itself, waits for the reads of contractions that run meanwhile.
-fn stalls(works: &[Work], slots: &[Slot], readers: &Readers, number: usize, alone: u64) -> u64 {
-    let work = &works[number];
+/// Cycles that run `number` waits for the reads of contractions that run meanwhile.
+fn stalls(runs: &[Run], slots: &[Slot], readers: &Readers, number: usize) -> u64 {
+    let (work, alone) = (&runs[number].work, runs[number].work.cycles);
     if work.bank_writes == 0 || work.resource != Resource::Sub {
         return 0;
     }
     let Slot { start, end, .. } = slots[number];
     // What starts when it has ended may have waited for it: should it not have, it will be met in the next round.
     let beside = readers.during(slots, start, end).iter().filter_map(|&command| {
-        let other = &works[command];
-        Some((&slots[command], other.bank_reads?, other.cycles.saturating_sub(other.latency)))
+        let other = &runs[command];
+        Some((&slots[command], other.work.bank_reads?, other.cycles.saturating_sub(other.work.latency)))
     });
     let (mut now, mut left) = (start, alone);
     for (slot, reads, cycles) in beside {

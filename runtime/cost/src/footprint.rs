@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use visa_engine::{Access, Space, Stage};
-use visa_hw::program::{CHIP_STRIDE, Dma, Exec};
+use visa_engine::{Access, Space};
+use visa_hw::program::{CHIP_STRIDE, Dma, Exec, PlacedStage};
 use visa_loops::{Entry, Program};
 use visa_machine::Machine;
 
@@ -54,15 +54,21 @@ pub(crate) fn hazards(earlier: &[Region], later: &[Region]) -> Vec<Why> {
     found
 }
 
-/// The regions of a run: every active slice touches the same addresses, but where a slice bitmap leaves slices out.
-pub(crate) fn exec_regions(exec: &Exec) -> Vec<Region> {
-    let region = |stage: &Stage, access: Access| {
+/// The regions of a run in an iteration of the loops around it: every active slice touches the same addresses, but
+/// where a slice bitmap leaves slices out.
+pub(crate) fn exec_regions(exec: &Exec, indices: &[u64]) -> Vec<Region> {
+    let region = |stage: &PlacedStage, access: Access| {
+        let moved = stage.steps.at(indices);
+        let bytes =
+            access.range.start.saturating_add_signed(moved)..access.range.end.saturating_add_signed(moved);
         let touched = stage.stored_slices().filter(|_| access.write).unwrap_or(&exec.slices);
         let slices = touched.iter().map(|range| range.start as u64..range.end as u64).collect();
-        Region { space: access.space, write: access.write, bytes: access.range, slices }
+        Region { space: access.space, write: access.write, bytes, slices }
     };
-    let stages = exec.stages.iter().map(|stage| &**stage);
-    stages.flat_map(|stage| stage.accesses().into_iter().map(move |access| region(stage, access))).collect()
+    exec.stages
+        .iter()
+        .flat_map(|stage| stage.accesses().into_iter().map(move |access| region(stage, access)))
+        .collect()
 }
 
 /// The regions of a transfer: two of each part.

@@ -13,7 +13,7 @@ use visa_machine::{Assumption, Machine};
 use visa_memory::{Access, Channels, Scratchpads, Transfer, channel_cycles, request_count};
 
 use crate::command::Work;
-use crate::footprint::region;
+use crate::footprint::{Region, region};
 use crate::memory::{self, MemoryModel, memory};
 use crate::report::EngineCycles;
 use crate::rows::AssumedRows;
@@ -49,11 +49,6 @@ pub(crate) fn indexed_work(
         Direction::Scatter => "scatter",
     };
     flat.label = format!("{name} {}", flat.label);
-    flat.regions = vec![
-        region(transfer.index, false, &transfer.indices, machine),
-        region(transfer.from, false, &transfer.reads(), machine),
-        region(transfer.to, true, &transfer.writes(), machine),
-    ];
     flat.assumed.push("indexed.order");
     if model != MemoryModel::Flat {
         flat.assumed.push(ROWS);
@@ -69,6 +64,15 @@ pub(crate) fn indexed_work(
     work.cycles = work.cycles.saturating_add(index);
     work.engines.push(EngineCycles { engine: "index", cycles: index });
     Ok(work)
+}
+
+/// What the transfer may touch, whichever rows are chosen.
+pub(crate) fn indexed_regions(transfer: &Indexed, machine: &Machine) -> Vec<Region> {
+    vec![
+        region(transfer.index, false, &transfer.indices, machine),
+        region(transfer.from, false, &transfer.reads(), machine),
+        region(transfer.to, true, &transfer.writes(), machine),
+    ]
 }
 
 /// The loops over different indices of some of the loops, and their bytes.

@@ -12,6 +12,7 @@ mod pipeline;
 mod price;
 mod report;
 mod rows;
+mod runs;
 mod schedule;
 mod scratchpads;
 mod text;
@@ -25,4 +26,5 @@ pub use report::{
     Resource, Totals, Traffic, Wait, Why,
 };
 pub use rows::AssumedRows;
+pub use runs::MAX_RUNS;
 pub use transfer::transfer_cycles;

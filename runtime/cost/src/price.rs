@@ -1,20 +1,22 @@
 //! From a program to its report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use visa_hw::program::{CommandKind, Program};
+use visa_hw::program::Program;
 use visa_ir::diag::Diagnostic;
 use visa_machine::{ASSUMED, Machine};
 use visa_numerics::DType;
 
-use crate::command::{Work, exec_work};
+use crate::command::Work;
 use crate::conflicts::schedule_with_stalls;
-use crate::indexed::{self, indexed_work};
+use crate::indexed;
 use crate::memory::MemoryModel;
-use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};
+use crate::report::{
+    Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic, Wait,
+};
 use crate::rows::AssumedRows;
+use crate::runs::{Run, Terms, runs};
 use crate::schedule::Slot;
-use crate::transfer::dma_work;
 
 /// Prices a verified program on `machine`, its transfers by `model`. The rows that indices choose are taken to be
 /// spread over their tables.
@@ -35,49 +37,67 @@ pub fn price_with_rows(
     model: MemoryModel,
     rows: AssumedRows,
 ) -> Result<Report, Diagnostic> {
-    let works = program.commands.iter().map(|command| match &command.kind {
-        CommandKind::Dma(dma) => dma_work(dma, command.span, machine, program.chips, model),
-        CommandKind::Indexed(transfer) => {
-            indexed_work(transfer, command.span, machine, program.chips, model, rows)
-        }
-        CommandKind::Exec(exec) => Ok(exec_work(exec, command.span, machine, program.chips)),
-    });
-    let mut works = works.collect::<Result<Vec<Work>, _>>()?;
-    let slots = schedule_with_stalls(&mut works);
-    let totals = totals(&works, &slots, machine, program.chips);
-    let assumptions = assumptions(&works, rows);
-    let commands = works.into_iter().zip(slots).enumerate();
+    let mut runs = runs(program, Terms { machine, chips: program.chips, model, rows })?;
+    let slots = schedule_with_stalls(&mut runs);
+    let totals = totals(&runs, &slots, machine, program.chips);
+    let assumptions = assumptions(&runs, rows);
     Ok(Report {
         program: program.name.clone(),
         machine: machine.name.clone(),
         memory_model: model.name(),
         chips: program.chips,
         clock_ghz: machine.timing.clock_ghz,
-        commands: commands.map(|(index, (work, slot))| command_report(index, work, slot)).collect(),
+        commands: command_reports(&runs, &slots),
         totals,
         assumptions,
     })
 }
 
-fn command_report(index: usize, work: Work, slot: Slot) -> CommandReport {
-    let contraction = contraction(&work);
+/// A report of each command, in program order.
+fn command_reports(runs: &[Run], slots: &[Slot]) -> Vec<CommandReport> {
+    let mut reports: Vec<CommandReport> = Vec::new();
+    for (run, slot) in runs.iter().zip(slots) {
+        let waits = slot.waits.iter().map(|wait| Wait { command: runs[wait.command].command, why: wait.why });
+        match reports.get_mut(run.command) {
+            None => reports.push(command_report(run, slot, waits.collect())),
+            Some(report) => {
+                report.runs += 1;
+                report.all_cycles = report.all_cycles.saturating_add(run.cycles);
+                report.stalls = report.stalls.saturating_add(run.stalls);
+                report.end = report.end.max(slot.end);
+                for wait in waits {
+                    if !report.waits.contains(&wait) {
+                        report.waits.push(wait);
+                    }
+                }
+            }
+        }
+    }
+    reports.iter_mut().for_each(|report| report.waits.sort_by_key(|wait| (wait.command, wait.why)));
+    reports
+}
+
+fn command_report(run: &Run, slot: &Slot, waits: Vec<Wait>) -> CommandReport {
+    let work = &run.work;
     CommandReport {
-        index,
+        index: run.command,
         kind: work.resource,
-        label: work.label,
+        label: work.label.clone(),
         span: work.span,
-        engines: work.engines,
+        engines: work.engines.clone(),
         latency: work.latency,
-        cycles: work.cycles,
+        cycles: run.cycles,
+        runs: 1,
+        all_cycles: run.cycles,
         bottleneck: work.bottleneck,
         bytes: work.bytes,
         macs: sum(work.macs.values()),
-        contraction,
-        memory: work.memory,
-        stalls: work.stalls,
+        contraction: contraction(work),
+        memory: work.memory.clone(),
+        stalls: run.stalls,
         start: slot.start,
         end: slot.end,
-        waits: slot.waits,
+        waits,
     }
 }
 
@@ -94,20 +114,20 @@ fn contraction(work: &Work) -> Option<ContractionReport> {
     })
 }
 
-fn totals(works: &[Work], slots: &[Slot], machine: &Machine, chips: usize) -> Totals {
+fn totals(runs: &[Run], slots: &[Slot], machine: &Machine, chips: usize) -> Totals {
     let cycles = slots.iter().map(|slot| slot.end).max().unwrap_or(0);
     let mut by_format: BTreeMap<DType, u64> = BTreeMap::new();
-    for (&dtype, &macs) in works.iter().flat_map(|work| &work.macs) {
+    for (&dtype, &macs) in runs.iter().flat_map(|run| &run.work.macs) {
         let sum = by_format.entry(dtype).or_default();
         *sum = sum.saturating_add(macs);
     }
     let macs = sum(by_format.values());
-    let bytes = works.iter().fold(Traffic::default(), |sum, work| sum.plus(work.bytes));
+    let bytes = runs.iter().fold(Traffic::default(), |sum, run| sum.plus(run.work.bytes));
     let hbm_bytes = bytes.hbm_read.saturating_add(bytes.hbm_written);
     Totals {
         cycles,
         microseconds: cycles as f64 / (machine.timing.clock_ghz * 1e3),
-        busy: Resource::ALL.map(|resource| busy(works, resource)).to_vec(),
+        busy: Resource::ALL.map(|resource| busy(runs, resource)).to_vec(),
         macs,
         share_of_peak: share_of_peak(&by_format, cycles, machine, chips),
         bytes,
@@ -115,8 +135,8 @@ fn totals(works: &[Work], slots: &[Slot], machine: &Machine, chips: usize) -> To
     }
 }
 
-fn busy(works: &[Work], resource: Resource) -> Busy {
-    let cycles = works.iter().filter(|work| work.resource == resource).map(|work| &work.cycles);
+fn busy(runs: &[Run], resource: Resource) -> Busy {
+    let cycles = runs.iter().filter(|run| run.work.resource == resource).map(|run| &run.cycles);
     Busy { resource, cycles: sum(cycles) }
 }
 
@@ -132,8 +152,9 @@ fn share_of_peak(macs: &BTreeMap<DType, u64>, cycles: u64, machine: &Machine, ch
 }
 
 /// The assumed fields of the machine description that prices of these commands are made of.
-fn assumptions(works: &[Work], rows: AssumedRows) -> Vec<Assumed> {
-    let is_used = |field: &str| works.iter().any(|work| work.assumed.contains(&field));
+fn assumptions(runs: &[Run], rows: AssumedRows) -> Vec<Assumed> {
+    let fields: BTreeSet<&str> = runs.iter().flat_map(|run| run.work.assumed.iter().copied()).collect();
+    let is_used = |field: &str| fields.contains(field);
     let all = ASSUMED.iter().chain(visa_memory::detailed::ASSUMED).chain(indexed::ASSUMED);
     let used = all.filter(|assumption| is_used(assumption.field));
     let mut found: Vec<Assumed> =

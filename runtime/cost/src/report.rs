@@ -70,8 +70,15 @@ pub struct CommandReport {
     pub engines: Vec<EngineCycles>,
     /// Cycles until the first result: the pipeline's fill, or a transfer's start-up.
     pub latency: u64,
-    /// Cycles from start to end: the busiest engine and the latency.
+    /// Cycles from start to end: the busiest engine and the latency. As all that follows, of the first run, if loops
+    /// around the command run it more than once.
     pub cycles: u64,
+    /// How often it runs; not in JSON where that is once.
+    #[serde(skip_serializing_if = "is_one")]
+    pub runs: u64,
+    /// Cycles of all runs; not in JSON.
+    #[serde(skip)]
+    pub all_cycles: u64,
     /// The busiest engine, the first of equals; `startup` where a transfer takes longer to start than to move.
     pub bottleneck: &'static str,
     /// Bytes moved, all slices and chips.
@@ -87,11 +94,11 @@ pub struct CommandReport {
     /// Cycles among `cycles` in which its writes to the tensor register file wait for reads of a contraction (book
     /// 18).
     pub stalls: u64,
-    /// Cycle in which it starts.
+    /// Cycle in which its first run starts.
     pub start: u64,
-    /// Cycle in which it has ended.
+    /// Cycle in which its last run has ended.
     pub end: u64,
-    /// What kept it from starting earlier; empty where it starts in cycle 0.
+    /// What kept its runs from starting earlier; empty where it starts in cycle 0.
     pub waits: Vec<Wait>,
 }
 
@@ -290,6 +297,10 @@ pub struct Assumed {
 
 /// What serde asks for takes a reference.
 #[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_one(runs: &u64) -> bool {
+    *runs == 1
+}
+
 fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
 }

@@ -1,26 +1,26 @@
 //! When each command runs (book 28): program order is kept on every resource, and hazards order the resources.
 
-use crate::command::Work;
 use crate::footprint::hazards;
 use crate::report::{Resource, Wait, Why};
+use crate::runs::Run;
 
 /// A command's place in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// What it waited for and started right after; empty in cycle 0.
+    /// The runs that it waited for and started right after; empty in cycle 0.
     pub(crate) waits: Vec<Wait>,
 }
 
 /// A command starts when its resource is free and every earlier command that it has a hazard with has ended. It is
 /// compared only with those that end when it could start at the earliest, or later: the last ones of each
 /// resource, where each ends after the one before it.
-pub(crate) fn schedule(works: &[Work]) -> Vec<Slot> {
-    let mut slots: Vec<Slot> = Vec::with_capacity(works.len());
+pub(crate) fn schedule(runs: &[Run]) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = Vec::with_capacity(runs.len());
     let mut queues: [Vec<usize>; Resource::ALL.len()] = Default::default();
-    for (number, work) in works.iter().enumerate() {
-        let before = queues[work.resource as usize].last().copied();
+    for (number, run) in runs.iter().enumerate() {
+        let before = queues[run.work.resource as usize].last().copied();
         let mut start = before.map_or(0, |command| slots[command].end);
         let mut waits: Vec<Wait> =
             before.map(|command| Wait { command, why: Why::Busy }).into_iter().collect();
@@ -30,7 +30,7 @@ pub(crate) fn schedule(works: &[Work]) -> Vec<Slot> {
                 if end < start {
                     break;
                 }
-                let found = hazards(&works[command].regions, &work.regions);
+                let found = hazards(&runs[command].regions, &run.regions);
                 if !found.is_empty() {
                     start = end;
                 }
@@ -39,8 +39,8 @@ pub(crate) fn schedule(works: &[Work]) -> Vec<Slot> {
         }
         waits.retain(|wait| start > 0 && slots[wait.command].end == start);
         waits.sort_by_key(|wait| (wait.command, wait.why));
-        slots.push(Slot { start, end: start.saturating_add(work.cycles), waits });
-        queues[work.resource as usize].push(number);
+        slots.push(Slot { start, end: start.saturating_add(run.cycles), waits });
+        queues[run.work.resource as usize].push(number);
     }
     slots
 }
@@ -54,14 +54,15 @@ mod tests {
     use visa_support::Random;
 
     /// The definition, read off: whoever is earlier and on the same resource, or meets in memory, has to end before.
-    fn as_defined(works: &[Work]) -> Vec<Slot> {
+    fn as_defined(works: &[Run]) -> Vec<Slot> {
         let mut slots: Vec<Slot> = Vec::new();
         for (number, work) in works.iter().enumerate() {
             let reasons = |command: usize| {
-                let other: &Work = &works[command];
-                let last =
-                    works[command + 1..number].iter().all(|between| between.resource != other.resource);
-                let busy = (other.resource == work.resource && last).then_some(Why::Busy);
+                let other: &Run = &works[command];
+                let last = works[command + 1..number]
+                    .iter()
+                    .all(|between| between.work.resource != other.work.resource);
+                let busy = (other.work.resource == work.work.resource && last).then_some(Why::Busy);
                 busy.into_iter().chain(hazards(&other.regions, &work.regions))
             };
             let all: Vec<_> = (0..number)
@@ -75,7 +76,7 @@ mod tests {
         slots
     }
 
-    fn command(random: &mut Random) -> Work {
+    fn command(random: &mut Random) -> Run {
         let resource = Resource::ALL[random.bits() as usize % Resource::ALL.len()];
         let region = |random: &mut Random| {
             let (start, length) = (random.bits() % 12, random.bits() % 3);
@@ -88,8 +89,9 @@ mod tests {
                 slices: vec![slices],
             }
         };
-        let regions = (0..random.bits() % 3).map(|_| region(random)).collect();
-        Work { regions, ..work(resource, random.bits() % 4) }
+        let regions: Vec<Region> = (0..random.bits() % 3).map(|_| region(random)).collect();
+        let work = work(resource, random.bits() % 4);
+        Run { command: 0, cycles: work.cycles, stalls: 0, work: work.into(), regions: regions.into() }
     }
 
     #[test]

@@ -7,12 +7,16 @@ use visa_ir::span::Span;
 
 use crate::report::{ChannelReport, CommandReport, ContractionReport, MemoryReport, Report, Traffic};
 
+/// The column of how often commands run, which is there where one runs more than once.
+const RUNS: &str = "runs";
+
 /// Heads of the columns, and whether they hold numbers (aligned right).
-const COLUMNS: [(&str, bool); 9] = [
+const COLUMNS: [(&str, bool); 10] = [
     ("#", true),
     ("line", true),
     ("context", false),
     ("command", false),
+    (RUNS, true),
     ("start", true),
     ("end", true),
     ("cycles", true),
@@ -26,7 +30,7 @@ impl Report {
         let chips = if self.chips == 1 { "chip" } else { "chips" };
         let mut text = format!("{} on {}, {} {chips}\n\n", self.program, self.machine, self.chips);
         let rows: Vec<_> = self.commands.iter().map(|command| row(command, lines(command.span))).collect();
-        table(&mut text, &rows);
+        table(&mut text, &rows, self.commands.iter().any(|command| command.runs > 1));
         text.push('\n');
         for (name, value) in self.total_rows() {
             push_line(&mut text, &format!("{name:<8}  {value}"));
@@ -84,6 +88,7 @@ fn row(command: &CommandReport, line: Option<usize>) -> Row {
         line.map_or_else(|| "-".to_owned(), |line| line.to_string()),
         command.kind.name().to_owned(),
         command.label.clone(),
+        command.runs.to_string(),
         command.start.to_string(),
         command.end.to_string(),
         command.cycles.to_string(),
@@ -92,13 +97,14 @@ fn row(command: &CommandReport, line: Option<usize>) -> Row {
     ]
 }
 
-fn table(text: &mut String, rows: &[Row]) {
+fn table(text: &mut String, rows: &[Row], with_runs: bool) {
     let heads = COLUMNS.map(|(head, _)| head.to_owned());
     let width = |column: usize| rows.iter().chain([&heads]).map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
     for row in [&heads].into_iter().chain(rows) {
         let cells = row.iter().zip(COLUMNS).zip(&widths);
-        let cells = cells.map(
+        let shown = cells.filter(|((_, (head, _)), _)| with_runs || *head != RUNS);
+        let cells = shown.map(
             |((cell, (_, is_number)), &width)| {
                 if is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
             },

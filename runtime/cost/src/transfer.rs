@@ -9,7 +9,6 @@ use visa_ir::span::Span;
 use visa_machine::Machine;
 
 use crate::command::{Work, first_of_busiest};
-use crate::footprint::dma_regions;
 use crate::memory::{self, MemoryModel};
 use crate::report::{EngineCycles, Resource, Traffic};
 use crate::scratchpads;
@@ -62,11 +61,9 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
             true => vec!["timing.dma_startup_cycles", "timing.pcie_bytes_per_cycle"],
             false => vec!["timing.dma_startup_cycles"],
         },
-        regions: dma_regions(dma, machine),
         trees: None,
         bank_reads: None,
         bank_writes: 0,
-        stalls: 0,
         memory: None,
     }
 }

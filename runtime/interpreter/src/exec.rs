@@ -25,17 +25,20 @@ pub(crate) struct ExecCx<'a> {
     pub(crate) chip: usize,
     /// Number of the first stage; the others follow.
     pub(crate) first_op: u32,
+    /// The iteration of each loop around the command, the outermost first.
+    pub(crate) indices: &'a [u64],
 }
 
 impl<'a> ExecCx<'a> {
     /// For stage `number` in slice `slice`.
-    fn stage(self, number: usize, slice: usize) -> RunCx<'a> {
+    fn stage(self, stage: &PlacedStage, number: usize, slice: usize) -> RunCx<'a> {
         RunCx {
             machine: self.machine,
             shadow: self.log,
             op: self.first_op + number as u32,
             chip: self.chip,
             slice,
+            moved: stage.steps.at(self.indices),
         }
     }
 }
@@ -83,7 +86,8 @@ impl Exchange {
     fn received(exchange: Option<&Self>, exec: &Exec, slice: usize, cx: ExecCx<'_>) -> (usize, Stream) {
         let Some(Self { at, inputs }) = exchange else { return (0, empty()) };
         let unit = exec.stages[*at].as_exchange();
-        let received = unit.and_then(|unit| unit.exchange(cx.stage(*at, slice), inputs, slice));
+        let received =
+            unit.and_then(|unit| unit.exchange(cx.stage(&exec.stages[*at], *at, slice), inputs, slice));
         (at + 1, received.unwrap_or_else(empty))
     }
 }
@@ -123,13 +127,13 @@ fn finish(
     if let Some((last, inner)) = stages[first..].split_last() {
         let mut stream = input;
         for (stage, number) in inner.iter().zip(first..) {
-            stream = map(stage, cx.stage(number, slice), memory, stream);
+            stream = map(stage, cx.stage(stage, number, slice), memory, stream);
             if let Some(written) = stream.lanes.as_mut().and_then(|lanes| lanes.written.take()) {
                 memory.vrf = written;
             }
         }
         if let Some(unit) = last.as_store() {
-            unit.store(cx.stage(stages.len() - 1, slice), memory, stream);
+            unit.store(cx.stage(last, stages.len() - 1, slice), memory, stream);
         }
     }
 }
@@ -143,7 +147,7 @@ fn transform(
     cx: ExecCx<'_>,
 ) -> Stream {
     let numbered = stages.iter().zip(first..);
-    numbered.fold(input, |stream, (stage, number)| map(stage, cx.stage(number, slice), memory, stream))
+    numbered.fold(input, |stream, (stage, number)| map(stage, cx.stage(stage, number, slice), memory, stream))
 }
 
 /// What a stage makes of one slice's stream. What exchanges or stores is at the end of such a part, and is not asked.

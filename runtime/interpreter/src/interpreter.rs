@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use visa_engine::shadow::{Shadow, ShadowLog};
-use visa_hw::program::{Buffer, CommandKind, Program};
+use visa_hw::program::{Buffer, Command, CommandKind, Program};
 use visa_machine::Machine;
 
 use crate::buffers;
@@ -65,7 +65,7 @@ impl<'a> Interpreter<'a> {
             memories: Memories::new(machine, program.chips, options.shadow, options.memory_bytes),
             pool: pool.map_err(|error| RunError::Threads(error.to_string()))?,
             log: options.shadow.then(ShadowLog::default),
-            ops: program.commands.iter().flat_map(|command| ops(&command.kind, command.span)).collect(),
+            ops: program.commands.iter().flat_map(ops).collect(),
             is_set: vec![false; program.buffers.len()],
             has_run: false,
         })
@@ -96,38 +96,63 @@ impl<'a> Interpreter<'a> {
             return Err(RunError::MissingArguments(missing));
         }
         let commands = &self.program.commands;
-        let (mut done, mut op) = (0, 0);
-        while let Some(command) = commands.get(done) {
-            let (memories, log) = (&mut self.memories, self.log.as_ref());
-            let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op };
-            let group = Group::of(&commands[done..], memories, cx)?;
-            let (ran, ops) = match &command.kind {
-                CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_)
-                    if group.commands() > 0 =>
-                {
-                    self.pool.install(|| group.run(memories));
-                    (group.commands(), group.ops)
-                }
-                CommandKind::Dma(dma) => {
-                    self.pool.install(|| dma::run(dma, memories, op, log))?;
-                    (1, 1)
-                }
-                CommandKind::Indexed(transfer) => {
-                    indexed::run(transfer, command.span, memories, op, log)?;
-                    (1, 1)
-                }
-                CommandKind::Exec(exec) => {
-                    exec::reserve(exec, memories, self.machine, &mut Growth::default())?;
-                    self.pool.install(|| exec::run(exec, memories, cx));
-                    (1, exec.stages.len() as u32)
-                }
-            };
-            op += ops;
-            (done + 1..=done + ran).for_each(|done| progress(done, commands.len()));
-            done += ran;
-        }
+        let mut done = Done { commands: 0, all: runs(commands), progress };
+        self.commands(commands, 0, &mut Vec::new(), &mut done)?;
         self.has_run = true;
         Ok(())
+    }
+
+    /// Runs commands in an iteration of the loops around them; the first operation of theirs has number `op`.
+    fn commands(
+        &mut self,
+        commands: &[Command],
+        mut op: u32,
+        indices: &mut Vec<u64>,
+        done: &mut Done<'_>,
+    ) -> Result<(), RunError> {
+        let mut next = 0;
+        while let Some(command) = commands.get(next) {
+            if let CommandKind::Loop(repeat) = &command.kind {
+                for index in 0..repeat.times {
+                    indices.push(index);
+                    self.commands(&repeat.body, op, indices, done)?;
+                    indices.pop();
+                }
+                op += count(command);
+                next += 1;
+                continue;
+            }
+            let (ran, ops) = self.some(&commands[next..], op, indices)?;
+            op += ops;
+            next += ran;
+            done.ran(ran);
+        }
+        Ok(())
+    }
+
+    /// Runs the first commands of some, of which the first is no loop. Returns how many, and how many operations they
+    /// have.
+    fn some(&mut self, commands: &[Command], op: u32, indices: &[u64]) -> Result<(usize, u32), RunError> {
+        let (memories, log) = (&mut self.memories, self.log.as_ref());
+        let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op, indices };
+        let group = Group::of(commands, memories, cx)?;
+        if group.commands() > 0 {
+            self.pool.install(|| group.run(memories));
+            return Ok((group.commands(), group.ops));
+        }
+        let Some(command) = commands.first() else { return Ok((0, 0)) };
+        match &command.kind {
+            CommandKind::Loop(_) => return Ok((0, 0)),
+            CommandKind::Dma(dma) => self.pool.install(|| dma::run(&dma.at(indices), memories, op, log))?,
+            CommandKind::Indexed(transfer) => {
+                indexed::run(&transfer.at(indices), command.span, memories, op, log)?;
+            }
+            CommandKind::Exec(exec) => {
+                exec::reserve(exec, memories, self.machine, &mut Growth::default())?;
+                self.pool.install(|| exec::run(exec, memories, cx));
+            }
+        }
+        Ok((1, count(command)))
     }
 
     /// Reads a result, which counts as held from then on. In shadow mode it says which of its elements is the
@@ -174,11 +199,37 @@ impl<'a> Interpreter<'a> {
     }
 }
 
-/// The operations of a command that shadow marks can name.
-fn ops(kind: &CommandKind, span: visa_ir::span::Span) -> Vec<Op> {
-    match kind {
-        CommandKind::Dma(_) => vec![transfer("hw.dma", span)],
-        CommandKind::Indexed(_) => vec![transfer("hw.dma_indexed", span)],
+/// How far a run is.
+struct Done<'a> {
+    commands: usize,
+    all: usize,
+    progress: &'a mut dyn FnMut(usize, usize),
+}
+
+impl Done<'_> {
+    fn ran(&mut self, commands: usize) {
+        for _ in 0..commands {
+            self.commands += 1;
+            (self.progress)(self.commands, self.all);
+        }
+    }
+}
+
+/// How many commands run, those of loops in each iteration.
+fn runs(commands: &[Command]) -> usize {
+    let runs = |command: &Command| match &command.kind {
+        CommandKind::Loop(repeat) => runs(&repeat.body).saturating_mul(repeat.times as usize),
+        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 1,
+    };
+    commands.iter().map(runs).fold(0, usize::saturating_add)
+}
+
+/// The operations of a command that shadow marks can name; of a loop, those of its body.
+fn ops(command: &Command) -> Vec<Op> {
+    match &command.kind {
+        CommandKind::Loop(repeat) => repeat.body.iter().flat_map(ops).collect(),
+        CommandKind::Dma(_) => vec![transfer("hw.dma", command.span)],
+        CommandKind::Indexed(_) => vec![transfer("hw.dma_indexed", command.span)],
         CommandKind::Exec(exec) => {
             let stages = exec.stages.iter().map(|stage| Op {
                 step: Step { name: stage.name.to_owned(), span: stage.span, excludes: stage.excludes() },
@@ -186,6 +237,15 @@ fn ops(kind: &CommandKind, span: visa_ir::span::Span) -> Vec<Op> {
             });
             stages.collect()
         }
+    }
+}
+
+/// How many they are.
+fn count(command: &Command) -> u32 {
+    match &command.kind {
+        CommandKind::Loop(repeat) => repeat.body.iter().map(count).sum(),
+        CommandKind::Dma(_) | CommandKind::Indexed(_) => 1,
+        CommandKind::Exec(exec) => exec.stages.len() as u32,
     }
 }
 

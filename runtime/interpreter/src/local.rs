@@ -90,12 +90,14 @@ fn work<'a>(
             Ok(Some((Work::Exec(exec, cx), exec.stages.len() as u32)))
         }
         CommandKind::Dma(dma) if cx.log.is_none() => {
-            let Some(scatter) = dma::by_slices(dma, memories)? else { return Ok(None) };
+            let Some(scatter) = dma::by_slices(&dma.at(cx.indices), memories)? else { return Ok(None) };
             let ends = scatter.parts.iter().enumerate();
             let reaches: Vec<_> = ends.map(|(slice, part)| ((Space::Dm, slice), part.end)).collect();
             growth.take(memories, &reaches, 0)?;
             Ok(Some((Work::Scatter(scatter), 1)))
         }
-        CommandKind::Exec(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) => Ok(None),
+        CommandKind::Exec(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) => {
+            Ok(None)
+        }
     }
 }

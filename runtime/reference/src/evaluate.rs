@@ -1,6 +1,6 @@
 //! Runs a kernel, operation by operation, on tensors as functions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use visa_mapping::ops::indexed::{Indexing, indexing};
 use visa_mapping::ops::transfer::is_transfer;
@@ -10,8 +10,10 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
+use visa_mapping::affine::Indices;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
-use visa_mapping::ops::{call, chip_shuffle};
+use visa_mapping::ops::to_tile::{self, ToTile};
+use visa_mapping::ops::{call, chip_shuffle, control, empty};
 use visa_mapping::view::{Semantics as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
@@ -112,16 +114,30 @@ pub(crate) struct Run<'a> {
     pub(crate) ids: HashMap<ValueId, Logical>,
     /// What is known of the values that depend on a fast expression.
     pub(crate) slack: HashMap<ValueId, Slack>,
+    /// The iterations of the loops that are running.
+    pub(crate) indices: Indices,
 }
 
 impl<'a> Run<'a> {
     fn new(axes: &'a Axes, options: Options) -> Self {
-        Self { axes, options, values: HashMap::new(), ids: HashMap::new(), slack: HashMap::new() }
+        Self {
+            axes,
+            options,
+            values: HashMap::new(),
+            ids: HashMap::new(),
+            slack: HashMap::new(),
+            indices: Indices::new(),
+        }
     }
 
     /// The same run before some operation, with nothing known yet but the execution ids.
     pub(crate) fn with_values(&self, values: HashMap<ValueId, Value>) -> Self {
-        Self { values, ids: self.ids.clone(), ..Self::new(self.axes, self.options) }
+        Self {
+            values,
+            ids: self.ids.clone(),
+            indices: self.indices.clone(),
+            ..Self::new(self.axes, self.options)
+        }
     }
 }
 
@@ -133,6 +149,13 @@ impl Run<'_> {
     fn operation(&mut self, op: OpRef<'_>, depth: usize) -> Result<(), Diagnostic> {
         if op.is(&call::CALL) {
             return self.call(op, depth + 1);
+        }
+        if op.is(&control::FOR) {
+            return self.repeat(op, depth);
+        }
+        if op.is(&control::AFFINE) {
+            // An index is worked out where it is used.
+            return Ok(());
         }
         if let [result] = op.results() {
             // A function that is called again forgets what it was the last time.
@@ -168,6 +191,38 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Runs a loop: each iteration on what the one before gave.
+    fn repeat(&mut self, op: OpRef<'_>, depth: usize) -> Result<(), Diagnostic> {
+        let Some(&body) = op.regions().first() else { return Ok(()) };
+        let (carried, given) = (control::carried(op), control::yielded(op));
+        let times = control::times(op, self.axes)?.unwrap_or_default();
+        for (&argument, &initial) in carried.iter().zip(op.operands()) {
+            self.bind(argument, initial, op)?;
+        }
+        for index in 0..times {
+            self.indices.extend(op.module.args(body).first().map(|&argument| (argument, index)));
+            for &id in op.module.ops(body) {
+                self.operation(op.other(id), depth)?;
+            }
+            self.bind_all(carried, given, op)?;
+        }
+        self.bind_all(op.results(), carried, op)
+    }
+
+    /// Makes values what others are, all at once: an argument may be given to another one.
+    fn bind_all(&mut self, values: &[ValueId], sources: &[ValueId], op: OpRef<'_>) -> Result<(), Diagnostic> {
+        let known =
+            |source| self.values.get(source).cloned().map(|known| (known, self.slack.get(source).cloned()));
+        let known: Option<Vec<_>> = sources.iter().map(known).collect();
+        let known = known.ok_or_else(|| op.error("C0", "a value is not known"))?;
+        for (&value, (known, slack)) in values.iter().zip(known) {
+            self.forget(value);
+            self.values.insert(value, known);
+            self.slack.extend(slack.map(|slack| (value, slack)));
+        }
+        Ok(())
+    }
+
     /// Makes a value what another one is.
     fn bind(&mut self, value: ValueId, source: ValueId, op: OpRef<'_>) -> Result<(), Diagnostic> {
         let known =
@@ -195,6 +250,12 @@ impl Run<'_> {
             Some(Indexing::Gather) => return self.gathered(op, &to).map(Value::Tensor),
             Some(Indexing::Scatter) => return self.scattered(op, &to).map(Value::Tensor),
             None => {}
+        }
+        if op.is(&empty::EMPTY) {
+            return Ok(Value::Tensor(Logical::partial(to.dtype, Vec::new(), vec![0], vec![false])));
+        }
+        if let Some(write) = ToTile::cast(op) {
+            return self.tiled(write, &to).map(Value::Tensor);
         }
         if op.is(&chip_shuffle::CHIP_SHUFFLE) {
             let shuffle = chip_shuffle::shuffle(op, self.axes)?;
@@ -259,13 +320,59 @@ impl Run<'_> {
         let source = self.tensor_of(source, op.span())?;
         let span = op.span();
         let even = || source.clone().even();
-        let seen = match visa_mapping::view::meaning(op, kind, self.axes)? {
+        let seen = match visa_mapping::view::meaning(op, kind, self.axes, &self.indices)? {
             View::Same => source.clone(),
             View::Shifted(shift) => view::shifted(&even(), &shift, span)?,
             View::Renamed(pairs) => view::renamed(&even(), &pairs, span)?,
             View::Relabelled(old, new) => view::relabelled(&even(), &old, &new, self.axes, span)?,
         };
         seen.narrow(&Coverage::new(to, self.axes, span)?, span)
+    }
+
+    /// The tensor with a tile of it replaced, whose coordinates are counted from the tile's first.
+    fn tiled(&self, op: ToTile<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
+        let tile = to_tile::tile(op, self.axes)?;
+        let shift = tile.shift(&tile.at(&self.indices)?)?;
+        let part = to_tile::part(op)?;
+        let (new, old) = (self.even(*op, 0, &part)?, self.held(*op, 1, to)?);
+        let span = op.span();
+        let (part, whole) = (Coverage::new(&part, self.axes, span)?, Coverage::new(to, self.axes, span)?);
+        let own = old.axes.iter().chain(&new.axes).map(|axis| axis.id).chain(whole.axes());
+        let own: BTreeSet<_> = own.collect();
+        let axis = |id| Axis { id, held: whole.held(id, saturated(self.axes.size(id))) };
+        let axes: Vec<Axis> = own.into_iter().map(axis).collect();
+        // What is not held of the old tensor along an axis was not defined.
+        let kept: Vec<Option<&[bool]>> =
+            axes.iter().map(|axis| old.axis(axis.id).map(|axis| &*axis.held)).collect();
+        // Of each axis, where the tile begins, and which of its coordinates it holds.
+        let inside: Vec<(usize, Vec<bool>)> = axes
+            .iter()
+            .map(|axis| (saturated(shift.get(axis.id)), part.held(axis.id, axis.held.len())))
+            .collect();
+        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
+        let (news, olds) = (strides(&new), strides(&old));
+        // The element, and whether it is defined.
+        let element = |at: &[usize]| {
+            let own = at
+                .iter()
+                .zip(&inside)
+                .map(|(&at, (first, held))| at.checked_sub(*first).filter(|at| held.get(*at) == Some(&true)));
+            match own.collect::<Option<Vec<usize>>>() {
+                Some(own) => (new.at(offset(&news, &own)), new.is_defined(offset(&news, &own))),
+                None if at
+                    .iter()
+                    .zip(&kept)
+                    .all(|(&at, held)| held.is_none_or(|held| held.get(at) == Some(&true))) =>
+                {
+                    (old.at(offset(&olds, at)), old.is_defined(offset(&olds, at)))
+                }
+                None => (0, false),
+            }
+        };
+        let tensor = Logical::tabulate(to.dtype, axes.clone(), span, |at| element(at).0)?;
+        let defined = Logical::tabulate(to.dtype, axes.clone(), span, |at| element(at).1.into())?;
+        let defined = defined.elements().iter().map(|&defined| defined != 0).collect();
+        Ok(Logical::partial(to.dtype, axes, tensor.elements().to_vec(), defined))
     }
 
     /// The new tensor where `part` holds the element, the old one where it does not.

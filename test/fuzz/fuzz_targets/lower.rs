@@ -83,7 +83,17 @@ fn run(program: &Program) {
 /// An upper bound of the loop steps and packets of a run.
 fn steps(program: &Program, machine: &Machine) -> u64 {
     let layouts = program.buffers.iter().map(|buffer| buffer.layout.steps().unwrap_or(u64::MAX));
-    let commands = program.commands.iter().map(|command| match &command.kind {
+    let commands = program.commands.iter().map(|command| command_steps(&command.kind, machine));
+    layouts.chain(commands).fold(0, u64::saturating_add).saturating_mul(program.chips as u64)
+}
+
+/// An upper bound of those of a command, of one chip.
+fn command_steps(kind: &CommandKind, machine: &Machine) -> u64 {
+    match kind {
+        CommandKind::Loop(repeat) => {
+            let body = repeat.body.iter().map(|command| command_steps(&command.kind, machine));
+            body.fold(1, u64::saturating_add).saturating_mul(repeat.times)
+        }
         CommandKind::Dma(dma) => dma.bytes().unwrap_or(u64::MAX),
         CommandKind::Indexed(indexed) => indexed.part.loops.steps().unwrap_or(u64::MAX),
         CommandKind::Exec(exec) => {
@@ -96,6 +106,5 @@ fn steps(program: &Program, machine: &Machine) -> u64 {
             }
             packets.saturating_mul(slices)
         }
-    });
-    layouts.chain(commands).fold(0, u64::saturating_add).saturating_mul(program.chips as u64)
+    }
 }

@@ -7,7 +7,8 @@
 
 A kernel's first argument is `rand:1` and its second `rand:2`, the generator of visa-run, so no input is
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
-`gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead.
+`gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so does
+`blocked_gemm.expected.txt`.
 
 The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
 `gemm_i8`, `gemm_f8` and `matmul_quantized` have a line for each kernel of theirs. Integers are summed exactly; an f8 packet
@@ -111,13 +112,18 @@ def tree_sum(products):
 
 def contract(lhs, rhs):
     """Sum of lhs * rhs over the last axis (after broadcasting), as bf16."""
+    return round_to_bf16(sums(lhs, rhs))
+
+
+def sums(lhs, rhs):
+    """Sum of lhs * rhs over the last axis (after broadcasting), as f32."""
     lhs, rhs = flush(lhs), flush(rhs)
     accumulator = None
     for start in range(0, lhs.shape[-1], PACKET):
         packet = slice(start, start + PACKET)
         partial = tree_sum(flush(lhs[..., packet] * rhs[..., packet]))
         accumulator = partial if accumulator is None else flush(accumulator + partial)
-    return round_to_bf16(accumulator)
+    return accumulator
 
 
 # The kernels.
@@ -158,6 +164,18 @@ def gemm(a, b):
     # A row of the result at a time, so that the products of one packet stay small.
     columns = np.ascontiguousarray(b.T)
     return np.stack([contract(row, columns) for row in a])
+
+
+def blocked_gemm(a, b, block):
+    """A block of K at a time, whose sums are added in f32 (book 30)."""
+    columns = np.ascontiguousarray(b.T)
+    rows = []
+    for row in a:
+        total = np.zeros(columns.shape[0], np.float32)
+        for start in range(0, row.shape[-1], block):
+            total = flush(sums(row[start : start + block], columns[:, start : start + block]) + total)
+        rows.append(round_to_bf16(total))
+    return np.stack(rows)
 
 
 def gemm_auto_operands():
@@ -543,6 +561,9 @@ def files():
         "layer_norm.out.npy": npy(layer_norm(rand_f32(1, 60, 64))),
         "rms_norm.out.npy": npy(rms_norm(rand_f32(1, 60, 64), rand_f32(2, 60))),
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),
+        "blocked_gemm.expected.txt": summary(
+            blocked_gemm(rand_bf16(1, 512, 2048), rand_bf16(2, 2048, 1024), 1024)
+        ),
         "gemm_i8.expected.txt": lines({"wide": wide, "narrow": wide.astype(np.int8)}),
         "gemm_f8.expected.txt": lines(
             {

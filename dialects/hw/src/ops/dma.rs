@@ -4,10 +4,12 @@ use crate::attrs::{ENGINES, PAIRED};
 use crate::clauses::machine;
 use crate::loops::{limits, overwrites};
 use crate::memories::{Memories, SPACE, between_chips, space};
+use crate::ops::control::{COMMANDS, Moving, steps};
 use crate::ops::program::program_chips;
 use crate::program::{self, CHIP_STRIDE};
+use std::rc::Rc;
 use visa_engine::Space;
-use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
@@ -62,6 +64,11 @@ pub static DMA: OpDecl = OpDecl {
         ("C7", "either `loops` says what the engines do, or `table`"),
         ("C8", "no two parts of a table write the same bytes"),
         ("C9", "what is read and what is written are apart"),
+        (
+            "C10",
+            "`read_steps` and `write_steps` have a number for each loop around the transfer at most, a multiple of 8 \
+             bytes where bases are",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
@@ -82,8 +89,14 @@ pub static DMA: OpDecl = OpDecl {
             ClauseKind::body::<EngineTable>(&ENGINES),
             "The loops of each engine, where they differ, in bytes.",
         ),
+        ClauseDecl::optional(
+            "read_steps",
+            ClauseKind::Ints,
+            "How far what is read moves with each `hw.for` around it, the outermost first, in bytes.",
+        ),
+        ClauseDecl::optional("write_steps", ClauseKind::Ints, "The same of what is written."),
     ],
-    traits: &[Trait::Inside("hw.program")],
+    traits: &[COMMANDS],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.dma tensor, from hbm, to dm, loops [8 : 131072 -> 16777216, 32 : 4096 -> 524288, 4096 : 1 -> 1] \
@@ -102,6 +115,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     let chips = if pcie { program_chips(*op)? } else { 1 };
     let memory = Memories { op: *op, machine: &machine, chips, per_byte: 1 };
     let cx = PartCx { op: *op, clause, machine: &machine, pcie, from, to };
+    let moving = cx.moving("C10", [("read_steps", op.read_steps()?), ("write_steps", op.write_steps()?)])?;
     let mut parts = Vec::new();
     for part in &table.0 {
         let part = cx.part(part)?;
@@ -109,7 +123,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
         if let Some(message) = overwrites(&write) {
             return Err(cx.refused("C4", message));
         }
-        for (side, space) in [(read, from), (write, to)] {
+        for (side, space) in [(moving[0].reach(&read), from), (moving[1].reach(&write), to)] {
             memory.inside(&side, space).map_err(|message| cx.refused("C5", message))?;
         }
         parts.push(part);
@@ -121,9 +135,9 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
         return Err(op.clause_error("C8", clause, message));
     }
     if from == to {
-        apart(&cx, &table)?;
+        apart(&cx, &table, &moving[0].beside(&moving[1]))?;
     }
-    Ok(program::Dma { pcie, from, to, parts })
+    Ok(program::Dma { pcie, from, to, parts, steps: moving.map(|moving| moving.steps) })
 }
 
 /// C7: what the engines do, and the clause that says it.
@@ -163,9 +177,9 @@ pub(super) fn engine_count(op: OpRef<'_>, engines: Option<i64>) -> Result<u64, D
     })
 }
 
-/// C9, of a transfer within one memory.
-fn apart(cx: &PartCx<'_>, table: &EngineTable) -> Result<(), Diagnostic> {
-    let reads = table.0.iter().map(|part| part.loops.read());
+/// C9, of a transfer within one memory whose reads move so beside its writes.
+fn apart(cx: &PartCx<'_>, table: &EngineTable, moving: &Moving) -> Result<(), Diagnostic> {
+    let reads = table.0.iter().map(|part| moving.reach(&part.loops.read()));
     for read in reads {
         let mut writes = table.0.iter().map(|part| part.loops.write());
         if let Some(write) = writes.find(|write| overlap(&read, write) == Some(true)) {
@@ -189,6 +203,27 @@ pub(super) struct PartCx<'a> {
 }
 
 impl PartCx<'_> {
+    /// How the sides move with the loops around the transfer, which `constraint` bounds.
+    pub(super) fn moving(
+        &self,
+        constraint: &str,
+        written: [(&str, Option<Rc<[i64]>>); 2],
+    ) -> Result<[Moving; 2], Diagnostic> {
+        let [(read, reads), (write, writes)] = written;
+        let (reads, writes) =
+            (steps(self.op, constraint, read, reads)?, steps(self.op, constraint, write, writes)?);
+        let to_sram = is_sram(self.to);
+        let aligned = [(read, &reads, to_sram && self.from == Space::Hbm), (write, &writes, to_sram)];
+        for (clause, moving, _) in aligned.into_iter().filter(|(.., whole)| *whole) {
+            let align = self.machine.limits.dma_dm_align;
+            if let Some(step) = moving.misaligned(align) {
+                let message = format!("a step is {step} bytes, expected a multiple of {align}");
+                return Err(self.op.clause_error(constraint, clause, message));
+            }
+        }
+        Ok([reads, writes])
+    }
+
     fn refused(&self, constraint: &str, message: String) -> Diagnostic {
         self.op.clause_error(constraint, self.clause, message)
     }

@@ -5,9 +5,10 @@ use crate::attrs::{PAIRED, PROGRAM};
 use crate::clauses::{at_least, machine};
 use crate::loops::overwrites;
 use crate::memories::{Memories, space};
+use crate::ops::control::{COMMANDS, steps};
 use crate::program::{self, Direction};
 use visa_engine::Space;
-use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
@@ -59,6 +60,11 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
              4 bytes of an index; none of them is a table",
         ),
         ("C8", "`distance` and `count` are at least 1"),
+        (
+            "C9",
+            "`read_steps`, `write_steps` and `index_steps` have a number for each loop around the transfer at most, a \
+             multiple of 8 bytes where bases are",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead(
@@ -90,8 +96,15 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
             ClauseKind::Int,
             "How many engines share the transfer: each has an iteration of the outermost loops; 1 if absent.",
         ),
+        ClauseDecl::optional(
+            "read_steps",
+            ClauseKind::Ints,
+            "How far what is read moves with each `hw.for` around it, the outermost first, in bytes.",
+        ),
+        ClauseDecl::optional("write_steps", ClauseKind::Ints, "The same of what is written."),
+        ClauseDecl::optional("index_steps", ClauseKind::Ints, "The same of the indices."),
     ],
-    traits: &[Trait::Inside("hw.program")],
+    traits: &[COMMANDS],
     effects: Effects::Are(&[
         reads(Target::Clause("from")),
         reads(Target::Clause("index")),
@@ -119,6 +132,9 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
     let part = cx.part(&EnginePart { engines, loops: (*loops).clone() })?;
     let indices = op.indices()?;
     check_indices(op, &indices, &loops)?;
+    let moving = cx.moving("C9", [("read_steps", op.read_steps()?), ("write_steps", op.write_steps()?)])?;
+    let [reads, writes] = moving;
+    let moved = steps(*op, "C9", "index_steps", op.index_steps()?)?;
     let indexed = program::Indexed {
         from,
         to,
@@ -128,15 +144,16 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
         indices: (*indices).clone(),
         distance: at_least(*op, "C8", ("distance", op.distance()?), 1)?,
         count: at_least(*op, "C8", ("count", op.count()?), 1)?,
+        steps: [reads.steps.clone(), writes.steps.clone(), moved.steps.clone()],
     };
     check_writes(op, &indexed)?;
     let all = Memories { op: *op, machine: &machine, chips: 1, per_byte: 1 };
     let inside = |clause: &str, side: &Program, space: Space| {
         all.inside(side, space).map_err(|message| op.clause_error("C5", clause, message))
     };
-    inside("loops", &indexed.reads(), from)?;
-    inside("loops", &indexed.writes(), to)?;
-    inside("indices", &indices, indexed.index)?;
+    inside("loops", &reads.reach(&indexed.reads()), from)?;
+    inside("loops", &writes.reach(&indexed.writes()), to)?;
+    inside("indices", &moved.reach(&indices), indexed.index)?;
     all.no_more_than_fits(&[loops.write()], to, "loops")?;
     Ok(indexed)
 }

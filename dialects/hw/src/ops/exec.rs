@@ -1,10 +1,11 @@
 //! `hw.exec`: a run of a Tensor Unit context (books 12, 28).
 
 use crate::MAX_STREAM_BYTES;
-use crate::build::Build;
+use crate::build::{Build, Moves};
 use crate::clauses::machine;
+use crate::ops::control::COMMANDS;
 use crate::order::{self, at, inside};
-use crate::program::{self, Context, PlacedStage};
+use crate::program::{self, Context, PlacedStage, Steps};
 use std::ops::Range;
 use visa_engine::{Mismatch, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
@@ -52,7 +53,7 @@ pub static EXEC: OpDecl = OpDecl {
             "Active slices: start, end (one past), start, end, ...",
         ),
     ],
-    traits: &[Trait::Inside("hw.program"), Trait::Region],
+    traits: &[COMMANDS, Trait::Region],
     effects: Effects::OfBody,
     verify: Some(|op, _| verify(op)),
     example: "hw.exec sub, slices [0, 256] {\n  hw.fetch i8, packet 32, loops [32 : 1] : 8\n  hw.collect flits \
@@ -153,7 +154,11 @@ enum Unbuilt {
 fn stage(op: OpRef<'_>, input: &Wire) -> Result<PlacedStage, Diagnostic> {
     let build = op.decl().and_then(|decl| Some((decl.name, decl.interface::<Build>()?)));
     match build {
-        Some((name, build)) => Ok(PlacedStage { name, span: op.span(), stage: (build.0)(op, input)? }),
+        Some((name, build)) => {
+            let moves = op.decl().and_then(|decl| decl.interface::<Moves>());
+            let steps = moves.map_or(Ok(Steps::default()), |moves| (moves.0)(op))?;
+            Ok(PlacedStage { name, span: op.span(), stage: (build.0)(op, input)?, steps })
+        }
         None => Err(Diagnostic::error("structure", op.span(), format!("`{}` is no stage of hw.exec", op))),
     }
 }

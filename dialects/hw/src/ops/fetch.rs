@@ -2,12 +2,14 @@
 
 use crate::adapter::Adapter;
 use crate::attrs::{DTYPE, MASK, PROGRAM, TABLE};
-use crate::build::Build;
+use crate::build::{Build, Moves};
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
+use crate::ops::control::{Moving, steps};
 use crate::ops::exec::in_sub_context;
 use std::ops::Range;
+use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
@@ -71,6 +73,7 @@ pub static FETCH: OpDecl = OpDecl {
         ),
         ("C11", "the main context masks, in packets of at most 256 bytes (book 08)"),
         ("C12", "no slice starts before the base, and there are at most 65536 starts"),
+        ("C13", "`steps` has a number for each loop around the run at most"),
     ],
     clauses: &[
         ClauseDecl::lead(
@@ -108,12 +111,21 @@ pub static FETCH: OpDecl = OpDecl {
             "How many bytes past the base each slice starts, in loops that count the slices of all clusters and \
              chips, one after the other; past their end they begin again.",
         ),
+        ClauseDecl::optional(
+            "steps",
+            ClauseKind::Ints,
+            "How far all addresses move with each `hw.for` around the run, the outermost first, in bytes.",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.fetch bf16, packet 32, loops [128 : 32, 32 : 1] : 32 @ 4096",
-    interfaces: &[Interface(&rngd::FETCH), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
+    interfaces: &[
+        Interface(&rngd::FETCH),
+        Interface(&Moves(|op| Ok(moving(op)?.steps))),
+        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -185,9 +197,15 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     let room = machine.memory.dm_bytes_per_slice.saturating_sub(starts.most);
     let memory =
         if starts.most == 0 { "the slice's data memory" } else { "data memory from the furthest start on" };
-    written.within("C6", room, memory)?;
+    let reach = moving(*op)?.reach(&written.program);
+    Written::new(*op, "loops", Rc::new(reach)).within("C6", room, memory)?;
     let mask = Masking::read(op, from, adapter.converted(packet), &written.program)?;
     Ok(FetchUnit { adapter, packet, mask, loops: written.loops("C6")?, starts })
+}
+
+/// C13: how the addresses of a fetch move with the loops around it.
+fn moving(op: OpRef<'_>) -> Result<Moving, Diagnostic> {
+    steps(op, "C13", "steps", Fetch::of(op)?.steps()?)
 }
 
 /// C3.
@@ -282,7 +300,7 @@ impl Unit for FetchUnit {
 impl Map for FetchUnit {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
         let mut bytes = Vec::with_capacity(self.loops.steps() as usize);
-        let start = self.starts.of(cx);
+        let start = self.starts.of(cx).wrapping_add_signed(cx.moved as isize);
         self.loops.read_from(start, &memory.dm, &mut bytes);
         if let Some(mask) = &self.mask {
             mask.apply(&mut bytes);

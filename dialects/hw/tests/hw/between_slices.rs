@@ -23,7 +23,7 @@ fn routed(reduce: &str, dtype: DType, slices: &[Option<Vec<u32>>], slice: usize)
     let inputs: Vec<Stream> = slices.iter().map(stream).collect();
     let machine = Machine::rngd();
     exec.stages[2].as_exchange().unwrap().exchange(
-        RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice },
+        RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice, moved: 0 },
         &inputs,
         slice,
     )
@@ -113,7 +113,7 @@ fn marks_of_all_slices_reach_the_result() {
         marks[undefined] = Shadow::NEVER_WRITTEN;
         Stream { packet: 32, bytes: vec![0; 32], shadow: Some(marks), ..Stream::empty(DType::I32) }
     };
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0, moved: 0 };
     let marks = exec.stages[2]
         .as_exchange()
         .unwrap()

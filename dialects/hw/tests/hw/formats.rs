@@ -57,7 +57,8 @@ fn the_register_file_keeps_sideband_bits() {
     let exec = exec(stages);
     let mut written = memory.clone();
     let stream = flow(&Machine::rngd(), &exec, &memory, 2, None);
-    let cx = visa_engine::RunCx { machine: &Machine::rngd(), shadow: None, op: 0, chip: 0, slice: 0 };
+    let cx =
+        visa_engine::RunCx { machine: &Machine::rngd(), shadow: None, op: 0, chip: 0, slice: 0, moved: 0 };
     exec.stages[2].as_store().unwrap().store(cx, &mut written, stream);
     assert!(written.trf.bytes().is_empty());
     // Row 1, second half: nominal byte 8192 + 4096, held at twice that.

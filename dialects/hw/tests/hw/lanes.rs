@@ -54,7 +54,7 @@ const FILTER: &str = "hw.filter keep [xxx1], lanes 6; hw.commit_packed most 8, l
 
 fn filtered(stream: Stream, log: &ShadowLog) -> Stream {
     let (machine, stages) = (Machine::rngd(), exec(&pass(2, FILTER)).stages);
-    let cx = RunCx { machine: &machine, shadow: Some(log), op: 2, chip: 0, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(log), op: 2, chip: 0, slice: 0, moved: 0 };
     stages[2].as_map().unwrap().run(cx, &SliceMemory::default(), stream)
 }
 
@@ -87,7 +87,7 @@ fn an_uncertain_count_leaves_the_packets_before_it() {
     mark_id(&mut stream, 12);
     let out = filtered(stream, &log);
     let mut memory = SliceMemory::default();
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 3, chip: 0, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 3, chip: 0, slice: 0, moved: 0 };
     exec(&pass(2, FILTER)).stages[3].as_store().unwrap().store(cx, &mut memory, out);
     let mut marks = Vec::new();
     memory.dm.read_shadow(4096..4096 + 64, UNDEFINED, &mut marks);
@@ -204,7 +204,7 @@ fn a_guard_that_does_not_hold_reads_nothing() {
     );
     let mut stream = beside(&[1, 1, 0, 0, 0, 1, 0, 1]);
     mark_id(&mut stream, 3);
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0, moved: 0 };
     let out = exec(&stages).stages[2].as_map().unwrap().run(cx, &register_file(&[0, 2]), stream);
     assert_eq!(undefined(&out.shadow.expect("marks")), words(&[0, 3]));
 }
@@ -220,7 +220,7 @@ fn what_is_written_back_takes_marks_along() {
     let mut stream = beside(&[1; 16]);
     [0, 9].into_iter().for_each(|element| mark_element(&mut stream, element));
     mark_id(&mut stream, 10);
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 2, chip: 0, slice: 0, moved: 0 };
     let out = exec(&stages).stages[2].as_map().unwrap().run(cx, &register_file(&[]), stream);
     assert_eq!(undefined(&out.shadow.expect("marks")), words(&[0, 9]));
     let (file, mut marks) = (out.lanes.and_then(|lanes| lanes.written).expect("a register file"), Vec::new());

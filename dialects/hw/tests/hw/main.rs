@@ -67,7 +67,9 @@ fn exec_on(machine: &Machine, stages: &str) -> Exec {
     let program = program_on(machine, &exec_text("main", stages));
     match program.commands.into_iter().next().map(|command| command.kind) {
         Some(CommandKind::Exec(exec)) => exec,
-        Some(CommandKind::Dma(_) | CommandKind::Indexed(_)) | None => panic!("no run in {stages}"),
+        Some(CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_)) | None => {
+            panic!("no run in {stages}")
+        }
     }
 }
 
@@ -85,7 +87,7 @@ fn flow(
 ) -> Stream {
     let mut stream = Stream::empty(visa_numerics::DType::I8);
     for (op, stage) in exec.stages[..count].iter().enumerate() {
-        let cx = RunCx { machine, shadow: log, op: op as u32, chip: 0, slice: 0 };
+        let cx = RunCx { machine, shadow: log, op: op as u32, chip: 0, slice: 0, moved: 0 };
         stream = match stage.as_exchange() {
             Some(unit) => {
                 let others = (1..512).map(|_| Stream::empty(stream.dtype));
@@ -103,7 +105,7 @@ fn run(machine: &Machine, exec: &Exec, memory: &mut SliceMemory, log: Option<&Sh
     let last = exec.stages.len() - 1;
     let stream = flow(machine, exec, memory, last, log);
     exec.stages[last].as_store().unwrap().store(
-        RunCx { machine, shadow: log, op: last as u32, chip: 0, slice: 0 },
+        RunCx { machine, shadow: log, op: last as u32, chip: 0, slice: 0, moved: 0 },
         memory,
         stream,
     );

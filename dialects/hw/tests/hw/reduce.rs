@@ -24,7 +24,7 @@ fn made(elements: &[i32], slice: usize, out: u64, stages: &str) -> Vec<i32> {
     let mut stream = Stream::empty(visa_numerics::DType::I8);
     for stage in &exec.stages[..exec.stages.len() - 2] {
         stream = stage.as_map().unwrap().run(
-            RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice },
+            RunCx { machine: &machine, shadow: None, op: 0, chip: 0, slice, moved: 0 },
             &memory,
             stream,
         );

@@ -63,7 +63,7 @@ fn fetch_takes_marks_from_where_a_slice_starts() {
     let stages =
         "hw.fetch i8, packet 8, loops [8 : 1] : 8, starts [3 : 8] : 1; hw.collect flits 1; hw.store_vrf at 0";
     let (machine, log) = (Machine::rngd(), ShadowLog::default());
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 0, chip: 0, slice: 2 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 0, chip: 0, slice: 2, moved: 0 };
     let stream = exec(stages).stages[0].as_map().unwrap().run(
         cx,
         &holes(&[0; 24], &[2, 11, 17]),
@@ -96,7 +96,7 @@ fn padding_is_defined() {
 #[test]
 fn switch_carries_marks_and_makes_them_for_inactive_slices() {
     let (machine, log) = (Machine::rngd(), ShadowLog::default());
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 7, chip: 0, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 7, chip: 0, slice: 0, moved: 0 };
     let stages = "hw.fetch i8, packet 8, loops [8 : 1] : 8; hw.switch broadcast01, slice1 1, slice0 2, time0 1; \
                   hw.collect flits 1; hw.store_vrf at 0";
     let mut shadow = vec![Shadow::DEFINED; 8];
@@ -236,7 +236,7 @@ fn marks_go_to_their_slot() {
         operand: Some(operand),
         ..Stream::empty(DType::I32)
     };
-    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 4, chip: 0, slice: 0 };
+    let cx = RunCx { machine: &machine, shadow: Some(&log), op: 4, chip: 0, slice: 0, moved: 0 };
     let marks = exec(stages).stages[4]
         .as_map()
         .unwrap()

@@ -6,7 +6,7 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 
 fn cx(machine: &Machine) -> RunCx<'_> {
-    RunCx { machine, shadow: None, op: 0, chip: 0, slice: 0 }
+    RunCx { machine, shadow: None, op: 0, chip: 0, slice: 0, moved: 0 }
 }
 
 fn fetched(fetch: &str, flits: u64, bytes: &[u8]) -> Stream {
@@ -398,7 +398,7 @@ fn slices_start_where_the_list_says() {
     .stages;
     let (machine, memory) = (Machine::rngd(), data(&(0..24).collect::<Vec<u8>>()));
     for (chip, slice, first) in [(0, 0, 0), (0, 1, 8), (0, 2, 16), (0, 3, 0), (1, 0, 16), (1, 1, 0)] {
-        let cx = RunCx { machine: &machine, shadow: None, op: 0, chip, slice };
+        let cx = RunCx { machine: &machine, shadow: None, op: 0, chip, slice, moved: 0 };
         let out = stages[0].as_map().unwrap().run(cx, &memory, Stream::empty(DType::I8));
         assert_eq!(out.bytes, (first..first + 8).collect::<Vec<u8>>(), "slice {slice} of chip {chip}");
     }

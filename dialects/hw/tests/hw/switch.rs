@@ -22,7 +22,7 @@ fn received(switch: &str, slices: u64, packets: u64, slice: usize) -> Vec<u64> {
         ..Stream::empty(DType::I8)
     };
     let inputs: Vec<_> = (0..slices).map(input).collect();
-    let cx = RunCx { machine: &Machine::rngd(), shadow: None, op: 0, chip: 0, slice: 0 };
+    let cx = RunCx { machine: &Machine::rngd(), shadow: None, op: 0, chip: 0, slice: 0, moved: 0 };
     let stream = exec.stages[1]
         .as_exchange()
         .unwrap()

@@ -116,6 +116,7 @@ impl<'a> Parser<'a> {
     ) -> Result<(), Diagnostic> {
         let results = match decl {
             Some(decl) if !decl.has(Trait::AnyResults) => decl.results.len(),
+            Some(decl) if decl.infer.is_some() => self.inferred_results(op, decl)?.unwrap_or(names.len()),
             Some(_) | None => written.len(),
         };
         for index in 0..results {
@@ -133,6 +134,18 @@ impl<'a> Parser<'a> {
             Some(decl) => self.infer(op, decl, written, span),
             None => Ok(()),
         }
+    }
+
+    /// How many results an operation has that infers their types; nothing where an operand has no known type.
+    fn inferred_results(&self, op: OpId, decl: &'static OpDecl) -> Result<Option<usize>, Diagnostic> {
+        let view = self.module.op(self.ctx, op);
+        if view.operands().iter().any(|&value| self.module.ty(value) == self.unknown) {
+            return Ok(None);
+        }
+        let Some(infer) = decl.infer else { return Ok(None) };
+        crate::verify::operand_counts(view)?;
+        crate::verify::operand_types(view, decl)?;
+        Ok(Some(crate::infer::result_types(view, decl, infer)?.len()))
     }
 
     fn too_many_results(&mut self, decl: Option<&'static OpDecl>, results: usize, span: Span) {

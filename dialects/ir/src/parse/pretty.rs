@@ -31,7 +31,7 @@ struct Statement<'t> {
 /// An argument of a signature.
 struct Argument<'t> {
     name: (&'t str, Span),
-    ty: (&'t str, Span),
+    ty: Option<(&'t str, Span)>,
     location: Option<Span>,
 }
 
@@ -195,14 +195,13 @@ impl<'a> Parser<'a> {
             }
             None => Ok(()),
             Some(arguments) => {
-                for &Argument { name: (name, span), ty: (text, type_span), location } in arguments {
-                    let ty: TypeId = match self.ty(text, type_span) {
-                        Ok(ty) => ty,
-                        Err(error) => {
-                            self.diagnostics.push(error);
-                            self.unknown
-                        }
-                    };
+                let inferred = self.argument_types(op)?;
+                for (index, &Argument { name: (name, span), ty, location }) in arguments.iter().enumerate() {
+                    let inferred = inferred.as_ref().and_then(|types| types.get(index).copied());
+                    let ty = self.argument_type(ty, inferred, span).unwrap_or_else(|error| {
+                        self.diagnostics.push(error);
+                        self.unknown
+                    });
                     let value = self.module.add_arg(block, ty, kept_name(name), span);
                     self.define(Cow::Borrowed(name), value, span);
                     if let Some(location) = location {
@@ -210,6 +209,33 @@ impl<'a> Parser<'a> {
                     }
                 }
                 Ok(())
+            }
+        }
+    }
+}
+
+impl Parser<'_> {
+    /// The types of the arguments of a body, where the operation says them and knows the types of its operands.
+    fn argument_types(&self, op: OpId) -> Result<Option<Vec<TypeId>>, Diagnostic> {
+        let view = self.module.op(self.ctx, op);
+        let known = view.operands().iter().all(|&value| self.module.ty(value) != self.unknown);
+        let arguments = view.decl().and_then(|decl| decl.arguments).filter(|_| known);
+        arguments.map(|arguments| arguments(view)).transpose()
+    }
+
+    /// The type of an argument, as it is written or else as it is inferred.
+    fn argument_type(
+        &self,
+        written: Option<(&str, Span)>,
+        inferred: Option<TypeId>,
+        span: Span,
+    ) -> Result<TypeId, Diagnostic> {
+        match (written, inferred) {
+            (Some((text, span)), _) => self.ty(text, span),
+            (None, Some(ty)) => Ok(ty),
+            (None, None) => {
+                let message = "an argument needs its type: expected `:` and a type";
+                Err(Diagnostic::error("syntax", span, message))
             }
         }
     }
@@ -251,10 +277,12 @@ fn located<'t>(pair: &Pair<'t, Rule>, base: usize) -> (&'t str, Span) {
 }
 
 fn argument(pair: Pair<'_, Rule>, base: usize) -> Argument<'_> {
-    let location = pair.clone().into_inner().find(|piece| piece.as_rule() == Rule::loc_text);
-    let location = location.map(|piece| located(&piece, base).1);
-    let (name, name_span, ty, type_span) = pair_of(pair, base);
-    Argument { name: (name, name_span), ty: (ty, type_span), location }
+    let piece = |rule: Rule| pair.clone().into_inner().find(|piece| piece.as_rule() == rule);
+    let (ty, location) = (piece(Rule::type_text), piece(Rule::loc_text));
+    let (ty, location) =
+        (ty.map(|piece| located(&piece, base)), location.map(|piece| located(&piece, base).1));
+    let (name, span, ..) = pair_of(pair, base);
+    Argument { name: (name, span), ty, location }
 }
 
 /// The two first pieces of a clause or an argument; the second may be missing.

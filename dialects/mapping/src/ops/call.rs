@@ -2,7 +2,8 @@
 
 use super::func::{FUNC, Func, chips, chips_of};
 use crate::calls::CallGraph;
-use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
+use crate::keeps_axes::KeepsAxes;
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId, ValueId};
@@ -47,6 +48,7 @@ pub static CALL: OpDecl = OpDecl {
         writes(Target::Memory("tm.vrf")),
     ]),
     verify: Some(verify),
+    interfaces: &[Interface(&KeepsAxes)],
     example: "%y = tm.call @double %x : !tm.hbm<i32, [1], [A]>",
     ..OpDecl::BASE
 };
@@ -81,7 +83,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             .clause_error("C3", "callee", message)
             .fix(format!("write `chips {wanted}` at `@{name}`")));
     }
-    let cycle = op.parent().and_then(|caller| cx.analysis::<CallGraph>().cycle(caller.id, callee.id));
+    let mut around = std::iter::successors(op.parent(), |op| op.parent());
+    let caller = around.find(|op| op.is(&FUNC));
+    let cycle = caller.and_then(|caller| cx.analysis::<CallGraph>().cycle(caller.id, callee.id));
     let Some(path) = cycle else { return Ok(()) };
     let path = path.iter().map(|name| format!("`@{name}`")).collect::<Vec<_>>().join(" calls ");
     Err(op.clause_error("C4", "callee", format!("a function calls itself: {path}")))

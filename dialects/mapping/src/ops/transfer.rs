@@ -549,7 +549,7 @@ pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(
 }
 
 /// The segments of the transfer: constraint 0 is that the source holds what is asked for, 1 is that of the stream.
-fn check_transfer(
+pub(super) fn check_transfer(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
     constraints: [&str; 2],

@@ -6,20 +6,19 @@ use crate::digits::digits;
 use crate::error::MapError;
 use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
 use crate::tensor::{Dim, Tensor, make};
-use crate::view::{
-    self, ELEMENT, Semantics, ViewKind, element, own_element, renamed, renamed_axes, renaming,
-};
+use crate::tile::{self, ALONG, INDEX, SIZE};
+use crate::view::{self, ELEMENT, ViewKind, element, own_element, renamed, renamed_axes, renaming};
 use crate::{
     Axes, AxisId, Digit, Expr, Opaque, Placement, Refinement, describe, first_missing, first_unlike,
     padded_terms, place, place_expr, refines,
 };
 use std::collections::BTreeMap;
-use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::rewrite::{Fold, NoMatch, RewritePattern};
-use visa_ir::verify::VerifyCx;
+use visa_ir::verify::{Analysis, VerifyCx};
 
 /// What all views have in common.
 #[visa_ir::view(ViewOp)]
@@ -60,24 +59,31 @@ pub static SLICE: OpDecl = OpDecl {
 pub static TILE: OpDecl = OpDecl {
     name: "tm.tile",
     summary: "A tile of a tensor, its indices counted from the tile's first.",
-    doc: "The positions `index`, ..., `index + size - 1` of the dimension `along` (book 03). Tiles may overlap. \
-          In the view the tile starts at coordinate 0, so every tile of a dimension has the same mapping: `along \
-          [B / 32], size 2, index i, element [A, B / 32 = 2 # 16, B % 32]`.",
+    doc: "The positions `index`, ..., `index + size - 1` of the dimension `along` (book 03), moved by the operand \
+          `first` where it is there: in a loop, `tm.tile %x, %i along [B / 32]` is another tile in each iteration. \
+          With several operands, `along` has a term for each, and the tile has one position of each term. Tiles may \
+          overlap. In the view the tile starts at coordinate 0, so every tile of a dimension has the same mapping: \
+          `along [B / 32], size 2, index i, element [A, B / 32 = 2 # 16, B % 32]`.",
     constraints: &[
         ("C1", CHIPS),
         (
             "C2",
             "the source holds, at every live position of the view, that index moved by the tile's first (book 03)",
         ),
-        ("C3", "the tile is inside `along`, and starts with an element"),
+        (
+            "C3",
+            "in every iteration of the loops around it the tile is inside `along`, and starts with an element; tiles \
+             are evenly apart",
+        ),
         ("C4", "a view of 4-bit elements, of which two share a byte, starts at a whole byte"),
     ],
-    clauses: &[
-        ClauseDecl::required("along", ClauseKind::body::<Expr>(&MAP), "the dimension that is cut into tiles"),
-        ClauseDecl::required("size", ClauseKind::Int, "positions of `along` in a tile"),
-        ClauseDecl::required("index", ClauseKind::Int, "the first position of `along` in this tile"),
-        ELEMENT,
+    operands: &[
+        OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm"]),
+        OperandDecl::variadic("first", &["tm.index"]),
     ],
+    clauses: &[ALONG, SIZE, INDEX, tile::ELEMENT],
+    traits: &[Trait::InfersFromModule],
+    infer: Some(infer_tile),
     interfaces: &[Interface(&ViewKind::Tile)],
     example: "%t = tm.tile %x along [B], size 2, index 2, element [A, B = 2 # 4]",
     ..VIEW
@@ -246,6 +252,19 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     Ok(vec![make(op.ctx, view)])
 }
 
+/// The source's type with the element mapping of the tile.
+fn infer_tile(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = source(op)?;
+    let tile = Tile::of(op)?;
+    let axes = DeclaredAxes::build(op.ctx, op.module).0;
+    let along = (&*tile.along()?, tile.size()?);
+    let element =
+        tile::element(op, tile.element()?, along, tile.first().count(), source.dim(Dim::Element), &axes)?;
+    let view = Tensor::build(source.kind, None, source.dtype, &[(Dim::Element, element)], &source)
+        .map_err(|dim| op.error("C1", format!("the {dim} mapping is not known")))?;
+    Ok(vec![make(op.ctx, view)])
+}
+
 fn infer_transpose(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = source(op)?;
     let (from, to) = renamed_axes(op)?;
@@ -268,7 +287,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let Some(kind) = view::kind(op) else { return Ok(()) };
     match kind {
-        ViewKind::Slice | ViewKind::Tile => check_part(op, kind, axes),
+        ViewKind::Slice => check_slice(op, axes),
+        ViewKind::Tile => check_tile(op, axes),
         ViewKind::Padding => check_padding(op, axes),
         ViewKind::Reshape | ViewKind::Window => check_relabelled(op, kind, axes),
         ViewKind::Transpose => check_transpose(op, axes),
@@ -280,36 +300,29 @@ fn undecided(op: OpRef<'_>, error: MapError) -> Diagnostic {
 }
 
 /// A view is at an address, which is a byte's.
-fn check_whole_byte(op: OpRef<'_>, kind: ViewKind, start: u64) -> Result<(), Diagnostic> {
+fn check_whole_byte(op: OpRef<'_>, constraint: &str, start: i64) -> Result<(), Diagnostic> {
     let dtype = source(op)?.dtype;
-    if dtype.bits() >= 8 || start.is_multiple_of(2) {
+    if dtype.bits() >= 8 || start % 2 == 0 {
         return Ok(());
     }
-    let constraint = if kind == ViewKind::Tile { "C4" } else { "C3" };
     let message = format!("the view starts at element {start} of `{dtype}`, in the middle of a byte");
     Err(op.clause_error(constraint, "element", message).fix(Some("start it at an even element".to_owned())))
 }
 
-/// Slices and tiles: what the view holds is in the source, `start` positions further.
-fn check_part(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Diagnostic> {
-    let start = view::start(op, kind, axes)?;
-    check_whole_byte(op, kind, start)?;
-    let shift = match view::meaning(op, kind, axes)? {
-        Semantics::Shifted(shift) => shift,
-        Semantics::Same | Semantics::Relabelled(..) | Semantics::Renamed(_) => Index::new(),
-    };
-    let (part, whole) = (own_element(op)?, element(op)?);
-    let missing = first_missing(&part, &shift, &whole, start, axes).map_err(|error| undecided(op, error))?;
-    let Some(at) = missing else { return Ok(()) };
-    let cell = |map: &Expr, at: u64| describe(crate::map(map, axes, at).as_ref(), axes);
-    let (ours, theirs) = (cell(&part, at), cell(&whole, start + at));
-    let moved = if shift.is_empty() { "" } else { " before it is moved to the tile" };
-    let message = format!(
-        "`{part}` holds {ours}{moved} at position {at}, but `{whole}` holds {theirs} {} further",
-        counted(start, "position"),
-    );
-    let fix = "pad inner terms to the source's size (`# n`), so that positions keep their distances";
-    Err(op.clause_error("C2", "element", message).fix(Some(fix.to_owned())))
+/// Slices: what the view holds is in the source, so many positions further.
+fn check_slice(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+    let start = view::slice_start(op, axes)?;
+    check_whole_byte(op, "C3", start.cast_signed())?;
+    tile::check_part(op, (&own_element(op)?, &Index::new()), (&element(op)?, start), axes)
+}
+
+/// Tiles: the same of each, moved by its first index.
+fn check_tile(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+    let tile = view::tile(op, axes)?;
+    tile.check()?;
+    let starts = tile.starts()?;
+    let moves = starts.terms.iter().map(|term| term.factor);
+    std::iter::once(starts.base).chain(moves).try_for_each(|start| check_whole_byte(op, "C4", start))
 }
 
 /// Pad and unpad: the same elements at the same positions.

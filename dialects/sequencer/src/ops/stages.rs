@@ -40,6 +40,11 @@ pub static FETCH: OpDecl = OpDecl {
             ClauseKind::body::<Program>(&PROGRAM),
             "how many elements past the base each slice starts, as `hw.fetch` has it",
         ),
+        ClauseDecl::optional(
+            "steps",
+            ClauseKind::Ints,
+            "how far all addresses move with each `hw.for` around the run, the outermost first, in bytes",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),

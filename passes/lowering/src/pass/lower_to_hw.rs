@@ -200,7 +200,7 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
             ),
         );
     }
-    Ok(lowered)
+    Ok(copied(op, lowered, &["steps"]))
 }
 
 fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
@@ -258,6 +258,14 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     })
 }
 
+/// The operation with the clauses of `op` that stay as they are.
+fn copied(op: OpRef<'_>, lowered: OpSpec, clauses: &[&str]) -> OpSpec {
+    clauses.iter().fold(lowered, |lowered, clause| match op.attr(clause) {
+        Some(value) => lowered.clause(clause, op.ctx.attr(value)),
+        None => lowered,
+    })
+}
+
 /// The memory that a clause names.
 fn medium(op: OpRef<'_>, clause: &str, word: &str) -> Result<Medium, Diagnostic> {
     Medium::named(word).ok_or_else(|| op.clause_error("C0", clause, format!("there is no memory `{word}`")))
@@ -281,6 +289,7 @@ fn dma_indexed(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         .clause("indices", body(op, &visa_hw::attrs::PROGRAM, shared.indices))
         .clause("distance", op.ctx.attr(Attr::Int(dma.distance()?)))
         .clause("count", op.ctx.attr(Attr::Int(dma.count()?)));
+    let lowered = copied(op, lowered, &["read_steps", "write_steps", "index_steps"]);
     Ok(match shared.engines {
         1 => lowered,
         engines => lowered.clause("engines", int(op, engines)?),
@@ -299,6 +308,7 @@ fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     for (clause, word) in [("engine", dma.engine()?), ("from", dma.from()?), ("to", dma.to()?)] {
         lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));
     }
+    let lowered = copied(op, lowered, &["read_steps", "write_steps"]);
     match &table.0[..] {
         [part] if part.engines.start == 0 => {
             let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, part.loops.clone()));

@@ -1,10 +1,10 @@
 //! From tensors and streams to nested loops: mappings become sequencer programs over elements, and the axes are gone.
 
+use crate::address::Addresses;
 use crate::slices::Slices;
 use crate::stages::{self, StageCx};
 use crate::transfers::{Start, Way, medium, work};
 use crate::{address, buffers, indexed, origin};
-use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::context::{Attr, Context, TypeId};
 use visa_ir::diag::Diagnostic;
@@ -17,8 +17,10 @@ use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call::Call;
 use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
+use visa_mapping::ops::control::{FOR, times};
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::indexed::indexing;
+use visa_mapping::ops::to_tile::{self, ToTile};
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
 use visa_mapping::{DM, Tensor, leaves_chip, transfer};
 use visa_pass::{Level, Pass, PassCx};
@@ -76,8 +78,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// A pipeline is found backwards from its end, so what ends one goes before the rest of it.
-static PATTERNS: [&ConversionPattern<Kernels>; 6] =
-    [&KERNEL, &RESULTS, &TRANSFER, &INDEXED, &PIPELINE, &MEANT];
+static PATTERNS: [&ConversionPattern<Kernels>; 7] =
+    [&KERNEL, &RESULTS, &LOOP, &TRANSFER, &INDEXED, &PIPELINE, &MEANT];
 
 const BASE: ConversionPattern<Kernels> =
     ConversionPattern { name: "", summary: "", root: None, benefit: 2, convert: |_, _, _| Ok(()) };
@@ -119,6 +121,27 @@ static RESULTS: ConversionPattern<Kernels> = ConversionPattern {
         });
         let (buffers, block) = (results.collect::<Result<_, _>>()?, op.block());
         in_front(cx, block, buffers);
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+static LOOP: ConversionPattern<Kernels> = ConversionPattern {
+    name: "loop",
+    summary: "a loop becomes one over commands: what it carries stays where it is, what depends on its index moves",
+    root: Some(&FOR),
+    convert: |cx, id, _| {
+        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let times = times(op, stage.axes)?.unwrap_or_default();
+        let repeat = stage.int(stage.spec("hw.for", op)?, "times", times);
+        cx.unused(op.results())?;
+        op.regions().iter().try_for_each(|&block| cx.unused(op.module.args(block)))?;
+        let repeat = cx.rewriter.insert_before(id, repeat);
+        cx.rewriter.move_region(id, repeat);
+        for block in cx.op(repeat).regions().to_vec() {
+            cx.rewriter.erase_arguments(block);
+        }
         cx.rewriter.erase(id);
         Ok(())
     },
@@ -209,13 +232,13 @@ struct Kernels {
     support: Rc<Support>,
     machine: Rc<Machine>,
     /// Where each tensor at rest is, in bytes.
-    addresses: HashMap<ValueId, i64>,
+    addresses: Addresses,
 }
 
 impl Kernels {
     fn of(cx: &PassCx<'_>) -> Result<Self, Diagnostic> {
         let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-        let mut all = HashMap::new();
+        let mut all = Addresses::new();
         for func in functions(cx) {
             all.extend(address::all(func, &axes)?);
         }
@@ -231,8 +254,8 @@ impl Kernels {
     /// What their authors may not have meant.
     fn warnings(&self, cx: &PassCx<'_>) -> Vec<Diagnostic> {
         let inside = functions(cx).flat_map(|func| {
-            let ops = func.regions().iter().flat_map(move |&block| func.module.ops(block));
-            ops.map(move |&id| func.other(id))
+            let ops = func.regions().iter().flat_map(move |&block| func.module.walk(block));
+            ops.map(move |id| func.other(id))
         });
         let of = |op: OpRef<'_>| {
             let unstored = if is_command(op) { None } else { unstored(op) };
@@ -331,7 +354,7 @@ fn unstored(op: OpRef<'_>) -> Option<Diagnostic> {
 }
 
 fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), op.result_type::<Tensor>(0)) else {
+    let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), written_tensor(op)?) else {
         return Err(op.error("C0", "no tensor type"));
     };
     let value = op.operands()[0];
@@ -343,11 +366,9 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         false => transfer(&source, &result, &free, order.as_ref(), cx.axes, cx.machine)
             .map_err(|error| op.clause_error("C2", error.clause(), error.to_string()))?,
     };
-    let start = Start {
-        read: address::of(cx, op, view::operand(&op, 0, "source")?)?,
-        write: address::of(cx, op, view::result(&op, 0, "tensor")?)?,
-        dtype: source.dtype,
-    };
+    let read = address::moving(cx, op, view::operand(&op, 0, "source")?)?;
+    let write = address::written(cx, op)?;
+    let start = Start { read: read.base, write: write.base, dtype: source.dtype };
     let pcie = shuffles || leaves_chip(&source, &result);
     let way = Way { pcie, media: [medium(&source), medium(&result)], machine: cx.machine };
     let work = work(&segments, &start, &way).map_err(|(segment, error)| {
@@ -360,10 +381,20 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         .clause("from", text(address::space(&source)))
         .clause("to", text(address::space(&result)))
         .clause("dtype", cx.ctx.body_attr(&visa_sequencer::DTYPE, source.dtype));
+    let lowered = address::steps(op, lowered, "read_steps", &read);
+    let lowered = address::steps(op, lowered, "write_steps", &write);
     Ok(match work {
         Work::Given(table) => lowered.clause("table", cx.ctx.body_attr(&visa_sequencer::ENGINES, table)),
         Work::Any(loops) => lowered.clause("loops", cx.ctx.body_attr(&visa_sequencer::SEGMENTS, loops)),
     })
+}
+
+/// The tensor that a transfer writes: a tile, where it writes one.
+fn written_tensor(op: OpRef<'_>) -> Result<Option<Rc<Tensor>>, Diagnostic> {
+    match ToTile::cast(op) {
+        Some(tile) => to_tile::part(tile).map(|part| Some(Rc::new(part))),
+        None => Ok(op.result_type::<Tensor>(0)),
+    }
 }
 
 /// The pipeline that ends in `last`.

@@ -7,7 +7,6 @@ use crate::config::memo::{Means, Moment, Past};
 use crate::effort::budget::Budget;
 use crate::effort::clock::Clock;
 use crate::rules::rule::Site;
-use std::collections::HashMap;
 use std::rc::Rc;
 use visa_cost::PipelineTime;
 use visa_engine::{Flow, Wire};
@@ -22,9 +21,11 @@ use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, Valu
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_lowering::StageCx;
+use visa_lowering::address::Addresses;
 use visa_lowering::passes::lower_to_hw;
 use visa_lowering::stages::{self, context};
 use visa_machine::Machine;
+use visa_mapping::affine::Affine;
 use visa_mapping::facts::written_place;
 use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
@@ -51,7 +52,7 @@ pub struct CandidatePipeline<'a> {
     machine: Rc<Machine>,
     axes: Rc<DeclaredAxes>,
     /// Where the tensors that the pipeline reads are.
-    addresses: HashMap<ValueId, i64>,
+    addresses: Addresses,
     /// What was chosen, operation by operation.
     stages: Vec<Placed>,
     /// What operations ask about their operands: up to the stage that was pushed last.
@@ -109,15 +110,16 @@ pub(crate) fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
 /// Where the tensors are that a pipeline reads and writes. One in data memory whose address is open is in the middle:
 /// padding in front of a tensor is read from the memory before it (book 08), and whoever chooses the address leaves
 /// room for that. Others are at 0: no configuration depends on where they are.
-fn addresses(chain: &[OpRef<'_>], machine: &Machine) -> Result<HashMap<ValueId, i64>, Diagnostic> {
+fn addresses(chain: &[OpRef<'_>], machine: &Machine) -> Result<Addresses, Diagnostic> {
     let others = chain.iter().flat_map(|op| op.operands().iter().chain(op.results()));
-    let mut addresses: HashMap<_, _> = others.map(|&value| (value, 0)).collect();
+    let mut addresses: Addresses = others.map(|&value| (value, Affine::default())).collect();
     let begin = chain[0];
     // A slice has 2^24 bytes at most.
     let middle = (machine.memory.dm_bytes_per_slice / 2).cast_signed();
     for &tensor in begin.operands() {
         let written = view::origin(begin, tensor).map(written_place).transpose()?;
-        addresses.insert(tensor, written.and_then(|(address, _)| address).unwrap_or(middle));
+        let address = written.and_then(|(address, _)| address).unwrap_or(middle);
+        addresses.insert(tensor, Affine::constant(address));
     }
     Ok(addresses)
 }

@@ -1,13 +1,12 @@
 //! Chooses the streams of transfers.
 
 use crate::transfer::choose::{Choice, Slot, Slots, TransferCx};
-use std::collections::HashMap;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
-use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_ir::module::{OpId, OpRef};
 use visa_ir::open::{self, Opening};
 use visa_ir::view::{BodyOf, unless_auto};
-use visa_lowering::address;
+use visa_lowering::address::{self, Addresses};
 use visa_lowering::transfers::Start;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
@@ -70,12 +69,7 @@ impl Configured for Settings {
 }
 
 /// Chooses what is open of a transfer.
-fn choose(
-    cx: &mut PassCx<'_>,
-    id: OpId,
-    addresses: &HashMap<ValueId, i64>,
-    explain: bool,
-) -> Result<(), Diagnostic> {
+fn choose(cx: &mut PassCx<'_>, id: OpId, addresses: &Addresses, explain: bool) -> Result<(), Diagnostic> {
     cx.count("transfers", 1);
     let op = cx.module.op(cx.ctx, id);
     let span = op.span();
@@ -113,19 +107,14 @@ fn choose(
 }
 
 /// The best stream of a transfer.
-fn chosen(
-    cx: &PassCx<'_>,
-    op: OpRef<'_>,
-    addresses: &HashMap<ValueId, i64>,
-    slots: &Slots,
-) -> Option<Choice> {
+fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) -> Option<Choice> {
     let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
     let (source, result) = (operand(op, 0)?, op.result_type::<Tensor>(0)?);
     let (value, made) = (op.operands()[0], op.results()[0]);
     let free = |axis| !support.depends(value, axes.0.name(axis));
     let machine = machine(op.ctx);
     // An address that is open may be any: the first one is.
-    let address = |value| addresses.get(&value).copied().unwrap_or_default();
+    let address = |value| addresses.get(&value).map_or(0, |address| address.base);
     let start = Start { read: address(value), write: address(made), dtype: source.dtype };
     let model = *op.ctx.data::<MemoryModel>();
     let transfer = TransferCx {

@@ -7,7 +7,7 @@ use visa_engine::{
     Access, BankUse, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream,
     TreeUse, Unit, Wire,
 };
-use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, PlacedStage, Program};
+use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, PlacedStage, Program, Steps};
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -110,7 +110,7 @@ impl From<&Fixed> for PlacedStage {
     fn from(fixed: &Fixed) -> Self {
         let stage =
             if fixed.stored.is_some() { Stage::store(fixed.clone()) } else { Stage::map(fixed.clone()) };
-        Self { name: fixed.name, span: Span::default(), stage }
+        Self { name: fixed.name, span: Span::default(), stage, steps: Steps::default() }
     }
 }
 

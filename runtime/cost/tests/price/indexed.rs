@@ -13,7 +13,17 @@ fn gather(rows: u64, count: u64, index: Space, at: u64) -> Indexed {
     let loops = format!("[{rows} : 0 -> {SLICE}, 256 : 1 -> 1] : 256").parse().expect("loops");
     let indices = format!("[{rows} : 4, 4 : 1] : 4 @ {at}").parse().expect("indices");
     let part = DmaPart { first: 0, engine_loops: 0, loops };
-    Indexed { from: Hbm, to: Dm, part, direction: Direction::Gather, index, indices, distance: 256, count }
+    Indexed {
+        from: Hbm,
+        to: Dm,
+        part,
+        direction: Direction::Gather,
+        index,
+        indices,
+        distance: 256,
+        count,
+        steps: Default::default(),
+    }
 }
 
 fn report(model: MemoryModel, kinds: Vec<CommandKind>) -> Report {

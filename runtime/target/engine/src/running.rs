@@ -16,6 +16,9 @@ pub struct RunCx<'a> {
     pub chip: usize,
     /// The slice that it runs in, counted through the chip's clusters.
     pub slice: usize,
+    /// How far the stage's addresses are from where they are in the first iteration of the loops around the run, in
+    /// bytes.
+    pub moved: i64,
 }
 
 impl<'a> RunCx<'a> {

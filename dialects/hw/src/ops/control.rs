@@ -1,0 +1,111 @@
+//! `hw.for`: a loop over commands.
+
+use crate::program::Steps;
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::Effects;
+use visa_ir::module::OpRef;
+use visa_loops::{Entry, Program};
+
+/// The operations that commands may be in.
+pub(crate) const COMMANDS: Trait = Trait::InsideOneOf(&["hw.program", "hw.for"]);
+
+/// The most iterations of a loop (ours: the interpreter runs each of them).
+pub const MAX_TIMES: u64 = 1 << 32;
+
+/// `hw.for`.
+#[visa_ir::view(For)]
+pub static FOR: OpDecl = OpDecl {
+    name: "hw.for",
+    summary: "runs commands again and again",
+    doc: "The commands inside run in order, as many times as it says. Addresses of a command move with the loops \
+          around it: its clause `steps` (`read_steps` and `write_steps` of a transfer) has a number of bytes for \
+          each loop, the outermost first, that the loop's index is multiplied by.",
+    constraints: &[("C1", "there are 1 to 2^32 iterations (ours: the interpreter runs each of them)")],
+    clauses: &[ClauseDecl::lead("times", ClauseKind::Int, "Iterations.")],
+    traits: &[COMMANDS, Trait::Region],
+    effects: Effects::OfBody,
+    verify: Some(|op, _| times(For::of(op)?).map(drop)),
+    example: "hw.for 4 {\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64, read_steps [64]\n}",
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&FOR];
+
+/// The iterations of a loop.
+///
+/// # Errors
+/// C1.
+pub(crate) fn times(op: For<'_>) -> Result<u64, Diagnostic> {
+    let times = op.times()?;
+    u64::try_from(times).ok().filter(|times| (1..=MAX_TIMES).contains(times)).ok_or_else(|| {
+        let message = format!("{}, expected 1 to {MAX_TIMES}", counted(times, "iteration"));
+        op.clause_error("C1", "times", message)
+    })
+}
+
+/// The iterations of the loops around an operation, outermost first.
+///
+/// # Errors
+/// C1 of a loop.
+pub(crate) fn around(op: OpRef<'_>) -> Result<Vec<u64>, Diagnostic> {
+    let loops = std::iter::successors(op.parent(), |op| op.parent()).filter_map(For::cast);
+    let mut times = loops.map(times).collect::<Result<Vec<_>, _>>()?;
+    times.reverse();
+    Ok(times)
+}
+
+/// How far a clause says that addresses move with the loops around the operation.
+///
+/// # Errors
+/// `constraint`: more numbers than loops.
+pub(crate) fn steps(
+    op: OpRef<'_>,
+    constraint: &str,
+    clause: &str,
+    written: Option<std::rc::Rc<[i64]>>,
+) -> Result<Moving, Diagnostic> {
+    let loops = around(op)?;
+    let steps = written.map_or_else(Vec::new, |written| written.to_vec());
+    if steps.len() > loops.len() {
+        let (found, loops) = (counted(steps.len(), "step"), counted(loops.len(), "loop"));
+        return Err(op.clause_error(constraint, clause, format!("{found} for {loops} around the command")));
+    }
+    Ok(Moving { steps: Steps(steps), loops })
+}
+
+/// How addresses move, and the iterations of the loops that they move with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moving {
+    pub(crate) steps: Steps,
+    loops: Vec<u64>,
+}
+
+impl Moving {
+    /// A loop for each loop around the operation with which addresses move.
+    fn entries(&self) -> impl Iterator<Item = Entry> {
+        let moving = self.loops.iter().zip(&self.steps.0).filter(|(_, step)| **step != 0);
+        moving.map(|(&limit, &step)| Entry::new(limit, step))
+    }
+
+    /// How addresses that move so are apart from others in the same iterations.
+    pub(crate) fn beside(&self, other: &Self) -> Self {
+        let step = |moving: &Self, at: usize| moving.steps.0.get(at).copied().unwrap_or_default();
+        let apart = |at: usize| step(self, at).wrapping_sub(step(other, at));
+        Self { steps: Steps((0..self.loops.len()).map(apart).collect()), loops: self.loops.clone() }
+    }
+
+    /// All that a program touches in any iteration.
+    pub(crate) fn reach(&self, program: &Program) -> Program {
+        Program {
+            entries: self.entries().chain(program.entries.iter().cloned()).collect(),
+            ..program.clone()
+        }
+    }
+
+    /// The first step that is no multiple of `align` bytes.
+    pub(crate) fn misaligned(&self, align: u64) -> Option<i64> {
+        self.steps.0.iter().copied().find(|step| !step.unsigned_abs().is_multiple_of(align))
+    }
+}

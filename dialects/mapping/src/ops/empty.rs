@@ -1,0 +1,123 @@
+//! `tm.empty`: a tensor that is there and holds nothing yet.
+
+use super::func::{check_chips, check_place, chips_of};
+use crate::attrs::{DTYPE, MAP};
+use crate::facts::{DeclaredAxes, check_mappings, machine};
+use crate::keeps_axes::KeepsAxes;
+use crate::tensor::{Dim, Tensor, TensorKind, make};
+use crate::{DM, Expr, HBM, SPM};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
+use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::effects::{Effects, Target, allocates};
+use visa_ir::module::{OpRef, TypeId};
+use visa_ir::verify::VerifyCx;
+use visa_numerics::DType;
+
+/// `tm.empty`.
+#[visa_ir::view(Empty)]
+pub static EMPTY: OpDecl = OpDecl {
+    name: "tm.empty",
+    summary: "A tensor without elements yet.",
+    doc: "It takes room in its memory and moves nothing. What is there is undefined until something writes it, such \
+          as `tm.to_tile`: `visa-run --shadow` reports what uses it before. The memory says which mappings it has: \
+          HBM `chip` and `element`; data memory `chip`, `cluster`, `slice` and `element`; scratchpad memory `chip`, \
+          `cluster`, `pe` and `element`.",
+    constraints: &[
+        ("C1", "the mappings are those of the memory's tensors"),
+        (
+            "C2",
+            "each mapping has as many positions as there are chips, clusters, slices or PEs (book 04, 10)",
+        ),
+        ("C3", "the address is a multiple of the element size and the tensor fits (book 04)"),
+    ],
+    clauses: &[
+        ClauseDecl::lead("memory", ClauseKind::Word(&["hbm", "dm", "spm"]), "the memory that it is in"),
+        ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "format of the elements"),
+        ClauseDecl::required("at", ClauseKind::Int, "address, in bytes").open_address(),
+        ClauseDecl::optional(
+            "chip",
+            ClauseKind::body::<Expr>(&MAP),
+            "which part each chip holds; `[1]` if absent",
+        ),
+        ClauseDecl::optional("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),
+        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "which part each slice holds"),
+        ClauseDecl::optional("pe", ClauseKind::body::<Expr>(&MAP), "which part each PE of a cluster holds"),
+        ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout, in elements"),
+    ],
+    results: &["tensor"],
+    effects: Effects::Are(&[allocates(Target::Clause("memory"))]),
+    infer: Some(infer),
+    verify: Some(verify),
+    interfaces: &[Interface(&KeepsAxes)],
+    example: "%c = tm.empty hbm, dtype bf16, at 0, element [M, N]",
+    ..OpDecl::BASE
+};
+
+/// The operations of this file.
+pub static OPS: &[&OpDecl] = &[&EMPTY];
+
+fn kind(op: Empty<'_>) -> Result<&'static TensorKind, Diagnostic> {
+    match &*op.memory()? {
+        "hbm" => Ok(&HBM),
+        "dm" => Ok(&DM),
+        "spm" => Ok(&SPM),
+        other => Err(op.clause_error("C1", "memory", format!("there is no memory `{other}`"))),
+    }
+}
+
+fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let op = Empty::of(op)?;
+    let kind = kind(op)?;
+    let given = [
+        (Dim::Chip, "chip", Some(op.chip()?.map_or(Expr::Literal(1), |map| (*map).clone()))),
+        (Dim::Cluster, "cluster", op.cluster()?.map(|map| (*map).clone())),
+        (Dim::Slice, "slice", op.slice()?.map(|map| (*map).clone())),
+        (Dim::Pe, "pe", op.pe()?.map(|map| (*map).clone())),
+        (Dim::Element, "element", Some((*op.element()?).clone())),
+    ];
+    let mut maps = Vec::new();
+    for &dim in kind.dims {
+        let map = given.iter().find(|(own, ..)| *own == dim);
+        let map = map.and_then(|(.., map)| map.clone());
+        maps.push(map.ok_or_else(|| {
+            let message =
+                format!("a tensor in `{}` has a {} mapping, which is not given", kind.def.name, dim.name());
+            op.error("C1", message)
+        })?);
+    }
+    let foreign = given.iter().find(|(dim, _, map)| map.is_some() && !kind.dims.contains(dim));
+    if let Some((dim, clause, _)) = foreign {
+        let message = format!("a tensor in `{}` has no {} mapping", kind.def.name, dim.name());
+        return Err(op.clause_error("C1", clause, message).fix(format!("leave out `{clause}`")));
+    }
+    Ok(vec![make(op.ctx, Tensor { kind, unit: None, dtype: *op.dtype()?, maps })])
+}
+
+fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    check_mappings(op, axes)?;
+    let (op, machine) = (Empty::of(op)?, machine(op.ctx));
+    let tensor = op.result_tensor()?.of_type::<Tensor>()?;
+    check_chips(&tensor, chips_of(*op)?, axes, op.clause_span("chip"))?;
+    let (topology, memory) = (&machine.topology, &machine.memory);
+    let parts = [
+        (Dim::Cluster, "cluster", topology.clusters_per_chip),
+        (Dim::Slice, "slice", topology.slices_per_cluster),
+        (Dim::Pe, "pe", topology.pes_per_cluster),
+    ];
+    for (dim, clause, wanted) in parts {
+        let Some(map) = tensor.map(dim) else { continue };
+        let found =
+            map.size(axes).map_err(|error| crate::facts::mapping_error(error, op.clause_span(clause)))?;
+        if found != wanted {
+            let message = format!("`{map}` has {}, the machine has {wanted}", counted(found, "position"));
+            return Err(op.clause_error("C2", clause, message));
+        }
+    }
+    let capacity = match &*op.memory()? {
+        "hbm" => memory.hbm_bytes,
+        "dm" => memory.dm_bytes_per_slice,
+        _ => memory.spm_bytes_per_pe,
+    };
+    check_place(*op, "at", &tensor, op.at_unless_auto()?, capacity, axes, "C3")
+}
