@@ -16,6 +16,7 @@ pub mod contractions;
 pub mod files;
 pub mod kernels;
 pub mod list;
+pub mod loops;
 pub mod mutants;
 pub mod mutate;
 pub mod open_clauses;

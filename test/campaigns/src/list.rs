@@ -2,7 +2,7 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, chips, choices, compute, contractions, mutants, open_clauses, pipelines, rows,
+    Settings, addresses, chips, choices, compute, contractions, loops, mutants, open_clauses, pipelines, rows,
     transfers, transposes,
 };
 
@@ -91,6 +91,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random gathers and scatters by index tensors: lowered and run as the evaluator says",
         100_000,
         rows::run,
+    ),
+    drawn(
+        "loops",
+        "random loops over tiles: as loops and written out they give what the evaluator says, in as many cycles",
+        100_000,
+        loops::run,
     ),
     drawn(
         "choices",

@@ -52,6 +52,11 @@ fn transfers() {
 }
 
 #[test]
+fn loops() {
+    cases("loops", 300);
+}
+
+#[test]
 fn rows() {
     cases("rows", 2_000);
 }

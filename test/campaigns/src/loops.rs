@@ -1,0 +1,346 @@
+//! Random loops over tiles, each written as a loop and written out: both give what the evaluator says, the same results in
+//! the same cycles.
+
+use crate::kernels::machines;
+use crate::{Settings, shared};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use visa_opt::{Io, Registry};
+use visa_support::Random;
+
+/// Slices of a cluster.
+const SLICES: [u64; 2] = [8, 16];
+
+/// A line of a kernel, or a loop over lines.
+enum Node {
+    Line(String),
+    Loop(Loop),
+}
+
+/// A loop that carries a tensor.
+struct Loop {
+    times: u64,
+    over: String,
+    index: String,
+    /// What the body calls the tensor, what it is before, and after.
+    carried: [String; 3],
+    body: Vec<Node>,
+    yields: String,
+}
+
+/// How a tensor of [A, B] is cut into tiles.
+struct Cut {
+    /// The dimensions with their positions.
+    along: Vec<(&'static str, u64)>,
+    /// What a tile has on slices, and how many; in a slice, and in the time of a stream.
+    slice: (&'static str, u64),
+    element: &'static str,
+    time: &'static str,
+}
+
+const A: u64 = 8;
+const B: u64 = 32;
+
+/// Cuts of A into rows and pairs of rows, of B into flits of 8 elements, and of both.
+fn cuts() -> Vec<Cut> {
+    let cut = |along: &[(&'static str, u64)], slice, element, time| Cut {
+        along: along.to_vec(),
+        slice,
+        element,
+        time,
+    };
+    vec![
+        cut(&[("A", A)], ("1", 1), "B", "B / 8"),
+        cut(&[("A / 2", A / 2)], ("A % 2", 2), "B", "B / 8"),
+        cut(&[("A / 4", A / 4)], ("1", 1), "A % 4, B", "A % 4, B / 8"),
+        cut(&[("B / 8", B / 8)], ("A", A), "B % 8", "1"),
+        cut(&[("B / 16", B / 16)], ("A % 4", 4), "A / 4, B % 16", "A / 4, B / 8 % 2"),
+        cut(&[("A", A), ("B / 8", B / 8)], ("1", 1), "B % 8", "1"),
+        cut(&[("B / 16", B / 16), ("A / 2", A / 2)], ("A % 2", 2), "B % 16", "B / 8 % 2"),
+    ]
+}
+
+/// Layouts of the tensors, in most of which tiles are evenly apart.
+const LAYOUTS: [&str; 4] = ["A, B", "B / 8, A, B % 8", "A # 16, B", "B / 16, A, B % 16 # 24"];
+
+/// Names of the values of a kernel.
+#[derive(Default)]
+struct Names(usize);
+
+impl Names {
+    fn next(&mut self) -> String {
+        self.0 += 1;
+        format!("%v{}", self.0)
+    }
+}
+
+/// An index of a loop, as it is or counted from the end.
+fn index(random: &mut Random, names: &mut Names, of: &str, times: u64, body: &mut Vec<Node>) -> String {
+    match random.below(3) {
+        0 => {
+            let name = names.next();
+            body.push(Node::Line(format!("{name} = tm.affine {of} by [-1], plus {}", times - 1)));
+            name
+        }
+        1 => {
+            let name = names.next();
+            body.push(Node::Line(format!("{name} = tm.affine {of}, {of} by [3, -2]")));
+            name
+        }
+        _ => of.to_owned(),
+    }
+}
+
+/// What is done with a tile between the memories: `from` is in HBM, the result at rest.
+fn work(random: &mut Random, names: &mut Names, cut: &Cut, slices: u64, from: &str, body: &mut Vec<Node>) -> String {
+    let place = format!(
+        "cluster [1 # 2], slice [{} # {slices}], element [{}]",
+        cut.slice.0, cut.element
+    );
+    let mut line = |body: &mut Vec<Node>, text: String| {
+        let name = names.next();
+        body.push(Node::Line(format!("{name} = {text}")));
+        name
+    };
+    if random.below(6) == 0 {
+        return from.to_owned();
+    }
+    let data = line(body, format!("tm.to_dm {from} at 0, {place}"));
+    if random.below(4) == 0 {
+        return data;
+    }
+    let (time, packet) = (cut.time, "B % 8");
+    let begun = line(body, format!("stream.begin main {data}"));
+    let fetched = line(body, format!("stream.fetch {begun} time [{time}], packet [{packet}]"));
+    let mut stream = line(body, format!("stream.collect {fetched} time [{time}], packet [{packet}]"));
+    if random.below(2) == 0 {
+        let first = line(body, format!("stream.vector_init {stream}"));
+        let branch = line(body, format!("stream.vector_branch unconditional {first}"));
+        let constant = random.below(100);
+        let added = line(body, format!("stream.vector_fxp AddFxp {branch} constant {constant}"));
+        stream = line(body, format!("stream.vector_final {added}"));
+    }
+    let element = cut.element;
+    let committed = line(body, format!("stream.commit {stream} at 4096, element [{element}]"));
+    if random.below(3) > 0 {
+        return committed;
+    }
+    summed(random, names, cut, (&committed, &place), body)
+}
+
+/// A loop that adds a tile to a tensor in data memory again and again.
+fn summed(
+    random: &mut Random,
+    names: &mut Names,
+    cut: &Cut,
+    (data, place): (&str, &str),
+    body: &mut Vec<Node>,
+) -> String {
+    let (time, element) = (cut.time, cut.element);
+    let zero = names.next();
+    body.push(Node::Line(format!("{zero} = stream.fill 7, at 8192, dtype i32, {place}")));
+    let (count, sum, total) = (names.next(), names.next(), names.next());
+    let mut inner = Vec::new();
+    let mut line = |text: String| {
+        let name = names.next();
+        inner.push(Node::Line(format!("{name} = {text}")));
+        name
+    };
+    let begun = line(format!("stream.begin main {sum}"));
+    let fetched = line(format!("stream.fetch {begun} time [{time}], packet [B % 8]"));
+    let collected = line(format!("stream.collect {fetched} time [{time}], packet [B % 8]"));
+    let register = line(format!("stream.to_vrf {collected} at 0, element [{element}]"));
+    let begun = line(format!("stream.begin main {data}"));
+    let fetched = line(format!("stream.fetch {begun} time [{time}], packet [B % 8]"));
+    let collected = line(format!("stream.collect {fetched} time [{time}], packet [B % 8]"));
+    let first = line(format!("stream.vector_init {collected}"));
+    let branch = line(format!("stream.vector_branch unconditional {first}"));
+    let added = line(format!("stream.vector_fxp AddFxp {branch}, {register}"));
+    let last = line(format!("stream.vector_final {added}"));
+    let next = line(format!("stream.commit {last} at 8192, element [{element}]"));
+    let times = 1 + random.below(3) as u64;
+    body.push(Node::Loop(Loop {
+        times,
+        over: times.to_string(),
+        index: count,
+        carried: [sum, zero, total.clone()],
+        body: inner,
+        yields: next,
+    }));
+    total
+}
+
+/// The loops around a tile, one for each dimension that is cut; `filled` is the tensor before and after them.
+fn around(
+    random: &mut Random,
+    names: &mut Names,
+    cut: &Cut,
+    slices: u64,
+    [before, after]: [String; 2],
+) -> Vec<Node> {
+    let indices: Vec<String> = cut.along.iter().map(|_| names.next()).collect();
+    let carried: Vec<String> = cut.along.iter().map(|_| names.next()).collect();
+    let mut body = Vec::new();
+    let mut place = |body: &mut Vec<Node>, names: &mut Names| {
+        let of = cut.along.iter().zip(&indices);
+        of.map(|((_, times), own)| index(random, names, own, *times, body)).collect::<Vec<_>>().join(", ")
+    };
+    let (read, write) = (place(&mut body, names), place(&mut body, names));
+    let terms: Vec<&str> = cut.along.iter().map(|(term, _)| *term).collect();
+    let along = terms.join(", ");
+    let tile = names.next();
+    body.push(Node::Line(format!("{tile} = tm.tile %x, {read} along [{along}]")));
+    let made = work(random, names, cut, slices, &tile, &mut body);
+    let innermost = &carried[carried.len() - 1];
+    let mut yields = names.next();
+    body.push(Node::Line(format!("{yields} = tm.to_tile {made}, {innermost}, {write} along [{along}]")));
+    for number in (0..cut.along.len()).rev() {
+        let outer = if number == 0 { before.clone() } else { carried[number - 1].clone() };
+        let result = if number == 0 { after.clone() } else { names.next() };
+        let (term, times) = cut.along[number];
+        let node = Loop {
+            times,
+            over: term.to_owned(),
+            index: indices[number].clone(),
+            carried: [carried[number].clone(), outer, result.clone()],
+            body,
+            yields,
+        };
+        (body, yields) = (vec![Node::Loop(node)], result);
+    }
+    body
+}
+
+/// The text of the nodes with their loops.
+fn looped(nodes: &[Node], depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    for node in nodes {
+        let _infallible = match node {
+            Node::Line(line) => writeln!(out, "{indent}{line}"),
+            Node::Loop(Loop { over, index, carried: [argument, before, after], body, yields, .. }) => {
+                let _infallible = writeln!(out, "{indent}{after} = tm.for [{over}]({index}, {argument}) {before} {{");
+                looped(body, depth + 1, out);
+                writeln!(out, "{indent}  tm.yield {yields}\n{indent}}}")
+            }
+        };
+    }
+}
+
+/// The text of the nodes written out, an iteration after the other. `known` says what values are called.
+fn written_out(nodes: &[Node], known: &mut HashMap<String, String>, fresh: &mut usize, out: &mut String) {
+    for node in nodes {
+        match node {
+            Node::Line(line) => {
+                let (name, rest) = line.split_once(" = ").expect("a line defines a value");
+                let rest = renamed(rest, known);
+                *fresh += 1;
+                known.insert(name.to_owned(), format!("%w{fresh}"));
+                let _infallible = writeln!(out, "  %w{fresh} = {rest}");
+            }
+            Node::Loop(Loop { times, index, carried: [argument, before, after], body, yields, .. }) => {
+                let mut carried = renamed(before, known);
+                for iteration in 0..*times {
+                    *fresh += 1;
+                    let _infallible = writeln!(out, "  %w{fresh} = tm.affine by [], plus {iteration}");
+                    known.insert(index.clone(), format!("%w{fresh}"));
+                    known.insert(argument.clone(), carried);
+                    written_out(body, known, fresh, out);
+                    carried = renamed(yields, known);
+                }
+                known.insert(after.clone(), carried);
+            }
+        }
+    }
+}
+
+/// A text with its values called as `known` says.
+fn renamed(text: &str, known: &HashMap<String, String>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        let (before, value) = rest.split_at(at);
+        let end = value[1..].find(|c: char| !c.is_ascii_alphanumeric()).map_or(value.len(), |end| end + 1);
+        let (name, after) = value.split_at(end);
+        // A remainder is no value.
+        let name = if end > 1 { known.get(name).map_or(name, String::as_str) } else { name };
+        out.push_str(before);
+        out.push_str(name);
+        rest = after;
+    }
+    out + rest
+}
+
+/// A kernel as a loop, and written out.
+fn kernel(random: &mut Random, slices: u64) -> [String; 2] {
+    let mut names = Names::default();
+    let all = cuts();
+    let (from, to) = (random.of(&LAYOUTS), random.of(&LAYOUTS));
+    let mut nodes = vec![Node::Line(format!("%e = tm.empty hbm, dtype i32, at 65536, element [{to}]"))];
+    let mut filled = "%e".to_owned();
+    for _ in 0..1 + random.below(2) {
+        let cut = &all[random.below(all.len())];
+        let after = names.next();
+        nodes.extend(around(random, &mut names, cut, slices, [filled, after.clone()]));
+        filled = after;
+    }
+    let head = format!(
+        "visa 1\ntm.axes [A = {A}, B = {B}]\ntm.func @f(%x: !tm.hbm<i32, [1], [{from}]>) at [0], chips 1 {{\n"
+    );
+    let mut as_loop = head.clone();
+    looped(&nodes, 1, &mut as_loop);
+    let _infallible = writeln!(as_loop, "  tm.return {filled}\n}}");
+    let (mut known, mut out) = (HashMap::new(), head);
+    written_out(&nodes, &mut known, &mut 0, &mut out);
+    let _infallible = writeln!(out, "  tm.return {}\n}}", renamed(&filled, &known));
+    [as_loop, out]
+}
+
+/// What visa-run prints of a kernel that checks; nothing if it is refused.
+fn printed(text: &str, machine: &str, model: &str) -> Result<String, String> {
+    let mut io = Io::buffered(text.to_owned(), ".");
+    let flags = ["-", "--check", "--shadow", "--threads", "1", "--machine", machine, "--memory-model", model];
+    let flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();
+    let code = visa_run::run(&Registry::standard(), &flags, &mut io);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if code == 0 { Ok(text(&io.stdout)) } else { Err(text(&io.stderr)) }
+}
+
+/// Draws kernels. Each is accepted both ways or refused both ways, and prints the same: results, elements compared,
+/// cycles.
+pub fn run(settings: &Settings<'_>) {
+    let Settings { count, seed, .. } = *settings;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let machines = machines(folder.path(), &SLICES);
+    let shares = shared::each_core(|numbers| {
+        let numbers = numbers.take_while(|number| *number < count);
+        numbers.filter(|number| run_case(&machines, (seed, *number))).count() as u64
+    });
+    let accepted: u64 = shares.iter().sum();
+    println!("loops, seed {seed}: {accepted} of {count} accepted and checked, as loops and written out alike");
+    assert!(accepted * 2 > count, "seed {seed}: more than half are refused");
+}
+
+/// Runs a case; whether it was accepted.
+fn run_case(machines: &[PathBuf], (seed, case): (u64, u64)) -> bool {
+    let random = &mut Random::of_case(seed, case);
+    let which = random.below(SLICES.len());
+    let machine = machines[which].to_str().expect("UTF-8").to_owned();
+    let [as_loop, written_out] = kernel(random, SLICES[which]);
+    let model = random.of(&["flat", "book", "detailed"]);
+    match (printed(&as_loop, &machine, model), printed(&written_out, &machine, model)) {
+        (Ok(one), Ok(other)) => {
+            assert_eq!(one, other, "seed {seed}, case {case}, {model}\n{as_loop}\n{written_out}");
+            assert!(one.contains(", 0 differ\n"), "seed {seed}, case {case}: {one}\n{as_loop}");
+            true
+        }
+        (Err(one), Err(_)) => {
+            assert!(!one.contains("error[check]") && !one.contains("error[shadow]"), "seed {seed}, case {case}: {one}\n{as_loop}");
+            false
+        }
+        // A single tile may be anywhere.
+        (Err(refused), Ok(_)) if refused.contains("are not evenly apart") => false,
+        (Ok(_), Err(refused)) => panic!("seed {seed}, case {case} is refused when it is written out: {refused}\n{written_out}"),
+        (Err(refused), Ok(_)) => panic!("seed {seed}, case {case} is refused as a loop: {refused}\n{as_loop}"),
+    }
+}
