@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use visa_engine::{Access, Space};
-use visa_hw::program::{CHIP_STRIDE, Dma, Exec, PlacedStage};
-use visa_loops::{Entry, Program};
+use visa_hw::program::{CHIP_STRIDE, Command, CommandKind, Dma, Exec, PlacedStage, Steps};
+use visa_loops::{Entry, PairedProgram, Program};
 use visa_machine::Machine;
 
 use crate::report::Why;
@@ -82,16 +82,95 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
     sides.collect()
 }
 
-/// What a side of a transfer touches.
-pub(crate) fn region(space: Space, write: bool, side: &Program, machine: &Machine) -> Region {
-    let unit = match space {
+/// What a command touches with one of its addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct Side {
+    /// In all iterations of the loops around it.
+    all: Region,
+    /// How it moves with each of them.
+    steps: Vec<i64>,
+    /// Whether it moves within each slice that it touches, and not from slice to slice, or the other way round: then a
+    /// move changes regions of one step alike.
+    evenly: bool,
+}
+
+impl Side {
+    /// Whether two commands meet with these in some pair of iterations, and one of them writes. It may say so where
+    /// they do not.
+    pub(crate) fn may_meet(&self, other: &Self) -> bool {
+        (self.all.write || other.all.write) && self.all.meets(&other.all)
+    }
+
+    /// Whether what is between the two is the same in every iteration of the loop at a depth.
+    pub(crate) fn moves_like(&self, other: &Self, depth: usize) -> bool {
+        let step = |side: &Self| side.steps.get(depth).copied().unwrap_or_default();
+        step(self) == step(other) && (step(self) == 0 || self.evenly && other.evenly)
+    }
+}
+
+/// What a command touches in all iterations of the loops around it, of so many iterations each.
+pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<Side> {
+    let side = |space: Space, write: bool, program: &Program, steps: &Steps| {
+        let around = loops.iter().zip(&steps.0).map(|(&limit, &step)| Entry::new(limit, step));
+        let entries = around.chain(program.entries.iter().cloned()).collect();
+        let all = region(space, write, &Program { entries, ..program.clone() }, machine);
+        let unit = unit(space, machine);
+        let evenly = steps.0.iter().all(|step| step % unit == 0) || all.bytes.end < unit.unsigned_abs();
+        Side { all, steps: steps.0.clone(), evenly }
+    };
+    match &command.kind {
+        CommandKind::Loop(_) => Vec::new(),
+        CommandKind::Dma(dma) => {
+            let [read, write] = &dma.steps;
+            let chips = |space: Space, side: Program| {
+                if dma.pcie && space == Space::Dm { on_a_chip(side) } else { side }
+            };
+            let both = |loops: &PairedProgram| {
+                let (reads, writes) = (chips(dma.from, loops.read()), chips(dma.to, loops.write()));
+                [side(dma.from, false, &reads, read), side(dma.to, true, &writes, write)]
+            };
+            dma.programs().flat_map(both).collect()
+        }
+        CommandKind::Indexed(transfer) => {
+            let [read, write, index] = &transfer.steps;
+            vec![
+                side(transfer.index, false, &transfer.indices, index),
+                side(transfer.from, false, &transfer.reads(), read),
+                side(transfer.to, true, &transfer.writes(), write),
+            ]
+        }
+        CommandKind::Exec(exec) => {
+            let moving =
+                exec.stages.iter().flat_map(|stage| stage.accesses().into_iter().map(move |_| &stage.steps));
+            let moved = moving.zip(exec_regions(exec, &[]));
+            moved
+                .map(|(steps, mut all)| {
+                    for (&limit, &step) in loops.iter().zip(&steps.0) {
+                        let last = step.saturating_mul(limit.saturating_sub(1).cast_signed());
+                        all.bytes.start = all.bytes.start.saturating_add_signed(last.min(0));
+                        all.bytes.end = all.bytes.end.saturating_add_signed(last.max(0));
+                    }
+                    Side { all, steps: steps.0.clone(), evenly: true }
+                })
+                .collect()
+        }
+    }
+}
+
+/// The bytes of a memory that addresses count one after the other, of a chip's, a slice's or a PE's.
+fn unit(space: Space, machine: &Machine) -> i64 {
+    match space {
         Space::Host => i64::MAX,
         Space::Hbm => CHIP_STRIDE,
         // A PE and a slice have 2^24 bytes each at most.
         Space::Spm => machine.memory.spm_bytes_per_pe.cast_signed(),
         Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
-    };
-    let (units, bytes) = fold(side, unit);
+    }
+}
+
+/// What a side of a transfer touches.
+pub(crate) fn region(space: Space, write: bool, side: &Program, machine: &Machine) -> Region {
+    let (units, bytes) = fold(side, unit(space, machine));
     let slices = match space {
         Space::Dm | Space::Spm => units,
         Space::Host | Space::Hbm | Space::Trf | Space::Vrf => 0..1,

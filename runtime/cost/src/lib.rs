@@ -10,11 +10,14 @@ mod indexed;
 mod memory;
 mod pipeline;
 mod price;
+mod prices;
 mod report;
 mod rows;
 mod runs;
 mod schedule;
 mod scratchpads;
+mod steady;
+mod tally;
 mod text;
 mod transfer;
 

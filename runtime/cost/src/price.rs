@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use visa_hw::program::Program;
+use visa_hw::program::{CommandKind, Program};
 use visa_ir::diag::Diagnostic;
 use visa_machine::{ASSUMED, Machine};
 use visa_numerics::DType;
@@ -11,12 +11,14 @@ use crate::command::Work;
 use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
 use crate::memory::MemoryModel;
+use crate::prices::Terms;
 use crate::report::{
     Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic, Wait,
 };
 use crate::rows::AssumedRows;
-use crate::runs::{Run, Terms, runs};
-use crate::schedule::Slot;
+use crate::runs::{Run, runs};
+use crate::steady;
+use crate::tally::{Placed, Tallies, Tally};
 
 /// Prices a verified program on `machine`, its transfers by `model`. The rows that indices choose are taken to be
 /// spread over their tables.
@@ -37,66 +39,63 @@ pub fn price_with_rows(
     model: MemoryModel,
     rows: AssumedRows,
 ) -> Result<Report, Diagnostic> {
-    let mut runs = runs(program, Terms { machine, chips: program.chips, model, rows })?;
-    let slots = schedule_with_stalls(&mut runs);
-    let totals = totals(&runs, &slots, machine, program.chips);
-    let assumptions = assumptions(&runs, rows);
+    let terms = Terms { machine, chips: program.chips, model, rows };
+    let tallies = tallies(program, terms)?;
+    let totals = totals(&tallies, machine, program.chips);
+    let assumptions = assumptions(&tallies, rows);
     Ok(Report {
         program: program.name.clone(),
         machine: machine.name.clone(),
         memory_model: model.name(),
         chips: program.chips,
         clock_ghz: machine.timing.clock_ghz,
-        commands: command_reports(&runs, &slots),
+        commands: tallies.0.iter().enumerate().map(|(index, tally)| command_report(index, tally)).collect(),
         totals,
         assumptions,
     })
 }
 
-/// A report of each command, in program order.
-fn command_reports(runs: &[Run], slots: &[Slot]) -> Vec<CommandReport> {
-    let mut reports: Vec<CommandReport> = Vec::new();
-    for (run, slot) in runs.iter().zip(slots) {
-        let waits = slot.waits.iter().map(|wait| Wait { command: runs[wait.command].command, why: wait.why });
-        match reports.get_mut(run.command) {
-            None => reports.push(command_report(run, slot, waits.collect())),
-            Some(report) => {
-                report.runs += 1;
-                report.all_cycles = report.all_cycles.saturating_add(run.cycles);
-                report.stalls = report.stalls.saturating_add(run.stalls);
-                report.end = report.end.max(slot.end);
-                for wait in waits {
-                    if !report.waits.contains(&wait) {
-                        report.waits.push(wait);
-                    }
-                }
-            }
+/// What the runs of all commands come to, in their places in time.
+fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Diagnostic> {
+    if program.commands.iter().any(|command| matches!(command.kind, CommandKind::Loop(_))) {
+        let found = steady::tallies(program, terms)?;
+        if !found.may_stall() {
+            return Ok(found);
         }
     }
-    reports.iter_mut().for_each(|report| report.waits.sort_by_key(|wait| (wait.command, wait.why)));
-    reports
+    let mut runs = runs(program, terms)?;
+    let slots = schedule_with_stalls(&mut runs);
+    let mut tallies = Tallies::default();
+    for (run, slot) in runs.iter().zip(slots) {
+        let waits = slot.waits.iter().map(|wait| Wait { command: runs[wait.command].command, why: wait.why });
+        let Run { command, work, cycles, stalls, .. } = run;
+        let (command, cycles, stalls, waits) = (*command, *cycles, *stalls, waits.collect());
+        tallies.add(Placed { command, work, cycles, stalls, start: slot.start, end: slot.end, waits });
+    }
+    Ok(tallies)
 }
 
-fn command_report(run: &Run, slot: &Slot, waits: Vec<Wait>) -> CommandReport {
-    let work = &run.work;
+fn command_report(index: usize, tally: &Tally) -> CommandReport {
+    let work = &tally.work;
+    let mut waits = tally.waits.clone();
+    waits.sort_by_key(|wait| (wait.command, wait.why));
     CommandReport {
-        index: run.command,
+        index,
         kind: work.resource,
         label: work.label.clone(),
         span: work.span,
         engines: work.engines.clone(),
         latency: work.latency,
-        cycles: run.cycles,
-        runs: 1,
-        all_cycles: run.cycles,
+        cycles: tally.cycles,
+        runs: tally.counts.runs,
         bottleneck: work.bottleneck,
         bytes: work.bytes,
         macs: sum(work.macs.values()),
         contraction: contraction(work),
         memory: work.memory.clone(),
-        stalls: run.stalls,
-        start: slot.start,
-        end: slot.end,
+        stalls: tally.counts.stalls,
+        start: tally.start,
+        end: tally.end,
         waits,
     }
 }
@@ -114,20 +113,23 @@ fn contraction(work: &Work) -> Option<ContractionReport> {
     })
 }
 
-fn totals(runs: &[Run], slots: &[Slot], machine: &Machine, chips: usize) -> Totals {
-    let cycles = slots.iter().map(|slot| slot.end).max().unwrap_or(0);
+fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
+    let cycles = tallies.0.iter().map(|tally| tally.end).max().unwrap_or(0);
     let mut by_format: BTreeMap<DType, u64> = BTreeMap::new();
-    for (&dtype, &macs) in runs.iter().flat_map(|run| &run.work.macs) {
-        let sum = by_format.entry(dtype).or_default();
-        *sum = sum.saturating_add(macs);
+    let mut bytes = Traffic::default();
+    for Tally { work, counts, .. } in &tallies.0 {
+        for (&dtype, &macs) in &work.macs {
+            let sum = by_format.entry(dtype).or_default();
+            *sum = sum.saturating_add(macs.saturating_mul(counts.runs));
+        }
+        bytes = bytes.plus(work.bytes.times(counts.runs));
     }
     let macs = sum(by_format.values());
-    let bytes = runs.iter().fold(Traffic::default(), |sum, run| sum.plus(run.work.bytes));
     let hbm_bytes = bytes.hbm_read.saturating_add(bytes.hbm_written);
     Totals {
         cycles,
         microseconds: cycles as f64 / (machine.timing.clock_ghz * 1e3),
-        busy: Resource::ALL.map(|resource| busy(runs, resource)).to_vec(),
+        busy: Resource::ALL.map(|resource| busy(tallies, resource)).to_vec(),
         macs,
         share_of_peak: share_of_peak(&by_format, cycles, machine, chips),
         bytes,
@@ -135,9 +137,9 @@ fn totals(runs: &[Run], slots: &[Slot], machine: &Machine, chips: usize) -> Tota
     }
 }
 
-fn busy(runs: &[Run], resource: Resource) -> Busy {
-    let cycles = runs.iter().filter(|run| run.work.resource == resource).map(|run| &run.cycles);
-    Busy { resource, cycles: sum(cycles) }
+fn busy(tallies: &Tallies, resource: Resource) -> Busy {
+    let own = tallies.0.iter().filter(|tally| tally.work.resource == resource);
+    Busy { resource, cycles: sum(own.map(|tally| &tally.counts.cycles)) }
 }
 
 /// Cycles that the multiply-accumulates would take at full rate, over the cycles that the program takes.
@@ -152,8 +154,9 @@ fn share_of_peak(macs: &BTreeMap<DType, u64>, cycles: u64, machine: &Machine, ch
 }
 
 /// The assumed fields of the machine description that prices of these commands are made of.
-fn assumptions(runs: &[Run], rows: AssumedRows) -> Vec<Assumed> {
-    let fields: BTreeSet<&str> = runs.iter().flat_map(|run| run.work.assumed.iter().copied()).collect();
+fn assumptions(tallies: &Tallies, rows: AssumedRows) -> Vec<Assumed> {
+    let fields: BTreeSet<&str> =
+        tallies.0.iter().flat_map(|tally| tally.work.assumed.iter().copied()).collect();
     let is_used = |field: &str| fields.contains(field);
     let all = ASSUMED.iter().chain(visa_memory::detailed::ASSUMED).chain(indexed::ASSUMED);
     let used = all.filter(|assumption| is_used(assumption.field));

@@ -76,9 +76,6 @@ pub struct CommandReport {
     /// How often it runs; not in JSON where that is once.
     #[serde(skip_serializing_if = "is_one")]
     pub runs: u64,
-    /// Cycles of all runs; not in JSON.
-    #[serde(skip)]
-    pub all_cycles: u64,
     /// The busiest engine, the first of equals; `startup` where a transfer takes longer to start than to move.
     pub bottleneck: &'static str,
     /// Bytes moved, all slices and chips.
@@ -205,6 +202,21 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, times: u64) -> Self {
+        Self {
+            dm_read: self.dm_read.saturating_mul(times),
+            dm_written: self.dm_written.saturating_mul(times),
+            spm_read: self.spm_read.saturating_mul(times),
+            spm_written: self.spm_written.saturating_mul(times),
+            hbm_read: self.hbm_read.saturating_mul(times),
+            hbm_written: self.hbm_written.saturating_mul(times),
+            host_read: self.host_read.saturating_mul(times),
+            host_written: self.host_written.saturating_mul(times),
+        }
+    }
+
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

@@ -1,21 +1,16 @@
 //! The commands of a program as they run: each in every iteration of the loops around it.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use visa_hw::program::{Command, CommandKind, Program};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
-use visa_machine::Machine;
 
-use crate::command::{Work, exec_work};
-use crate::footprint::{Region, dma_regions, exec_regions};
-use crate::indexed::{indexed_regions, indexed_work};
-use crate::memory::MemoryModel;
-use crate::rows::AssumedRows;
-use crate::transfer::dma_work;
+use crate::command::Work;
+use crate::footprint::Region;
+use crate::prices::{Prices, Terms};
 
-/// The most commands that run, those of loops in each iteration.
+/// The most commands that run one by one, those of loops in each iteration.
 pub const MAX_RUNS: u64 = 1 << 24;
 
 /// A command in an iteration of the loops around it.
@@ -33,15 +28,6 @@ pub(crate) struct Run {
     pub(crate) stalls: u64,
 }
 
-/// What pricing depends on besides the program.
-#[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
-    pub(crate) machine: &'a Machine,
-    pub(crate) chips: usize,
-    pub(crate) model: MemoryModel,
-    pub(crate) rows: AssumedRows,
-}
-
 /// All runs in the order of the program.
 ///
 /// # Errors
@@ -49,17 +35,21 @@ pub(crate) struct Terms<'a> {
 pub(crate) fn runs(program: &Program, terms: Terms<'_>) -> Result<Vec<Run>, Diagnostic> {
     let count = count(&program.commands);
     if count > MAX_RUNS {
-        let message = format!("{} run, at most {MAX_RUNS} are priced", counted(count, "command"));
-        return Err(Diagnostic::error("price", Span::default(), message));
+        return Err(too_many(count));
     }
-    let runs = Vec::with_capacity(count as usize);
-    let mut unrolling = Unrolling { terms, priced: HashMap::new(), still: HashMap::new(), runs };
+    let mut unrolling = Unrolling { prices: Prices::new(terms), runs: Vec::with_capacity(count as usize) };
     unrolling.block(&program.commands, 0, &mut Vec::new())?;
     Ok(unrolling.runs)
 }
 
+/// What is said of more runs than are priced.
+pub(crate) fn too_many(count: u64) -> Diagnostic {
+    let message = format!("{} run one by one, at most {MAX_RUNS} are priced", counted(count, "command"));
+    Diagnostic::error("price", Span::default(), message)
+}
+
 /// How many commands run.
-fn count(commands: &[Command]) -> u64 {
+pub(crate) fn count(commands: &[Command]) -> u64 {
     let runs = |command: &Command| match &command.kind {
         CommandKind::Loop(repeat) => count(&repeat.body).saturating_mul(repeat.times),
         CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 1,
@@ -67,15 +57,8 @@ fn count(commands: &[Command]) -> u64 {
     commands.iter().map(runs).fold(0, u64::saturating_add)
 }
 
-/// How many bytes what a command reads, writes, and takes indices from has moved.
-type Moved = [i64; 3];
-
 struct Unrolling<'a> {
-    terms: Terms<'a>,
-    /// What commands cost where their addresses have moved so far.
-    priced: HashMap<(usize, Moved), Rc<Work>>,
-    /// What commands touch whose addresses have not moved.
-    still: HashMap<usize, Rc<[Region]>>,
+    prices: Prices<'a>,
     runs: Vec<Run>,
 }
 
@@ -100,72 +83,10 @@ impl Unrolling<'_> {
                 number = after;
                 continue;
             }
-            let run = self.run(command, number, indices)?;
+            let run = self.prices.run(command, number, indices)?;
             self.runs.push(run);
             number += 1;
         }
         Ok(number)
-    }
-
-    fn run(&mut self, command: &Command, number: usize, indices: &[u64]) -> Result<Run, Diagnostic> {
-        let moved = moved(command, indices);
-        // The flat model does not look at addresses, nor does the Tensor Unit.
-        let blind = self.terms.model == MemoryModel::Flat || matches!(command.kind, CommandKind::Exec(_));
-        let key = (number, if blind { Moved::default() } else { moved });
-        let work = match self.priced.get(&key) {
-            Some(known) => Rc::clone(known),
-            None => {
-                let work = Rc::new(self.work(command, indices)?);
-                self.priced.insert(key, Rc::clone(&work));
-                work
-            }
-        };
-        let regions = match self.still.get(&number).filter(|_| moved == Moved::default()) {
-            Some(known) => Rc::clone(known),
-            None => regions(command, indices, self.terms.machine).into(),
-        };
-        if moved == Moved::default() {
-            self.still.insert(number, Rc::clone(&regions));
-        }
-        Ok(Run { command: number, cycles: work.cycles, stalls: 0, work, regions })
-    }
-
-    fn work(&self, command: &Command, indices: &[u64]) -> Result<Work, Diagnostic> {
-        let Terms { machine, chips, model, rows } = self.terms;
-        match &command.kind {
-            CommandKind::Dma(dma) => dma_work(&dma.at(indices), command.span, machine, chips, model),
-            CommandKind::Indexed(transfer) => {
-                indexed_work(&transfer.at(indices), command.span, machine, chips, model, rows)
-            }
-            CommandKind::Exec(exec) => Ok(exec_work(exec, command.span, machine, chips)),
-            CommandKind::Loop(_) => {
-                Err(Diagnostic::error("price", command.span, "a loop is no command by itself"))
-            }
-        }
-    }
-}
-
-/// What a command touches in an iteration.
-fn regions(command: &Command, indices: &[u64], machine: &Machine) -> Vec<Region> {
-    match &command.kind {
-        CommandKind::Dma(dma) => dma_regions(&dma.at(indices), machine),
-        CommandKind::Indexed(transfer) => indexed_regions(&transfer.at(indices), machine),
-        CommandKind::Exec(exec) => exec_regions(exec, indices),
-        CommandKind::Loop(_) => Vec::new(),
-    }
-}
-
-fn moved(command: &Command, indices: &[u64]) -> Moved {
-    match &command.kind {
-        CommandKind::Dma(dma) => {
-            let [read, write] = dma.steps.each_ref().map(|steps| steps.at(indices));
-            [read, write, 0]
-        }
-        CommandKind::Indexed(transfer) => transfer.steps.each_ref().map(|steps| steps.at(indices)),
-        CommandKind::Exec(exec) => {
-            let fetched = exec.stages.iter().map(|stage| stage.steps.at(indices)).find(|moved| *moved != 0);
-            [fetched.unwrap_or_default(), 0, 0]
-        }
-        CommandKind::Loop(_) => Moved::default(),
     }
 }

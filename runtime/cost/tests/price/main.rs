@@ -4,6 +4,7 @@ mod conflicts;
 mod doubles;
 mod indexed;
 mod kernel;
+mod loops;
 mod memory;
 mod order;
 mod rates;

@@ -1,0 +1,192 @@
+//! What a command costs and touches in an iteration of the loops around it. A price that is known is not worked out
+//! again.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use visa_engine::Space;
+use visa_hw::program::{Command, CommandKind, Dma};
+use visa_ir::diag::Diagnostic;
+use visa_loops::{PairedProgram, Program};
+use visa_machine::Machine;
+use visa_memory::CHANNEL_PERIOD;
+
+use crate::command::{Work, exec_work};
+use crate::footprint::{Region, dma_regions, exec_regions};
+use crate::indexed::{indexed_regions, indexed_work};
+use crate::memory::MemoryModel;
+use crate::rows::AssumedRows;
+use crate::runs::Run;
+use crate::transfer::dma_work;
+
+/// What pricing depends on besides the program.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) chips: usize,
+    pub(crate) model: MemoryModel,
+    pub(crate) rows: AssumedRows,
+}
+
+/// How many bytes what a command reads, writes, and takes indices from has moved.
+type Moved = [i64; 3];
+
+/// The prices that are known.
+pub(crate) struct Prices<'a> {
+    terms: Terms<'a>,
+    /// By the number of the command, and how far its addresses have moved as far as that counts.
+    priced: HashMap<(usize, Moved), Rc<Work>>,
+    /// What commands touch whose addresses have not moved.
+    still: HashMap<usize, Rc<[Region]>>,
+}
+
+impl<'a> Prices<'a> {
+    pub(crate) fn new(terms: Terms<'a>) -> Self {
+        Self { terms, priced: HashMap::new(), still: HashMap::new() }
+    }
+
+    /// The run of command `number` in an iteration.
+    ///
+    /// # Errors
+    /// A transfer for which the model has no price.
+    pub(crate) fn run(
+        &mut self,
+        command: &Command,
+        number: usize,
+        indices: &[u64],
+    ) -> Result<Run, Diagnostic> {
+        let key = (number, self.counting(command, moved(command, indices)));
+        let work = match self.priced.get(&key) {
+            Some(known) => Rc::clone(known),
+            None => {
+                let work = Rc::new(self.work(command, indices)?);
+                self.priced.insert(key, Rc::clone(&work));
+                work
+            }
+        };
+        let regions = self.regions(command, number, indices);
+        Ok(Run { command: number, cycles: work.cycles, stalls: 0, work, regions })
+    }
+
+    fn work(&self, command: &Command, indices: &[u64]) -> Result<Work, Diagnostic> {
+        let Terms { machine, chips, model, rows } = self.terms;
+        match &command.kind {
+            CommandKind::Dma(dma) => dma_work(&dma.at(indices), command.span, machine, chips, model),
+            CommandKind::Indexed(transfer) => {
+                indexed_work(&transfer.at(indices), command.span, machine, chips, model, rows)
+            }
+            CommandKind::Exec(exec) => Ok(exec_work(exec, command.span, machine, chips)),
+            CommandKind::Loop(_) => {
+                Err(Diagnostic::error("price", command.span, "a loop is no command by itself"))
+            }
+        }
+    }
+
+    /// What a command touches in an iteration.
+    pub(crate) fn regions(&mut self, command: &Command, number: usize, indices: &[u64]) -> Rc<[Region]> {
+        if moved(command, indices) != Moved::default() {
+            return regions(command, indices, self.terms.machine).into();
+        }
+        let machine = self.terms.machine;
+        let known = self.still.entry(number).or_insert_with(|| regions(command, indices, machine).into());
+        Rc::clone(known)
+    }
+
+    /// The moves as far as prices depend on them.
+    fn counting(&self, command: &Command, moved: Moved) -> Moved {
+        match (&command.kind, self.terms.model) {
+            (CommandKind::Exec(_) | CommandKind::Loop(_), _) | (_, MemoryModel::Flat) => Moved::default(),
+            (CommandKind::Dma(dma), MemoryModel::Book) => {
+                let [read, write, _] = moved;
+                let [reads, writes] = hbm_blocks(dma);
+                let counts = |moved: i64, block: Option<i64>| match block {
+                    Some(block) if moved % block == 0 => 0,
+                    Some(_) | None => moved,
+                };
+                [counts(read, reads), counts(write, writes), 0]
+            }
+            (CommandKind::Dma(_), MemoryModel::Detailed)
+            | (CommandKind::Indexed(_), MemoryModel::Book | MemoryModel::Detailed) => moved,
+        }
+    }
+
+    /// After how many iterations of the loop at a depth a command costs the same again; nothing if it may never.
+    pub(crate) fn period(&self, command: &Command, depth: usize) -> Option<u64> {
+        match (&command.kind, self.terms.model) {
+            (CommandKind::Exec(_) | CommandKind::Loop(_), _) | (_, MemoryModel::Flat) => Some(1),
+            (CommandKind::Dma(dma), MemoryModel::Book) => {
+                let blocks = hbm_blocks(dma);
+                let mut period = 1_u64;
+                for (steps, block) in dma.steps.iter().zip(blocks) {
+                    let step = steps.0.get(depth).copied().unwrap_or_default();
+                    period = match block {
+                        _ if step == 0 => period,
+                        Some(block) if step % block == 0 => period,
+                        // Powers of two: the greater one is a multiple of the other.
+                        Some(_) => period.max(CHANNEL_PERIOD >> step.trailing_zeros().min(29)),
+                        None => return None,
+                    };
+                }
+                Some(period)
+            }
+            (CommandKind::Dma(_), MemoryModel::Detailed)
+            | (CommandKind::Indexed(_), MemoryModel::Book | MemoryModel::Detailed) => {
+                (0..3).all(|side| step_of(command, side, depth) == 0).then_some(1)
+            }
+        }
+    }
+}
+
+/// Of what a transfer reads and writes: the size of the block of HBM, a power of two at a multiple of itself, that
+/// holds it in the first iteration; nothing where that is no HBM. A move by multiples of the size changes no bit of an
+/// address below it, and all bits above alike: channels change places with each other, and rows and banks are as equal
+/// as before. So the `book` model has the same price.
+fn hbm_blocks(dma: &Dma) -> [Option<i64>; 2] {
+    let reads: Vec<Program> = dma.programs().map(PairedProgram::read).collect();
+    let writes: Vec<Program> = dma.programs().map(PairedProgram::write).collect();
+    [(dma.from, reads), (dma.to, writes)].map(|(space, side)| {
+        let (mut least, mut most) = (i64::MAX, i64::MIN);
+        for program in side {
+            let (start, end) = program.extent().ok()?;
+            (least, most) = (least.min(start), most.max(end - 1));
+        }
+        let inside = space == Space::Hbm && least >= 0 && most >= least;
+        let differing = i64::BITS - (least ^ most).leading_zeros();
+        (inside && differing < 62).then(|| 1 << differing)
+    })
+}
+
+/// What a command touches in an iteration.
+fn regions(command: &Command, indices: &[u64], machine: &Machine) -> Vec<Region> {
+    match &command.kind {
+        CommandKind::Dma(dma) => dma_regions(&dma.at(indices), machine),
+        CommandKind::Indexed(transfer) => indexed_regions(&transfer.at(indices), machine),
+        CommandKind::Exec(exec) => exec_regions(exec, indices),
+        CommandKind::Loop(_) => Vec::new(),
+    }
+}
+
+fn moved(command: &Command, indices: &[u64]) -> Moved {
+    match &command.kind {
+        CommandKind::Dma(dma) => {
+            let [read, write] = dma.steps.each_ref().map(|steps| steps.at(indices));
+            [read, write, 0]
+        }
+        CommandKind::Indexed(transfer) => transfer.steps.each_ref().map(|steps| steps.at(indices)),
+        CommandKind::Exec(exec) => {
+            let fetched = exec.stages.iter().map(|stage| stage.steps.at(indices)).find(|moved| *moved != 0);
+            [fetched.unwrap_or_default(), 0, 0]
+        }
+        CommandKind::Loop(_) => Moved::default(),
+    }
+}
+
+/// How far a side of a transfer moves with the loop at a depth.
+fn step_of(command: &Command, side: usize, depth: usize) -> i64 {
+    let steps = match &command.kind {
+        CommandKind::Dma(dma) => dma.steps.get(side),
+        CommandKind::Indexed(transfer) => transfer.steps.get(side),
+        CommandKind::Exec(_) | CommandKind::Loop(_) => None,
+    };
+    steps.and_then(|steps| steps.0.get(depth)).copied().unwrap_or_default()
+}

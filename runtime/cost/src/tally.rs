@@ -1,0 +1,85 @@
+//! What the runs of a command come to.
+
+use std::rc::Rc;
+
+use crate::command::Work;
+use crate::report::{Resource, Wait};
+
+/// The runs of a command so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    /// What the first run does.
+    pub(crate) work: Rc<Work>,
+    /// Cycles of the first run.
+    pub(crate) cycles: u64,
+    pub(crate) counts: Counts,
+    /// When the first run starts.
+    pub(crate) start: u64,
+    /// When the last run has ended.
+    pub(crate) end: u64,
+    /// What runs waited for: commands by number.
+    pub(crate) waits: Vec<Wait>,
+}
+
+/// What adds up over the runs of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) runs: u64,
+    /// Cycles, stalls included.
+    pub(crate) cycles: u64,
+    pub(crate) stalls: u64,
+}
+
+impl Counts {
+    /// These, and what was added since `before` so many times more.
+    pub(crate) fn again(self, before: Self, times: u64) -> Self {
+        let more = |now: u64, before: u64| now.saturating_add((now - before).saturating_mul(times));
+        Self {
+            runs: more(self.runs, before.runs),
+            cycles: more(self.cycles, before.cycles),
+            stalls: more(self.stalls, before.stalls),
+        }
+    }
+}
+
+/// The tallies of all commands, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tallies(pub(crate) Vec<Tally>);
+
+/// A run in its place in time.
+pub(crate) struct Placed<'a> {
+    pub(crate) command: usize,
+    pub(crate) work: &'a Rc<Work>,
+    pub(crate) cycles: u64,
+    pub(crate) stalls: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) waits: Vec<Wait>,
+}
+
+impl Tallies {
+    /// Whether writes of the sub context to the tensor register file may wait for reads of it.
+    pub(crate) fn may_stall(&self) -> bool {
+        let writes = |tally: &Tally| tally.work.bank_writes > 0 && tally.work.resource == Resource::Sub;
+        self.0.iter().any(writes) && self.0.iter().any(|tally| tally.work.bank_reads.is_some())
+    }
+
+    /// Counts a run. The first runs of commands come in their order.
+    pub(crate) fn add(&mut self, run: Placed<'_>) {
+        let Placed { command, work, cycles, stalls, start, end, waits } = run;
+        if command == self.0.len() {
+            let counts = Counts::default();
+            self.0.push(Tally { work: Rc::clone(work), cycles, counts, start, end, waits: Vec::new() });
+        }
+        let tally = &mut self.0[command];
+        tally.counts.runs += 1;
+        tally.counts.cycles = tally.counts.cycles.saturating_add(cycles);
+        tally.counts.stalls = tally.counts.stalls.saturating_add(stalls);
+        tally.end = tally.end.max(end);
+        for wait in waits {
+            if !tally.waits.contains(&wait) {
+                tally.waits.push(wait);
+            }
+        }
+    }
+}

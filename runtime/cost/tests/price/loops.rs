@@ -1,0 +1,203 @@
+//! Loops are priced as the program written out, and in time that does not grow with their iterations.
+
+use std::fmt::Write;
+
+use visa_cost::{MAX_RUNS, MemoryModel, Report, price};
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::parse::parse;
+use visa_ir::span::Source;
+use visa_machine::Machine;
+use visa_support::Random;
+
+fn try_priced(text: &str, model: MemoryModel) -> Result<Report, Diagnostic> {
+    let ctx = Context::new(&[&visa_hw::DIALECT]);
+    let parsed = parse(&ctx, &Source::new("test", text), 0..text.len());
+    assert!(parsed.diagnostics.is_empty(), "{:?}\n{text}", parsed.diagnostics);
+    let program = visa_hw::compile(&ctx, &parsed.module, None);
+    let program = program.unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    price(&program, &Machine::rngd(), model)
+}
+
+fn priced(text: &str, model: MemoryModel) -> Report {
+    try_priced(text, model).unwrap_or_else(|error| panic!("{error:?}\n{text}"))
+}
+
+/// A command whose addresses move with the loops around it.
+#[derive(Clone)]
+enum Command {
+    Load { from: i64, to: i64, steps: [Vec<i64>; 2], bytes: i64, pcie: bool },
+    Store { from: i64, to: i64, steps: [Vec<i64>; 2], bytes: i64 },
+    Run { context: &'static str, from: i64, steps: Vec<i64>, flits: i64, to: i64 },
+    Loop { times: u64, body: Vec<Command> },
+}
+
+fn moved(base: i64, steps: &[i64], indices: &[u64]) -> i64 {
+    base + steps.iter().zip(indices).map(|(step, index)| step * index.cast_signed()).sum::<i64>()
+}
+
+/// The text of commands: with their loops if `indices` are not given, else of one iteration of the loops around them,
+/// with those inside written out.
+fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
+    for command in commands {
+        let at = |base: i64, steps: &[i64]| indices.map_or(base, |indices| moved(base, steps, indices));
+        let clause = |name: &str, steps: &[i64]| match indices {
+            None if !steps.is_empty() => format!(", {name} {steps:?}"),
+            None | Some(_) => String::new(),
+        };
+        let _infallible = match command {
+            Command::Load { from, to, steps: [read, write], bytes, pcie } => writeln!(
+                out,
+                "hw.dma {}, from {}, to {}, loops [{bytes} : 1 -> 1] : 8 @ {} -> {}{}{}",
+                if *pcie { "pcie" } else { "tensor" },
+                if *pcie { "host" } else { "hbm" },
+                if *pcie { "hbm" } else { "dm" },
+                at(*from, read),
+                at(*to, write),
+                clause("read_steps", read),
+                clause("write_steps", write)
+            ),
+            Command::Store { from, to, steps: [read, write], bytes } => writeln!(
+                out,
+                "hw.dma tensor, from dm, to hbm, loops [{bytes} : 1 -> 1] : 8 @ {} -> {}{}{}",
+                at(*from, read),
+                at(*to, write),
+                clause("read_steps", read),
+                clause("write_steps", write)
+            ),
+            Command::Run { context, from, steps, flits, to } => writeln!(
+                out,
+                "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 32, loops [{} : 1] : 8 @ {}{}\n  hw.collect \
+                 flits 1\n  hw.commit bytes 32, loops [{} : 1] : 8 @ {to}\n}}",
+                flits * 32,
+                at(*from, steps),
+                clause("steps", steps),
+                flits * 32,
+            ),
+            Command::Loop { times, body } => match indices {
+                None => {
+                    let _infallible = writeln!(out, "hw.for {times} {{");
+                    text(body, None, out);
+                    writeln!(out, "}}")
+                }
+                Some(indices) => {
+                    for index in 0..*times {
+                        let inner: Vec<u64> = indices.iter().copied().chain([index]).collect();
+                        text(body, Some(&inner), out);
+                    }
+                    Ok(())
+                }
+            },
+        };
+    }
+}
+
+fn program(commands: &[Command], indices: Option<&[u64]>) -> String {
+    let mut out = "visa 1\nhw.program @p, chips 1 {\n".to_owned();
+    text(commands, indices, &mut out);
+    out + "}\n"
+}
+
+/// Commands at a depth of loops, whose addresses are few, so that they often meet.
+fn commands(random: &mut Random, depth: usize) -> Vec<Command> {
+    let steps = |random: &mut Random, unit: i64| -> Vec<i64> {
+        // Mostly one step for all, so that iterations repeat; sometimes others, so that they do not.
+        (0..depth).map(|_| [0, 0, unit, unit, 2 * unit, 5 * unit][random.below(6)]).collect()
+    };
+    let mut out = Vec::new();
+    for _ in 0..1 + random.below(4) {
+        let dm = |random: &mut Random| 65536 + 64 * random.below(8) as i64;
+        let hbm = |random: &mut Random| (1 << 30) + 4096 * random.below(8) as i64;
+        let bytes = 64 << random.below(4);
+        let slice = 524_288;
+        out.push(match random.below(if depth < 2 { 8 } else { 6 }) {
+            0 | 1 => {
+                let pcie = random.below(8) == 0;
+                let to = if pcie { hbm(random) } else { dm(random) };
+                let unit = [64, slice][random.below(2)];
+                let steps = [steps(random, 4096), steps(random, if pcie { 4096 } else { unit })];
+                let steps = if pcie || random.below(2) == 0 { steps } else { [steps[0].clone(), Vec::new()] };
+                let from = hbm(random);
+                let to = if pcie { to } else { to + slice * random.below(2) as i64 };
+                Command::Load { from, to, steps, bytes, pcie }
+            }
+            2 | 3 => {
+                let (from, to) = (dm(random) + slice * random.below(2) as i64, hbm(random));
+                Command::Store { from, to, steps: [Vec::new(), steps(random, 4096)], bytes }
+            }
+            4 | 5 => Command::Run {
+                context: ["main", "sub"][random.below(2)],
+                from: dm(random),
+                steps: steps(random, 64),
+                flits: 1 + random.below(40) as i64,
+                to: dm(random) + 65536 * random.below(2) as i64,
+            },
+            _ => Command::Loop { times: [1, 2, 5, 30][random.below(4)], body: commands(random, depth + 1) },
+        });
+    }
+    out
+}
+
+/// All that a report says of the whole, and when the first and the last command start and end.
+fn summary(report: &Report) -> String {
+    let (first, last) =
+        (report.commands.iter().map(|c| c.start).min(), report.commands.iter().map(|c| c.end).max());
+    format!("{:?} {first:?} {last:?}", report.totals)
+}
+
+#[test]
+fn a_loop_is_priced_as_it_is_written_out() {
+    let mut with_loops = 0;
+    for case in 0..400 {
+        let random = &mut Random::of_case(2026, case);
+        let commands = commands(random, 0);
+        with_loops +=
+            u64::from(commands.iter().any(|command| matches!(command, Command::Loop { times: 30, .. })));
+        let model = [MemoryModel::Flat, MemoryModel::Book][random.below(2)];
+        let (looped, written_out) = (program(&commands, None), program(&commands, Some(&[])));
+        let (one, other) = (priced(&looped, model), priced(&written_out, model));
+        assert_eq!(summary(&one), summary(&other), "case {case}\n{looped}\n{written_out}");
+        let runs: u64 = one.commands.iter().map(|command| command.runs).sum();
+        assert_eq!(runs, other.commands.len() as u64, "case {case}\n{looped}");
+    }
+    assert!(with_loops > 40, "{with_loops} cases have a long loop");
+}
+
+/// A tile in, a run over it, a tile out: from the second iteration on they repeat. Each takes a load and a store of 500
+/// cycles and what they move, one after the other on the DMA, and the run between them.
+fn copies(times: u64) -> String {
+    format!(
+        "visa 1\nhw.program @p, chips 1 {{\nhw.for {times} {{\n\
+         hw.dma tensor, from hbm, to dm, loops [4096 : 1 -> 1] : 256, read_steps [4096]\n\
+         hw.exec main, slices [0, 1] {{\n  hw.fetch i8, packet 32, loops [4096 : 1] : 32\n  hw.collect flits 1\n  hw.commit \
+         bytes 32, loops [4096 : 1] : 32 @ 8192\n}}\n\
+         hw.dma tensor, from dm, to hbm, loops [4096 : 1 -> 1] : 256 @ 8192 -> 8589934592, write_steps [4096]\n}}\n}}\n"
+    )
+}
+
+#[test]
+fn a_million_iterations_are_a_million_times_one() {
+    let of = |times: u64| priced(&copies(times), MemoryModel::Flat).totals;
+    // 503 cycles for 4096 bytes at 1536 a cycle, each way; 128 flits in a pipeline that three engines fill.
+    assert_eq!(of(1).cycles, 503 + 131 + 503);
+    assert_eq!(of(1_000_000).cycles, 1_000_000 * (503 + 131 + 503));
+    assert_eq!(of(1_000_000).bytes.hbm_read, 1_000_000 * 4096);
+    let book = |times: u64| priced(&copies(times), MemoryModel::Book).totals.cycles;
+    assert_eq!(book(1_000_000), 1_000_000 * book(1));
+}
+
+/// What does not repeat is followed run by run, up to a limit: a store that meets each load of an earlier iteration at
+/// another distance.
+#[test]
+fn too_many_iterations_that_do_not_repeat_are_refused() {
+    let text = |times: u64| {
+        format!(
+            "visa 1\nhw.program @p, chips 1 {{\nhw.for {times} {{\n\
+             hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64, read_steps [64]\n\
+             hw.dma tensor, from dm, to hbm, loops [64 : 1 -> 1] : 64 @ 0 -> 4096, write_steps [128]\n}}\n}}\n"
+        )
+    };
+    assert!(try_priced(&text(1000), MemoryModel::Flat).is_ok());
+    let refused = try_priced(&text(MAX_RUNS / 2 + 1), MemoryModel::Flat).expect_err("too many");
+    assert!(refused.message.contains("run one by one, at most 16777216 are priced"), "{}", refused.message);
+}
