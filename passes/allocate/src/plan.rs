@@ -86,7 +86,7 @@ fn memory(
     placed.retain(|tensor| tensor.open.is_some() || tensor.address.is_some());
     let mut buffer = |tensor: &&Placed| Buffer {
         bytes: tensor.bytes,
-        align: if tensor.open.is_some() { demanded(tensor) } else { 1 },
+        align: sites(tensor).map(|site| demanded(&Placed { open: Some(site), ..(*tensor).clone() })).fold(1, u64::max),
         live: tensor.live,
         fixed: tensor.address,
     };
@@ -96,10 +96,17 @@ fn memory(
     let packing = place(&buffers, &reaches, capacity, &roomy, given.reuse)
         .ok_or_else(|| no_room(space, &placed, &buffers, least(&buffers, &reaches), capacity, func.span()))?;
     let places = placed.iter().zip(&packing.addresses);
-    plan.addresses.extend(places.clone().filter_map(|(tensor, &address)| Some((tensor.open?, address))));
+    let written =
+        places.clone().flat_map(|(tensor, &address)| sites(tensor).map(move |site| (site, address)));
+    plan.addresses.extend(written);
     let end = places.map(|(tensor, address)| address.saturating_add(tensor.bytes)).max().unwrap_or(0);
     plan.used.push((space, Used { end, live: live_bytes(&buffers) }));
     Ok(())
+}
+
+/// Where the address of a tensor is written.
+fn sites(tensor: &Placed) -> impl Iterator<Item = Site> {
+    tensor.open.iter().chain(&tensor.also).copied()
 }
 
 /// The tensor register file.

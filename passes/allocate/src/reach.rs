@@ -9,6 +9,7 @@ use visa_lowering::address::{Addresses, view_address};
 use visa_lowering::stages::reads;
 use visa_machine::Machine;
 use visa_mapping::affine::Affine;
+use visa_mapping::ops::control::{FOR, carried, yielded};
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::view;
 
@@ -28,6 +29,18 @@ pub fn reaches(
     let block = func.regions().first();
     for id in block.map_or_else(Vec::new, |&block| func.module.walk(block)) {
         let op = func.other(id);
+        if op.is(&FOR) {
+            // What a loop carries is where it was before, and so is what its body yields.
+            for (index, initial) in op.operands().iter().enumerate() {
+                let (address, buffer) = (addresses.get(initial).cloned(), buffers.get(initial).copied());
+                let same = [carried(op).get(index), yielded(op).get(index), op.results().get(index)];
+                for &value in same.into_iter().flatten() {
+                    addresses.extend(address.clone().map(|address| (value, address)));
+                    buffers.extend(buffer.map(|buffer| (value, buffer)));
+                }
+            }
+            continue;
+        }
         let viewed =
             view::kind(op).and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, axes)?)));
         let changed = view::changed(op).and_then(|before| Some((before, addresses.get(&before)?.clone())));

@@ -7,6 +7,7 @@ use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
 use visa_ir::span::Span;
 use visa_mapping::facts::placements;
+use visa_mapping::ops::control::FOR;
 use visa_mapping::ops::func::{Func, addresses};
 use visa_mapping::{Axes, Dim, Tensor, view};
 
@@ -49,6 +50,8 @@ pub struct Placed {
     pub half: Option<Rc<str>>,
     /// Where its address is written, if that is left open.
     pub open: Option<Site>,
+    /// Where more addresses are written that are left open: of what takes its place in a loop.
+    pub also: Vec<Site>,
     /// Where the tensor is made.
     pub span: Span,
 }
@@ -60,13 +63,25 @@ pub struct Placed {
 /// If an address is no number.
 pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> {
     let written = addresses(Func::of(func)?)?;
-    let mut found: Vec<Placed> = Vec::new();
+    // Nothing where the tensor takes the place of another one.
+    let mut found: Vec<Option<Placed>> = Vec::new();
     let mut becomes: HashMap<ValueId, usize> = HashMap::new();
     for (index, placement) in placements(func)?.into_iter().enumerate() {
         let value = placement.value;
         // Changed in place, it is the same buffer, which is needed for longer.
         if let Some(&at) = placement.before.as_ref().and_then(|before| becomes.get(before)) {
-            found[at].live.1 = found[at].live.1.max(placement.until);
+            let at = match initial(func, value).and_then(|initial| becomes.get(&initial).copied()) {
+                // What the body yields is where the loop's operand is.
+                Some(initial) if initial != at => {
+                    becomes.values_mut().filter(|own| **own == at).for_each(|own| *own = initial);
+                    merge(&mut found, initial, at);
+                    initial
+                }
+                Some(_) | None => at,
+            };
+            if let Some(placed) = &mut found[at] {
+                placed.live.1 = placed.live.1.max(placement.until);
+            }
             becomes.insert(value, at);
             continue;
         }
@@ -86,7 +101,7 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> 
         let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { continue };
         let Some(bytes) = tensor.dim_bytes(Dim::Element, axes) else { continue };
         becomes.insert(value, found.len());
-        found.push(Placed {
+        found.push(Some(Placed {
             value,
             tensor,
             name: func
@@ -99,8 +114,30 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> 
             address: placement.address.and_then(|address| u64::try_from(address).ok()),
             half: placement.half,
             open: open.then_some(site),
+            also: Vec::new(),
             span: func.module.value_span(value),
-        });
+        }));
     }
-    Ok(found)
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// What a result of a loop was before the first iteration; nothing for another value.
+fn initial(func: OpRef<'_>, value: ValueId) -> Option<ValueId> {
+    let ValueDef::Result(op, index) = func.module.def(value) else { return None };
+    let op = func.other(op);
+    op.is(&FOR).then(|| op.operands().get(index as usize).copied()).flatten()
+}
+
+/// Makes two tensors one, with the place of the first: that is needed for as long as both, and written wherever one of
+/// theirs is.
+fn merge(found: &mut [Option<Placed>], into: usize, at: usize) {
+    let Some(merged) = found[at].take() else { return };
+    let Some(placed) = &mut found[into] else { return };
+    placed.live = (placed.live.0.min(merged.live.0), placed.live.1.max(merged.live.1));
+    placed.also.extend(merged.open);
+    placed.also.extend(merged.also);
+    if let (None, Some(address)) = (placed.address, merged.address) {
+        placed.address = Some(address);
+        placed.also.extend(placed.open.take());
+    }
 }

@@ -14,6 +14,7 @@ use visa_ir::decl::{
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId, ValueDef, ValueId};
+use visa_ir::open::is_unknown;
 use visa_ir::verify::VerifyCx;
 use visa_ir::view::ValueRef;
 
@@ -202,7 +203,8 @@ fn verify_for(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(refuse(format!("the body yields {given}, the loop has {wanted}")));
     }
     for (given, wanted) in types(op, given).into_iter().zip(types(op, wanted)) {
-        if given != wanted {
+        let known = ![given, wanted].iter().any(|ty| is_unknown(op.ctx, *ty));
+        if given != wanted && known {
             let (given, wanted) = (op.ctx.type_text(given), op.ctx.type_text(wanted));
             return Err(refuse(format!("the body yields `{given}`, the loop carries `{wanted}`")));
         }
