@@ -86,7 +86,9 @@ fn memory(
     placed.retain(|tensor| tensor.open.is_some() || tensor.address.is_some());
     let mut buffer = |tensor: &&Placed| Buffer {
         bytes: tensor.bytes,
-        align: sites(tensor).map(|site| demanded(&Placed { open: Some(site), ..(*tensor).clone() })).fold(1, u64::max),
+        align: sites(tensor)
+            .map(|site| demanded(&Placed { open: Some(site), ..(*tensor).clone() }))
+            .fold(1, u64::max),
         live: tensor.live,
         fixed: tensor.address,
     };

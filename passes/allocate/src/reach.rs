@@ -9,8 +9,8 @@ use visa_lowering::address::{Addresses, view_address};
 use visa_lowering::stages::reads;
 use visa_machine::Machine;
 use visa_mapping::affine::Affine;
-use visa_mapping::ops::control::{FOR, carried, yielded};
 use visa_mapping::facts::{DeclaredAxes, Support};
+use visa_mapping::ops::control::{FOR, carried, yielded};
 use visa_mapping::view;
 
 /// The reach of a function's tensors, by tensor; those that are not read beyond are not listed.

@@ -2,8 +2,8 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, chips, choices, compute, contractions, loops, mutants, open_clauses, pipelines, rows,
-    transfers, transposes,
+    Settings, addresses, chips, choices, compute, contractions, loops, mutants, open_clauses, pipelines,
+    rows, transfers, transposes,
 };
 
 /// What a campaign does.

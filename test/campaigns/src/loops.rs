@@ -93,11 +93,15 @@ fn index(random: &mut Random, names: &mut Names, of: &str, times: u64, body: &mu
 }
 
 /// What is done with a tile between the memories: `from` is in HBM, the result at rest.
-fn work(random: &mut Random, names: &mut Names, cut: &Cut, slices: u64, from: &str, body: &mut Vec<Node>) -> String {
-    let place = format!(
-        "cluster [1 # 2], slice [{} # {slices}], element [{}]",
-        cut.slice.0, cut.element
-    );
+fn work(
+    random: &mut Random,
+    names: &mut Names,
+    cut: &Cut,
+    slices: u64,
+    from: &str,
+    body: &mut Vec<Node>,
+) -> String {
+    let place = format!("cluster [1 # 2], slice [{} # {slices}], element [{}]", cut.slice.0, cut.element);
     let mut line = |body: &mut Vec<Node>, text: String| {
         let name = names.next();
         body.push(Node::Line(format!("{name} = {text}")));
@@ -219,7 +223,8 @@ fn looped(nodes: &[Node], depth: usize, out: &mut String) {
         let _infallible = match node {
             Node::Line(line) => writeln!(out, "{indent}{line}"),
             Node::Loop(Loop { over, index, carried: [argument, before, after], body, yields, .. }) => {
-                let _infallible = writeln!(out, "{indent}{after} = tm.for [{over}]({index}, {argument}) {before} {{");
+                let _infallible =
+                    writeln!(out, "{indent}{after} = tm.for [{over}]({index}, {argument}) {before} {{");
                 looped(body, depth + 1, out);
                 writeln!(out, "{indent}  tm.yield {yields}\n{indent}}}")
             }
@@ -317,7 +322,9 @@ pub fn run(settings: &Settings<'_>) {
         numbers.filter(|number| run_case(&machines, (seed, *number))).count() as u64
     });
     let accepted: u64 = shares.iter().sum();
-    println!("loops, seed {seed}: {accepted} of {count} accepted and checked, as loops and written out alike");
+    println!(
+        "loops, seed {seed}: {accepted} of {count} accepted and checked, as loops and written out alike"
+    );
     assert!(accepted * 2 > count, "seed {seed}: more than half are refused");
 }
 
@@ -335,12 +342,19 @@ fn run_case(machines: &[PathBuf], (seed, case): (u64, u64)) -> bool {
             true
         }
         (Err(one), Err(_)) => {
-            assert!(!one.contains("error[check]") && !one.contains("error[shadow]"), "seed {seed}, case {case}: {one}\n{as_loop}");
+            assert!(
+                !one.contains("error[check]") && !one.contains("error[shadow]"),
+                "seed {seed}, case {case}: {one}\n{as_loop}"
+            );
             false
         }
         // A single tile may be anywhere.
         (Err(refused), Ok(_)) if refused.contains("are not evenly apart") => false,
-        (Ok(_), Err(refused)) => panic!("seed {seed}, case {case} is refused when it is written out: {refused}\n{written_out}"),
-        (Err(refused), Ok(_)) => panic!("seed {seed}, case {case} is refused as a loop: {refused}\n{as_loop}"),
+        (Ok(_), Err(refused)) => {
+            panic!("seed {seed}, case {case} is refused when it is written out: {refused}\n{written_out}")
+        }
+        (Err(refused), Ok(_)) => {
+            panic!("seed {seed}, case {case} is refused as a loop: {refused}\n{as_loop}")
+        }
     }
 }

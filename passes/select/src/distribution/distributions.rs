@@ -16,10 +16,12 @@ use visa_ir::open::is_open;
 use visa_machine::Machine;
 use visa_mapping::facts;
 use visa_mapping::facts::{machine, written_place};
+use visa_mapping::ops::control::{self, FOR, YIELD};
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::indexed::SCATTER;
+use visa_mapping::ops::to_tile::{self, TO_TILE, ToTile};
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
-use visa_mapping::{Axes, AxisId, Digit, Digits, Expr, PadKind, Tensor, digits, operand};
+use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digits, operand};
 use visa_mapping::{DM, HBM};
 use visa_numerics::DType;
 use visa_stream::ops::cast::Cast;
@@ -171,6 +173,19 @@ fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
     let ops: Vec<OpRef<'a>> = body(function);
     let mut group_of: BTreeMap<ValueId, usize> = BTreeMap::new();
     for (number, op) in ops.iter().enumerate() {
+        if op.is(&YIELD) {
+            // What a body yields is what the loop carries.
+            if let Some(around) = op.parent() {
+                let carried = op.operands().iter().zip(control::carried(around)).zip(around.results());
+                carried.for_each(|((&own, &argument), &result)| join(&mut group_of, [own, argument, result]));
+            }
+            continue;
+        }
+        if op.is(&FOR) {
+            let carried = op.operands().iter().zip(control::carried(*op)).zip(op.results());
+            carried.for_each(|((&own, &argument), &result)| join(&mut group_of, [own, argument, result]));
+            continue;
+        }
         let apart = op.is(&TO_DM) || op.is(&RETURN);
         let operands = op.operands().iter().filter(|_| !apart);
         let own: BTreeSet<usize> = operands.filter_map(|value| group_of.get(value).copied()).collect();
@@ -191,13 +206,18 @@ fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
     grouped.filter(|group| !group.loads.is_empty()).collect()
 }
 
-/// The operations of a function.
+/// Makes the groups of three values, as far as they are in any, one that all of them are in.
+fn join(group_of: &mut BTreeMap<ValueId, usize>, values: [ValueId; 3]) {
+    let own: BTreeSet<usize> = values.iter().filter_map(|value| group_of.get(value).copied()).collect();
+    let Some(&joined) = own.first() else { return };
+    group_of.values_mut().filter(|group| own.contains(group)).for_each(|group| *group = joined);
+    group_of.extend(values.map(|value| (value, joined)));
+}
+
+/// The operations of a function, those of bodies among them.
 fn body(function: OpRef<'_>) -> Vec<OpRef<'_>> {
-    let block = function.regions().first();
-    block
-        .into_iter()
-        .flat_map(|&block| function.module.ops(block).iter().map(|&id| function.other(id)))
-        .collect()
+    let blocks = function.regions().iter();
+    blocks.flat_map(|&block| function.module.walk(block)).map(|id| function.other(id)).collect()
 }
 
 impl<'a> Group<'a> {
@@ -210,12 +230,16 @@ impl<'a> Group<'a> {
         let spread = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
         let made = ops.iter().filter(|op| op.is(&generate::DECL) || op.is(&fill::DECL));
         let stored = |op: &OpRef<'_>| {
-            let layout = map(*op, "element")?;
+            let layout = match ToTile::cast(*op) {
+                Some(tile) => to_tile::part(tile).ok()?.dim(Dim::Element),
+                None => map(*op, "element")?,
+            };
             let address = written_place(*op).ok().and_then(|(address, _)| address);
             // An address that is open may be any: the first one is.
             Some(Stored { elements: elements(&layout, axes), layout, address: address.unwrap_or_default() })
         };
-        let stored: Vec<Stored> = ops.iter().filter(|op| op.is(&TO_HBM)).filter_map(stored).collect();
+        let stored: Vec<Stored> =
+            ops.iter().filter(|op| op.is(&TO_HBM) || op.is(&TO_TILE)).filter_map(stored).collect();
         let results: Vec<Expr> = stored.iter().map(|result| result.layout.clone()).collect();
         let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op, axes));
         let loaded = reaches(loaded, axes);
