@@ -3,6 +3,7 @@
 //! [`price`] asks every stage what it costs, places the commands on the machine's resources in program order (book
 //! 28) and returns a [`Report`]: as text for the kernel's author, as JSON by serde for programs.
 
+mod bound;
 mod command;
 mod conflicts;
 mod footprint;
@@ -25,8 +26,8 @@ pub use memory::MemoryModel;
 pub use pipeline::PipelineTime;
 pub use price::{price, price_with_rows};
 pub use report::{
-    Assumed, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles, MemoryReport, Report,
-    Resource, Totals, Traffic, Wait, Why,
+    Assumed, Bound, BoundPart, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles,
+    MemoryReport, Report, Resource, Totals, Traffic, Wait, Why,
 };
 pub use rows::AssumedRows;
 pub use runs::MAX_RUNS;

@@ -7,6 +7,7 @@ use visa_ir::diag::Diagnostic;
 use visa_machine::{ASSUMED, Machine};
 use visa_numerics::DType;
 
+use crate::bound::bound;
 use crate::command::Work;
 use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
@@ -43,6 +44,7 @@ pub fn price_with_rows(
     let tallies = tallies(program, terms)?;
     let totals = totals(&tallies, machine, program.chips);
     let assumptions = assumptions(&tallies, rows);
+    let bound = bound(program, machine, totals.cycles);
     Ok(Report {
         program: program.name.clone(),
         machine: machine.name.clone(),
@@ -51,6 +53,7 @@ pub fn price_with_rows(
         clock_ghz: machine.timing.clock_ghz,
         commands: tallies.0.iter().enumerate().map(|(index, tally)| command_report(index, tally)).collect(),
         totals,
+        bound,
         assumptions,
     })
 }

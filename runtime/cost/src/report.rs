@@ -20,6 +20,8 @@ pub struct Report {
     pub commands: Vec<CommandReport>,
     /// The whole program.
     pub totals: Totals,
+    /// How few cycles its work can take.
+    pub bound: Bound,
     /// Assumed values of the machine description that a figure rests on.
     pub assumptions: Vec<Assumed>,
 }
@@ -294,6 +296,28 @@ pub struct Totals {
 pub struct Busy {
     /// The resource.
     pub resource: Resource,
+    /// Cycles.
+    pub cycles: u64,
+}
+
+/// How few cycles the work of a program can take, however it is scheduled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bound {
+    /// The greatest of the parts.
+    pub cycles: u64,
+    /// How many times as long the program takes.
+    pub times: f64,
+    /// What each resource must do at least, the greatest first.
+    pub parts: Vec<BoundPart>,
+}
+
+/// The least that a resource must do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BoundPart {
+    /// `contraction`, `vector`, `fetch`: the work of these engines, spread over all slices at their full rate. `hbm`,
+    /// `pcie`: each argument once in, each result once out. `start-ups`: the greatest of the engines' work, with the
+    /// start-up of a transfer before and after it.
+    pub of: &'static str,
     /// Cycles.
     pub cycles: u64,
 }

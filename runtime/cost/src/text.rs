@@ -5,7 +5,7 @@ use visa_ir::diag::counted;
 
 use visa_ir::span::Span;
 
-use crate::report::{ChannelReport, CommandReport, ContractionReport, MemoryReport, Report, Traffic};
+use crate::report::{Bound, ChannelReport, CommandReport, ContractionReport, MemoryReport, Report, Traffic};
 
 /// The column of how often commands run, which is there where one runs more than once.
 const RUNS: &str = "runs";
@@ -74,6 +74,7 @@ impl Report {
         for assumed in &self.assumptions {
             rows.push(("assumed", format!("{}: {}", assumed.field, assumed.why)));
         }
+        rows.push(("bound", bound(&self.bound)));
         rows.retain(|(_, value)| !value.is_empty());
         rows
     }
@@ -111,6 +112,16 @@ fn table(text: &mut String, rows: &[Row], with_runs: bool) {
         );
         push_line(text, &cells.collect::<Vec<_>>().join("  "));
     }
+}
+
+/// How few cycles the work can take, and of what.
+fn bound(bound: &Bound) -> String {
+    let Some((binding, others)) = bound.parts.split_first() else { return String::new() };
+    let least = format!("{} by {}", counted(bound.cycles, "cycle"), binding.of);
+    let others =
+        others.iter().map(|part| format!("{} {}", part.of, part.cycles)).collect::<Vec<_>>().join(", ");
+    let others = if others.is_empty() { others } else { format!(" ({others})") };
+    format!("{least}{others}; the program takes {:.2} times as long", bound.times)
 }
 
 /// What a transfer asks of the memories, and why it takes so long.

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "what a campaign ran, for whoever runs one")]
 
 pub mod addresses;
+pub mod bounds;
 pub mod checks;
 pub mod chips;
 pub mod choices;

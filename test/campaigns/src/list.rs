@@ -2,8 +2,8 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, chips, choices, compute, contractions, loops, mutants, open_clauses, pipelines,
-    rows, transfers, transposes,
+    Settings, addresses, bounds, chips, choices, compute, contractions, loops, mutants, open_clauses,
+    pipelines, rows, transfers, transposes,
 };
 
 /// What a campaign does.
@@ -116,6 +116,7 @@ pub const CAMPAIGNS: &[Campaign] = &[
         u64::MAX,
         transposes::run,
     ),
+    of_files("bounds", "no kernel takes fewer cycles than its bound, by any model of memories", bounds::run),
     of_files(
         "addresses",
         "kernels with open addresses: as fast as written, the same results",

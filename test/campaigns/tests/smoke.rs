@@ -82,6 +82,11 @@ fn addresses() {
 }
 
 #[test]
+fn bounds() {
+    part("bounds", 0, Files::All);
+}
+
+#[test]
 fn open_clauses() {
     part("open-clauses", 0, Files::Named(CONFIGURATIONS));
 }
@@ -112,6 +117,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "loops",
         "transposes",
         "addresses",
+        "bounds",
         "open-clauses",
         "open-distributions",
     ];

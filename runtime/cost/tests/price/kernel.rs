@@ -6,7 +6,7 @@ use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_machine::Machine;
 
-const GEMV: &str = r#"visa 1
+pub(crate) const GEMV: &str = r#"visa 1
 hw.program @gemv, chips 1 {
   hw.buffer "matrix", role arg, space hbm, dtype bf16, shape [256, 2048], layout [524288 : 1 -> 2] : 1
   hw.buffer "vector", role arg, space hbm, dtype bf16, shape [2048], layout [2048 : 1 -> 2] : 1 @ 0 -> 2097152
@@ -31,7 +31,7 @@ hw.program @gemv, chips 1 {
 }
 "#;
 
-fn priced(text: &str) -> Report {
+pub(crate) fn priced(text: &str) -> Report {
     let ctx = Context::new(&[&visa_hw::DIALECT]);
     let parsed = parse(&ctx, &Source::new("test", text), 0..text.len());
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);

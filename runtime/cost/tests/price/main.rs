@@ -1,5 +1,6 @@
 //! Prices of hand-built programs, worked out by hand from the figures of books 10, 11, 19 and 28.
 
+mod bound;
 mod conflicts;
 mod doubles;
 mod indexed;

@@ -1,0 +1,232 @@
+//! How few cycles a program's work can take: for each resource what it must do at least, and the start-up of a transfer
+//! before and after it. Nothing here knows of a schedule, of a choice, or of how transfers are priced.
+
+use std::ops::Range;
+
+use visa_engine::{Access, Engine, Flow, Space, Wire};
+use visa_hw::program::{Buffer, Command, CommandKind, Dma, Exec, Program, Steps};
+use visa_loops::Program as Loops;
+use visa_machine::Machine;
+use visa_numerics::DType;
+
+use crate::report::{Bound, BoundPart};
+
+/// The work of a program, of all chips.
+#[derive(Default)]
+struct Work {
+    /// Cycles of a chip for the multiply-accumulates, at the peak of their formats.
+    contraction: f64,
+    /// Bytes that enter the vector engine.
+    vector: u128,
+    /// Bytes that fetches give.
+    fetched: u128,
+    hbm_read: u128,
+    hbm_written: u128,
+    host: u128,
+}
+
+/// The least cycles of a program that takes `cycles`.
+#[must_use]
+pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound {
+    let chips = program.chips.max(1) as u128;
+    let mut work = Work::default();
+    add(&program.commands, 1, chips, machine, &mut work);
+    let slices = u128::from(machine.slices_per_chip()) * chips;
+    let timing = &machine.timing;
+    // An access of each context a cycle; the vector engine takes a flit.
+    let access = |sub: bool| machine.fetch_sizes(sub, DType::I8, DType::I8).into_iter().max().unwrap_or(1);
+    let fetch = u128::from(access(false) + access(true));
+    let buffers = |space: Space, argument: bool| {
+        let own =
+            program.buffers.iter().filter(|buffer| buffer.space == space && buffer.argument == argument);
+        own.map(bytes).sum::<u128>()
+    };
+    // What is read of an argument again, or not at all, is the kernel's affair.
+    let hbm = work.hbm_read.min(buffers(Space::Hbm, true)) + work.hbm_written.min(buffers(Space::Hbm, false));
+    let host = work.host.min(buffers(Space::Host, true) + buffers(Space::Host, false));
+    let over = |work: u128, rate: u128| u64::try_from(work.div_ceil(rate.max(1))).unwrap_or(u64::MAX);
+    let computing = [
+        ("contraction", (work.contraction / chips as f64).ceil() as u64),
+        ("vector", over(work.vector, u128::from(machine.limits.flit_bytes) * slices)),
+        ("fetch", over(work.fetched, fetch * slices)),
+    ];
+    let moving = [
+        ("hbm", over(hbm, u128::from(timing.hbm_bytes_per_cycle) * chips)),
+        ("pcie", over(host, u128::from(timing.pcie_bytes_per_cycle) * chips)),
+    ];
+    let most = computing.iter().map(|(_, cycles)| *cycles).fold(0, u64::max);
+    let startups = startups(program, machine);
+    let chain = if startups > 0 { most.saturating_add(startups * timing.dma_startup_cycles) } else { 0 };
+    let all = computing.into_iter().chain(moving).chain([("start-ups", chain)]);
+    let mut parts: Vec<BoundPart> =
+        all.filter(|(_, cycles)| *cycles > 0).map(|(of, cycles)| BoundPart { of, cycles }).collect();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.cycles));
+    let least = parts.first().map_or(0, |part| part.cycles);
+    Bound { cycles: least, times: cycles as f64 / least.max(1) as f64, parts }
+}
+
+/// Bytes of the array that a buffer is.
+fn bytes(buffer: &Buffer) -> u128 {
+    let elements = buffer.shape.iter().map(|&extent| u128::from(extent)).product::<u128>();
+    (elements * u128::from(buffer.dtype.bits())).div_ceil(8)
+}
+
+/// Adds the work of commands that run so many times.
+fn add(commands: &[Command], times: u128, chips: u128, machine: &Machine, work: &mut Work) {
+    for command in commands {
+        match &command.kind {
+            CommandKind::Loop(repeat) => {
+                add(&repeat.body, times.saturating_mul(u128::from(repeat.times)), chips, machine, work);
+            }
+            CommandKind::Dma(dma) => {
+                let moved = u128::from(dma.bytes().unwrap_or(u64::MAX)).saturating_mul(times);
+                // Loops of PCIe count the chips.
+                moves([dma.from, dma.to], if dma.pcie { moved } else { moved.saturating_mul(chips) }, work);
+            }
+            CommandKind::Indexed(transfer) => {
+                let moved =
+                    u128::from(transfer.unindexed().bytes().unwrap_or(u64::MAX)).saturating_mul(times);
+                moves([transfer.from, transfer.to], moved.saturating_mul(chips), work);
+            }
+            CommandKind::Exec(exec) => {
+                let slices = exec.slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u128;
+                run(exec, times.saturating_mul(slices).saturating_mul(chips), machine, work);
+            }
+        }
+    }
+}
+
+fn moves([from, to]: [Space; 2], bytes: u128, work: &mut Work) {
+    for (space, sum) in [(from, &mut work.hbm_read), (to, &mut work.hbm_written)] {
+        if space == Space::Hbm {
+            *sum = sum.saturating_add(bytes);
+        }
+    }
+    if [from, to].contains(&Space::Host) {
+        work.host = work.host.saturating_add(bytes);
+    }
+}
+
+/// Adds the work of a run in so many slices, again and again.
+fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut Work) {
+    let of =
+        |flow: Flow| u128::from(flow.packets).saturating_mul(u128::from(flow.packet)).saturating_mul(times);
+    let (mut flow, mut wire, mut vector) = (Flow { packets: 0, packet: 0 }, Some(Wire::NOTHING), false);
+    for (number, stage) in exec.stages.iter().enumerate() {
+        let cost = stage.cost(machine, flow);
+        if number == 0 && cost.engine == Engine::FETCH {
+            work.fetched = work.fetched.saturating_add(of(cost.out));
+        }
+        if cost.engine == Engine::VECTOR && !vector {
+            work.vector = work.vector.saturating_add(of(flow));
+            vector = true;
+        }
+        let entering = wire.take();
+        let peak = entering.as_ref().and_then(|wire| machine.peak_operations_per_cycle(wire.dtype));
+        if let Some(peak) = peak.filter(|_| cost.macs > 0) {
+            work.contraction += 2.0 * cost.macs as f64 * times as f64 / peak as f64;
+        }
+        wire = entering.and_then(|wire| stage.connect(machine, wire).ok());
+        flow = cost.out;
+    }
+}
+
+/// Where a command reads or writes: a memory, bytes of it, and the slices whose memory it is.
+struct Place {
+    space: Space,
+    write: bool,
+    bytes: Range<i64>,
+    slices: Vec<Range<i64>>,
+}
+
+impl Place {
+    fn meets(&self, other: &Self) -> bool {
+        let meet = |one: &Range<i64>, other: &Range<i64>| one.start.max(other.start) < one.end.min(other.end);
+        let slices = self.slices.iter().any(|one| other.slices.iter().any(|other| meet(one, other)));
+        self.space == other.space && meet(&self.bytes, &other.bytes) && slices
+    }
+}
+
+/// How many start-ups of a transfer there are before and after all runs of the Tensor Unit: 2 if every run needs what
+/// was moved or made before it, and is needed by what is moved or made after it.
+fn startups(program: &Program, machine: &Machine) -> u64 {
+    let mut all = Vec::new();
+    flatten(&program.commands, machine, &mut all);
+    let count = all.len();
+    let needs = |later: usize, earlier: usize| {
+        let (reads, writes) = (&all[later].1, &all[earlier].1);
+        reads
+            .iter()
+            .filter(|place| !place.write)
+            .any(|read| writes.iter().any(|place: &Place| place.write && place.meets(read)))
+    };
+    let is_run = |at: usize| matches!(all[at].0.kind, CommandKind::Exec(_));
+    if !(0..count).any(is_run) || count > MAX_COMMANDS {
+        return 0;
+    }
+    let before = (0..count).filter(|&at| is_run(at)).all(|at| (0..at).any(|earlier| needs(at, earlier)));
+    let after = (0..count).filter(|&at| is_run(at)).all(|at| (at + 1..count).any(|later| needs(later, at)));
+    u64::from(before) + u64::from(after)
+}
+
+/// Most commands whose needs are looked at, each with each.
+const MAX_COMMANDS: usize = 4096;
+
+/// Whether addresses are the same in every iteration of the loops around them. Of others is not said whether they meet.
+fn is_still(steps: &Steps) -> bool {
+    steps.0.iter().all(|step| *step == 0)
+}
+
+/// The commands that are no loops, with the places that are the same in every iteration.
+fn flatten<'p>(commands: &'p [Command], machine: &Machine, out: &mut Vec<(&'p Command, Vec<Place>)>) {
+    for command in commands {
+        match &command.kind {
+            CommandKind::Loop(repeat) => flatten(&repeat.body, machine, out),
+            CommandKind::Dma(dma) => out.push((command, moved(dma, machine))),
+            CommandKind::Indexed(transfer) => out.push((command, moved(&transfer.unindexed(), machine))),
+            CommandKind::Exec(exec) => {
+                let still = exec.stages.iter().filter(|stage| is_still(&stage.steps));
+                let places = still.flat_map(|stage| stage.accesses());
+                out.push((command, places.map(|access| touched(exec, access)).collect()));
+            }
+        }
+    }
+}
+
+fn touched(exec: &Exec, access: Access) -> Place {
+    let signed = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+    let stored = exec.stages.last().and_then(|stage| stage.stored_slices()).filter(|_| access.write);
+    let slices = stored.unwrap_or(&exec.slices).iter();
+    Place {
+        space: access.space,
+        write: access.write,
+        bytes: signed(access.range.start)..signed(access.range.end),
+        slices: slices.map(|range| range.start as i64..range.end as i64).collect(),
+    }
+}
+
+/// What a transfer reads and writes in data memory, as far as its loops count whole slices or stay within them.
+fn moved(dma: &Dma, machine: &Machine) -> Vec<Place> {
+    let slice = machine.memory.dm_bytes_per_slice.cast_signed();
+    let side = |space: Space, write: bool, loops: Loops| {
+        let still = is_still(&dma.steps[usize::from(write)]);
+        let (counting, within): (Vec<_>, Vec<_>) =
+            loops.entries.iter().cloned().partition(|entry| entry.stride.divided(slice).is_some());
+        let part = |entries, base, unit: i64| {
+            let (start, end) = Loops { entries, packet: 1, base }.extent().ok()?;
+            Some(start.div_euclid(unit)..(end - 1).div_euclid(unit) + 1)
+        };
+        let bytes = part(within, loops.base.rem_euclid(slice), 1).filter(|bytes| bytes.end <= slice)?;
+        let slices = part(counting, loops.base.div_euclid(slice) * slice, slice)?;
+        (space == Space::Dm && still && !dma.pcie).then(|| Place {
+            space,
+            write,
+            bytes,
+            slices: vec![slices],
+        })
+    };
+    let sides = dma
+        .programs()
+        .flat_map(|loops| [side(dma.from, false, loops.read()), side(dma.to, true, loops.write())]);
+    sides.flatten().collect()
+}

@@ -1,0 +1,47 @@
+//! Bounds worked out by hand.
+
+use crate::kernel::{GEMV, priced};
+use visa_cost::BoundPart;
+
+fn parts(text: &str) -> Vec<(&'static str, u64)> {
+    priced(text).bound.parts.iter().map(|&BoundPart { of, cycles }| (of, cycles)).collect()
+}
+
+#[test]
+fn gemv() {
+    // 256 x 2048 products, 2^17 a cycle on all slices of a chip. Each of 256 slices fetches 4096 bytes in each context, and
+    // 512 slices can fetch 32 + 8 bytes a cycle. HBM: 1 MiB, 4 KiB and 512 bytes at 1536 a cycle.
+    let (contraction, fetch, hbm) = (4, (2_u64 << 20).div_ceil(40 * 512), 1_053_184_u64.div_ceil(1536));
+    assert_eq!((fetch, hbm), (103, 686));
+    // The greatest of the engines' work with a start-up of 500 cycles before and after it.
+    let expected = [("start-ups", 1103), ("hbm", hbm), ("fetch", fetch), ("contraction", contraction)];
+    assert_eq!(parts(GEMV), expected);
+    let bound = priced(GEMV).bound;
+    assert_eq!(bound.cycles, 1103);
+    assert!((bound.times - 3522.0 / 1103.0).abs() < 1e-12, "{}", bound.times);
+}
+
+#[test]
+fn loops_count_and_arguments_do_so_once() {
+    let one = "hw.dma tensor, from hbm, to dm, loops [4096 : 1 -> 1] : 256\nhw.exec main, slices [0, 1] {\nhw.fetch i8, packet \
+               32, loops [4096 : 1] : 32\nhw.collect flits 1\nhw.commit bytes 32, loops [4096 : 1] : 32 @ 8192\n}\nhw.dma \
+               tensor, from dm, to hbm, loops [4096 : 1 -> 1] : 256 @ 8192 -> 8192\n";
+    let buffers = "hw.buffer \"x\", role arg, space hbm, dtype i8, shape [4096], layout [4096 : 1 -> 1] : 1\n\
+                   hw.buffer \"y\", role result, space hbm, dtype i8, shape [4096], layout [4096 : 1 -> 1] : 1 @ 0 -> 8192\n";
+    let program = |body: &str| format!("visa 1\nhw.program @p, chips 1 {{\n{buffers}{body}}}\n");
+    // 4096 bytes in and out at 1536 a cycle; 4096 bytes that a slice fetches, of 512 that fetch 40 bytes a cycle.
+    assert_eq!(parts(&program(one)), [("start-ups", 1001), ("hbm", 6), ("fetch", 1)]);
+    // A hundred times the fetches; the argument is still what has to be read once.
+    let looped = program(&format!("hw.for 100 {{\n{one}}}\n"));
+    assert_eq!(parts(&looped), [("start-ups", 1020), ("fetch", 20), ("hbm", 6)]);
+}
+
+#[test]
+fn a_run_that_waits_for_no_transfer_has_no_start_up_before_it() {
+    // It reads what nothing wrote, and another slice than the transfer writes.
+    let text = "visa 1\nhw.program @p, chips 1 {\n\
+                hw.dma tensor, from hbm, to dm, loops [4096 : 1 -> 1] : 256 @ 0 -> 524288\n\
+                hw.exec main, slices [0, 1] {\nhw.fetch i8, packet 32, loops [4096 : 1] : 32\nhw.collect flits 1\nhw.commit \
+                bytes 32, loops [4096 : 1] : 32 @ 8192\n}\n}\n";
+    assert_eq!(parts(text), [("fetch", 1)]);
+}
