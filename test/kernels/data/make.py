@@ -7,8 +7,8 @@
 
 A kernel's first argument is `rand:1` and its second `rand:2`, the generator of visa-run, so no input is
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
-`gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so does
-`blocked_gemm.expected.txt`.
+`gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so do
+`blocked_gemm.expected.txt` and `blocked_gemv.expected.txt`.
 
 The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
 `gemm_i8`, `gemm_f8` and `matmul_quantized` have a line for each kernel of theirs. Integers are summed exactly; an f8 packet
@@ -166,16 +166,17 @@ def gemm(a, b):
     return np.stack([contract(row, columns) for row in a])
 
 
+def in_blocks(row, columns, block):
+    """Products of a row and columns, a block at a time, whose sums are added in f32 (book 30), as bf16."""
+    total = np.zeros(columns.shape[:-1], np.float32)
+    for start in range(0, columns.shape[-1], block):
+        total = flush(sums(row[start : start + block], columns[..., start : start + block]) + total)
+    return round_to_bf16(total)
+
+
 def blocked_gemm(a, b, block):
-    """A block of K at a time, whose sums are added in f32 (book 30)."""
     columns = np.ascontiguousarray(b.T)
-    rows = []
-    for row in a:
-        total = np.zeros(columns.shape[0], np.float32)
-        for start in range(0, row.shape[-1], block):
-            total = flush(sums(row[start : start + block], columns[:, start : start + block]) + total)
-        rows.append(round_to_bf16(total))
-    return np.stack(rows)
+    return np.stack([in_blocks(row, columns, block) for row in a])
 
 
 def gemm_auto_operands():
@@ -564,6 +565,7 @@ def files():
         "blocked_gemm.expected.txt": summary(
             blocked_gemm(rand_bf16(1, 512, 2048), rand_bf16(2, 2048, 1024), 1024)
         ),
+        "blocked_gemv.expected.txt": summary(in_blocks(rand_bf16(2, 8192), rand_bf16(1, 1024, 8192), 4096)),
         "gemm_i8.expected.txt": lines({"wide": wide, "narrow": wide.astype(np.int8)}),
         "gemm_f8.expected.txt": lines(
             {
