@@ -68,12 +68,18 @@ impl Loops {
         }
     }
 
-    /// [`Loops::read`] with every address `start` bytes further.
-    pub(crate) fn read_from(&self, start: usize, bank: &Bank, out: &mut Vec<u8>) {
+    /// [`Loops::read`] with every address `start` bytes further, or before; none of them is below 0.
+    pub(crate) fn read_from(&self, start: isize, bank: &Bank, out: &mut Vec<u8>) {
         match start {
             0 => self.read(bank, out),
-            _ => self.runs().iter().for_each(|run| bank.read(run.start + start..run.end + start, out)),
+            _ => self.runs_from(start).for_each(|run| bank.read(run, out)),
         }
+    }
+
+    /// [`Loops::runs`] so many bytes further.
+    pub(crate) fn runs_from(&self, start: isize) -> impl Iterator<Item = Range<usize>> {
+        let moved = move |at: usize| at.wrapping_add_signed(start);
+        self.runs().iter().map(move |run| moved(run.start)..moved(run.end))
     }
 
     /// From the first byte touched to one past the last.

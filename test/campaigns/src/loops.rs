@@ -92,13 +92,13 @@ fn index(random: &mut Random, names: &mut Names, of: &str, times: u64, body: &mu
     }
 }
 
-/// What is done with a tile between the memories: `from` is in HBM, the result at rest.
+/// What is done with a tile between the memories; the result is at rest.
 fn work(
     random: &mut Random,
     names: &mut Names,
     cut: &Cut,
     slices: u64,
-    from: &str,
+    (from, in_dm): (&str, bool),
     body: &mut Vec<Node>,
 ) -> String {
     let place = format!("cluster [1 # 2], slice [{} # {slices}], element [{}]", cut.slice.0, cut.element);
@@ -110,7 +110,11 @@ fn work(
     if random.below(6) == 0 {
         return from.to_owned();
     }
-    let data = line(body, format!("tm.to_dm {from} at 0, {place}"));
+    // A tile of data memory is fetched as it is, now and then.
+    let data = match in_dm && cut.slice.0 == "1" && random.below(3) > 0 {
+        true => from.to_owned(),
+        false => line(body, format!("tm.to_dm {from} at 0, {place}")),
+    };
     if random.below(4) == 0 {
         return data;
     }
@@ -181,6 +185,7 @@ fn around(
     names: &mut Names,
     cut: &Cut,
     slices: u64,
+    source: &str,
     [before, after]: [String; 2],
 ) -> Vec<Node> {
     let indices: Vec<String> = cut.along.iter().map(|_| names.next()).collect();
@@ -194,8 +199,8 @@ fn around(
     let terms: Vec<&str> = cut.along.iter().map(|(term, _)| *term).collect();
     let along = terms.join(", ");
     let tile = names.next();
-    body.push(Node::Line(format!("{tile} = tm.tile %x, {read} along [{along}]")));
-    let made = work(random, names, cut, slices, &tile, &mut body);
+    body.push(Node::Line(format!("{tile} = tm.tile {source}, {read} along [{along}]")));
+    let made = work(random, names, cut, slices, (&tile, source != "%x"), &mut body);
     let innermost = &carried[carried.len() - 1];
     let mut yields = names.next();
     body.push(Node::Line(format!("{yields} = tm.to_tile {made}, {innermost}, {write} along [{along}]")));
@@ -281,13 +286,27 @@ fn kernel(random: &mut Random, slices: u64) -> [String; 2] {
     let mut names = Names::default();
     let all = cuts();
     let (from, to) = (random.of(&LAYOUTS), random.of(&LAYOUTS));
-    let mut nodes = vec![Node::Line(format!("%e = tm.empty hbm, dtype i32, at 65536, element [{to}]"))];
+    let (from_dm, to_dm) = (random.below(3) == 0, random.below(3) == 0);
+    let in_slice = format!("cluster [1 # 2], slice [1 # {slices}]");
+    let mut nodes = vec![Node::Line(match to_dm {
+        true => format!("%e = tm.empty dm, dtype i32, at 262144, {in_slice}, element [{to}]"),
+        false => format!("%e = tm.empty hbm, dtype i32, at 65536, element [{to}]"),
+    })];
+    let layout = random.of(&LAYOUTS);
+    if from_dm {
+        nodes.push(Node::Line(format!("%d = tm.to_dm %x at 131072, {in_slice}, element [{layout}]")));
+    }
+    let source = if from_dm { "%d" } else { "%x" };
     let mut filled = "%e".to_owned();
     for _ in 0..1 + random.below(2) {
         let cut = &all[random.below(all.len())];
         let after = names.next();
-        nodes.extend(around(random, &mut names, cut, slices, [filled, after.clone()]));
+        nodes.extend(around(random, &mut names, cut, slices, source, [filled, after.clone()]));
         filled = after;
+    }
+    if to_dm {
+        nodes.push(Node::Line(format!("%h = tm.to_hbm {filled} at 65536, element [A, B]")));
+        filled = "%h".to_owned();
     }
     let head = format!(
         "visa 1\ntm.axes [A = {A}, B = {B}]\ntm.func @f(%x: !tm.hbm<i32, [1], [{from}]>) at [0], chips 1 {{\n"

@@ -255,10 +255,10 @@ fn check_sizes(
 
 impl FetchUnit {
     /// The marks after the adapter of the bytes that were read.
-    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: usize, bytes: &[u8]) -> Vec<Shadow> {
+    fn marks(&self, mut marker: Marker<'_>, memory: &SliceMemory, start: isize, bytes: &[u8]) -> Vec<Shadow> {
         let mut marks = Vec::with_capacity(self.loops.steps() as usize);
-        for run in self.loops.runs() {
-            memory.dm.read_shadow(run.start + start..run.end + start, Shadow::NEVER_WRITTEN, &mut marks);
+        for run in self.loops.runs_from(start) {
+            memory.dm.read_shadow(run, Shadow::NEVER_WRITTEN, &mut marks);
         }
         if let Some(mask) = &self.mask {
             mask.apply_marks(&mut marks);
@@ -300,7 +300,7 @@ impl Unit for FetchUnit {
 impl Map for FetchUnit {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, _input: Stream) -> Stream {
         let mut bytes = Vec::with_capacity(self.loops.steps() as usize);
-        let start = self.starts.of(cx).wrapping_add_signed(cx.moved as isize);
+        let start = self.starts.of(cx).cast_signed() + cx.moved as isize;
         self.loops.read_from(start, &memory.dm, &mut bytes);
         if let Some(mask) = &self.mask {
             mask.apply(&mut bytes);
