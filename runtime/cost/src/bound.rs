@@ -1,5 +1,5 @@
-//! How few cycles a program's work can take: for each resource what it must do at least, and the start-up of a transfer
-//! before and after it. Nothing here knows of a schedule, of a choice, or of how transfers are priced.
+//! How few cycles a program's work can take: for each resource what it must do at least, and the start-up of a
+//! transfer before and after it. Nothing here knows of a schedule, of a choice, or of how transfers are priced.
 
 use std::ops::Range;
 
@@ -172,7 +172,8 @@ fn startups(program: &Program, machine: &Machine) -> u64 {
 /// Most commands whose needs are looked at, each with each.
 const MAX_COMMANDS: usize = 4096;
 
-/// Whether addresses are the same in every iteration of the loops around them. Of others is not said whether they meet.
+/// Whether addresses are the same in every iteration of the loops around them. Of others it is not said whether they
+/// meet.
 fn is_still(steps: &Steps) -> bool {
     steps.0.iter().all(|step| *step == 0)
 }

@@ -75,7 +75,8 @@ impl Unrolling<'_> {
         for command in commands {
             if let CommandKind::Loop(repeat) = &command.kind {
                 let mut after = number;
-                for index in 0..repeat.times {
+                let times = if count(&repeat.body) == 0 { 0 } else { repeat.times };
+                for index in 0..times {
                     indices.push(index);
                     after = self.block(&repeat.body, number, indices)?;
                     indices.pop();

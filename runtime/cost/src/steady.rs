@@ -161,6 +161,9 @@ impl Steady<'_> {
 
     /// Schedules a loop whose first command has the number `first`. Returns the number after its commands.
     fn repeat(&mut self, repeat: &Loop, first: usize, indices: &mut Vec<u64>) -> Result<usize, Diagnostic> {
+        if count(&repeat.body) == 0 {
+            return Ok(first);
+        }
         let depth = indices.len();
         let mut after = first;
         let mut mark: Option<Mark> = None;

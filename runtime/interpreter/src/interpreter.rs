@@ -113,7 +113,9 @@ impl<'a> Interpreter<'a> {
         let mut next = 0;
         while let Some(command) = commands.get(next) {
             if let CommandKind::Loop(repeat) = &command.kind {
-                for index in 0..repeat.times {
+                // However often nothing is done, nothing is done.
+                let times = if runs(&repeat.body) == 0 { 0 } else { repeat.times };
+                for index in 0..times {
                     indices.push(index);
                     self.commands(&repeat.body, op, indices, done)?;
                     indices.pop();

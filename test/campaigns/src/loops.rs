@@ -1,5 +1,5 @@
-//! Random loops over tiles, each written as a loop and written out: both give what the evaluator says, the same results in
-//! the same cycles.
+//! Random loops over tiles, each written as a loop and written out: both give what the evaluator says, the same
+//! results in the same cycles.
 
 use crate::kernels::machines;
 use crate::{Settings, shared};

@@ -8,6 +8,7 @@ use crate::tensor::{Dim, Tensor, make};
 use crate::tile::{self, ALONG, Clauses, ELEMENT, INDEX, SIZE, Tile, keeping};
 use crate::view;
 use crate::{Axes, HBM};
+use std::rc::Rc;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
@@ -72,6 +73,17 @@ pub fn part(op: ToTile<'_>) -> Result<Tensor, Diagnostic> {
     let element = [(Dim::Element, keeping(&element))];
     Tensor::build(whole.kind, None, whole.dtype, &element, &whole)
         .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
+}
+
+/// The tensor that a transfer writes: its result, or the tile of it; nothing where its type is not known.
+///
+/// # Errors
+/// If an operand is no tensor.
+pub fn written(op: OpRef<'_>) -> Result<Option<Rc<Tensor>>, Diagnostic> {
+    match ToTile::cast(op) {
+        Some(tile) => part(tile).map(|part| Some(Rc::new(part))),
+        None => Ok(op.result_type::<Tensor>(0)),
+    }
 }
 
 /// The tile that is written.

@@ -20,7 +20,7 @@ use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::control::{FOR, times};
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::indexed::indexing;
-use visa_mapping::ops::to_tile::{self, ToTile};
+use visa_mapping::ops::to_tile;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
 use visa_mapping::{DM, Tensor, leaves_chip, transfer};
 use visa_pass::{Level, Pass, PassCx};
@@ -354,7 +354,7 @@ fn unstored(op: OpRef<'_>) -> Option<Diagnostic> {
 }
 
 fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), written_tensor(op)?) else {
+    let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), to_tile::written(op)?) else {
         return Err(op.error("C0", "no tensor type"));
     };
     let value = op.operands()[0];
@@ -387,14 +387,6 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         Work::Given(table) => lowered.clause("table", cx.ctx.body_attr(&visa_sequencer::ENGINES, table)),
         Work::Any(loops) => lowered.clause("loops", cx.ctx.body_attr(&visa_sequencer::SEGMENTS, loops)),
     })
-}
-
-/// The tensor that a transfer writes: a tile, where it writes one.
-fn written_tensor(op: OpRef<'_>) -> Result<Option<Rc<Tensor>>, Diagnostic> {
-    match ToTile::cast(op) {
-        Some(tile) => to_tile::part(tile).map(|part| Some(Rc::new(part))),
-        None => Ok(op.result_type::<Tensor>(0)),
-    }
 }
 
 /// The pipeline that ends in `last`.

@@ -11,7 +11,8 @@ use visa_lowering::transfers::Start;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::func::FUNC;
-use visa_mapping::{Expr, Tensor, operand};
+use visa_mapping::ops::to_tile::{self, ToTile};
+use visa_mapping::{Expr, operand};
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
@@ -109,13 +110,17 @@ fn choose(cx: &mut PassCx<'_>, id: OpId, addresses: &Addresses, explain: bool) -
 /// The best stream of a transfer.
 fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) -> Option<Choice> {
     let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-    let (source, result) = (operand(op, 0)?, op.result_type::<Tensor>(0)?);
+    let (source, result) = (operand(op, 0)?, to_tile::written(op).ok()??);
     let (value, made) = (op.operands()[0], op.results()[0]);
     let free = |axis| !support.depends(value, axes.0.name(axis));
     let machine = machine(op.ctx);
     // An address that is open may be any: the first one is.
     let address = |value| addresses.get(&value).map_or(0, |address| address.base);
-    let start = Start { read: address(value), write: address(made), dtype: source.dtype };
+    // Tiles are as far from the tensor's start as any.
+    let tile = ToTile::cast(op).and_then(|tile| to_tile::tile(tile, &axes.0).ok()?.starts().ok());
+    let tile = tile.and_then(|start| address::in_bytes(&start, &result)).map_or(0, |start| start.base);
+    let write = address(made).saturating_add(tile);
+    let start = Start { read: address(value), write, dtype: source.dtype };
     let model = *op.ctx.data::<MemoryModel>();
     let transfer = TransferCx {
         source: &source,
