@@ -108,7 +108,7 @@ impl<'a> Tile<'a> {
     /// The first position along each dimension in an iteration.
     ///
     /// # Errors
-    /// None that [`Tile::of`] lets through.
+    /// None in an iteration of the loops around the tile.
     pub fn at(&self, indices: &Indices) -> Result<Vec<u64>, Diagnostic> {
         let at = |cut: &Cut| cut.first.at(indices).and_then(|at| u64::try_from(at).ok());
         let all: Option<Vec<u64>> = self.cuts.iter().map(at).collect();
@@ -152,14 +152,25 @@ impl<'a> Tile<'a> {
     /// If tiles are not evenly apart.
     pub fn starts(&self) -> Result<Affine, Diagnostic> {
         let refuse = || self.op.error("C3", "the tile's address does not fit 64 bits".to_owned());
-        let base = self.at(&Indices::new()).and_then(|at| self.start(&at))?;
-        let mut starts = Affine::constant(i64::try_from(base).map_err(|_| refuse())?);
+        let first = self.at(&Indices::new())?;
+        let mut last = first.clone();
+        let base = i64::try_from(self.start(&first)?).map_err(|_| refuse())?;
+        let (mut starts, mut end) = (Affine::constant(base), base);
         for (number, cut) in self.cuts.iter().enumerate() {
             let Some(step) = self.step(number)? else { continue };
             let moved = Affine { base: 0, ..cut.first.clone() }.times(step);
             starts = moved.and_then(|moved| starts.plus(&moved)).ok_or_else(refuse)?;
+            last[number] =
+                cut.first.range().and_then(|(_, most)| u64::try_from(most).ok()).ok_or_else(refuse)?;
+            let apart = last[number].cast_signed() - first[number].cast_signed();
+            end = apart.checked_mul(step).and_then(|moved| end.checked_add(moved)).ok_or_else(refuse)?;
         }
-        Ok(starts)
+        // Terms that are parts of one axis and overlap: a tile may be outside although each of its indices is inside.
+        if u64::try_from(end) == Ok(self.start(&last)?) {
+            return Ok(starts);
+        }
+        let message = format!("the terms of the tile's dimension are not apart in `{}`", self.whole);
+        Err(self.op.clause_error("C3", "along", message))
     }
 
     /// The tiles that are looked at along a dimension: the samples of that, the first of the others.
