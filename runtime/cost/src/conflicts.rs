@@ -1,7 +1,7 @@
 //! Loads of the tensor register file beside a contraction that reads it (book 18): reads go first, and writes wait.
 
+use crate::prices::Run;
 use crate::report::Resource;
-use crate::runs::Run;
 use crate::schedule::{Slot, schedule};
 
 /// Schedules that are tried: a load that waits can put off what waits for it, which can meet other contractions.

@@ -12,12 +12,12 @@ use crate::command::Work;
 use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
 use crate::memory::MemoryModel;
-use crate::prices::Terms;
+use crate::prices::{Run, Terms};
 use crate::report::{
     Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic, Wait,
 };
 use crate::rows::AssumedRows;
-use crate::runs::{Run, runs};
+use crate::runs::runs;
 use crate::steady;
 use crate::tally::{Placed, Tallies, Tally};
 

@@ -16,7 +16,6 @@ use crate::footprint::{Region, dma_regions, exec_regions};
 use crate::indexed::{indexed_regions, indexed_work};
 use crate::memory::MemoryModel;
 use crate::rows::AssumedRows;
-use crate::runs::Run;
 use crate::transfer::dma_work;
 
 /// What pricing depends on besides the program.
@@ -26,6 +25,21 @@ pub(crate) struct Terms<'a> {
     pub(crate) chips: usize,
     pub(crate) model: MemoryModel,
     pub(crate) rows: AssumedRows,
+}
+
+/// A command in an iteration of the loops around it.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// The number of the command in program order.
+    pub(crate) command: usize,
+    /// What it does.
+    pub(crate) work: Rc<Work>,
+    /// What it reads and writes.
+    pub(crate) regions: Rc<[Region]>,
+    /// Cycles, those included that its writes wait for reads of the other context.
+    pub(crate) cycles: u64,
+    /// How many of them it waits.
+    pub(crate) stalls: u64,
 }
 
 /// How many bytes what a command reads, writes, and takes indices from has moved.

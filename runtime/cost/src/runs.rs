@@ -1,32 +1,13 @@
 //! The commands of a program as they run: each in every iteration of the loops around it.
 
-use std::rc::Rc;
-
 use visa_hw::program::{Command, CommandKind, Program};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 
-use crate::command::Work;
-use crate::footprint::Region;
-use crate::prices::{Prices, Terms};
+use crate::prices::{Prices, Run, Terms};
 
 /// The most commands that run one by one, those of loops in each iteration.
 pub const MAX_RUNS: u64 = 1 << 24;
-
-/// A command in an iteration of the loops around it.
-#[derive(Clone, Debug)]
-pub(crate) struct Run {
-    /// The number of the command in program order.
-    pub(crate) command: usize,
-    /// What it does.
-    pub(crate) work: Rc<Work>,
-    /// What it reads and writes.
-    pub(crate) regions: Rc<[Region]>,
-    /// Cycles, those included that its writes wait for reads of the other context.
-    pub(crate) cycles: u64,
-    /// How many of them it waits.
-    pub(crate) stalls: u64,
-}
 
 /// All runs in the order of the program.
 ///

@@ -1,8 +1,8 @@
 //! When each command runs (book 28): program order is kept on every resource, and hazards order the resources.
 
 use crate::footprint::hazards;
+use crate::prices::Run;
 use crate::report::{Resource, Wait, Why};
-use crate::runs::Run;
 
 /// A command's place in time.
 #[derive(Clone, Debug, PartialEq, Eq)]

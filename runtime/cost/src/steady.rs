@@ -17,9 +17,9 @@ use visa_hw::program::{Command, CommandKind, Context, Loop, Program};
 use visa_ir::diag::Diagnostic;
 
 use crate::footprint::{Region, Side, hazards, sides};
-use crate::prices::{Prices, Terms};
+use crate::prices::{Prices, Run, Terms};
 use crate::report::{Resource, Wait, Why};
-use crate::runs::{MAX_RUNS, Run, count, too_many};
+use crate::runs::{MAX_RUNS, count, too_many};
 use crate::tally::{Counts, Placed, Tallies};
 
 /// The tallies of a program whose writes wait for no reads.
