@@ -70,10 +70,10 @@ impl Loops {
 
     /// [`Loops::read`] with every address `start` bytes further, or before; none of them is below 0.
     pub(crate) fn read_from(&self, start: isize, bank: &Bank, out: &mut Vec<u8>) {
-        match start {
-            0 => self.read(bank, out),
-            _ => self.runs_from(start).for_each(|run| bank.read(run, out)),
+        if start == 0 {
+            return self.read(bank, out);
         }
+        self.runs_from(start).for_each(|run| bank.read(run, out));
     }
 
     /// [`Loops::runs`] so many bytes further.

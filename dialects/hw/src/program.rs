@@ -62,6 +62,18 @@ impl Steps {
         let moved = self.0.iter().zip(indices).map(|(step, index)| step.wrapping_mul(index.cast_signed()));
         moved.fold(0, i64::wrapping_add)
     }
+
+    /// How far addresses move with the loop that so many others are around.
+    #[must_use]
+    pub fn of(&self, depth: usize) -> i64 {
+        self.0.get(depth).copied().unwrap_or_default()
+    }
+
+    /// Whether addresses are the same in all iterations.
+    #[must_use]
+    pub fn is_still(&self) -> bool {
+        self.0.iter().all(|step| *step == 0)
+    }
 }
 
 /// Commands that run again and again.
@@ -70,6 +82,42 @@ pub struct Loop {
     pub times: u64,
     /// What each of them runs, in program order.
     pub body: Vec<Command>,
+}
+
+/// How many commands run, those of loops in each iteration.
+#[must_use]
+pub fn runs(commands: &[Command]) -> u64 {
+    let runs = |command: &Command| match &command.kind {
+        CommandKind::Loop(repeat) => runs(&repeat.body).saturating_mul(repeat.times),
+        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 1,
+    };
+    commands.iter().map(runs).fold(0, u64::saturating_add)
+}
+
+impl Program {
+    /// The commands that are no loops, in program order, each with the iterations of the loops around it, the
+    /// outermost first.
+    #[must_use]
+    pub fn flat(&self) -> Vec<(&Command, Vec<u64>)> {
+        let mut all = Vec::new();
+        flatten(&self.commands, &mut Vec::new(), &mut all);
+        all
+    }
+}
+
+fn flatten<'p>(commands: &'p [Command], loops: &mut Vec<u64>, all: &mut Vec<(&'p Command, Vec<u64>)>) {
+    for command in commands {
+        match &command.kind {
+            CommandKind::Loop(repeat) => {
+                loops.push(repeat.times);
+                flatten(&repeat.body, loops, all);
+                loops.pop();
+            }
+            CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => {
+                all.push((command, loops.clone()));
+            }
+        }
+    }
 }
 
 /// What a command does.

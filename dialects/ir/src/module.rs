@@ -734,6 +734,11 @@ impl<'a> OpRef<'a> {
         self.module.block_parent(self.block()).map(|id| OpRef { id, ..*self })
     }
 
+    /// The operations around it, the innermost first.
+    pub fn ancestors(&self) -> impl Iterator<Item = OpRef<'a>> + use<'a> {
+        std::iter::successors(self.parent(), |op| op.parent())
+    }
+
     /// Another operation of the same module.
     #[must_use]
     pub fn other(&self, id: OpId) -> OpRef<'a> {

@@ -248,7 +248,7 @@ fn is_around(op: OpRef<'_>, value: ValueId) -> bool {
         ValueDef::Result(made, _) => op.other(made).block(),
         ValueDef::Argument(block, _) => block,
     };
-    std::iter::successors(Some(op), |op| op.parent()).any(|op| op.block() == block)
+    std::iter::once(op).chain(op.ancestors()).any(|op| op.block() == block)
 }
 
 /// Where an operation may be, and what its own block must end in.

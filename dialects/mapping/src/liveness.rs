@@ -35,8 +35,7 @@ impl Positions {
     /// iteration, and needs it to the end.
     fn use_of(&self, op: OpRef<'_>, value: ValueId) -> usize {
         let home = home(op, value);
-        let around = std::iter::successors(Some(op), |op| op.parent());
-        match around.into_iter().find(|op| op.block() == home) {
+        match std::iter::once(op).chain(op.ancestors()).find(|op| op.block() == home) {
             Some(user) if user.id != op.id => self.end(user),
             Some(_) | None => self.of(op.id),
         }

@@ -97,6 +97,7 @@ impl<'a> Tile<'a> {
             op.clause_error("C2", "element", format!("cannot place a tile in `{whole}`: {error}"))
         })?;
         let Clauses { along, size, index, first } = clauses;
+        let size = positions(op, size)?;
         let terms = dimensions(op, &along, (size, index), first.len())?;
         let firsts = first.into_iter().chain(std::iter::repeat(Affine::default()));
         let cuts = terms.into_iter().zip(firsts);
@@ -286,7 +287,7 @@ impl Cut {
     fn read(
         op: OpRef<'_>,
         text: Expr,
-        (size, index): (i64, i64),
+        (size, index): (u64, i64),
         moved: &Affine,
         axes: &Axes,
     ) -> Result<Self, Diagnostic> {
@@ -298,12 +299,10 @@ impl Cut {
         let (Some(first), Some((least, most))) = (first, range) else {
             return Err(refuse("in some iteration the index does not fit 64 bits".to_owned()));
         };
-        let size = u64::try_from(size).unwrap_or_default();
         for at in [least, most] {
             let in_loop = if first.terms.is_empty() { "" } else { " in some iteration" };
             let start = u64::try_from(at).map_err(|_| refuse(format!("tile {at} is negative{in_loop}")))?;
-            let end = start.checked_add(size).filter(|_| size > 0);
-            if end.is_none_or(|end| end > along.size()) {
+            if start.checked_add(size).is_none_or(|end| end > along.size()) {
                 let positions = counted(along.size(), "position");
                 let message =
                     format!("`{text}` has {positions}, a tile of {size} from {at} on is not inside{in_loop}");
@@ -318,7 +317,7 @@ impl Cut {
 fn dimensions(
     op: OpRef<'_>,
     along: &Expr,
-    (size, index): (i64, i64),
+    (size, index): (u64, i64),
     indices: usize,
 ) -> Result<Vec<Expr>, Diagnostic> {
     if indices < 2 {
@@ -329,11 +328,25 @@ fn dimensions(
         let (terms, indices) = (counted(terms.len(), "term"), counted(indices, "operand"));
         return Err(op.clause_error("C3", "along", format!("`{along}` has {terms} for {indices}")));
     }
-    match (size, index) {
-        (1, 0) => Ok(terms),
-        (1, _) => Err(op.clause_error("C3", "index", "one number for several indices".to_owned())),
-        _ => Err(op.clause_error("C3", "size", "with several indices a tile has one position of each term")),
+    if size != 1 {
+        return Err(op.clause_error(
+            "C3",
+            "size",
+            "with several indices a tile has one position of each term",
+        ));
     }
+    if index != 0 {
+        return Err(op.clause_error("C3", "index", "one number for several indices"));
+    }
+    Ok(terms)
+}
+
+/// C3: the positions of a dimension that a tile has.
+fn positions(op: OpRef<'_>, size: i64) -> Result<u64, Diagnostic> {
+    u64::try_from(size).ok().filter(|size| *size > 0).ok_or_else(|| {
+        let message = format!("a tile of {}, expected 1 or more", counted(size, "position"));
+        op.clause_error("C3", "size", message)
+    })
 }
 
 /// The element mapping of a tile of a tensor of layout `whole`, as it is written or else as it follows.
@@ -348,7 +361,7 @@ pub(crate) fn element(
     if let Some(written) = written {
         return Ok((*written).clone());
     }
-    let size = u64::try_from(size).unwrap_or_default();
+    let size = positions(op, size)?;
     let terms = dimensions(op, along, (1, 0), indices)?;
     let cut = |whole: Expr, term: &Expr| cut(term, size, &whole, axes).map(|cut| cut.layout);
     terms.iter().try_fold(whole, cut).map_err(|why| {
@@ -375,10 +388,11 @@ fn cut(along: &Expr, size: u64, whole: &Expr, axes: &Axes) -> Result<LaidOut, St
         return Ok(LaidOut { layout: whole.clone(), digits: 0 });
     }
     let single: Vec<&Digit> = dimension.iter().collect();
-    let (axis, cut) = match single[..] {
-        [digit @ Digit { axis: Some(axis), .. }] if digit.live == digit.extent => (*axis, digit),
-        _ => return Err(format!("`{along}` is no part of one axis")),
-    };
+    let refuse = || format!("`{along}` is no part of one axis");
+    let [&cut @ Digit { axis: Some(axis), .. }] = single[..] else { return Err(refuse()) };
+    if cut.live != cut.extent {
+        return Err(refuse());
+    }
     let (low, high) = (cut.stride, cut.stride.saturating_mul(cut.extent));
     let (mut terms, mut left, mut cut_digits) = (Vec::new(), size, 0);
     for digit in held.iter() {

@@ -134,8 +134,10 @@ pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Affine) -> 
     if address.terms.is_empty() {
         return lowered;
     }
-    let around = std::iter::successors(op.parent(), |op| op.parent()).filter(|op| op.is(&FOR));
-    let indices = around.map(|op| op.regions().first().and_then(|&block| op.module.args(block).first()));
+    let indices = op
+        .ancestors()
+        .filter(|op| op.is(&FOR))
+        .map(|op| op.regions().first().and_then(|&block| op.module.args(block).first()));
     let step = |index: Option<&ValueId>| {
         let term = address.terms.iter().find(|term| Some(&term.index) == index);
         term.map_or(0, |term| term.factor)

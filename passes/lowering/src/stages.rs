@@ -138,12 +138,16 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
         spec = cx.body(spec, "mask", &visa_sequencer::MASK, mask);
     }
     let spec = loops(cx, adapter_registers(cx, spec, &fetch.adapter), elements);
-    let begin = Fetch::of(op)?.stream()?.made_by().ok_or_else(|| op.error("C0", "no beginning"))?;
-    let address = address::moving(cx, op, view::operand(&begin, 0, "tensor")?)?;
+    let address = address::moving(cx, op, view::operand(&begin(op)?, 0, "tensor")?)?;
     let spec = address::steps(op, spec, "steps", &address);
     let Some(starts) = starts(&plan.0) else { return Ok(Some(spec)) };
     access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?;
     Ok(Some(cx.body(spec, "starts", &visa_sequencer::PROGRAM, starts)))
+}
+
+/// What a fetch's stream begins with.
+fn begin(op: OpRef<'_>) -> Result<OpRef<'_>, Diagnostic> {
+    Fetch::of(op)?.stream()?.made_by().ok_or_else(|| op.error("C0", "no beginning"))
 }
 
 /// The loops of a fetch over the tensors where they are, and its mask.
@@ -156,7 +160,7 @@ fn placed(
     let FetchPlan { plan, mask, adapter, between } = fetch;
     let mask = mask.clone().map(|mask| Ok::<_, Diagnostic>(mask_registers(mask, masked(op, adapter)?)));
     let mask = mask.transpose()?;
-    let begin = Fetch::of(op)?.stream()?.made_by().ok_or_else(|| op.error("C0", "no beginning"))?;
+    let begin = begin(op)?;
     let first = view::operand(&begin, 0, "tensor")?;
     let base = address::in_elements(cx, op, first)?;
     check_start(op, plan, address::least_in_elements(cx, op, first)?, source.dtype)?;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use visa_engine::{Access, Engine, Flow, Space, Wire};
-use visa_hw::program::{Buffer, Command, CommandKind, Dma, Exec, Program, Steps};
+use visa_hw::program::{Buffer, Command, CommandKind, Dma, Exec, Program};
 use visa_loops::Program as Loops;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -30,12 +30,15 @@ struct Work {
 pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound {
     let chips = program.chips.max(1) as u128;
     let mut work = Work::default();
-    add(&program.commands, 1, chips, machine, &mut work);
+    for (command, loops) in program.flat() {
+        let times = loops.into_iter().map(u128::from).fold(1, u128::saturating_mul);
+        add(command, times, chips, machine, &mut work);
+    }
     let slices = u128::from(machine.slices_per_chip()) * chips;
     let timing = &machine.timing;
     // An access of each context a cycle; the vector engine takes a flit.
-    let access = |sub: bool| machine.fetch_sizes(sub, DType::I8, DType::I8).into_iter().max().unwrap_or(1);
-    let fetch = u128::from(access(false) + access(true));
+    let access = |sub: bool| machine.fetch_sizes(sub, DType::I8, DType::I8).into_iter().max();
+    let fetch = [false, true].into_iter().filter_map(access).map(u128::from).sum::<u128>();
     let buffers = |space: Space, argument: bool| {
         let own =
             program.buffers.iter().filter(|buffer| buffer.space == space && buffer.argument == argument);
@@ -71,27 +74,22 @@ fn bytes(buffer: &Buffer) -> u128 {
     (elements * u128::from(buffer.dtype.bits())).div_ceil(8)
 }
 
-/// Adds the work of commands that run so many times.
-fn add(commands: &[Command], times: u128, chips: u128, machine: &Machine, work: &mut Work) {
-    for command in commands {
-        match &command.kind {
-            CommandKind::Loop(repeat) => {
-                add(&repeat.body, times.saturating_mul(u128::from(repeat.times)), chips, machine, work);
-            }
-            CommandKind::Dma(dma) => {
-                let moved = u128::from(dma.bytes().unwrap_or(u64::MAX)).saturating_mul(times);
-                // Loops of PCIe count the chips.
-                moves([dma.from, dma.to], if dma.pcie { moved } else { moved.saturating_mul(chips) }, work);
-            }
-            CommandKind::Indexed(transfer) => {
-                let moved =
-                    u128::from(transfer.unindexed().bytes().unwrap_or(u64::MAX)).saturating_mul(times);
-                moves([transfer.from, transfer.to], moved.saturating_mul(chips), work);
-            }
-            CommandKind::Exec(exec) => {
-                let slices = exec.slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u128;
-                run(exec, times.saturating_mul(slices).saturating_mul(chips), machine, work);
-            }
+/// Adds the work of a command that runs so many times; of a loop, none beside its commands'.
+fn add(command: &Command, times: u128, chips: u128, machine: &Machine, work: &mut Work) {
+    match &command.kind {
+        CommandKind::Loop(_) => {}
+        CommandKind::Dma(dma) => {
+            let moved = u128::from(dma.bytes().unwrap_or(u64::MAX)).saturating_mul(times);
+            // Loops of PCIe count the chips.
+            moves([dma.from, dma.to], if dma.pcie { moved } else { moved.saturating_mul(chips) }, work);
+        }
+        CommandKind::Indexed(transfer) => {
+            let moved = u128::from(transfer.unindexed().bytes().unwrap_or(u64::MAX)).saturating_mul(times);
+            moves([transfer.from, transfer.to], moved.saturating_mul(chips), work);
+        }
+        CommandKind::Exec(exec) => {
+            let slices = exec.slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u128;
+            run(exec, times.saturating_mul(slices).saturating_mul(chips), machine, work);
         }
     }
 }
@@ -150,8 +148,8 @@ impl Place {
 /// How many start-ups of a transfer there are before and after all runs of the Tensor Unit: 2 if every run needs what
 /// was moved or made before it, and is needed by what is moved or made after it.
 fn startups(program: &Program, machine: &Machine) -> u64 {
-    let mut all = Vec::new();
-    flatten(&program.commands, machine, &mut all);
+    let all = program.flat();
+    let all: Vec<_> = all.into_iter().map(|(command, _)| (command, places(command, machine))).collect();
     let count = all.len();
     let needs = |later: usize, earlier: usize| {
         let (reads, writes) = (&all[later].1, &all[earlier].1);
@@ -172,24 +170,15 @@ fn startups(program: &Program, machine: &Machine) -> u64 {
 /// Most commands whose needs are looked at, each with each.
 const MAX_COMMANDS: usize = 4096;
 
-/// Whether addresses are the same in every iteration of the loops around them. Of others it is not said whether they
-/// meet.
-fn is_still(steps: &Steps) -> bool {
-    steps.0.iter().all(|step| *step == 0)
-}
-
-/// The commands that are no loops, with the places that are the same in every iteration.
-fn flatten<'p>(commands: &'p [Command], machine: &Machine, out: &mut Vec<(&'p Command, Vec<Place>)>) {
-    for command in commands {
-        match &command.kind {
-            CommandKind::Loop(repeat) => flatten(&repeat.body, machine, out),
-            CommandKind::Dma(dma) => out.push((command, moved(dma, machine))),
-            CommandKind::Indexed(transfer) => out.push((command, moved(&transfer.unindexed(), machine))),
-            CommandKind::Exec(exec) => {
-                let still = exec.stages.iter().filter(|stage| is_still(&stage.steps));
-                let places = still.flat_map(|stage| stage.accesses());
-                out.push((command, places.map(|access| touched(exec, access)).collect()));
-            }
+/// Where a command reads and writes the same in every iteration. Of other places it is not said whether they meet.
+fn places(command: &Command, machine: &Machine) -> Vec<Place> {
+    match &command.kind {
+        CommandKind::Loop(_) => Vec::new(),
+        CommandKind::Dma(dma) => moved(dma, machine),
+        CommandKind::Indexed(transfer) => moved(&transfer.unindexed(), machine),
+        CommandKind::Exec(exec) => {
+            let still = exec.stages.iter().filter(|stage| stage.steps.is_still());
+            still.flat_map(|stage| stage.accesses()).map(|access| touched(exec, access)).collect()
         }
     }
 }
@@ -210,7 +199,7 @@ fn touched(exec: &Exec, access: Access) -> Place {
 fn moved(dma: &Dma, machine: &Machine) -> Vec<Place> {
     let slice = machine.memory.dm_bytes_per_slice.cast_signed();
     let side = |space: Space, write: bool, loops: Loops| {
-        let still = is_still(&dma.steps[usize::from(write)]);
+        let still = dma.steps[usize::from(write)].is_still();
         let (counting, within): (Vec<_>, Vec<_>) =
             loops.entries.iter().cloned().partition(|entry| entry.stride.divided(slice).is_some());
         let part = |entries, base, unit: i64| {

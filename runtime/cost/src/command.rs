@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use visa_engine::read_cache::CacheReads;
 use visa_engine::{BankUse, Engine, Flow, Space, TreeUse, Wire};
-use visa_hw::program::{Context, Exec};
+use visa_hw::program::Exec;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -88,10 +88,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     }
     let busiest = first_of_busiest(&engines);
     Work {
-        resource: match exec.context {
-            Context::Main => Resource::Main,
-            Context::Sub => Resource::Sub,
-        },
+        resource: Resource::of_context(exec.context),
         label: exec.stages.iter().map(|stage| short(stage.name)).collect::<Vec<_>>().join(">"),
         span,
         cycles: time.cycles(),

@@ -88,7 +88,7 @@ pub(crate) struct Side {
     /// In all iterations of the loops around it.
     all: Region,
     /// How it moves with each of them.
-    steps: Vec<i64>,
+    steps: Steps,
     /// Whether it moves within each slice that it touches, and not from slice to slice, or the other way round: then a
     /// move changes regions of one step alike.
     evenly: bool,
@@ -103,8 +103,8 @@ impl Side {
 
     /// Whether what is between the two is the same in every iteration of the loop at a depth.
     pub(crate) fn moves_like(&self, other: &Self, depth: usize) -> bool {
-        let step = |side: &Self| side.steps.get(depth).copied().unwrap_or_default();
-        step(self) == step(other) && (step(self) == 0 || self.evenly && other.evenly)
+        let (own, theirs) = (self.steps.of(depth), other.steps.of(depth));
+        own == theirs && (own == 0 || self.evenly && other.evenly)
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
         let all = region(space, write, &Program { entries, ..program.clone() }, machine);
         let unit = unit(space, machine);
         let evenly = steps.0.iter().all(|step| step % unit == 0) || all.bytes.end < unit.unsigned_abs();
-        Side { all, steps: steps.0.clone(), evenly }
+        Side { all, steps: steps.clone(), evenly }
     };
     match &command.kind {
         CommandKind::Loop(_) => Vec::new(),
@@ -150,7 +150,7 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
                         all.bytes.start = all.bytes.start.saturating_add_signed(last.min(0));
                         all.bytes.end = all.bytes.end.saturating_add_signed(last.max(0));
                     }
-                    Side { all, steps: steps.0.clone(), evenly: true }
+                    Side { all, steps: steps.clone(), evenly: true }
                 })
                 .collect()
         }

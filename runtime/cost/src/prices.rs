@@ -132,14 +132,14 @@ impl<'a> Prices<'a> {
                 let blocks = hbm_blocks(dma);
                 let mut period = 1_u64;
                 for (steps, block) in dma.steps.iter().zip(blocks) {
-                    let step = steps.0.get(depth).copied().unwrap_or_default();
-                    period = match block {
-                        _ if step == 0 => period,
-                        Some(block) if step % block == 0 => period,
+                    let step = steps.of(depth);
+                    if step == 0 {
+                        continue;
+                    }
+                    if step % block? != 0 {
                         // Powers of two: the greater one is a multiple of the other.
-                        Some(_) => period.max(CHANNEL_PERIOD >> step.trailing_zeros().min(29)),
-                        None => return None,
-                    };
+                        period = period.max(CHANNEL_PERIOD >> step.trailing_zeros());
+                    }
                 }
                 Some(period)
             }
@@ -202,5 +202,5 @@ fn step_of(command: &Command, side: usize, depth: usize) -> i64 {
         CommandKind::Indexed(transfer) => transfer.steps.get(side),
         CommandKind::Exec(_) | CommandKind::Loop(_) => None,
     };
-    steps.and_then(|steps| steps.0.get(depth)).copied().unwrap_or_default()
+    steps.map_or(0, |steps| steps.of(depth))
 }

@@ -1,6 +1,7 @@
 //! What a report holds. Cycles are of the machine's clock.
 
 use serde::{Serialize, Serializer};
+use visa_hw::program::{Context, Dma};
 use visa_ir::span::Span;
 
 /// The price of a program.
@@ -43,6 +44,19 @@ pub enum Resource {
 impl Resource {
     /// All resources, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Main, Self::Sub, Self::Dma, Self::Pcie];
+
+    /// What runs a context's pipelines.
+    pub(crate) const fn of_context(context: Context) -> Self {
+        match context {
+            Context::Main => Self::Main,
+            Context::Sub => Self::Sub,
+        }
+    }
+
+    /// What runs a transfer.
+    pub(crate) const fn of_transfer(dma: &Dma) -> Self {
+        if dma.pcie { Self::Pcie } else { Self::Dma }
+    }
 
     /// Its name in reports.
     #[must_use]

@@ -1,6 +1,6 @@
 //! The commands of a program as they run: each in every iteration of the loops around it.
 
-use visa_hw::program::{Command, CommandKind, Program};
+use visa_hw::program::{self, Command, CommandKind, Program};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 
@@ -14,7 +14,7 @@ pub const MAX_RUNS: u64 = 1 << 24;
 /// # Errors
 /// A transfer for which the model has no price, and more than [`MAX_RUNS`] runs.
 pub(crate) fn runs(program: &Program, terms: Terms<'_>) -> Result<Vec<Run>, Diagnostic> {
-    let count = count(&program.commands);
+    let count = program::runs(&program.commands);
     if count > MAX_RUNS {
         return Err(too_many(count));
     }
@@ -27,15 +27,6 @@ pub(crate) fn runs(program: &Program, terms: Terms<'_>) -> Result<Vec<Run>, Diag
 pub(crate) fn too_many(count: u64) -> Diagnostic {
     let message = format!("{} run one by one, at most {MAX_RUNS} are priced", counted(count, "command"));
     Diagnostic::error("price", Span::default(), message)
-}
-
-/// How many commands run.
-pub(crate) fn count(commands: &[Command]) -> u64 {
-    let runs = |command: &Command| match &command.kind {
-        CommandKind::Loop(repeat) => count(&repeat.body).saturating_mul(repeat.times),
-        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 1,
-    };
-    commands.iter().map(runs).fold(0, u64::saturating_add)
 }
 
 struct Unrolling<'a> {
@@ -56,7 +47,7 @@ impl Unrolling<'_> {
         for command in commands {
             if let CommandKind::Loop(repeat) = &command.kind {
                 let mut after = number;
-                let times = if count(&repeat.body) == 0 { 0 } else { repeat.times };
+                let times = if program::runs(&repeat.body) == 0 { 0 } else { repeat.times };
                 for index in 0..times {
                     indices.push(index);
                     after = self.block(&repeat.body, number, indices)?;

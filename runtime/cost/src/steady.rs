@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
-use visa_hw::program::{Command, CommandKind, Context, Loop, Program};
+use visa_hw::program::{Command, CommandKind, Loop, Program, runs};
 use visa_ir::diag::Diagnostic;
 
 use crate::footprint::{Region, Side, hazards, sides};
 use crate::prices::{Prices, Run, Terms};
 use crate::report::{Resource, Wait, Why};
-use crate::runs::{MAX_RUNS, count, too_many};
+use crate::runs::{MAX_RUNS, too_many};
 use crate::tally::{Counts, Placed, Tallies};
 
 /// The tallies of a program whose writes wait for no reads.
@@ -27,8 +27,7 @@ use crate::tally::{Counts, Placed, Tallies};
 /// # Errors
 /// A transfer for which the model has no price, and more than [`MAX_RUNS`] runs that do not repeat.
 pub(crate) fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Diagnostic> {
-    let mut flat = Vec::new();
-    flatten(&program.commands, &mut Vec::new(), &mut flat);
+    let flat = program.flat();
     let mut steady = Steady {
         resources: flat.iter().map(|(command, _)| resource(command)).collect(),
         sides: flat.iter().map(|(command, loops)| sides(command, loops, terms.machine)).collect(),
@@ -42,31 +41,12 @@ pub(crate) fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Di
     Ok(steady.tallies)
 }
 
-/// The commands in program order that are no loops, each with the iterations of the loops around it.
-fn flatten<'p>(commands: &'p [Command], loops: &mut Vec<u64>, out: &mut Vec<(&'p Command, Vec<u64>)>) {
-    for command in commands {
-        match &command.kind {
-            CommandKind::Loop(repeat) => {
-                loops.push(repeat.times);
-                flatten(&repeat.body, loops, out);
-                loops.pop();
-            }
-            CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => {
-                out.push((command, loops.clone()));
-            }
-        }
-    }
-}
-
 /// What runs a command.
 fn resource(command: &Command) -> Resource {
     match &command.kind {
-        CommandKind::Dma(dma) if dma.pcie => Resource::Pcie,
-        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) => Resource::Dma,
-        CommandKind::Exec(exec) => match exec.context {
-            Context::Main => Resource::Main,
-            Context::Sub => Resource::Sub,
-        },
+        CommandKind::Dma(dma) => Resource::of_transfer(dma),
+        CommandKind::Indexed(_) | CommandKind::Loop(_) => Resource::Dma,
+        CommandKind::Exec(exec) => Resource::of_context(exec.context),
     }
 }
 
@@ -161,7 +141,7 @@ impl Steady<'_> {
 
     /// Schedules a loop whose first command has the number `first`. Returns the number after its commands.
     fn repeat(&mut self, repeat: &Loop, first: usize, indices: &mut Vec<u64>) -> Result<usize, Diagnostic> {
-        if count(&repeat.body) == 0 {
+        if runs(&repeat.body) == 0 {
             return Ok(first);
         }
         let depth = indices.len();
@@ -177,7 +157,7 @@ impl Steady<'_> {
             index += 1;
             if index == 1 {
                 period = self.period(repeat, first..after, depth);
-                let left = count(&repeat.body).saturating_mul(repeat.times - 1);
+                let left = runs(&repeat.body).saturating_mul(repeat.times - 1);
                 if period.is_none() && left.saturating_add(self.placed) > MAX_RUNS {
                     return Err(too_many(left));
                 }
@@ -214,7 +194,7 @@ impl Steady<'_> {
         if repeat.times < 4 || !self.meet_alike(inside.clone(), depth) {
             return None;
         }
-        // What nothing in the loop runs would wait for iterations of any age after it.
+        // A resource that the loop leaves idle may run a later command at once: it would meet iterations of any age.
         let used = |resource: Resource| self.resources[inside.clone()].contains(&resource);
         let later = if depth == 0 { inside.start } else { 0 };
         if !self.resources[later..].iter().all(|&resource| used(resource)) {

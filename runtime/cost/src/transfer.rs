@@ -48,7 +48,7 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
     let busiest = first_of_busiest(&engines);
     let startup = machine.timing.dma_startup_cycles;
     Work {
-        resource: if dma.pcie { Resource::Pcie } else { Resource::Dma },
+        resource: Resource::of_transfer(dma),
         label: format!("{}>{}", space_name(dma.from), space_name(dma.to)),
         span,
         cycles: startup.saturating_add(busiest.cycles),

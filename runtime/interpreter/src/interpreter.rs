@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use visa_engine::shadow::{Shadow, ShadowLog};
-use visa_hw::program::{Buffer, Command, CommandKind, Program};
+use visa_hw::program::{Buffer, Command, CommandKind, Loop, Program, runs};
 use visa_machine::Machine;
 
 use crate::buffers;
@@ -96,7 +96,7 @@ impl<'a> Interpreter<'a> {
             return Err(RunError::MissingArguments(missing));
         }
         let commands = &self.program.commands;
-        let mut done = Done { commands: 0, all: runs(commands), progress };
+        let mut done = Done { commands: 0, all: runs(commands) as usize, progress };
         self.commands(commands, 0, &mut Vec::new(), &mut done)?;
         self.has_run = true;
         Ok(())
@@ -112,49 +112,56 @@ impl<'a> Interpreter<'a> {
     ) -> Result<(), RunError> {
         let mut next = 0;
         while let Some(command) = commands.get(next) {
-            if let CommandKind::Loop(repeat) = &command.kind {
-                // However often nothing is done, nothing is done.
-                let times = if runs(&repeat.body) == 0 { 0 } else { repeat.times };
-                for index in 0..times {
-                    indices.push(index);
-                    self.commands(&repeat.body, op, indices, done)?;
-                    indices.pop();
-                }
-                op += count(command);
-                next += 1;
+            let (memories, log) = (&mut self.memories, self.log.as_ref());
+            let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op, indices };
+            let group = Group::of(&commands[next..], memories, cx)?;
+            if group.commands() > 0 {
+                self.pool.install(|| group.run(memories));
+                op += group.ops;
+                next += group.commands();
+                done.ran(group.commands());
                 continue;
             }
-            let (ran, ops) = self.some(&commands[next..], op, indices)?;
-            op += ops;
-            next += ran;
-            done.ran(ran);
+            match &command.kind {
+                CommandKind::Loop(repeat) => self.repeat(repeat, op, indices, done)?,
+                CommandKind::Dma(dma) => {
+                    self.pool.install(|| dma::run(&dma.at(indices), memories, op, log))?;
+                    done.ran(1);
+                }
+                CommandKind::Indexed(transfer) => {
+                    indexed::run(&transfer.at(indices), command.span, memories, op, log)?;
+                    done.ran(1);
+                }
+                CommandKind::Exec(exec) => {
+                    exec::reserve(exec, memories, self.machine, &mut Growth::default())?;
+                    self.pool.install(|| exec::run(exec, memories, cx));
+                    done.ran(1);
+                }
+            }
+            op += count(command);
+            next += 1;
         }
         Ok(())
     }
 
-    /// Runs the first commands of some, of which the first is no loop. Returns how many, and how many operations they
-    /// have.
-    fn some(&mut self, commands: &[Command], op: u32, indices: &[u64]) -> Result<(usize, u32), RunError> {
-        let (memories, log) = (&mut self.memories, self.log.as_ref());
-        let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op, indices };
-        let group = Group::of(commands, memories, cx)?;
-        if group.commands() > 0 {
-            self.pool.install(|| group.run(memories));
-            return Ok((group.commands(), group.ops));
+    /// Runs each iteration of a loop; the first operation in it has number `op`.
+    fn repeat(
+        &mut self,
+        repeat: &Loop,
+        op: u32,
+        indices: &mut Vec<u64>,
+        done: &mut Done<'_>,
+    ) -> Result<(), RunError> {
+        // However often nothing is done, nothing is done.
+        if runs(&repeat.body) == 0 {
+            return Ok(());
         }
-        let Some(command) = commands.first() else { return Ok((0, 0)) };
-        match &command.kind {
-            CommandKind::Loop(_) => return Ok((0, 0)),
-            CommandKind::Dma(dma) => self.pool.install(|| dma::run(&dma.at(indices), memories, op, log))?,
-            CommandKind::Indexed(transfer) => {
-                indexed::run(&transfer.at(indices), command.span, memories, op, log)?;
-            }
-            CommandKind::Exec(exec) => {
-                exec::reserve(exec, memories, self.machine, &mut Growth::default())?;
-                self.pool.install(|| exec::run(exec, memories, cx));
-            }
+        for index in 0..repeat.times {
+            indices.push(index);
+            self.commands(&repeat.body, op, indices, done)?;
+            indices.pop();
         }
-        Ok((1, count(command)))
+        Ok(())
     }
 
     /// Reads a result, which counts as held from then on. In shadow mode it says which of its elements is the
@@ -215,15 +222,6 @@ impl Done<'_> {
             (self.progress)(self.commands, self.all);
         }
     }
-}
-
-/// How many commands run, those of loops in each iteration.
-fn runs(commands: &[Command]) -> usize {
-    let runs = |command: &Command| match &command.kind {
-        CommandKind::Loop(repeat) => runs(&repeat.body).saturating_mul(repeat.times as usize),
-        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 1,
-    };
-    commands.iter().map(runs).fold(0, usize::saturating_add)
 }
 
 /// The operations of a command that shadow marks can name; of a loop, those of its body.

@@ -179,38 +179,31 @@ impl Run<'_> {
         }
         let callee = call::callee(op)?;
         let (arguments, results) = call::signature(callee);
-        for (&argument, &given) in arguments.iter().zip(op.operands()) {
-            self.bind(argument, given, op)?;
-        }
+        self.bind(arguments, op.operands(), op)?;
         for &id in callee.regions().iter().flat_map(|&block| op.module.ops(block)) {
             self.operation(op.other(id), depth)?;
         }
-        for (&result, &made) in op.results().iter().zip(results) {
-            self.bind(result, made, op)?;
-        }
-        Ok(())
+        self.bind(op.results(), results, op)
     }
 
     /// Runs a loop: each iteration on what the one before gave.
     fn repeat(&mut self, op: OpRef<'_>, depth: usize) -> Result<(), Diagnostic> {
         let Some(&body) = op.regions().first() else { return Ok(()) };
         let (carried, given) = (control::carried(op), control::yielded(op));
-        let times = control::times(op, self.axes)?.unwrap_or_default();
-        for (&argument, &initial) in carried.iter().zip(op.operands()) {
-            self.bind(argument, initial, op)?;
-        }
+        let times = control::times(control::For::of(op)?, self.axes)?;
+        self.bind(carried, op.operands(), op)?;
         for index in 0..times {
             self.indices.extend(op.module.args(body).first().map(|&argument| (argument, index)));
             for &id in op.module.ops(body) {
                 self.operation(op.other(id), depth)?;
             }
-            self.bind_all(carried, given, op)?;
+            self.bind(carried, given, op)?;
         }
-        self.bind_all(op.results(), carried, op)
+        self.bind(op.results(), carried, op)
     }
 
     /// Makes values what others are, all at once: an argument may be given to another one.
-    fn bind_all(&mut self, values: &[ValueId], sources: &[ValueId], op: OpRef<'_>) -> Result<(), Diagnostic> {
+    fn bind(&mut self, values: &[ValueId], sources: &[ValueId], op: OpRef<'_>) -> Result<(), Diagnostic> {
         let known =
             |source| self.values.get(source).cloned().map(|known| (known, self.slack.get(source).cloned()));
         let known: Option<Vec<_>> = sources.iter().map(known).collect();
@@ -220,17 +213,6 @@ impl Run<'_> {
             self.values.insert(value, known);
             self.slack.extend(slack.map(|slack| (value, slack)));
         }
-        Ok(())
-    }
-
-    /// Makes a value what another one is.
-    fn bind(&mut self, value: ValueId, source: ValueId, op: OpRef<'_>) -> Result<(), Diagnostic> {
-        let known =
-            self.values.get(&source).cloned().ok_or_else(|| op.error("C0", "a value is not known"))?;
-        let slack = self.slack.get(&source).cloned();
-        self.forget(value);
-        self.values.insert(value, known);
-        self.slack.extend(slack.map(|slack| (value, slack)));
         Ok(())
     }
 
@@ -333,7 +315,7 @@ impl Run<'_> {
     fn tiled(&self, op: ToTile<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
         let tile = to_tile::tile(op, self.axes)?;
         let shift = tile.shift(&tile.at(&self.indices)?)?;
-        let part = to_tile::part(op)?;
+        let part = to_tile::part(op, self.axes)?;
         let (new, old) = (self.even(*op, 0, &part)?, self.held(*op, 1, to)?);
         let span = op.span();
         let (part, whole) = (Coverage::new(&part, self.axes, span)?, Coverage::new(to, self.axes, span)?);

@@ -77,19 +77,11 @@ impl Names {
 
 /// An index of a loop, as it is or counted from the end.
 fn index(random: &mut Random, names: &mut Names, of: &str, times: u64, body: &mut Vec<Node>) -> String {
-    match random.below(3) {
-        0 => {
-            let name = names.next();
-            body.push(Node::Line(format!("{name} = tm.affine {of} by [-1], plus {}", times - 1)));
-            name
-        }
-        1 => {
-            let name = names.next();
-            body.push(Node::Line(format!("{name} = tm.affine {of}, {of} by [3, -2]")));
-            name
-        }
-        _ => of.to_owned(),
-    }
+    let affine = [format!("{of} by [-1], plus {}", times - 1), format!("{of}, {of} by [3, -2]")];
+    let Some(affine) = affine.get(random.below(3)) else { return of.to_owned() };
+    let name = names.next();
+    body.push(Node::Line(format!("{name} = tm.affine {affine}")));
+    name
 }
 
 /// What is done with a tile between the memories; the result is at rest.

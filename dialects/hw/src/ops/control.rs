@@ -5,13 +5,10 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
-use visa_loops::{Entry, Program};
+use visa_loops::{Entry, MAX_TIMES, Program};
 
 /// The operations that commands may be in.
 pub(crate) const COMMANDS: Trait = Trait::InsideOneOf(&["hw.program", "hw.for"]);
-
-/// The most iterations of a loop (ours: the interpreter runs each of them).
-pub const MAX_TIMES: u64 = 1 << 32;
 
 /// `hw.for`.
 #[visa_ir::view(For)]
@@ -50,8 +47,7 @@ pub(crate) fn times(op: For<'_>) -> Result<u64, Diagnostic> {
 /// # Errors
 /// C1 of a loop.
 pub(crate) fn around(op: OpRef<'_>) -> Result<Vec<u64>, Diagnostic> {
-    let loops = std::iter::successors(op.parent(), |op| op.parent()).filter_map(For::cast);
-    let mut times = loops.map(times).collect::<Result<Vec<_>, _>>()?;
+    let mut times = op.ancestors().filter_map(For::cast).map(times).collect::<Result<Vec<_>, _>>()?;
     times.reverse();
     Ok(times)
 }
@@ -76,7 +72,6 @@ pub(crate) fn steps(
 }
 
 /// How addresses move, and the iterations of the loops that they move with.
-#[derive(Clone, Debug, Default)]
 pub(crate) struct Moving {
     pub(crate) steps: Steps,
     loops: Vec<u64>,
@@ -91,8 +86,7 @@ impl Moving {
 
     /// How addresses that move so are apart from others in the same iterations.
     pub(crate) fn beside(&self, other: &Self) -> Self {
-        let step = |moving: &Self, at: usize| moving.steps.0.get(at).copied().unwrap_or_default();
-        let apart = |at: usize| step(self, at).wrapping_sub(step(other, at));
+        let apart = |depth: usize| self.steps.of(depth).wrapping_sub(other.steps.of(depth));
         Self { steps: Steps((0..self.loops.len()).map(apart).collect()), loops: self.loops.clone() }
     }
 

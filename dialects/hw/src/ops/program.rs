@@ -98,8 +98,7 @@ pub(crate) fn chips(op: OpRef<'_>) -> Result<usize, Diagnostic> {
 /// The chips of the program that an operation is inside.
 pub(crate) fn program_chips(op: OpRef<'_>) -> Result<u64, Diagnostic> {
     let message = || format!("`{op}` is not inside `{}`", PROGRAM.name);
-    let mut around = std::iter::successors(op.parent(), |op| op.parent());
-    let program = around.find(|op| op.is(&PROGRAM));
+    let program = op.ancestors().find(|op| op.is(&PROGRAM));
     chips(program.ok_or_else(|| Diagnostic::error("structure", op.span(), message()))?)
         .map(|chips| chips as u64)
 }

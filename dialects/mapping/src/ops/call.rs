@@ -83,8 +83,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             .clause_error("C3", "callee", message)
             .fix(format!("write `chips {wanted}` at `@{name}`")));
     }
-    let mut around = std::iter::successors(op.parent(), |op| op.parent());
-    let caller = around.find(|op| op.is(&FUNC));
+    let caller = op.ancestors().find(|op| op.is(&FUNC));
     let cycle = caller.and_then(|caller| cx.analysis::<CallGraph>().cycle(caller.id, callee.id));
     let Some(path) = cycle else { return Ok(()) };
     let path = path.iter().map(|name| format!("`@{name}`")).collect::<Vec<_>>().join(" calls ");

@@ -17,9 +17,7 @@ use visa_ir::module::{OpRef, TypeId, ValueDef, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::verify::VerifyCx;
 use visa_ir::view::ValueRef;
-
-/// The most iterations of a loop (ours: the interpreter runs each of them).
-pub const MAX_TIMES: u64 = 1 << 32;
+use visa_loops::MAX_TIMES;
 
 /// `!tm.index`.
 pub static INDEX: BodyDef = BodyDef {
@@ -124,16 +122,15 @@ fn types(op: OpRef<'_>, values: &[ValueId]) -> Vec<TypeId> {
     values.iter().map(|&value| op.module.ty(value)).collect()
 }
 
-/// How many iterations a loop has; nothing for another operation.
+/// How many iterations a loop has.
 ///
 /// # Errors
-/// C1 of the loop.
-pub fn times(op: OpRef<'_>, axes: &Axes) -> Result<Option<u64>, Diagnostic> {
-    let Some(op) = For::cast(op) else { return Ok(None) };
+/// C1.
+pub fn times(op: For<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
     let over = op.over()?;
     let times = over.size(axes).map_err(|error| mapping_error(error, op.clause_span("over")))?;
     if times <= MAX_TIMES {
-        return Ok(Some(times));
+        return Ok(times);
     }
     let message = format!("`{over}` has {}, at most {MAX_TIMES} are run", counted(times, "position"));
     Err(op.clause_error("C1", "over", message))
@@ -150,9 +147,9 @@ pub fn number(op: OpRef<'_>, value: ValueId, axes: &Axes) -> Result<Number, Diag
     };
     let unknown = || op.error("C0", format!("the index is neither a loop's nor of `{}`", AFFINE.name));
     let made = op.other(made.ok_or_else(unknown)?);
-    match (Affine::cast(made), times(made, axes)?) {
+    match (Affine::cast(made), For::cast(made)) {
         (Some(op), _) => sum(op, axes),
-        (None, Some(times)) => Ok(Number::index(value, times)),
+        (None, Some(op)) => Ok(Number::index(value, times(op, axes)?)),
         (None, None) => Err(unknown()),
     }
 }
@@ -193,7 +190,7 @@ pub fn carried(op: OpRef<'_>) -> &[ValueId] {
 }
 
 fn verify_for(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    times(op, &cx.analysis::<DeclaredAxes>().0)?;
+    times(For::of(op)?, &cx.analysis::<DeclaredAxes>().0)?;
     let (given, wanted) = (yielded(op), op.operands());
     let end = op.regions().first().and_then(|&block| op.module.ops(block).last().copied());
     let span = end.map_or(op.span(), |end| op.other(end).span());

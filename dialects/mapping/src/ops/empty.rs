@@ -56,18 +56,21 @@ pub static EMPTY: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&EMPTY];
 
-fn kind(op: Empty<'_>) -> Result<&'static TensorKind, Diagnostic> {
+/// The kind of tensors in the memory, and how many bytes of it a chip, a slice or a PE has.
+fn memory(op: Empty<'_>) -> Result<(&'static TensorKind, u64), Diagnostic> {
+    let machine = machine(op.ctx);
+    let memory = &machine.memory;
     match &*op.memory()? {
-        "hbm" => Ok(&HBM),
-        "dm" => Ok(&DM),
-        "spm" => Ok(&SPM),
+        "hbm" => Ok((&HBM, memory.hbm_bytes)),
+        "dm" => Ok((&DM, memory.dm_bytes_per_slice)),
+        "spm" => Ok((&SPM, memory.spm_bytes_per_pe)),
         other => Err(op.clause_error("C1", "memory", format!("there is no memory `{other}`"))),
     }
 }
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let op = Empty::of(op)?;
-    let kind = kind(op)?;
+    let (kind, _) = memory(op)?;
     let given = [
         (Dim::Chip, "chip", Some(op.chip()?.map_or(Expr::Literal(1), |map| (*map).clone()))),
         (Dim::Cluster, "cluster", op.cluster()?.map(|map| (*map).clone())),
@@ -99,7 +102,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (op, machine) = (Empty::of(op)?, machine(op.ctx));
     let tensor = op.result_tensor()?.of_type::<Tensor>()?;
     check_chips(&tensor, chips_of(*op)?, axes, op.clause_span("chip"))?;
-    let (topology, memory) = (&machine.topology, &machine.memory);
+    let topology = &machine.topology;
     let parts = [
         (Dim::Cluster, "cluster", topology.clusters_per_chip),
         (Dim::Slice, "slice", topology.slices_per_cluster),
@@ -114,10 +117,6 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             return Err(op.clause_error("C2", clause, message));
         }
     }
-    let capacity = match &*op.memory()? {
-        "hbm" => memory.hbm_bytes,
-        "dm" => memory.dm_bytes_per_slice,
-        _ => memory.spm_bytes_per_pe,
-    };
+    let (_, capacity) = memory(op)?;
     check_place(*op, "at", &tensor, op.at_unless_auto()?, capacity, axes, "C3")
 }

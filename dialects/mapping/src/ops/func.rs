@@ -239,8 +239,7 @@ pub fn chips(func: Func<'_>) -> Result<u64, Diagnostic> {
 pub fn chips_of(op: OpRef<'_>) -> Result<u64, Diagnostic> {
     let outside =
         || Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", FUNC.name));
-    let mut around = std::iter::successors(op.parent(), |op| op.parent());
-    chips(around.find_map(Func::cast).ok_or_else(outside)?)
+    chips(op.ancestors().find_map(Func::cast).ok_or_else(outside)?)
 }
 
 /// The addresses of the HBM arguments of a function, nothing for each that is open; nothing at all if the whole list

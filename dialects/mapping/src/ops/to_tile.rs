@@ -13,7 +13,7 @@ use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_ir::verify::{Analysis, VerifyCx};
+use visa_ir::verify::VerifyCx;
 
 /// `tm.to_tile`.
 #[visa_ir::view(ToTile)]
@@ -64,12 +64,11 @@ pub static OPS: &[&OpDecl] = &[&TO_TILE];
 ///
 /// # Errors
 /// If an operand is no tensor.
-pub fn part(op: ToTile<'_>) -> Result<Tensor, Diagnostic> {
+pub fn part(op: ToTile<'_>, axes: &Axes) -> Result<Tensor, Diagnostic> {
     let whole = op.tensor()?.of_type::<Tensor>()?;
-    let axes = DeclaredAxes::build(op.ctx, op.module).0;
     let along = (&*op.along()?, op.size()?);
     let element =
-        tile::element(*op, op.element()?, along, op.first().count(), whole.dim(Dim::Element), &axes)?;
+        tile::element(*op, op.element()?, along, op.first().count(), whole.dim(Dim::Element), axes)?;
     let element = [(Dim::Element, keeping(&element))];
     Tensor::build(whole.kind, None, whole.dtype, &element, &whole)
         .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
@@ -79,9 +78,9 @@ pub fn part(op: ToTile<'_>) -> Result<Tensor, Diagnostic> {
 ///
 /// # Errors
 /// If an operand is no tensor.
-pub fn written(op: OpRef<'_>) -> Result<Option<Rc<Tensor>>, Diagnostic> {
+pub fn written(op: OpRef<'_>, axes: &Axes) -> Result<Option<Rc<Tensor>>, Diagnostic> {
     match ToTile::cast(op) {
-        Some(tile) => part(tile).map(|part| Some(Rc::new(part))),
+        Some(tile) => part(tile, axes).map(|part| Some(Rc::new(part))),
         None => Ok(op.result_type::<Tensor>(0)),
     }
 }
@@ -91,7 +90,7 @@ pub fn written(op: OpRef<'_>) -> Result<Option<Rc<Tensor>>, Diagnostic> {
 /// # Errors
 /// If it is not inside the tensor in some iteration, or an operand is no tensor.
 pub fn tile<'a>(op: ToTile<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
-    let parts = (part(op)?.dim(Dim::Element), op.tensor()?.of_type::<Tensor>()?.dim(Dim::Element));
+    let parts = (part(op, axes)?.dim(Dim::Element), op.tensor()?.of_type::<Tensor>()?.dim(Dim::Element));
     let (along, size, index) = (op.along()?, op.size()?, op.index()?);
     let first = numbers(*op, op.first(), axes)?;
     Tile::read(*op, Clauses { along, size, index, first }, parts, axes)
@@ -109,7 +108,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if source.dtype != whole.dtype {
         return Err(op.error("C1", format!("the source is `{}`, the tensor `{}`", source.dtype, whole.dtype)));
     }
-    let part = part(view)?;
+    let part = part(view, axes)?;
     if crate::leaves_chip(&source, &part) {
         let (from, to) = (source.dim(Dim::Chip), part.dim(Dim::Chip));
         return Err(op.error("C1", format!("the source is on chips `{from}`, the tensor on `{to}`")));

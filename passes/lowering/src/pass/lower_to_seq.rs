@@ -17,7 +17,7 @@ use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call::Call;
 use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
-use visa_mapping::ops::control::{FOR, times};
+use visa_mapping::ops::control::{FOR, For, times};
 use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::to_tile;
@@ -133,7 +133,7 @@ static LOOP: ConversionPattern<Kernels> = ConversionPattern {
     root: Some(&FOR),
     convert: |cx, id, _| {
         let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
-        let times = times(op, stage.axes)?.unwrap_or_default();
+        let times = times(For::of(op)?, stage.axes)?;
         let repeat = stage.int(stage.spec("hw.for", op)?, "times", times);
         cx.unused(op.results())?;
         op.regions().iter().try_for_each(|&block| cx.unused(op.module.args(block)))?;
@@ -354,7 +354,7 @@ fn unstored(op: OpRef<'_>) -> Option<Diagnostic> {
 }
 
 fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), to_tile::written(op)?) else {
+    let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), to_tile::written(op, cx.axes)?) else {
         return Err(op.error("C0", "no tensor type"));
     };
     let value = op.operands()[0];

@@ -231,7 +231,7 @@ impl<'a> Group<'a> {
         let made = ops.iter().filter(|op| op.is(&generate::DECL) || op.is(&fill::DECL));
         let stored = |op: &OpRef<'_>| {
             let layout = match ToTile::cast(*op) {
-                Some(tile) => to_tile::part(tile).ok()?.dim(Dim::Element),
+                Some(tile) => to_tile::part(tile, axes).ok()?.dim(Dim::Element),
                 None => map(*op, "element")?,
             };
             let address = written_place(*op).ok().and_then(|(address, _)| address);

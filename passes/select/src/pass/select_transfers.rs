@@ -110,7 +110,7 @@ fn choose(cx: &mut PassCx<'_>, id: OpId, addresses: &Addresses, explain: bool) -
 /// The best stream of a transfer.
 fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) -> Option<Choice> {
     let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-    let (source, result) = (operand(op, 0)?, to_tile::written(op).ok()??);
+    let (source, result) = (operand(op, 0)?, to_tile::written(op, &axes.0).ok()??);
     let (value, made) = (op.operands()[0], op.results()[0]);
     let free = |axis| !support.depends(value, axes.0.name(axis));
     let machine = machine(op.ctx);

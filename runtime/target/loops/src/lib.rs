@@ -22,7 +22,7 @@ mod text;
 pub use addresses::Addresses;
 pub use engines::{EnginePart, EngineTable, Segments};
 pub use error::{SeqError, code};
-pub use limits::{SequencerLimits, check, check_paired};
+pub use limits::{MAX_TIMES, SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};
 pub use overlap::{first_overlap, overlap};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
