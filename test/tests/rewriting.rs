@@ -111,7 +111,8 @@ fn calls_mean_what_is_inlined() {
     for entry in ["twice", "main", "outer"] {
         let meaning = |text: &str| {
             let (options, module) = (visa_reference::Options::default(), load(&ctx, text));
-            visa_reference::evaluate(&ctx, &module, Some(entry), &arguments, options).expect("a meaning")
+            visa_reference::evaluate(&ctx, &module, Some(entry), &arguments.clone().into(), options)
+                .expect("a meaning")
         };
         let called = meaning(&text);
         assert_eq!(called, meaning(&inlined), "{entry}");

@@ -1,7 +1,7 @@
 //! From the IR to plain data.
 
-use crate::ops::{control, dma, dma_indexed, exec, program};
-use crate::program::{Buffer, Command, CommandKind, Loop, Program};
+use crate::ops::{control, dma, dma_indexed, exec, program, scalar};
+use crate::program::{Buffer, Command, CommandKind, Loop, Program, Scalar};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, nearest};
 use visa_ir::level::Level;
@@ -59,13 +59,13 @@ fn select<'a>(ops: &[OpRef<'a>], entry: Option<&str>) -> Result<OpRef<'a>, Diagn
 fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
     let mut built = Built::default();
     let commands = op.regions().first().map_or_else(Vec::new, |&block| built.block(op, block));
-    let Built { mut buffers, mut errors } = built;
+    let Built { mut buffers, scalars, mut errors } = built;
     // Stable: arguments and results keep their own order.
     buffers.sort_by_key(|buffer| !buffer.argument);
     let entry = program::chips(op).and_then(|chips| Ok((program::Program::of(op)?.name()?, chips)));
     match entry {
         Ok((name, chips)) if errors.is_empty() => {
-            Ok(Program { name: name.to_string(), chips, buffers, commands })
+            Ok(Program { name: name.to_string(), chips, buffers, scalars, commands })
         }
         entry => {
             errors.splice(0..0, entry.err());
@@ -78,6 +78,7 @@ fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
 #[derive(Default)]
 struct Built {
     buffers: Vec<Buffer>,
+    scalars: Vec<Scalar>,
     errors: Vec<Diagnostic>,
 }
 
@@ -95,7 +96,7 @@ impl Built {
         commands
     }
 
-    /// The command that an operation is; nothing if it is a buffer.
+    /// The command that an operation is; nothing if it declares what the program takes and gives.
     fn command(&mut self, op: OpRef<'_>) -> Result<Option<CommandKind>, Diagnostic> {
         if let Some(repeat) = control::For::cast(op) {
             let times = control::times(repeat)?;
@@ -103,6 +104,8 @@ impl Built {
             Ok(Some(CommandKind::Loop(Loop { times, body })))
         } else if op.is(&program::BUFFER) {
             program::read(op).map(|buffer| self.buffers.push(buffer)).map(|()| None)
+        } else if op.is(&scalar::SCALAR) {
+            scalar::read(op).map(|scalar| self.scalars.push(scalar)).map(|()| None)
         } else if op.is(&dma::DMA) {
             dma::read(op).map(CommandKind::Dma).map(Some)
         } else if op.is(&dma_indexed::DMA_INDEXED) {

@@ -19,8 +19,21 @@ pub struct Program {
     pub chips: usize,
     /// Arguments in order, then results in order.
     pub buffers: Vec<Buffer>,
+    /// Numbers that are known when it starts, in order.
+    pub scalars: Vec<Scalar>,
     /// Commands in program order.
     pub commands: Vec<Command>,
+}
+
+/// A number that is known when a program starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scalar {
+    /// The name that it is given by.
+    pub name: String,
+    /// It is below this.
+    pub count: u64,
+    /// Where it is declared.
+    pub span: Span,
 }
 
 /// An argument or a result: where a C-order array is in host memory or HBM.
@@ -50,8 +63,8 @@ pub struct Command {
     pub kind: CommandKind,
 }
 
-/// How many bytes addresses move with each loop around a command, the outermost first. Where there are fewer numbers
-/// than loops, they do not move with the others.
+/// How many bytes addresses move with each scalar of the program, and then with each loop around a command, the outermost
+/// first. Where there are fewer numbers than those, they do not move with the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps(pub Vec<i64>);
 
@@ -67,6 +80,11 @@ impl Steps {
     #[must_use]
     pub fn of(&self, depth: usize) -> i64 {
         self.0.get(depth).copied().unwrap_or_default()
+    }
+
+    /// Those that are left once so many scalars are known.
+    fn after(&self, scalars: usize) -> Self {
+        Self(self.0.get(scalars..).unwrap_or_default().to_vec())
     }
 
     /// Whether addresses are the same in all iterations.
@@ -95,6 +113,19 @@ pub fn runs(commands: &[Command]) -> u64 {
 }
 
 impl Program {
+    /// The program as it is started with a number for each of its scalars: none are left to be known.
+    #[must_use]
+    pub fn started(self, numbers: &[u64]) -> Self {
+        Self { commands: started(self.commands, numbers), scalars: Vec::new(), ..self }
+    }
+
+    /// The program as it is started with 0 for each of its scalars.
+    #[must_use]
+    pub fn started_first(self) -> Self {
+        let numbers = vec![0; self.scalars.len()];
+        self.started(&numbers)
+    }
+
     /// The commands that are no loops, in program order, each with the iterations of the loops around it, the
     /// outermost first.
     #[must_use]
@@ -103,6 +134,30 @@ impl Program {
         flatten(&self.commands, &mut Vec::new(), &mut all);
         all
     }
+}
+
+fn started(commands: Vec<Command>, numbers: &[u64]) -> Vec<Command> {
+    let command = |command: Command| {
+        let kind = match command.kind {
+            CommandKind::Loop(repeat) => {
+                CommandKind::Loop(Loop { body: started(repeat.body, numbers), ..repeat })
+            }
+            CommandKind::Dma(dma) => {
+                let steps = dma.steps.each_ref().map(|steps| steps.after(numbers.len()));
+                CommandKind::Dma(Dma { steps, ..dma.at(numbers).into_owned() })
+            }
+            CommandKind::Indexed(transfer) => {
+                let steps = transfer.steps.each_ref().map(|steps| steps.after(numbers.len()));
+                CommandKind::Indexed(Indexed { steps, ..transfer.at(numbers).into_owned() })
+            }
+            CommandKind::Exec(mut exec) => {
+                exec.stages.iter_mut().for_each(|stage| stage.steps = stage.steps.after(numbers.len()));
+                CommandKind::Exec(exec)
+            }
+        };
+        Command { kind, ..command }
+    };
+    commands.into_iter().map(command).collect()
 }
 
 fn flatten<'p>(commands: &'p [Command], loops: &mut Vec<u64>, all: &mut Vec<(&'p Command, Vec<u64>)>) {

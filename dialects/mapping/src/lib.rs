@@ -39,6 +39,7 @@ mod parse;
 mod placement;
 mod rebuild;
 mod runs;
+pub mod scalar;
 mod segments;
 pub mod shuffle;
 mod skew;
@@ -129,6 +130,15 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
           every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an \
           axis that the tensor does not depend on, it broadcasts.",
     ops: ops::OPS,
-    types: &[&HOST.def, &HBM.def, &DM.def, &SPM.def, &TRF.def, &VRF.def, &ops::control::INDEX],
+    types: &[
+        &HOST.def,
+        &HBM.def,
+        &DM.def,
+        &SPM.def,
+        &TRF.def,
+        &VRF.def,
+        &ops::control::INDEX,
+        &scalar::SCALAR,
+    ],
     attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES, &numbers::NUMBER, &numbers::NUMBERS],
 };

@@ -9,8 +9,9 @@ use visa_ir::view::ValueRef;
 use visa_mapping::affine::{Affine, Term};
 use visa_mapping::facts::{DeclaredAxes, mapping_error, written_place};
 use visa_mapping::ops::control::{FOR, carried};
-use visa_mapping::ops::func::Func;
+use visa_mapping::ops::func::{FUNC, Func};
 use visa_mapping::ops::to_tile::{self, ToTile};
+use visa_mapping::scalar::SCALAR;
 use visa_mapping::{Dim, HBM, HOST, Tensor, ops, view};
 
 /// Host tensors are placed one after the other at multiples of this, in bytes.
@@ -41,8 +42,8 @@ pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic
     let written = ops::func::addresses(Func::of(func)?)?;
     let mut hbm = written.into_iter().flatten();
     for &arg in func.module.args(block) {
-        let in_hbm = func.value(arg).of_type::<Tensor>()?.is(&HBM);
-        let given = if in_hbm { hbm.next().flatten() } else { None };
+        let tensor = func.ctx.type_value::<Tensor>(func.module.ty(arg));
+        let given = if tensor.is_some_and(|tensor| tensor.is(&HBM)) { hbm.next().flatten() } else { None };
         place(&mut addresses, arg, given.map(Affine::constant))?;
     }
     for id in func.module.walk(block) {
@@ -127,23 +128,25 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Affine, Diagnostic> {
     start.ok_or_else(|| op.error("C3", "a tile does not start at a byte that 64 bits count"))
 }
 
-/// `lowered` with a clause that says how an address moves with each loop around `op`, the outermost first; without it
-/// where the address stays.
+/// `lowered` with a clause that says how an address moves with each scalar of the function, and then with each loop around
+/// `op`, the outermost first; without it where the address stays.
 #[must_use]
 pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Affine) -> OpSpec {
     if address.terms.is_empty() {
         return lowered;
     }
-    let indices = op
-        .ancestors()
-        .filter(|op| op.is(&FOR))
-        .map(|op| op.regions().first().and_then(|&block| op.module.args(block).first()));
-    let step = |index: Option<&ValueId>| {
-        let term = address.terms.iter().find(|term| Some(&term.index) == index);
+    let arguments =
+        |op: OpRef<'_>| op.regions().first().map_or_else(Vec::new, |&block| op.module.args(block).to_vec());
+    let loops = op.ancestors().filter(|op| op.is(&FOR)).map(|op| arguments(op).into_iter().take(1));
+    let mut indices: Vec<ValueId> = loops.flatten().collect();
+    indices.reverse();
+    let func = op.ancestors().find(|op| op.is(&FUNC)).map_or_else(Vec::new, arguments);
+    let scalars = func.into_iter().filter(|&value| op.ctx.type_name(op.module.ty(value)) == SCALAR.name);
+    let step = |index: ValueId| {
+        let term = address.terms.iter().find(|term| term.index == index);
         term.map_or(0, |term| term.factor)
     };
-    let mut steps: Vec<i64> = indices.map(step).collect();
-    steps.reverse();
+    let steps: Vec<i64> = scalars.chain(indices).map(step).collect();
     lowered.clause(clause, op.ctx.attr(Attr::Ints(steps.into())))
 }
 

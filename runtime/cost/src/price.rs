@@ -40,6 +40,11 @@ pub fn price_with_rows(
     model: MemoryModel,
     rows: AssumedRows,
 ) -> Result<Report, Diagnostic> {
+    if let Some(scalar) = program.scalars.first() {
+        let message =
+            format!("`{}` is not known, and what is where it says costs what it costs there", scalar.name);
+        return Err(Diagnostic::error("price", scalar.span, message));
+    }
     let terms = Terms { machine, chips: program.chips, model, rows };
     let tallies = tallies(program, terms)?;
     let totals = totals(&tallies, machine, program.chips);

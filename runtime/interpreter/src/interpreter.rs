@@ -91,7 +91,8 @@ impl<'a> Interpreter<'a> {
     pub fn run(&mut self, progress: &mut dyn FnMut(usize, usize)) -> Result<(), RunError> {
         let missing = self.program.buffers.iter().zip(&self.is_set);
         let missing = missing.filter(|(buffer, is_set)| buffer.argument && !**is_set);
-        let missing: Vec<String> = missing.map(|(buffer, _)| buffer.name.clone()).collect();
+        let scalars = self.program.scalars.iter().map(|scalar| &scalar.name);
+        let missing: Vec<String> = missing.map(|(buffer, _)| &buffer.name).chain(scalars).cloned().collect();
         if !missing.is_empty() {
             return Err(RunError::MissingArguments(missing));
         }

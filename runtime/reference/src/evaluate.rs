@@ -14,6 +14,7 @@ use visa_mapping::affine::Indices;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::ops::to_tile::{self, ToTile};
 use visa_mapping::ops::{call, chip_shuffle, control, empty};
+use visa_mapping::scalar::SCALAR;
 use visa_mapping::view::{Semantics as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
 use visa_numerics::{
@@ -45,6 +46,21 @@ pub struct Options {
     pub sum_order: SumOrder,
 }
 
+/// What a kernel is given, by the names of [`crate::interface`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// The elements of each argument in C order, little-endian.
+    pub tensors: BTreeMap<String, Vec<u8>>,
+    /// The number that each scalar is.
+    pub scalars: BTreeMap<String, u64>,
+}
+
+impl From<BTreeMap<String, Vec<u8>>> for Given {
+    fn from(tensors: BTreeMap<String, Vec<u8>>) -> Self {
+        Self { tensors, scalars: BTreeMap::new() }
+    }
+}
+
 /// A result of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogicalResult {
@@ -63,24 +79,24 @@ pub struct LogicalResult {
 }
 
 /// The results of a kernel: `entry` names it (without `@`), and may be left out where the module has only one.
-/// `arguments` are the elements of each argument in C order, little-endian, by the names of [`crate::interface`].
 ///
 /// # Errors
-/// If there is no such kernel, an argument is missing or has the wrong number of bytes, a tensor is too large, or an
+/// If there is no such kernel, an argument is missing, has the wrong number of bytes or is no number that it may be, a tensor is too large, or an
 /// operation has no logical meaning.
 pub fn evaluate(
     ctx: &Context,
     module: &Module,
     entry: Option<&str>,
-    arguments: &BTreeMap<String, Vec<u8>>,
+    given: &Given,
     options: Options,
 ) -> Result<Vec<LogicalResult>, Diagnostic> {
     let axes = DeclaredAxes::build(ctx, module).0;
     let kernel = Kernel::find(ctx, module, entry, &axes)?;
     let mut run = Run::new(&axes, options);
-    for (port, bytes) in kernel.arguments.iter().zip(kernel.bind(arguments)?) {
+    for (port, bytes) in kernel.arguments.iter().zip(kernel.bind(&given.tensors)?) {
         run.values.insert(port.value, Value::Tensor(argument(port, bytes, kernel.span)?));
     }
+    run.indices.extend(kernel.bind_scalars(&given.scalars)?);
     for &id in &kernel.ops {
         run.operation(module.op(ctx, id), 0)?;
     }
@@ -179,11 +195,25 @@ impl Run<'_> {
         }
         let callee = call::callee(op)?;
         let (arguments, results) = call::signature(callee);
-        self.bind(arguments, op.operands(), op)?;
+        let given = arguments.iter().copied().zip(op.operands().iter().copied());
+        let is_scalar = |value: &ValueId| op.ctx.type_name(op.module.ty(*value)) == SCALAR.name;
+        let (numbers, tensors): (Vec<_>, Vec<_>) = given.partition(|(argument, _)| is_scalar(argument));
+        let numbers = numbers.into_iter().map(|(argument, value)| Ok((argument, self.number(op, value)?)));
+        let numbers: Vec<(ValueId, u64)> = numbers.collect::<Result<_, Diagnostic>>()?;
+        self.indices.extend(numbers);
+        let (arguments, operands): (Vec<_>, Vec<_>) = tensors.into_iter().unzip();
+        self.bind(&arguments, &operands, op)?;
         for &id in callee.regions().iter().flat_map(|&block| op.module.ops(block)) {
             self.operation(op.other(id), depth)?;
         }
         self.bind(op.results(), results, op)
+    }
+
+    /// What an index or a scalar is in the iteration that runs.
+    fn number(&self, op: OpRef<'_>, value: ValueId) -> Result<u64, Diagnostic> {
+        let number = control::number(op, value, self.axes)?.at(&self.indices);
+        let number = number.and_then(|number| u64::try_from(number).ok());
+        number.ok_or_else(|| op.error("C2", "a number is negative, or does not fit 64 bits"))
     }
 
     /// Runs a loop: each iteration on what the one before gave.

@@ -9,7 +9,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{Func, RETURN};
-use visa_mapping::{ArrayLayout, Axes, AxisId, HBM, HOST, Tensor, array_layout, skewed_axes};
+use visa_mapping::{ArrayLayout, Axes, AxisId, HBM, HOST, Tensor, array_layout, scalar, skewed_axes};
 use visa_numerics::DType;
 
 /// An argument or result of a kernel.
@@ -32,6 +32,15 @@ impl TensorInfo {
     }
 }
 
+/// A number that a kernel takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScalarInfo {
+    /// Its name on the command line.
+    pub name: String,
+    /// It is below this.
+    pub count: u64,
+}
+
 /// What a kernel takes and gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
@@ -39,6 +48,8 @@ pub struct Signature {
     pub entry: String,
     /// Its arguments, in order, by their names without `%`.
     pub arguments: Vec<TensorInfo>,
+    /// The numbers among its arguments, in order.
+    pub scalars: Vec<ScalarInfo>,
     /// Its results, in order: `out`, or `out0`, `out1` and so on if there are several.
     pub results: Vec<TensorInfo>,
 }
@@ -68,6 +79,7 @@ pub(crate) struct Kernel {
     /// The operations up to the return.
     pub(crate) ops: Vec<OpId>,
     pub(crate) arguments: Vec<Port>,
+    pub(crate) scalars: Vec<(ScalarInfo, ValueId)>,
     pub(crate) results: Vec<Port>,
 }
 
@@ -84,10 +96,21 @@ impl Kernel {
         let ops = module.ops(block).to_vec();
         let end = ops.last().map(|&last| func.other(last)).filter(|last| last.is(&RETURN));
         let end = end.ok_or_else(|| func.error("C0", "the kernel does not end with `tm.return`"))?;
-        let mut arguments = Vec::new();
+        let (mut arguments, mut scalars) = (Vec::new(), Vec::new());
         for (at, &value) in module.args(block).iter().enumerate() {
             let name = module.value_name(value).map_or_else(|| format!("arg{at}"), |name| name.to_string());
-            arguments.push(port(ctx, module, value, module.value_span(value), name, "argument", axes)?);
+            match scalar::count(ctx, module.ty(value), axes, module.value_span(value))? {
+                Some(count) => scalars.push((ScalarInfo { name, count }, value)),
+                None => arguments.push(port(
+                    ctx,
+                    module,
+                    value,
+                    module.value_span(value),
+                    name,
+                    "argument",
+                    axes,
+                )?),
+            }
         }
         let mut results = Vec::new();
         for (at, &value) in end.operands().iter().enumerate() {
@@ -96,7 +119,7 @@ impl Kernel {
         }
         let name = Func::of(func)?.name()?.to_string();
         let ops = ops[..ops.len() - 1].to_vec();
-        Ok(Self { name, span: func.span(), ops, arguments, results })
+        Ok(Self { name, span: func.span(), ops, arguments, scalars, results })
     }
 
     /// What it takes and gives.
@@ -105,8 +128,40 @@ impl Kernel {
         Signature {
             entry: self.name.clone(),
             arguments: infos(&self.arguments),
+            scalars: self.scalars.iter().map(|(info, _)| info.clone()).collect(),
             results: infos(&self.results),
         }
+    }
+
+    /// The number that each scalar is.
+    ///
+    /// # Errors
+    /// One that is missing or outside, or a number for what is no scalar.
+    pub(crate) fn bind_scalars(
+        &self,
+        given: &BTreeMap<String, u64>,
+    ) -> Result<Vec<(ValueId, u64)>, Diagnostic> {
+        let refuse = |code: &str, message: String| Diagnostic::error(code, self.span, message);
+        let names: Vec<&str> = self.scalars.iter().map(|(info, _)| &*info.name).collect();
+        if let Some(extra) = given.keys().find(|name| !names.contains(&name.as_str())) {
+            let message = format!("`@{}` has no scalar `{extra}`; it has {}", self.name, list(&names));
+            return Err(refuse("argument-unknown", message));
+        }
+        let number = |(info, value): &(ScalarInfo, ValueId)| match given.get(&info.name) {
+            Some(&number) if number < info.count => Ok((*value, number)),
+            Some(number) => Err(refuse(
+                "argument-size",
+                format!(
+                    "scalar `{}` of `@{}` is {number}, expected less than {}",
+                    info.name, self.name, info.count
+                ),
+            )),
+            None => {
+                let message = format!("scalar `{}` of `@{}` is missing", info.name, self.name);
+                Err(refuse("argument-missing", message))
+            }
+        };
+        self.scalars.iter().map(number).collect()
     }
 
     /// The bytes of each argument, in order.

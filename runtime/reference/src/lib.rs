@@ -27,9 +27,9 @@ mod tensor;
 mod turn;
 mod view;
 
-pub use evaluate::{LogicalResult, Options, evaluate};
+pub use evaluate::{Given, LogicalResult, Options, evaluate};
 pub use fast::Allowed;
-pub use interface::{Signature, TensorInfo, interface};
+pub use interface::{ScalarInfo, Signature, TensorInfo, interface};
 
 /// Most elements of one tensor, and most coordinates of one axis, that are evaluated.
 pub const MAX_ELEMENTS: u64 = 1 << 28;

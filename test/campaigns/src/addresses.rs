@@ -38,7 +38,7 @@ fn pass(ctx: &Context, module: &mut Module, pipeline: &str) {
 fn cycles(ctx: &Context, module: &Module, entry: &str) -> u64 {
     let mut module = module.clone();
     pass(ctx, &mut module, "lower-to-seq,lower-to-hw");
-    let program = visa_hw::compile(ctx, &module, Some(entry)).expect("a program");
+    let program = visa_hw::compile(ctx, &module, Some(entry)).expect("a program").started_first();
     let report = visa_cost::price(&program, &ctx.data::<Machine>(), MemoryModel::Book);
     report.expect("a price").totals.cycles
 }

@@ -28,6 +28,7 @@ fn below(file: &File) -> (u64, Vec<String>) {
         let Some(module) = lowered(&ctx, &written) else { continue };
         for name in names {
             let Ok(program) = visa_hw::compile(&ctx, &module, Some(&name)) else { continue };
+            let program = program.started_first();
             for model in MemoryModel::ALL {
                 let Ok(report) = price(&program, &ctx.data::<Machine>(), model) else { continue };
                 count += 1;

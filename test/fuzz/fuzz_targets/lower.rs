@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(mut module) = load_module(&ctx, &source, 0..source.text.len()).module else { return };
     lower(&ctx, &mut module);
     if let Ok(program) = visa_hw::compile(&ctx, &module, None) {
-        run(&program);
+        run(&program.started_first());
     }
 });
 

@@ -24,8 +24,8 @@ pub(crate) struct Flags {
     /// Give an axis this size, in the place of the one that is declared.
     #[arg(long = "axis", value_name = "NAME=SIZE")]
     pub(crate) axes: Vec<String>,
-    /// Data of an argument.
-    #[arg(long = "arg", value_name = "NAME=SOURCE")]
+    /// Data of an argument; of a scalar, its number.
+    #[arg(long = "arg", value_name = "NAME=SOURCE|NUMBER")]
     pub(crate) args: Vec<String>,
     /// Write a result to a NumPy file instead of summarising it.
     #[arg(long = "out", value_name = "NAME=FILE.npy")]
@@ -62,8 +62,9 @@ pub(crate) struct Flags {
     /// Print the price of every command.
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) report: Option<String>,
-    /// Price the kernel without running it: no tensor is allocated, and no data is read.
-    #[arg(long, conflicts_with_all = ["args", "outs", "compared", "ulps", "shadow", "threads", "memory"])]
+    /// Price the kernel without running it: no tensor is allocated, and no data is read. `--arg` gives the numbers that
+    /// are known when it starts.
+    #[arg(long, conflicts_with_all = ["outs", "compared", "ulps", "shadow", "threads", "memory"])]
     pub(crate) cost: bool,
     /// Which rows gathers and scatters are priced for: `spread` over the table, `sequential`, or `random:SEED`.
     #[arg(long, value_name = "ROWS", default_value_t = AssumedRows::default())]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use visa_cost::MemoryModel;
 use visa_hw::ops::contract::CONTRACT;
 use visa_hw::ops::fetch::FETCH;
-use visa_hw::program::{Buffer, Program};
+use visa_hw::program::{Buffer, Program, Scalar};
 use visa_interpreter::{Interpreter, Options, UndefinedReport};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity, counted, nearest};
@@ -20,10 +20,12 @@ use visa_ir::verify::Analysis;
 use visa_machine::Machine;
 use visa_mapping::GivenSizes;
 use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::ops::call::CALL;
 use visa_mapping::ops::func::Func;
 use visa_opt::progress::on_terminal;
 use visa_opt::{Io, Registry, Renderer, load_config_rules, load_machine, load_module, read_source};
 use visa_pass::{Level, Output, Report};
+use visa_reference::Given;
 use visa_stream::unmasked::{self, of_fetch};
 
 /// The run stops here; what there is to say has been said.
@@ -73,6 +75,7 @@ impl<'a> Session<'a> {
         }
         let machine = ctx.data::<Machine>();
         let mut module = self.load(&ctx)?;
+        self.inline(&ctx, &mut module)?;
         self.choose(&ctx, &mut module)?;
         let logical = (self.flags.check || self.flags.shadow).then(|| module.clone());
         self.check_level(&ctx, &module)?;
@@ -81,12 +84,18 @@ impl<'a> Session<'a> {
         let compiled = kernel::compile(&ctx, &mut module, &self.registry.passes, entry);
         let (program, warnings) = compiled.map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
+        let args = self.flags.args.clone();
+        let given = self.by_name("arg", &args, &program, true)?;
+        let scalars = self.scalars(&program, &given)?;
+        let numbers: Vec<u64> = program.scalars.iter().map(|scalar| scalars[&scalar.name]).collect();
+        let program = program.started(&numbers);
         if self.flags.cost {
             let report = self.price(&ctx, &program, &machine)?;
+            self.no_data(&program, &given)?;
             return self.costs(&program, &report).map(|()| true);
         }
         let outputs = self.outputs(&program)?;
-        let arguments = self.arguments(&program)?;
+        let arguments = Given { tensors: self.arguments(&program, &given)?, scalars };
         let finished = self.interpret(&program, &machine, &arguments, progress)?;
         self.undefined(&ctx, logical.as_ref(), &finished);
         let check = match logical.filter(|_| self.flags.check) {
@@ -162,6 +171,16 @@ impl<'a> Session<'a> {
         loaded.module.ok_or(Stopped)
     }
 
+    /// Puts functions in place of their calls: what they leave open is chosen for each call.
+    fn inline(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
+        if !module.walk_all().into_iter().any(|id| module.op(ctx, id).is(&CALL)) {
+            return Ok(());
+        }
+        let report = kernel::choose(ctx, module, &self.registry.passes, &[("inline", Some(""))]);
+        let report = report.map_err(|findings| self.refuse(findings))?;
+        self.report(&report)
+    }
+
     /// Closes what the kernel leaves open, as far as that is asked for.
     fn choose(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
         let select = self.flags.select_configs.as_deref();
@@ -218,7 +237,9 @@ impl<'a> Session<'a> {
         program: &Program,
         role: bool,
     ) -> Outcome<BTreeMap<String, String>> {
-        let names: Vec<&str> = buffers(program, role).map(|buffer| buffer.name.as_str()).collect();
+        let scalars = program.scalars.iter().filter(|_| role).map(|scalar| scalar.name.as_str());
+        let names: Vec<&str> =
+            buffers(program, role).map(|buffer| buffer.name.as_str()).chain(scalars).collect();
         let mut found = BTreeMap::new();
         for text in values {
             let (name, value) = named(flag, text).map_err(|why| self.stop("flags", why))?;
@@ -244,9 +265,44 @@ impl<'a> Session<'a> {
         self.by_name("out", &outs, program, false)
     }
 
-    fn arguments(&mut self, program: &Program) -> Outcome<BTreeMap<String, Vec<u8>>> {
-        let given = self.flags.args.clone();
-        let given = self.by_name("arg", &given, program, true)?;
+    /// The number that each scalar is.
+    fn scalars(
+        &mut self,
+        program: &Program,
+        given: &BTreeMap<String, String>,
+    ) -> Outcome<BTreeMap<String, u64>> {
+        let mut scalars = BTreeMap::new();
+        for Scalar { name, count, span } in &program.scalars {
+            let last = count - 1;
+            let Some(text) = given.get(name) else {
+                let message = format!("`{name}` is a number that is known when the kernel starts");
+                let fix = format!("give it: `--arg {name}=N`, 0 to {last}");
+                return Err(self.refuse(vec![Diagnostic::error("argument", *span, message).fix(fix)]));
+            };
+            let number = text.parse().ok().filter(|number| number < count);
+            let refused = || format!("--arg {name}={text}: expected a number, 0 to {last}");
+            scalars
+                .insert(name.clone(), number.ok_or_else(refused).map_err(|why| self.stop("argument", why))?);
+        }
+        Ok(scalars)
+    }
+
+    /// A price alone needs no data.
+    fn no_data(&mut self, program: &Program, given: &BTreeMap<String, String>) -> Outcome<()> {
+        let Some(buffer) = buffers(program, true).find(|buffer| given.contains_key(&buffer.name)) else {
+            return Ok(());
+        };
+        let message = format!("--cost reads no data, and `{}` is a tensor", buffer.name);
+        let fix = format!("leave out `--arg {}=...`", buffer.name);
+        Err(self.stop_with(Diagnostic::error("flags", Span::default(), message).fix(fix)))
+    }
+
+    /// The data of each argument.
+    fn arguments(
+        &mut self,
+        program: &Program,
+        given: &BTreeMap<String, String>,
+    ) -> Outcome<BTreeMap<String, Vec<u8>>> {
         // Their own bytes are taken; what they leave, the files that they are made of may take meanwhile.
         let left = self.flags.memory - self.argument_bytes(program)?;
         let mut arguments = BTreeMap::new();
@@ -294,7 +350,7 @@ impl<'a> Session<'a> {
         &mut self,
         program: &Program,
         machine: &Machine,
-        arguments: &BTreeMap<String, Vec<u8>>,
+        arguments: &Given,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Outcome<Finished> {
         let options = Options {
@@ -304,7 +360,7 @@ impl<'a> Session<'a> {
         };
         let attempt = || {
             let mut interpreter = Interpreter::new(program, machine, options)?;
-            for (name, bytes) in arguments {
+            for (name, bytes) in &arguments.tensors {
                 interpreter.set_argument(name, bytes)?;
             }
             interpreter.run(progress)?;
@@ -353,7 +409,7 @@ impl<'a> Session<'a> {
         module: &Module,
         program: &Program,
         machine: &Machine,
-        arguments: &BTreeMap<String, Vec<u8>>,
+        arguments: &Given,
         finished: &Finished,
     ) -> Outcome<CheckReport> {
         let options = visa_reference::Options { sum_order: machine.sum_order };

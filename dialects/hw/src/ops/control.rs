@@ -1,5 +1,6 @@
 //! `hw.for`: a loop over commands.
 
+use crate::ops::scalar;
 use crate::program::Steps;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -17,7 +18,8 @@ pub static FOR: OpDecl = OpDecl {
     summary: "runs commands again and again",
     doc: "The commands inside run in order, as many times as it says. Addresses of a command move with the loops \
           around it: its clause `steps` (`read_steps` and `write_steps` of a transfer) has a number of bytes for \
-          each loop, the outermost first, that the loop's index is multiplied by.",
+          each loop, the outermost first, that the loop's index is multiplied by. Before them are numbers for the \
+          scalars of the program (`hw.scalar`).",
     constraints: &[("C1", "there are 1 to 2^32 iterations (ours: the interpreter runs each of them)")],
     clauses: &[ClauseDecl::lead("times", ClauseKind::Int, "Iterations.")],
     traits: &[COMMANDS, Trait::Region],
@@ -52,29 +54,33 @@ pub(crate) fn around(op: OpRef<'_>) -> Result<Vec<u64>, Diagnostic> {
     Ok(times)
 }
 
-/// How far a clause says that addresses move with the loops around the operation.
+/// How far a clause says that addresses move with the scalars of the program and the loops around the operation.
 ///
 /// # Errors
-/// `constraint`: more numbers than loops.
+/// `constraint`: more numbers than scalars and loops.
 pub(crate) fn steps(
     op: OpRef<'_>,
     constraint: &str,
     clause: &str,
     written: Option<std::rc::Rc<[i64]>>,
 ) -> Result<Moving, Diagnostic> {
-    let loops = around(op)?;
+    let (scalars, loops) = (scalar::of_program(op)?, around(op)?);
     let steps = written.map_or_else(Vec::new, |written| written.to_vec());
-    if steps.len() > loops.len() {
+    if steps.len() > scalars.len() + loops.len() {
+        let and = if scalars.is_empty() { String::new() } else { counted(scalars.len(), "scalar") + " and " };
         let (found, loops) = (counted(steps.len(), "step"), counted(loops.len(), "loop"));
-        return Err(op.clause_error(constraint, clause, format!("{found} for {loops} around the command")));
+        return Err(op.clause_error(constraint, clause, format!("{found} for {and}{loops} around the command")));
     }
-    Ok(Moving { steps: Steps(steps), loops })
+    let (first, loops) = (scalars.len(), scalars.iter().map(|scalar| scalar.count).chain(loops).collect());
+    Ok(Moving { steps: Steps(steps), loops, scalars: first })
 }
 
-/// How addresses move, and the iterations of the loops that they move with.
+/// How addresses move, and how many numbers the scalars and loops count that they move with.
 pub(crate) struct Moving {
     pub(crate) steps: Steps,
     loops: Vec<u64>,
+    /// How many of them are scalars.
+    scalars: usize,
 }
 
 impl Moving {
@@ -87,7 +93,12 @@ impl Moving {
     /// How addresses that move so are apart from others in the same iterations.
     pub(crate) fn beside(&self, other: &Self) -> Self {
         let apart = |depth: usize| self.steps.of(depth).wrapping_sub(other.steps.of(depth));
-        Self { steps: Steps((0..self.loops.len()).map(apart).collect()), loops: self.loops.clone() }
+        Self { steps: Steps((0..self.loops.len()).map(apart).collect()), loops: self.loops.clone(), ..*self }
+    }
+
+    /// Whether addresses move with a scalar of the program.
+    pub(crate) fn with_scalars(&self) -> bool {
+        self.steps.0.iter().take(self.scalars).any(|step| *step != 0)
     }
 
     /// All that a program touches in any iteration.

@@ -73,7 +73,11 @@ pub static FETCH: OpDecl = OpDecl {
         ),
         ("C11", "the main context masks, in packets of at most 256 bytes (book 08)"),
         ("C12", "no slice starts before the base, and there are at most 65536 starts"),
-        ("C13", "`steps` has a number for each loop around the run at most"),
+        (
+            "C13",
+            "`steps` has a number for each scalar and each loop around the run at most, 0 for scalars: only transfers \
+             move with them",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead(
@@ -114,7 +118,8 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "steps",
             ClauseKind::Ints,
-            "How far all addresses move with each `hw.for` around the run, the outermost first, in bytes.",
+            "How far all addresses move with each `hw.scalar` and then each `hw.for` around the run, the outermost \
+             first, in bytes.",
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],
@@ -205,7 +210,12 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
 
 /// C13: how the addresses of a fetch move with the loops around it.
 fn moving(op: OpRef<'_>) -> Result<Moving, Diagnostic> {
-    steps(op, "C13", "steps", Fetch::of(op)?.steps()?)
+    let moving = steps(op, "C13", "steps", Fetch::of(op)?.steps()?)?;
+    if moving.with_scalars() {
+        let message = "addresses move with a scalar, and what a pipeline reads is where the program says";
+        return Err(op.clause_error("C13", "steps", message.to_owned()));
+    }
+    Ok(moving)
 }
 
 /// C3.

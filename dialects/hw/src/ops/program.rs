@@ -3,8 +3,10 @@
 use crate::attrs::{DTYPE, PAIRED};
 use crate::clauses::{at_least, machine};
 use crate::memories::{Memories, space};
+use crate::ops::scalar::Scalar;
 use crate::program;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -14,6 +16,9 @@ use visa_numerics::DType;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&PROGRAM, &BUFFER];
+
+/// The role of what goes in.
+const ARGUMENT: &str = "arg";
 
 /// Most steps of a buffer's layout. Ours: it bounds the time to fill or read one.
 pub const MAX_LAYOUT_STEPS: u64 = 1 << 36;
@@ -26,7 +31,7 @@ pub static PROGRAM: OpDecl = OpDecl {
     doc: "Buffers, then commands in program order (book 28). Every chip runs the same program in lockstep.",
     constraints: &[
         ("C1", "there are as many chips as a system can have (book 04)"),
-        ("C2", "no two buffers have the same name"),
+        ("C2", "no two arguments have the same name, scalars among them, and no two results"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "The entry's name."),
@@ -59,7 +64,7 @@ pub static BUFFER: OpDecl = OpDecl {
         ClauseDecl::lead("name", ClauseKind::Str, "The name that data is given by."),
         ClauseDecl::required(
             "role",
-            ClauseKind::Word(&["arg", "result"]),
+            ClauseKind::Word(&[ARGUMENT, "result"]),
             "Whether it goes in or comes out.",
         ),
         ClauseDecl::required("space", ClauseKind::Word(&["host", "hbm"]), "The memory it is in."),
@@ -108,15 +113,23 @@ fn unique_names(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let mut seen = BTreeMap::new();
     let block = op.regions().first();
     for &id in block.into_iter().flat_map(|&block| op.module.ops(block)) {
-        // One that has no name says so itself.
-        let Some(buffer) = Buffer::cast(op.other(id)) else { continue };
-        let Ok(name) = buffer.name() else { continue };
-        if let Some(first) = seen.insert(name.clone(), buffer.span()) {
-            let error = op.error("C2", format!("two buffers are called \"{name}\""));
-            return Err(Diagnostic { span: buffer.span(), ..error }.note("the first is here", Some(first)));
+        let declared = op.other(id);
+        let Some((role, name)) = named(declared) else { continue };
+        if let Some(first) = seen.insert((role.clone(), name.clone()), declared.span()) {
+            let kind = if &*role == ARGUMENT { "arguments" } else { "results" };
+            let error = op.error("C2", format!("two {kind} are called \"{name}\""));
+            return Err(Diagnostic { span: declared.span(), ..error }.note("the first is here", Some(first)));
         }
     }
     Ok(())
+}
+
+/// The role and the name of what a program declares. What has none says so itself.
+fn named(op: OpRef<'_>) -> Option<(Rc<str>, Rc<str>)> {
+    if let Some(buffer) = Buffer::cast(op) {
+        return Some((buffer.role().ok()?, buffer.name().ok()?));
+    }
+    Some((ARGUMENT.into(), Scalar::cast(op)?.name().ok()?))
 }
 
 /// The buffer that the operation describes.
@@ -150,7 +163,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
         per_byte: 8 / u64::from(dtype.bits()).min(8),
     };
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
-    let (argument, name) = (&*op.role()? == "arg", op.name()?.to_string());
+    let (argument, name) = (&*op.role()? == ARGUMENT, op.name()?.to_string());
     Ok(program::Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })
 }
 

@@ -1,8 +1,11 @@
 //! `tm.call`: a function used in another one.
 
+use super::control::{INDICES, number};
 use super::func::{FUNC, Func, chips, chips_of};
 use crate::calls::CallGraph;
+use crate::facts::DeclaredAxes;
 use crate::keeps_axes::KeepsAxes;
+use crate::{Axes, scalar};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
@@ -24,11 +27,15 @@ pub static CALL: OpDecl = OpDecl {
           once for each call.",
     constraints: &[
         ("C1", "`callee` names a `tm.func` of the module"),
-        ("C2", "operands and results are as many as the callee's, of the same types"),
+        (
+            "C2",
+            "operands and results are as many as the callee's, of the same types; a scalar may be any number that is \
+             inside",
+        ),
         ("C3", "the callee runs on as many chips as the caller"),
         ("C4", "no function calls itself, directly or through others"),
     ],
-    operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm"])],
+    operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm", "tm.index", "tm.scalar"])],
     clauses: &[ClauseDecl::lead("callee", ClauseKind::Symbol, "the function")],
     traits: &[Trait::AnyResults],
     // What the callee does is not looked into: it may do all that a function can.
@@ -70,8 +77,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let known = cx.analysis::<Symbols>().lookup(&name).map(|id| op.other(id)).filter(|known| known.is(&FUNC));
     let callee = known.map_or_else(|| callee(op), Ok)?;
     let (arguments, results) = signature(callee);
-    check_values(op, &name, "argument", op.operands(), arguments)?;
-    check_values(op, &name, "result", op.results(), results)?;
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    check_values(op, &name, "argument", op.operands(), arguments, axes)?;
+    check_values(op, &name, "result", op.results(), results, axes)?;
     let (found, wanted) = (chips(Func::of(callee)?)?, chips_of(op)?);
     if found != wanted {
         let message = format!(
@@ -105,16 +113,33 @@ fn check_values(
     role: &str,
     own: &[ValueId],
     theirs: &[ValueId],
+    axes: &Axes,
 ) -> Result<(), Diagnostic> {
     if own.len() != theirs.len() {
         let message = format!("`@{name}` has {}, found {}", counted(theirs.len(), role), own.len());
         return Err(op.error("C2", message));
     }
     let ty = |value: &ValueId| -> TypeId { op.module.ty(*value) };
-    let wrong = own.iter().zip(theirs).position(|(own, theirs)| ty(own) != ty(theirs));
-    let Some(index) = wrong else { return Ok(()) };
-    let (found, wanted) = (op.ctx.type_text(ty(&own[index])), op.ctx.type_text(ty(&theirs[index])));
-    let message = format!("{role} {index} of `@{name}` has type `{wanted}`, found `{found}`");
-    let there = Some(op.module.value_span(theirs[index]));
-    Err(op.error("C2", message).note("declared here", there))
+    for (index, (own, theirs)) in own.iter().zip(theirs).enumerate() {
+        let there = op.module.value_span(*theirs);
+        let refuse = |message: String| Err(op.error("C2", message).note("declared here", Some(there)));
+        let count = scalar::count(op.ctx, ty(theirs), axes, there)?;
+        if let Some(count) = count.filter(|_| is_number(op, *own)) {
+            let (least, most) = number(op, *own, axes)?.range().unwrap_or((i64::MIN, i64::MAX));
+            if least < 0 || most.cast_unsigned() >= count {
+                let found = if least == most { least.to_string() } else { format!("{least} to {most}") };
+                let wanted = counted(count, "number");
+                return refuse(format!("{role} {index} of `@{name}` is one of {wanted} from 0 on, found {found}"));
+            }
+        } else if ty(own) != ty(theirs) {
+            let (found, wanted) = (op.ctx.type_text(ty(own)), op.ctx.type_text(ty(theirs)));
+            return refuse(format!("{role} {index} of `@{name}` has type `{wanted}`, found `{found}`"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value is an index or a scalar.
+fn is_number(op: OpRef<'_>, value: ValueId) -> bool {
+    INDICES.contains(&&*op.ctx.type_name(op.module.ty(value)))
 }

@@ -5,7 +5,7 @@ use crate::attrs::MAP;
 use crate::error::mapping_error;
 use crate::facts::DeclaredAxes;
 use crate::keeps_axes::KeepsAxes;
-use crate::{Axes, Expr};
+use crate::{Axes, Expr, scalar};
 use std::fmt;
 use std::rc::Rc;
 use visa_ir::decl::{
@@ -41,6 +41,9 @@ impl fmt::Display for Index {
         Ok(())
     }
 }
+
+/// The types of numbers that say where a tile is.
+pub(crate) const INDICES: &[&str] = &["tm.index", "tm.scalar"];
 
 const MEMORIES: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 
@@ -96,13 +99,13 @@ pub static YIELD: OpDecl = OpDecl {
 #[visa_ir::view(Affine)]
 pub static AFFINE: OpDecl = OpDecl {
     name: "tm.affine",
-    summary: "A sum of indices of loops, each times a factor.",
+    summary: "A sum of indices of loops and of scalars, each times a factor.",
     doc: "`tm.affine %i, %j by [4, 1], plus 3` is 4 i + j + 3.",
     constraints: &[
         ("C1", "`by` has a factor for each operand"),
         ("C2", "the number fits a signed 64-bit integer in every iteration"),
     ],
-    operands: &[OperandDecl::variadic("indices", &["tm.index"])],
+    operands: &[OperandDecl::variadic("indices", INDICES)],
     clauses: &[
         ClauseDecl::required("by", ClauseKind::Ints, "the factor of each operand"),
         ClauseDecl::default("plus", ClauseKind::Int, "0", "what is added"),
@@ -136,11 +139,14 @@ pub fn times(op: For<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
     Err(op.clause_error("C1", "over", message))
 }
 
-/// What a value of type `!tm.index` is, where `op` uses it.
+/// What a value of type `!tm.index` or `!tm.scalar` is, where `op` uses it. A scalar may be any of its numbers.
 ///
 /// # Errors
 /// A number that does not fit 64 bits in some iteration, or a value that no operation here makes.
 pub fn number(op: OpRef<'_>, value: ValueId, axes: &Axes) -> Result<Number, Diagnostic> {
+    if let Some(count) = scalar::count(op.ctx, op.module.ty(value), axes, op.span())? {
+        return Ok(Number::index(value, count));
+    }
     let made = match op.module.def(value) {
         ValueDef::Argument(block, _) => op.module.block_parent(block),
         ValueDef::Result(made, _) => Some(made),

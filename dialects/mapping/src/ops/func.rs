@@ -3,7 +3,7 @@
 use crate::attrs::{AxisSizes, MAP, SIZES};
 use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error};
 use crate::tensor::{Dim, Tensor};
-use crate::{Axes, Expr, HBM, HOST};
+use crate::{Axes, Expr, HBM, HOST, scalar};
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -66,9 +66,10 @@ pub static FUNC: OpDecl = OpDecl {
     doc: "Arguments and results are `!tm.host` or `!tm.hbm` tensors. An HBM argument is already in place: the \
           clause `at` lists the addresses of the HBM arguments in order; `at auto` leaves all of them open, `at \
           [0, auto]` some. Results are those of `tm.return`. Operations run in the order in which they are \
-          written (book 28).",
+          written (book 28). An argument of type `!tm.scalar` is a number that is known when the kernel starts: tiles \
+          that transfers read or write may be where it says.",
     constraints: &[
-        ("C1", "arguments are in host memory or HBM"),
+        ("C1", "arguments are tensors in host memory or HBM, or scalars"),
         ("C2", "`at` lists one address for each HBM argument"),
         ("C3", "1 <= chips <= the machine's chips"),
         ("C4", "a chip mapping has as many positions as the function has chips (book 04)"),
@@ -154,12 +155,15 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let mut hbm = 0;
     for &arg in op.module.args(block) {
         let span = op.module.value_span(arg);
+        if scalar::count(op.ctx, op.module.ty(arg), &axes.0, span)?.is_some() {
+            continue;
+        }
         let Some(tensor) = op.ctx.type_value::<Tensor>(op.module.ty(arg)) else {
             let found = op.ctx.type_text(op.module.ty(arg));
             return Err(Diagnostic::error(
                 "tm.func-C1",
                 span,
-                format!("argument of type `{found}`, expected `!tm.host` or `!tm.hbm`"),
+                format!("argument of type `{found}`, expected `!tm.host`, `!tm.hbm` or `!tm.scalar`"),
             ));
         };
         for map in &tensor.maps {
@@ -171,7 +175,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         }
         if !tensor.is(&HBM) {
             let message =
-                format!("argument in `!{}`, expected `!tm.host` or `!tm.hbm`", tensor.kind.def.name);
+                format!("argument in `!{}`, expected `!tm.host`, `!tm.hbm` or `!tm.scalar`", tensor.kind.def.name);
             return Err(Diagnostic::error("tm.func-C1", span, message));
         }
         let address = match addresses.as_ref().map(|addresses| (addresses.get(hbm), addresses.len())) {

@@ -1,6 +1,6 @@
 //! `tm.to_tile`: a transfer into a tile of a tensor.
 
-use super::control::numbers;
+use super::control::{INDICES, numbers};
 use super::transfer::{ENGINES, MovesTensor, PACKET, RUNS, TIME, check_runs, check_transfer};
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::keeps_axes::KeepsAxes;
@@ -42,7 +42,7 @@ pub static TO_TILE: OpDecl = OpDecl {
     operands: &[
         OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm"]),
         OperandDecl::one("tensor", &["tm.hbm", "tm.dm", "tm.spm"]),
-        OperandDecl::variadic("first", &["tm.index"]),
+        OperandDecl::variadic("first", INDICES),
     ],
     clauses: &[ALONG, SIZE, INDEX, ELEMENT, ENGINES, TIME, PACKET],
     results: &["tensor"],

@@ -22,7 +22,7 @@ use visa_mapping::ops::func::{FUNC, Func, RETURN};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::to_tile;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
-use visa_mapping::{DM, Tensor, leaves_chip, transfer};
+use visa_mapping::{DM, Tensor, leaves_chip, scalar, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_sequencer::ops::dma::Work;
 use visa_stream::forgotten;
@@ -86,7 +86,7 @@ const BASE: ConversionPattern<Kernels> =
 
 static KERNEL: ConversionPattern<Kernels> = ConversionPattern {
     name: "kernel",
-    summary: "a kernel becomes a program of its commands; its arguments become buffers",
+    summary: "a kernel becomes a program of its commands; its arguments become buffers and scalars",
     root: Some(&FUNC),
     convert: |cx, id, _| {
         let (func, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
@@ -94,7 +94,11 @@ static KERNEL: ConversionPattern<Kernels> = ConversionPattern {
         let mut buffers = Vec::new();
         for &arg in func.regions().iter().flat_map(|&block| func.module.args(block)) {
             let name = func.module.value_name(arg).map_or_else(|| "arg".to_owned(), |name| name.to_string());
-            buffers.push(buffer(&stage, func, arg, &name, true)?);
+            let span = func.module.value_span(arg);
+            buffers.push(match scalar::count(stage.ctx, func.module.ty(arg), stage.axes, span)? {
+                Some(count) => scalar(&stage, func, arg, &name, count)?,
+                None => buffer(&stage, func, arg, &name, true)?,
+            });
         }
         func.regions().iter().try_for_each(|&block| cx.unused(func.module.args(block)))?;
         let program = cx.rewriter.insert_before(id, program);
@@ -299,6 +303,17 @@ fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let name = cx.ctx.attr(Attr::Symbol(func.name()?));
     let chips = cx.ctx.attr(Attr::Int(func.chips()?));
     Ok(cx.spec("hw.program", *func)?.clause("name", name).clause("chips", chips))
+}
+
+fn scalar(
+    cx: &StageCx<'_>,
+    func: OpRef<'_>,
+    value: ValueId,
+    name: &str,
+    count: u64,
+) -> Result<OpSpec, Diagnostic> {
+    let decl = cx.spec("hw.scalar", func)?.located(func.module.value_location(cx.ctx, value));
+    Ok(cx.int(decl.clause("name", cx.ctx.attr(Attr::Str(name.into()))), "count", count))
 }
 
 fn buffer(

@@ -305,7 +305,7 @@ fn priced(ctx: &Context, module: &mut Module, name: Option<&str>) -> Result<u64,
     }
     let program = visa_hw::compile(ctx, module, name).map_err(first)?;
     let model = ctx.data::<MemoryModel>();
-    Ok(visa_cost::price(&program, &machine(ctx), *model)?.totals.cycles)
+    Ok(visa_cost::price(&program.started_first(), &machine(ctx), *model)?.totals.cycles)
 }
 
 /// The first of some findings.

@@ -34,7 +34,9 @@ pub(crate) struct Semantics(Vec<visa_reference::LogicalResult>);
 pub(crate) fn meaning(ctx: &Context, module: &Module) -> Semantics {
     let program = whole::compile(ctx, module.clone()).expect("a legal module");
     let options = visa_reference::Options { sum_order: ctx.data::<Machine>().sum_order };
-    Semantics(evaluate(ctx, module, Some(&program.name), &arguments(&program), options).expect("a meaning"))
+    Semantics(
+        evaluate(ctx, module, Some(&program.name), &arguments(&program).into(), options).expect("a meaning"),
+    )
 }
 
 /// Whether a closed module, lowered and interpreted, has the results that are meant; none if it is not legal as a

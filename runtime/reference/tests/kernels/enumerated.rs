@@ -218,7 +218,7 @@ impl Maker<'_> {
 fn evaluated(text: &str, x: &[i32]) -> Option<LogicalResult> {
     let ctx = context();
     let module = read(&ctx, text);
-    let results = evaluate(&ctx, &module, None, &arguments([("x", bytes_i32(x))]), Options::default());
+    let results = evaluate(&ctx, &module, None, &arguments([("x", bytes_i32(x))]).into(), Options::default());
     results.ok().map(|mut results| results.remove(0))
 }
 
@@ -505,7 +505,8 @@ tm.func @k(%x: !tm.hbm<i32, [1], [B]>) at [0] {
 }";
     let (ctx, x) = (context(), vec![1, 2, 3, 4, 5]);
     let module = read(&ctx, text);
-    let results = evaluate(&ctx, &module, None, &arguments([("x", bytes_i32(&x))]), Options::default());
+    let results =
+        evaluate(&ctx, &module, None, &arguments([("x", bytes_i32(&x))]).into(), Options::default());
     let expected: Vec<Option<i32>> =
         (0..4).flat_map(|a| x.iter().map(move |&x| Some(if a == 2 { 9 } else { x }))).collect();
     assert_eq!(found(&results.unwrap().remove(0)), expected);
@@ -597,7 +598,7 @@ fn interleaved_streams_hold_both_tensors() {
 fn of_arguments(text: &str, given: [(&str, Vec<u8>); 2]) -> Vec<Option<i32>> {
     let ctx = context();
     let module = read(&ctx, text);
-    let results = evaluate(&ctx, &module, None, &arguments(given), Options::default());
+    let results = evaluate(&ctx, &module, None, &arguments(given).into(), Options::default());
     found(&results.unwrap_or_else(|error| panic!("{error:?}\n{text}")).remove(0))
 }
 

@@ -23,12 +23,14 @@ fn signatures_list_arrays_in_c_order() {
     let expected = Signature {
         entry: "first".to_owned(),
         arguments: vec![info("a", DType::Bf16, &[512, 512]), info("s", DType::F32, &[])],
+        scalars: Vec::new(),
         results: vec![info("out0", DType::Bf16, &[512, 512]), info("out1", DType::F32, &[])],
     };
     assert_eq!(interface(&ctx, &module, Some("first")), Ok(expected));
     let expected = Signature {
         entry: "second".to_owned(),
         arguments: vec![info("b", DType::I8, &[3, 4])],
+        scalars: Vec::new(),
         results: vec![info("out", DType::I8, &[3, 4])],
     };
     assert_eq!(interface(&ctx, &module, Some("@second")), Ok(expected));

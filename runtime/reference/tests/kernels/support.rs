@@ -45,7 +45,7 @@ pub(crate) fn run<const N: usize>(
 ) -> Vec<LogicalResult> {
     let ctx = context();
     let module = verified(&ctx, text);
-    evaluate(&ctx, &module, None, &arguments(given), Options { sum_order: order }).unwrap()
+    evaluate(&ctx, &module, None, &arguments(given).into(), Options { sum_order: order }).unwrap()
 }
 
 /// The results of the only kernel of a text that need not verify.
@@ -56,7 +56,7 @@ pub(crate) fn run_unverified<const N: usize>(
 ) -> Vec<LogicalResult> {
     let ctx = context();
     let module = read(&ctx, text);
-    evaluate(&ctx, &module, None, &arguments(given), Options { sum_order: order }).unwrap()
+    evaluate(&ctx, &module, None, &arguments(given).into(), Options { sum_order: order }).unwrap()
 }
 
 /// The error of a text that may or may not verify.
@@ -67,7 +67,7 @@ pub(crate) fn refused<const N: usize>(
 ) -> Diagnostic {
     let ctx = context();
     let module = read(&ctx, text);
-    evaluate(&ctx, &module, entry, &arguments(given), Options::default()).unwrap_err()
+    evaluate(&ctx, &module, entry, &arguments(given).into(), Options::default()).unwrap_err()
 }
 
 /// Deterministic numbers (a 64-bit linear congruential generator).

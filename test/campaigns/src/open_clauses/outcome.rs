@@ -27,6 +27,7 @@ enum Outcome {
 fn program(ctx: &Context, module: &Module) -> Result<(Program, u64), String> {
     let lowered = passes(ctx, module.clone(), "lower-to-seq,lower-to-hw")?;
     let program = visa_hw::compile(ctx, &lowered, None).map_err(|findings| format!("{findings:?}"))?;
+    let program = program.started_first();
     let report = visa_cost::price(&program, &ctx.data::<Machine>(), MemoryModel::Book);
     let report = report.map_err(|finding| format!("{finding:?}"))?;
     Ok((program, report.totals.cycles))

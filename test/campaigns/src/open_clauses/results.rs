@@ -7,7 +7,7 @@ use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_machine::Machine;
 use visa_numerics::{DType, from_f64, load, store, to_f64};
-use visa_reference::{LogicalResult, evaluate};
+use visa_reference::{Given, LogicalResult, evaluate, interface};
 use visa_support::Random;
 
 /// Random integers that every format holds, so that most sums are exact in any order.
@@ -44,8 +44,9 @@ pub(crate) fn same_results(
     chosen: &Program,
 ) -> Result<bool, String> {
     let arguments = arguments(by_hand);
+    let given = started_first(ctx, written, &by_hand.name, &arguments);
     let options = visa_reference::Options { sum_order: ctx.data::<Machine>().sum_order };
-    let Ok(meant) = evaluate(ctx, written, Some(&by_hand.name), &arguments, options) else {
+    let Ok(meant) = evaluate(ctx, written, Some(&by_hand.name), &given, options) else {
         return Ok(false);
     };
     let found = run(ctx, chosen, &meant, &arguments)?;
@@ -61,6 +62,14 @@ pub(crate) fn same_results(
         }
     }
     Ok(true)
+}
+
+/// Arguments for a kernel that is started with 0 for each of its scalars.
+fn started_first(ctx: &Context, kernel: &Module, name: &str, tensors: &BTreeMap<String, Vec<u8>>) -> Given {
+    let scalars =
+        interface(ctx, kernel, Some(name)).map_or_else(|_| Vec::new(), |signature| signature.scalars);
+    let scalars = scalars.into_iter().map(|scalar| (scalar.name, 0)).collect();
+    Given { tensors: tensors.clone(), scalars }
 }
 
 /// The results of a program, in shadow mode.
