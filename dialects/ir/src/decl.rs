@@ -201,6 +201,8 @@ pub struct ClauseDecl {
     pub presence: Presence,
     /// A *lead* clause comes right after the operation's name, without its keyword.
     pub lead: bool,
+    /// A *mark* is written before the types of the arguments whose numbers it lists: `%x: inout !tm.hbm<...>`.
+    pub mark: bool,
     /// Whether it may be `auto`.
     pub opening: Opening,
     /// What it means, with its unit.
@@ -224,13 +226,29 @@ impl ClauseDecl {
     /// A required clause.
     #[must_use]
     pub const fn required(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self { name, kind, presence: Presence::Required, lead: false, opening: Opening::Never, doc }
+        Self {
+            name,
+            kind,
+            presence: Presence::Required,
+            lead: false,
+            mark: false,
+            opening: Opening::Never,
+            doc,
+        }
     }
 
     /// An optional clause.
     #[must_use]
     pub const fn optional(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self { name, kind, presence: Presence::Optional, lead: false, opening: Opening::Never, doc }
+        Self {
+            name,
+            kind,
+            presence: Presence::Optional,
+            lead: false,
+            mark: false,
+            opening: Opening::Never,
+            doc,
+        }
     }
 
     /// A clause with a default.
@@ -241,13 +259,29 @@ impl ClauseDecl {
         default: &'static str,
         doc: &'static str,
     ) -> Self {
-        Self { name, kind, presence: Presence::Default(default), lead: false, opening: Opening::Never, doc }
+        Self {
+            name,
+            kind,
+            presence: Presence::Default(default),
+            lead: false,
+            mark: false,
+            opening: Opening::Never,
+            doc,
+        }
     }
 
     /// The required clause that comes first, without its keyword.
     #[must_use]
     pub const fn lead(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self { name, kind, presence: Presence::Required, lead: true, opening: Opening::Never, doc }
+        Self {
+            name,
+            kind,
+            presence: Presence::Required,
+            lead: true,
+            mark: false,
+            opening: Opening::Never,
+            doc,
+        }
     }
 
     /// The clause, which may also be `auto`; result types may depend on it.
@@ -260,6 +294,12 @@ impl ClauseDecl {
     #[must_use]
     pub const fn open_address(self) -> Self {
         Self { opening: Opening::Address, ..self }
+    }
+
+    /// The clause, of numbers of arguments, as a mark of these arguments.
+    #[must_use]
+    pub const fn marks_arguments(self) -> Self {
+        Self { mark: true, ..self }
     }
 
     /// The clause, an order in which something is done, which may also be `auto`.

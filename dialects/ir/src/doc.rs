@@ -100,12 +100,13 @@ pub fn syntax(op: &OpDecl) -> String {
             Arity::Variadic => write!(out, "{comma} %{}...", operand.name),
         };
     }
-    let rest = op.clauses.iter().filter(|clause| !clause.lead).map(|clause| match clause.presence {
-        Presence::Required => format!("{} {}", clause.name, clause.name.to_uppercase()),
-        Presence::Optional | Presence::Default(_) => {
-            format!("[{} {}]", clause.name, clause.name.to_uppercase())
-        }
-    });
+    let rest =
+        op.clauses.iter().filter(|clause| !clause.lead && !clause.mark).map(|clause| match clause.presence {
+            Presence::Required => format!("{} {}", clause.name, clause.name.to_uppercase()),
+            Presence::Optional | Presence::Default(_) => {
+                format!("[{} {}]", clause.name, clause.name.to_uppercase())
+            }
+        });
     let rest: Vec<_> = rest.collect();
     if !rest.is_empty() {
         let comma =

@@ -136,10 +136,12 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// An argument of a block, with its type.
-    fn argument(&mut self, value: ValueId) {
+    /// An argument of a block, with its marks and its type.
+    fn argument(&mut self, value: ValueId, marks: &[&str]) {
         self.value(value);
-        let _ = write!(self.out, ": {}", self.ctx.type_text(self.module.ty(value)));
+        self.out.push_str(": ");
+        marks.iter().for_each(|mark| self.out.extend([mark, " "]));
+        self.out.push_str(&self.ctx.type_text(self.module.ty(value)));
         self.argument_location(value);
     }
 
@@ -171,7 +173,7 @@ impl<'a> Printer<'a> {
         // A lead clause directly before the others is set off by a comma: the parser could not tell them apart.
         let after_lead = op.operands().is_empty() && lead.is_some() && !decl.has(Trait::Function);
         let mut separator = if after_lead { "," } else { "" };
-        for clause in decl.clauses.iter().filter(|clause| !clause.lead) {
+        for clause in decl.clauses.iter().filter(|clause| !clause.lead && !clause.mark) {
             let Some(attr) = op.attr(clause.name) else { continue };
             let _ = write!(self.out, "{separator} {}", clause.name);
             if !matches!(clause.kind, ClauseKind::Flag) {
@@ -203,7 +205,7 @@ impl<'a> Printer<'a> {
             // What is inferred is not written.
             match op.decl().is_some_and(|decl| decl.arguments.is_some()) {
                 true => self.untyped_argument(arg),
-                false => self.argument(arg),
+                false => self.argument(arg, &marks(op, index)),
             }
         }
         self.out.push(')');
@@ -295,7 +297,7 @@ impl<'a> Printer<'a> {
             if index > 0 {
                 self.out.push_str(", ");
             }
-            self.argument(arg);
+            self.argument(arg, &[]);
         }
         self.out.push_str("):\n");
     }
@@ -305,6 +307,13 @@ impl<'a> Printer<'a> {
         let list = types.join(", ");
         let _ = if parentheses { write!(self.out, "({list})") } else { write!(self.out, "{list}") };
     }
+}
+
+/// The marks of argument `number`.
+fn marks(op: OpRef<'_>, number: usize) -> Vec<&'static str> {
+    let marks = op.decl().map_or(&[][..], |decl| decl.clauses).iter().filter(|clause| clause.mark);
+    let has = |name: &str| matches!(op.attr(name), Some(Attr::Ints(of)) if of.contains(&(number as i64)));
+    marks.map(|clause| clause.name).filter(|name| has(name)).collect()
 }
 
 /// A name for every value: the one it was written with if that is free in its scope, else a number.

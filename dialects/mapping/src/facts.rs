@@ -6,6 +6,7 @@ use crate::keeps_axes::KeepsAxes;
 use crate::liveness::Positions;
 use crate::ops::control::{FOR, carried, yielded};
 use crate::ops::func::{Func, addresses, declare};
+use crate::succeeds::succeeded;
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
 use crate::{Axes, AxisId, Digits, Expr, digits};
@@ -471,6 +472,11 @@ fn place_block(
             let end = positions.end(op);
             let given = op.results().iter().zip(yielded(op));
             given.for_each(|(&value, &before)| succeed(value, before, end, until, all));
+            continue;
+        }
+        let taken = succeeded(op);
+        taken.iter().for_each(|&(value, before)| succeed(value, before, from, until, all));
+        if op.results().first().is_some_and(|first| taken.iter().any(|(value, _)| value == first)) {
             continue;
         }
         let at_rest = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);

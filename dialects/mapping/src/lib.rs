@@ -43,6 +43,7 @@ pub mod scalar;
 mod segments;
 pub mod shuffle;
 mod skew;
+pub mod succeeds;
 mod tensor;
 pub mod tile;
 mod transfer;

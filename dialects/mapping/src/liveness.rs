@@ -1,6 +1,7 @@
 //! How long values are needed: positions of operations, and the last one that needs each value.
 
 use crate::ops::control::{FOR, YIELD};
+use crate::succeeds::succeeded;
 use crate::tensor::Tensor;
 use crate::view;
 use std::collections::HashMap;
@@ -52,11 +53,13 @@ impl Positions {
                 op.result_type::<Tensor>(0).filter(|tensor| tensor.kind.stream || view::kind(op).is_some());
             let through = stream.and_then(|_| needed.get(op.results().first()?)).copied();
             let changed = view::changed(op);
+            let given: Vec<ValueId> = succeeded(op).into_iter().map(|(_, given)| given).collect();
             for &operand in op.operands() {
                 let at = self.use_of(op, operand);
                 // A tensor that is changed in place, or carried, is needed until then; after that another value has
                 // its address.
-                let hands_over = changed == Some(operand) || op.is(&FOR) || op.is(&YIELD);
+                let hands_over =
+                    changed == Some(operand) || op.is(&FOR) || op.is(&YIELD) || given.contains(&operand);
                 let later = match hands_over && at == self.of(id) {
                     true => at.saturating_sub(1),
                     false => at.max(through.unwrap_or(at)),

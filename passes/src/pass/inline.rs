@@ -10,7 +10,7 @@ use visa_ir::verify::has_errors;
 use visa_mapping::calls::CallGraph;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::call::{self, CALL};
-use visa_mapping::ops::func::{FUNC, RETURN};
+use visa_mapping::ops::func::{FUNC, RETURN, signature};
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
@@ -103,7 +103,7 @@ fn calls(cx: &PassCx<'_>, func: OpId) -> Vec<OpId> {
 /// Puts the body of `callee` in place of a call.
 fn inline(cx: &mut PassCx<'_>, call: OpId, callee: OpId) -> Result<(), Diagnostic> {
     let (callee, caller) = (cx.module.op(cx.ctx, callee), cx.module.op(cx.ctx, call));
-    let (arguments, returned) = call::signature(callee);
+    let (arguments, returned) = signature(callee);
     if arguments.len() != caller.operands().len() || returned.len() != caller.results().len() {
         return Err(caller.error("C2", "the call does not fit the function"));
     }

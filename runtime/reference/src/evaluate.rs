@@ -12,6 +12,7 @@ use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::affine::Indices;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
+use visa_mapping::ops::func::signature;
 use visa_mapping::ops::to_tile::{self, ToTile};
 use visa_mapping::ops::{call, chip_shuffle, control, empty};
 use visa_mapping::scalar::SCALAR;
@@ -194,7 +195,7 @@ impl Run<'_> {
             return Err(op.error("C0", format!("more than {MAX_CALL_DEPTH} functions call one another")));
         }
         let callee = call::callee(op)?;
-        let (arguments, results) = call::signature(callee);
+        let (arguments, results) = signature(callee);
         let given = arguments.iter().copied().zip(op.operands().iter().copied());
         let is_scalar = |value: &ValueId| op.ctx.type_name(op.module.ty(*value)) == SCALAR.name;
         let (numbers, tensors): (Vec<_>, Vec<_>) = given.partition(|(argument, _)| is_scalar(argument));

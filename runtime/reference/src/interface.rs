@@ -8,7 +8,7 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::func::{Func, RETURN};
+use visa_mapping::ops::func::{Func, RETURN, result_names};
 use visa_mapping::{ArrayLayout, Axes, AxisId, HBM, HOST, Tensor, array_layout, scalar, skewed_axes};
 use visa_numerics::DType;
 
@@ -50,7 +50,7 @@ pub struct Signature {
     pub arguments: Vec<TensorInfo>,
     /// The numbers among its arguments, in order.
     pub scalars: Vec<ScalarInfo>,
-    /// Its results, in order: `out`, or `out0`, `out1` and so on if there are several.
+    /// Its results, in order: `out`, or `out0`, `out1` and so on if there are several, and what became of arguments.
     pub results: Vec<TensorInfo>,
 }
 
@@ -113,8 +113,7 @@ impl Kernel {
             }
         }
         let mut results = Vec::new();
-        for (at, &value) in end.operands().iter().enumerate() {
-            let name = if end.operands().len() == 1 { "out".to_owned() } else { format!("out{at}") };
+        for (&value, name) in end.operands().iter().zip(result_names(Func::of(func)?)?) {
             results.push(port(ctx, module, value, end.span(), name, "result", axes)?);
         }
         let name = Func::of(func)?.name()?.to_string();

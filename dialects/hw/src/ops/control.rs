@@ -1,7 +1,8 @@
 //! `hw.for`: a loop over commands.
 
-use crate::ops::scalar;
-use crate::program::Steps;
+use crate::ops::program::PROGRAM;
+use crate::ops::scalar::{self, SCALAR};
+use crate::program::{self, Steps};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -54,6 +55,17 @@ pub(crate) fn around(op: OpRef<'_>) -> Result<Vec<u64>, Diagnostic> {
     Ok(times)
 }
 
+/// The scalars of the program around an operation, in order.
+///
+/// # Errors
+/// C1 of a scalar.
+fn scalars(op: OpRef<'_>) -> Result<Vec<program::Scalar>, Diagnostic> {
+    let program = op.ancestors().find(|op| op.is(&PROGRAM));
+    let block = program.and_then(|program| program.regions().first().copied());
+    let ops = block.into_iter().flat_map(|block| op.module.ops(block)).map(|&id| op.other(id));
+    ops.filter(|op| op.is(&SCALAR)).map(scalar::read).collect()
+}
+
 /// How far a clause says that addresses move with the scalars of the program and the loops around the operation.
 ///
 /// # Errors
@@ -64,7 +76,7 @@ pub(crate) fn steps(
     clause: &str,
     written: Option<std::rc::Rc<[i64]>>,
 ) -> Result<Moving, Diagnostic> {
-    let (scalars, loops) = (scalar::of_program(op)?, around(op)?);
+    let (scalars, loops) = (scalars(op)?, around(op)?);
     let steps = written.map_or_else(Vec::new, |written| written.to_vec());
     if steps.len() > scalars.len() + loops.len() {
         let and = if scalars.is_empty() { String::new() } else { counted(scalars.len(), "scalar") + " and " };

@@ -1,6 +1,5 @@
 //! `hw.scalar`: a number that is known when a program starts.
 
-use crate::ops::program::PROGRAM;
 use crate::program;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -44,15 +43,4 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Scalar, Diagnostic> {
         op.clause_error("C1", "count", message)
     })?;
     Ok(program::Scalar { name, count, span: op.span() })
-}
-
-/// The scalars of the program around an operation, in order.
-///
-/// # Errors
-/// C1 of a scalar.
-pub(crate) fn of_program(op: OpRef<'_>) -> Result<Vec<program::Scalar>, Diagnostic> {
-    let program = op.ancestors().find(|op| op.is(&PROGRAM));
-    let block = program.and_then(|program| program.regions().first().copied());
-    let ops = block.into_iter().flat_map(|block| op.module.ops(block)).map(|&id| op.other(id));
-    ops.filter(|op| op.is(&SCALAR)).map(read).collect()
 }

@@ -3,7 +3,7 @@
 use super::build::with_comma;
 use super::location::Located;
 use super::{Parser, kept_name};
-use crate::context::{AttrId, Context};
+use crate::context::{Attr, AttrId, Context};
 use crate::decl::{ClauseDecl, OpDecl, Trait};
 use crate::diag::Diagnostic;
 use crate::module::{BlockId, OpId, OpSpec, TypeId};
@@ -31,6 +31,7 @@ struct Statement<'t> {
 /// An argument of a signature.
 struct Argument<'t> {
     name: (&'t str, Span),
+    mark: Option<(&'t str, Span)>,
     ty: Option<(&'t str, Span)>,
     location: Option<Span>,
 }
@@ -136,6 +137,11 @@ impl<'a> Parser<'a> {
         }
         for &(name, name_span, text, span) in &statement.clauses {
             let clause = self.clause_decl(decl, name, name_span)?;
+            if clause.mark {
+                let message = format!("`{name}` is written at each argument that it is of");
+                let fix = format!("write `%name: {name} !...` in the list of arguments");
+                return Err(Diagnostic::error("syntax", name_span, message).fix(fix));
+            }
             let span = if text.is_empty() { name_span } else { span };
             let value =
                 self.pretty_value(clause, text, span).map_err(|error| with_comma(error, decl, text))?;
@@ -144,6 +150,9 @@ impl<'a> Parser<'a> {
                 return Err(Diagnostic::error("duplicate-clause", name_span.to(span), message));
             }
         }
+        for (clause, value, span) in self.marks(decl, statement)? {
+            put(&mut found, decl, clause, (value, span));
+        }
         for (clause, found) in decl.clauses.iter().zip(found) {
             match found {
                 Some((value, span)) => spec = spec.clause_at(clause.name, value, span),
@@ -151,6 +160,33 @@ impl<'a> Parser<'a> {
             }
         }
         Ok(spec)
+    }
+
+    /// The clauses that are marks of arguments, each with the numbers of those that have it.
+    fn marks(
+        &self,
+        decl: &'static OpDecl,
+        statement: &Statement<'a>,
+    ) -> Result<Vec<(&'static ClauseDecl, AttrId, Span)>, Diagnostic> {
+        let arguments = statement.arguments.iter().flatten().enumerate();
+        let marked = arguments.filter_map(|(number, argument)| Some((number as i64, argument.mark?)));
+        let mut found: Vec<(&ClauseDecl, Vec<i64>, Span)> = Vec::new();
+        for (number, (mark, span)) in marked {
+            let clause = decl.clauses.iter().find(|clause| clause.mark && clause.name == mark);
+            let clause = clause.ok_or_else(|| {
+                let known: Vec<_> =
+                    decl.clauses.iter().filter(|clause| clause.mark).map(|clause| clause.name).collect();
+                let message = format!("`{}` has no mark `{mark}` for arguments", decl.name);
+                let fix = crate::diag::nearest(mark, known).map(|near| format!("did you mean `{near}`?"));
+                Diagnostic::error("syntax", span, message).fix(fix)
+            })?;
+            match found.iter_mut().find(|(known, ..)| known.name == clause.name) {
+                Some((_, numbers, _)) => numbers.push(number),
+                None => found.push((clause, vec![number], span)),
+            }
+        }
+        let value = |numbers: Vec<i64>| self.ctx.attr(Attr::Ints(numbers.into()));
+        Ok(found.into_iter().map(|(clause, numbers, span)| (clause, value(numbers), span)).collect())
     }
 
     fn no_region(&mut self, op: OpId, statement: &Statement<'a>) -> Result<(), Diagnostic> {
@@ -196,7 +232,9 @@ impl<'a> Parser<'a> {
             None => Ok(()),
             Some(arguments) => {
                 let inferred = self.argument_types(op)?;
-                for (index, &Argument { name: (name, span), ty, location }) in arguments.iter().enumerate() {
+                for (index, &Argument { name: (name, span), ty, location, .. }) in
+                    arguments.iter().enumerate()
+                {
                     let inferred = inferred.as_ref().and_then(|types| types.get(index).copied());
                     let ty = self.argument_type(ty, inferred, span).unwrap_or_else(|error| {
                         self.diagnostics.push(error);
@@ -279,10 +317,11 @@ fn located<'t>(pair: &Pair<'t, Rule>, base: usize) -> (&'t str, Span) {
 fn argument(pair: Pair<'_, Rule>, base: usize) -> Argument<'_> {
     let piece = |rule: Rule| pair.clone().into_inner().find(|piece| piece.as_rule() == rule);
     let (ty, location) = (piece(Rule::type_text), piece(Rule::loc_text));
+    let mark = piece(Rule::mark).map(|piece| located(&piece, base));
     let (ty, location) =
         (ty.map(|piece| located(&piece, base)), location.map(|piece| located(&piece, base).1));
     let (name, span, ..) = pair_of(pair, base);
-    Argument { name: (name, span), ty, location }
+    Argument { name: (name, span), mark, ty, location }
 }
 
 /// The two first pieces of a clause or an argument; the second may be missing.
@@ -329,6 +368,7 @@ fn rule_in_words(rule: &Rule) -> &'static str {
         Rule::results => "results (`%name =`)",
         Rule::word | Rule::clause | Rule::clauses => "a clause",
         Rule::type_text | Rule::types => "a type (`!dialect.name<...>`)",
+        Rule::mark => "a mark of an argument",
         Rule::argument | Rule::signature => "an argument (`%name: type`)",
         Rule::string => "a string",
         Rule::lead | Rule::symbol | Rule::group_token | Rule::bare => "a first clause",

@@ -1,11 +1,12 @@
 //! `tm.call`: a function used in another one.
 
 use super::control::{INDICES, number};
-use super::func::{FUNC, Func, chips, chips_of};
+use super::func::{FUNC, Func, chips, chips_of, inout, signature};
 use crate::calls::CallGraph;
 use crate::facts::DeclaredAxes;
 use crate::keeps_axes::KeepsAxes;
-use crate::{Axes, scalar};
+use crate::succeeds::Succeeds;
+use crate::{Axes, scalar, view};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
@@ -34,6 +35,7 @@ pub static CALL: OpDecl = OpDecl {
         ),
         ("C3", "the callee runs on as many chips as the caller"),
         ("C4", "no function calls itself, directly or through others"),
+        ("C5", "what is given to an `inout` argument is given to no other one, and is no view"),
     ],
     operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm", "tm.index", "tm.scalar"])],
     clauses: &[ClauseDecl::lead("callee", ClauseKind::Symbol, "the function")],
@@ -55,7 +57,11 @@ pub static CALL: OpDecl = OpDecl {
         writes(Target::Memory("tm.vrf")),
     ]),
     verify: Some(verify),
-    interfaces: &[Interface(&KeepsAxes)],
+    // A call of what is no function says so itself.
+    interfaces: &[
+        Interface(&KeepsAxes),
+        Interface(&Succeeds(|op| changed(op).unwrap_or_default())),
+    ],
     example: "%y = tm.call @double %x : !tm.hbm<i32, [1], [A]>",
     ..OpDecl::BASE
 };
@@ -80,6 +86,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     check_values(op, &name, "argument", op.operands(), arguments, axes)?;
     check_values(op, &name, "result", op.results(), results, axes)?;
+    check_aliases(op, &name)?;
     let (found, wanted) = (chips(Func::of(callee)?)?, chips_of(op)?);
     if found != wanted {
         let message = format!(
@@ -98,12 +105,31 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     Err(op.clause_error("C4", "callee", format!("a function calls itself: {path}")))
 }
 
-/// What a function takes, and what it gives.
-#[must_use]
-pub fn signature<'a>(func: OpRef<'a>) -> (&'a [ValueId], &'a [ValueId]) {
-    let Some(&block) = func.regions().first() else { return (&[], &[]) };
-    let end = func.module.ops(block).last().map(|&id| func.other(id));
-    (func.module.args(block), end.map_or(&[][..], |end| end.operands()))
+/// The results of a call that are what became of tensors that it is given, each with that tensor.
+///
+/// # Errors
+/// If there is no such function.
+pub fn changed(op: OpRef<'_>) -> Result<Vec<(ValueId, ValueId)>, Diagnostic> {
+    let numbers = inout(Func::of(callee(op)?)?)?;
+    let others = op.results().len().saturating_sub(numbers.len());
+    let given = numbers.iter().filter_map(|&number| op.operands().get(number));
+    Ok(op.results()[others..].iter().copied().zip(given.copied()).collect())
+}
+
+/// C5.
+fn check_aliases(op: OpRef<'_>, name: &str) -> Result<(), Diagnostic> {
+    for (_, given) in changed(op)? {
+        let own = op.module.value_name(given).map_or("a tensor".to_owned(), |name| format!("`%{name}`"));
+        if op.value(given).made_by().is_some_and(|made| view::kind(made).is_some()) {
+            let message = format!("{own} is a view, and `@{name}` changes it");
+            return Err(op.error("C5", message).fix("give the view's source".to_owned()));
+        }
+        if op.operands().iter().filter(|&&operand| operand == given).count() > 1 {
+            let message = format!("{own} is given twice, and `@{name}` changes it");
+            return Err(op.error("C5", message).fix("give each `inout` argument a tensor of its own".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 /// C2: values of the call against those of the callee.
@@ -141,5 +167,5 @@ fn check_values(
 
 /// Whether a value is an index or a scalar.
 fn is_number(op: OpRef<'_>, value: ValueId) -> bool {
-    INDICES.contains(&&*op.ctx.type_name(op.module.ty(value)))
+    INDICES.contains(&op.ctx.type_name(op.module.ty(value)))
 }

@@ -1,14 +1,14 @@
 //! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
 
 use crate::attrs::{AxisSizes, MAP, SIZES};
-use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error};
+use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error, placements};
 use crate::tensor::{Dim, Tensor};
 use crate::{Axes, Expr, HBM, HOST, scalar};
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
-use visa_ir::module::OpRef;
+use visa_ir::module::{OpRef, ValueId};
 use visa_ir::verify::VerifyCx;
 
 /// `tm.axes`.
@@ -67,7 +67,9 @@ pub static FUNC: OpDecl = OpDecl {
           clause `at` lists the addresses of the HBM arguments in order; `at auto` leaves all of them open, `at \
           [0, auto]` some. Results are those of `tm.return`. Operations run in the order in which they are \
           written (book 28). An argument of type `!tm.scalar` is a number that is known when the kernel starts: tiles \
-          that transfers read or write may be where it says.",
+          that transfers read or write may be where it says.\n\n\
+          An argument that is marked `inout` is changed and stays: `tm.return` gives, after the other results, what \
+          became of each, in their order. It is called as the argument is.",
     constraints: &[
         ("C1", "arguments are tensors in host memory or HBM, or scalars"),
         ("C2", "`at` lists one address for each HBM argument"),
@@ -75,12 +77,16 @@ pub static FUNC: OpDecl = OpDecl {
         ("C4", "a chip mapping has as many positions as the function has chips (book 04)"),
         ("C5", "addresses are multiples of the element size (book 04), and the tensor fits the memory"),
         ("C6", "tensors that are needed at the same time do not overlap (book 01, 28)"),
+        ("C7", "an `inout` argument is a tensor in HBM"),
+        ("C8", "the last results are what became of the `inout` arguments, in their order"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the kernel's name"),
         ClauseDecl::optional("at", ClauseKind::Ints, "HBM addresses of the HBM arguments, in bytes")
             .open_address(),
         ClauseDecl::default("chips", ClauseKind::Int, "1", "how many chips run it"),
+        ClauseDecl::optional("inout", ClauseKind::Ints, "which arguments are changed and stay (book 34), by number")
+            .marks_arguments(),
     ],
     traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("tm.return")],
     effects: Effects::Declares,
@@ -94,7 +100,8 @@ pub static FUNC: OpDecl = OpDecl {
 pub static RETURN: OpDecl = OpDecl {
     name: "tm.return",
     summary: "Ends a kernel and names its results.",
-    doc: "One result is called `out`; several are `out0`, `out1`, ... in data files and reports.",
+    doc: "One result is called `out`; several are `out0`, `out1`, ... in data files and reports. What became of an \
+          `inout` argument is called as the argument is.",
     operands: &[OperandDecl::variadic("results", &["tm.host", "tm.hbm"])],
     traits: &[Trait::Terminator, Trait::Inside("tm.func")],
     effects: Effects::PURE,
@@ -197,7 +204,77 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let message = format!("{} for {}", counted(addresses.len(), "address"), counted(hbm, "HBM argument"));
         return Err(op.clause_error("C2", "at", message));
     }
+    check_changed_arguments(op)?;
     check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding))
+}
+
+/// C7 and C8.
+fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let (func, (arguments, results)) = (Func::of(op)?, signature(op));
+    let wanted = inout(func)?;
+    let others = results.len().checked_sub(wanted.len());
+    let Some(given) = others.map(|others| &results[others..]) else {
+        let (found, wanted) = (counted(results.len(), "value"), counted(wanted.len(), "`inout` argument"));
+        return Err(op.error("C8", format!("`tm.return` gives {found}, and there are {wanted}")));
+    };
+    let placed = placements(op)?;
+    let before = |value: ValueId| placed.iter().find(|placed| placed.value == value).and_then(|placed| placed.before);
+    let name = |value: ValueId| op.module.value_name(value).map_or("it".to_owned(), |name| format!("`%{name}`"));
+    for (number, &given) in wanted.into_iter().zip(given) {
+        let argument = arguments[number];
+        let span = op.module.value_span(argument);
+        if op.ctx.type_name(op.module.ty(argument)) != HBM.def.name {
+            let found = op.ctx.type_text(op.module.ty(argument));
+            return Err(Diagnostic { span, ..op.error("C7", format!("`inout` of type `{found}`, expected `!tm.hbm`")) });
+        }
+        if std::iter::successors(Some(given), |&value| before(value)).all(|value| value != argument) {
+            let message = format!("{} is not what became of {}, which is `inout`", name(given), name(argument));
+            let error = Diagnostic { span: op.module.value_span(given), ..op.error("C8", message) };
+            let fix = "return it after the other results: those that changed are last, in the order of arguments";
+            return Err(error.note("declared here", Some(span)).fix(fix.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// What a function takes, and what it gives.
+#[must_use]
+pub fn signature<'a>(func: OpRef<'a>) -> (&'a [ValueId], &'a [ValueId]) {
+    let Some(&block) = func.regions().first() else { return (&[], &[]) };
+    let end = func.module.ops(block).last().map(|&id| func.other(id));
+    (func.module.args(block), end.map_or(&[][..], |end| end.operands()))
+}
+
+/// The arguments of a function that are changed and stay, by number, in order.
+///
+/// # Errors
+/// A number of no argument.
+pub fn inout(func: Func<'_>) -> Result<Vec<usize>, Diagnostic> {
+    let Some(written) = func.inout()? else { return Ok(Vec::new()) };
+    let count = signature(*func).0.len();
+    let number = |&number: &i64| usize::try_from(number).ok().filter(|&number| number < count).ok_or(number);
+    let mut numbers = written.iter().map(number).collect::<Result<Vec<_>, _>>().map_err(|number| {
+        let message = format!("there is no argument {number}, of {}", counted(count, "argument"));
+        func.clause_error("C7", "inout", message)
+    })?;
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
+/// What the results of a function are called in data files and reports.
+///
+/// # Errors
+/// As of [`inout`].
+pub fn result_names(func: Func<'_>) -> Result<Vec<String>, Diagnostic> {
+    let ((arguments, results), changed) = (signature(*func), inout(func)?);
+    let others = results.len().saturating_sub(changed.len());
+    let other = |index: usize| if others == 1 { "out".to_owned() } else { format!("out{index}") };
+    let argument = |number: usize| {
+        let name = func.module.value_name(arguments[number]);
+        name.map_or_else(|| format!("arg{number}"), |name| name.to_string())
+    };
+    Ok((0..others).map(other).chain(changed.into_iter().map(argument)).collect())
 }
 
 /// Checks that a tensor's chip mapping has as many positions as its function has chips.

@@ -18,7 +18,7 @@ use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call::Call;
 use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::control::{FOR, For, times};
-use visa_mapping::ops::func::{FUNC, Func, RETURN};
+use visa_mapping::ops::func::{FUNC, Func, RETURN, result_names};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::to_tile;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
@@ -120,9 +120,8 @@ static RESULTS: ConversionPattern<Kernels> = ConversionPattern {
     convert: |cx, id, _| {
         let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
         let func = op.parent().ok_or_else(|| op.error("C0", "it is in no function"))?;
-        let results = op.operands().iter().enumerate().map(|(index, &value)| {
-            buffer(&stage, func, value, &result_name(index, op.operands().len()), false)
-        });
+        let names = result_names(Func::of(func)?)?;
+        let results = op.operands().iter().zip(&names).map(|(&value, name)| buffer(&stage, func, value, name, false));
         let (buffers, block) = (results.collect::<Result<_, _>>()?, op.block());
         in_front(cx, block, buffers);
         cx.rewriter.erase(id);
@@ -291,11 +290,6 @@ fn refused(call: Call<'_>) -> Diagnostic {
     };
     let message = format!("the call of `@{callee}` cannot be lowered: a program has no functions");
     Diagnostic::error("lower-to-seq", call.span(), message).fix("run `inline` before".to_owned())
-}
-
-/// What result `index` of `count` is called in data files and reports.
-fn result_name(index: usize, count: usize) -> String {
-    if count == 1 { "out".into() } else { format!("out{index}") }
 }
 
 fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
