@@ -1,6 +1,6 @@
 //! From the IR to plain data.
 
-use crate::ops::{control, dma, dma_indexed, exec, program, scalar};
+use crate::ops::{control, dma, dma_indexed, exec, launch, program, scalar};
 use crate::program::{Buffer, Command, CommandKind, Loop, Program, Scalar};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, nearest};
@@ -102,6 +102,8 @@ impl Built {
             let times = control::times(repeat)?;
             let body = op.regions().first().map_or_else(Vec::new, |&block| self.block(op, block));
             Ok(Some(CommandKind::Loop(Loop { times, body })))
+        } else if let Some(launch) = launch::Launch::cast(op) {
+            Ok(Some(CommandKind::Launch(launch.kernel()?.to_string())))
         } else if op.is(&program::BUFFER) {
             program::read(op).map(|buffer| self.buffers.push(buffer)).map(|()| None)
         } else if op.is(&scalar::SCALAR) {

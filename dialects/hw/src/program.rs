@@ -107,7 +107,7 @@ pub struct Loop {
 pub fn runs(commands: &[Command]) -> u64 {
     let runs = |command: &Command| match &command.kind {
         CommandKind::Loop(repeat) => runs(&repeat.body).saturating_mul(repeat.times),
-        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 1,
+        CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 1,
     };
     commands.iter().map(runs).fold(0, u64::saturating_add)
 }
@@ -142,6 +142,7 @@ fn started(commands: Vec<Command>, numbers: &[u64]) -> Vec<Command> {
             CommandKind::Loop(repeat) => {
                 CommandKind::Loop(Loop { body: started(repeat.body, numbers), ..repeat })
             }
+            CommandKind::Launch(kernel) => CommandKind::Launch(kernel),
             CommandKind::Dma(dma) => {
                 let steps = dma.steps.each_ref().map(|steps| steps.after(numbers.len()));
                 CommandKind::Dma(Dma { steps, ..dma.at(numbers).into_owned() })
@@ -168,7 +169,7 @@ fn flatten<'p>(commands: &'p [Command], loops: &mut Vec<u64>, all: &mut Vec<(&'p
                 flatten(&repeat.body, loops, all);
                 loops.pop();
             }
-            CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => {
+            CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => {
                 all.push((command, loops.clone()));
             }
         }
@@ -179,6 +180,8 @@ fn flatten<'p>(commands: &'p [Command], loops: &mut Vec<u64>, all: &mut Vec<(&'p
 pub enum CommandKind {
     /// A loop over commands.
     Loop(Loop),
+    /// The host starts the kernel of this name when the one before has ended.
+    Launch(String),
     /// A transfer between memories, the same on every chip.
     Dma(Dma),
     /// A transfer of the rows of a table that indices choose, the same on every chip.

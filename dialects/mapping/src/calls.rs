@@ -1,6 +1,6 @@
 //! Which functions call which.
 
-use crate::ops::call::{CALL, Call};
+use crate::ops::call::calling;
 use crate::ops::func::FUNC;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -41,7 +41,7 @@ impl Analysis for CallGraph {
 /// The functions that a function calls.
 fn called(func: OpRef<'_>, symbols: &Symbols) -> BTreeSet<OpId> {
     let ops = func.regions().iter().flat_map(|&block| func.module.walk(block)).map(|id| func.other(id));
-    let names = ops.filter(|op| op.is(&CALL)).filter_map(|op| Call::of(op).ok()?.callee().ok());
+    let names = ops.filter_map(|op| calling(op)?.callee().ok());
     names.filter_map(|name| symbols.lookup(&name)).filter(|&callee| func.other(callee).is(&FUNC)).collect()
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use visa_ir::analysis::{AnalysisKind, Preserved};
+use visa_ir::context::Attr;
 use visa_ir::diag::{Diagnostic, counted};
-use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_ir::module::{OpId, OpRef, OpSpec, ValueId};
 use visa_ir::span::Span;
 use visa_ir::symbols;
 use visa_ir::verify::has_errors;
 use visa_mapping::calls::CallGraph;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::call::{self, CALL};
+use visa_mapping::ops::call::{self, BEGIN_LAUNCH, LAUNCH, calling};
 use visa_mapping::ops::func::{FUNC, RETURN, signature};
 use visa_pass::{Configured, Level, Pass, PassCx};
 
@@ -27,7 +28,7 @@ pub static PASS: Pass = Pass {
     name: "inline",
     summary: "puts the bodies of functions in place of their calls",
     doc: "A call becomes a copy of the callee's body: its arguments are the caller's tensors, its results what \
-          the callee returns. Functions are gone through after those that they call, so no call is left.\n\n\
+          the callee returns. In front of a launch's body is `tm.begin_launch`. Functions are gone through after those that they call, so no call is left.\n\n\
           Addresses in a body stay what they are, and those of the callee's arguments (`at`) say nothing here \
           (`tm.call`). So the module is verified: where tensors of callee and caller overlap that are needed at \
           the same time, the pass refuses the module and says into which function which one was put. `at auto` in \
@@ -67,7 +68,7 @@ impl Configured for Settings {
                 }
             }
         }
-        let left = cx.walk().into_iter().find(|&id| cx.module.op(cx.ctx, id).is(&CALL));
+        let left = cx.walk().into_iter().find(|&id| calling(cx.module.op(cx.ctx, id)).is_some());
         if let Some(op) = left.map(|id| cx.module.op(cx.ctx, id)) {
             return Err(vec![
                 op.error("C4", "this call leads to a function that calls itself, so it cannot be inlined"),
@@ -97,7 +98,7 @@ impl Configured for Settings {
 fn calls(cx: &PassCx<'_>, func: OpId) -> Vec<OpId> {
     let regions = cx.module.op(cx.ctx, func).regions().iter();
     let ops = regions.flat_map(|&region| cx.module.walk(region));
-    ops.filter(|&id| cx.module.op(cx.ctx, id).is(&CALL)).collect()
+    ops.filter(|&id| calling(cx.module.op(cx.ctx, id)).is_some()).collect()
 }
 
 /// Puts the body of `callee` in place of a call.
@@ -113,6 +114,12 @@ fn inline(cx: &mut PassCx<'_>, call: OpId, callee: OpId) -> Result<(), Diagnosti
     let body = callee.regions().iter().flat_map(|&block| cx.module.ops(block)).copied();
     let body: Vec<OpId> = body.filter(|&id| !cx.module.op(cx.ctx, id).is(&RETURN)).collect();
     cx.count("calls", 1);
+    let launch = cx.module.op(cx.ctx, call);
+    if launch.is(&LAUNCH) {
+        let kernel = cx.ctx.attr(Attr::Symbol(call::Calling::seen(launch).callee()?));
+        let begin = OpSpec::at(&BEGIN_LAUNCH, launch).clause("kernel", kernel);
+        cx.module.insert_before(call, begin);
+    }
     for op in body {
         let copy = cx.module.copy_before(op, call, &mut values);
         let inside = cx.module.op(cx.ctx, copy).regions().iter().map(|&region| cx.module.walk(region).len());

@@ -74,10 +74,10 @@ fn bytes(buffer: &Buffer) -> u128 {
     (elements * u128::from(buffer.dtype.bits())).div_ceil(8)
 }
 
-/// Adds the work of a command that runs so many times; of a loop, none beside its commands'.
+/// Adds the work of a command that runs so many times; of a loop, none beside its commands'. A launch does none.
 fn add(command: &Command, times: u128, chips: u128, machine: &Machine, work: &mut Work) {
     match &command.kind {
-        CommandKind::Loop(_) => {}
+        CommandKind::Loop(_) | CommandKind::Launch(_) => {}
         CommandKind::Dma(dma) => {
             let moved = u128::from(dma.bytes().unwrap_or(u64::MAX)).saturating_mul(times);
             // Loops of PCIe count the chips.
@@ -173,7 +173,7 @@ const MAX_COMMANDS: usize = 4096;
 /// Where a command reads and writes the same in every iteration. Of other places it is not said whether they meet.
 fn places(command: &Command, machine: &Machine) -> Vec<Place> {
     match &command.kind {
-        CommandKind::Loop(_) => Vec::new(),
+        CommandKind::Loop(_) | CommandKind::Launch(_) => Vec::new(),
         CommandKind::Dma(dma) => moved(dma, machine),
         CommandKind::Indexed(transfer) => moved(&transfer.unindexed(), machine),
         CommandKind::Exec(exec) => {

@@ -17,6 +17,8 @@ use crate::report::{EngineCycles, MemoryReport, Resource, Traffic};
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) resource: Resource,
+    /// Whether it is the start of a kernel, which the device's other commands do not cross.
+    pub(crate) launches: bool,
     pub(crate) label: String,
     pub(crate) span: Span,
     pub(crate) engines: Vec<EngineCycles>,
@@ -89,6 +91,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let busiest = first_of_busiest(&engines);
     Work {
         resource: Resource::of_context(exec.context),
+        launches: false,
         label: exec.stages.iter().map(|stage| short(stage.name)).collect::<Vec<_>>().join(">"),
         span,
         cycles: time.cycles(),
@@ -101,6 +104,27 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         trees,
         bank_reads,
         bank_writes,
+        memory: None,
+    }
+}
+
+/// Prices the start of a kernel.
+pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Work {
+    Work {
+        resource: Resource::Main,
+        launches: true,
+        label: format!("launch {kernel}"),
+        span,
+        engines: Vec::new(),
+        latency: 0,
+        cycles: machine.timing.launch_cycles,
+        bottleneck: "launch",
+        bytes: Traffic::default(),
+        macs: BTreeMap::new(),
+        assumed: vec!["timing.launch_cycles"],
+        trees: None,
+        bank_reads: None,
+        bank_writes: 0,
         memory: None,
     }
 }
@@ -135,6 +159,7 @@ pub(crate) mod tests {
     pub(crate) fn work(resource: Resource, cycles: u64) -> Work {
         Work {
             resource,
+            launches: false,
             label: String::new(),
             span: Span::default(),
             engines: Vec::new(),

@@ -119,7 +119,7 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
         Side { all, steps: steps.clone(), evenly }
     };
     match &command.kind {
-        CommandKind::Loop(_) => Vec::new(),
+        CommandKind::Loop(_) | CommandKind::Launch(_) => Vec::new(),
         CommandKind::Dma(dma) => {
             let [read, write] = &dma.steps;
             let chips = |space: Space, side: Program| {

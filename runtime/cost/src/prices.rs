@@ -11,7 +11,7 @@ use visa_loops::{PairedProgram, Program};
 use visa_machine::Machine;
 use visa_memory::CHANNEL_PERIOD;
 
-use crate::command::{Work, exec_work};
+use crate::command::{Work, exec_work, launch_work};
 use crate::footprint::{Region, dma_regions, exec_regions};
 use crate::indexed::{indexed_regions, indexed_work};
 use crate::memory::MemoryModel;
@@ -90,6 +90,7 @@ impl<'a> Prices<'a> {
                 indexed_work(&transfer.at(indices), command.span, machine, chips, model, rows)
             }
             CommandKind::Exec(exec) => Ok(exec_work(exec, command.span, machine, chips)),
+            CommandKind::Launch(kernel) => Ok(launch_work(kernel, command.span, machine)),
             CommandKind::Loop(_) => {
                 Err(Diagnostic::error("price", command.span, "a loop is no command by itself"))
             }
@@ -109,7 +110,8 @@ impl<'a> Prices<'a> {
     /// The moves as far as prices depend on them.
     fn counting(&self, command: &Command, moved: Moved) -> Moved {
         match (&command.kind, self.terms.model) {
-            (CommandKind::Exec(_) | CommandKind::Loop(_), _) | (_, MemoryModel::Flat) => Moved::default(),
+            (CommandKind::Exec(_) | CommandKind::Loop(_) | CommandKind::Launch(_), _)
+            | (_, MemoryModel::Flat) => Moved::default(),
             (CommandKind::Dma(dma), MemoryModel::Book) => {
                 let [read, write, _] = moved;
                 let [reads, writes] = hbm_blocks(dma);
@@ -127,7 +129,8 @@ impl<'a> Prices<'a> {
     /// After how many iterations of the loop at a depth a command costs the same again; nothing if it may never.
     pub(crate) fn period(&self, command: &Command, depth: usize) -> Option<u64> {
         match (&command.kind, self.terms.model) {
-            (CommandKind::Exec(_) | CommandKind::Loop(_), _) | (_, MemoryModel::Flat) => Some(1),
+            (CommandKind::Exec(_) | CommandKind::Loop(_) | CommandKind::Launch(_), _)
+            | (_, MemoryModel::Flat) => Some(1),
             (CommandKind::Dma(dma), MemoryModel::Book) => {
                 let blocks = hbm_blocks(dma);
                 let mut period = 1_u64;
@@ -176,7 +179,7 @@ fn regions(command: &Command, indices: &[u64], machine: &Machine) -> Vec<Region>
         CommandKind::Dma(dma) => dma_regions(&dma.at(indices), machine),
         CommandKind::Indexed(transfer) => indexed_regions(&transfer.at(indices), machine),
         CommandKind::Exec(exec) => exec_regions(exec, indices),
-        CommandKind::Loop(_) => Vec::new(),
+        CommandKind::Loop(_) | CommandKind::Launch(_) => Vec::new(),
     }
 }
 
@@ -191,7 +194,7 @@ fn moved(command: &Command, indices: &[u64]) -> Moved {
             let fetched = exec.stages.iter().map(|stage| stage.steps.at(indices)).find(|moved| *moved != 0);
             [fetched.unwrap_or_default(), 0, 0]
         }
-        CommandKind::Loop(_) => Moved::default(),
+        CommandKind::Loop(_) | CommandKind::Launch(_) => Moved::default(),
     }
 }
 
@@ -200,7 +203,7 @@ fn step_of(command: &Command, side: usize, depth: usize) -> i64 {
     let steps = match &command.kind {
         CommandKind::Dma(dma) => dma.steps.get(side),
         CommandKind::Indexed(transfer) => transfer.steps.get(side),
-        CommandKind::Exec(_) | CommandKind::Loop(_) => None,
+        CommandKind::Exec(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => None,
     };
     steps.map_or(0, |steps| steps.of(depth))
 }

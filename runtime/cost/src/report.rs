@@ -53,6 +53,14 @@ impl Resource {
         }
     }
 
+    /// Whether it is of the device, which one kernel has at a time.
+    pub(crate) const fn is_device(self) -> bool {
+        match self {
+            Self::Main | Self::Sub | Self::Dma => true,
+            Self::Pcie => false,
+        }
+    }
+
     /// What runs a transfer.
     pub(crate) const fn of_transfer(dma: &Dma) -> Self {
         if dma.pcie { Self::Pcie } else { Self::Dma }
@@ -270,6 +278,8 @@ pub enum Why {
     War,
     /// It writes what the other writes.
     Waw,
+    /// One of them is the start of a kernel.
+    Launch,
 }
 
 impl Why {
@@ -281,6 +291,7 @@ impl Why {
             Self::Raw => "RAW",
             Self::War => "WAR",
             Self::Waw => "WAW",
+            Self::Launch => "launch",
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn schedule(runs: &[Run]) -> Vec<Slot> {
                 if end < start {
                     break;
                 }
-                let found = hazards(&runs[command].regions, &run.regions);
+                let found = reasons(&runs[command], run);
                 if !found.is_empty() {
                     start = end;
                 }
@@ -45,10 +45,19 @@ pub(crate) fn schedule(runs: &[Run]) -> Vec<Slot> {
     slots
 }
 
+/// Why a run waits for an earlier one on another resource, if they overlap in time.
+pub(crate) fn reasons(earlier: &Run, later: &Run) -> Vec<Why> {
+    let mut found = hazards(&earlier.regions, &later.regions);
+    let [one, other] = [&earlier.work, &later.work];
+    let launched = one.launches && other.resource.is_device() || other.launches && one.resource.is_device();
+    found.extend(launched.then_some(Why::Launch));
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::tests::work;
+    use crate::command::{Work, tests::work};
     use crate::footprint::Region;
     use visa_engine::Space;
     use visa_support::Random;
@@ -63,7 +72,12 @@ mod tests {
                     .iter()
                     .all(|between| between.work.resource != other.work.resource);
                 let busy = (other.work.resource == work.work.resource && last).then_some(Why::Busy);
-                busy.into_iter().chain(hazards(&other.regions, &work.regions))
+                // A kernel starts when the device is free, and nothing of the device crosses the start of one.
+                let device = |run: &Run| run.work.resource != Resource::Pcie;
+                let launch = (other.work.launches || work.work.launches) && device(other) && device(work);
+                busy.into_iter()
+                    .chain(hazards(&other.regions, &work.regions))
+                    .chain(launch.then_some(Why::Launch))
             };
             let all: Vec<_> = (0..number)
                 .flat_map(|command| reasons(command).map(move |why| Wait { command, why }))
@@ -90,7 +104,8 @@ mod tests {
             }
         };
         let regions: Vec<Region> = (0..random.bits() % 3).map(|_| region(random)).collect();
-        let work = work(resource, random.bits() % 4);
+        let launches = resource == Resource::Main && random.bits().is_multiple_of(3);
+        let work = Work { launches, ..work(resource, random.bits() % 4) };
         Run { command: 0, cycles: work.cycles, stalls: 0, work: work.into(), regions: regions.into() }
     }
 

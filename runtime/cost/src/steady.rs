@@ -16,10 +16,11 @@ use std::rc::Rc;
 use visa_hw::program::{Command, CommandKind, Loop, Program, runs};
 use visa_ir::diag::Diagnostic;
 
-use crate::footprint::{Region, Side, hazards, sides};
+use crate::footprint::{Side, sides};
 use crate::prices::{Prices, Run, Terms};
 use crate::report::{Resource, Wait, Why};
 use crate::runs::{MAX_RUNS, too_many};
+use crate::schedule::reasons;
 use crate::tally::{Counts, Placed, Tallies};
 
 /// The tallies of a program whose writes wait for no reads.
@@ -46,6 +47,7 @@ fn resource(command: &Command) -> Resource {
     match &command.kind {
         CommandKind::Dma(dma) => Resource::of_transfer(dma),
         CommandKind::Indexed(_) | CommandKind::Loop(_) => Resource::Dma,
+        CommandKind::Launch(_) => Resource::Main,
         CommandKind::Exec(exec) => Resource::of_context(exec.context),
     }
 }
@@ -55,7 +57,7 @@ fn resource(command: &Command) -> Resource {
 struct Live {
     command: usize,
     indices: Rc<[u64]>,
-    regions: Rc<[Region]>,
+    run: Run,
     end: u64,
 }
 
@@ -123,7 +125,7 @@ impl Steady<'_> {
             if live.end < start {
                 continue;
             }
-            let found = hazards(&live.regions, &run.regions);
+            let found = reasons(&live.run, run);
             if !found.is_empty() {
                 start = live.end;
             }
@@ -134,8 +136,12 @@ impl Steady<'_> {
         let waits = waits.into_iter().map(|(_, wait)| wait).collect();
         let (cycles, stalls, work) = (run.cycles, run.stalls, &run.work);
         self.tallies.add(Placed { command: run.command, work, cycles, stalls, start, end, waits });
-        let (regions, indices) = (Rc::clone(&run.regions), indices.into());
-        self.queues[own].push_back(Live { command: run.command, indices, regions, end });
+        self.queues[own].push_back(Live {
+            command: run.command,
+            indices: indices.into(),
+            run: run.clone(),
+            end,
+        });
         Ok(())
     }
 
@@ -256,7 +262,7 @@ impl Steady<'_> {
             let mut indices = live.indices.to_vec();
             indices[depth] += iterations;
             live.end = live.end.saturating_add(cycles);
-            live.regions = self.prices.regions(self.commands[live.command], live.command, &indices);
+            live.run.regions = self.prices.regions(self.commands[live.command], live.command, &indices);
             live.indices = indices.into();
         }
     }

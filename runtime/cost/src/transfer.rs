@@ -49,6 +49,7 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
     let startup = machine.timing.dma_startup_cycles;
     Work {
         resource: Resource::of_transfer(dma),
+        launches: false,
         label: format!("{}>{}", space_name(dma.from), space_name(dma.to)),
         span,
         cycles: startup.saturating_add(busiest.cycles),

@@ -125,6 +125,8 @@ impl<'a> Interpreter<'a> {
             }
             match &command.kind {
                 CommandKind::Loop(repeat) => self.repeat(repeat, op, indices, done)?,
+                // Commands run in order as it is.
+                CommandKind::Launch(_) => done.ran(1),
                 CommandKind::Dma(dma) => {
                     self.pool.install(|| dma::run(&dma.at(indices), memories, op, log))?;
                     done.ran(1);
@@ -229,6 +231,7 @@ impl Done<'_> {
 fn ops(command: &Command) -> Vec<Op> {
     match &command.kind {
         CommandKind::Loop(repeat) => repeat.body.iter().flat_map(ops).collect(),
+        CommandKind::Launch(_) => Vec::new(),
         CommandKind::Dma(_) => vec![transfer("hw.dma", command.span)],
         CommandKind::Indexed(_) => vec![transfer("hw.dma_indexed", command.span)],
         CommandKind::Exec(exec) => {
@@ -245,6 +248,7 @@ fn ops(command: &Command) -> Vec<Op> {
 fn count(command: &Command) -> u32 {
     match &command.kind {
         CommandKind::Loop(repeat) => repeat.body.iter().map(count).sum(),
+        CommandKind::Launch(_) => 0,
         CommandKind::Dma(_) | CommandKind::Indexed(_) => 1,
         CommandKind::Exec(exec) => exec.stages.len() as u32,
     }

@@ -96,8 +96,10 @@ fn work<'a>(
             growth.take(memories, &reaches, 0)?;
             Ok(Some((Work::Scatter(scatter), 1)))
         }
-        CommandKind::Exec(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) => {
-            Ok(None)
-        }
+        CommandKind::Exec(_)
+        | CommandKind::Dma(_)
+        | CommandKind::Indexed(_)
+        | CommandKind::Launch(_)
+        | CommandKind::Loop(_) => Ok(None),
     }
 }

@@ -164,7 +164,7 @@ const MAX_CALL_DEPTH: usize = 128;
 impl Run<'_> {
     /// Runs an operation.
     fn operation(&mut self, op: OpRef<'_>, depth: usize) -> Result<(), Diagnostic> {
-        if op.is(&call::CALL) {
+        if call::calling(op).is_some() {
             return self.call(op, depth + 1);
         }
         if op.is(&control::FOR) {

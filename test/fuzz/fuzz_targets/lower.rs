@@ -94,6 +94,7 @@ fn command_steps(kind: &CommandKind, machine: &Machine) -> u64 {
             let body = repeat.body.iter().map(|command| command_steps(&command.kind, machine));
             body.fold(1, u64::saturating_add).saturating_mul(repeat.times)
         }
+        CommandKind::Launch(_) => 0,
         CommandKind::Dma(dma) => dma.bytes().unwrap_or(u64::MAX),
         CommandKind::Indexed(indexed) => indexed.part.loops.steps().unwrap_or(u64::MAX),
         CommandKind::Exec(exec) => {

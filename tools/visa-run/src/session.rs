@@ -20,7 +20,7 @@ use visa_ir::verify::Analysis;
 use visa_machine::Machine;
 use visa_mapping::GivenSizes;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::call::CALL;
+use visa_mapping::ops::call::calling;
 use visa_mapping::ops::func::Func;
 use visa_opt::progress::on_terminal;
 use visa_opt::{Io, Registry, Renderer, load_config_rules, load_machine, load_module, read_source};
@@ -173,7 +173,7 @@ impl<'a> Session<'a> {
 
     /// Puts functions in place of their calls: what they leave open is chosen for each call.
     fn inline(&mut self, ctx: &Context, module: &mut Module) -> Outcome<()> {
-        if !module.walk_all().into_iter().any(|id| module.op(ctx, id).is(&CALL)) {
+        if !module.walk_all().into_iter().any(|id| calling(module.op(ctx, id)).is_some()) {
             return Ok(());
         }
         let report = kernel::choose(ctx, module, &self.registry.passes, &[("inline", Some(""))]);

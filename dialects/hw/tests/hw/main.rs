@@ -67,7 +67,10 @@ fn exec_on(machine: &Machine, stages: &str) -> Exec {
     let program = program_on(machine, &exec_text("main", stages));
     match program.commands.into_iter().next().map(|command| command.kind) {
         Some(CommandKind::Exec(exec)) => exec,
-        Some(CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_)) | None => {
+        Some(
+            CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) | CommandKind::Launch(_),
+        )
+        | None => {
             panic!("no run in {stages}")
         }
     }

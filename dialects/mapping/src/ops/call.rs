@@ -1,6 +1,7 @@
-//! `tm.call`: a function used in another one.
+//! `tm.call` and `tm.launch`: a function used in another one.
 
 use super::control::{INDICES, number};
+use super::empty::EMPTY;
 use super::func::{FUNC, Func, chips, chips_of, inout, signature};
 use crate::calls::CallGraph;
 use crate::facts::DeclaredAxes;
@@ -14,29 +15,9 @@ use visa_ir::module::{OpRef, TypeId, ValueId};
 use visa_ir::symbols::{self, Symbols};
 use visa_ir::verify::VerifyCx;
 
-/// `tm.call`.
-#[visa_ir::view(Call)]
-pub static CALL: OpDecl = OpDecl {
-    name: "tm.call",
-    summary: "Runs another function of the module on tensors of this one.",
-    doc: "The results are those of the callee's `tm.return`, in its order. The pass `inline` replaces a call by \
-          the callee's body, and lowering demands that: a program has no functions.\n\n\
-          The arguments are where the caller's tensors are. The callee's clause `at` says where its arguments are \
-          when it is a kernel by itself, and says nothing of a call. Addresses in the callee's body stay what \
-          they are: they are the caller's from then on, so tensors that are needed at the same time may not \
-          overlap (`tm.func` C6), those of the callee among them. `at auto` in the callee is left to `allocate`, \
-          once for each call.",
-    constraints: &[
-        ("C1", "`callee` names a `tm.func` of the module"),
-        (
-            "C2",
-            "operands and results are as many as the callee's, of the same types; a scalar may be any number that is \
-             inside",
-        ),
-        ("C3", "the callee runs on as many chips as the caller"),
-        ("C4", "no function calls itself, directly or through others"),
-        ("C5", "what is given to an `inout` argument is given to no other one, and is no view"),
-    ],
+/// What a call and a launch have in common.
+#[visa_ir::view(Calling)]
+pub const CALLING: OpDecl = OpDecl {
     operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm", "tm.index", "tm.scalar"])],
     clauses: &[ClauseDecl::lead("callee", ClauseKind::Symbol, "the function")],
     traits: &[Trait::AnyResults],
@@ -62,24 +43,100 @@ pub static CALL: OpDecl = OpDecl {
         Interface(&KeepsAxes),
         Interface(&Succeeds(|op| changed(op).unwrap_or_default())),
     ],
-    example: "%y = tm.call @double %x : !tm.hbm<i32, [1], [A]>",
     ..OpDecl::BASE
 };
 
+/// `tm.call`.
+#[visa_ir::view(Call: Calling)]
+pub static CALL: OpDecl = OpDecl {
+    name: "tm.call",
+    summary: "Runs another function of the module on tensors of this one.",
+    doc: "The results are those of the callee's `tm.return`, in its order. The pass `inline` replaces a call by \
+          the callee's body, and lowering demands that: a program has no functions.\n\n\
+          The arguments are where the caller's tensors are. The callee's clause `at` says where its arguments are \
+          when it is a kernel by itself, and says nothing of a call. Addresses in the callee's body stay what \
+          they are: they are the caller's from then on, so tensors that are needed at the same time may not \
+          overlap (`tm.func` C6), those of the callee among them. `at auto` in the callee is left to `allocate`, \
+          once for each call.",
+    constraints: &[CALLEE, VALUES, CHIPS, CYCLE, ALIAS],
+    example: "%y = tm.call @double %x : !tm.hbm<i32, [1], [A]>",
+    ..CALLING
+};
+
+/// `tm.launch`.
+#[visa_ir::view(Launch: Calling)]
+pub static LAUNCH: OpDecl = OpDecl {
+    name: "tm.launch",
+    summary: "Starts a kernel from a host program.",
+    doc: "A function with launches is a host program (book 00, 01): it starts kernels one after the other, over \
+          tensors that stay in HBM, and moves tensors between its memory and HBM. A launch runs its function as \
+          `tm.call` does, but has the device to itself: it begins when the device has done what comes before. Transfers \
+          over PCIe that need nothing of it go on beside it. The pass `inline` puts `tm.begin_launch` and the \
+          function's body in its place.",
+    constraints: &[
+        CALLEE,
+        VALUES,
+        CHIPS,
+        CYCLE,
+        ALIAS,
+        ("C6", "what it is given is written before, but for `inout` arguments"),
+        ("C7", "the kernel launches no other one"),
+    ],
+    verify: Some(verify_launch),
+    example: "%y = tm.launch @double %x : !tm.hbm<i32, [1], [A]>",
+    ..CALLING
+};
+
+/// `tm.begin_launch`.
+#[visa_ir::view(BeginLaunch)]
+pub static BEGIN_LAUNCH: OpDecl = OpDecl {
+    name: "tm.begin_launch",
+    summary: "A kernel is launched here.",
+    doc: "What the device does after it begins when the device has done all that comes before (`tm.launch`).",
+    clauses: &[ClauseDecl::lead("kernel", ClauseKind::Symbol, "the kernel")],
+    // It orders all that follows: nothing moves across it.
+    effects: Effects::Are(&[
+        writes(Target::Memory("tm.hbm")),
+        writes(Target::Memory("tm.dm")),
+        writes(Target::Memory("tm.spm")),
+    ]),
+    interfaces: &[Interface(&KeepsAxes)],
+    example: "tm.begin_launch @double",
+    ..OpDecl::BASE
+};
+
+/// A numbered constraint.
+type Constraint = (&'static str, &'static str);
+
+const CALLEE: Constraint = ("C1", "`callee` names a `tm.func` of the module");
+const VALUES: Constraint = (
+    "C2",
+    "operands and results are as many as the callee's, of the same types; a scalar may be any number that is inside",
+);
+const CHIPS: Constraint = ("C3", "the callee runs on as many chips as the caller");
+const CYCLE: Constraint = ("C4", "no function calls itself, directly or through others");
+const ALIAS: Constraint = ("C5", "what is given to an `inout` argument is given to no other one, and is no view");
+
+/// An operation that runs a function; nothing if it runs none.
+#[must_use]
+pub fn calling(op: OpRef<'_>) -> Option<Calling<'_>> {
+    (op.is(&CALL) || op.is(&LAUNCH)).then(|| Calling::seen(op))
+}
+
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&CALL];
+pub static OPS: &[&OpDecl] = &[&CALL, &LAUNCH, &BEGIN_LAUNCH];
 
 /// The function that a call runs.
 ///
 /// # Errors
 /// C1.
 pub fn callee(op: OpRef<'_>) -> Result<OpRef<'_>, Diagnostic> {
-    let name = Call::of(op)?.callee()?;
+    let name = Calling::seen(op).callee()?;
     symbols::find(op, &FUNC, &name).map_err(|why| op.clause_error("C1", "callee", why))
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let name = Call::of(op)?.callee()?;
+    let name = Calling::seen(op).callee()?;
     let known = cx.analysis::<Symbols>().lookup(&name).map(|id| op.other(id)).filter(|known| known.is(&FUNC));
     let callee = known.map_or_else(|| callee(op), Ok)?;
     let (arguments, results) = signature(callee);
@@ -103,6 +160,28 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(path) = cycle else { return Ok(()) };
     let path = path.iter().map(|name| format!("`@{name}`")).collect::<Vec<_>>().join(" calls ");
     Err(op.clause_error("C4", "callee", format!("a function calls itself: {path}")))
+}
+
+fn verify_launch(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    verify(op, cx)?;
+    let (kernel, changed) = (callee(op)?, changed(op)?);
+    let own = op.operands().iter().filter(|&operand| changed.iter().all(|(_, given)| given != operand));
+    for &operand in own {
+        if let Some(empty) = op.value(operand).made_by().filter(|made| made.is(&EMPTY)) {
+            let name = op.module.value_name(operand).map_or("a tensor".to_owned(), |name| format!("`%{name}`"));
+            let error = op.error("C6", format!("nothing has written {name}, which the kernel needs"));
+            let fix = "let a launch before fill it, or mark the argument `inout` if the kernel fills it";
+            return Err(error.note("it is empty from here on", Some(empty.span())).fix(fix.to_owned()));
+        }
+    }
+    let bodies = kernel.regions().iter().flat_map(|&block| op.module.walk(block)).map(|id| op.other(id));
+    match bodies.into_iter().find(|inside| inside.is(&LAUNCH)) {
+        Some(inside) => {
+            let error = op.error("C7", format!("`@{}` launches a kernel itself", Calling::seen(op).callee()?));
+            Err(error.note("launched here", Some(inside.span())).fix("write `tm.call`".to_owned()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The results of a call that are what became of tensors that it is given, each with that tensor.

@@ -15,7 +15,7 @@ use visa_ir::rewrite::{
 use visa_ir::view;
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
-use visa_mapping::ops::call::Call;
+use visa_mapping::ops::call::{BEGIN_LAUNCH, BeginLaunch, Calling, calling};
 use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::control::{FOR, For, times};
 use visa_mapping::ops::func::{FUNC, Func, RETURN, result_names};
@@ -78,8 +78,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// A pipeline is found backwards from its end, so what ends one goes before the rest of it.
-static PATTERNS: [&ConversionPattern<Kernels>; 7] =
-    [&KERNEL, &RESULTS, &LOOP, &TRANSFER, &INDEXED, &PIPELINE, &MEANT];
+static PATTERNS: [&ConversionPattern<Kernels>; 8] =
+    [&KERNEL, &RESULTS, &LOOP, &BEGIN, &TRANSFER, &INDEXED, &PIPELINE, &MEANT];
 
 const BASE: ConversionPattern<Kernels> =
     ConversionPattern { name: "", summary: "", root: None, benefit: 2, convert: |_, _, _| Ok(()) };
@@ -145,6 +145,20 @@ static LOOP: ConversionPattern<Kernels> = ConversionPattern {
         for block in cx.op(repeat).regions().to_vec() {
             cx.rewriter.erase_arguments(block);
         }
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+static BEGIN: ConversionPattern<Kernels> = ConversionPattern {
+    name: "launch",
+    summary: "the start of a kernel becomes a command",
+    root: Some(&BEGIN_LAUNCH),
+    convert: |cx, id, _| {
+        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let kernel = stage.ctx.attr(Attr::Symbol(BeginLaunch::of(op)?.kernel()?));
+        cx.rewriter.insert_before(id, stage.spec("hw.launch", op)?.clause("kernel", kernel));
         cx.rewriter.erase(id);
         Ok(())
     },
@@ -278,12 +292,12 @@ fn functions<'a>(cx: &'a PassCx<'_>) -> impl Iterator<Item = OpRef<'a>> {
 
 /// Refuses calls: a program has no functions.
 fn inlined(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let calls = cx.walk().into_iter().filter_map(|id| Call::cast(cx.module.op(cx.ctx, id)));
+    let calls = cx.walk().into_iter().filter_map(|id| calling(cx.module.op(cx.ctx, id)));
     let refused: Vec<_> = calls.map(refused).collect();
     if refused.is_empty() { Ok(()) } else { Err(refused) }
 }
 
-fn refused(call: Call<'_>) -> Diagnostic {
+fn refused(call: Calling<'_>) -> Diagnostic {
     let callee = match call.callee() {
         Ok(callee) => callee,
         Err(error) => return error,

@@ -61,7 +61,7 @@ pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(S
     let own = program.commands.iter().filter(|command| command.span == last);
     let mut exec = own.filter_map(|command| match &command.kind {
         CommandKind::Exec(exec) => Some(exec),
-        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) => None,
+        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => None,
     });
     let exec = exec.next().expect("the pipeline's command");
     let mut flow = Flow { packets: 0, packet: 0 };

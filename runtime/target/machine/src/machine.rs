@@ -172,6 +172,8 @@ pub struct Limits {
 pub struct Timing {
     /// Clock, GHz (book 10 counts its cycles at this rate).
     pub clock_ghz: f64,
+    /// Cycles from the launch of a kernel to its first command.
+    pub launch_cycles: u64,
     /// Cycles before a DMA command moves its first byte (book 10).
     pub dma_startup_cycles: u64,
     /// Bytes a cycle of one DMA engine (book 10).
@@ -235,6 +237,10 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "limits.vector_immediates",
         why: "book 21 shows conditional operands without a limit; the value is ours",
+    },
+    Assumption {
+        field: "timing.launch_cycles",
+        why: "the book gives no cycles for a launch; about what is measured on silicon",
     },
     Assumption { field: "timing.dma_startup_cycles", why: "book 10 gives the start-up time as approximate" },
     Assumption {
@@ -444,6 +450,7 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             clock_ghz: 1.0,
+            launch_cycles: 100,
             dma_startup_cycles: 500,
             dma_bytes_per_cycle: 256,
             hbm_bytes_per_cycle: 1536,

@@ -289,6 +289,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
 fn timing(timing: &Timing) -> Vec<Check> {
     let &Timing {
         clock_ghz: _,
+        launch_cycles,
         dma_startup_cycles,
         dma_bytes_per_cycle,
         hbm_bytes_per_cycle,
@@ -310,6 +311,7 @@ fn timing(timing: &Timing) -> Vec<Check> {
     let latency = Rule::Within(0, LATENCY_MAX);
     let bandwidth = Rule::Within(1, BANDWIDTH_MAX);
     vec![
+        ("timing.launch_cycles", launch_cycles, latency),
         ("timing.dma_startup_cycles", dma_startup_cycles, latency),
         ("timing.dma_bytes_per_cycle", dma_bytes_per_cycle, bandwidth),
         ("timing.hbm_bytes_per_cycle", hbm_bytes_per_cycle, bandwidth),

@@ -7,8 +7,9 @@ use visa_machine::{ASSUMED, Machine, MachineError};
 use visa_numerics::SumOrder;
 
 /// Fields that may be zero: latencies.
-const MAY_BE_ZERO: [&str; 11] = [
+const MAY_BE_ZERO: [&str; 12] = [
     "/limits/valid_count_gates",
+    "/timing/launch_cycles",
     "/timing/dma_startup_cycles",
     "/timing/hbm_row_switch_cycles",
     "/timing/fetch_table_cycles",
@@ -132,6 +133,7 @@ fn limits_at_their_edges() {
         ("/limits/fetch_sizes_main", json!([4, 8]), json!([4, 12])),
         ("/timing/clock_ghz", json!(100.0), json!(100.5)),
         ("/timing/clock_ghz", json!(0.001), json!(0.0009)),
+        ("/timing/launch_cycles", json!(0), json!(1_048_577)),
         ("/timing/dma_startup_cycles", json!(0), json!(1_048_577)),
         ("/timing/hbm_row_switch_cycles", json!(1_048_576), json!(1_048_577)),
         ("/timing/hbm_partial_write_times", json!(1), json!(0)),
@@ -246,7 +248,7 @@ fn rngd_in_numbers() {
                    "interleaved_inner_max": 128, "sequential_inner_max": 32, "vector_lanes": 8,
                    "reduce_slots": 8, "valid_count_counters": 8, "valid_count_gates": 3, "vector_immediates": 3,
                    "dm_bank_starvation": 64},
-        "timing": {"clock_ghz": 1.0, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
+        "timing": {"clock_ghz": 1.0, "launch_cycles": 100, "dma_startup_cycles": 500, "dma_bytes_per_cycle": 256,
                    "hbm_bytes_per_cycle": 1536, "dm_bytes_per_cycle_per_dmn": 128, "spm_bytes_per_cycle": 128,
                    "pcie_bytes_per_cycle": 30, "hbm_row_switch_cycles": 40, "hbm_partial_write_times": 50, "fetch_table_cycles": 1, "fetch_cast_cycles": 2, "generate_cycles": 1,
                    "shift_reuse_cycles": 1, "trf_load_setup_cycles": 16, "tree_level_cycles": 1,
