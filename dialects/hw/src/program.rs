@@ -63,8 +63,8 @@ pub struct Command {
     pub kind: CommandKind,
 }
 
-/// How many bytes addresses move with each scalar of the program, and then with each loop around a command, the outermost
-/// first. Where there are fewer numbers than those, they do not move with the others.
+/// How many bytes addresses move with each scalar of the program, and then with each loop around a command, the
+/// outermost first. Where there are fewer numbers than those, they do not move with the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps(pub Vec<i64>);
 

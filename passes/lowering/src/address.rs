@@ -128,8 +128,8 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Affine, Diagnostic> {
     start.ok_or_else(|| op.error("C3", "a tile does not start at a byte that 64 bits count"))
 }
 
-/// `lowered` with a clause that says how an address moves with each scalar of the function, and then with each loop around
-/// `op`, the outermost first; without it where the address stays.
+/// `lowered` with a clause that says how an address moves with each scalar of the function, and then with each loop
+/// around `op`, the outermost first; without it where the address stays.
 #[must_use]
 pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Affine) -> OpSpec {
     if address.terms.is_empty() {

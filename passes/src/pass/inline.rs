@@ -28,7 +28,8 @@ pub static PASS: Pass = Pass {
     name: "inline",
     summary: "puts the bodies of functions in place of their calls",
     doc: "A call becomes a copy of the callee's body: its arguments are the caller's tensors, its results what \
-          the callee returns. In front of a launch's body is `tm.begin_launch`. Functions are gone through after those that they call, so no call is left.\n\n\
+          the callee returns. In front of a launch's body is `tm.begin_launch`. Functions are gone through after \
+          those that they call, so no call is left.\n\n\
           Addresses in a body stay what they are, and those of the callee's arguments (`at`) say nothing here \
           (`tm.call`). So the module is verified: where tensors of callee and caller overlap that are needed at \
           the same time, the pass refuses the module and says into which function which one was put. `at auto` in \

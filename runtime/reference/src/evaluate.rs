@@ -82,8 +82,8 @@ pub struct LogicalResult {
 /// The results of a kernel: `entry` names it (without `@`), and may be left out where the module has only one.
 ///
 /// # Errors
-/// If there is no such kernel, an argument is missing, has the wrong number of bytes or is no number that it may be, a tensor is too large, or an
-/// operation has no logical meaning.
+/// If there is no such kernel, an argument is missing, has the wrong number of bytes or is no number that it may be, a
+/// tensor is too large, or an operation has no logical meaning.
 pub fn evaluate(
     ctx: &Context,
     module: &Module,

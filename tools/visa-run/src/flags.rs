@@ -62,8 +62,8 @@ pub(crate) struct Flags {
     /// Print the price of every command.
     #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
     pub(crate) report: Option<String>,
-    /// Price the kernel without running it: no tensor is allocated, and no data is read. `--arg` gives the numbers that
-    /// are known when it starts.
+    /// Price the kernel without running it: no tensor is allocated, and no data is read. `--arg` gives the numbers
+    /// that are known when it starts.
     #[arg(long, conflicts_with_all = ["outs", "compared", "ulps", "shadow", "threads", "memory"])]
     pub(crate) cost: bool,
     /// Which rows gathers and scatters are priced for: `spread` over the table, `sequential`, or `random:SEED`.

@@ -66,8 +66,8 @@ pub static DMA: OpDecl = OpDecl {
         ("C9", "what is read and what is written are apart"),
         (
             "C10",
-            "`read_steps` and `write_steps` have a number for each scalar and each loop around the transfer at most, a \
-             multiple of 8 bytes where bases are",
+            "`read_steps` and `write_steps` have a number for each scalar and each loop around the transfer at \
+             most, a multiple of 8 bytes where bases are",
         ),
     ],
     clauses: &[
@@ -92,8 +92,8 @@ pub static DMA: OpDecl = OpDecl {
         ClauseDecl::optional(
             "read_steps",
             ClauseKind::Ints,
-            "How far what is read moves with each `hw.scalar` and then each `hw.for` around it, the outermost first, in \
-             bytes.",
+            "How far what is read moves with each `hw.scalar` and then each `hw.for` around it, the outermost first, \
+             in bytes."
         ),
         ClauseDecl::optional("write_steps", ClauseKind::Ints, "The same of what is written."),
     ],

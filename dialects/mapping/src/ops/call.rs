@@ -70,8 +70,8 @@ pub static LAUNCH: OpDecl = OpDecl {
     summary: "Starts a kernel from a host program.",
     doc: "A function with launches is a host program (book 00, 01): it starts kernels one after the other, over \
           tensors that stay in HBM, and moves tensors between its memory and HBM. A launch runs its function as \
-          `tm.call` does, but has the device to itself: it begins when the device has done what comes before. Transfers \
-          over PCIe that need nothing of it go on beside it. The pass `inline` puts `tm.begin_launch` and the \
+          `tm.call` does, but has the device to itself: it begins when the device has done what comes before. \
+          Transfers over PCIe that need nothing of it go on beside it. The pass `inline` puts `tm.begin_launch` and the \
           function's body in its place.",
     constraints: &[
         CALLEE,

@@ -225,7 +225,8 @@ fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
         let span = op.module.value_span(argument);
         if op.ctx.type_name(op.module.ty(argument)) != HBM.def.name {
             let found = op.ctx.type_text(op.module.ty(argument));
-            return Err(Diagnostic { span, ..op.error("C7", format!("`inout` of type `{found}`, expected `!tm.hbm`")) });
+            let error = op.error("C7", format!("`inout` of type `{found}`, expected `!tm.hbm`"));
+            return Err(Diagnostic { span, ..error });
         }
         if std::iter::successors(Some(given), |&value| before(value)).all(|value| value != argument) {
             let message = format!("{} is not what became of {}, which is `inout`", name(given), name(argument));
