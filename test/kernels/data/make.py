@@ -8,7 +8,7 @@
 A kernel's first argument is `rand:1` and its second `rand:2`, the generator of visa-run, so no input is
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so do
-`blocked_gemm.expected.txt`, `blocked_gemv.expected.txt` and `softmax_rows.expected.txt`.
+`blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`.
 
 The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
 `gemm_i8`, `gemm_f8` and `matmul_quantized` have a line for each kernel of theirs. Integers are summed exactly; an f8 packet
@@ -177,6 +177,13 @@ def in_blocks(row, columns, block):
 def blocked_gemm(a, b, block):
     columns = np.ascontiguousarray(b.T)
     return np.stack([in_blocks(row, columns, block) for row in a])
+
+
+def ffn(x, up, down):
+    """i8: sums are exact, scaled in f32; halves are rounded away from zero."""
+    sums = (x.astype(np.float64) @ up.astype(np.float64).T).astype(np.float32) * np.float32(2.0**-12)
+    hidden = np.clip(np.trunc(sums.astype(np.float64) + np.copysign(0.5, sums)), 0, 127)
+    return round_to_bf16((hidden @ down.astype(np.float64).T).astype(np.float32) * np.float32(2.0**-10))
 
 
 def gemm_auto_operands():
@@ -559,6 +566,7 @@ def files():
         **{f"counts_{name}.npy": npy(array) for name, array in valid_counts().items()},
         "softmax.out.npy": npy(softmax(rand_f32(1, 60, 64))),
         "softmax_lanes.out.npy": npy(softmax_lanes(rand_f32(1, 64, 60))),
+        "ffn.expected.txt": summary(ffn(rand_i8(1, 128, 2048), rand_i8(2, 4096, 2048), rand_i8(3, 2048, 4096))),
         "softmax_rows.expected.txt": summary(softmax_lanes(rand_f32(1, 1024, 256))),
         "layer_norm.out.npy": npy(layer_norm(rand_f32(1, 60, 64))),
         "rms_norm.out.npy": npy(rms_norm(rand_f32(1, 60, 64), rand_f32(2, 60))),
