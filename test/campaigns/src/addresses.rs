@@ -69,7 +69,9 @@ fn outcomes(file: &File) -> Vec<Outcome> {
     let ctx = file.context();
     let mut found = Vec::new();
     let modules = file.texts().filter_map(|text| read(&ctx, text));
-    for written in modules.filter(|written| is_closed(&ctx, written)) {
+    for mut written in modules.filter(|written| is_closed(&ctx, written)) {
+        // Addresses are chosen for each call.
+        pass(&ctx, &mut written, "inline");
         let mut module = written.clone();
         open_up(&ctx, &mut module, |_, clause| clause.opening == Opening::Address).expect("types stay");
         let (text, closed) = (print(&ctx, &module, Form::Pretty), print(&ctx, &written, Form::Pretty));

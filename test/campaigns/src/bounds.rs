@@ -14,7 +14,7 @@ use visa_passes::standard_passes;
 /// The programs of a module; none if it is not lowered as it is.
 fn lowered(ctx: &Context, module: &Module) -> Option<Module> {
     let (mut module, passes) = (module.clone(), standard_passes());
-    let pipeline = Pipeline::parse("lower-to-seq,lower-to-hw", &passes).expect("a pipeline");
+    let pipeline = Pipeline::parse("inline,lower-to-seq,lower-to-hw", &passes).expect("a pipeline");
     PassManager::new(&pipeline, &passes).run(ctx, &mut module, &mut Silent).ok().map(|_| module)
 }
 

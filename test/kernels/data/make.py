@@ -8,7 +8,8 @@
 A kernel's first argument is `rand:1` and its second `rand:2`, the generator of visa-run, so no input is
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so do
-`blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`.
+`blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`;
+`decode.expected.txt` has one for each cache and for the outputs.
 
 The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
 `gemm_i8`, `gemm_f8` and `matmul_quantized` have a line for each kernel of theirs. Integers are summed exactly; an f8 packet
@@ -184,6 +185,24 @@ def ffn(x, up, down):
     sums = (x.astype(np.float64) @ up.astype(np.float64).T).astype(np.float32) * np.float32(2.0**-12)
     hidden = np.clip(np.trunc(sums.astype(np.float64) + np.copysign(0.5, sums)), 0, 127)
     return round_to_bf16((hidden @ down.astype(np.float64).T).astype(np.float32) * np.float32(2.0**-10))
+
+
+def decode_bias(count):
+    """A row a position: 0 up to it, a number after it that no exponential is left of."""
+    positions = np.arange(count)
+    return np.where(positions <= positions[:, None], np.float32(0), np.float32(-1e30))
+
+
+def decode(steps, positions):
+    """Attention of tokens one after the other; what became of the caches and of the outputs."""
+    tokens, (wq, wk, wv) = rand_bf16(1, steps, 256), [rand_bf16(seed, 64, 256) for seed in (2, 3, 4)]
+    keys, values = rand_bf16(5, positions, 64).copy(), rand_bf16(6, 64, positions).copy()
+    outs, bias = np.zeros((positions, 64), np.float32), decode_bias(positions)
+    for step, token in enumerate(tokens):
+        query, keys[step], values[:, step] = (contract(w, token) for w in (wq, wk, wv))
+        scores = flush(flush(sums(keys, query) * np.float32(0.125)) + bias[step])
+        outs[step] = contract(values, round_to_bf16(softmax_lanes(scores[None])[0]))
+    return {"keys": keys, "values": values, "outs": outs}
 
 
 def gemm_auto_operands():
@@ -566,6 +585,8 @@ def files():
         **{f"counts_{name}.npy": npy(array) for name, array in valid_counts().items()},
         "softmax.out.npy": npy(softmax(rand_f32(1, 60, 64))),
         "softmax_lanes.out.npy": npy(softmax_lanes(rand_f32(1, 64, 60))),
+        "decode.bias.npy": npy(decode_bias(64)),
+        "decode.expected.txt": lines(decode(8, 64)),
         "ffn.expected.txt": summary(ffn(rand_i8(1, 128, 2048), rand_i8(2, 4096, 2048), rand_i8(3, 2048, 4096))),
         "softmax_rows.expected.txt": summary(softmax_lanes(rand_f32(1, 1024, 256))),
         "layer_norm.out.npy": npy(layer_norm(rand_f32(1, 60, 64))),
