@@ -120,8 +120,10 @@ impl<'a> Printer<'a> {
             self.out.push_str(" = ");
         }
         match (self.form, op.decl()) {
-            // Nor has it one for attributes that no clause declares.
-            (Form::Pretty, Some(decl)) if op.data().extra.is_empty() => self.pretty(op, decl, depth),
+            // Nor has it one for attributes that no clause declares, and for marks of what is no argument.
+            (Form::Pretty, Some(decl)) if op.data().extra.is_empty() && has_marks(op, decl) => {
+                self.pretty(op, decl, depth);
+            }
             (Form::Pretty | Form::Generic, _) => self.generic(op, depth),
         }
         self.location(|_| op.location());
@@ -314,6 +316,16 @@ fn marks(op: OpRef<'_>, number: usize) -> Vec<&'static str> {
     let marks = op.decl().map_or(&[][..], |decl| decl.clauses).iter().filter(|clause| clause.mark);
     let has = |name: &str| matches!(op.attr(name), Some(Attr::Ints(of)) if of.contains(&(number as i64)));
     marks.map(|clause| clause.name).filter(|name| has(name)).collect()
+}
+
+/// Whether all marks are of arguments, in order.
+fn has_marks(op: OpRef<'_>, decl: &OpDecl) -> bool {
+    let arguments = op.regions().first().map_or(0, |&block| op.module.args(block).len());
+    decl.clauses.iter().filter(|clause| clause.mark).filter_map(|clause| op.attr(clause.name)).all(|attr| {
+        let Attr::Ints(numbers) = attr else { return false };
+        let inside = |number: &i64| usize::try_from(*number).is_ok_and(|number| number < arguments);
+        !numbers.is_empty() && numbers.iter().all(inside) && numbers.windows(2).all(|pair| pair[0] < pair[1])
+    })
 }
 
 /// A name for every value: the one it was written with if that is free in its scope, else a number.

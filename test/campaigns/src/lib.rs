@@ -21,6 +21,7 @@ pub mod loops;
 pub mod mutants;
 pub mod mutate;
 pub mod open_clauses;
+pub mod overlaps;
 pub mod pipelines;
 pub mod rows;
 mod shared;

@@ -82,6 +82,11 @@ fn addresses() {
 }
 
 #[test]
+fn overlaps() {
+    cases("overlaps", 5_000);
+}
+
+#[test]
 fn bounds() {
     part("bounds", 0, Files::All);
 }
@@ -115,6 +120,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "chips",
         "choices",
         "loops",
+        "overlaps",
         "transposes",
         "addresses",
         "bounds",
@@ -132,7 +138,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
 const MUTANTS: u64 = 15;
 
 /// Kernels whose evaluation takes longest.
-const LARGEST: &[&str] = &["blocked_gemm", "contract_formats_in_time", "gemm", "gemm_broadcast"];
+const LARGEST: &[&str] = &["blocked_gemm", "contract_formats_in_time", "ffn", "gemm", "gemm_broadcast"];
 
 /// Files whose configurations are left open.
 const CONFIGURATIONS: &[&str] = &[

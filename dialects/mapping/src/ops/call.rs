@@ -12,6 +12,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trai
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId, ValueId};
+use visa_ir::open::is_unknown;
 use visa_ir::symbols::{self, Symbols};
 use visa_ir::verify::VerifyCx;
 
@@ -71,8 +72,8 @@ pub static LAUNCH: OpDecl = OpDecl {
     doc: "A function with launches is a host program (book 00, 01): it starts kernels one after the other, over \
           tensors that stay in HBM, and moves tensors between its memory and HBM. A launch runs its function as \
           `tm.call` does, but has the device to itself: it begins when the device has done what comes before. \
-          Transfers over PCIe that need nothing of it go on beside it. The pass `inline` puts `tm.begin_launch` and the \
-          function's body in its place.",
+          Transfers over PCIe that need nothing of it go on beside it. The pass `inline` puts `tm.begin_launch` and \
+          the function's body in its place.",
     constraints: &[
         CALLEE,
         VALUES,
@@ -236,7 +237,7 @@ fn check_values(
                 let wanted = counted(count, "number");
                 return refuse(format!("{role} {index} of `@{name}` is one of {wanted} from 0 on, found {found}"));
             }
-        } else if ty(own) != ty(theirs) {
+        } else if ty(own) != ty(theirs) && ![ty(own), ty(theirs)].iter().any(|&ty| is_unknown(op.ctx, ty)) {
             let (found, wanted) = (op.ctx.type_text(ty(own)), op.ctx.type_text(ty(theirs)));
             return refuse(format!("{role} {index} of `@{name}` has type `{wanted}`, found `{found}`"));
         }

@@ -9,6 +9,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, ValueId};
+use visa_ir::open::is_unknown;
 use visa_ir::verify::VerifyCx;
 
 /// `tm.axes`.
@@ -228,7 +229,8 @@ fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
             let error = op.error("C7", format!("`inout` of type `{found}`, expected `!tm.hbm`"));
             return Err(Diagnostic { span, ..error });
         }
-        if std::iter::successors(Some(given), |&value| before(value)).all(|value| value != argument) {
+        let is_known = !is_unknown(op.ctx, op.module.ty(given));
+        if is_known && std::iter::successors(Some(given), |&value| before(value)).all(|value| value != argument) {
             let message = format!("{} is not what became of {}, which is `inout`", name(given), name(argument));
             let error = Diagnostic { span: op.module.value_span(given), ..op.error("C8", message) };
             let fix = "return it after the other results: those that changed are last, in the order of arguments";

@@ -1,84 +1,179 @@
 //! Whether programs touch the same units.
+//!
+//! Two programs meet where the address of a step of one is that of a step of the other: where a sum of strides, each
+//! times an index, is the distance of their bases. Each stride is made positive, by counting its loop from the other
+//! end, so that the sum is one of numbers that are not negative.
 
 use crate::program::Program;
+use std::collections::{BTreeMap, HashSet};
 
-/// Most accesses of a program that are looked at one by one.
-const MAX_LISTED: u64 = 1 << 16;
+/// Most partial sums that are looked at before a question is given up.
+const MAX_SUMS: usize = 1 << 20;
 
-/// The first two of `programs` that touch a unit both. Programs of which that cannot be told within a bounded time,
-/// as neither has another's loops and both make more than 65536 accesses, count as apart.
+/// The first two of `programs` that touch a unit both. Programs of which that cannot be told within a bounded time
+/// count as apart.
 #[must_use]
 pub fn first_overlap(programs: &[Program]) -> Option<(usize, usize)> {
     let mut pairs = (1..programs.len()).flat_map(|later| (0..later).map(move |earlier| (earlier, later)));
     pairs.find(|&(one, other)| overlap(&programs[one], &programs[other]) == Some(true))
 }
 
-/// Whether two programs touch a unit both; `None` if it takes too long to tell: neither has the other's loops, and one
-/// makes more than 65536 accesses.
+/// Whether two programs touch a unit both; `None` if that cannot be told by 2^20 partial sums.
 #[must_use]
 pub fn overlap(one: &Program, other: &Program) -> Option<bool> {
-    let (mut one, mut other) = (one.clone(), other.clone());
-    one.merge();
-    other.merge();
-    loop {
-        let ((start, end), (other_start, other_end)) = (one.extent().ok()?, other.extent().ok()?);
-        if end <= other_start || other_end <= start {
+    let ((start, end), (other_start, other_end)) = (one.extent().ok()?, other.extent().ok()?);
+    if end <= other_start || other_end <= start {
+        return Some(false);
+    }
+    if one.steps() == Some(0) || other.steps() == Some(0) {
+        return Some(false);
+    }
+    let mut sums = Sums { wanted: i128::from(other.base) - i128::from(one.base), ..Sums::default() };
+    // What one adds to its base must be what the other adds, and the distance of the bases.
+    sums.add(one, 1);
+    sums.add(other, -1);
+    sums.reached()
+}
+
+/// Sums of numbers, each times a count from 0 up to a greatest one.
+#[derive(Default)]
+struct Sums {
+    /// The numbers, greater than 0, each with its greatest count.
+    terms: BTreeMap<i128, i128>,
+    /// Lists, one number of each of which is added.
+    tables: Vec<Vec<i128>>,
+    /// The sum in question.
+    wanted: i128,
+}
+
+impl Sums {
+    /// Adds the loops of a program, their strides times `sign`.
+    fn add(&mut self, program: &Program, sign: i128) {
+        for entry in &program.entries {
+            let last = i128::from(entry.limit) - 1;
+            match entry.stride.fixed() {
+                Some(stride) => {
+                    let stride = i128::from(stride) * sign;
+                    // From the other end, the stride is positive and the base further.
+                    if stride < 0 {
+                        self.wanted -= stride * last;
+                    }
+                    if stride != 0 && last > 0 {
+                        *self.terms.entry(stride.abs()).or_default() += last;
+                    }
+                }
+                None => {
+                    self.tables.push(entry.stride.numbers().iter().map(|&at| i128::from(at) * sign).collect())
+                }
+            }
+        }
+    }
+
+    /// Whether the wanted sum is one; `None` if it takes too long to tell.
+    fn reached(&self) -> Option<bool> {
+        let mut wanted = HashSet::from([self.wanted]);
+        for table in &self.tables {
+            wanted = wanted.iter().flat_map(|sum| table.iter().map(move |at| sum - at)).collect();
+            if wanted.len() > MAX_SUMS {
+                return None;
+            }
+        }
+        let mut search = Search { terms: Term::all(&self.terms), failed: HashSet::new() };
+        let terms = search.terms.len();
+        for sum in wanted {
+            if search.reach(terms, sum)? {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+}
+
+/// A number with its greatest count, and what sums of it and those before it are like.
+struct Term {
+    number: i128,
+    most: i128,
+    /// All sums are multiples of this.
+    divisor: i128,
+    /// The greatest sum.
+    reach: i128,
+    /// Whether all multiples up to there are sums.
+    dense: bool,
+}
+
+impl Term {
+    /// The terms, the least number first.
+    fn all(terms: &BTreeMap<i128, i128>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::with_capacity(terms.len());
+        for (&number, &most) in terms {
+            let before = all.last().map_or((0, 0, true), |term| (term.divisor, term.reach, term.dense));
+            let (divisor, reach, dense) = before;
+            all.push(Self {
+                number,
+                most,
+                divisor: gcd(divisor, number),
+                reach: reach + number * most,
+                // What one more of the number adds begins where the sums before it end, or sooner.
+                dense: dense && (divisor == 0 || number % divisor == 0 && number <= reach + divisor),
+            });
+        }
+        all
+    }
+}
+
+struct Search {
+    terms: Vec<Term>,
+    /// How many of the terms do not make which sum.
+    failed: HashSet<(usize, i128)>,
+}
+
+impl Search {
+    /// Whether the first terms make a sum; `None` if it takes too long to tell.
+    fn reach(&mut self, terms: usize, sum: i128) -> Option<bool> {
+        let Some(&Term { number, most, divisor, reach, dense }) = self.terms[..terms].last() else {
+            return Some(sum == 0);
+        };
+        if sum < 0 || sum > reach || sum % divisor != 0 {
             return Some(false);
         }
-        if is_whole(&one, end - start) && is_whole(&other, other_end - other_start) {
+        if dense {
             return Some(true);
         }
-        if !drop_common(&mut one, &mut other) {
-            return listed(&one, &other);
+        if self.failed.contains(&(terms, sum)) {
+            return Some(false);
         }
+        // Counts that leave what the terms before can reach, and what their divisor divides.
+        let before = &self.terms[terms - 2];
+        let first = (sum - before.reach + number - 1).div_euclid(number).max(0);
+        let last = (sum / number).min(most);
+        let period = before.divisor / divisor;
+        let one = (sum / divisor % period) * inverse(number / divisor, period) % period;
+        let mut count = first + (one - first).rem_euclid(period);
+        while count <= last {
+            if self.reach(terms - 1, sum - count * number)? {
+                return Some(true);
+            }
+            count += period;
+        }
+        self.failed.insert((terms, sum));
+        (self.failed.len() <= MAX_SUMS).then_some(false)
     }
 }
 
-/// Whether a program touches every unit of its extent.
-fn is_whole(program: &Program, extent: i64) -> bool {
-    crate::sizes::contiguous(program) == extent.unsigned_abs()
+fn gcd(one: i128, other: i128) -> i128 {
+    if other == 0 { one } else { gcd(other, one % other) }
 }
 
-/// Drops a loop that both programs have, and between whose iterations they do not meet.
-fn drop_common(one: &mut Program, other: &mut Program) -> bool {
-    for (at, entry) in one.entries.iter().enumerate() {
-        // A loop within an access is no loop to drop.
-        let outside = |stride: &i64| stride.unsigned_abs() >= one.packet.max(other.packet);
-        let Some(stride) = entry.stride.fixed().filter(outside) else { continue };
-        let same = other.entries.iter().position(|entry| entry.stride.fixed() == Some(stride));
-        let Some(other_at) = same else { continue };
-        let rest = |program: &Program, at: usize| {
-            let mut rest = program.clone();
-            rest.entries.remove(at);
-            rest
-        };
-        let (left, right) = (rest(one, at), rest(other, other_at));
-        let (Ok(a), Ok(b)) = (left.extent(), right.extent()) else { continue };
-        let window = i128::from(a.1.max(b.1)) - i128::from(a.0.min(b.0));
-        if window <= i128::from(stride.unsigned_abs()) {
-            (*one, *other) = (left, right);
-            return true;
-        }
+/// The number that `number` times is 1, but for multiples of `modulus`, which has no divisor in common with it.
+fn inverse(number: i128, modulus: i128) -> i128 {
+    let (mut rest, mut next) = (modulus, number % modulus);
+    let (mut factor, mut next_factor) = (0, 1);
+    while next != 0 {
+        let times = rest / next;
+        (rest, next) = (next, rest - times * next);
+        (factor, next_factor) = (next_factor, factor - times * next_factor);
     }
-    false
-}
-
-/// Compares the accesses one by one, if they are few.
-fn listed(one: &Program, other: &Program) -> Option<bool> {
-    let starts = |program: &Program| {
-        let few = program.steps()? / program.packet.max(1) <= MAX_LISTED;
-        few.then(|| {
-            let mut starts: Vec<i64> = program.addresses().collect();
-            starts.sort_unstable();
-            starts
-        })
-    };
-    let (starts, others) = (starts(one)?, starts(other)?);
-    let ends = |at: i64, program: &Program| at.saturating_add_unsigned(program.packet);
-    Some(starts.iter().any(|&start| {
-        let next = others.partition_point(|&at| ends(at, other) <= start);
-        others.get(next).is_some_and(|&at| at < ends(start, one))
-    }))
+    factor.rem_euclid(modulus)
 }
 
 #[cfg(test)]
@@ -101,10 +196,19 @@ mod tests {
         assert_eq!(overlaps(three, "[2 : 256, 32 : 3840, 257 : 1] : 1 @ 3328"), Some(true));
     }
 
+    /// However many steps there are, that no multiple of 6 is an odd number is told at once.
     #[test]
-    fn what_would_take_too_long_is_not_told() {
-        let far = "[100000 : 7, 3 : 1] : 1";
-        assert_eq!(overlaps(far, "[100000 : 11, 2 : 1] : 1 @ 3"), None);
-        assert_eq!(overlaps(far, "[2 : 11, 2 : 1] : 1 @ 700000"), Some(false));
+    fn many_steps_take_no_longer() {
+        let far = "[1000000000 : 6] : 1";
+        assert_eq!(overlaps(far, "[1000000000 : 10] : 1 @ 3"), Some(false));
+        assert_eq!(overlaps(far, "[1000000000 : 10] : 1 @ 4"), Some(true));
+        assert_eq!(overlaps("[100000 : 7, 3 : 1] : 1", "[100000 : 11, 2 : 1] : 1 @ 3"), Some(true));
+        assert_eq!(overlaps("[100000 : 7, 3 : 1] : 1", "[2 : 11, 2 : 1] : 1 @ 700000"), Some(false));
+    }
+
+    #[test]
+    fn loops_that_run_backwards() {
+        assert_eq!(overlaps("[4 : -8] : 1 @ 24", "[2 : 3] : 1 @ 5"), Some(true));
+        assert_eq!(overlaps("[4 : -8] : 1 @ 24", "[2 : 4] : 1 @ 2"), Some(false));
     }
 }
