@@ -1,15 +1,17 @@
 //! `tm.empty`: a tensor that is there and holds nothing yet.
 
-use super::func::{check_chips, check_place, chips_of};
+use super::control::{FOR, carried};
+use super::func::{RETURN, check_chips, check_place, chips_of};
 use crate::attrs::{DTYPE, MAP};
 use crate::facts::{DeclaredAxes, check_mappings, machine};
 use crate::keeps_axes::KeepsAxes;
+use crate::succeeds::succeeded;
 use crate::tensor::{Dim, Tensor, TensorKind, make};
-use crate::{DM, Expr, HBM, SPM};
+use crate::{DM, Expr, HBM, SPM, view};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates};
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, TypeId, ValueId};
 use visa_ir::verify::VerifyCx;
 use visa_numerics::DType;
 
@@ -29,6 +31,7 @@ pub static EMPTY: OpDecl = OpDecl {
             "each mapping has as many positions as there are chips, clusters, slices or PEs (book 04, 10)",
         ),
         ("C3", "the address is a multiple of the element size and the tensor fits (book 04)"),
+        ("C4", "something writes it before it is returned"),
     ],
     clauses: &[
         ClauseDecl::lead("memory", ClauseKind::Word(&["hbm", "dm", "spm"]), "the memory that it is in"),
@@ -118,5 +121,33 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         }
     }
     let (_, capacity) = memory(op)?;
-    check_place(*op, "at", &tensor, op.at_unless_auto()?, capacity, axes, "C3")
+    check_place(*op, "at", &tensor, op.at_unless_auto()?, capacity, axes, "C3")?;
+    check_written(*op)
+}
+
+/// C4, through loops that carry the tensor.
+fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let mut same: Vec<ValueId> = op.results().to_vec();
+    let (mut next, mut returned) = (0, None);
+    while let Some(&value) = same.get(next) {
+        next += 1;
+        for user in op.module.uses(value).iter().map(|&user| op.other(user)) {
+            if user.is(&FOR) {
+                let taken = user.operands().iter().zip(carried(user).iter().zip(user.results()));
+                let taken = taken.filter(|(operand, _)| **operand == value);
+                same.extend(taken.flat_map(|(_, (&argument, &result))| [argument, result]));
+            } else if user.is(&RETURN) {
+                returned = Some((value, user));
+            } else if view::changed(user) == Some(value)
+                || succeeded(user).iter().any(|(_, given)| *given == value)
+            {
+                return Ok(());
+            }
+        }
+    }
+    let Some((value, end)) = returned else { return Ok(()) };
+    let name = op.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("`%{name}`"));
+    let error = op.error("C4", format!("nothing writes {name}, which is returned"));
+    let fix = "fill it, with `tm.to_tile` or a commit, and return what that gives".to_owned();
+    Err(error.note("it is returned here", Some(end.span())).fix(fix))
 }
