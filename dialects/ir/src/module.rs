@@ -172,6 +172,12 @@ impl OpSpec {
         Self { location: Some(location), ..self }
     }
 
+    /// With another place in the source.
+    #[must_use]
+    pub fn spanned(self, span: Span) -> Self {
+        Self { span, ..self }
+    }
+
     /// Adds operands.
     #[must_use]
     pub fn operands(mut self, operands: impl IntoIterator<Item = ValueId>) -> Self {

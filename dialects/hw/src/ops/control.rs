@@ -81,7 +81,11 @@ pub(crate) fn steps(
     if steps.len() > scalars.len() + loops.len() {
         let and = if scalars.is_empty() { String::new() } else { counted(scalars.len(), "scalar") + " and " };
         let (found, loops) = (counted(steps.len(), "step"), counted(loops.len(), "loop"));
-        return Err(op.clause_error(constraint, clause, format!("{found} for {and}{loops} around the command")));
+        return Err(op.clause_error(
+            constraint,
+            clause,
+            format!("{found} for {and}{loops} around the command"),
+        ));
     }
     let (first, loops) = (scalars.len(), scalars.iter().map(|scalar| scalar.count).chain(loops).collect());
     Ok(Moving { steps: Steps(steps), loops, scalars: first })

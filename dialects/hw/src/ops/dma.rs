@@ -93,7 +93,7 @@ pub static DMA: OpDecl = OpDecl {
             "read_steps",
             ClauseKind::Ints,
             "How far what is read moves with each `hw.scalar` and then each `hw.for` around it, the outermost first, \
-             in bytes."
+             in bytes.",
         ),
         ClauseDecl::optional("write_steps", ClauseKind::Ints, "The same of what is written."),
     ],

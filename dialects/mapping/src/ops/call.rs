@@ -40,10 +40,7 @@ pub const CALLING: OpDecl = OpDecl {
     ]),
     verify: Some(verify),
     // A call of what is no function says so itself.
-    interfaces: &[
-        Interface(&KeepsAxes),
-        Interface(&Succeeds(|op| changed(op).unwrap_or_default())),
-    ],
+    interfaces: &[Interface(&KeepsAxes), Interface(&Succeeds(|op| changed(op).unwrap_or_default()))],
     ..OpDecl::BASE
 };
 
@@ -116,7 +113,8 @@ const VALUES: Constraint = (
 );
 const CHIPS: Constraint = ("C3", "the callee runs on as many chips as the caller");
 const CYCLE: Constraint = ("C4", "no function calls itself, directly or through others");
-const ALIAS: Constraint = ("C5", "what is given to an `inout` argument is given to no other one, and is no view");
+const ALIAS: Constraint =
+    ("C5", "what is given to an `inout` argument is given to no other one, and is no view");
 
 /// An operation that runs a function; nothing if it runs none.
 #[must_use]
@@ -169,7 +167,8 @@ fn verify_launch(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let own = op.operands().iter().filter(|&operand| changed.iter().all(|(_, given)| given != operand));
     for &operand in own {
         if let Some(empty) = op.value(operand).made_by().filter(|made| made.is(&EMPTY)) {
-            let name = op.module.value_name(operand).map_or("a tensor".to_owned(), |name| format!("`%{name}`"));
+            let name =
+                op.module.value_name(operand).map_or("a tensor".to_owned(), |name| format!("`%{name}`"));
             let error = op.error("C6", format!("nothing has written {name}, which the kernel needs"));
             let fix = "let a launch before fill it, or mark the argument `inout` if the kernel fills it";
             return Err(error.note("it is empty from here on", Some(empty.span())).fix(fix.to_owned()));
@@ -178,7 +177,8 @@ fn verify_launch(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let bodies = kernel.regions().iter().flat_map(|&block| op.module.walk(block)).map(|id| op.other(id));
     match bodies.into_iter().find(|inside| inside.is(&LAUNCH)) {
         Some(inside) => {
-            let error = op.error("C7", format!("`@{}` launches a kernel itself", Calling::seen(op).callee()?));
+            let error =
+                op.error("C7", format!("`@{}` launches a kernel itself", Calling::seen(op).callee()?));
             Err(error.note("launched here", Some(inside.span())).fix("write `tm.call`".to_owned()))
         }
         None => Ok(()),
@@ -206,7 +206,9 @@ fn check_aliases(op: OpRef<'_>, name: &str) -> Result<(), Diagnostic> {
         }
         if op.operands().iter().filter(|&&operand| operand == given).count() > 1 {
             let message = format!("{own} is given twice, and `@{name}` changes it");
-            return Err(op.error("C5", message).fix("give each `inout` argument a tensor of its own".to_owned()));
+            return Err(op
+                .error("C5", message)
+                .fix("give each `inout` argument a tensor of its own".to_owned()));
         }
     }
     Ok(())
@@ -235,7 +237,9 @@ fn check_values(
             if least < 0 || most.cast_unsigned() >= count {
                 let found = if least == most { least.to_string() } else { format!("{least} to {most}") };
                 let wanted = counted(count, "number");
-                return refuse(format!("{role} {index} of `@{name}` is one of {wanted} from 0 on, found {found}"));
+                return refuse(format!(
+                    "{role} {index} of `@{name}` is one of {wanted} from 0 on, found {found}"
+                ));
             }
         } else if ty(own) != ty(theirs) && ![ty(own), ty(theirs)].iter().any(|&ty| is_unknown(op.ctx, ty)) {
             let (found, wanted) = (op.ctx.type_text(ty(own)), op.ctx.type_text(ty(theirs)));

@@ -86,8 +86,12 @@ pub static FUNC: OpDecl = OpDecl {
         ClauseDecl::optional("at", ClauseKind::Ints, "HBM addresses of the HBM arguments, in bytes")
             .open_address(),
         ClauseDecl::default("chips", ClauseKind::Int, "1", "how many chips run it"),
-        ClauseDecl::optional("inout", ClauseKind::Ints, "which arguments are changed and stay (book 34), by number")
-            .marks_arguments(),
+        ClauseDecl::optional(
+            "inout",
+            ClauseKind::Ints,
+            "which arguments are changed and stay (book 34), by number",
+        )
+        .marks_arguments(),
     ],
     traits: &[Trait::Function, Trait::TopLevel, Trait::EndsWith("tm.return")],
     effects: Effects::Declares,
@@ -182,8 +186,10 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             continue;
         }
         if !tensor.is(&HBM) {
-            let message =
-                format!("argument in `!{}`, expected `!tm.host`, `!tm.hbm` or `!tm.scalar`", tensor.kind.def.name);
+            let message = format!(
+                "argument in `!{}`, expected `!tm.host`, `!tm.hbm` or `!tm.scalar`",
+                tensor.kind.def.name
+            );
             return Err(Diagnostic::error("tm.func-C1", span, message));
         }
         let address = match addresses.as_ref().map(|addresses| (addresses.get(hbm), addresses.len())) {
@@ -219,8 +225,10 @@ fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
         return Err(op.error("C8", format!("`tm.return` gives {found}, and there are {wanted}")));
     };
     let placed = placements(op)?;
-    let before = |value: ValueId| placed.iter().find(|placed| placed.value == value).and_then(|placed| placed.before);
-    let name = |value: ValueId| op.module.value_name(value).map_or("it".to_owned(), |name| format!("`%{name}`"));
+    let before =
+        |value: ValueId| placed.iter().find(|placed| placed.value == value).and_then(|placed| placed.before);
+    let name =
+        |value: ValueId| op.module.value_name(value).map_or("it".to_owned(), |name| format!("`%{name}`"));
     for (number, &given) in wanted.into_iter().zip(given) {
         let argument = arguments[number];
         let span = op.module.value_span(argument);
@@ -230,10 +238,14 @@ fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
             return Err(Diagnostic { span, ..error });
         }
         let is_known = !is_unknown(op.ctx, op.module.ty(given));
-        if is_known && std::iter::successors(Some(given), |&value| before(value)).all(|value| value != argument) {
-            let message = format!("{} is not what became of {}, which is `inout`", name(given), name(argument));
+        if is_known
+            && std::iter::successors(Some(given), |&value| before(value)).all(|value| value != argument)
+        {
+            let message =
+                format!("{} is not what became of {}, which is `inout`", name(given), name(argument));
             let error = Diagnostic { span: op.module.value_span(given), ..op.error("C8", message) };
-            let fix = "return it after the other results: those that changed are last, in the order of arguments";
+            let fix =
+                "return it after the other results: those that changed are last, in the order of arguments";
             return Err(error.note("declared here", Some(span)).fix(fix.to_owned()));
         }
     }

@@ -121,7 +121,8 @@ static RESULTS: ConversionPattern<Kernels> = ConversionPattern {
         let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
         let func = op.parent().ok_or_else(|| op.error("C0", "it is in no function"))?;
         let names = result_names(Func::of(func)?)?;
-        let results = op.operands().iter().zip(&names).map(|(&value, name)| buffer(&stage, func, value, name, false));
+        let results =
+            op.operands().iter().zip(&names).map(|(&value, name)| buffer(&stage, func, value, name, false));
         let (buffers, block) = (results.collect::<Result<_, _>>()?, op.block());
         in_front(cx, block, buffers);
         cx.rewriter.erase(id);
@@ -320,7 +321,8 @@ fn scalar(
     name: &str,
     count: u64,
 ) -> Result<OpSpec, Diagnostic> {
-    let decl = cx.spec("hw.scalar", func)?.located(func.module.value_location(cx.ctx, value));
+    let (span, location) = (func.module.value_span(value), func.module.value_location(cx.ctx, value));
+    let decl = cx.spec("hw.scalar", func)?.spanned(span).located(location);
     Ok(cx.int(decl.clause("name", cx.ctx.attr(Attr::Str(name.into()))), "count", count))
 }
 
