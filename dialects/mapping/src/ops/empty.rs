@@ -12,6 +12,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates};
 use visa_ir::module::{OpRef, TypeId, ValueId};
+use visa_ir::open::is_unknown;
 use visa_ir::verify::VerifyCx;
 use visa_numerics::DType;
 
@@ -125,7 +126,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_written(*op)
 }
 
-/// C4, through loops that carry the tensor.
+/// C4, through loops that carry the tensor. An operation whose result's type is not known yet may write it.
 fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let mut same: Vec<ValueId> = op.results().to_vec();
     let (mut next, mut returned) = (0, None);
@@ -138,7 +139,8 @@ fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
                 same.extend(taken.flat_map(|(_, (&argument, &result))| [argument, result]));
             } else if user.is(&RETURN) {
                 returned = Some((value, user));
-            } else if view::changed(user) == Some(value)
+            } else if user.results().iter().any(|&result| is_unknown(op.ctx, op.module.ty(result)))
+                || view::changed(user) == Some(value)
                 || succeeded(user).iter().any(|(_, given)| *given == value)
             {
                 return Ok(());
