@@ -223,32 +223,21 @@ impl ClauseDecl {
         format!("{keyword}{}", self.kind.example())
     }
 
+    /// A clause with its keyword that is never `auto`.
+    const fn new(name: &'static str, kind: ClauseKind, presence: Presence, doc: &'static str) -> Self {
+        Self { name, kind, presence, lead: false, mark: false, opening: Opening::Never, doc }
+    }
+
     /// A required clause.
     #[must_use]
     pub const fn required(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            presence: Presence::Required,
-            lead: false,
-            mark: false,
-            opening: Opening::Never,
-            doc,
-        }
+        Self::new(name, kind, Presence::Required, doc)
     }
 
     /// An optional clause.
     #[must_use]
     pub const fn optional(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            presence: Presence::Optional,
-            lead: false,
-            mark: false,
-            opening: Opening::Never,
-            doc,
-        }
+        Self::new(name, kind, Presence::Optional, doc)
     }
 
     /// A clause with a default.
@@ -259,29 +248,13 @@ impl ClauseDecl {
         default: &'static str,
         doc: &'static str,
     ) -> Self {
-        Self {
-            name,
-            kind,
-            presence: Presence::Default(default),
-            lead: false,
-            mark: false,
-            opening: Opening::Never,
-            doc,
-        }
+        Self::new(name, kind, Presence::Default(default), doc)
     }
 
     /// The required clause that comes first, without its keyword.
     #[must_use]
     pub const fn lead(name: &'static str, kind: ClauseKind, doc: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            presence: Presence::Required,
-            lead: true,
-            mark: false,
-            opening: Opening::Never,
-            doc,
-        }
+        Self { lead: true, ..Self::new(name, kind, Presence::Required, doc) }
     }
 
     /// The clause, which may also be `auto`; result types may depend on it.

@@ -75,6 +75,17 @@ impl CallGraph {
         &self.order
     }
 
+    /// A function and all that it calls, directly or through others.
+    #[must_use]
+    pub fn reached(&self, func: OpId) -> BTreeSet<OpId> {
+        let (mut reached, mut next) = (BTreeSet::from([func]), vec![func]);
+        while let Some(func) = next.pop() {
+            let callees = self.callees.get(&func).into_iter().flatten();
+            next.extend(callees.filter(|&&callee| reached.insert(callee)));
+        }
+        reached
+    }
+
     /// The names on the shortest way by calls from `caller` through `callee` back to `caller`; nothing if there is
     /// no such way.
     #[must_use]

@@ -402,6 +402,11 @@ fn name_of(func: OpRef<'_>, value: ValueId) -> String {
     func.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("%{name}"))
 }
 
+/// A value as messages show it.
+pub(crate) fn quoted(op: OpRef<'_>, value: ValueId) -> String {
+    op.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("`%{name}`"))
+}
+
 fn read_after(changed: &str) -> String {
     format!("read {changed} after it, which is the tensor from then on")
 }

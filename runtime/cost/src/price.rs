@@ -41,8 +41,7 @@ pub fn price_with_rows(
     rows: AssumedRows,
 ) -> Result<Report, Diagnostic> {
     if let Some(scalar) = program.scalars.first() {
-        let message =
-            format!("`{}` is not known, and what is where it says costs what it costs there", scalar.name);
+        let message = format!("`{}` has no number yet: prices depend on it", scalar.name);
         return Err(Diagnostic::error("price", scalar.span, message));
     }
     let terms = Terms { machine, chips: program.chips, model, rows };

@@ -8,7 +8,7 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::func::{Func, RETURN, result_names};
+use visa_mapping::ops::func::{Func, RETURN, argument_name, result_names};
 use visa_mapping::{ArrayLayout, Axes, AxisId, HBM, HOST, Tensor, array_layout, scalar, skewed_axes};
 use visa_numerics::DType;
 
@@ -98,7 +98,7 @@ impl Kernel {
         let end = end.ok_or_else(|| func.error("C0", "the kernel does not end with `tm.return`"))?;
         let (mut arguments, mut scalars) = (Vec::new(), Vec::new());
         for (at, &value) in module.args(block).iter().enumerate() {
-            let name = module.value_name(value).map_or_else(|| format!("arg{at}"), |name| name.to_string());
+            let name = argument_name(func, at);
             match scalar::count(ctx, module.ty(value), axes, module.value_span(value))? {
                 Some(count) => scalars.push((ScalarInfo { name, count }, value)),
                 None => arguments.push(port(

@@ -90,8 +90,8 @@ impl<'a> Session<'a> {
         let numbers: Vec<u64> = program.scalars.iter().map(|scalar| scalars[&scalar.name]).collect();
         let program = program.started(&numbers);
         if self.flags.cost {
-            let report = self.price(&ctx, &program, &machine)?;
             self.no_data(&program, &given)?;
+            let report = self.price(&ctx, &program, &machine)?;
             return self.costs(&program, &report).map(|()| true);
         }
         let outputs = self.outputs(&program)?;

@@ -1,6 +1,6 @@
 //! `hw.for`: a loop over commands.
 
-use crate::ops::program::PROGRAM;
+use crate::ops::program::{BUFFER, PROGRAM};
 use crate::ops::scalar::{self, SCALAR};
 use crate::program::{self, Steps};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
@@ -55,7 +55,7 @@ pub(crate) fn around(op: OpRef<'_>) -> Result<Vec<u64>, Diagnostic> {
     Ok(times)
 }
 
-/// The scalars of the program around an operation, in order.
+/// The scalars of the program around an operation, in order: all are declared before its commands.
 ///
 /// # Errors
 /// C1 of a scalar.
@@ -63,7 +63,8 @@ fn scalars(op: OpRef<'_>) -> Result<Vec<program::Scalar>, Diagnostic> {
     let program = op.ancestors().find(|op| op.is(&PROGRAM));
     let block = program.and_then(|program| program.regions().first().copied());
     let ops = block.into_iter().flat_map(|block| op.module.ops(block)).map(|&id| op.other(id));
-    ops.filter(|op| op.is(&SCALAR)).map(scalar::read).collect()
+    let declared = ops.take_while(|op| op.is(&SCALAR) || op.is(&BUFFER));
+    declared.filter(|op| op.is(&SCALAR)).map(scalar::read).collect()
 }
 
 /// How far a clause says that addresses move with the scalars of the program and the loops around the operation.

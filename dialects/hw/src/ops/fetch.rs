@@ -212,7 +212,7 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
 fn moving(op: OpRef<'_>) -> Result<Moving, Diagnostic> {
     let moving = steps(op, "C13", "steps", Fetch::of(op)?.steps()?)?;
     if moving.with_scalars() {
-        let message = "addresses move with a scalar, and what a pipeline reads is where the program says";
+        let message = "addresses of a pipeline move with a scalar, but only those of transfers can";
         return Err(op.clause_error("C13", "steps", message.to_owned()));
     }
     Ok(moving)

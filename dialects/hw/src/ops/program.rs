@@ -3,7 +3,7 @@
 use crate::attrs::{DTYPE, PAIRED};
 use crate::clauses::{at_least, machine};
 use crate::memories::{Memories, space};
-use crate::ops::scalar::Scalar;
+use crate::ops::scalar::{SCALAR, Scalar};
 use crate::program;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -32,6 +32,7 @@ pub static PROGRAM: OpDecl = OpDecl {
     constraints: &[
         ("C1", "there are as many chips as a system can have (book 04)"),
         ("C2", "no two arguments have the same name, scalars among them, and no two results"),
+        ("C3", "scalars are declared before commands"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "The entry's name."),
@@ -39,7 +40,9 @@ pub static PROGRAM: OpDecl = OpDecl {
     ],
     traits: &[Trait::TopLevel, Trait::Region],
     effects: Effects::Declares,
-    verify: Some(|op, _| chips(op).map(drop).and_then(|()| unique_names(op))),
+    verify: Some(|op, _| {
+        chips(op).map(drop).and_then(|()| unique_names(op)).and_then(|()| scalars_first(op))
+    }),
     example: "hw.program @copy, chips 1 {\n  hw.buffer \"in\", role arg, space hbm, dtype i8, shape [64], layout \
               [64 : 1 -> 1] : 1\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64\n}",
     ..OpDecl::BASE
@@ -122,6 +125,20 @@ fn unique_names(op: OpRef<'_>) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
+}
+
+/// C3 of the program.
+fn scalars_first(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let block = op.regions().first();
+    let ops = block.into_iter().flat_map(|&block| op.module.ops(block)).map(|&id| op.other(id));
+    let commands = ops.skip_while(|op| op.is(&BUFFER) || op.is(&SCALAR));
+    match commands.into_iter().find(|op| op.is(&SCALAR)) {
+        Some(late) => {
+            let error = op.error("C3", "a scalar is declared after a command");
+            Err(Diagnostic { span: late.span(), ..error })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The role and the name of what a program declares. What has none says so itself.

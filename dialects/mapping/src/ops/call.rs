@@ -4,7 +4,7 @@ use super::control::{INDICES, number};
 use super::empty::EMPTY;
 use super::func::{FUNC, Func, chips, chips_of, inout, signature};
 use crate::calls::CallGraph;
-use crate::facts::DeclaredAxes;
+use crate::facts::{DeclaredAxes, quoted};
 use crate::keeps_axes::KeepsAxes;
 use crate::succeeds::Succeeds;
 use crate::{Axes, scalar, view};
@@ -167,18 +167,21 @@ fn verify_launch(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let own = op.operands().iter().filter(|&operand| changed.iter().all(|(_, given)| given != operand));
     for &operand in own {
         if let Some(empty) = op.value(operand).made_by().filter(|made| made.is(&EMPTY)) {
-            let name =
-                op.module.value_name(operand).map_or("a tensor".to_owned(), |name| format!("`%{name}`"));
-            let error = op.error("C6", format!("nothing has written {name}, which the kernel needs"));
+            let message = format!("nothing has written {}, which the kernel needs", quoted(op, operand));
+            let error = op.error("C6", message);
             let fix = "let a launch before fill it, or mark the argument `inout` if the kernel fills it";
             return Err(error.note("it is empty from here on", Some(empty.span())).fix(fix.to_owned()));
         }
     }
-    let bodies = kernel.regions().iter().flat_map(|&block| op.module.walk(block)).map(|id| op.other(id));
+    let graph = cx.analysis::<CallGraph>();
+    let reached = graph.reached(kernel.id).into_iter().flat_map(|func| op.other(func).regions());
+    let bodies = reached.flat_map(|&block| op.module.walk(block)).map(|id| op.other(id));
     match bodies.into_iter().find(|inside| inside.is(&LAUNCH)) {
         Some(inside) => {
-            let error =
-                op.error("C7", format!("`@{}` launches a kernel itself", Calling::seen(op).callee()?));
+            let error = op.error(
+                "C7",
+                format!("`@{}` launches a kernel, itself or by a call", Calling::seen(op).callee()?),
+            );
             Err(error.note("launched here", Some(inside.span())).fix("write `tm.call`".to_owned()))
         }
         None => Ok(()),
@@ -199,7 +202,7 @@ pub fn changed(op: OpRef<'_>) -> Result<Vec<(ValueId, ValueId)>, Diagnostic> {
 /// C5.
 fn check_aliases(op: OpRef<'_>, name: &str) -> Result<(), Diagnostic> {
     for (_, given) in changed(op)? {
-        let own = op.module.value_name(given).map_or("a tensor".to_owned(), |name| format!("`%{name}`"));
+        let own = quoted(op, given);
         if op.value(given).made_by().is_some_and(|made| view::kind(made).is_some()) {
             let message = format!("{own} is a view, and `@{name}` changes it");
             return Err(op.error("C5", message).fix("give the view's source".to_owned()));

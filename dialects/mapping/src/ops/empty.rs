@@ -3,7 +3,7 @@
 use super::control::{FOR, carried};
 use super::func::{RETURN, check_chips, check_place, chips_of};
 use crate::attrs::{DTYPE, MAP};
-use crate::facts::{DeclaredAxes, check_mappings, machine};
+use crate::facts::{DeclaredAxes, check_mappings, machine, quoted};
 use crate::keeps_axes::KeepsAxes;
 use crate::succeeds::succeeded;
 use crate::tensor::{Dim, Tensor, TensorKind, make};
@@ -148,8 +148,7 @@ fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
         }
     }
     let Some((value, end)) = returned else { return Ok(()) };
-    let name = op.module.value_name(value).map_or("a tensor".to_owned(), |name| format!("`%{name}`"));
-    let error = op.error("C4", format!("nothing writes {name}, which is returned"));
+    let error = op.error("C4", format!("nothing writes {}, which is returned", quoted(op, value)));
     let fix = "fill it, with `tm.to_tile` or a commit, and return what that gives".to_owned();
     Err(error.note("it is returned here", Some(end.span())).fix(fix))
 }

@@ -1,7 +1,7 @@
 //! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
 
 use crate::attrs::{AxisSizes, MAP, SIZES};
-use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error, placements};
+use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error, placements, quoted};
 use crate::tensor::{Dim, Tensor};
 use crate::{Axes, Expr, HBM, HOST, scalar};
 use visa_ir::context::Attr;
@@ -227,8 +227,6 @@ fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let placed = placements(op)?;
     let before =
         |value: ValueId| placed.iter().find(|placed| placed.value == value).and_then(|placed| placed.before);
-    let name =
-        |value: ValueId| op.module.value_name(value).map_or("it".to_owned(), |name| format!("`%{name}`"));
     for (number, &given) in wanted.into_iter().zip(given) {
         let argument = arguments[number];
         let span = op.module.value_span(argument);
@@ -241,8 +239,11 @@ fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
         if is_known
             && std::iter::successors(Some(given), |&value| before(value)).all(|value| value != argument)
         {
-            let message =
-                format!("{} is not what became of {}, which is `inout`", name(given), name(argument));
+            let message = format!(
+                "{} is not what became of {}, which is `inout`",
+                quoted(op, given),
+                quoted(op, argument)
+            );
             let error = Diagnostic { span: op.module.value_span(given), ..op.error("C8", message) };
             let fix =
                 "return it after the other results: those that changed are last, in the order of arguments";
@@ -277,18 +278,22 @@ pub fn inout(func: Func<'_>) -> Result<Vec<usize>, Diagnostic> {
     Ok(numbers)
 }
 
+/// What an argument of a function is called in data files and reports.
+#[must_use]
+pub fn argument_name(func: OpRef<'_>, number: usize) -> String {
+    let name = signature(func).0.get(number).and_then(|&value| func.module.value_name(value));
+    name.map_or_else(|| format!("arg{number}"), |name| name.to_string())
+}
+
 /// What the results of a function are called in data files and reports.
 ///
 /// # Errors
 /// As of [`inout`].
 pub fn result_names(func: Func<'_>) -> Result<Vec<String>, Diagnostic> {
-    let ((arguments, results), changed) = (signature(*func), inout(func)?);
+    let ((_, results), changed) = (signature(*func), inout(func)?);
     let others = results.len().saturating_sub(changed.len());
     let other = |index: usize| if others == 1 { "out".to_owned() } else { format!("out{index}") };
-    let argument = |number: usize| {
-        let name = func.module.value_name(arguments[number]);
-        name.map_or_else(|| format!("arg{number}"), |name| name.to_string())
-    };
+    let argument = |number: usize| argument_name(*func, number);
     Ok((0..others).map(other).chain(changed.into_iter().map(argument)).collect())
 }
 

@@ -18,7 +18,7 @@ use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call::{BEGIN_LAUNCH, BeginLaunch, Calling, calling};
 use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::control::{FOR, For, times};
-use visa_mapping::ops::func::{FUNC, Func, RETURN, result_names};
+use visa_mapping::ops::func::{FUNC, Func, RETURN, argument_name, result_names, signature};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::to_tile;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
@@ -92,8 +92,8 @@ static KERNEL: ConversionPattern<Kernels> = ConversionPattern {
         let (func, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
         let program = header(&stage, func)?;
         let mut buffers = Vec::new();
-        for &arg in func.regions().iter().flat_map(|&block| func.module.args(block)) {
-            let name = func.module.value_name(arg).map_or_else(|| "arg".to_owned(), |name| name.to_string());
+        for (number, &arg) in signature(func).0.iter().enumerate() {
+            let name = argument_name(func, number);
             let span = func.module.value_span(arg);
             buffers.push(match scalar::count(stage.ctx, func.module.ty(arg), stage.axes, span)? {
                 Some(count) => scalar(&stage, func, arg, &name, count)?,

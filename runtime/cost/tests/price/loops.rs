@@ -29,6 +29,7 @@ enum Command {
     Load { from: i64, to: i64, steps: [Vec<i64>; 2], bytes: i64, pcie: bool },
     Store { from: i64, to: i64, steps: [Vec<i64>; 2], bytes: i64 },
     Run { context: &'static str, from: i64, steps: Vec<i64>, flits: i64, to: i64 },
+    Launch,
     Loop { times: u64, body: Vec<Command> },
 }
 
@@ -74,6 +75,7 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
                 clause("steps", steps),
                 flits * 32,
             ),
+            Command::Launch => writeln!(out, "hw.launch @kernel"),
             Command::Loop { times, body } => match indices {
                 None => {
                     let _infallible = writeln!(out, "hw.for {times} {{");
@@ -110,7 +112,7 @@ fn commands(random: &mut Random, depth: usize) -> Vec<Command> {
         let hbm = |random: &mut Random| (1 << 30) + 4096 * random.below(8) as i64;
         let bytes = 64 << random.below(4);
         let slice = 524_288;
-        out.push(match random.below(if depth < 2 { 8 } else { 6 }) {
+        out.push(match random.below(if depth < 2 { 9 } else { 7 }) {
             0 | 1 => {
                 let pcie = random.below(8) == 0;
                 let to = if pcie { hbm(random) } else { dm(random) };
@@ -132,6 +134,7 @@ fn commands(random: &mut Random, depth: usize) -> Vec<Command> {
                 flits: 1 + random.below(40) as i64,
                 to: dm(random) + 65536 * random.below(2) as i64,
             },
+            6 => Command::Launch,
             _ => Command::Loop { times: [1, 2, 5, 30][random.below(4)], body: commands(random, depth + 1) },
         });
     }

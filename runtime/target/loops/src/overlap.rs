@@ -73,12 +73,10 @@ impl Sums {
     fn reached(&self) -> Option<bool> {
         let mut wanted = HashSet::from([self.wanted]);
         for table in &self.tables {
+            wanted.len().checked_mul(table.len()).filter(|&sums| sums <= MAX_SUMS)?;
             wanted = wanted.iter().flat_map(|sum| table.iter().map(move |at| sum - at)).collect();
-            if wanted.len() > MAX_SUMS {
-                return None;
-            }
         }
-        let mut search = Search { terms: Term::all(&self.terms), failed: HashSet::new() };
+        let mut search = Search { terms: Term::all(&self.terms), failed: HashSet::new(), left: MAX_SUMS };
         let terms = search.terms.len();
         for sum in wanted {
             if search.reach(terms, sum)? {
@@ -125,11 +123,14 @@ struct Search {
     terms: Vec<Term>,
     /// How many of the terms do not make which sum.
     failed: HashSet<(usize, i128)>,
+    /// How many more sums are looked at.
+    left: usize,
 }
 
 impl Search {
     /// Whether the first terms make a sum; `None` if it takes too long to tell.
     fn reach(&mut self, terms: usize, sum: i128) -> Option<bool> {
+        self.left = self.left.checked_sub(1)?;
         let Some(&Term { number, most, divisor, reach, dense }) = self.terms[..terms].last() else {
             return Some(sum == 0);
         };
@@ -156,7 +157,7 @@ impl Search {
             count += period;
         }
         self.failed.insert((terms, sum));
-        (self.failed.len() <= MAX_SUMS).then_some(false)
+        Some(false)
     }
 }
 
@@ -179,6 +180,7 @@ fn inverse(number: i128, modulus: i128) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Entry;
 
     fn overlaps(one: &str, other: &str) -> Option<bool> {
         overlap(&one.parse().expect(one), &other.parse().expect(other))
@@ -204,6 +206,16 @@ mod tests {
         assert_eq!(overlaps(far, "[1000000000 : 10] : 1 @ 4"), Some(true));
         assert_eq!(overlaps("[100000 : 7, 3 : 1] : 1", "[100000 : 11, 2 : 1] : 1 @ 3"), Some(true));
         assert_eq!(overlaps("[100000 : 7, 3 : 1] : 1", "[2 : 11, 2 : 1] : 1 @ 700000"), Some(false));
+    }
+
+    /// Tables of 2^10 offsets each: the sums of two are looked at, those of three are too many.
+    #[test]
+    fn what_would_take_too_long_is_not_told() {
+        let table = Entry { limit: 1024, stride: (0..1024).map(|at| at * 3).collect::<Vec<i64>>().into() };
+        let tables = |count: usize| Program { entries: vec![table.clone(); count], packet: 1, base: 0 };
+        let one = Program { entries: vec![Entry::new(2, 3)], packet: 1, base: 1 };
+        assert_eq!(overlap(&tables(2), &one), Some(false));
+        assert_eq!(overlap(&tables(3), &one), None);
     }
 
     #[test]
