@@ -88,12 +88,27 @@ impl Built {
         let mut commands = Vec::new();
         for &id in around.module.ops(block) {
             let op = around.other(id);
+            if op.is(&control::IF) {
+                commands.extend(op.regions().iter().flat_map(|&block| self.block(op, block)));
+                continue;
+            }
             match self.command(op) {
-                Ok(kind) => commands.extend(kind.map(|kind| Command { span: op.span(), kind })),
+                Ok(kind) => commands.extend(kind.map(|kind| self.guarded(op, kind))),
                 Err(error) => self.errors.push(error),
             }
         }
         commands
+    }
+
+    /// The command that an operation is, where the branches around it let it run.
+    fn guarded(&mut self, op: OpRef<'_>, kind: CommandKind) -> Command {
+        let branches = op.ancestors().filter_map(control::If::cast);
+        let when: Result<Vec<_>, _> = branches.map(control::condition).collect();
+        let when = when.unwrap_or_else(|error| {
+            self.errors.push(error);
+            Vec::new()
+        });
+        Command { when, ..Command::new(op.span(), kind) }
     }
 
     /// The command that an operation is; nothing if it declares what the program takes and gives.

@@ -125,10 +125,10 @@ impl<'a> Written<'a> {
         self.loops_from(constraint, 0)
     }
 
-    /// [`Written::loops`] with every address `start` bytes further.
-    pub(crate) fn loops_from(&self, constraint: &str, start: u64) -> Result<Loops, Diagnostic> {
+    /// [`Written::loops`] with every address `start` bytes further, or before.
+    pub(crate) fn loops_from(&self, constraint: &str, start: i64) -> Result<Loops, Diagnostic> {
         let program = &self.program;
-        let base = program.base.checked_add_unsigned(start);
+        let base = program.base.checked_add(start);
         let moved = base.map(|base| Program { base, ..(**program).clone() });
         moved.and_then(Loops::new).ok_or_else(|| {
             let message = format!("`{program}` has a negative address, or makes no whole accesses");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
-use visa_loops::{EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Stride};
+use visa_loops::{Condition, EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Stride};
 use visa_numerics::DType;
 
 /// Distance in bytes between the memories of two chips in a buffer's layout and in a PCIe transfer.
@@ -59,38 +59,60 @@ pub struct Buffer {
 pub struct Command {
     /// Where the work is declared in the kernel.
     pub span: Span,
+    /// The conditions of the branches around it, on the scalars of the program and the loops around it. It runs where
+    /// all hold.
+    pub when: Vec<Condition>,
     /// What it does.
     pub kind: CommandKind,
+}
+
+impl Command {
+    /// A command that always runs.
+    #[must_use]
+    pub fn new(span: Span, kind: CommandKind) -> Self {
+        Self { span, when: Vec::new(), kind }
+    }
+
+    /// Whether it runs in an iteration of the loops around it.
+    #[must_use]
+    pub fn runs_in(&self, indices: &[u64]) -> bool {
+        self.when.iter().all(|condition| condition.holds(indices))
+    }
 }
 
 /// How many bytes addresses move with each scalar of the program, and then with each loop around a command, the
 /// outermost first. Where there are fewer numbers than those, they do not move with the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Steps(pub Vec<i64>);
+pub struct Steps {
+    /// The number of bytes for each.
+    pub by: Vec<i64>,
+    /// How far addresses are moved where all scalars and indices are 0.
+    pub plus: i64,
+}
 
 impl Steps {
-    /// How far addresses are from where they are in the first iteration. Wraps, where they are in no memory.
+    /// How far addresses have moved. Wraps, where they are in no memory.
     #[must_use]
     pub fn at(&self, indices: &[u64]) -> i64 {
-        let moved = self.0.iter().zip(indices).map(|(step, index)| step.wrapping_mul(index.cast_signed()));
-        moved.fold(0, i64::wrapping_add)
+        let moved = self.by.iter().zip(indices).map(|(step, index)| step.wrapping_mul(index.cast_signed()));
+        moved.fold(self.plus, i64::wrapping_add)
     }
 
     /// How far addresses move with the loop that so many others are around.
     #[must_use]
     pub fn of(&self, depth: usize) -> i64 {
-        self.0.get(depth).copied().unwrap_or_default()
+        self.by.get(depth).copied().unwrap_or_default()
     }
 
     /// Those that are left once so many scalars are known.
     fn after(&self, scalars: usize) -> Self {
-        Self(self.0.get(scalars..).unwrap_or_default().to_vec())
+        Self { by: self.by.get(scalars..).unwrap_or_default().to_vec(), ..*self }
     }
 
     /// Whether addresses are the same in all iterations.
     #[must_use]
     pub fn is_still(&self) -> bool {
-        self.0.iter().all(|step| *step == 0)
+        self.by.iter().all(|step| *step == 0)
     }
 }
 
@@ -102,7 +124,7 @@ pub struct Loop {
     pub body: Vec<Command>,
 }
 
-/// How many commands run, those of loops in each iteration.
+/// How many commands run at most, those of loops in each iteration.
 #[must_use]
 pub fn runs(commands: &[Command]) -> u64 {
     let runs = |command: &Command| match &command.kind {
@@ -156,7 +178,8 @@ fn started(commands: Vec<Command>, numbers: &[u64]) -> Vec<Command> {
                 CommandKind::Exec(exec)
             }
         };
-        Command { kind, ..command }
+        let when = command.when.iter().map(|condition| condition.after(numbers)).collect();
+        Command { span: command.span, when, kind }
     };
     commands.into_iter().map(command).collect()
 }

@@ -9,7 +9,7 @@ pub type Indices = HashMap<ValueId, u64>;
 /// A number that is affine in the indices of loops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Affine {
-    /// The number in the first iteration of all loops.
+    /// The number where all indices are 0.
     pub base: i64,
     /// What it grows by with each loop.
     pub terms: Vec<Term>,
@@ -20,7 +20,9 @@ pub struct Affine {
 pub struct Term {
     /// The argument of the loop's body that is its index.
     pub index: ValueId,
-    /// Iterations of the loop.
+    /// The index in the first iteration that counts: not 0 where a branch leaves out others before it.
+    pub first: u64,
+    /// Iterations of the loop that count, one after the other.
     pub times: u64,
     /// How much the number grows from one iteration to the next; not 0.
     pub factor: i64,
@@ -36,7 +38,7 @@ impl Affine {
     /// The index of a loop of so many iterations.
     #[must_use]
     pub fn index(index: ValueId, times: u64) -> Self {
-        Self { base: 0, terms: vec![Term { index, times, factor: 1 }] }
+        Self { base: 0, terms: vec![Term { index, first: 0, times, factor: 1 }] }
     }
 
     /// The number times another one; nothing past 64 bits.
@@ -71,10 +73,19 @@ impl Affine {
         })
     }
 
+    /// The number in the first iteration that counts; nothing past 64 bits.
+    #[must_use]
+    pub fn first(&self) -> Option<i64> {
+        self.terms.iter().try_fold(self.base, |sum, term| {
+            sum.checked_add(term.factor.checked_mul(i64::try_from(term.first).ok()?)?)
+        })
+    }
+
     /// The least and the greatest number of all iterations; nothing past 64 bits.
     #[must_use]
     pub fn range(&self) -> Option<(i64, i64)> {
-        self.terms.iter().try_fold((self.base, self.base), |(least, most), term| {
+        let first = self.first()?;
+        self.terms.iter().try_fold((first, first), |(least, most), term| {
             let last = term.factor.checked_mul(i64::try_from(term.times.saturating_sub(1)).ok()?)?;
             Some((least.checked_add(last.min(0))?, most.checked_add(last.max(0))?))
         })

@@ -4,13 +4,13 @@
 pub use crate::error::mapping_error;
 use crate::keeps_axes::KeepsAxes;
 use crate::liveness::Positions;
-use crate::ops::control::{FOR, carried, yielded};
+use crate::ops::control::{Carried, carried, carries};
 use crate::ops::func::{Func, addresses, declare};
 use crate::succeeds::succeeded;
 use crate::tensor::{Dim, Tensor};
 use crate::view::{self, ViewKind};
 use crate::{Axes, AxisId, Digits, Expr, digits};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -321,6 +321,7 @@ pub fn check_overlaps(
     report: &dyn Fn(Diagnostic),
 ) -> Result<(), Diagnostic> {
     let mut live: Vec<Resident> = Vec::new();
+    let mut told_of = HashSet::new();
     let all = placements(func)?;
     check_carried(func, &all, report);
     for placed in &all {
@@ -330,17 +331,26 @@ pub fn check_overlaps(
         };
         live.retain(|earlier| earlier.until >= resident.from);
         let needed = live.iter().filter(|earlier| !is_spent(func, earlier.value, resident.before));
-        needed.for_each(|earlier| overlap(earlier, &resident, report));
+        for earlier in needed {
+            let Some(found) = overlap(earlier, &resident) else { continue };
+            // What it was before is in the same place: that was told.
+            let told = resident.before.is_some_and(|before| told_of.contains(&(before, earlier.value)));
+            told_of.insert((resident.value, earlier.value));
+            if !told {
+                report(found);
+            }
+        }
         live.push(resident);
     }
     Ok(())
 }
 
-/// Reports what a loop carries from one place to another (`tm.for` C3, C4).
+/// Reports what a loop or a branch carries from one place to another (C3, C4 of `tm.for` and `tm.if`).
 fn check_carried(func: OpRef<'_>, all: &[Placement], report: &dyn Fn(Diagnostic)) {
     let bodies = func.regions().iter().flat_map(|&block| func.module.walk(block));
-    for op in bodies.map(|id| func.other(id)).filter(|op| op.is(&FOR)) {
-        for (&given, &wanted) in yielded(op).iter().zip(op.operands()) {
+    for op in bodies.map(|id| func.other(id)) {
+        for Carried { initial: wanted, yielded, .. } in carried(op) {
+            let Some(given) = yielded else { continue };
             let span = |value: ValueId| func.module.value_span(value);
             let refuse = |constraint: &str, value: ValueId, message: String| Diagnostic {
                 span: span(value),
@@ -349,7 +359,7 @@ fn check_carried(func: OpRef<'_>, all: &[Placement], report: &dyn Fn(Diagnostic)
             let is_view =
                 |value: ValueId| op.value(value).made_by().is_some_and(|made| view::kind(made).is_some());
             if let Some(&value) = [wanted, given].iter().find(|&&value| is_view(value)) {
-                let message = format!("{} is a view: a loop carries whole tensors", name_of(func, value));
+                let message = format!("{} is a view: whole tensors are carried", name_of(func, value));
                 report(refuse("C4", value, message).fix("carry the view's source".to_owned()));
             }
             let address = |value: ValueId| all.iter().find(|placed| placed.value == value)?.address;
@@ -468,15 +478,19 @@ fn place_block(
 ) -> Result<(), Diagnostic> {
     for &id in func.module.ops(block) {
         let (op, from) = (func.other(id), positions.of(id));
-        if op.is(&FOR) {
-            let taken = carried(op).iter().zip(op.operands());
-            taken.for_each(|(&value, &before)| succeed(value, before, from, until, all));
+        if carries(op) {
+            let through = carried(op);
+            for Carried { initial, argument, .. } in &through {
+                argument.iter().for_each(|&value| succeed(value, *initial, from, until, all));
+            }
             for &body in op.regions() {
                 place_block(func, body, positions, until, all)?;
             }
             let end = positions.end(op);
-            let given = op.results().iter().zip(yielded(op));
-            given.for_each(|(&value, &before)| succeed(value, before, end, until, all));
+            for Carried { yielded, result, .. } in through {
+                let given = result.zip(yielded);
+                given.iter().for_each(|&(value, before)| succeed(value, before, end, until, all));
+            }
             continue;
         }
         let taken = succeeded(op);
@@ -547,10 +561,10 @@ fn resident(func: OpRef<'_>, placed: &Placement, axes: &Axes, machine: &Machine)
     })
 }
 
-fn overlap(earlier: &Resident, later: &Resident, report: &dyn Fn(Diagnostic)) {
+fn overlap(earlier: &Resident, later: &Resident) -> Option<Diagnostic> {
     let bytes = earlier.range.start < later.range.end && later.range.start < earlier.range.end;
     if earlier.space != later.space || !bytes {
-        return;
+        return None;
     }
     let show = |range: &Range<u64>| format!("bytes {} to {}", range.start, range.end);
     let memory = earlier.space.trim_start_matches("tm.").to_uppercase();
@@ -565,9 +579,6 @@ fn overlap(earlier: &Resident, later: &Resident, report: &dyn Fn(Diagnostic)) {
         true => read_after(&later.name),
         false => format!("place it at {} or beyond", earlier.range.end),
     };
-    report(
-        Diagnostic::error("overlap", later.span, message)
-            .note(format!("{} is placed here", earlier.name), Some(earlier.span))
-            .fix(Some(fix)),
-    );
+    let error = Diagnostic::error("overlap", later.span, message);
+    Some(error.note(format!("{} is placed here", earlier.name), Some(earlier.span)).fix(Some(fix)))
 }

@@ -27,6 +27,7 @@ pub mod facts;
 mod gather;
 mod given_sizes;
 mod grammar;
+mod index;
 mod indexed;
 mod inverse;
 mod keeps_axes;
@@ -138,7 +139,7 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &SPM.def,
         &TRF.def,
         &VRF.def,
-        &ops::control::INDEX,
+        &index::INDEX,
         &scalar::SCALAR,
     ],
     attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES, &numbers::NUMBER, &numbers::NUMBERS],

@@ -1,6 +1,6 @@
 //! How long values are needed: positions of operations, and the last one that needs each value.
 
-use crate::ops::control::{FOR, YIELD};
+use crate::ops::control::{FOR, YIELD, initial};
 use crate::succeeds::succeeded;
 use crate::tensor::Tensor;
 use crate::view;
@@ -32,14 +32,14 @@ impl Positions {
         last.map_or_else(|| self.of(op.id), |&last| self.end(op.other(last)))
     }
 
-    /// The position up to which an operation needs a value: where a body uses one from outside, it does so in each
-    /// iteration, and needs it to the end.
+    /// The position up to which an operation needs a value: where the body of a loop uses one from outside, it does so
+    /// in each iteration, and needs it to the end.
     fn use_of(&self, op: OpRef<'_>, value: ValueId) -> usize {
         let home = home(op, value);
-        match std::iter::once(op).chain(op.ancestors()).find(|op| op.block() == home) {
-            Some(user) if user.id != op.id => self.end(user),
-            Some(_) | None => self.of(op.id),
-        }
+        // Of several loops, the outermost one.
+        let inside = std::iter::once(op).chain(op.ancestors()).take_while(|op| op.block() != home).count();
+        let around = op.ancestors().take(inside).filter(|around| around.is(&FOR)).last();
+        around.map_or(self.of(op.id), |around| self.end(around))
     }
 
     /// The position of the last operation that needs each value: through views, and through streams up to the end of
@@ -58,8 +58,10 @@ impl Positions {
                 let at = self.use_of(op, operand);
                 // A tensor that is changed in place, or carried, is needed until then; after that another value has
                 // its address.
-                let hands_over =
-                    changed == Some(operand) || op.is(&FOR) || op.is(&YIELD) || given.contains(&operand);
+                let hands_over = changed == Some(operand)
+                    || initial(op).contains(&operand)
+                    || op.is(&YIELD)
+                    || given.contains(&operand);
                 let later = match hands_over && at == self.of(id) {
                     true => at.saturating_sub(1),
                     false => at.max(through.unwrap_or(at)),

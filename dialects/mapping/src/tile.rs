@@ -113,7 +113,7 @@ impl<'a> Tile<'a> {
     pub fn at(&self, indices: &Indices) -> Result<Vec<u64>, Diagnostic> {
         let at = |cut: &Cut| cut.first.at(indices).and_then(|at| u64::try_from(at).ok());
         let all: Option<Vec<u64>> = self.cuts.iter().map(at).collect();
-        all.ok_or_else(|| self.op.clause_error("C3", "index", "the tile is not inside".to_owned()))
+        all.ok_or_else(|| self.not_inside())
     }
 
     /// The tensor's index of the first element of the tile that starts at a position along each dimension.
@@ -147,19 +147,31 @@ impl<'a> Tile<'a> {
         })
     }
 
-    /// Where the tile starts in the first iteration, in positions of the tensor, and how far it moves with each loop.
+    /// The first position along each dimension in the first iteration that counts.
+    fn first(&self) -> Result<Vec<u64>, Diagnostic> {
+        let first = |cut: &Cut| cut.first.first().and_then(|at| u64::try_from(at).ok());
+        let all: Option<Vec<u64>> = self.cuts.iter().map(first).collect();
+        all.ok_or_else(|| self.not_inside())
+    }
+
+    fn not_inside(&self) -> Diagnostic {
+        self.op.clause_error("C3", "index", "the tile is not inside".to_owned())
+    }
+
+    /// Where the tile starts, in positions of the tensor, and how far it moves with each loop.
     ///
     /// # Errors
     /// If tiles are not evenly apart.
     pub fn starts(&self) -> Result<Affine, Diagnostic> {
         let refuse = || self.op.error("C3", "the tile's address does not fit 64 bits".to_owned());
-        let first = self.at(&Indices::new())?;
+        let first = self.first()?;
         let mut last = first.clone();
         let base = i64::try_from(self.start(&first)?).map_err(|_| refuse())?;
         let (mut starts, mut end) = (Affine::constant(base), base);
         for (number, cut) in self.cuts.iter().enumerate() {
             let Some(step) = self.step(number)? else { continue };
-            let moved = Affine { base: 0, ..cut.first.clone() }.times(step);
+            let moved = cut.first.plus(&Affine::constant(-first[number].cast_signed()));
+            let moved = moved.and_then(|moved| moved.times(step));
             starts = moved.and_then(|moved| starts.plus(&moved)).ok_or_else(refuse)?;
             last[number] =
                 cut.first.range().and_then(|(_, most)| u64::try_from(most).ok()).ok_or_else(refuse)?;
@@ -176,7 +188,7 @@ impl<'a> Tile<'a> {
 
     /// The tiles that are looked at along a dimension: the samples of that, the first of the others.
     fn samples(&self, number: usize) -> Result<Vec<Vec<u64>>, Diagnostic> {
-        let base = self.at(&Indices::new())?;
+        let base = self.first()?;
         let sample = |at: u64| {
             let mut sample = base.clone();
             sample[number] = at;

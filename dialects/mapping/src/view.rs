@@ -12,7 +12,7 @@ use crate::cell::{Cell, Index};
 use crate::digits::digits;
 use crate::expr::Expr;
 use crate::inverse::inverse;
-use crate::ops::control::numbers;
+use crate::ops::number::{constant, numbers};
 use crate::ops::view::{Tile as TileOp, Transpose, ViewOp};
 use crate::tensor::{Dim, Tensor};
 use crate::tile::{Clauses, Tile};
@@ -126,7 +126,7 @@ pub(crate) fn slice_start(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic>
 /// The tile that a `tm.tile` shows.
 pub(crate) fn tile<'a>(op: OpRef<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
     let (view, parts) = (TileOp::of(op)?, (own_element(op)?, element(op)?));
-    let (along, size, index) = (view.along()?, view.size()?, view.index()?);
+    let (along, size, index) = (view.along()?, view.size()?, constant(op, view.index()?, axes)?);
     let first = numbers(op, view.first(), axes)?;
     Tile::read(op, Clauses { along, size, index, first }, parts, axes)
 }

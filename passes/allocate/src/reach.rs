@@ -10,7 +10,7 @@ use visa_lowering::stages::reads;
 use visa_machine::Machine;
 use visa_mapping::affine::Affine;
 use visa_mapping::facts::{DeclaredAxes, Support};
-use visa_mapping::ops::control::{FOR, carried, yielded};
+use visa_mapping::ops::control::{carried, carries};
 use visa_mapping::view;
 
 /// The reach of a function's tensors, by tensor; those that are not read beyond are not listed.
@@ -29,12 +29,12 @@ pub fn reaches(
     let block = func.regions().first();
     for id in block.map_or_else(Vec::new, |&block| func.module.walk(block)) {
         let op = func.other(id);
-        if op.is(&FOR) {
-            // What a loop carries is where it was before, and so is what its body yields.
-            for (index, initial) in op.operands().iter().enumerate() {
+        if carries(op) {
+            // What is carried is where it was before, and so is what the body yields.
+            for carried in carried(op) {
+                let initial = &carried.initial;
                 let (address, buffer) = (addresses.get(initial).cloned(), buffers.get(initial).copied());
-                let same = [carried(op).get(index), yielded(op).get(index), op.results().get(index)];
-                for &value in same.into_iter().flatten() {
+                for value in carried.later() {
                     addresses.extend(address.clone().map(|address| (value, address)));
                     buffers.extend(buffer.map(|buffer| (value, buffer)));
                 }

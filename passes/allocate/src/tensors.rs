@@ -7,7 +7,7 @@ use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
 use visa_ir::span::Span;
 use visa_mapping::facts::placements;
-use visa_mapping::ops::control::FOR;
+use visa_mapping::ops::control;
 use visa_mapping::ops::func::{Func, addresses};
 use visa_mapping::{Axes, Dim, Tensor, view};
 
@@ -121,11 +121,10 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> 
     Ok(found.into_iter().flatten().collect())
 }
 
-/// What a result of a loop was before the first iteration; nothing for another value.
+/// What a result of a loop or a branch was before it; nothing for another value.
 fn initial(func: OpRef<'_>, value: ValueId) -> Option<ValueId> {
     let ValueDef::Result(op, index) = func.module.def(value) else { return None };
-    let op = func.other(op);
-    op.is(&FOR).then(|| op.operands().get(index as usize).copied()).flatten()
+    control::initial(func.other(op)).get(index as usize).copied()
 }
 
 /// Makes two tensors one, with the place of the first: that is needed for as long as both, and written wherever one of

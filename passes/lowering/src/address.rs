@@ -8,7 +8,7 @@ use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_ir::view::ValueRef;
 use visa_mapping::affine::{Affine, Term};
 use visa_mapping::facts::{DeclaredAxes, mapping_error, written_place};
-use visa_mapping::ops::control::{FOR, carried};
+use visa_mapping::ops::control::{FOR, carried, carries};
 use visa_mapping::ops::func::{FUNC, Func};
 use visa_mapping::ops::to_tile::{self, ToTile};
 use visa_mapping::scalar::SCALAR;
@@ -48,15 +48,12 @@ pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic
     }
     for id in func.module.walk(block) {
         let op = func.other(id);
-        if op.is(&FOR) {
+        if carries(op) {
             // What is carried stays where it is.
-            for (index, &initial) in op.operands().iter().enumerate() {
-                let address = addresses.get(&initial).cloned();
-                let taken = [carried(op).get(index), op.results().get(index)];
-                taken
-                    .into_iter()
-                    .flatten()
-                    .try_for_each(|&value| place(&mut addresses, value, address.clone()))?;
+            for carried in carried(op) {
+                let address = addresses.get(&carried.initial).cloned();
+                let taken = [carried.argument, carried.result].into_iter().flatten();
+                taken.into_iter().try_for_each(|value| place(&mut addresses, value, address.clone()))?;
             }
             continue;
         }
@@ -135,6 +132,12 @@ pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Affine) -> 
     if address.terms.is_empty() {
         return lowered;
     }
+    lowered.clause(clause, op.ctx.attr(Attr::Ints(factors(op, address).into())))
+}
+
+/// The factors of a number: of each scalar of the function, and then of each loop around `op`, the outermost first.
+#[must_use]
+pub fn factors(op: OpRef<'_>, number: &Affine) -> Vec<i64> {
     let arguments =
         |op: OpRef<'_>| op.regions().first().map_or_else(Vec::new, |&block| op.module.args(block).to_vec());
     let loops = op.ancestors().filter(|op| op.is(&FOR)).map(|op| arguments(op).into_iter().take(1));
@@ -143,11 +146,10 @@ pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Affine) -> 
     let func = op.ancestors().find(|op| op.is(&FUNC)).map_or_else(Vec::new, arguments);
     let scalars = func.into_iter().filter(|&value| op.ctx.type_name(op.module.ty(value)) == SCALAR.name);
     let step = |index: ValueId| {
-        let term = address.terms.iter().find(|term| term.index == index);
+        let term = number.terms.iter().find(|term| term.index == index);
         term.map_or(0, |term| term.factor)
     };
-    let steps: Vec<i64> = scalars.chain(indices).map(step).collect();
-    lowered.clause(clause, op.ctx.attr(Attr::Ints(steps.into())))
+    scalars.chain(indices).map(step).collect()
 }
 
 /// The same in elements, in the first iteration of the loops around it.

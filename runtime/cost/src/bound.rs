@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use visa_engine::{Access, Engine, Flow, Space, Wire};
 use visa_hw::program::{Buffer, Command, CommandKind, Dma, Exec, Program};
-use visa_loops::Program as Loops;
+use visa_loops::{Program as Loops, iterations};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -31,7 +31,8 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
     let chips = program.chips.max(1) as u128;
     let mut work = Work::default();
     for (command, loops) in program.flat() {
-        let times = loops.into_iter().map(u128::from).fold(1, u128::saturating_mul);
+        // Where it takes too long to count, nothing is counted: the bound is lower than it could be.
+        let times = iterations(&loops, &command.when).unwrap_or_default();
         add(command, times, chips, machine, &mut work);
     }
     let slices = u128::from(machine.slices_per_chip()) * chips;
@@ -149,7 +150,10 @@ impl Place {
 /// was moved or made before it, and is needed by what is moved or made after it.
 fn startups(program: &Program, machine: &Machine) -> u64 {
     let all = program.flat();
-    let all: Vec<_> = all.into_iter().map(|(command, _)| (command, places(command, machine))).collect();
+    // What runs in some iterations only may leave others without what they need.
+    let always = |command: &Command| command.when.is_empty();
+    let places = |command| if always(command) { places(command, machine) } else { Vec::new() };
+    let all: Vec<_> = all.into_iter().map(|(command, _)| (command, places(command))).collect();
     let count = all.len();
     let needs = |later: usize, earlier: usize| {
         let (reads, writes) = (&all[later].1, &all[earlier].1);

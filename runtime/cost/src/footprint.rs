@@ -111,11 +111,11 @@ impl Side {
 /// What a command touches in all iterations of the loops around it, of so many iterations each.
 pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<Side> {
     let side = |space: Space, write: bool, program: &Program, steps: &Steps| {
-        let around = loops.iter().zip(&steps.0).map(|(&limit, &step)| Entry::new(limit, step));
+        let around = loops.iter().zip(&steps.by).map(|(&limit, &step)| Entry::new(limit, step));
         let entries = around.chain(program.entries.iter().cloned()).collect();
         let all = region(space, write, &Program { entries, ..program.clone() }, machine);
         let unit = unit(space, machine);
-        let evenly = steps.0.iter().all(|step| step % unit == 0) || all.bytes.end < unit.unsigned_abs();
+        let evenly = steps.by.iter().all(|step| step % unit == 0) || all.bytes.end < unit.unsigned_abs();
         Side { all, steps: steps.clone(), evenly }
     };
     match &command.kind {
@@ -145,7 +145,7 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
             let moved = moving.zip(exec_regions(exec, &[]));
             moved
                 .map(|(steps, mut all)| {
-                    for (&limit, &step) in loops.iter().zip(&steps.0) {
+                    for (&limit, &step) in loops.iter().zip(&steps.by) {
                         let last = step.saturating_mul(limit.saturating_sub(1).cast_signed());
                         all.bytes.start = all.bytes.start.saturating_add_signed(last.min(0));
                         all.bytes.end = all.bytes.end.saturating_add_signed(last.max(0));

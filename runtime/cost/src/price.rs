@@ -55,7 +55,7 @@ pub fn price_with_rows(
         memory_model: model.name(),
         chips: program.chips,
         clock_ghz: machine.timing.clock_ghz,
-        commands: tallies.0.iter().enumerate().map(|(index, tally)| command_report(index, tally)).collect(),
+        commands: tallies.0.iter().map(|(&index, tally)| command_report(index, tally)).collect(),
         totals,
         bound,
         assumptions,
@@ -121,10 +121,10 @@ fn contraction(work: &Work) -> Option<ContractionReport> {
 }
 
 fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
-    let cycles = tallies.0.iter().map(|tally| tally.end).max().unwrap_or(0);
+    let cycles = tallies.0.values().map(|tally| tally.end).max().unwrap_or(0);
     let mut by_format: BTreeMap<DType, u64> = BTreeMap::new();
     let mut bytes = Traffic::default();
-    for Tally { work, counts, .. } in &tallies.0 {
+    for Tally { work, counts, .. } in tallies.0.values() {
         for (&dtype, &macs) in &work.macs {
             let sum = by_format.entry(dtype).or_default();
             *sum = sum.saturating_add(macs.saturating_mul(counts.runs));
@@ -145,7 +145,7 @@ fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
 }
 
 fn busy(tallies: &Tallies, resource: Resource) -> Busy {
-    let own = tallies.0.iter().filter(|tally| tally.work.resource == resource);
+    let own = tallies.0.values().filter(|tally| tally.work.resource == resource);
     Busy { resource, cycles: sum(own.map(|tally| &tally.counts.cycles)) }
 }
 
@@ -163,7 +163,7 @@ fn share_of_peak(macs: &BTreeMap<DType, u64>, cycles: u64, machine: &Machine, ch
 /// The assumed fields of the machine description that prices of these commands are made of.
 fn assumptions(tallies: &Tallies, rows: AssumedRows) -> Vec<Assumed> {
     let fields: BTreeSet<&str> =
-        tallies.0.iter().flat_map(|tally| tally.work.assumed.iter().copied()).collect();
+        tallies.0.values().flat_map(|tally| tally.work.assumed.iter().copied()).collect();
     let is_used = |field: &str| fields.contains(field);
     let all = ASSUMED.iter().chain(visa_memory::detailed::ASSUMED).chain(indexed::ASSUMED);
     let used = all.filter(|assumption| is_used(assumption.field));

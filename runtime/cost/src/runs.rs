@@ -35,31 +35,36 @@ struct Unrolling<'a> {
 }
 
 impl Unrolling<'_> {
-    /// Adds the runs of commands in an iteration, the first of which has the number `first`. Returns the number after
-    /// them.
-    fn block(
-        &mut self,
-        commands: &[Command],
-        first: usize,
-        indices: &mut Vec<u64>,
-    ) -> Result<usize, Diagnostic> {
+    /// Adds the runs of commands in an iteration, the first of which has the number `first`.
+    fn block(&mut self, commands: &[Command], first: usize, indices: &mut Vec<u64>) -> Result<(), Diagnostic> {
         let mut number = first;
         for command in commands {
+            if !command.runs_in(indices) {
+                number += commands_in(command);
+                continue;
+            }
             if let CommandKind::Loop(repeat) = &command.kind {
-                let mut after = number;
                 let times = if program::runs(&repeat.body) == 0 { 0 } else { repeat.times };
                 for index in 0..times {
                     indices.push(index);
-                    after = self.block(&repeat.body, number, indices)?;
+                    self.block(&repeat.body, number, indices)?;
                     indices.pop();
                 }
-                number = after;
+                number += commands_in(command);
                 continue;
             }
             let run = self.prices.run(command, number, indices)?;
             self.runs.push(run);
             number += 1;
         }
-        Ok(number)
+        Ok(())
+    }
+}
+
+/// How many commands a command is that have numbers of their own: those of a loop, and else one.
+pub(crate) fn commands_in(command: &Command) -> usize {
+    match &command.kind {
+        CommandKind::Loop(repeat) => repeat.body.iter().map(commands_in).sum(),
+        CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 1,
     }
 }

@@ -9,17 +9,18 @@
 //! - and what of that a command will meet in memory is the same. That is so where both move alike with the loop, or
 //!   where they never meet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
 use visa_hw::program::{Command, CommandKind, Loop, Program, runs};
 use visa_ir::diag::Diagnostic;
+use visa_loops::Condition;
 
 use crate::footprint::{Side, sides};
 use crate::prices::{Prices, Run, Terms};
 use crate::report::{Resource, Wait, Why};
-use crate::runs::{MAX_RUNS, too_many};
+use crate::runs::{MAX_RUNS, commands_in, too_many};
 use crate::schedule::reasons;
 use crate::tally::{Counts, Placed, Tallies};
 
@@ -81,27 +82,66 @@ struct Mark {
     state: State,
     index: u64,
     now: u64,
-    counts: Vec<Counts>,
+    counts: BTreeMap<usize, Counts>,
+}
+
+/// Iterations of a loop in which the same commands run, as far as branches depend on this loop and those around it.
+struct Stretch {
+    iterations: Range<u64>,
+    /// Whether the commands are the same in all of them.
+    alike: bool,
+}
+
+/// The stretches of a loop in an iteration of those around it: each ends where a branch changes its mind.
+fn stretches(repeat: &Loop, outer: &[u64]) -> Vec<Stretch> {
+    let mut ends = BTreeSet::from([0, repeat.times]);
+    let mut alike = true;
+    conditions(&repeat.body, &mut |condition| {
+        let rest = condition.after(outer);
+        let factor = i128::from(rest.factor(0));
+        if factor == 0 {
+            return;
+        }
+        alike &= rest.factors.iter().skip(1).all(|factor| *factor == 0);
+        // The sum is `factor * index`. It enters and leaves the range, in whichever order, where it passes an end of it.
+        for bound in [rest.range.start, rest.range.end] {
+            let passed = match factor > 0 {
+                true => -(-bound).div_euclid(factor),
+                false => (bound - 1).div_euclid(factor),
+            };
+            ends.extend(u64::try_from(passed).ok().filter(|passed| *passed < repeat.times));
+        }
+    });
+    let ends: Vec<u64> = ends.into_iter().collect();
+    ends.windows(2).map(|ends| Stretch { iterations: ends[0]..ends[1], alike }).collect()
+}
+
+/// Looks at the conditions of commands, and of those of loops.
+fn conditions(commands: &[Command], look: &mut dyn FnMut(&Condition)) {
+    for command in commands {
+        command.when.iter().for_each(&mut *look);
+        if let CommandKind::Loop(repeat) = &command.kind {
+            conditions(&repeat.body, look);
+        }
+    }
 }
 
 impl Steady<'_> {
-    fn block(
-        &mut self,
-        commands: &[Command],
-        first: usize,
-        indices: &mut Vec<u64>,
-    ) -> Result<usize, Diagnostic> {
+    fn block(&mut self, commands: &[Command], first: usize, indices: &mut Vec<u64>) -> Result<(), Diagnostic> {
         let mut number = first;
         for command in commands {
-            if let CommandKind::Loop(repeat) = &command.kind {
-                number = self.repeat(repeat, number, indices)?;
-                continue;
+            let next = number + commands_in(command);
+            if command.runs_in(indices) {
+                if let CommandKind::Loop(repeat) = &command.kind {
+                    self.repeat(repeat, number..next, indices)?;
+                } else {
+                    let run = self.prices.run(command, number, indices)?;
+                    self.place(&run, indices)?;
+                }
             }
-            let run = self.prices.run(command, number, indices)?;
-            self.place(&run, indices)?;
-            number += 1;
+            number = next;
         }
-        Ok(number)
+        Ok(())
     }
 
     /// As [`crate::schedule::schedule`] places a run.
@@ -145,69 +185,98 @@ impl Steady<'_> {
         Ok(())
     }
 
-    /// Schedules a loop whose first command has the number `first`. Returns the number after its commands.
-    fn repeat(&mut self, repeat: &Loop, first: usize, indices: &mut Vec<u64>) -> Result<usize, Diagnostic> {
+    /// Schedules a loop whose commands have the numbers `inside`.
+    fn repeat(
+        &mut self,
+        repeat: &Loop,
+        inside: Range<usize>,
+        indices: &mut Vec<u64>,
+    ) -> Result<(), Diagnostic> {
         if runs(&repeat.body) == 0 {
-            return Ok(first);
+            return Ok(());
         }
+        for stretch in stretches(repeat, indices) {
+            self.stretch(repeat, &stretch, inside.clone(), indices)?;
+        }
+        Ok(())
+    }
+
+    /// Schedules iterations of a loop.
+    fn stretch(
+        &mut self,
+        repeat: &Loop,
+        stretch: &Stretch,
+        inside: Range<usize>,
+        indices: &mut Vec<u64>,
+    ) -> Result<(), Diagnostic> {
         let depth = indices.len();
-        let mut after = first;
+        let Range { start, end } = stretch.iterations;
         let mut mark: Option<Mark> = None;
+        let mut period = self.period(stretch, inside.clone(), indices);
+        let left = runs(&repeat.body).saturating_mul(end - start);
+        if period.is_none() && left.saturating_add(self.placed) > MAX_RUNS {
+            return Err(too_many(left));
+        }
         // What is compared is marked anew where twice as many iterations have passed (Brent).
-        let (mut index, mut next_mark) = (0, 1);
-        let mut period = None;
-        while index < repeat.times {
+        let (mut index, mut next_mark) = (start, 1);
+        while index < end {
             indices.push(index);
-            after = self.block(&repeat.body, first, indices)?;
+            self.block(&repeat.body, inside.start, indices)?;
             indices.pop();
             index += 1;
-            if index == 1 {
-                period = self.period(repeat, first..after, depth);
-                let left = runs(&repeat.body).saturating_mul(repeat.times - 1);
-                if period.is_none() && left.saturating_add(self.placed) > MAX_RUNS {
-                    return Err(too_many(left));
-                }
-            }
             let Some(every) = period.filter(|every| index % every == 0) else { continue };
-            let Some((state, now)) = self.state(first..after, indices, index) else { continue };
+            let Some((state, now)) = self.state(inside.clone(), indices, index) else { continue };
             match &mark {
                 Some(known) if known.state == state => {
                     let (length, lasts) = (index - known.index, now - known.now);
-                    let times = (repeat.times - index) / length;
+                    let times = (end - index) / length;
                     let skipped = Skipped {
                         times,
                         depth,
                         iterations: times * length,
                         cycles: times.saturating_mul(lasts),
                     };
-                    self.skip(known, first..after, &skipped);
+                    self.skip(known, inside.clone(), &skipped);
                     index += times * length;
                     period = None;
                 }
                 Some(known) if index < next_mark.max(known.index + every) => {}
                 Some(_) | None => {
-                    let counts = self.tallies.0.iter().map(|tally| tally.counts).collect();
+                    let counts = self.tallies.0.iter().map(|(&number, tally)| (number, tally.counts)).collect();
                     mark = Some(Mark { state, index, now, counts });
                     next_mark = index.saturating_mul(2);
                 }
             }
         }
-        Ok(after)
+        Ok(())
     }
 
-    /// After how many iterations a loop may repeat, as far as its commands tell by themselves; nothing if it may not.
-    fn period(&self, repeat: &Loop, inside: Range<usize>, depth: usize) -> Option<u64> {
-        if repeat.times < 4 || !self.meet_alike(inside.clone(), depth) {
+    /// After how many iterations of a stretch a loop may repeat, as far as its commands tell by themselves; nothing if
+    /// it may not.
+    fn period(&self, stretch: &Stretch, inside: Range<usize>, outer: &[u64]) -> Option<u64> {
+        let depth = outer.len();
+        let Range { start, end } = stretch.iterations;
+        if end - start < 4 || !stretch.alike || !self.meet_alike(inside.clone(), depth) {
             return None;
         }
         // A resource that the loop leaves idle may run a later command at once: it would meet iterations of any age.
-        let used = |resource: Resource| self.resources[inside.clone()].contains(&resource);
+        let indices: Vec<u64> = outer.iter().copied().chain([start]).collect();
+        let used = |resource: Resource| {
+            inside.clone().any(|own| self.resources[own] == resource && self.runs_always(own, &indices))
+        };
         let later = if depth == 0 { inside.start } else { 0 };
         if !self.resources[later..].iter().all(|&resource| used(resource)) {
             return None;
         }
         let mut periods = self.commands[inside].iter().map(|command| self.prices.period(command, depth));
         periods.try_fold(1_u64, |all, own| Some(all.max(own?)))
+    }
+
+    /// Whether a command runs in all iterations of the loops inside the ones whose indices are known.
+    fn runs_always(&self, command: usize, indices: &[u64]) -> bool {
+        self.commands[command].when.iter().map(|condition| condition.after(indices)).all(|rest| {
+            rest.factors.iter().all(|factor| *factor == 0) && rest.holds(&[])
+        })
     }
 
     /// Whether any two commands of a loop move alike with it, or never meet.
@@ -254,9 +323,13 @@ impl Steady<'_> {
         if times == 0 {
             return;
         }
-        for (tally, before) in self.tallies.0[inside.clone()].iter_mut().zip(&mark.counts[inside.clone()]) {
-            tally.counts = tally.counts.again(*before, times);
-            tally.end = tally.end.saturating_add(cycles);
+        for (number, tally) in self.tallies.0.range_mut(inside.clone()) {
+            // One that has not run since ends when it did.
+            let before = mark.counts.get(number).copied().unwrap_or_default();
+            if tally.counts != before {
+                tally.counts = tally.counts.again(before, times);
+                tally.end = tally.end.saturating_add(cycles);
+            }
         }
         for live in self.queues.iter_mut().flatten().filter(|live| inside.contains(&live.command)) {
             let mut indices = live.indices.to_vec();

@@ -1,5 +1,6 @@
 //! What the runs of a command come to.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::command::Work;
@@ -42,9 +43,9 @@ impl Counts {
     }
 }
 
-/// The tallies of all commands, by number.
+/// The tallies of the commands that have run, by number.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tallies(pub(crate) Vec<Tally>);
+pub(crate) struct Tallies(pub(crate) BTreeMap<usize, Tally>);
 
 /// A run in its place in time.
 pub(crate) struct Placed<'a> {
@@ -61,17 +62,16 @@ impl Tallies {
     /// Whether writes of the sub context to the tensor register file may wait for reads of it.
     pub(crate) fn may_stall(&self) -> bool {
         let writes = |tally: &Tally| tally.work.bank_writes > 0 && tally.work.resource == Resource::Sub;
-        self.0.iter().any(writes) && self.0.iter().any(|tally| tally.work.bank_reads.is_some())
+        self.0.values().any(writes) && self.0.values().any(|tally| tally.work.bank_reads.is_some())
     }
 
-    /// Counts a run. The first runs of commands come in their order.
+    /// Counts a run.
     pub(crate) fn add(&mut self, run: Placed<'_>) {
         let Placed { command, work, cycles, stalls, start, end, waits } = run;
-        if command == self.0.len() {
+        let tally = self.0.entry(command).or_insert_with(|| {
             let counts = Counts::default();
-            self.0.push(Tally { work: Rc::clone(work), cycles, counts, start, end, waits: Vec::new() });
-        }
-        let tally = &mut self.0[command];
+            Tally { work: Rc::clone(work), cycles, counts, start, end, waits: Vec::new() }
+        });
         tally.counts.runs += 1;
         tally.counts.cycles = tally.counts.cycles.saturating_add(cycles);
         tally.counts.stalls = tally.counts.stalls.saturating_add(stalls);

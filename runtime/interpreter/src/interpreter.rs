@@ -113,6 +113,12 @@ impl<'a> Interpreter<'a> {
     ) -> Result<(), RunError> {
         let mut next = 0;
         while let Some(command) = commands.get(next) {
+            if !command.runs_in(indices) {
+                done.ran(runs(std::slice::from_ref(command)) as usize);
+                op += count(command);
+                next += 1;
+                continue;
+            }
             let (memories, log) = (&mut self.memories, self.log.as_ref());
             let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op, indices };
             let group = Group::of(&commands[next..], memories, cx)?;

@@ -33,7 +33,7 @@ impl<'a> Group<'a> {
     ) -> Result<Self, RunError> {
         let mut group = Self { work: Vec::new(), ops: 0 };
         let mut growth = Growth::default();
-        for command in commands {
+        for command in commands.iter().take_while(|command| command.runs_in(cx.indices)) {
             let cx = ExecCx { first_op: cx.first_op + group.ops, ..cx };
             // An error of a later command is its own: it comes when that command is the first.
             match work(&command.kind, memories, cx, &mut growth) {

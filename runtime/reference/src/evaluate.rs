@@ -14,7 +14,7 @@ use visa_mapping::affine::Indices;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::ops::func::signature;
 use visa_mapping::ops::to_tile::{self, ToTile};
-use visa_mapping::ops::{call, chip_shuffle, control, empty};
+use visa_mapping::ops::{call, chip_shuffle, control, empty, number};
 use visa_mapping::scalar::SCALAR;
 use visa_mapping::view::{Semantics as View, ViewKind};
 use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
@@ -170,7 +170,10 @@ impl Run<'_> {
         if op.is(&control::FOR) {
             return self.repeat(op, depth);
         }
-        if op.is(&control::AFFINE) {
+        if let Some(branch) = control::If::cast(op) {
+            return self.branch(branch, depth);
+        }
+        if op.is(&number::AFFINE) {
             // An index is worked out where it is used.
             return Ok(());
         }
@@ -212,7 +215,7 @@ impl Run<'_> {
 
     /// What an index or a scalar is in the iteration that runs.
     fn number(&self, op: OpRef<'_>, value: ValueId) -> Result<u64, Diagnostic> {
-        let number = control::number(op, value, self.axes)?.at(&self.indices);
+        let number = number::number(op, value, self.axes)?.at(&self.indices);
         let number = number.and_then(|number| u64::try_from(number).ok());
         number.ok_or_else(|| op.error("C2", "a number is negative, or does not fit 64 bits"))
     }
@@ -220,7 +223,7 @@ impl Run<'_> {
     /// Runs a loop: each iteration on what the one before gave.
     fn repeat(&mut self, op: OpRef<'_>, depth: usize) -> Result<(), Diagnostic> {
         let Some(&body) = op.regions().first() else { return Ok(()) };
-        let (carried, given) = (control::carried(op), control::yielded(op));
+        let (carried, given) = (control::arguments(op), control::yielded(op));
         let times = control::times(control::For::of(op)?, self.axes)?;
         self.bind(carried, op.operands(), op)?;
         for index in 0..times {
@@ -231,6 +234,21 @@ impl Run<'_> {
             self.bind(carried, given, op)?;
         }
         self.bind(op.results(), carried, op)
+    }
+
+    /// Runs a branch if its condition holds: else its tensors stay what they are.
+    fn branch(&mut self, branch: control::If<'_>, depth: usize) -> Result<(), Diagnostic> {
+        let op = *branch;
+        let (number, [from, below]) = number::condition(branch, self.axes)?;
+        let overflow = || op.error("C0", "the number does not fit 64 bits");
+        let number = number.at(&self.indices).ok_or_else(overflow)?;
+        if from.is_some_and(|from| number < from) || below.is_some_and(|below| number >= below) {
+            return self.bind(op.results(), control::initial(op), op);
+        }
+        for &id in op.regions().iter().flat_map(|&block| op.module.ops(block)) {
+            self.operation(op.other(id), depth)?;
+        }
+        self.bind(op.results(), control::yielded(op), op)
     }
 
     /// Makes values what others are, all at once: an argument may be given to another one.

@@ -129,7 +129,7 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
         written.aligned("C6", limits.trf_wide_align)?;
     }
     written.within("C7", region.bytes, "the region's part of a row")?;
-    let loops = written.loops_from("C7", region.start)?;
+    let loops = written.loops_from("C7", region.start.cast_signed())?;
     let flit = limits.flit_bytes;
     Ok(AlignUnit { region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
 }

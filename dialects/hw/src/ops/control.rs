@@ -1,16 +1,18 @@
-//! `hw.for`: a loop over commands.
+//! `hw.for`, `hw.if`: loops and branches over commands.
 
 use crate::ops::program::{BUFFER, PROGRAM};
 use crate::ops::scalar::{self, SCALAR};
 use crate::program::{self, Steps};
+use std::ops::Range;
+use std::rc::Rc;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
-use visa_loops::{Entry, MAX_TIMES, Program};
+use visa_loops::{Condition, Entry, MAX_TIMES, Program, narrowed};
 
 /// The operations that commands may be in.
-pub(crate) const COMMANDS: Trait = Trait::InsideOneOf(&["hw.program", "hw.for"]);
+pub(crate) const COMMANDS: Trait = Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"]);
 
 /// `hw.for`.
 #[visa_ir::view(For)]
@@ -30,8 +32,34 @@ pub static FOR: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+/// `hw.if`.
+#[visa_ir::view(If)]
+pub static IF: OpDecl = OpDecl {
+    name: "hw.if",
+    summary: "runs commands in some iterations of the loops around them",
+    doc: "`steps` has a number for each scalar of the program and then for each loop around the branch, the outermost \
+          first, that the scalar or the loop's index is multiplied by. The commands inside run where the sum of these \
+          is at least `from` and less than `below`.",
+    constraints: &[
+        ("C1", "`from` or `below` is given"),
+        ("C2", "`steps` has no more numbers than there are scalars and loops"),
+        ("C3", "there is a number of a scalar or an iteration of the loops in which the commands run"),
+    ],
+    clauses: &[
+        ClauseDecl::required("steps", ClauseKind::Ints, "What scalars and indices are multiplied by."),
+        ClauseDecl::optional("from", ClauseKind::Int, "The least sum."),
+        ClauseDecl::optional("below", ClauseKind::Int, "One more than the greatest sum."),
+    ],
+    traits: &[COMMANDS, Trait::Region],
+    effects: Effects::OfBody,
+    verify: Some(|op, _| verify_if(op)),
+    example: "hw.for 4 {\n  hw.if steps [1], from 1 {\n    hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64 @ \
+              -64 -> 0, read_steps [64]\n  }\n}",
+    ..OpDecl::BASE
+};
+
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&FOR];
+pub static OPS: &[&OpDecl] = &[&FOR, &IF];
 
 /// The iterations of a loop.
 ///
@@ -45,14 +73,45 @@ pub(crate) fn times(op: For<'_>) -> Result<u64, Diagnostic> {
     })
 }
 
-/// The iterations of the loops around an operation, outermost first.
-///
-/// # Errors
-/// C1 of a loop.
-pub(crate) fn around(op: OpRef<'_>) -> Result<Vec<u64>, Diagnostic> {
-    let mut times = op.ancestors().filter_map(For::cast).map(times).collect::<Result<Vec<_>, _>>()?;
-    times.reverse();
-    Ok(times)
+/// What addresses move with: the scalars of the program around an operation, and then the loops around it, the
+/// outermost first.
+struct Around {
+    /// How many numbers each of them goes through.
+    counts: Vec<u64>,
+    /// How many of them are scalars.
+    scalars: usize,
+}
+
+impl Around {
+    /// # Errors
+    /// C1 of a scalar, and of a loop.
+    fn of(op: OpRef<'_>) -> Result<Self, Diagnostic> {
+        let mut loops = op.ancestors().filter_map(For::cast).map(times).collect::<Result<Vec<_>, _>>()?;
+        loops.reverse();
+        let scalars = scalars(op)?;
+        let counts = scalars.iter().map(|scalar| scalar.count).chain(loops).collect();
+        Ok(Self { counts, scalars: scalars.len() })
+    }
+
+    /// The numbers that a clause has for these.
+    ///
+    /// # Errors
+    /// `constraint`: there are more of them.
+    fn steps(
+        &self,
+        op: OpRef<'_>,
+        (constraint, clause): (&str, &str),
+        written: &[i64],
+    ) -> Result<Vec<i64>, Diagnostic> {
+        if written.len() <= self.counts.len() {
+            return Ok(written.to_vec());
+        }
+        let and =
+            if self.scalars == 0 { String::new() } else { counted(self.scalars, "scalar") + " and " };
+        let loops = counted(self.counts.len() - self.scalars, "loop");
+        let message = format!("{} for {and}{loops} around the command", counted(written.len(), "step"));
+        Err(op.clause_error(constraint, clause, message))
+    }
 }
 
 /// The scalars of the program around an operation, in order: all are declared before its commands.
@@ -67,6 +126,35 @@ fn scalars(op: OpRef<'_>) -> Result<Vec<program::Scalar>, Diagnostic> {
     declared.filter(|op| op.is(&SCALAR)).map(scalar::read).collect()
 }
 
+/// When the commands of a branch run.
+///
+/// # Errors
+/// C1 and C2.
+pub(crate) fn condition(branch: If<'_>) -> Result<Condition, Diagnostic> {
+    let (from, below) = (branch.from()?, branch.below()?);
+    if from.is_none() && below.is_none() {
+        return Err(branch.error("C1", "neither `from` nor `below` is given"));
+    }
+    let factors = Around::of(*branch)?.steps(*branch, ("C2", "steps"), &branch.steps()?)?;
+    Ok(Condition::new(factors, from, below))
+}
+
+/// The conditions of branches.
+///
+/// # Errors
+/// C1 and C2 of one.
+fn conditions<'a>(branches: impl Iterator<Item = If<'a>>) -> Result<Vec<Condition>, Diagnostic> {
+    branches.map(condition).collect()
+}
+
+fn verify_if(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let branches = std::iter::once(op).chain(op.ancestors()).filter_map(If::cast);
+    match narrowed(&Around::of(op)?.counts, &conditions(branches)?) {
+        Some(_) => Ok(()),
+        None => Err(op.error("C3", "the commands inside never run")),
+    }
+}
+
 /// How far a clause says that addresses move with the scalars of the program and the loops around the operation.
 ///
 /// # Errors
@@ -75,59 +163,67 @@ pub(crate) fn steps(
     op: OpRef<'_>,
     constraint: &str,
     clause: &str,
-    written: Option<std::rc::Rc<[i64]>>,
+    written: Option<Rc<[i64]>>,
 ) -> Result<Moving, Diagnostic> {
-    let (scalars, loops) = (scalars(op)?, around(op)?);
-    let steps = written.map_or_else(Vec::new, |written| written.to_vec());
-    if steps.len() > scalars.len() + loops.len() {
-        let and = if scalars.is_empty() { String::new() } else { counted(scalars.len(), "scalar") + " and " };
-        let (found, loops) = (counted(steps.len(), "step"), counted(loops.len(), "loop"));
-        return Err(op.clause_error(
-            constraint,
-            clause,
-            format!("{found} for {and}{loops} around the command"),
-        ));
-    }
-    let (first, loops) = (scalars.len(), scalars.iter().map(|scalar| scalar.count).chain(loops).collect());
-    Ok(Moving { steps: Steps(steps), loops, scalars: first })
+    let around = Around::of(op)?;
+    let by = around.steps(op, (constraint, clause), written.as_deref().unwrap_or_default())?;
+    let conditions = conditions(op.ancestors().filter_map(If::cast))?;
+    // Of what never runs the branch is refused.
+    let ranges = narrowed(&around.counts, &conditions)
+        .unwrap_or_else(|| around.counts.iter().map(|&count| 0..count).collect());
+    Ok(Moving { steps: Steps { by, plus: 0 }, ranges, scalars: around.scalars })
 }
 
-/// How addresses move, and how many numbers the scalars and loops count that they move with.
+/// How addresses move, and which numbers the scalars and loops go through that they move with.
 pub(crate) struct Moving {
     pub(crate) steps: Steps,
-    loops: Vec<u64>,
-    /// How many of them are scalars.
+    ranges: Vec<Range<u64>>,
+    /// How many of them are of scalars.
     scalars: usize,
 }
 
 impl Moving {
     /// A loop for each loop around the operation with which addresses move.
     fn entries(&self) -> impl Iterator<Item = Entry> {
-        let moving = self.loops.iter().zip(&self.steps.0).filter(|(_, step)| **step != 0);
-        moving.map(|(&limit, &step)| Entry::new(limit, step))
+        let moving = self.ranges.iter().zip(&self.steps.by).filter(|(_, step)| **step != 0);
+        moving.map(|(range, &step)| Entry::new(range.end - range.start, step))
+    }
+
+    /// How far addresses have moved where the operation runs first.
+    pub(crate) fn first(&self) -> i64 {
+        let moved = self.ranges.iter().zip(&self.steps.by);
+        let moved = moved.map(|(range, step)| step.saturating_mul(range.start.cast_signed()));
+        moved.fold(0, i64::saturating_add)
+    }
+
+    /// How far addresses move from where they are when the operation runs first.
+    pub(crate) fn from_first(self) -> Steps {
+        Steps { plus: self.first().saturating_neg(), ..self.steps }
     }
 
     /// How addresses that move so are apart from others in the same iterations.
     pub(crate) fn beside(&self, other: &Self) -> Self {
         let apart = |depth: usize| self.steps.of(depth).wrapping_sub(other.steps.of(depth));
-        Self { steps: Steps((0..self.loops.len()).map(apart).collect()), loops: self.loops.clone(), ..*self }
+        let by = (0..self.ranges.len()).map(apart).collect();
+        Self { steps: Steps { by, plus: 0 }, ranges: self.ranges.clone(), ..*self }
     }
 
     /// Whether addresses move with a scalar of the program.
     pub(crate) fn with_scalars(&self) -> bool {
-        self.steps.0.iter().take(self.scalars).any(|step| *step != 0)
+        self.steps.by.iter().take(self.scalars).any(|step| *step != 0)
     }
 
     /// All that a program touches in any iteration.
     pub(crate) fn reach(&self, program: &Program) -> Program {
         Program {
             entries: self.entries().chain(program.entries.iter().cloned()).collect(),
+            base: program.base.saturating_add(self.first()),
             ..program.clone()
         }
     }
 
     /// The first step that is no multiple of `align` bytes.
     pub(crate) fn misaligned(&self, align: u64) -> Option<i64> {
-        self.steps.0.iter().copied().find(|step| !step.unsigned_abs().is_multiple_of(align))
+        self.steps.by.iter().copied().find(|step| !step.unsigned_abs().is_multiple_of(align))
     }
 }

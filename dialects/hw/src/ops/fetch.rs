@@ -128,7 +128,7 @@ pub static FETCH: OpDecl = OpDecl {
     example: "hw.fetch bf16, packet 32, loops [128 : 32, 32 : 1] : 32 @ 4096",
     interfaces: &[
         Interface(&rngd::FETCH),
-        Interface(&Moves(|op| Ok(moving(op)?.steps))),
+        Interface(&Moves(|op| moving(op).map(Moving::from_first))),
         Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
     ],
     ..OpDecl::BASE
@@ -202,10 +202,11 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     let room = machine.memory.dm_bytes_per_slice.saturating_sub(starts.most);
     let memory =
         if starts.most == 0 { "the slice's data memory" } else { "data memory from the furthest start on" };
-    let reach = moving(*op)?.reach(&written.program);
+    let moving = moving(*op)?;
+    let reach = moving.reach(&written.program);
     Written::new(*op, "loops", Rc::new(reach)).within("C6", room, memory)?;
     let mask = Masking::read(op, from, adapter.converted(packet), &written.program)?;
-    Ok(FetchUnit { adapter, packet, mask, loops: written.loops("C6")?, starts })
+    Ok(FetchUnit { adapter, packet, mask, loops: written.loops_from("C6", moving.first())?, starts })
 }
 
 /// C13: how the addresses of a fetch move with the loops around it.

@@ -1,6 +1,7 @@
 //! `tm.call` and `tm.launch`: a function used in another one.
 
-use super::control::{INDICES, number};
+use super::number::number;
+use crate::index::INDICES;
 use super::empty::EMPTY;
 use super::func::{FUNC, Func, chips, chips_of, inout, signature};
 use crate::calls::CallGraph;

@@ -1,49 +1,18 @@
-//! `tm.for`, `tm.yield`, `tm.affine`: loops, what they carry, and numbers that depend on their indices.
+//! `tm.for`, `tm.if`, `tm.yield`: loops and branches, and the tensors that go through them.
 
-use crate::affine::Affine as Number;
 use crate::attrs::MAP;
 use crate::error::mapping_error;
 use crate::facts::DeclaredAxes;
+use crate::index::{INDEX, INDICES, Index};
 use crate::keeps_axes::KeepsAxes;
-use crate::{Axes, Expr, scalar};
-use std::fmt;
-use std::rc::Rc;
-use visa_ir::decl::{
-    Body, BodyDef, BodyError, ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait, make_type,
-};
+use crate::{Axes, Expr};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait, make_type};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
-use visa_ir::module::{OpRef, TypeId, ValueDef, ValueId};
+use visa_ir::module::{OpRef, TypeId, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::verify::VerifyCx;
-use visa_ir::view::ValueRef;
 use visa_loops::MAX_TIMES;
-
-/// `!tm.index`.
-pub static INDEX: BodyDef = BodyDef {
-    name: "tm.index",
-    syntax: "",
-    doc: "A number that is known in each iteration of the loops around it: a loop's index, or what `tm.affine` makes \
-          of indices.",
-    parse: |text| match text.trim() {
-        "" => Ok(Rc::new(Index) as Rc<dyn Body>),
-        text => Err(BodyError::new("index", format!("found `{text}`, expected nothing: `!tm.index`"))),
-    },
-    ..BodyDef::BASE
-};
-
-/// The body of `!tm.index`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Index;
-
-impl fmt::Display for Index {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Ok(())
-    }
-}
-
-/// The types of numbers that say where a tile is.
-pub(crate) const INDICES: &[&str] = &["tm.index", "tm.scalar"];
 
 const MEMORIES: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 
@@ -83,43 +52,52 @@ pub static FOR: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+/// `tm.if`.
+#[visa_ir::view(If)]
+pub static IF: OpDecl = OpDecl {
+    name: "tm.if",
+    summary: "A branch: runs its body where a number is in a range.",
+    doc: "`tm.if %i, %x from 1, below 4` runs its body in iterations 1, 2 and 3 of the loop whose index `%i` is. The \
+          number is an index, a scalar, or what `tm.affine` makes of them. A result is what `tm.yield` gives where the \
+          body has run, and else the operand: `%x`, as it was. What the body makes it puts in the operand's place, with \
+          `tm.to_tile` or as a new tensor at the same address.\n\n\
+          Inside, an index is known to be in its range: under `from 1` there is a tile number `%i` - 1. Each index of a \
+          sum is narrowed by itself. What runs where the body does not is a second branch, with `from` and `below` the \
+          other way round.",
+    constraints: &[
+        ("C1", "`from` or `below` is given, and `from` is less than `below`"),
+        ("C2", "what the body yields has the types of the tensors"),
+        ("C3", "what the body yields is where the tensor is"),
+        ("C4", "neither is a view"),
+    ],
+    operands: &[OperandDecl::one("number", INDICES), OperandDecl::variadic("initial", MEMORIES)],
+    clauses: &[
+        ClauseDecl::optional("from", ClauseKind::Int, "the least number with which the body runs"),
+        ClauseDecl::optional("below", ClauseKind::Int, "the body runs with less than this"),
+    ],
+    traits: &[Trait::Region, Trait::AnyResults, Trait::EndsWith("tm.yield")],
+    effects: Effects::OfBody,
+    infer: Some(|op| Ok(types(op, initial(op)))),
+    verify: Some(verify_if),
+    interfaces: &[Interface(&KeepsAxes)],
+    example: "%r = tm.if %i, %x from 1, below 4 {\n  tm.yield %x\n}",
+    ..OpDecl::BASE
+};
+
 /// `tm.yield`.
 #[visa_ir::view(Yield)]
 pub static YIELD: OpDecl = OpDecl {
     name: "tm.yield",
-    summary: "Ends the body of a loop: gives the carried tensors for the next iteration.",
+    summary: "Ends the body of a loop or a branch: gives the tensors as they are after it.",
     operands: &[OperandDecl::variadic("values", MEMORIES)],
-    traits: &[Trait::Terminator, Trait::Inside("tm.for")],
+    traits: &[Trait::Terminator, Trait::InsideOneOf(&["tm.for", "tm.if"])],
     effects: Effects::PURE,
     example: "tm.yield %acc",
     ..OpDecl::BASE
 };
 
-/// `tm.affine`.
-#[visa_ir::view(Affine)]
-pub static AFFINE: OpDecl = OpDecl {
-    name: "tm.affine",
-    summary: "A sum of indices of loops and of scalars, each times a factor.",
-    doc: "`tm.affine %i, %j by [4, 1], plus 3` is 4 i + j + 3.",
-    constraints: &[
-        ("C1", "`by` has a factor for each operand"),
-        ("C2", "the number fits a signed 64-bit integer in every iteration"),
-    ],
-    operands: &[OperandDecl::variadic("indices", INDICES)],
-    clauses: &[
-        ClauseDecl::required("by", ClauseKind::Ints, "the factor of each operand"),
-        ClauseDecl::default("plus", ClauseKind::Int, "0", "what is added"),
-    ],
-    results: &["index"],
-    effects: Effects::PURE,
-    infer: Some(|op| Ok(vec![make_type(op.ctx, &INDEX, Index)])),
-    verify: Some(verify_affine),
-    example: "%k = tm.affine %i, %j by [4, 1], plus 3",
-    ..OpDecl::BASE
-};
-
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&FOR, &YIELD, &AFFINE];
+pub static OPS: &[&OpDecl] = &[&FOR, &IF, &YIELD];
 
 fn types(op: OpRef<'_>, values: &[ValueId]) -> Vec<TypeId> {
     values.iter().map(|&value| op.module.ty(value)).collect()
@@ -139,50 +117,55 @@ pub fn times(op: For<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
     Err(op.clause_error("C1", "over", message))
 }
 
-/// What a value of type `!tm.index` or `!tm.scalar` is, where `op` uses it. A scalar may be any of its numbers.
-///
-/// # Errors
-/// A number that does not fit 64 bits in some iteration, or a value that no operation here makes.
-pub fn number(op: OpRef<'_>, value: ValueId, axes: &Axes) -> Result<Number, Diagnostic> {
-    if let Some(count) = scalar::count(op.ctx, op.module.ty(value), axes, op.span())? {
-        return Ok(Number::index(value, count));
+/// A tensor that goes through a loop or a branch. All of these are in one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// What it is before.
+    pub initial: ValueId,
+    /// What it is at the start of a loop's body.
+    pub argument: Option<ValueId>,
+    /// What it is at the end of the body.
+    pub yielded: Option<ValueId>,
+    /// What it is afterwards.
+    pub result: Option<ValueId>,
+}
+
+impl Carried {
+    /// What it is after `initial`, in the order in which it is that.
+    pub fn later(self) -> impl Iterator<Item = ValueId> {
+        [self.argument, self.yielded, self.result].into_iter().flatten()
     }
-    let made = match op.module.def(value) {
-        ValueDef::Argument(block, _) => op.module.block_parent(block),
-        ValueDef::Result(made, _) => Some(made),
+}
+
+/// The tensors that go through an operation; none if it is neither a loop nor a branch.
+#[must_use]
+pub fn carried(op: OpRef<'_>) -> Vec<Carried> {
+    let carried = |(number, &initial): (usize, &ValueId)| Carried {
+        initial,
+        argument: arguments(op).get(number).copied(),
+        yielded: yielded(op).get(number).copied(),
+        result: op.results().get(number).copied(),
     };
-    let unknown = || op.error("C0", format!("the index is neither a loop's nor of `{}`", AFFINE.name));
-    let made = op.other(made.ok_or_else(unknown)?);
-    match (Affine::cast(made), For::cast(made)) {
-        (Some(op), _) => sum(op, axes),
-        (None, Some(op)) => Ok(Number::index(value, times(op, axes)?)),
-        (None, None) => Err(unknown()),
+    initial(op).iter().enumerate().map(carried).collect()
+}
+
+/// Whether an operation is a loop or a branch.
+#[must_use]
+pub fn carries(op: OpRef<'_>) -> bool {
+    op.is(&FOR) || op.is(&IF)
+}
+
+/// The tensors that a loop or a branch is given.
+#[must_use]
+pub fn initial(op: OpRef<'_>) -> &[ValueId] {
+    match (op.is(&FOR), op.is(&IF)) {
+        (true, _) => op.operands(),
+        (false, true) => op.operands().get(1..).unwrap_or_default(),
+        (false, false) => &[],
     }
 }
 
-/// The numbers of some indices.
-///
-/// # Errors
-/// As of [`number`].
-pub(crate) fn numbers<'a>(
-    op: OpRef<'_>,
-    indices: impl Iterator<Item = ValueRef<'a>>,
-    axes: &Axes,
-) -> Result<Vec<Number>, Diagnostic> {
-    indices.map(|index| number(op, index.id, axes)).collect()
-}
-
-fn sum(op: Affine<'_>, axes: &Axes) -> Result<Number, Diagnostic> {
-    let overflow = || op.error("C2", "in some iteration the number does not fit 64 bits".to_owned());
-    let mut sum = Number::constant(op.plus()?);
-    for (&index, &factor) in op.operands().iter().zip(&*op.by()?) {
-        let scaled = number(*op, index, axes)?.times(factor);
-        sum = scaled.and_then(|scaled| sum.plus(&scaled)).ok_or_else(overflow)?;
-    }
-    sum.range().map(|_| sum).ok_or_else(overflow)
-}
-
-/// What a loop's body yields.
+/// What the body of a loop or a branch yields.
 #[must_use]
 pub fn yielded(op: OpRef<'_>) -> &[ValueId] {
     let end = op.regions().first().and_then(|&block| op.module.ops(block).last());
@@ -191,39 +174,47 @@ pub fn yielded(op: OpRef<'_>) -> &[ValueId] {
 
 /// The arguments of a loop's body that are carried.
 #[must_use]
-pub fn carried(op: OpRef<'_>) -> &[ValueId] {
+pub fn arguments(op: OpRef<'_>) -> &[ValueId] {
     op.regions().first().and_then(|&block| op.module.args(block).get(1..)).unwrap_or_default()
 }
 
 fn verify_for(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     times(For::of(op)?, &cx.analysis::<DeclaredAxes>().0)?;
-    let (given, wanted) = (yielded(op), op.operands());
+    check_yielded(op, "loop")
+}
+
+fn verify_if(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let branch = If::of(op)?;
+    match (branch.from()?, branch.below()?) {
+        (None, None) => {
+            let fix = "write `from 1` for numbers that are at least 1, `below 1` for less".to_owned();
+            return Err(op.error("C1", "neither `from` nor `below` is given").fix(fix));
+        }
+        (Some(from), Some(below)) if from >= below => {
+            let message = format!("no number is at least {from} and less than {below}");
+            return Err(op.clause_error("C1", "below", message));
+        }
+        (Some(_), _) | (None, Some(_)) => {}
+    }
+    check_yielded(op, "branch")
+}
+
+/// C2 of a loop and of a branch.
+fn check_yielded(op: OpRef<'_>, around: &str) -> Result<(), Diagnostic> {
+    let (given, wanted) = (yielded(op), initial(op));
     let end = op.regions().first().and_then(|&block| op.module.ops(block).last().copied());
     let span = end.map_or(op.span(), |end| op.other(end).span());
     let refuse = |message: String| Diagnostic { span, ..op.error("C2", message) };
     if given.len() != wanted.len() {
         let (given, wanted) = (counted(given.len(), "value"), counted(wanted.len(), "carried tensor"));
-        return Err(refuse(format!("the body yields {given}, the loop has {wanted}")));
+        return Err(refuse(format!("the body yields {given}, the {around} has {wanted}")));
     }
     for (given, wanted) in types(op, given).into_iter().zip(types(op, wanted)) {
         let known = ![given, wanted].iter().any(|ty| is_unknown(op.ctx, *ty));
         if given != wanted && known {
             let (given, wanted) = (op.ctx.type_text(given), op.ctx.type_text(wanted));
-            return Err(refuse(format!("the body yields `{given}`, the loop carries `{wanted}`")));
+            return Err(refuse(format!("the body yields `{given}`, the {around} carries `{wanted}`")));
         }
     }
     Ok(())
-}
-
-fn verify_affine(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let view = Affine::of(op)?;
-    let (factors, operands) = (view.by()?.len(), op.operands().len());
-    if factors != operands {
-        let (factors, operands) = (counted(factors, "factor"), counted(operands, "operand"));
-        return Err(op.clause_error("C1", "by", format!("{factors} for {operands}")));
-    }
-    match op.results().first() {
-        Some(&index) => number(op, index, &cx.analysis::<DeclaredAxes>().0).map(drop),
-        None => Ok(()),
-    }
 }

@@ -1,6 +1,6 @@
 //! `tm.empty`: a tensor that is there and holds nothing yet.
 
-use super::control::{FOR, carried};
+use super::control::carried;
 use super::func::{RETURN, check_chips, check_place, chips_of};
 use crate::attrs::{DTYPE, MAP};
 use crate::facts::{DeclaredAxes, check_mappings, machine, quoted};
@@ -133,10 +133,10 @@ fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
     while let Some(&value) = same.get(next) {
         next += 1;
         for user in op.module.uses(value).iter().map(|&user| op.other(user)) {
-            if user.is(&FOR) {
-                let taken = user.operands().iter().zip(carried(user).iter().zip(user.results()));
-                let taken = taken.filter(|(operand, _)| **operand == value);
-                same.extend(taken.flat_map(|(_, (&argument, &result))| [argument, result]));
+            let through = carried(user);
+            if !through.is_empty() {
+                let taken = through.into_iter().filter(|carried| carried.initial == value);
+                same.extend(taken.flat_map(|carried| [carried.argument, carried.result]).flatten());
             } else if user.is(&RETURN) {
                 returned = Some((value, user));
             } else if user.results().iter().any(|&result| is_unknown(op.ctx, op.module.ty(result)))

@@ -1,8 +1,9 @@
 //! `tm.to_tile`: a transfer into a tile of a tensor.
 
-use super::control::{INDICES, numbers};
+use super::number::{constant, numbers};
 use super::transfer::{ENGINES, MovesTensor, PACKET, RUNS, TIME, check_runs, check_transfer};
 use crate::facts::{DeclaredAxes, check_mappings};
+use crate::index::INDICES;
 use crate::keeps_axes::KeepsAxes;
 use crate::tensor::{Dim, Tensor, make};
 use crate::tile::{self, ALONG, Clauses, ELEMENT, INDEX, SIZE, Tile, keeping};
@@ -91,7 +92,7 @@ pub fn written(op: OpRef<'_>, axes: &Axes) -> Result<Option<Rc<Tensor>>, Diagnos
 /// If it is not inside the tensor in some iteration, or an operand is no tensor.
 pub fn tile<'a>(op: ToTile<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
     let parts = (part(op, axes)?.dim(Dim::Element), op.tensor()?.of_type::<Tensor>()?.dim(Dim::Element));
-    let (along, size, index) = (op.along()?, op.size()?, op.index()?);
+    let (along, size, index) = (op.along()?, op.size()?, constant(*op, op.index()?, axes)?);
     let first = numbers(*op, op.first(), axes)?;
     Tile::read(*op, Clauses { along, size, index, first }, parts, axes)
 }

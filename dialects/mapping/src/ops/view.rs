@@ -5,7 +5,7 @@ use crate::cell::Index;
 use crate::digits::digits;
 use crate::error::MapError;
 use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
-use crate::ops::control::INDICES;
+use crate::index::INDICES;
 use crate::tensor::{Dim, Tensor, make};
 use crate::tile::{self, ALONG, INDEX, SIZE};
 use crate::view::{self, ELEMENT, ViewKind, element, own_element, renamed, renamed_axes, renaming};

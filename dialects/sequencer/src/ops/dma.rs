@@ -40,7 +40,7 @@ pub static DMA: OpDecl = OpDecl {
         ),
         ClauseDecl::optional("write_steps", ClauseKind::Ints, "the same of what is written"),
     ],
-    traits: &[Trait::InsideOneOf(&["hw.program", "hw.for"])],
+    traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
     verify: Some(|op, _| work(op).map(drop)),
     example: "seq.dma tensor, from hbm, to dm, dtype bf16, loops [256 : 2048 -> 262144, 2048 : 1 -> 1] : 1",
@@ -83,7 +83,7 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
         ClauseDecl::optional("write_steps", ClauseKind::Ints, "the same of what is written"),
         ClauseDecl::optional("index_steps", ClauseKind::Ints, "the same of the indices"),
     ],
-    traits: &[Trait::InsideOneOf(&["hw.program", "hw.for"])],
+    traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
     effects: Effects::Are(&[
         reads(Target::Clause("from")),
         reads(Target::Clause("index")),

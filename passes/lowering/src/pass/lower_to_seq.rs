@@ -17,9 +17,10 @@ use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::call::{BEGIN_LAUNCH, BeginLaunch, Calling, calling};
 use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
-use visa_mapping::ops::control::{FOR, For, times};
+use visa_mapping::ops::control::{FOR, For, IF, If, initial, times};
 use visa_mapping::ops::func::{FUNC, Func, RETURN, argument_name, result_names, signature};
 use visa_mapping::ops::indexed::indexing;
+use visa_mapping::ops::number::{condition, never_runs};
 use visa_mapping::ops::to_tile;
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
 use visa_mapping::{DM, Tensor, leaves_chip, scalar, transfer};
@@ -50,6 +51,7 @@ pub static PASS: Pass = Pass {
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     inlined(cx)?;
+    leave_out_unreached(cx).map_err(|error| vec![error])?;
     let kernels = Kernels::of(cx).map_err(|error| vec![error])?;
     let warnings = kernels.warnings(cx);
     let tensor_level = cx.ctx.dialects().filter(|dialect| dialect.level == Level::Tensor);
@@ -78,8 +80,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// A pipeline is found backwards from its end, so what ends one goes before the rest of it.
-static PATTERNS: [&ConversionPattern<Kernels>; 8] =
-    [&KERNEL, &RESULTS, &LOOP, &BEGIN, &TRANSFER, &INDEXED, &PIPELINE, &MEANT];
+static PATTERNS: [&ConversionPattern<Kernels>; 9] =
+    [&KERNEL, &RESULTS, &LOOP, &BRANCH, &BEGIN, &TRANSFER, &INDEXED, &PIPELINE, &MEANT];
 
 const BASE: ConversionPattern<Kernels> =
     ConversionPattern { name: "", summary: "", root: None, benefit: 2, convert: |_, _, _| Ok(()) };
@@ -146,6 +148,22 @@ static LOOP: ConversionPattern<Kernels> = ConversionPattern {
         for block in cx.op(repeat).regions().to_vec() {
             cx.rewriter.erase_arguments(block);
         }
+        cx.rewriter.erase(id);
+        Ok(())
+    },
+    ..BASE
+};
+
+static BRANCH: ConversionPattern<Kernels> = ConversionPattern {
+    name: "branch",
+    summary: "a branch becomes one over commands",
+    root: Some(&IF),
+    convert: |cx, id, _| {
+        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let branch = branch(&stage, If::of(op)?)?;
+        cx.unused(op.results())?;
+        let branch = cx.rewriter.insert_before(id, branch);
+        cx.rewriter.move_region(id, branch);
         cx.rewriter.erase(id);
         Ok(())
     },
@@ -291,6 +309,25 @@ fn functions<'a>(cx: &'a PassCx<'_>) -> impl Iterator<Item = OpRef<'a>> {
     ops.filter(|op| op.is(&FUNC))
 }
 
+/// Leaves out branches that never run: what they are given stays what it is.
+fn leave_out_unreached(cx: &mut PassCx<'_>) -> Result<(), Diagnostic> {
+    let axes = cx.analysis::<DeclaredAxes>();
+    for id in cx.walk() {
+        if cx.module.is_erased(id) {
+            continue;
+        }
+        let op = cx.module.op(cx.ctx, id);
+        let inside = op.regions().first().and_then(|&block| op.module.ops(block).last()).filter(|_| op.is(&IF));
+        let Some(&inside) = inside else { continue };
+        if never_runs(op.other(inside), &axes.0)? {
+            let same: Vec<_> = op.results().iter().copied().zip(initial(op).iter().copied()).collect();
+            same.into_iter().for_each(|(result, initial)| cx.module.replace_uses(result, initial));
+            cx.module.erase(id);
+        }
+    }
+    Ok(())
+}
+
 /// Refuses calls: a program has no functions.
 fn inlined(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let calls = cx.walk().into_iter().filter_map(|id| calling(cx.module.op(cx.ctx, id)));
@@ -305,6 +342,20 @@ fn refused(call: Calling<'_>) -> Diagnostic {
     };
     let message = format!("the call of `@{callee}` cannot be lowered: a program has no functions");
     Diagnostic::error("lower-to-seq", call.span(), message).fix("run `inline` before".to_owned())
+}
+
+/// The branch over commands that a branch becomes.
+fn branch(cx: &StageCx<'_>, op: If<'_>) -> Result<OpSpec, Diagnostic> {
+    let (number, bounds) = condition(op, cx.axes)?;
+    let factors = cx.ctx.attr(Attr::Ints(address::factors(*op, &number).into()));
+    let mut lowered = cx.spec("hw.if", *op)?.clause("steps", factors);
+    for (clause, bound) in ["from", "below"].into_iter().zip(bounds) {
+        let Some(bound) = bound else { continue };
+        let overflow = || op.clause_error("C0", clause, "it is too far from the number".to_owned());
+        let bound = bound.checked_sub(number.base).ok_or_else(overflow)?;
+        lowered = lowered.clause(clause, cx.ctx.attr(Attr::Int(bound)));
+    }
+    Ok(lowered)
 }
 
 fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {

@@ -16,7 +16,7 @@ use visa_ir::open::is_open;
 use visa_machine::Machine;
 use visa_mapping::facts;
 use visa_mapping::facts::{machine, written_place};
-use visa_mapping::ops::control::{self, FOR, YIELD};
+use visa_mapping::ops::control::{Carried, YIELD, carried, carries};
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::indexed::SCATTER;
 use visa_mapping::ops::to_tile::{self, TO_TILE, ToTile};
@@ -174,16 +174,12 @@ fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
     let mut group_of: BTreeMap<ValueId, usize> = BTreeMap::new();
     for (number, op) in ops.iter().enumerate() {
         if op.is(&YIELD) {
-            // What a body yields is what the loop carries.
-            if let Some(around) = op.parent() {
-                let carried = op.operands().iter().zip(control::carried(around)).zip(around.results());
-                carried.for_each(|((&own, &argument), &result)| join(&mut group_of, [own, argument, result]));
-            }
+            // What a body yields is what is carried.
+            op.parent().into_iter().flat_map(carried).for_each(|same| join(&mut group_of, same));
             continue;
         }
-        if op.is(&FOR) {
-            let carried = op.operands().iter().zip(control::carried(*op)).zip(op.results());
-            carried.for_each(|((&own, &argument), &result)| join(&mut group_of, [own, argument, result]));
+        if carries(*op) {
+            carried(*op).into_iter().for_each(|same| join(&mut group_of, same));
             continue;
         }
         let apart = op.is(&TO_DM) || op.is(&RETURN);
@@ -206,12 +202,13 @@ fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
     grouped.filter(|group| !group.loads.is_empty()).collect()
 }
 
-/// Makes the groups of three values, as far as they are in any, one that all of them are in.
-fn join(group_of: &mut BTreeMap<ValueId, usize>, values: [ValueId; 3]) {
+/// Makes the groups of what a tensor is in turn, as far as it is in any, one that all of it is in.
+fn join(group_of: &mut BTreeMap<ValueId, usize>, same: Carried) {
+    let values: Vec<ValueId> = std::iter::once(same.initial).chain(same.later()).collect();
     let own: BTreeSet<usize> = values.iter().filter_map(|value| group_of.get(value).copied()).collect();
     let Some(&joined) = own.first() else { return };
     group_of.values_mut().filter(|group| own.contains(group)).for_each(|group| *group = joined);
-    group_of.extend(values.map(|value| (value, joined)));
+    group_of.extend(values.into_iter().map(|value| (value, joined)));
 }
 
 /// The operations of a function, those of bodies among them.

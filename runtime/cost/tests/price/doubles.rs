@@ -131,7 +131,7 @@ pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
 
 /// The price on RNGD; command `n` is at byte `n`.
 pub(crate) fn report(chips: usize, kinds: Vec<CommandKind>) -> Report {
-    let command = |(at, kind)| Command { span: Span::new(at..at + 1), kind };
+    let command = |(at, kind)| Command::new(Span::new(at..at + 1), kind);
     let commands = kinds.into_iter().enumerate().map(command).collect();
     price(
         &Program { name: "test".to_owned(), chips, buffers: Vec::new(), scalars: Vec::new(), commands },

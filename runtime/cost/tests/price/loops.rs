@@ -31,6 +31,7 @@ enum Command {
     Run { context: &'static str, from: i64, steps: Vec<i64>, flits: i64, to: i64 },
     Launch,
     Loop { times: u64, body: Vec<Command> },
+    If { steps: Vec<i64>, from: i64, below: Option<i64>, body: Vec<Command> },
 }
 
 fn moved(base: i64, steps: &[i64], indices: &[u64]) -> i64 {
@@ -76,6 +77,21 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
                 flits * 32,
             ),
             Command::Launch => writeln!(out, "hw.launch @kernel"),
+            Command::If { steps, from, below, body } => match indices {
+                None => {
+                    let below = below.map_or(String::new(), |below| format!(", below {below}"));
+                    let _infallible = writeln!(out, "hw.if steps {steps:?}, from {from}{below} {{");
+                    text(body, None, out);
+                    writeln!(out, "}}")
+                }
+                Some(indices) => {
+                    let sum = moved(0, steps, indices);
+                    if sum >= *from && below.is_none_or(|below| sum < below) {
+                        text(body, Some(indices), out);
+                    }
+                    Ok(())
+                }
+            },
             Command::Loop { times, body } => match indices {
                 None => {
                     let _infallible = writeln!(out, "hw.for {times} {{");
@@ -100,8 +116,10 @@ fn program(commands: &[Command], indices: Option<&[u64]>) -> String {
     out + "}\n"
 }
 
-/// Commands at a depth of loops, whose addresses are few, so that they often meet.
-fn commands(random: &mut Random, depth: usize) -> Vec<Command> {
+/// Commands under loops, whose addresses are few, so that they often meet. All branches are taken in the iteration
+/// `taken`.
+fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
+    let depth = taken.len();
     let steps = |random: &mut Random, unit: i64| -> Vec<i64> {
         // Mostly one step for all, so that iterations repeat; sometimes others, so that they do not.
         (0..depth).map(|_| [0, 0, unit, unit, 2 * unit, 5 * unit][random.below(6)]).collect()
@@ -112,7 +130,7 @@ fn commands(random: &mut Random, depth: usize) -> Vec<Command> {
         let hbm = |random: &mut Random| (1 << 30) + 4096 * random.below(8) as i64;
         let bytes = 64 << random.below(4);
         let slice = 524_288;
-        out.push(match random.below(if depth < 2 { 9 } else { 7 }) {
+        out.push(match random.below(if depth < 2 { 10 } else { 8 }) {
             0 | 1 => {
                 let pcie = random.below(8) == 0;
                 let to = if pcie { hbm(random) } else { dm(random) };
@@ -135,7 +153,18 @@ fn commands(random: &mut Random, depth: usize) -> Vec<Command> {
                 to: dm(random) + 65536 * random.below(2) as i64,
             },
             6 => Command::Launch,
-            _ => Command::Loop { times: [1, 2, 5, 30][random.below(4)], body: commands(random, depth + 1) },
+            7 if depth > 0 => {
+                let steps: Vec<i64> = (0..depth).map(|_| random.below(5) as i64 - 2).collect();
+                let sum = moved(0, &steps, taken);
+                let below = (random.below(2) == 0).then(|| sum + 1 + random.below(12) as i64);
+                let body = commands(random, taken);
+                Command::If { steps, from: sum - random.below(4) as i64, below, body }
+            }
+            _ => {
+                let times = [1, 2, 5, 30][random.below(4)];
+                let taken: Vec<u64> = taken.iter().copied().chain([random.below(times) as u64]).collect();
+                Command::Loop { times: times as u64, body: commands(random, &taken) }
+            }
         });
     }
     out
@@ -153,7 +182,7 @@ fn a_loop_is_priced_as_it_is_written_out() {
     let mut with_loops = 0;
     for case in 0..400 {
         let random = &mut Random::of_case(2026, case);
-        let commands = commands(random, 0);
+        let commands = commands(random, &[]);
         with_loops +=
             u64::from(commands.iter().any(|command| matches!(command, Command::Loop { times: 30, .. })));
         let model = [MemoryModel::Flat, MemoryModel::Book][random.below(2)];

@@ -19,7 +19,7 @@ pub(crate) fn span(at: usize) -> Span {
 }
 
 pub(crate) fn program(chips: usize, buffers: Vec<Buffer>, kinds: Vec<CommandKind>) -> Program {
-    let command = |(number, kind)| Command { span: span(number), kind };
+    let command = |(number, kind)| Command::new(span(number), kind);
     let commands = kinds.into_iter().enumerate().map(command).collect();
     Program { name: "test".to_owned(), chips, buffers, scalars: Vec::new(), commands }
 }

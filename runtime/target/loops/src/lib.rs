@@ -5,6 +5,7 @@
 //! sequence, rewrites that keep that sequence, and the hardware's limits as rules S1 to S6.
 
 mod addresses;
+mod condition;
 mod engines;
 mod error;
 mod fit;
@@ -20,6 +21,7 @@ mod table;
 mod text;
 
 pub use addresses::Addresses;
+pub use condition::{Condition, iterations, narrowed};
 pub use engines::{EnginePart, EngineTable, Segments};
 pub use error::{SeqError, code};
 pub use limits::{MAX_TIMES, SequencerLimits, check, check_paired};

@@ -1,6 +1,7 @@
 //! Sequencer programs against the book's figures, a plain loop oracle and the hardware's limits.
 
 mod book;
+mod condition;
 mod limits;
 mod oracle;
 mod overlap;

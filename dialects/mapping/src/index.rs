@@ -1,0 +1,31 @@
+//! `!tm.index`: a number that is known in each iteration of the loops around it.
+
+use std::fmt;
+use std::rc::Rc;
+use visa_ir::decl::{Body, BodyDef, BodyError};
+
+/// `!tm.index`.
+pub(crate) static INDEX: BodyDef = BodyDef {
+    name: "tm.index",
+    syntax: "",
+    doc: "A number that is known in each iteration of the loops around it: a loop's index, or what `tm.affine` makes \
+          of indices.",
+    parse: |text| match text.trim() {
+        "" => Ok(Rc::new(Index) as Rc<dyn Body>),
+        text => Err(BodyError::new("index", format!("found `{text}`, expected nothing: `!tm.index`"))),
+    },
+    ..BodyDef::BASE
+};
+
+/// The body of `!tm.index`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Index;
+
+impl fmt::Display for Index {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// The types of numbers that say where a tile is.
+pub(crate) const INDICES: &[&str] = &["tm.index", "tm.scalar"];
