@@ -5,6 +5,7 @@ use crate::kernels::machines;
 use crate::{Settings, shared};
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::PathBuf;
 use visa_opt::{Io, Registry};
 use visa_support::Random;
@@ -12,10 +13,22 @@ use visa_support::Random;
 /// Slices of a cluster.
 const SLICES: [u64; 2] = [8, 16];
 
-/// A line of a kernel, or a loop over lines.
+/// A line of a kernel, or a loop or a branch over lines.
 enum Node {
     Line(String),
     Loop(Loop),
+    Branch(Branch),
+}
+
+/// A branch that changes a tensor.
+struct Branch {
+    /// The index of a loop that it looks at, and the iterations in which its body runs.
+    index: String,
+    iterations: Range<u64>,
+    /// What the tensor is called before it, and after.
+    carried: [String; 2],
+    body: Vec<Node>,
+    yields: String,
 }
 
 /// A loop that carries a tensor.
@@ -190,12 +203,35 @@ fn around(
     let (read, write) = (place(&mut body, names), place(&mut body, names));
     let terms: Vec<&str> = cut.along.iter().map(|(term, _)| *term).collect();
     let along = terms.join(", ");
-    let tile = names.next();
-    body.push(Node::Line(format!("{tile} = tm.tile {source}, {read} along [{along}]")));
-    let made = work(random, names, cut, slices, (&tile, source != "%x"), &mut body);
-    let innermost = &carried[carried.len() - 1];
-    let mut yields = names.next();
-    body.push(Node::Line(format!("{yields} = tm.to_tile {made}, {innermost}, {write} along [{along}]")));
+    let mut yields = carried[carried.len() - 1].clone();
+    // Two branches fill a tile one way or the other.
+    let branches = match random.below(3) {
+        0 => {
+            let at = random.below(indices.len());
+            let times = cut.along[at].1;
+            // `below 0` lets nothing run, and all does from 0 on.
+            let turn = random.below(times as usize) as u64;
+            vec![(indices[at].clone(), 0..turn), (indices[at].clone(), turn..times)]
+        }
+        _ => Vec::new(),
+    };
+    for way in 0..branches.len().max(1) {
+        let mut inside = Vec::new();
+        let tile = names.next();
+        inside.push(Node::Line(format!("{tile} = tm.tile {source}, {read} along [{along}]")));
+        let made = work(random, names, cut, slices, (&tile, source != "%x"), &mut inside);
+        let filled = names.next();
+        inside.push(Node::Line(format!("{filled} = tm.to_tile {made}, {yields}, {write} along [{along}]")));
+        let Some((index, iterations)) = branches.get(way).cloned() else {
+            body.append(&mut inside);
+            yields = filled;
+            break;
+        };
+        let after = names.next();
+        let carried = [yields, after.clone()];
+        body.push(Node::Branch(Branch { index, iterations, carried, body: inside, yields: filled }));
+        yields = after;
+    }
     for number in (0..cut.along.len()).rev() {
         let outer = if number == 0 { before.clone() } else { carried[number - 1].clone() };
         let result = if number == 0 { after.clone() } else { names.next() };
@@ -225,34 +261,71 @@ fn looped(nodes: &[Node], depth: usize, out: &mut String) {
                 looped(body, depth + 1, out);
                 writeln!(out, "{indent}  tm.yield {yields}\n{indent}}}")
             }
+            Node::Branch(Branch { index, iterations, carried: [before, after], body, yields }) => {
+                let Range { start, end } = iterations;
+                let bounds = if *start == 0 { format!("below {end}") } else { format!("from {start}, below {end}") };
+                let _infallible = writeln!(out, "{indent}{after} = tm.if {index}, {before} {bounds} {{");
+                looped(body, depth + 1, out);
+                writeln!(out, "{indent}  tm.yield {yields}\n{indent}}}")
+            }
         };
     }
 }
 
-/// The text of the nodes written out, an iteration after the other. `known` says what values are called.
-fn written_out(nodes: &[Node], known: &mut HashMap<String, String>, fresh: &mut usize, out: &mut String) {
-    for node in nodes {
-        match node {
-            Node::Line(line) => {
-                let (name, rest) = line.split_once(" = ").expect("a line defines a value");
-                let rest = renamed(rest, known);
-                *fresh += 1;
-                known.insert(name.to_owned(), format!("%w{fresh}"));
-                let _infallible = writeln!(out, "  %w{fresh} = {rest}");
-            }
-            Node::Loop(Loop { times, index, carried: [argument, before, after], body, yields, .. }) => {
-                let mut carried = renamed(before, known);
-                for iteration in 0..*times {
-                    *fresh += 1;
-                    let _infallible = writeln!(out, "  %w{fresh} = tm.affine by [], plus {iteration}");
-                    known.insert(index.clone(), format!("%w{fresh}"));
-                    known.insert(argument.clone(), carried);
-                    written_out(body, known, fresh, out);
-                    carried = renamed(yields, known);
+/// What is known where nodes are written out.
+#[derive(Default)]
+struct Writing {
+    /// What values are called.
+    known: HashMap<String, String>,
+    /// The iterations of the loops, by their indices.
+    iterations: HashMap<String, u64>,
+    /// How many values there are.
+    count: usize,
+}
+
+impl Writing {
+    /// A new value.
+    fn next(&mut self) -> String {
+        self.count += 1;
+        format!("%w{}", self.count)
+    }
+
+    /// The text of the nodes written out, an iteration after the other.
+    fn nodes(&mut self, nodes: &[Node], out: &mut String) {
+        for node in nodes {
+            match node {
+                Node::Line(line) => {
+                    let (name, rest) = line.split_once(" = ").expect("a line defines a value");
+                    let (value, rest) = (self.next(), renamed(rest, &self.known));
+                    let _infallible = writeln!(out, "  {value} = {rest}");
+                    self.known.insert(name.to_owned(), value);
                 }
-                known.insert(after.clone(), carried);
+                Node::Loop(repeat) => self.repeat(repeat, out),
+                Node::Branch(Branch { index, iterations, carried: [before, after], body, yields }) => {
+                    let runs = iterations.contains(&self.iterations[index]);
+                    if runs {
+                        self.nodes(body, out);
+                    }
+                    let becomes = renamed(if runs { yields } else { before }, &self.known);
+                    self.known.insert(after.clone(), becomes);
+                }
             }
         }
+    }
+
+    fn repeat(&mut self, repeat: &Loop, out: &mut String) {
+        let Loop { times, index, carried: [argument, before, after], body, yields, .. } = repeat;
+        let mut carried = renamed(before, &self.known);
+        for iteration in 0..*times {
+            let value = self.next();
+            let _infallible = writeln!(out, "  {value} = tm.affine by [], plus {iteration}");
+            self.known.insert(index.clone(), value);
+            self.iterations.insert(index.clone(), iteration);
+            self.known.insert(argument.clone(), carried);
+            self.nodes(body, out);
+            carried = renamed(yields, &self.known);
+        }
+        self.known.insert(after.clone(), carried);
     }
 }
 
@@ -306,9 +379,9 @@ fn kernel(random: &mut Random, slices: u64) -> [String; 2] {
     let mut as_loop = head.clone();
     looped(&nodes, 1, &mut as_loop);
     let _infallible = writeln!(as_loop, "  tm.return {filled}\n}}");
-    let (mut known, mut out) = (HashMap::new(), head);
-    written_out(&nodes, &mut known, &mut 0, &mut out);
-    let _infallible = writeln!(out, "  tm.return {}\n}}", renamed(&filled, &known));
+    let (mut writing, mut out) = (Writing::default(), head);
+    writing.nodes(&nodes, &mut out);
+    let _infallible = writeln!(out, "  tm.return {}\n}}", renamed(&filled, &writing.known));
     [as_loop, out]
 }
 
