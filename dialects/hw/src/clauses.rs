@@ -5,9 +5,17 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 
-/// The machine whose limits hold.
-pub(crate) fn machine(op: OpRef<'_>) -> Rc<Machine> {
-    op.ctx.data()
+/// Interface of an operation that says how many processing elements run what is inside.
+pub(crate) struct Pes(pub(crate) fn(OpRef<'_>) -> Result<Option<i64>, Diagnostic>);
+
+/// The machine whose limits hold for an operation: the one given to the context, or RNGD, with as many processing
+/// elements as the program around the operation has.
+#[must_use]
+pub fn machine(op: OpRef<'_>) -> Rc<Machine> {
+    let pes = |op: OpRef<'_>| op.decl()?.interface::<Pes>().map(|pes| (pes.0)(op));
+    let pes = std::iter::once(op).chain(op.ancestors()).find_map(pes);
+    // Whoever has them reports a number that is wrong.
+    op.ctx.data::<Machine>().device_or_whole(pes.and_then(Result::ok).flatten())
 }
 
 /// The value of a clause that may be absent, where `constraint` wants it.

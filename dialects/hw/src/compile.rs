@@ -62,10 +62,10 @@ fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
     let Built { mut buffers, scalars, mut errors } = built;
     // Stable: arguments and results keep their own order.
     buffers.sort_by_key(|buffer| !buffer.argument);
-    let entry = program::chips(op).and_then(|chips| Ok((program::Program::of(op)?.name()?, chips)));
-    match entry {
-        Ok((name, chips)) if errors.is_empty() => {
-            Ok(Program { name: name.to_string(), chips, buffers, scalars, commands })
+    let entry = || Ok((program::Program::of(op)?.name()?, program::chips(op)?, program::pes(op)?));
+    match entry() {
+        Ok((name, chips, pes)) if errors.is_empty() => {
+            Ok(Program { name: name.to_string(), chips, pes, buffers, scalars, commands })
         }
         entry => {
             errors.splice(0..0, entry.err());

@@ -32,6 +32,7 @@ mod trf;
 pub mod valid_count;
 mod ways;
 
+pub use clauses::machine;
 pub use compile::compile;
 use visa_ir::decl::Dialect;
 

@@ -6,6 +6,7 @@ use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
 use visa_loops::{Condition, EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Stride};
+use visa_machine::Machine;
 use visa_numerics::DType;
 
 /// Distance in bytes between the memories of two chips in a buffer's layout and in a PCIe transfer.
@@ -17,6 +18,8 @@ pub struct Program {
     pub name: String,
     /// Chips that run it, in lockstep.
     pub chips: usize,
+    /// Processing elements of each chip that run it; all if it does not say.
+    pub pes: Option<u64>,
     /// Arguments in order, then results in order.
     pub buffers: Vec<Buffer>,
     /// Numbers that are known when it starts, in order.
@@ -135,6 +138,14 @@ pub fn runs(commands: &[Command]) -> u64 {
 }
 
 impl Program {
+    /// The machine that runs it: `whole` with as many processing elements as it says.
+    ///
+    /// # Errors
+    /// A number of them that `whole` cannot give.
+    pub fn device<'m>(&self, whole: &'m Machine) -> Result<Cow<'m, Machine>, String> {
+        self.pes.map_or(Ok(Cow::Borrowed(whole)), |pes| whole.device(pes).map(Cow::Owned))
+    }
+
     /// The program as it is started with a number for each of its scalars: none are left to be known.
     #[must_use]
     pub fn started(self, numbers: &[u64]) -> Self {

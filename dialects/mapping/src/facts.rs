@@ -188,10 +188,14 @@ fn relabels(op: OpRef<'_>, axes: &Axes) -> Option<Relabelled> {
     }
 }
 
-/// The machine whose limits hold: the one given to the context, or RNGD.
+/// The machine whose limits hold for an operation: the one given to the context, or RNGD, with as many processing
+/// elements as the function around the operation has.
 #[must_use]
-pub fn machine(ctx: &Context) -> Rc<Machine> {
-    ctx.data()
+pub fn machine(op: OpRef<'_>) -> Rc<Machine> {
+    let func = std::iter::once(op).chain(op.ancestors()).find_map(Func::cast);
+    // The function reports a number that is wrong.
+    let pes = func.and_then(|func| func.pes().ok().flatten());
+    op.ctx.data::<Machine>().device_or_whole(pes)
 }
 
 /// The digits of a mapping, or the diagnostic that says what is wrong with it.

@@ -132,15 +132,6 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
           every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an \
           axis that the tensor does not depend on, it broadcasts.",
     ops: ops::OPS,
-    types: &[
-        &HOST.def,
-        &HBM.def,
-        &DM.def,
-        &SPM.def,
-        &TRF.def,
-        &VRF.def,
-        &index::INDEX,
-        &scalar::SCALAR,
-    ],
+    types: &[&HOST.def, &HBM.def, &DM.def, &SPM.def, &TRF.def, &VRF.def, &index::INDEX, &scalar::SCALAR],
     attrs: &[&attrs::MAP, &attrs::DTYPE, &attrs::SIZES, &numbers::NUMBER, &numbers::NUMBERS],
 };

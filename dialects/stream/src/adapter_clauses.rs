@@ -20,7 +20,7 @@ pub fn adapter(op: OpRef<'_>) -> Result<Adapter, Diagnostic> {
     };
     let table = lookup(op, &source)?;
     let indexed = table.as_ref().map_or(source.dtype, |table| table.to);
-    let cast = machine(op.ctx).fetch_cast(indexed, result.dtype);
+    let cast = machine(op).fetch_cast(indexed, result.dtype);
     if indexed != result.dtype && cast.is_none() {
         return Err(no_conversion(op, indexed, result.dtype, table.is_some()));
     }
@@ -35,7 +35,7 @@ pub fn adapter(op: OpRef<'_>) -> Result<Adapter, Diagnostic> {
 /// C2.
 fn no_conversion(op: OpRef<'_>, from: DType, to: DType, indexed: bool) -> Diagnostic {
     let place = if indexed { "after the table, " } else { "" };
-    let message = format!("{place}{}", machine(op.ctx).no_fetch_cast(from, to));
+    let message = format!("{place}{}", machine(op).no_fetch_cast(from, to));
     let fix = match indexed {
         true => op
             .attr("dtype")

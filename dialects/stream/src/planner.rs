@@ -48,7 +48,7 @@ pub struct Planner<'a> {
 /// The constraint that does not hold.
 pub fn planned<P: StagePlan>(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<Rc<P>, Diagnostic> {
     let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-    Planner { ctx: op.ctx, axes: &axes.0, machine: &machine(op.ctx), support: &support }.plan(op)
+    Planner { ctx: op.ctx, axes: &axes.0, machine: &machine(op), support: &support }.plan(op)
 }
 
 impl Planner<'_> {

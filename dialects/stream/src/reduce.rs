@@ -185,7 +185,7 @@ fn check_packet(
             "packet `{packet}` holds {other} beside {name}: the tree reduces all lanes of a packet to one, and a \
              valid count takes leading lanes only"
         );
-        let lanes = machine(op.ctx).limits.vector_lanes;
+        let lanes = machine(op).limits.vector_lanes;
         let whole = axes.size(axis).next_multiple_of(lanes);
         let fix = format!(
             "put {other} outside the packet, or let {name} fill it: time `{name} # {whole} / {lanes}`, packet \
@@ -207,7 +207,7 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
             .filter(|(time, _)| !time.summed && time.limit > 1)
     };
     let slots = inner().map(|(time, _)| time.limit).fold(1, u64::saturating_mul);
-    let most = machine(op.ctx).limits.reduce_slots;
+    let most = machine(op).limits.reduce_slots;
     if slots <= most {
         return Ok(());
     }

@@ -227,7 +227,7 @@ fn guards(op: OpRef<'_>, row: &AluOp) -> Result<Option<Guards<Bits>>, Diagnostic
         };
         return Err(op.clause_error("C9", "when", message.to_owned()));
     }
-    match guards.check(machine(op.ctx).limits.vector_immediates, ids_before(op)) {
+    match guards.check(machine(op).limits.vector_immediates, ids_before(op)) {
         Ok(()) => Ok(Some(guards)),
         Err(GuardFault::Slots(message)) => Err(op.clause_error("C9", "when", message)),
         Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C10", "when", message).fix(Some(fix))),

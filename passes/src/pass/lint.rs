@@ -1,5 +1,6 @@
 //! Warns about what is legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
 
+use visa_hw::machine;
 use visa_hw::ops::commit::Commit;
 use visa_hw::ops::exec::Exec;
 use visa_hw::ops::fetch::Fetch;
@@ -10,7 +11,6 @@ use visa_ir::module::OpRef;
 use visa_loops::{Program, contiguous, fetch_size};
 use visa_lowering::access;
 use visa_machine::Machine;
-use visa_mapping::facts::machine;
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
@@ -45,7 +45,7 @@ const MAX_ACCESSES: usize = 1 << 20;
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
-        let machine = machine(cx.ctx);
+        let machine = machine(op);
         let found = warnings(op, &machine).map_err(|error| vec![error])?;
         for warning in found {
             cx.count("warnings", 1);

@@ -1,11 +1,11 @@
 //! Warns about transfers that the memories serve slowly: the rules of books 10 and 11.
 
 use std::collections::BTreeMap;
+use visa_hw::machine;
 use visa_hw::ops::dma::{self, Dma};
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_loops::{EngineTable, PairedProgram, Program, SeqError};
 use visa_machine::Machine;
-use visa_mapping::facts::machine;
 use visa_memory::{Access, Channels, HBM_UNIT, Medium};
 use visa_pass::{Level, Pass, PassCx};
 
@@ -43,11 +43,10 @@ const MANY_REQUESTS: u64 = 256;
 const MANY_BYTES: u64 = 64 << 10;
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    let machine = machine(cx.ctx);
     for id in cx.module.walk_all() {
         let op = cx.module.op(cx.ctx, id);
         let Some(dma) = Dma::cast(op) else { continue };
-        let span = op.span();
+        let (span, machine) = (op.span(), machine(op));
         for (number, message, fix) in warnings(dma, &machine).map_err(|error| vec![error])? {
             let mut warning =
                 Diagnostic::error(format!("lint-{number}"), span, message).fix(Some(fix.to_owned()));

@@ -261,7 +261,7 @@ fn copies_in_lanes(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     let (Some(file), Some(&stream)) = (load.result_type::<Tensor>(0), load.operands().first()) else {
         return false;
     };
-    let lanes = file.dtype.elements(machine(load.ctx).limits.flit_bytes);
+    let lanes = file.dtype.elements(machine(load).limits.flit_bytes);
     let Ok(element) = digits(&file.dim(Dim::Element), axes) else { return false };
     let mut below = 1_u64;
     let within = element.iter().take_while(|digit| {

@@ -138,7 +138,7 @@ impl Planner {
         let view = VectorExpr::of(view)?;
         let (span, dag, fast) = (view.span(), vector_expr::meaning(*view)?, view.fast());
         let names = view.expression()?.names.clone();
-        let machine = machine(ctx);
+        let machine = machine(*view);
         let (stream_loads, made_loads) = emit::loads(ctx, module, op, axes, &machine);
         let (equals, statistics) = saturate(&dag, if fast { &self.fast } else { &self.exact });
         let leaves = leaves(&equals, stream_loads, made_loads);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use visa_hw::program::{CommandKind, Program};
 use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
 use visa_machine::{ASSUMED, Machine};
 use visa_numerics::DType;
 
@@ -44,6 +45,8 @@ pub fn price_with_rows(
         let message = format!("`{}` has no number yet: prices depend on it", scalar.name);
         return Err(Diagnostic::error("price", scalar.span, message));
     }
+    let device = program.device(machine).map_err(|why| Diagnostic::error("price", Span::default(), why))?;
+    let machine = &*device;
     let terms = Terms { machine, chips: program.chips, model, rows };
     let tallies = tallies(program, terms)?;
     let totals = totals(&tallies, machine, program.chips);

@@ -36,7 +36,12 @@ struct Unrolling<'a> {
 
 impl Unrolling<'_> {
     /// Adds the runs of commands in an iteration, the first of which has the number `first`.
-    fn block(&mut self, commands: &[Command], first: usize, indices: &mut Vec<u64>) -> Result<(), Diagnostic> {
+    fn block(
+        &mut self,
+        commands: &[Command],
+        first: usize,
+        indices: &mut Vec<u64>,
+    ) -> Result<(), Diagnostic> {
         let mut number = first;
         for command in commands {
             if !command.runs_in(indices) {

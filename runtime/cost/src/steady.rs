@@ -127,7 +127,12 @@ fn conditions(commands: &[Command], look: &mut dyn FnMut(&Condition)) {
 }
 
 impl Steady<'_> {
-    fn block(&mut self, commands: &[Command], first: usize, indices: &mut Vec<u64>) -> Result<(), Diagnostic> {
+    fn block(
+        &mut self,
+        commands: &[Command],
+        first: usize,
+        indices: &mut Vec<u64>,
+    ) -> Result<(), Diagnostic> {
         let mut number = first;
         for command in commands {
             let next = number + commands_in(command);
@@ -242,7 +247,8 @@ impl Steady<'_> {
                 }
                 Some(known) if index < next_mark.max(known.index + every) => {}
                 Some(_) | None => {
-                    let counts = self.tallies.0.iter().map(|(&number, tally)| (number, tally.counts)).collect();
+                    let counts =
+                        self.tallies.0.iter().map(|(&number, tally)| (number, tally.counts)).collect();
                     mark = Some(Mark { state, index, now, counts });
                     next_mark = index.saturating_mul(2);
                 }
@@ -274,9 +280,11 @@ impl Steady<'_> {
 
     /// Whether a command runs in all iterations of the loops inside the ones whose indices are known.
     fn runs_always(&self, command: usize, indices: &[u64]) -> bool {
-        self.commands[command].when.iter().map(|condition| condition.after(indices)).all(|rest| {
-            rest.factors.iter().all(|factor| *factor == 0) && rest.holds(&[])
-        })
+        self.commands[command]
+            .when
+            .iter()
+            .map(|condition| condition.after(indices))
+            .all(|rest| rest.factors.iter().all(|factor| *factor == 0) && rest.holds(&[]))
     }
 
     /// Whether any two commands of a loop move alike with it, or never meet.

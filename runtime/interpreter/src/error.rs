@@ -46,6 +46,8 @@ pub enum RunError {
         /// What is wrong with which index.
         error: IndexError,
     },
+    /// The machine has no such number of processing elements.
+    Device(String),
     /// The threads could not be started.
     Threads(String),
 }
@@ -62,6 +64,7 @@ impl RunError {
             | Self::NotRun
             | Self::MemoryBound { .. }
             | Self::Address(_)
+            | Self::Device(_)
             | Self::Threads(_) => Span::default(),
         }
     }
@@ -88,7 +91,7 @@ impl fmt::Display for RunError {
                 "the run needs {} of memory, expected at most {bound}: raise the memory bound",
                 counted(*needed, "byte")
             ),
-            Self::Address(message) => f.write_str(message),
+            Self::Address(message) | Self::Device(message) => f.write_str(message),
             Self::Index { error, .. } => write!(f, "{error}"),
             Self::Threads(message) => write!(f, "the threads could not be started: {message}"),
         }

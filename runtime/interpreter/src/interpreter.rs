@@ -1,5 +1,6 @@
 //! A program with its memories: set the arguments, run, read the results.
 
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -42,7 +43,7 @@ struct Op {
 /// A program ready to run.
 pub struct Interpreter<'a> {
     program: &'a Program,
-    machine: &'a Machine,
+    machine: Cow<'a, Machine>,
     memories: Memories,
     pool: ThreadPool,
     log: Option<ShadowLog>,
@@ -59,10 +60,11 @@ impl<'a> Interpreter<'a> {
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = options.threads.unwrap_or_else(cores).clamp(1, MAX_THREADS);
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let machine = program.device(machine).map_err(RunError::Device)?;
         Ok(Self {
             program,
+            memories: Memories::new(&machine, program.chips, options.shadow, options.memory_bytes),
             machine,
-            memories: Memories::new(machine, program.chips, options.shadow, options.memory_bytes),
             pool: pool.map_err(|error| RunError::Threads(error.to_string()))?,
             log: options.shadow.then(ShadowLog::default),
             ops: program.commands.iter().flat_map(ops).collect(),
@@ -120,7 +122,7 @@ impl<'a> Interpreter<'a> {
                 continue;
             }
             let (memories, log) = (&mut self.memories, self.log.as_ref());
-            let cx = ExecCx { machine: self.machine, log, chip: 0, first_op: op, indices };
+            let cx = ExecCx { machine: &self.machine, log, chip: 0, first_op: op, indices };
             let group = Group::of(&commands[next..], memories, cx)?;
             if group.commands() > 0 {
                 self.pool.install(|| group.run(memories));
@@ -142,7 +144,7 @@ impl<'a> Interpreter<'a> {
                     done.ran(1);
                 }
                 CommandKind::Exec(exec) => {
-                    exec::reserve(exec, memories, self.machine, &mut Growth::default())?;
+                    exec::reserve(exec, memories, &self.machine, &mut Growth::default())?;
                     self.pool.install(|| exec::run(exec, memories, cx));
                     done.ran(1);
                 }

@@ -263,7 +263,8 @@ fn looped(nodes: &[Node], depth: usize, out: &mut String) {
             }
             Node::Branch(Branch { index, iterations, carried: [before, after], body, yields }) => {
                 let Range { start, end } = iterations;
-                let bounds = if *start == 0 { format!("below {end}") } else { format!("from {start}, below {end}") };
+                let bounds =
+                    if *start == 0 { format!("below {end}") } else { format!("from {start}, below {end}") };
                 let _infallible = writeln!(out, "{indent}{after} = tm.if {index}, {before} {bounds} {{");
                 looped(body, depth + 1, out);
                 writeln!(out, "{indent}  tm.yield {yields}\n{indent}}}")

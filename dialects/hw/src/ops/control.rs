@@ -106,8 +106,7 @@ impl Around {
         if written.len() <= self.counts.len() {
             return Ok(written.to_vec());
         }
-        let and =
-            if self.scalars == 0 { String::new() } else { counted(self.scalars, "scalar") + " and " };
+        let and = if self.scalars == 0 { String::new() } else { counted(self.scalars, "scalar") + " and " };
         let loops = counted(self.counts.len() - self.scalars, "loop");
         let message = format!("{} for {and}{loops} around the command", counted(written.len(), "step"));
         Err(op.clause_error(constraint, clause, message))

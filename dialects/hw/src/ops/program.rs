@@ -1,17 +1,18 @@
 //! `hw.program` and `hw.buffer`: an entry and the arrays that it is called with.
 
 use crate::attrs::{DTYPE, PAIRED};
-use crate::clauses::{at_least, machine};
+use crate::clauses::{Pes, at_least, machine};
 use crate::memories::{Memories, space};
 use crate::ops::scalar::{SCALAR, Scalar};
 use crate::program;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
+use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_loops::PairedProgram;
+use visa_machine::Machine;
 use visa_numerics::DType;
 
 /// The operations of this file.
@@ -33,15 +34,25 @@ pub static PROGRAM: OpDecl = OpDecl {
         ("C1", "there are as many chips as a system can have (book 04)"),
         ("C2", "no two arguments have the same name, scalars among them, and no two results"),
         ("C3", "scalars are declared before commands"),
+        ("C4", "there are as many processing elements as a device can have"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "The entry's name."),
         ClauseDecl::required("chips", ClauseKind::Int, "Chips that run it."),
+        ClauseDecl::optional(
+            "pes",
+            ClauseKind::Int,
+            "Processing elements of a chip that run it; all if absent.",
+        ),
     ],
     traits: &[Trait::TopLevel, Trait::Region],
     effects: Effects::Declares,
+    interfaces: &[Interface(&Pes(|op| Program::of(op)?.pes()))],
     verify: Some(|op, _| {
-        chips(op).map(drop).and_then(|()| unique_names(op)).and_then(|()| scalars_first(op))
+        chips(op)?;
+        pes(op)?;
+        unique_names(op)?;
+        scalars_first(op)
     }),
     example: "hw.program @copy, chips 1 {\n  hw.buffer \"in\", role arg, space hbm, dtype i8, shape [64], layout \
               [64 : 1 -> 1] : 1\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64\n}",
@@ -101,6 +112,14 @@ pub(crate) fn chips(op: OpRef<'_>) -> Result<usize, Diagnostic> {
         return Err(op.clause_error("C1", "chips", message));
     }
     Ok(chips as usize)
+}
+
+/// C4: the processing elements of a chip that run a program, if it says so.
+pub(crate) fn pes(op: OpRef<'_>) -> Result<Option<u64>, Diagnostic> {
+    let Some(pes) = Program::of(op)?.pes()? else { return Ok(None) };
+    let count = u64::try_from(pes).unwrap_or_default();
+    let device = op.ctx.data::<Machine>().device(count);
+    device.map(|_| Some(count)).map_err(|why| op.clause_error("C4", "pes", why))
 }
 
 /// The chips of the program that an operation is inside.

@@ -1,11 +1,11 @@
 //! `tm.call` and `tm.launch`: a function used in another one.
 
-use super::number::number;
-use crate::index::INDICES;
 use super::empty::EMPTY;
 use super::func::{FUNC, Func, chips, chips_of, inout, signature};
+use super::number::number;
 use crate::calls::CallGraph;
-use crate::facts::{DeclaredAxes, quoted};
+use crate::facts::{DeclaredAxes, machine, quoted};
+use crate::index::INDICES;
 use crate::keeps_axes::KeepsAxes;
 use crate::succeeds::Succeeds;
 use crate::{Axes, scalar, view};
@@ -112,7 +112,8 @@ const VALUES: Constraint = (
     "C2",
     "operands and results are as many as the callee's, of the same types; a scalar may be any number that is inside",
 );
-const CHIPS: Constraint = ("C3", "the callee runs on as many chips as the caller");
+const CHIPS: Constraint =
+    ("C3", "the callee runs on as many chips as the caller, and on as many processing elements of them");
 const CYCLE: Constraint = ("C4", "no function calls itself, directly or through others");
 const ALIAS: Constraint =
     ("C5", "what is given to an `inout` argument is given to no other one, and is no view");
@@ -155,11 +156,24 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             .clause_error("C3", "callee", message)
             .fix(format!("write `chips {wanted}` at `@{name}`")));
     }
+    check_pes(op, &name, Func::of(callee)?)?;
     let caller = op.ancestors().find(|op| op.is(&FUNC));
     let cycle = caller.and_then(|caller| cx.analysis::<CallGraph>().cycle(caller.id, callee.id));
     let Some(path) = cycle else { return Ok(()) };
     let path = path.iter().map(|name| format!("`@{name}`")).collect::<Vec<_>>().join(" calls ");
     Err(op.clause_error("C4", "callee", format!("a function calls itself: {path}")))
+}
+
+/// C3 of processing elements.
+fn check_pes(op: OpRef<'_>, name: &str, callee: Func<'_>) -> Result<(), Diagnostic> {
+    let (found, wanted) = (machine(*callee).pes_per_chip(), machine(op).pes_per_chip());
+    if found == wanted {
+        return Ok(());
+    }
+    let elements = |count: u64| counted(count, "processing element");
+    let message =
+        format!("`@{name}` runs on {}, but is called where {} run", elements(found), elements(wanted));
+    Err(op.clause_error("C3", "callee", message).fix(format!("write `pes {wanted}` at `@{name}`")))
 }
 
 fn verify_launch(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {

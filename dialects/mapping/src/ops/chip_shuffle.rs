@@ -118,7 +118,7 @@ fn within_a_chip(
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
-    let (of, machine) = (ChipShuffle::of(op)?, machine(op.ctx));
+    let (of, machine) = (ChipShuffle::of(op)?, machine(op));
     let (source, at) = (of.source()?.of_type::<Tensor>()?, of.at_unless_auto()?);
     let shuffle = shuffle(op, axes)?;
     let free = free_axes(op, cx, 0);

@@ -62,7 +62,7 @@ pub static OPS: &[&OpDecl] = &[&EMPTY];
 
 /// The kind of tensors in the memory, and how many bytes of it a chip, a slice or a PE has.
 fn memory(op: Empty<'_>) -> Result<(&'static TensorKind, u64), Diagnostic> {
-    let machine = machine(op.ctx);
+    let machine = machine(*op);
     let memory = &machine.memory;
     match &*op.memory()? {
         "hbm" => Ok((&HBM, memory.hbm_bytes)),
@@ -103,7 +103,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     check_mappings(op, axes)?;
-    let (op, machine) = (Empty::of(op)?, machine(op.ctx));
+    let (op, machine) = (Empty::of(op)?, machine(op));
     let tensor = op.result_tensor()?.of_type::<Tensor>()?;
     check_chips(&tensor, chips_of(*op)?, axes, op.clause_span("chip"))?;
     let topology = &machine.topology;

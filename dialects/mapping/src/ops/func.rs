@@ -11,6 +11,7 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::verify::VerifyCx;
+use visa_machine::Machine;
 
 /// `tm.axes`.
 #[visa_ir::view(AxesOp)]
@@ -80,12 +81,18 @@ pub static FUNC: OpDecl = OpDecl {
         ("C6", "tensors that are needed at the same time do not overlap (book 01, 28)"),
         ("C7", "an `inout` argument is a tensor in HBM"),
         ("C8", "the last results are what became of the `inout` arguments, in their order"),
+        ("C9", "the processing elements are a part of a cluster, or whole clusters"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the kernel's name"),
         ClauseDecl::optional("at", ClauseKind::Ints, "HBM addresses of the HBM arguments, in bytes")
             .open_address(),
         ClauseDecl::default("chips", ClauseKind::Int, "1", "how many chips run it"),
+        ClauseDecl::optional(
+            "pes",
+            ClauseKind::Int,
+            "how many processing elements of each chip run it: slices, clusters and DMA engines follow; all if absent",
+        ),
         ClauseDecl::optional(
             "inout",
             ClauseKind::Ints,
@@ -158,9 +165,10 @@ fn declared_above(op: OpRef<'_>) -> Axes {
 }
 
 fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     let axes = cx.analysis::<DeclaredAxes>();
     let chips = chips(Func::of(op)?)?;
+    check_pes(Func::of(op)?)?;
     let Some(&block) = op.regions().first() else { return Ok(()) };
     // A whole list that is open has as many entries as there are arguments to place.
     let addresses = addresses(Func::of(op)?)?;
@@ -327,10 +335,17 @@ pub fn check_chips(
 /// # Errors
 /// `tm.func` C3.
 pub fn chips(func: Func<'_>) -> Result<u64, Diagnostic> {
-    let (chips, most) = (func.chips()?, machine(func.ctx).topology.max_chips);
+    let (chips, most) = (func.chips()?, machine(*func).topology.max_chips);
     u64::try_from(chips).ok().filter(|chips| (1..=most).contains(chips)).ok_or_else(|| {
         func.clause_error("C3", "chips", format!("{}, expected 1 to {most}", counted(chips, "chip")))
     })
+}
+
+/// C9.
+fn check_pes(func: Func<'_>) -> Result<(), Diagnostic> {
+    let Some(pes) = func.pes()? else { return Ok(()) };
+    let device = func.ctx.data::<Machine>().device(u64::try_from(pes).unwrap_or_default());
+    device.map(drop).map_err(|why| func.clause_error("C9", "pes", why))
 }
 
 /// The chips of the function around `op`.

@@ -88,7 +88,7 @@ pub static GATHER_TO_HBM: OpDecl = OpDecl {
     results: &["tensor"],
     effects: Effects::Are(&gathers("tm.hbm")),
     infer: Some(|op| infer(op, &HBM)),
-    verify: Some(|op, cx| verify_gather(op, cx, &[], machine(op.ctx).memory.hbm_bytes)),
+    verify: Some(|op, cx| verify_gather(op, cx, &[], machine(op).memory.hbm_bytes)),
     example: "%r = tm.gather_to_hbm %t, %i along [V], at 4096, element [T, D]",
     interfaces: &[Interface(&Indexing::Gather)],
     ..OpDecl::BASE
@@ -131,7 +131,7 @@ pub static GATHER_TO_DM: OpDecl = OpDecl {
     effects: Effects::Are(&gathers("tm.dm")),
     infer: Some(|op| infer(op, &DM)),
     verify: Some(|op, cx| {
-        let machine = machine(op.ctx);
+        let machine = machine(op);
         let slices = machine.topology.slices_per_cluster;
         let parts = [(Dim::Cluster, machine.topology.clusters_per_chip, "C6"), (Dim::Slice, slices, "C7")];
         verify_gather(op, cx, &parts, machine.memory.dm_bytes_per_slice)
@@ -177,7 +177,7 @@ pub static GATHER_TO_SPM: OpDecl = OpDecl {
     effects: Effects::Are(&gathers("tm.spm")),
     infer: Some(|op| infer(op, &SPM)),
     verify: Some(|op, cx| {
-        let machine = machine(op.ctx);
+        let machine = machine(op);
         let pes = machine.topology.pes_per_cluster;
         let parts = [(Dim::Cluster, machine.topology.clusters_per_chip, "C6"), (Dim::Pe, pes, "C7")];
         verify_gather(op, cx, &parts, machine.memory.spm_bytes_per_pe)
@@ -315,7 +315,7 @@ fn verify_gather(
     check_chips(&result, chips_of(op)?, axes, op.span())?;
     let at = unless_auto::<Int>(&op, "at")?;
     check_place(op, "at", &result, at, capacity, axes, "C1")?;
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     let plan = plan(op, &cx.analysis::<Support>(), axes, &machine)?;
     if parts.is_empty() {
         return Ok(());
@@ -355,7 +355,7 @@ fn verify_scatter(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_copies(op, &rows, "what is written", &table)?;
     let support = cx.analysis::<Support>();
     check_lost(op, &support, &table, axes)?;
-    plan(op, &support, axes, &machine(op.ctx)).map(drop)
+    plan(op, &support, axes, &machine(op)).map(drop)
 }
 
 /// C2 to C4, as far as the index and the table go.

@@ -291,13 +291,13 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
     stays_on_chip(*op, "C3", &source, op.chip()?.is_some())?;
     check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
-    let capacity = machine(op.ctx).memory.hbm_bytes;
+    let capacity = machine(*op).memory.hbm_bytes;
     check_place(*op, "at", &result, op.at_unless_auto()?, capacity, axes, "C1")?;
     check_transfer(*op, cx, ["C2", "C4"], &source, &result).map(drop)
 }
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let (op, machine) = (ToDm::of(op)?, machine(op.ctx));
+    let (op, machine) = (ToDm::of(op)?, machine(op));
     if op.chip()?.is_some() {
         stays_on_chip(*op, "C6", &*op.source()?.of_type::<Tensor>()?, true)?;
         let (axes, result) = (&cx.analysis::<DeclaredAxes>().0, op.result_tensor()?.of_type::<Tensor>()?);
@@ -313,7 +313,7 @@ fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 }
 
 fn verify_spm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let (op, machine) = (ToSpm::of(op)?, machine(op.ctx));
+    let (op, machine) = (ToSpm::of(op)?, machine(op));
     let parts = Parts {
         dim: Dim::Pe,
         of_cluster: machine.topology.pes_per_cluster,
@@ -356,7 +356,7 @@ fn verify_sram(
     let axes = &cx.analysis::<DeclaredAxes>().0;
     check_mappings(op, axes)?;
     let (source, result) = (source.of_type::<Tensor>()?, result.of_type::<Tensor>()?);
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
     check_dimension(op, &result, parts.dim, parts.of_cluster, axes, "C4")?;
     check_place(op, "at", &result, at, parts.bytes, axes, "C1")?;
@@ -374,7 +374,7 @@ pub(super) fn check_runs(
     from_hbm: bool,
     at: Option<i64>,
 ) -> Result<(), Diagnostic> {
-    let align = machine(op.ctx).limits.dma_dm_align;
+    let align = machine(op).limits.dma_dm_align;
     Runs { op, constraint: "C5", loops: &transfer.loops, around: &[], start: transfer.read_base, align }
         .check(from_hbm, at)
 }
@@ -559,7 +559,7 @@ pub(super) fn check_transfer(
     let axes = &cx.analysis::<DeclaredAxes>().0;
     let free = free_axes(op, cx, 0);
     let order = stream_order(op)?;
-    transfer(source, result, &free, order.as_ref(), axes, &machine(op.ctx)).map_err(|error| {
+    transfer(source, result, &free, order.as_ref(), axes, &machine(op)).map_err(|error| {
         let clause = error.clause();
         let [held, stream] = constraints;
         let refused = |constraint| op.clause_error(constraint, clause, error.to_string());

@@ -68,7 +68,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         );
         return Err(op.clause_error("C1", "dtype", message));
     }
-    let elements = result.dtype.elements(machine(op.ctx).limits.flit_bytes);
+    let elements = result.dtype.elements(machine(op).limits.flit_bytes);
     let wanted = source.dim(Dim::Packet).pad(elements, PadKind::Top);
     check_same(op, "C2", "packet", &result.dim(Dim::Packet), &wanted, axes)
 }

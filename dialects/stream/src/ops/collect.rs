@@ -51,7 +51,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let flit = machine(op.ctx).limits.flit_bytes;
+    let flit = machine(op).limits.flit_bytes;
     let elements = result.dtype.elements(flit);
     let bytes = packet_bytes(op, &result, axes)?;
     if bytes != flit {

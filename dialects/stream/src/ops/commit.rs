@@ -82,7 +82,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_stored(op, &source, "C4")?;
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     let at = Commit::of(op)?.at_unless_auto()?;
     check_aligned(op, at, machine.limits.commit_stride_align, "C1")?;
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
@@ -120,7 +120,7 @@ pub(crate) fn check_slices(
     axes: &Axes,
     constraint: &str,
 ) -> Result<(), Diagnostic> {
-    check_dimension(op, result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, constraint)?;
+    check_dimension(op, result, Dim::Slice, machine(op).topology.slices_per_cluster, axes, constraint)?;
     let (kept, held) = (result.dim(Dim::Slice), source.dim(Dim::Slice));
     let missing = first_missing(&kept, &Index::new(), &held, 0, axes);
     let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("slice")))? else {

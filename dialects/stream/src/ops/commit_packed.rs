@@ -106,7 +106,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
-    let (machine, at) = (machine(op.ctx), CommitPacked::of(op)?.at_unless_auto()?);
+    let (machine, at) = (machine(op), CommitPacked::of(op)?.at_unless_auto()?);
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_aligned(op, at, machine.limits.commit_stride_align, "C5")?;
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C5")?;
@@ -195,7 +195,7 @@ fn live(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Result<u64, Diagnostic> 
     if steps.live_count() != Some(steps.size()) {
         return Err(op.error("C3", format!("time `{time}` has padding, for which there would be counts")));
     }
-    let (bytes, flit) = (packet_bytes(op, source, axes)?, machine(op.ctx).limits.flit_bytes);
+    let (bytes, flit) = (packet_bytes(op, source, axes)?, machine(op).limits.flit_bytes);
     if bytes > flit {
         return Err(op.error(
             "C3",
@@ -237,7 +237,7 @@ fn room(
         return refuse(format!("axis `{name}` is one of the stream's or the counts', expected another"));
     }
     let (room, width) = (positions(op, Dim::Element, &element, axes)?, source.dtype.align());
-    let align = machine(op.ctx).limits.commit_size_sub;
+    let align = machine(op).limits.commit_size_sub;
     if room < needed {
         return refuse(format!(
             "axis `{name}` has {}, expected {needed} or more: that many elements may be kept",

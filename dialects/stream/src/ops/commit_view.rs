@@ -115,7 +115,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
         check_held(op, &part.dim(dim), &whole.dim(dim), 0, axes)?;
     }
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     // The write is checked position by position. A tensor that does not fit its memory is refused where it is made.
     if whole.dim_bytes(Dim::Element, axes).is_none_or(|bytes| bytes > machine.memory.dm_bytes_per_slice) {
         return Ok(());

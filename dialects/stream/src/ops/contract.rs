@@ -207,7 +207,7 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let message = format!("the stream's fetch masks with `pad {pad}`, and products of that are not zero");
         return Err(op.error("C8", message).fix(Some("leave `pad` out at the fetch".to_owned())));
     }
-    let width = machine(op.ctx).limits.mac_width_bytes;
+    let width = machine(op).limits.mac_width_bytes;
     let bytes = packet_bytes(op, &result, axes)?;
     if bytes != width {
         let packet = result.dim(Dim::Packet);
@@ -267,7 +267,7 @@ fn register_read(
     let (held, mut claimed) = (zeros(&[&element])?, zeros(&[&packet])?);
     claimed.retain(|term| streamed.iter().all(|own| own.term != term.term));
     // After a single flit the adapter puts zeros itself (book 17).
-    let flit = source.dtype.elements(machine(op.ctx).limits.flit_bytes);
+    let flit = source.dtype.elements(machine(op).limits.flit_bytes);
     let whole = packet.expanded(axes).map_err(wrong)?;
     claimed.retain(|term| term.term != whole || term.left > 0 || term.live != flit);
     if let Some(term) = claimed.iter().find(|term| held.iter().all(|own| own.term != term.term)) {
@@ -425,8 +425,7 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let (packet, sums) = (source.dim(Dim::Packet), result.dim(Dim::Packet));
     let depth = planned::<TreeDepth>(op, cx)?.0;
-    let (count, most) =
-        (positions(op, Dim::Packet, &sums, axes)?, machine(op.ctx).limits.accumulator_columns);
+    let (count, most) = (positions(op, Dim::Packet, &sums, axes)?, machine(op).limits.accumulator_columns);
     if count > most {
         return Err(op.clause_error(
             "C2",
@@ -555,7 +554,7 @@ fn accumulation(
     let interleaved = &*Accumulate::of(op)?.mode()? == "interleaved";
     let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
     let size = |map: &Expr| map.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message));
-    let lanes = machine(op.ctx).limits.vector_lanes;
+    let lanes = machine(op).limits.vector_lanes;
     let (inner, wanted) = if interleaved {
         let columns = size(&packet)?;
         check_same(op, "C2", "packet", &result.dim(Dim::Packet), &row.pad(lanes, PadKind::Top), axes)?;
@@ -593,7 +592,7 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
     let steps: u64 = loops[outermost..].iter().filter(|time| !time.summed).map(|time| time.limit).product();
     let size = |dim: Dim| positions(op, dim, &source.dim(dim), axes);
     let interleaved = &*Accumulate::of(op)?.mode()? == "interleaved";
-    let buffer = machine(op.ctx).accumulator(interleaved, size(Dim::Row)?, size(Dim::Packet)?, steps);
+    let buffer = machine(op).accumulator(interleaved, size(Dim::Row)?, size(Dim::Packet)?, steps);
     if buffer.fits() {
         return Ok(());
     }

@@ -105,7 +105,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     number(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     let of = FillTensor::of(op)?;
     let at = of.at_unless_auto()?;
     check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C3")?;

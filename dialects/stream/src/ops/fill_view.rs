@@ -120,7 +120,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     number(op)?;
     check_slices(op, &whole, &part, axes, "C5")?;
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     // A tensor that does not fit its memory is refused where it is made.
     if whole.dim_bytes(Dim::Element, axes).is_none_or(|bytes| bytes > machine.memory.dm_bytes_per_slice) {
         return Ok(());

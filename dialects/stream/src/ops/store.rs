@@ -107,7 +107,7 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     let row = result.dim(Dim::Row);
     let rows = positions(op, Dim::Row, &row, axes)?;
     if !machine.limits.row_counts.contains(&rows) {
@@ -156,7 +156,7 @@ fn verify_vrf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_stored(op, &result, "C1")?;
     let at = ToVrf::of(op)?.at_unless_auto()?;
-    check_place(op, "at", &result, at, machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
+    check_place(op, "at", &result, at, machine(op).memory.vrf_bytes, axes, "C1")?;
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
     check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)?;
     check_zeros(op, &result, "C3", axes)

@@ -106,7 +106,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     }
     let source = input(op)?;
     // A custom switch without its mappings is refused by `Topology::read`.
-    let Some(topology) = Topology::read(op, machine(op.ctx).topology.slices_per_cluster)? else {
+    let Some(topology) = Topology::read(op, machine(op).topology.slices_per_cluster)? else {
         return next(op, &SWITCH, None);
     };
     let made = topology.result(&source.dim(Dim::Slice), &source.dim(Dim::Time));
@@ -120,7 +120,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let slices = machine(op.ctx).topology.slices_per_cluster;
+    let slices = machine(op).topology.slices_per_cluster;
     let topology = Topology::read(op, slices)?;
     let (slice, time) = (source.dim(Dim::Slice), source.dim(Dim::Time));
     if let Some(topology) = &topology {

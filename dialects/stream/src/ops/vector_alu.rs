@@ -453,7 +453,7 @@ fn register_read(
 /// The lanes at the stage of `op`.
 #[must_use]
 pub fn lanes(op: OpRef<'_>) -> u64 {
-    let wide = machine(op.ctx).limits.vector_lanes;
+    let wide = machine(op).limits.vector_lanes;
     if station(op).is_some_and(VectorStage::is_narrow) { wide / 2 } else { wide }
 }
 

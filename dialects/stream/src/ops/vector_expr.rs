@@ -102,7 +102,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     wide(op)?;
     meaning(op)?;
     packet_bytes(op, &*input(op)?, &axes(cx).0)?;
-    let lanes = machine(op.ctx).limits.vector_lanes;
+    let lanes = machine(op).limits.vector_lanes;
     (1..op.operands().len())
         .filter_map(|index| Some((index, operand(op, index)?)))
         .try_for_each(|(index, file)| verify_register_file(op, index, &file, lanes, cx))

@@ -127,7 +127,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_place(op)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    check_dimension(op, &result, Dim::Slice, machine(op.ctx).topology.slices_per_cluster, axes, "C2")?;
+    check_dimension(op, &result, Dim::Slice, machine(op).topology.slices_per_cluster, axes, "C2")?;
     let free = free_axes(op, cx, 0);
     planned::<InterSlice>(op, cx)?;
     check_over(&Reduction { op, source: &source, result: &result, free: &free, axes })

@@ -144,7 +144,7 @@ fn start(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(std::rc::Rc<Tensor>, Expr)
     let stage = station(op).unwrap_or(VectorStage::Narrow);
     check_order(op, stage, "C3")?;
     let packet = op.result_type::<Tensor>(0).map_or(Expr::Literal(1), |result| result.dim(Dim::Packet));
-    let wide = machine(op.ctx).limits.vector_lanes;
+    let wide = machine(op).limits.vector_lanes;
     let wanted = if stage == VectorStage::Narrow { wide / 2 } else { wide };
     match packet.size(axes) {
         Ok(found) if found != wanted => {
@@ -166,7 +166,7 @@ fn verify_trim(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     let (source, packet) = start(op, cx)?;
     let whole = source.dim(Dim::Packet);
-    let lanes = machine(op.ctx).limits.vector_lanes / 2;
+    let lanes = machine(op).limits.vector_lanes / 2;
     check_same(op, "C2", "packet", &packet, &whole.clone().resize(lanes), axes)?;
     let live = |map: &Expr| plan::digits_of(map, axes).ok().and_then(|digits| digits.live_count());
     if live(&whole) == live(&packet) {
@@ -181,6 +181,6 @@ fn verify_trim(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 fn verify_pad(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (source, packet) = start(op, cx)?;
-    let wide = machine(op.ctx).limits.vector_lanes;
+    let wide = machine(op).limits.vector_lanes;
     check_same(op, "C2", "packet", &packet, &source.dim(Dim::Packet).pad(wide, PadKind::Top), &axes(cx).0)
 }

@@ -61,7 +61,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let at = VectorLog::of(op)?.at_unless_auto()?;
-    check_place(op, "at", &result, at, machine(op.ctx).memory.vrf_bytes, axes, "C1")?;
+    check_place(op, "at", &result, at, machine(op).memory.vrf_bytes, axes, "C1")?;
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
     check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)
 }

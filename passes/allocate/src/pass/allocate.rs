@@ -76,9 +76,7 @@ impl Configured for Settings {
         }
         sized(cx)?;
         let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-        let machine = machine(cx.ctx);
         let Settings { reuse } = self;
-        let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
         let mut demands = Demands { candidate: cx.module.clone(), known: HashMap::new() };
         let mut errors = Vec::new();
         let mut used: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -87,7 +85,8 @@ impl Configured for Settings {
             if !func.is(&FUNC) {
                 continue;
             }
-            let ctx = cx.ctx;
+            let (ctx, machine) = (cx.ctx, machine(func));
+            let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
             let found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
             match found {
                 Ok(plan) => {

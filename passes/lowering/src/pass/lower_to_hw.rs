@@ -4,6 +4,7 @@ use crate::access::{self, AccessError, Accesses, Accessor};
 use crate::indexed;
 use crate::transfers::{Way, table};
 use std::rc::Rc;
+use visa_hw::machine;
 use visa_hw::ops::exec;
 use visa_hw::ops::store;
 use visa_ir::context::Attr;
@@ -15,7 +16,6 @@ use visa_ir::rewrite::{
 };
 use visa_ir::verify::has_errors;
 use visa_loops::Program;
-use visa_machine::Machine;
 use visa_memory::Medium;
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
@@ -149,10 +149,6 @@ fn int(op: OpRef<'_>, value: u64) -> Result<visa_ir::module::AttrId, Diagnostic>
 fn count(op: OpRef<'_>, clause: &str, value: i64) -> Result<u64, Diagnostic> {
     let negative = |_| op.clause_error("C0", clause, format!("`{clause}` is {value}, which is no count"));
     u64::try_from(value).map_err(negative)
-}
-
-fn machine(op: OpRef<'_>) -> Rc<Machine> {
-    op.ctx.data()
 }
 
 /// The accesses of `op` in bytes, which runs `elements` over elements.

@@ -5,10 +5,11 @@ use crate::slices::Slices;
 use crate::stages::{self, StageCx};
 use crate::transfers::{Start, Way, medium, work};
 use crate::{address, buffers, indexed, origin};
+use std::collections::HashMap;
 use std::rc::Rc;
-use visa_ir::context::{Attr, Context, TypeId};
+use visa_ir::context::{Attr, TypeId};
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{BlockId, OpRef, OpSpec, ValueId};
+use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Converter, Kind, NoMatch, Order, TypeConverter,
 };
@@ -91,7 +92,7 @@ static KERNEL: ConversionPattern<Kernels> = ConversionPattern {
     summary: "a kernel becomes a program of its commands; its arguments become buffers and scalars",
     root: Some(&FUNC),
     convert: |cx, id, _| {
-        let (func, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let (func, stage) = stage(cx, id);
         let program = header(&stage, func)?;
         let mut buffers = Vec::new();
         for (number, &arg) in signature(func).0.iter().enumerate() {
@@ -120,7 +121,7 @@ static RESULTS: ConversionPattern<Kernels> = ConversionPattern {
     summary: "what a kernel returns becomes buffers",
     root: Some(&RETURN),
     convert: |cx, id, _| {
-        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let (op, stage) = stage(cx, id);
         let func = op.parent().ok_or_else(|| op.error("C0", "it is in no function"))?;
         let names = result_names(Func::of(func)?)?;
         let results =
@@ -138,7 +139,7 @@ static LOOP: ConversionPattern<Kernels> = ConversionPattern {
     summary: "a loop becomes one over commands: what it carries stays where it is, what depends on its index moves",
     root: Some(&FOR),
     convert: |cx, id, _| {
-        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let (op, stage) = stage(cx, id);
         let times = times(For::of(op)?, stage.axes)?;
         let repeat = stage.int(stage.spec("hw.for", op)?, "times", times);
         cx.unused(op.results())?;
@@ -159,7 +160,7 @@ static BRANCH: ConversionPattern<Kernels> = ConversionPattern {
     summary: "a branch becomes one over commands",
     root: Some(&IF),
     convert: |cx, id, _| {
-        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let (op, stage) = stage(cx, id);
         let branch = branch(&stage, If::of(op)?)?;
         cx.unused(op.results())?;
         let branch = cx.rewriter.insert_before(id, branch);
@@ -175,7 +176,7 @@ static BEGIN: ConversionPattern<Kernels> = ConversionPattern {
     summary: "the start of a kernel becomes a command",
     root: Some(&BEGIN_LAUNCH),
     convert: |cx, id, _| {
-        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let (op, stage) = stage(cx, id);
         let kernel = stage.ctx.attr(Attr::Symbol(BeginLaunch::of(op)?.kernel()?));
         cx.rewriter.insert_before(id, stage.spec("hw.launch", op)?.clause("kernel", kernel));
         cx.rewriter.erase(id);
@@ -188,7 +189,7 @@ static TRANSFER: ConversionPattern<Kernels> = ConversionPattern {
     name: "transfer",
     summary: "a transfer becomes a command that walks its source and its result",
     convert: |cx, id, _| {
-        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let (op, stage) = stage(cx, id);
         if !is_transfer(op) {
             return Err(NoMatch::because("it is no transfer"));
         }
@@ -205,7 +206,7 @@ static INDEXED: ConversionPattern<Kernels> = ConversionPattern {
     name: "indexed",
     summary: "a transfer of rows that an index chooses becomes a command that walks table, index and rows",
     convert: |cx, id, _| {
-        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let (op, stage) = stage(cx, id);
         if indexing(op).is_none() {
             return Err(NoMatch::because("it chooses no rows"));
         }
@@ -222,7 +223,7 @@ static PIPELINE: ConversionPattern<Kernels> = ConversionPattern {
     name: "pipeline",
     summary: "a pipeline becomes a command that holds an operation an engine, where its last operation is",
     convert: |cx, id, _| {
-        let (op, stage) = (cx.op(id), cx.state.stage(cx.rewriter.ctx));
+        let (op, stage) = stage(cx, id);
         if !ends_pipeline(op) {
             return Err(NoMatch::because("no pipeline ends in it"));
         }
@@ -251,6 +252,15 @@ static MEANT: ConversionPattern<Kernels> = ConversionPattern {
     ..BASE
 };
 
+/// An operation, and what lowering it needs to know.
+fn stage<'a>(cx: &'a Converter<'_, Kernels>, id: OpId) -> (OpRef<'a>, StageCx<'a>) {
+    let op = cx.op(id);
+    let Kernels { axes, support, whole, machines, addresses } = cx.state;
+    let func = std::iter::once(op).chain(op.ancestors()).find_map(Func::cast);
+    let machine = func.and_then(|func| machines.get(&func.id)).unwrap_or(whole);
+    (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses })
+}
+
 /// Inserts operations in front of all others of a block.
 fn in_front(cx: &mut Converter<'_, Kernels>, block: BlockId, specs: Vec<OpSpec>) {
     let first = cx.rewriter.module().ops(block).first().copied();
@@ -266,7 +276,9 @@ fn in_front(cx: &mut Converter<'_, Kernels>, block: BlockId, specs: Vec<OpSpec>)
 struct Kernels {
     axes: Rc<DeclaredAxes>,
     support: Rc<Support>,
-    machine: Rc<Machine>,
+    whole: Rc<Machine>,
+    /// The machine that each function runs on.
+    machines: HashMap<OpId, Rc<Machine>>,
     /// Where each tensor at rest is, in bytes.
     addresses: Addresses,
 }
@@ -274,17 +286,12 @@ struct Kernels {
 impl Kernels {
     fn of(cx: &PassCx<'_>) -> Result<Self, Diagnostic> {
         let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
-        let mut all = Addresses::new();
+        let (mut machines, mut all) = (HashMap::new(), Addresses::new());
         for func in functions(cx) {
+            machines.insert(func.id, machine(func));
             all.extend(address::all(func, &axes)?);
         }
-        Ok(Self { axes, support, machine: machine(cx.ctx), addresses: all })
-    }
-
-    /// What lowering one stage needs to know.
-    fn stage<'a>(&'a self, ctx: &'a Context) -> StageCx<'a> {
-        let Self { axes, support, machine, addresses } = self;
-        StageCx { ctx, axes: &axes.0, machine, support, addresses }
+        Ok(Self { axes, support, whole: cx.ctx.data(), machines, addresses: all })
     }
 
     /// What their authors may not have meant.
@@ -317,7 +324,8 @@ fn leave_out_unreached(cx: &mut PassCx<'_>) -> Result<(), Diagnostic> {
             continue;
         }
         let op = cx.module.op(cx.ctx, id);
-        let inside = op.regions().first().and_then(|&block| op.module.ops(block).last()).filter(|_| op.is(&IF));
+        let inside =
+            op.regions().first().and_then(|&block| op.module.ops(block).last()).filter(|_| op.is(&IF));
         let Some(&inside) = inside else { continue };
         if never_runs(op.other(inside), &axes.0)? {
             let same: Vec<_> = op.results().iter().copied().zip(initial(op).iter().copied()).collect();
@@ -362,7 +370,11 @@ fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let func = Func::of(func)?;
     let name = cx.ctx.attr(Attr::Symbol(func.name()?));
     let chips = cx.ctx.attr(Attr::Int(func.chips()?));
-    Ok(cx.spec("hw.program", *func)?.clause("name", name).clause("chips", chips))
+    let lowered = cx.spec("hw.program", *func)?.clause("name", name).clause("chips", chips);
+    Ok(match func.pes()? {
+        Some(pes) => lowered.clause("pes", cx.ctx.attr(Attr::Int(pes))),
+        None => lowered,
+    })
 }
 
 fn scalar(

@@ -28,6 +28,7 @@ use visa_machine::Machine;
 use visa_mapping::affine::Affine;
 use visa_mapping::facts::written_place;
 use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
+use visa_mapping::ops::func::Func;
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
 use visa_stream::ops::store::TO_TRF;
 use visa_stream::ops::vector_expr;
@@ -141,9 +142,15 @@ impl<'a> CandidatePipeline<'a> {
                 || first.error("C0", format!("choosing needs `{name}`, but its dialect is not registered"));
             ctx.op(name).map(|decl| OpSpec::at(decl, first)).ok_or_else(missing)
         };
-        let machine = machine(ctx);
+        let machine = machine(first);
         let mut commands = Module::default();
-        let body = commands.body();
+        let mut body = commands.body();
+        let func = first.ancestors().find_map(Func::cast);
+        if let Some(pes) = func.map(|func| func.pes()).transpose()?.flatten() {
+            // What is inside knows the device by the program around it.
+            let program = commands.append(body, spec("hw.program")?.clause("pes", ctx.attr(Attr::Int(pes))));
+            body = commands.add_region(program);
+        }
         let all = [0, machine.slices_per_chip().cast_signed()];
         let exec = spec("hw.exec")?.clause("context", ctx.attr(Attr::Str(context(first)?)));
         let exec = commands.append(body, exec.clause("slices", ctx.attr(Attr::Ints(all.into()))));

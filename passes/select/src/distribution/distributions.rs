@@ -264,7 +264,7 @@ impl<'a> Group<'a> {
         Self {
             function,
             axes,
-            machine: machine(function.ctx),
+            machine: machine(function),
             loads: open.iter().map(|op| op.id).collect(),
             sources: open.iter().filter_map(|op| Some((op.id, source(*op, axes)?))).collect(),
             written: closed.iter().chain(&open).chain(made).find_map(spread),

@@ -21,8 +21,9 @@ use visa_ir::open::{is_open, untyped};
 use visa_ir::verify::{Analysis, VerifyCx};
 use visa_lowering::passes::lower_to_hw;
 use visa_lowering::passes::lower_to_seq;
+use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{DeclaredAxes, machine};
+use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::Func;
 use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Expr, view};
@@ -305,7 +306,7 @@ fn priced(ctx: &Context, module: &mut Module, name: Option<&str>) -> Result<u64,
     }
     let program = visa_hw::compile(ctx, module, name).map_err(first)?;
     let model = ctx.data::<MemoryModel>();
-    Ok(visa_cost::price(&program.started_first(), &machine(ctx), *model)?.totals.cycles)
+    Ok(visa_cost::price(&program.started_first(), &ctx.data::<Machine>(), *model)?.totals.cycles)
 }
 
 /// The first of some findings.

@@ -35,8 +35,8 @@ const MOST_ORDERED: usize = 3;
 /// Layouts of what the pipeline `loader` loads that the contraction of the pipeline `reader` can read, those with
 /// the most rows first: in rows the inner or outer part of an axis that the stream lacks, in each row the rest.
 pub(crate) fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<(Expr, Expr)> {
-    let (axes, machine) = (&cx.analysis::<DeclaredAxes>().0, &*machine(cx.ctx));
-    let Some(source) = source(loader) else { return Vec::new() };
+    let (Some(source), Some(&first)) = (source(loader), loader.first()) else { return Vec::new() };
+    let (axes, machine) = (&cx.analysis::<DeclaredAxes>().0, &*machine(first));
     let converted = loader.iter().rev().find_map(|op| format(*op));
     let dtype = converted.map_or(source.dtype, |dtype| *dtype);
     let Ok(held) = digits(&source.dim(Dim::Packet), axes) else { return Vec::new() };

@@ -113,7 +113,7 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) 
     let (source, result) = (operand(op, 0)?, to_tile::written(op, &axes.0).ok()??);
     let (value, made) = (op.operands()[0], op.results()[0]);
     let free = |axis| !support.depends(value, axes.0.name(axis));
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     // An address that is open may be any: the first one is.
     let address = |value| addresses.get(&value).map_or(0, |address| address.base);
     // Tiles are as far from the tensor's start as any.

@@ -26,7 +26,7 @@ fn leave(op: OpRef<'_>, source: &Tensor, axes: &Axes) -> Option<u64> {
     let given: Vec<_> = chip.chain([(Dim::Element, (*element).clone())]).collect();
     let result = Tensor::build(&HBM, None, source.dtype, &given, source).ok()?;
     let (address, _) = written_place(op).ok()?;
-    let machine = machine(op.ctx);
+    let machine = machine(op);
     let moves = Moves { axes, machine: &machine, model: *op.ctx.data::<MemoryModel>() };
     // Where the tensor is in data memory makes no difference; nor does HBM, but for where its channels start.
     moves.price((source, 0), (&result, address.unwrap_or_default()), &|_| false)

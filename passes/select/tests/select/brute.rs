@@ -68,7 +68,7 @@ const MOST_UNTIL_FIRST: u64 = 8_000;
 
 fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only: bool) -> Least {
     let axes = Rc::new(DeclaredAxes::build(ctx, module));
-    let machine = visa_mapping::facts::machine(ctx);
+    let machine = ctx.data::<visa_machine::Machine>();
     let space = Space::of(ctx, module, chain, &machine, &axes.0);
     let spans = chain.iter().map(|&id| module.op(ctx, id).span()).collect();
     let open = |&id: &OpId| open_clauses(module.op(ctx, id)).next().map(|_| module.op(ctx, id).span());

@@ -247,7 +247,7 @@ fn chosen(case: &Case, (small, large): (&Context, &Context)) -> Option<(Result<u
         choice.apply(ctx, &mut closed).map_err(|why| format!("{why:?}"))?;
         let program = whole::compile(ctx, closed).map_err(|why| format!("{why:?}"))?;
         let last = module.op(ctx, chain[chain.len() - 1]).span();
-        let stages = whole::stages(&program, &visa_mapping::facts::machine(ctx), last);
+        let stages = whole::stages(&program, &ctx.data::<visa_machine::Machine>(), last);
         let busiest = stages.iter().map(|(_, cost)| cost.cycles).max().unwrap_or(0);
         Ok(busiest + stages.iter().map(|(_, cost)| cost.latency).sum::<u64>())
     });

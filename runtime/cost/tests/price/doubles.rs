@@ -134,7 +134,14 @@ pub(crate) fn report(chips: usize, kinds: Vec<CommandKind>) -> Report {
     let command = |(at, kind)| Command::new(Span::new(at..at + 1), kind);
     let commands = kinds.into_iter().enumerate().map(command).collect();
     price(
-        &Program { name: "test".to_owned(), chips, buffers: Vec::new(), scalars: Vec::new(), commands },
+        &Program {
+            name: "test".to_owned(),
+            chips,
+            pes: None,
+            buffers: Vec::new(),
+            scalars: Vec::new(),
+            commands,
+        },
         &Machine::rngd(),
         MemoryModel::Flat,
     )

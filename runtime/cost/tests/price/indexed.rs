@@ -29,8 +29,14 @@ fn gather(rows: u64, count: u64, index: Space, at: u64) -> Indexed {
 fn report(model: MemoryModel, kinds: Vec<CommandKind>) -> Report {
     let command = |kind| Command::new(Span::default(), kind);
     let commands = kinds.into_iter().map(command).collect();
-    let program =
-        Program { name: "test".to_owned(), chips: 1, buffers: Vec::new(), scalars: Vec::new(), commands };
+    let program = Program {
+        name: "test".to_owned(),
+        chips: 1,
+        pes: None,
+        buffers: Vec::new(),
+        scalars: Vec::new(),
+        commands,
+    };
     price(&program, &Machine::rngd(), model).expect("a price")
 }
 

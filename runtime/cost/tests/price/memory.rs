@@ -17,7 +17,14 @@ fn dma(from: Space, to: Space, loops: &str, engine_loops: usize) -> CommandKind 
 fn by(model: MemoryModel, kind: CommandKind) -> Result<Report, Diagnostic> {
     let commands = vec![Command::new(Span::default(), kind)];
     price(
-        &Program { name: "test".to_owned(), chips: 2, buffers: Vec::new(), scalars: Vec::new(), commands },
+        &Program {
+            name: "test".to_owned(),
+            chips: 2,
+            pes: None,
+            buffers: Vec::new(),
+            scalars: Vec::new(),
+            commands,
+        },
         &Machine::rngd(),
         model,
     )

@@ -21,7 +21,7 @@ pub(crate) fn span(at: usize) -> Span {
 pub(crate) fn program(chips: usize, buffers: Vec<Buffer>, kinds: Vec<CommandKind>) -> Program {
     let command = |(number, kind)| Command::new(span(number), kind);
     let commands = kinds.into_iter().enumerate().map(command).collect();
-    Program { name: "test".to_owned(), chips, buffers, scalars: Vec::new(), commands }
+    Program { name: "test".to_owned(), chips, pes: None, buffers, scalars: Vec::new(), commands }
 }
 
 pub(crate) fn buffer(argument: bool, name: &str, space: Space, shape: &[u64], layout: &str) -> Buffer {

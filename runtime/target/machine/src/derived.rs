@@ -1,8 +1,10 @@
 //! Figures that follow from the description.
 
+use std::rc::Rc;
+
 use visa_numerics::{CastRow, DType, fetch_cast};
 
-use crate::Machine;
+use crate::{Machine, Topology};
 
 /// What a temporal accumulation asks of the accumulator's buffer (book 19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,48 @@ pub struct TransposeShape {
 const REGISTER_BITS: u64 = 32;
 
 impl Machine {
+    /// The same machine with so many processing elements a chip: parts of a cluster, or whole clusters. Slices, clusters
+    /// and DMA engines follow; HBM and PCIe are as they were.
+    ///
+    /// # Errors
+    /// A number that is neither a part of a cluster nor whole clusters: it says which are.
+    pub fn device(&self, pes: u64) -> Result<Self, String> {
+        let Topology { clusters_per_chip, pes_per_cluster, .. } = self.topology;
+        let choices = || {
+            let parts = (1..pes_per_cluster).filter(|pes| pes_per_cluster.is_multiple_of(*pes));
+            let wholes = (1..=clusters_per_chip).map(|clusters| clusters.saturating_mul(pes_per_cluster));
+            parts.chain(wholes)
+        };
+        if !choices().any(|choice| choice == pes) {
+            let choices: Vec<String> = choices().map(|choice| choice.to_string()).collect();
+            return Err(format!(
+                "{pes} of {} processing elements, expected {}",
+                self.pes_per_chip(),
+                choices.join(", ")
+            ));
+        }
+        let own = pes.min(pes_per_cluster);
+        let of = |whole: u64, parts: u64, own: u64| whole / parts.max(1) * own;
+        let mut device = self.clone();
+        device.topology.clusters_per_chip = (pes / pes_per_cluster).max(1);
+        device.topology.pes_per_cluster = own;
+        device.topology.slices_per_cluster = of(self.topology.slices_per_cluster, pes_per_cluster, own);
+        device.topology.dma_engines_per_chip =
+            of(self.topology.dma_engines_per_chip, self.pes_per_chip(), pes);
+        if pes < self.pes_per_chip() {
+            device.name = format!("{} with {pes} PE{}", self.name, if pes == 1 { "" } else { "s" });
+        }
+        Ok(device)
+    }
+
+    /// [`Machine::device`] with as many processing elements as are written; the machine itself where none are, or where
+    /// that is no device.
+    #[must_use]
+    pub fn device_or_whole(self: Rc<Self>, pes: Option<i64>) -> Rc<Self> {
+        let pes = pes.and_then(|pes| u64::try_from(pes).ok());
+        pes.and_then(|pes| self.device(pes).ok()).map_or(self, Rc::new)
+    }
+
     /// Most elements of that many bits that a fetch masks at the right end of an axis by one count (book 08).
     pub const fn masked_right_max(&self, bits: u64) -> u64 {
         self.limits.mask_right_nibbles * 4 / bits

@@ -298,3 +298,31 @@ fn lists_are_no_descriptions() {
     }
     assert_eq!(Machine::from_json(r#"{"topology": {}, "timing": {}}"#), Ok(Machine::rngd()));
 }
+
+/// Clusters, processing elements and slices of a cluster, engines: of a chip with so many processing elements.
+#[test]
+fn devices_are_parts_of_a_cluster_or_whole_clusters() {
+    let machine = Machine::rngd();
+    for (pes, clusters, per_cluster, slices, engines) in
+        [(1, 1, 1, 64, 1), (2, 1, 2, 128, 2), (4, 1, 4, 256, 4), (8, 2, 4, 256, 8)]
+    {
+        let device = machine.device(pes).expect("a device");
+        let topology = &device.topology;
+        let found = (
+            topology.clusters_per_chip,
+            topology.pes_per_cluster,
+            topology.slices_per_cluster,
+            topology.dma_engines_per_chip,
+        );
+        assert_eq!(found, (clusters, per_cluster, slices, engines), "{pes} processing elements");
+        assert_eq!(device.slices_per_chip(), 64 * pes);
+        assert_eq!(device.slices_per_dmn(), machine.slices_per_dmn());
+        assert_eq!(device.memory, machine.memory);
+    }
+    assert_eq!(machine.device(8), Ok(machine.clone()));
+    assert_eq!(machine.device(1).expect("a device").name, "rngd with 1 PE");
+    for pes in [0, 3, 5, 6, 7, 9, 12, 16, u64::MAX] {
+        let refused = machine.device(pes).expect_err("no device");
+        assert_eq!(refused, format!("{pes} of 8 processing elements, expected 1, 2, 4, 8"));
+    }
+}

@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(findings, []);
         let mut axes = Axes::new();
         axes.declare("A", 4).expect("a new axis");
-        let (machine, goal) = (machine(&ctx), Goal::default());
+        let (machine, goal) = (machine(op), Goal::default());
         let source = operand(op, 0).expect("a stream");
         let support = Support::default();
         let site =

@@ -47,9 +47,8 @@ fn as_lists_of_iterations_say() {
                 "{indices:?} is not in {ranges:?}: {conditions:?}"
             );
         }
-        let alone = |condition: &Condition| {
-            condition.factors.iter().filter(|factor| **factor != 0).count() <= 1
-        };
+        let alone =
+            |condition: &Condition| condition.factors.iter().filter(|factor| **factor != 0).count() <= 1;
         if conditions.iter().all(alone) {
             // Then the ranges hold nothing else.
             let left = found.map_or(0, |ranges| ranges.iter().map(|range| range.end - range.start).product());
