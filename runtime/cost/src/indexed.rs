@@ -1,7 +1,7 @@
 //! The price of a transfer of the rows that indices choose (book 07, 34, 35).
 //!
-//! Which rows those are is known at run time alone. They are assumed ([`AssumedRows`]): then all models of transfers
-//! have a price for it, each in its own way.
+//! Which rows those are is known at run time alone, or from the data of arguments ([`KnownIndices`](crate::KnownIndices)). Others are
+//! assumed ([`AssumedRows`](crate::AssumedRows)): then all models of transfers have a price for it, each in its own way.
 
 use visa_engine::Space;
 use visa_hw::ops::dma_indexed::INDEX_BYTES;
@@ -16,7 +16,7 @@ use crate::command::Work;
 use crate::footprint::{Region, region};
 use crate::memory::{self, MemoryModel, memory};
 use crate::report::EngineCycles;
-use crate::rows::AssumedRows;
+use crate::rows::Rows;
 use crate::transfer::{cycles, flat_work, read};
 
 /// What prices rest on that no field of a machine description has.
@@ -25,7 +25,7 @@ pub(crate) const ASSUMED: &[Assumption] = &[Assumption {
     why: "no book says when indices are read; an engine is taken to read its own before it moves rows",
 }];
 
-/// The assumption of [`AssumedRows`].
+/// The assumption of [`AssumedRows`](crate::AssumedRows).
 pub(crate) const ROWS: &str = "indexed.rows";
 
 /// Most rows of an engine that are looked at; the others are taken to be the same ones again.
@@ -41,7 +41,7 @@ pub(crate) fn indexed_work(
     machine: &Machine,
     chips: usize,
     model: MemoryModel,
-    rows: AssumedRows,
+    rows: &Rows,
 ) -> Result<Work, Diagnostic> {
     let mut flat = flat_work(&transfer.unindexed(), span, machine, chips);
     let name = match transfer.direction {
@@ -50,7 +50,7 @@ pub(crate) fn indexed_work(
     };
     flat.label = format!("{name} {}", flat.label);
     flat.assumed.push("indexed.order");
-    if model != MemoryModel::Flat {
+    if model != MemoryModel::Flat && !rows.known.covers(transfer) {
         flat.assumed.push(ROWS);
     }
     let mut work = memory::work(model, flat, machine, || requested(transfer, machine, rows))?;
@@ -117,7 +117,7 @@ fn index_cycles(transfer: &Indexed, machine: &Machine, model: MemoryModel) -> Re
 
 /// What each engine of a chip is told to do, where the rows that indices choose are assumed. Chips are alike, so this
 /// is one of them.
-fn requested(transfer: &Indexed, machine: &Machine, rows: AssumedRows) -> Result<Transfer, SeqError> {
+fn requested(transfer: &Indexed, machine: &Machine, rows: &Rows) -> Result<Transfer, SeqError> {
     let (from, to) = (memory(transfer.from)?, memory(transfer.to)?);
     let (engines, _) = transfer.indices.entries.split_at(transfer.engines_with_indices());
     let starts = Program { entries: engines.to_vec(), packet: 1, base: transfer.indices.base };
@@ -137,13 +137,13 @@ fn requested(transfer: &Indexed, machine: &Machine, rows: AssumedRows) -> Result
 
 /// The loops of an engine whose indices begin at `start`, with rows in the place of indices: as many of the inner
 /// loops over indices as make [`MOST`] rows become one with the places of these rows.
-fn chosen(transfer: &Indexed, mut loops: PairedProgram, start: i64, assumed: AssumedRows) -> PairedProgram {
+fn chosen(transfer: &Indexed, mut loops: PairedProgram, start: i64, rows: &Rows) -> PairedProgram {
     let first = transfer.engines_with_indices();
     let over: &[Entry] = &transfer.indices.entries[first..transfer.index_loops()];
-    let mut rows = 1_u64;
+    let mut count = 1_u64;
     let inner = over.iter().rev().take_while(|entry| {
-        rows = rows.saturating_mul(entry.limit);
-        rows <= MOST
+        count = count.saturating_mul(entry.limit);
+        count <= MOST
     });
     let inner = over.len() - inner.count();
     let chosen: Vec<PairedEntry> = loops.entries.drain(inner..over.len()).collect();
@@ -153,7 +153,7 @@ fn chosen(transfer: &Indexed, mut loops: PairedProgram, start: i64, assumed: Ass
     for ((read, write), index) in
         walk.read().addresses().zip(walk.write().addresses()).zip(indices.addresses())
     {
-        let row = row(transfer, index, assumed);
+        let row = row(transfer, index, rows);
         let (at_read, at_write) = match transfer.direction {
             Direction::Gather => (row, 0),
             Direction::Scatter => (0, row),
@@ -166,8 +166,11 @@ fn chosen(transfer: &Indexed, mut loops: PairedProgram, start: i64, assumed: Ass
     loops
 }
 
-/// Where the row is that the index at an address is taken to choose.
-fn row(transfer: &Indexed, index: i64, assumed: AssumedRows) -> i64 {
+/// Where the row is that the index at an address chooses, or is taken to choose.
+fn row(transfer: &Indexed, index: i64, rows: &Rows) -> i64 {
+    if let Some(known) = rows.known.row(transfer, index) {
+        return known.cast_signed();
+    }
     let number = index.wrapping_sub(transfer.indices.base).cast_unsigned() / INDEX_BYTES;
-    assumed.row(number, transfer.count).wrapping_mul(transfer.distance).cast_signed()
+    rows.assumed.row(number, transfer.count).wrapping_mul(transfer.distance).cast_signed()
 }

@@ -8,6 +8,7 @@ mod command;
 mod conflicts;
 mod footprint;
 mod indexed;
+mod indices;
 mod memory;
 mod pipeline;
 mod price;
@@ -24,11 +25,12 @@ mod transfer;
 
 pub use memory::MemoryModel;
 pub use pipeline::PipelineTime;
+pub use indices::KnownIndices;
 pub use price::{price, price_with_rows};
 pub use report::{
     Assumed, Bound, BoundPart, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles,
     MemoryReport, Report, Resource, Totals, Traffic, Wait, Why,
 };
-pub use rows::AssumedRows;
+pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;
 pub use transfer::transfer_cycles;

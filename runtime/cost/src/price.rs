@@ -17,7 +17,7 @@ use crate::prices::{Run, Terms};
 use crate::report::{
     Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic, Wait,
 };
-use crate::rows::AssumedRows;
+use crate::rows::Rows;
 use crate::runs::runs;
 use crate::steady;
 use crate::tally::{Placed, Tallies, Tally};
@@ -28,7 +28,7 @@ use crate::tally::{Placed, Tallies, Tally};
 /// # Errors
 /// A transfer for which the model has no price: an address outside of its map of HBM.
 pub fn price(program: &Program, machine: &Machine, model: MemoryModel) -> Result<Report, Diagnostic> {
-    price_with_rows(program, machine, model, AssumedRows::default())
+    price_with_rows(program, machine, model, &Rows::default())
 }
 
 /// The same, where indices choose other rows.
@@ -39,7 +39,7 @@ pub fn price_with_rows(
     program: &Program,
     machine: &Machine,
     model: MemoryModel,
-    rows: AssumedRows,
+    rows: &Rows,
 ) -> Result<Report, Diagnostic> {
     if let Some(scalar) = program.scalars.first() {
         let message = format!("`{}` has no number yet: prices depend on it", scalar.name);
@@ -164,7 +164,7 @@ fn share_of_peak(macs: &BTreeMap<DType, u64>, cycles: u64, machine: &Machine, ch
 }
 
 /// The assumed fields of the machine description that prices of these commands are made of.
-fn assumptions(tallies: &Tallies, rows: AssumedRows) -> Vec<Assumed> {
+fn assumptions(tallies: &Tallies, rows: &Rows) -> Vec<Assumed> {
     let fields: BTreeSet<&str> =
         tallies.0.values().flat_map(|tally| tally.work.assumed.iter().copied()).collect();
     let is_used = |field: &str| fields.contains(field);
@@ -173,7 +173,7 @@ fn assumptions(tallies: &Tallies, rows: AssumedRows) -> Vec<Assumed> {
     let mut found: Vec<Assumed> =
         used.map(|assumption| Assumed { field: assumption.field, why: assumption.why.to_owned() }).collect();
     if is_used(indexed::ROWS) {
-        found.push(Assumed { field: indexed::ROWS, why: rows.assumption() });
+        found.push(Assumed { field: indexed::ROWS, why: rows.assumed.assumption() });
     }
     found
 }

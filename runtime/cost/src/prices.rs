@@ -15,7 +15,7 @@ use crate::command::{Work, exec_work, launch_work};
 use crate::footprint::{Region, dma_regions, exec_regions};
 use crate::indexed::{indexed_regions, indexed_work};
 use crate::memory::MemoryModel;
-use crate::rows::AssumedRows;
+use crate::rows::Rows;
 use crate::transfer::dma_work;
 
 /// What pricing depends on besides the program.
@@ -24,7 +24,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) chips: usize,
     pub(crate) model: MemoryModel,
-    pub(crate) rows: AssumedRows,
+    pub(crate) rows: &'a Rows,
 }
 
 /// A command in an iteration of the loops around it.

@@ -3,6 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::indices::KnownIndices;
+
+/// The rows that indices choose: as far as they are known, and else as they are assumed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// What is known.
+    pub known: KnownIndices,
+    /// What is assumed of other indices.
+    pub assumed: AssumedRows,
+}
+
 /// The rows that indices choose, by the number of the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AssumedRows {

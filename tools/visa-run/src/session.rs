@@ -6,7 +6,7 @@ use crate::flags::{Flags, named, source};
 use crate::kernel::{self, Refused};
 use crate::output::{Document, ResultEntry};
 use std::collections::BTreeMap;
-use visa_cost::MemoryModel;
+use visa_cost::{KnownIndices, MemoryModel, Rows};
 use visa_hw::ops::contract::CONTRACT;
 use visa_hw::ops::fetch::FETCH;
 use visa_hw::program::{Buffer, Program, Scalar};
@@ -90,19 +90,20 @@ impl<'a> Session<'a> {
         let numbers: Vec<u64> = program.scalars.iter().map(|scalar| scalars[&scalar.name]).collect();
         let program = program.started(&numbers);
         if self.flags.cost {
-            self.no_data(&program, &given)?;
-            let report = self.price(&ctx, &program, &machine)?;
+            let indices = self.indices(&program, &given)?;
+            let report = self.price(&ctx, &program, &machine, &indices)?;
             return self.costs(&program, &report).map(|()| true);
         }
         let outputs = self.outputs(&program)?;
-        let arguments = Given { tensors: self.arguments(&program, &given)?, scalars };
+        let all: Vec<&Buffer> = buffers(&program, true).collect();
+        let arguments = Given { tensors: self.arguments(&all, &given)?, scalars };
         let finished = self.interpret(&program, &machine, &arguments, progress)?;
         self.undefined(&ctx, logical.as_ref(), &finished);
         let check = match logical.filter(|_| self.flags.check) {
             Some(module) => Some(self.check(&ctx, &module, &program, &machine, &arguments, &finished)?),
             None => None,
         };
-        let report = self.price(&ctx, &program, &machine)?;
+        let report = self.price(&ctx, &program, &machine, &arguments.tensors)?;
         let summaries = self.summaries(&program, &finished);
         let expected = self.expectations(&program, &finished)?;
         self.save(&program, &outputs, &finished)?;
@@ -287,26 +288,32 @@ impl<'a> Session<'a> {
         Ok(scalars)
     }
 
-    /// A price alone needs no data.
-    fn no_data(&mut self, program: &Program, given: &BTreeMap<String, String>) -> Outcome<()> {
-        let Some(buffer) = buffers(program, true).find(|buffer| given.contains_key(&buffer.name)) else {
-            return Ok(());
-        };
-        let message = format!("--cost reads no data, and `{}` is a tensor", buffer.name);
-        let fix = format!("leave out `--arg {}=...`", buffer.name);
-        Err(self.stop_with(Diagnostic::error("flags", Span::default(), message).fix(fix)))
-    }
-
-    /// The data of each argument.
-    fn arguments(
+    /// The data that a price needs: of indices, where they are given.
+    fn indices(
         &mut self,
         program: &Program,
         given: &BTreeMap<String, String>,
     ) -> Outcome<BTreeMap<String, Vec<u8>>> {
+        let indices = KnownIndices::arguments(program);
+        let (indices, others): (Vec<&Buffer>, Vec<&Buffer>) = buffers(program, true)
+            .filter(|buffer| given.contains_key(&buffer.name))
+            .partition(|buffer| indices.iter().any(|index| index.name == buffer.name));
+        let Some(other) = others.first() else { return self.arguments(&indices, given) };
+        let message = format!("--cost reads the data of indices alone, and `{}` holds none", other.name);
+        let fix = format!("leave out `--arg {}=...`", other.name);
+        Err(self.stop_with(Diagnostic::error("flags", Span::default(), message).fix(fix)))
+    }
+
+    /// The data of some arguments.
+    fn arguments(
+        &mut self,
+        chosen: &[&Buffer],
+        given: &BTreeMap<String, String>,
+    ) -> Outcome<BTreeMap<String, Vec<u8>>> {
         // Their own bytes are taken; what they leave, the files that they are made of may take meanwhile.
-        let left = self.flags.memory - self.argument_bytes(program)?;
+        let left = self.flags.memory - self.argument_bytes(chosen)?;
         let mut arguments = BTreeMap::new();
-        for (index, buffer) in buffers(program, true).enumerate() {
+        for (index, &buffer) in chosen.iter().enumerate() {
             let text = given.get(&buffer.name).map(String::as_str);
             let mut source = source(text, index)
                 .map_err(|why| self.stop("argument", format!("--arg {}: {why}", buffer.name)))?;
@@ -333,9 +340,9 @@ impl<'a> Session<'a> {
     }
 
     /// What all arguments take, which is held as long as the run: refused before any is read if it is over the bound.
-    fn argument_bytes(&mut self, program: &Program) -> Outcome<u64> {
-        let (needed, bound) =
-            (buffers(program, true).map(bytes_of).fold(0, u64::saturating_add), self.flags.memory);
+    fn argument_bytes(&mut self, chosen: &[&Buffer]) -> Outcome<u64> {
+        let needed = chosen.iter().map(|buffer| bytes_of(buffer)).fold(0, u64::saturating_add);
+        let bound = self.flags.memory;
         if needed <= bound {
             return Ok(needed);
         }
@@ -377,10 +384,20 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The program's price.
-    fn price(&mut self, ctx: &Context, program: &Program, machine: &Machine) -> Outcome<visa_cost::Report> {
+    /// The program's price, with the indices among the data of arguments.
+    fn price(
+        &mut self,
+        ctx: &Context,
+        program: &Program,
+        machine: &Machine,
+        tensors: &BTreeMap<String, Vec<u8>>,
+    ) -> Outcome<visa_cost::Report> {
         let model = *ctx.data::<MemoryModel>();
-        let report = visa_cost::price_with_rows(program, machine, model, self.flags.assume_indices);
+        let rows = Rows {
+            known: KnownIndices::new(program, tensors),
+            assumed: self.flags.assume_indices,
+        };
+        let report = visa_cost::price_with_rows(program, machine, model, &rows);
         report.map_err(|finding| self.refuse(vec![finding]))
     }
 

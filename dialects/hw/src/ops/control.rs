@@ -196,7 +196,7 @@ impl Moving {
     }
 
     /// How far addresses move from where they are when the operation runs first.
-    pub(crate) fn from_first(self) -> Steps {
+    pub(crate) fn after_first(self) -> Steps {
         Steps { plus: self.first().saturating_neg(), ..self.steps }
     }
 

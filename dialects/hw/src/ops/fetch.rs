@@ -128,7 +128,7 @@ pub static FETCH: OpDecl = OpDecl {
     example: "hw.fetch bf16, packet 32, loops [128 : 32, 32 : 1] : 32 @ 4096",
     interfaces: &[
         Interface(&rngd::FETCH),
-        Interface(&Moves(|op| moving(op).map(Moving::from_first))),
+        Interface(&Moves(|op| moving(op).map(Moving::after_first))),
         Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
     ],
     ..OpDecl::BASE
