@@ -38,6 +38,8 @@ pub(crate) struct Work {
     pub(crate) bank_writes: u64,
     /// Of a transfer, by a model of requests: what it asks of the memories.
     pub(crate) memory: Option<MemoryReport>,
+    /// How far its cycles may be off, as a share of them, where they follow from those of others.
+    pub(crate) error: Option<f64>,
 }
 
 /// Prices a run: engines are one pipeline, so it takes as long as the busiest, after the pipeline has filled.
@@ -105,6 +107,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         bank_reads,
         bank_writes,
         memory: None,
+        error: None,
     }
 }
 
@@ -126,6 +129,7 @@ pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Work {
         bank_reads: None,
         bank_writes: 0,
         memory: None,
+        error: None,
     }
 }
 
@@ -173,6 +177,7 @@ pub(crate) mod tests {
             bank_reads: None,
             bank_writes: 0,
             memory: None,
+            error: None,
         }
     }
 }

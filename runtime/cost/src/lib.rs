@@ -23,10 +23,11 @@ mod tally;
 mod text;
 mod transfer;
 
+pub use indices::KnownIndices;
 pub use memory::MemoryModel;
 pub use pipeline::PipelineTime;
-pub use indices::KnownIndices;
 pub use price::{price, price_with_rows};
+pub use prices::MAX_SAMPLED;
 pub use report::{
     Assumed, Bound, BoundPart, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles,
     MemoryReport, Report, Resource, Totals, Traffic, Wait, Why,

@@ -9,7 +9,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_loops::{PairedEntry, PairedProgram, SeqError, Stride, code};
 use visa_machine::Machine;
-use visa_memory::detailed::{ChannelTotals, Detailed, Timing, simulate};
+use visa_memory::detailed::{ChannelTotals, Detailed, MAX_REQUESTS, Timing, extrapolate, simulate};
 use visa_memory::{
     Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_cycles,
 };
@@ -81,13 +81,24 @@ pub(crate) fn work(
 fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
     let (span, timing) = (flat.span, Timing::of(machine));
     let refuse = |message: &dyn Display| refuse(MemoryModel::Detailed, span, message);
+    let whole = extrapolate(transfer, machine, &timing, MAX_REQUESTS).map_err(|error| refuse(&error))?;
+    if let Some(whole) = whole {
+        let book = book_work(transfer, flat, machine)?;
+        // What the part did is no measure of channels and banks: those of the `book` model stay.
+        let estimated = whole.requests - whole.simulated;
+        let memory = book.memory.clone().map(|memory| MemoryReport { estimated, ..memory });
+        return Ok(detailed(
+            Work { cycles: whole.cycles, memory, error: Some(whole.error), ..book },
+            machine,
+        ));
+    }
     let found = simulate(transfer, machine, &timing, &[]).map_err(|error| refuse(&error))?;
     let book = book_work(transfer, flat, machine)?;
     let engines: Vec<_> = found.engines.iter().map(|(_, totals)| totals.end).collect();
     let all = |of: fn(&ChannelTotals) -> u64| {
         found.chips.iter().flat_map(|chip| &chip.channels).map(of).sum::<u64>()
     };
-    let memory = book.memory.map(|report| MemoryReport {
+    let memory = book.memory.clone().map(|report| MemoryReport {
         estimated: 0,
         channels: if report.channels.is_empty() { Vec::new() } else { simulated_channels(&found) },
         hbm_asked: all(|channel| channel.bytes_asked),
@@ -97,17 +108,18 @@ fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<W
         banks: banks(&found, machine),
         ..report
     });
+    Ok(detailed(Work { cycles: found.cycles, memory, ..book }, machine))
+}
+
+/// The work with what it rests on, and what it takes long for, as by the `detailed` model.
+fn detailed(mut work: Work, machine: &Machine) -> Work {
     let startup = machine.timing.dma_startup_cycles;
-    let mut assumed = book.assumed;
-    assumed.retain(|field| !REPLACED.contains(field));
-    assumed.extend(visa_memory::detailed::ASSUMED.iter().map(|assumption| assumption.field));
-    Ok(Work {
-        cycles: found.cycles,
-        bottleneck: if startup > found.cycles.saturating_sub(startup) { "startup" } else { book.bottleneck },
-        memory,
-        assumed,
-        ..book
-    })
+    if startup > work.cycles.saturating_sub(startup) {
+        work.bottleneck = "startup";
+    }
+    work.assumed.retain(|field| !REPLACED.contains(field));
+    work.assumed.extend(visa_memory::detailed::ASSUMED.iter().map(|assumption| assumption.field));
+    work
 }
 
 /// Figures of the `book` model that the `detailed` one has others for.

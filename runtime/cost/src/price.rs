@@ -104,6 +104,7 @@ fn command_report(index: usize, tally: &Tally) -> CommandReport {
         contraction: contraction(work),
         memory: work.memory.clone(),
         stalls: tally.counts.stalls,
+        error: tally.error,
         start: tally.start,
         end: tally.end,
         waits,

@@ -50,13 +50,15 @@ pub(crate) struct Prices<'a> {
     terms: Terms<'a>,
     /// By the number of the command, and how far its addresses have moved as far as that counts.
     priced: HashMap<(usize, Moved), Rc<Work>>,
+    /// Transfers that the `detailed` model has simulated, by the number of the command.
+    samples: HashMap<usize, Samples>,
     /// What commands touch whose addresses have not moved.
     still: HashMap<usize, Rc<[Region]>>,
 }
 
 impl<'a> Prices<'a> {
     pub(crate) fn new(terms: Terms<'a>) -> Self {
-        Self { terms, priced: HashMap::new(), still: HashMap::new() }
+        Self { terms, priced: HashMap::new(), samples: HashMap::new(), still: HashMap::new() }
     }
 
     /// The run of command `number` in an iteration.
@@ -73,9 +75,16 @@ impl<'a> Prices<'a> {
         let work = match self.priced.get(&key) {
             Some(known) => Rc::clone(known),
             None => {
-                let work = Rc::new(self.work(command, indices)?);
-                self.priced.insert(key, Rc::clone(&work));
-                work
+                if let Some(like) = self.samples.get(&number).and_then(Samples::mean) {
+                    like
+                } else {
+                    let work = Rc::new(self.work(command, indices)?);
+                    if self.terms.model == MemoryModel::Detailed && work.memory.is_some() {
+                        self.samples.entry(number).or_default().add(&work);
+                    }
+                    self.priced.insert(key, Rc::clone(&work));
+                    work
+                }
             }
         };
         let regions = self.regions(command, number, indices);
@@ -151,6 +160,43 @@ impl<'a> Prices<'a> {
                 (0..3).all(|side| step_of(command, side, depth) == 0).then_some(1)
             }
         }
+    }
+}
+
+/// Requests that are simulated of a command in all iterations, after which it is taken to take as long as on average.
+pub const MAX_SAMPLED: u64 = 1 << 18;
+
+/// The transfers of a command that were simulated at other addresses.
+#[derive(Default)]
+struct Samples {
+    requests: u64,
+    works: Vec<Rc<Work>>,
+    mean: Option<Rc<Work>>,
+}
+
+impl Samples {
+    fn add(&mut self, work: &Rc<Work>) {
+        let requests = work.memory.as_ref().map_or(0, |memory| memory.requests - memory.estimated);
+        self.requests = self.requests.saturating_add(requests);
+        self.works.push(Rc::clone(work));
+        if self.requests < MAX_SAMPLED {
+            return;
+        }
+        let cycles = || self.works.iter().map(|work| work.cycles);
+        let mean = cycles().map(u128::from).sum::<u128>() / self.works.len().max(1) as u128;
+        let (least, most) = (cycles().min().unwrap_or_default(), cycles().max().unwrap_or_default());
+        let error = (most - least) as f64 / 2.0 / (mean as f64).max(1.0);
+        let like = Work {
+            cycles: mean as u64,
+            error: Some(error.max(work.error.unwrap_or_default())),
+            ..(**work).clone()
+        };
+        self.mean = Some(Rc::new(like));
+    }
+
+    /// How long others take, once enough were simulated.
+    fn mean(&self) -> Option<Rc<Work>> {
+        self.mean.clone()
     }
 }
 

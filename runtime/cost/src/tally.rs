@@ -20,6 +20,8 @@ pub(crate) struct Tally {
     pub(crate) end: u64,
     /// What runs waited for: commands by number.
     pub(crate) waits: Vec<Wait>,
+    /// How far the cycles of a run may be off at most, where they follow from those of others.
+    pub(crate) error: Option<f64>,
 }
 
 /// What adds up over the runs of a command.
@@ -70,8 +72,9 @@ impl Tallies {
         let Placed { command, work, cycles, stalls, start, end, waits } = run;
         let tally = self.0.entry(command).or_insert_with(|| {
             let counts = Counts::default();
-            Tally { work: Rc::clone(work), cycles, counts, start, end, waits: Vec::new() }
+            Tally { work: Rc::clone(work), cycles, counts, start, end, waits: Vec::new(), error: None }
         });
+        tally.error = tally.error.into_iter().chain(work.error).reduce(f64::max);
         tally.counts.runs += 1;
         tally.counts.cycles = tally.counts.cycles.saturating_add(cycles);
         tally.counts.stalls = tally.counts.stalls.saturating_add(stalls);

@@ -62,6 +62,14 @@ impl Report {
         for command in &self.commands {
             rows.extend(command.memory.as_ref().map(|found| ("memory", memory(command.index, found))));
             rows.extend(command.contraction.map(|found| ("reducer", reducer(command.index, &found))));
+            if let Some(error) = command.error {
+                let off = format!(
+                    "{}: its cycles follow from requests that were simulated, and may be {:.1}% off",
+                    command.index,
+                    error * 100.0
+                );
+                rows.push(("estimate", off));
+            }
             if command.stalls > 0 {
                 let stalls = format!(
                     "{}: {} waiting for reads of the register file",

@@ -66,6 +66,7 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
         bank_reads: None,
         bank_writes: 0,
         memory: None,
+        error: None,
     }
 }
 

@@ -393,10 +393,7 @@ impl<'a> Session<'a> {
         tensors: &BTreeMap<String, Vec<u8>>,
     ) -> Outcome<visa_cost::Report> {
         let model = *ctx.data::<MemoryModel>();
-        let rows = Rows {
-            known: KnownIndices::new(program, tensors),
-            assumed: self.flags.assume_indices,
-        };
+        let rows = Rows { known: KnownIndices::new(program, tensors), assumed: self.flags.assume_indices };
         let report = visa_cost::price_with_rows(program, machine, model, &rows);
         report.map_err(|finding| self.refuse(vec![finding]))
     }

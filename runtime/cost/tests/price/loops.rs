@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use visa_cost::{MAX_RUNS, MemoryModel, Report, price};
+use visa_cost::{MAX_RUNS, MAX_SAMPLED, MemoryModel, Report, price};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::parse::parse;
@@ -216,6 +216,20 @@ fn a_million_iterations_are_a_million_times_one() {
     assert_eq!(of(1_000_000).bytes.hbm_read, 1_000_000 * 4096);
     let book = |times: u64| priced(&copies(times), MemoryModel::Book).totals.cycles;
     assert_eq!(book(1_000_000), 1_000_000 * book(1));
+}
+
+/// An iteration is 32 requests of 256 bytes, each at other addresses: after 2^18 of them iterations take as long as on
+/// average.
+#[test]
+fn the_detailed_model_simulates_some_of_many_iterations() {
+    let of = |times: u64| priced(&copies(times), MemoryModel::Detailed);
+    let (all, some) = (of(MAX_SAMPLED / 32), of(MAX_SAMPLED / 32 * 2));
+    assert!(all.commands.iter().all(|command| command.error.is_none()), "{:?}", all.commands);
+    let errors: Vec<_> = some.commands.iter().filter_map(|command| command.error).collect();
+    assert_eq!(errors.len(), 2, "a load and a store");
+    assert!(errors.iter().all(|error| (0.0..0.2).contains(error)), "{errors:?}");
+    let (one, two) = (all.totals.cycles as f64, some.totals.cycles as f64);
+    assert!((two - 2.0 * one).abs() < 0.01 * two, "{one} and {two}");
 }
 
 /// What does not repeat is followed run by run, up to a limit: a store that meets each load of an earlier iteration at

@@ -24,6 +24,7 @@ mod dm;
 mod dram;
 mod engine;
 mod error;
+mod extrapolate;
 mod link;
 #[cfg(test)]
 mod oracle;
@@ -37,6 +38,7 @@ pub use dm::{Claim, DmnTotals, Requester};
 pub use dram::{ChannelTotals, Direction};
 pub use engine::EngineTotals;
 pub use error::DetailedError;
+pub use extrapolate::{Extrapolated, MAX_REQUESTS, extrapolate, requests_of};
 pub use run::{Detailed, simulate};
 pub use stream::{Streamed, stream};
 pub use timing::{ASSUMED, Timing};
