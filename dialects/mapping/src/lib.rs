@@ -36,6 +36,7 @@ mod liveness;
 mod normal;
 pub mod numbers;
 mod opaque;
+mod overwrites;
 mod parse;
 mod placement;
 mod rebuild;

@@ -3,7 +3,7 @@
 use crate::attrs::{AxisSizes, MAP, SIZES};
 use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error, placements, quoted};
 use crate::tensor::{Dim, Tensor};
-use crate::{Axes, Expr, HBM, HOST, scalar};
+use crate::{Axes, Expr, HBM, HOST, overwrites, scalar};
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -220,7 +220,8 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.clause_error("C2", "at", message));
     }
     check_changed_arguments(op)?;
-    check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding))
+    check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding))?;
+    overwrites::check(op, &axes.0, &|finding| cx.report(finding))
 }
 
 /// C7 and C8.

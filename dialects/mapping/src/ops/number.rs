@@ -92,6 +92,14 @@ pub fn condition(op: If<'_>, axes: &Axes) -> Result<(Number, [Option<i64>; 2]), 
     Ok((anywhere(*op, op.number()?.id, axes)?, [op.from()?, op.below()?]))
 }
 
+/// What a value of type `!tm.index` or `!tm.scalar` is in all iterations of the loops around it.
+///
+/// # Errors
+/// As of [`number`].
+pub(crate) fn everywhere(op: OpRef<'_>, value: ValueId, axes: &Axes) -> Result<Number, Diagnostic> {
+    anywhere(op, value, axes)
+}
+
 /// The conditions under which an operation runs.
 struct Conditions {
     /// The indices that they depend on, with one term each.

@@ -24,7 +24,9 @@ pub static TO_TILE: OpDecl = OpDecl {
     doc: "The result is `tensor` with the elements of the tile replaced by those of `source`, whose coordinates are \
           counted from the tile's first, as in `tm.tile`. It has the address of `tensor`: if anything still needs \
           `tensor` after this operation, it overlaps the result and is refused. In a loop that carries `tensor`, tile \
-          after tile is filled. Tensor DMA moves it, within each chip (book 10).",
+          after tile is filled. Tensor DMA moves it, within each chip (book 10).\n\n\
+          What is written twice without being read between is a mistake in an index. It is refused where both writes say \
+          `along` alike, and nothing reads the tensor between them, or in the loop that both are in.",
     constraints: &[
         ("C1", "`tensor` is no view, has the number format of `source`, and both are on chips alike"),
         (
@@ -39,6 +41,10 @@ pub static TO_TILE: OpDecl = OpDecl {
         ),
         ("C4", "`engines`, `time` and `packet` are a stream of the tile, as in `tm.to_hbm`"),
         ("C5", RUNS),
+        (
+            "C6",
+            "an element that it has written is read before it, or another `tm.to_tile`, writes that again",
+        ),
     ],
     operands: &[
         OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm"]),

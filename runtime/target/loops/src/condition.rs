@@ -126,10 +126,32 @@ fn narrow(mut indices: Vec<Range<u64>>, conditions: &[Condition]) -> Option<Vec<
 /// In how many iterations of nested loops all conditions hold; nothing if that takes too long to tell.
 #[must_use]
 pub fn iterations(times: &[u64], conditions: &[Condition]) -> Option<u128> {
-    let Some(all) = narrowed(times, conditions) else { return Some(0) };
-    let (mut count, mut left) = (0_u128, vec![all]);
+    let mut count = 0_u128;
+    let all = boxes(times, conditions, &mut |part| {
+        let sizes = part.iter().map(|range| u128::from(range.end - range.start));
+        count = count.saturating_add(sizes.fold(1, u128::saturating_mul));
+        true
+    });
+    all.then_some(count)
+}
+
+/// An iteration of nested loops in which all conditions hold; nothing if there is none, or if none was found in time.
+#[must_use]
+pub fn some_iteration(times: &[u64], conditions: &[Condition]) -> Option<Vec<u64>> {
+    let mut found = None;
+    boxes(times, conditions, &mut |part| {
+        found = Some(part.iter().map(|range| range.start).collect());
+        false
+    });
+    found
+}
+
+/// Goes through boxes of iterations in all of which all conditions hold, until `next` says no. Whether these are all.
+fn boxes(times: &[u64], conditions: &[Condition], next: &mut dyn FnMut(&[Range<u64>]) -> bool) -> bool {
+    let Some(all) = narrowed(times, conditions) else { return true };
+    let mut left = vec![all];
     for _ in 0..MAX_BOXES {
-        let Some(part) = left.pop() else { return Some(count) };
+        let Some(part) = left.pop() else { return true };
         let Some(part) = narrow(part, conditions) else { continue };
         let holds = |condition: &Condition| {
             let (least, most) = condition.sums(&part);
@@ -137,18 +159,17 @@ pub fn iterations(times: &[u64], conditions: &[Condition]) -> Option<u128> {
         };
         let longest = (0..part.len()).max_by_key(|&index| part[index].end - part[index].start);
         match longest.filter(|_| !conditions.iter().all(holds)) {
-            None => {
-                let sizes = part.iter().map(|range| u128::from(range.end - range.start));
-                count = count.saturating_add(sizes.fold(1, u128::saturating_mul));
-            }
+            None if !next(&part) => return false,
+            None => {}
             Some(index) => {
                 let middle = part[index].start + (part[index].end - part[index].start).div_ceil(2);
                 let (mut low, mut high) = (part.clone(), part);
                 low[index].end = middle;
                 high[index].start = middle;
-                left.extend([low, high]);
+                // The lower half first.
+                left.extend([high, low]);
             }
         }
     }
-    None
+    false
 }

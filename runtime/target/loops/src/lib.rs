@@ -21,7 +21,7 @@ mod table;
 mod text;
 
 pub use addresses::Addresses;
-pub use condition::{Condition, iterations, narrowed};
+pub use condition::{Condition, iterations, narrowed, some_iteration};
 pub use engines::{EnginePart, EngineTable, Segments};
 pub use error::{SeqError, code};
 pub use limits::{MAX_TIMES, SequencerLimits, check, check_paired};

@@ -1,6 +1,6 @@
 //! Conditions on indices, against lists of all iterations.
 
-use visa_loops::{Condition, iterations, narrowed};
+use visa_loops::{Condition, iterations, narrowed, some_iteration};
 use visa_support::Random;
 
 /// All iterations of nested loops.
@@ -40,6 +40,11 @@ fn as_lists_of_iterations_say() {
             .collect();
         let found = narrowed(&times, &conditions);
         assert_eq!(iterations(&times, &conditions), Some(holding.len() as u128), "{times:?} {conditions:?}");
+        let one = some_iteration(&times, &conditions);
+        assert!(
+            one.as_ref().map_or(holding.is_empty(), |one| holding.contains(&one)),
+            "{one:?}: {times:?} {conditions:?}"
+        );
         for indices in &holding {
             let ranges = found.as_ref().expect("some iteration is left");
             assert!(
