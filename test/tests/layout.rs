@@ -23,7 +23,21 @@ const GROUPS: &[Group] = &[
     ("dialects/ir", &["parse/generic", "parse/location"]),
     ("dialects/mapping", &["axes", "expr"]),
     ("dialects/mapping", &["calls", "ops/call"]),
-    ("dialects/mapping", &["facts", "liveness", "ops/control", "ops/number", "ops/func", "ops/view", "view"]),
+    (
+        "dialects/mapping",
+        &[
+            "facts",
+            "liveness",
+            "ops/control",
+            "ops/func",
+            "ops/number",
+            "ops/to_tile",
+            "ops/transfer",
+            "ops/view",
+            "overwrites",
+            "view",
+        ],
+    ),
     ("dialects/mapping", &["carry", "cell", "digits", "equal", "opaque", "placement", "rebuild", "runs"]),
     (
         "dialects/stream",
