@@ -1,8 +1,8 @@
 //! Tiles that are written again before anything has read them (`tm.to_tile` C6).
 //!
-//! Two writes of one tensor meet if in some iterations of the loops around them their tiles do. That is decided: indices,
-//! and conditions of branches, are sums of indices. Where anything reads the tensor in the outermost loop that both are in,
-//! or between them, it may be what was written; then nothing is said.
+//! Two writes of one tensor meet if in some iterations of the loops around them their tiles do. That is decided:
+//! indices, and conditions of branches, are sums of indices. Where anything reads the tensor in the outermost loop
+//! that both are in, or between them, it may be what was written; then nothing is said.
 
 use crate::affine::Affine;
 use crate::liveness::Positions;
@@ -124,8 +124,8 @@ impl Pair {
     }
 }
 
-/// Whether two writes meet in iterations that share those of the outermost `shared` loops; with `apart`, in an earlier and
-/// a later iteration of the loop inside these.
+/// Whether two writes meet in iterations that share those of the outermost `shared` loops; with `apart`, in an
+/// earlier and a later iteration of the loop inside these.
 fn meet(one: &Write<'_>, other: &Write<'_>, shared: usize, apart: bool) -> bool {
     let mut pair = Pair::new(one, other, shared);
     if apart {
@@ -232,8 +232,8 @@ impl<'a> Tensors<'a> {
         self.tensor(one) == self.tensor(other)
     }
 
-    /// Whether anything may read the tensor between two writes of it: in the outermost loop around both, or where there is
-    /// none, from the one to the other.
+    /// Whether anything may read the tensor between two writes of it: in the outermost loop around both, or where
+    /// there is none, from the one to the other.
     fn read_between(&self, earlier: &Write<'_>, later: &Write<'_>, positions: &Positions) -> bool {
         let (one, other) = (outermost(earlier.op), outermost(later.op));
         let (from, to) = match (one, other) {

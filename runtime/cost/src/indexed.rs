@@ -1,7 +1,8 @@
 //! The price of a transfer of the rows that indices choose (book 07, 34, 35).
 //!
-//! Which rows those are is known at run time alone, or from the data of arguments ([`KnownIndices`](crate::KnownIndices)). Others are
-//! assumed ([`AssumedRows`](crate::AssumedRows)): then all models of transfers have a price for it, each in its own way.
+//! Which rows those are is known at run time alone, or from the data of arguments
+//! ([`KnownIndices`](crate::KnownIndices)). Others are assumed ([`AssumedRows`](crate::AssumedRows)): then all
+//! models of transfers have a price for it, each in its own way.
 
 use visa_engine::Space;
 use visa_hw::ops::dma_indexed::INDEX_BYTES;

@@ -1,5 +1,5 @@
-//! Indices that are known before a program runs: those of arguments whose data are given, in HBM, and in scratchpad memory
-//! where one transfer brings them from there.
+//! Indices that are known before a program runs: those of arguments whose data are given, in HBM, and in scratchpad
+//! memory where one transfer brings them from there.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;

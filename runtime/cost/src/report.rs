@@ -115,8 +115,8 @@ pub struct CommandReport {
     /// Cycles among `cycles` in which its writes to the tensor register file wait for reads of a contraction (book
     /// 18).
     pub stalls: u64,
-    /// How far the cycles of a run may be off, as a share of them, where the `detailed` model follows from some requests
-    /// to others.
+    /// How far the cycles of a run may be off, as a share of them, where the `detailed` model follows from some
+    /// requests to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
     /// Cycle in which its first run starts.

@@ -103,7 +103,8 @@ fn stretches(repeat: &Loop, outer: &[u64]) -> Vec<Stretch> {
             return;
         }
         alike &= rest.factors.iter().skip(1).all(|factor| *factor == 0);
-        // The sum is `factor * index`. It enters and leaves the range, in whichever order, where it passes an end of it.
+        // The sum is `factor * index`. It enters and leaves the range, in whichever order, where it passes an end
+        // of it.
         for bound in [rest.range.start, rest.range.end] {
             let passed = match factor > 0 {
                 true => -(-bound).div_euclid(factor),

@@ -58,12 +58,12 @@ pub static IF: OpDecl = OpDecl {
     name: "tm.if",
     summary: "A branch: runs its body where a number is in a range.",
     doc: "`tm.if %i, %x from 1, below 4` runs its body in iterations 1, 2 and 3 of the loop whose index `%i` is. The \
-          number is an index, a scalar, or what `tm.affine` makes of them. A result is what `tm.yield` gives where the \
-          body has run, and else the operand: `%x`, as it was. What the body makes it puts in the operand's place, with \
-          `tm.to_tile` or as a new tensor at the same address.\n\n\
-          Inside, an index is known to be in its range: under `from 1` there is a tile number `%i` - 1. Each index of a \
-          sum is narrowed by itself. What runs where the body does not is a second branch, with `from` and `below` the \
-          other way round.",
+          number is an index, a scalar, or what `tm.affine` makes of them. A result is what `tm.yield` gives where \
+          the body has run, and else the operand: `%x`, as it was. What the body makes it puts in the operand's \
+          place, with `tm.to_tile` or as a new tensor at the same address.\n\n\
+          Inside, an index is known to be in its range: under `from 1` there is a tile number `%i` - 1. Each index \
+          of a sum is narrowed by itself. What runs where the body does not is a second branch, with `from` and \
+          `below` the other way round.",
     constraints: &[
         ("C1", "`from` or `below` is given, and `from` is less than `below`"),
         ("C2", "what the body yields has the types of the tensors"),

@@ -25,8 +25,8 @@ pub static TO_TILE: OpDecl = OpDecl {
           counted from the tile's first, as in `tm.tile`. It has the address of `tensor`: if anything still needs \
           `tensor` after this operation, it overlaps the result and is refused. In a loop that carries `tensor`, tile \
           after tile is filled. Tensor DMA moves it, within each chip (book 10).\n\n\
-          What is written twice without being read between is a mistake in an index. It is refused where both writes say \
-          `along` alike, and nothing reads the tensor between them, or in the loop that both are in.",
+          What is written twice without being read between is a mistake in an index. It is refused where both \
+          writes say `along` alike, and nothing reads the tensor between them, or in the loop that both are in.",
     constraints: &[
         ("C1", "`tensor` is no view, has the number format of `source`, and both are on chips alike"),
         (

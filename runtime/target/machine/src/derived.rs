@@ -53,8 +53,8 @@ pub struct TransposeShape {
 const REGISTER_BITS: u64 = 32;
 
 impl Machine {
-    /// The same machine with so many processing elements a chip: parts of a cluster, or whole clusters. Slices, clusters
-    /// and DMA engines follow; HBM and PCIe are as they were.
+    /// The same machine with so many processing elements a chip: parts of a cluster, or whole clusters. Slices,
+    /// clusters and DMA engines follow; HBM and PCIe are as they were.
     ///
     /// # Errors
     /// A number that is neither a part of a cluster nor whole clusters: it says which are.
@@ -87,8 +87,8 @@ impl Machine {
         Ok(device)
     }
 
-    /// [`Machine::device`] with as many processing elements as are written; the machine itself where none are, or where
-    /// that is no device.
+    /// [`Machine::device`] with as many processing elements as are written; the machine itself where none are, or
+    /// where that is no device.
     #[must_use]
     pub fn device_or_whole(self: Rc<Self>, pes: Option<i64>) -> Rc<Self> {
         let pes = pes.and_then(|pes| u64::try_from(pes).ok());
