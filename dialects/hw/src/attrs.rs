@@ -6,7 +6,7 @@ use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_loops::{EngineTable, Mask, PairedProgram, Program, SeqError};
 use visa_numerics::{DType, LookupTable};
-pub use visa_sequencer::{COMPARISONS, GUARDS};
+pub use visa_sequencer::{COMPARISONS, GUARDS, STEPS};
 
 /// `#hw.dtype<bf16>`: a [`DType`].
 pub static DTYPE: BodyDef = BodyDef {

@@ -3,8 +3,7 @@
 use visa_engine::{Stage, Wire};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-
-use crate::program::Steps;
+use visa_loops::Steps;
 
 /// The interface by which an operation inside `hw.exec` gives its stage, which takes what flows in.
 pub struct Build(pub fn(OpRef<'_>, &Wire) -> Result<Stage, Diagnostic>);

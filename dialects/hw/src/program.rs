@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
-use visa_loops::{Condition, EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Stride};
+use visa_loops::{Condition, EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Steps, Stride};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -80,42 +80,6 @@ impl Command {
     #[must_use]
     pub fn runs_in(&self, indices: &[u64]) -> bool {
         self.when.iter().all(|condition| condition.holds(indices))
-    }
-}
-
-/// How many bytes addresses move with each scalar of the program, and then with each loop around a command, the
-/// outermost first. Where there are fewer numbers than those, they do not move with the others.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Steps {
-    /// The number of bytes for each.
-    pub by: Vec<i64>,
-    /// How far addresses are moved where all scalars and indices are 0.
-    pub plus: i64,
-}
-
-impl Steps {
-    /// How far addresses have moved. Wraps, where they are in no memory.
-    #[must_use]
-    pub fn at(&self, indices: &[u64]) -> i64 {
-        let moved = self.by.iter().zip(indices).map(|(step, index)| step.wrapping_mul(index.cast_signed()));
-        moved.fold(self.plus, i64::wrapping_add)
-    }
-
-    /// How far addresses move with the loop that so many others are around.
-    #[must_use]
-    pub fn of(&self, depth: usize) -> i64 {
-        self.by.get(depth).copied().unwrap_or_default()
-    }
-
-    /// Those that are left once so many scalars are known.
-    fn after(&self, scalars: usize) -> Self {
-        Self { by: self.by.get(scalars..).unwrap_or_default().to_vec(), ..*self }
-    }
-
-    /// Whether addresses are the same in all iterations.
-    #[must_use]
-    pub fn is_still(&self) -> bool {
-        self.by.iter().all(|step| *step == 0)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, the axes each
 //! value depends on, and how long each tensor must stay where it is.
 
+use crate::address::{Address, address, carried_address, index};
 pub use crate::error::mapping_error;
 use crate::keeps_axes::KeepsAxes;
 use crate::liveness::Positions;
-use crate::ops::control::{Carried, carried, carries};
+use crate::ops::control::{Carried, For, carried, carries, times};
 use crate::ops::func::{Func, addresses, declare};
 use crate::succeeds::succeeded;
 use crate::tensor::{Dim, Tensor};
@@ -305,10 +306,41 @@ struct Resident {
     before: Option<ValueId>,
     name: String,
     space: &'static str,
-    range: Range<u64>,
+    /// Its bytes, of each iteration in turn of the loop with that index.
+    ranges: Vec<Range<u64>>,
+    index: Option<ValueId>,
     from: usize,
     until: usize,
     span: Span,
+}
+
+impl Resident {
+    /// Bytes of two tensors that overlap in an iteration.
+    fn overlap<'a>(&'a self, other: &'a Self) -> Option<[&'a Range<u64>; 2]> {
+        if self.space != other.space {
+            return None;
+        }
+        // Of one loop, both are in the same iteration.
+        let together = self.index.is_some() && self.index == other.index;
+        let divisor = if together { gcd(self.ranges.len(), other.ranges.len()) } else { 1 };
+        let own = self.ranges.iter().enumerate();
+        let mut pairs = own.flat_map(|(at, own)| {
+            let others = other.ranges.iter().skip(at % divisor).step_by(divisor);
+            others.map(move |other| [own, other])
+        });
+        pairs.find(|[own, other]| own.start < other.end && other.start < own.end)
+    }
+
+    /// Two of its own ranges that overlap.
+    fn itself(&self) -> Option<[&Range<u64>; 2]> {
+        let all = self.ranges.iter().enumerate();
+        let mut pairs = all.flat_map(|(at, one)| self.ranges[at + 1..].iter().map(move |other| [one, other]));
+        pairs.find(|[own, other]| own.start < other.end && other.start < own.end)
+    }
+}
+
+fn gcd(one: usize, other: usize) -> usize {
+    if other == 0 { one } else { gcd(other, one % other) }
 }
 
 /// Reports tensors of one memory whose bytes overlap while both are needed (book 01, 28: addresses must not collide).
@@ -326,13 +358,16 @@ pub fn check_overlaps(
 ) -> Result<(), Diagnostic> {
     let mut live: Vec<Resident> = Vec::new();
     let mut told_of = HashSet::new();
-    let all = placements(func)?;
+    let all = placements(func, axes)?;
     check_carried(func, &all, report);
     for placed in &all {
         let Some(resident) = resident(func, placed, axes, machine) else {
             check_changed(func, placed, &all, report);
             continue;
         };
+        if placed.before.is_none() {
+            overlaps_itself(&resident).into_iter().for_each(report);
+        }
         live.retain(|earlier| earlier.until >= resident.from);
         let needed = live.iter().filter(|earlier| !is_spent(func, earlier.value, resident.before));
         for earlier in needed {
@@ -366,17 +401,24 @@ fn check_carried(func: OpRef<'_>, all: &[Placement], report: &dyn Fn(Diagnostic)
                 let message = format!("{} is a view: whole tensors are carried", name_of(func, value));
                 report(refuse("C4", value, message).fix("carry the view's source".to_owned()));
             }
-            let address = |value: ValueId| all.iter().find(|placed| placed.value == value)?.address;
+            let address = |value: ValueId| all.iter().find(|placed| placed.value == value)?.address.clone();
             let (Some(from), Some(to)) = (address(wanted), address(given)) else { continue };
             let alike = func.module.ty(given) == func.module.ty(wanted);
-            if from != to && alike {
+            let before = to.before(index(op));
+            if from != before && alike {
                 let (given_name, wanted_name) = (name_of(func, given), name_of(func, wanted));
                 let message =
                     format!("{given_name} is at {to}, and takes the place of {wanted_name} at {from}");
+                let fix = match before == to {
+                    true => format!("place it at {from}"),
+                    false => format!(
+                        "place {wanted_name} at {before}, the last of them: the first iteration reads it"
+                    ),
+                };
                 report(
                     refuse("C3", given, message)
                         .note(format!("{wanted_name} is placed here"), Some(span(wanted)))
-                        .fix(format!("place it at {from}")),
+                        .fix(fix),
                 );
             }
         }
@@ -433,8 +475,8 @@ pub struct Placement {
     pub value: ValueId,
     /// The tensor that it was before it was changed in place: it is where that one stood.
     pub before: Option<ValueId>,
-    /// Its address as written, bytes; `None` for a view, a part of the tensor register file, and an open address.
-    pub address: Option<i64>,
+    /// Where it is as written; `None` for a view, a part of the tensor register file, and an open address.
+    pub address: Option<Address>,
     /// Its part of the tensor register file as written.
     pub half: Option<Rc<str>>,
     /// The position at which it is there; arguments are there from the start.
@@ -449,7 +491,7 @@ pub struct Placement {
 ///
 /// # Errors
 /// If an address is no number.
-pub fn placements(func: OpRef<'_>) -> Result<Vec<Placement>, Diagnostic> {
+pub fn placements(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placement>, Diagnostic> {
     let positions = Positions::of_function(func);
     let needed = positions.needed_until(func);
     let until = |value: ValueId, from: usize| needed.get(&value).map_or(from, |&until| until.max(from));
@@ -457,74 +499,97 @@ pub fn placements(func: OpRef<'_>) -> Result<Vec<Placement>, Diagnostic> {
     let addresses = addresses(Func::of(func)?)?;
     let args =
         func.module.args(block).iter().filter(|&&arg| func.ctx.type_name(func.module.ty(arg)) == "tm.hbm");
-    let mut all: Vec<_> = args
+    let all: Vec<_> = args
         .enumerate()
         .map(|(index, &value)| Placement {
             value,
             before: None,
-            address: addresses.as_ref().and_then(|addresses| *addresses.get(index)?),
+            address: addresses.as_ref().and_then(|addresses| *addresses.get(index)?).map(Address::at),
             half: None,
             from: 0,
             until: until(value, 0),
         })
         .collect();
-    place_block(func, block, &positions, &until, &mut all)?;
-    Ok(all)
+    let mut placing = Placing { func, axes, positions: &positions, until: &until, all };
+    placing.block(block)?;
+    Ok(placing.all)
 }
 
-/// Adds what the operations of a block place, in the order in which it is there.
-fn place_block(
-    func: OpRef<'_>,
-    block: BlockId,
-    positions: &Positions,
-    until: &dyn Fn(ValueId, usize) -> usize,
-    all: &mut Vec<Placement>,
-) -> Result<(), Diagnostic> {
-    for &id in func.module.ops(block) {
-        let (op, from) = (func.other(id), positions.of(id));
-        if carries(op) {
-            let through = carried(op);
-            for Carried { initial, argument, .. } in &through {
-                argument.iter().for_each(|&value| succeed(value, *initial, from, until, all));
+/// The tensors that a function places, as far as they are known.
+struct Placing<'a> {
+    func: OpRef<'a>,
+    axes: &'a Axes,
+    positions: &'a Positions,
+    /// The position up to which a value is needed that is there from another one on.
+    until: &'a dyn Fn(ValueId, usize) -> usize,
+    all: Vec<Placement>,
+}
+
+impl Placing<'_> {
+    /// Adds what the operations of a block place, in the order in which it is there.
+    fn block(&mut self, block: BlockId) -> Result<(), Diagnostic> {
+        for &id in self.func.module.ops(block) {
+            let (op, from) = (self.func.other(id), self.positions.of(id));
+            if carries(op) {
+                self.carry(op)?;
+                continue;
             }
-            for &body in op.regions() {
-                place_block(func, body, positions, until, all)?;
+            let taken = succeeded(op);
+            taken.iter().for_each(|&(value, before)| self.succeed(value, before, from));
+            if op.results().first().is_some_and(|first| taken.iter().any(|(value, _)| value == first)) {
+                continue;
             }
-            let end = positions.end(op);
-            for Carried { yielded, result, .. } in through {
-                let given = result.zip(yielded);
-                given.iter().for_each(|&(value, before)| succeed(value, before, end, until, all));
+            let at_rest = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
+            if let (true, Some(&value)) = (at_rest, op.results().first()) {
+                let before = view::changed(op);
+                let known = before.and_then(|before| self.of(before));
+                let (first, half) = written_place(op)?;
+                let address = known.map_or_else(|| address(op, first), |known| known.address.clone());
+                let until = (self.until)(value, from);
+                self.all.push(Placement { value, before, address, half, from, until });
             }
-            continue;
         }
-        let taken = succeeded(op);
-        taken.iter().for_each(|&(value, before)| succeed(value, before, from, until, all));
-        if op.results().first().is_some_and(|first| taken.iter().any(|(value, _)| value == first)) {
-            continue;
-        }
-        let at_rest = op.result_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
-        if let (true, Some(&value)) = (at_rest, op.results().first()) {
-            let before = view::changed(op);
-            let known = before.and_then(|before| all.iter().find(|placed| placed.value == before));
-            let (written, half) = written_place(op)?;
-            let address = known.map_or(written, |known| known.address);
-            all.push(Placement { value, before, address, half, from, until: until(value, from) });
-        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Adds a tensor that takes the place of another one.
-fn succeed(
-    value: ValueId,
-    before: ValueId,
-    from: usize,
-    until: &dyn Fn(ValueId, usize) -> usize,
-    all: &mut Vec<Placement>,
-) {
-    let known = all.iter().find(|placed| placed.value == before);
-    let (address, half) = known.map_or((None, None), |known| (known.address, known.half.clone()));
-    all.push(Placement { value, before: Some(before), address, half, from, until: until(value, from) });
+    /// Adds what goes through a loop or a branch, and what its body places.
+    fn carry(&mut self, op: OpRef<'_>) -> Result<(), Diagnostic> {
+        let (through, from, end) = (carried(op), self.positions.of(op.id), self.positions.end(op));
+        for Carried { initial, argument, yielded, .. } in &through {
+            let Some(value) = *argument else { continue };
+            let written = |op: OpRef<'_>| address(op, written_place(op).ok()?.0);
+            self.succeed(value, *initial, from);
+            if let (Some(turning), Some(placed)) =
+                (carried_address(op, *yielded, written), self.all.last_mut())
+            {
+                placed.address = Some(turning);
+            }
+        }
+        for &body in op.regions() {
+            self.block(body)?;
+        }
+        let times = For::cast(op).map_or(Ok(1), |around| times(around, self.axes))?;
+        for Carried { yielded, result, .. } in through {
+            let Some((value, before)) = result.zip(yielded) else { continue };
+            self.succeed(value, before, end);
+            if let Some(placed) = self.all.last_mut() {
+                placed.address = placed.address.as_ref().map(|address| address.after(index(op), times));
+            }
+        }
+        Ok(())
+    }
+
+    fn of(&self, value: ValueId) -> Option<&Placement> {
+        self.all.iter().find(|placed| placed.value == value)
+    }
+
+    /// Adds a tensor that takes the place of another one.
+    fn succeed(&mut self, value: ValueId, before: ValueId, from: usize) {
+        let known = self.of(before);
+        let (address, half) = known.map_or((None, None), |known| (known.address.clone(), known.half.clone()));
+        let until = (self.until)(value, from);
+        self.all.push(Placement { value, before: Some(before), address, half, from, until });
+    }
 }
 
 /// The address, or the part of the tensor register file, where an operation writes that it puts its result. Neither
@@ -553,36 +618,52 @@ fn resident(func: OpRef<'_>, placed: &Placement, axes: &Axes, machine: &Machine)
     let value = placed.value;
     let tensor = func.ctx.type_value::<Tensor>(func.module.ty(value))?;
     let name = name_of(func, value);
+    let half = placed.half.as_deref();
+    let addresses = match (half, &placed.address) {
+        (Some(_), _) => vec![None],
+        (None, address) => address.as_ref()?.addresses().iter().copied().map(Some).collect(),
+    };
+    let ranges = addresses.into_iter().map(|address| occupied(&tensor, address, half, axes, machine));
     Some(Resident {
         value,
         before: placed.before,
         name,
         space: tensor.kind.def.name,
-        range: occupied(&tensor, placed.address, placed.half.as_deref(), axes, machine)?,
+        ranges: ranges.collect::<Option<_>>()?,
+        index: placed.address.as_ref().and_then(Address::index),
         from: placed.from,
         until: placed.until,
         span: func.module.value_span(value),
     })
 }
 
+fn show(range: &Range<u64>) -> String {
+    format!("bytes {} to {}", range.start, range.end)
+}
+
 fn overlap(earlier: &Resident, later: &Resident) -> Option<Diagnostic> {
-    let bytes = earlier.range.start < later.range.end && later.range.start < earlier.range.end;
-    if earlier.space != later.space || !bytes {
-        return None;
-    }
-    let show = |range: &Range<u64>| format!("bytes {} to {}", range.start, range.end);
+    let [before, after] = earlier.overlap(later)?;
     let memory = earlier.space.trim_start_matches("tm.").to_uppercase();
     let message = format!(
         "{} ({}) overlaps {} ({}), which is still needed, in {memory}",
         later.name,
-        show(&later.range),
+        show(after),
         earlier.name,
-        show(&earlier.range)
+        show(before)
     );
     let fix = match later.before == Some(earlier.value) {
         true => read_after(&later.name),
-        false => format!("place it at {} or beyond", earlier.range.end),
+        false => format!("place it at {} or beyond", before.end),
     };
     let error = Diagnostic::error("overlap", later.span, message);
     Some(error.note(format!("{} is placed here", earlier.name), Some(earlier.span)).fix(Some(fix)))
+}
+
+/// What a tensor that a loop puts at several addresses in turn says of itself.
+fn overlaps_itself(resident: &Resident) -> Option<Diagnostic> {
+    let [one, other] = resident.itself()?;
+    let message =
+        format!("{} ({}) overlaps itself ({}) in another iteration", resident.name, show(other), show(one));
+    let fix = format!("place it at {} or beyond in one of them", one.end.max(other.end));
+    Some(Diagnostic::error("overlap", resident.span, message).fix(Some(fix)))
 }

@@ -6,6 +6,7 @@
 //! ([`Tensor`]), whole-tensor transfers, and facts about modules ([`facts`]).
 
 mod across;
+pub mod address;
 pub mod affine;
 mod aggregate;
 mod array;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError, Dialect};
-use visa_loops::{EngineTable, Mask, PairedProgram, Program, Segments, SeqError};
+use visa_loops::{EngineTable, Mask, PairedProgram, Program, Segments, SeqError, Steps};
 use visa_numerics::{Comparisons, DType, Guards, LookupTable};
 
 /// `#seq.program<[8 : 32, 16 : 1] : 16 @ 0>`.
@@ -44,6 +44,17 @@ pub static ENGINES: BodyDef = BodyDef {
     doc: "What each engine of a DMA does (book 10), in elements: loops for an engine, or for all engines from FIRST \
           to before END, whose outermost loops count them.",
     parse: parse::<EngineTable>,
+    ..BodyDef::BASE
+};
+
+/// `#seq.steps<[512, (0, 4096)]>`.
+pub static STEPS: BodyDef = BodyDef {
+    name: "seq.steps",
+    syntax: "[STEP, (OFFSET, ...), STEP + (OFFSET, ...), ...]",
+    doc: "How far addresses move, in bytes: with each `hw.scalar` of the program, and then with each `hw.for` around the \
+          command, the outermost first. A step is multiplied by the loop's index. Of offsets, as rotating buffers have \
+          them, one is added in each iteration, and after the last the first again; there are at most 64.",
+    parse: parse::<Steps>,
     ..BodyDef::BASE
 };
 
@@ -137,5 +148,5 @@ pub static DIALECT: Dialect = Dialect {
           and checked against its limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,
     types: &[],
-    attrs: &[&PROGRAM, &PAIRED, &SEGMENTS, &ENGINES, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],
+    attrs: &[&PROGRAM, &PAIRED, &SEGMENTS, &ENGINES, &STEPS, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],
 };

@@ -8,4 +8,6 @@ pub mod ops {
     include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 }
 
-pub use dialect::{COMPARISONS, DIALECT, DTYPE, ENGINES, GUARDS, MASK, PAIRED, PROGRAM, SEGMENTS, TABLE};
+pub use dialect::{
+    COMPARISONS, DIALECT, DTYPE, ENGINES, GUARDS, MASK, PAIRED, PROGRAM, SEGMENTS, STEPS, TABLE,
+};

@@ -24,7 +24,8 @@ pub fn reaches(
 ) -> HashMap<ValueId, Reach> {
     let mut reaches: HashMap<ValueId, Reach> = HashMap::new();
     // Each tensor as if it were at 0: a view then has the same distance from its source as anywhere.
-    let mut addresses: Addresses = placed.iter().map(|tensor| (tensor.value, Affine::default())).collect();
+    let mut addresses: Addresses =
+        placed.iter().map(|tensor| (tensor.value, Affine::default().into())).collect();
     let mut buffers: HashMap<ValueId, &Placed> = placed.iter().map(|tensor| (tensor.value, tensor)).collect();
     let block = func.regions().first();
     for id in block.map_or_else(Vec::new, |&block| func.module.walk(block)) {

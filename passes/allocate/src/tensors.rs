@@ -6,8 +6,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
 use visa_ir::span::Span;
-use visa_mapping::facts::placements;
-use visa_mapping::ops::control;
+use visa_mapping::address::{further, maker};
+use visa_mapping::facts::{Placement, placements, written_place};
+use visa_mapping::ops::control::{self, Carried, For};
 use visa_mapping::ops::func::{Func, addresses};
 use visa_mapping::{Axes, Dim, Tensor, view};
 
@@ -18,6 +19,8 @@ pub enum Site {
     Argument(usize),
     /// At the operation that makes the tensor.
     Op(OpId),
+    /// There, at this place of its list of addresses of later iterations.
+    Then(OpId, usize),
 }
 
 /// Bytes before a tensor and after it.
@@ -56,87 +59,156 @@ pub struct Placed {
     pub span: Span,
 }
 
-/// The tensors of a function, in the order of definition. Those too large to count are left out: the verifier
-/// refuses them.
+/// The tensors of a function, in the order of definition: of one that is at several addresses in turn, one for each.
+/// Those too large to count are left out: the verifier refuses them.
 ///
 /// # Errors
 /// If an address is no number.
 pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> {
     let written = addresses(Func::of(func)?)?;
-    // Nothing where the tensor takes the place of another one.
-    let mut found: Vec<Option<Placed>> = Vec::new();
-    let mut becomes: HashMap<ValueId, usize> = HashMap::new();
-    for (index, placement) in placements(func)?.into_iter().enumerate() {
-        let value = placement.value;
+    let all = placements(func, axes)?;
+    let since: HashMap<ValueId, usize> = all.iter().map(|placed| (placed.value, placed.from)).collect();
+    let mut tensors = Tensors { func, axes, found: Vec::new(), becomes: HashMap::new(), since };
+    for (index, placement) in all.into_iter().enumerate() {
+        let known = placement.before.as_ref().and_then(|before| tensors.becomes.get(before)).cloned();
         // Changed in place, it is the same buffer, which is needed for longer.
-        if let Some(&at) = placement.before.as_ref().and_then(|before| becomes.get(before)) {
-            let at = match initial(func, value).and_then(|initial| becomes.get(&initial).copied()) {
-                // What the body yields is where the loop's operand is.
-                Some(initial) if initial != at => {
-                    becomes.values_mut().filter(|own| **own == at).for_each(|own| *own = initial);
-                    merge(&mut found, initial, at);
-                    initial
-                }
-                Some(_) | None => at,
-            };
-            if let Some(placed) = &mut found[at] {
+        match known {
+            Some(known) => tensors.change(&placement, known)?,
+            None => tensors.add(&placement, index, written.as_deref())?,
+        }
+    }
+    Ok(tensors.found.into_iter().flatten().collect())
+}
+
+/// The tensors that are known so far.
+struct Tensors<'a> {
+    func: OpRef<'a>,
+    axes: &'a Axes,
+    /// Nothing where the tensor takes the place of another one.
+    found: Vec<Option<Placed>>,
+    /// Which of them each value is, in turn.
+    becomes: HashMap<ValueId, Vec<usize>>,
+    /// From where on each value is there.
+    since: HashMap<ValueId, usize>,
+}
+
+impl Tensors<'_> {
+    /// Adds a tensor with a place of its own, or several places in turn. `index` counts the placements of the function,
+    /// the arguments before others.
+    fn add(
+        &mut self,
+        placement: &Placement,
+        index: usize,
+        written: Option<&[Option<i64>]>,
+    ) -> Result<(), Diagnostic> {
+        let (func, value) = (self.func, placement.value);
+        let sites: Vec<(Site, bool, Option<i64>)> = match func.module.def(value) {
+            ValueDef::Result(op, _) if view::kind(func.other(op)).is_some() => return Ok(()),
+            ValueDef::Result(op, _) => {
+                let of = func.other(op);
+                let first = (Site::Op(op), is_open(of, "at"), written_place(of)?.0);
+                let further = further(of).into_iter().enumerate();
+                let further = further.map(|(at, address)| (Site::Then(op, at), address.is_none(), address));
+                std::iter::once(first).chain(further).collect()
+            }
+            ValueDef::Argument(block, _) if func.regions().contains(&block) => {
+                let open = written.is_none_or(|list| list.get(index).is_some_and(Option::is_none));
+                let address = placement.address.as_ref().and_then(|address| address.addresses().first());
+                vec![(Site::Argument(index), open, address.copied())]
+            }
+            // What a loop carries is where it was before.
+            ValueDef::Argument(..) => return Ok(()),
+        };
+        let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Ok(()) };
+        let Some(bytes) = tensor.dim_bytes(Dim::Element, self.axes) else { return Ok(()) };
+        let name =
+            func.module.value_name(value).map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
+        let first = self.found.len();
+        self.becomes.insert(value, (first..first + sites.len()).collect());
+        self.found.extend(sites.into_iter().map(|(site, open, address)| {
+            Some(Placed {
+                value,
+                tensor: Rc::clone(&tensor),
+                name: name.clone(),
+                bytes,
+                live: (placement.from, placement.until),
+                reach: Reach::default(),
+                address: address.and_then(|address| u64::try_from(address).ok()),
+                half: placement.half.clone(),
+                open: open.then_some(site),
+                also: Vec::new(),
+                span: func.module.value_span(value),
+            })
+        }));
+        Ok(())
+    }
+
+    /// A value that is where another one was.
+    fn change(&mut self, placement: &Placement, mut known: Vec<usize>) -> Result<(), Diagnostic> {
+        if let Some(through) = self.through(placement.value) {
+            known = self.join(through, known)?;
+        }
+        for &at in &known {
+            if let Some(placed) = &mut self.found[at] {
                 placed.live.1 = placed.live.1.max(placement.until);
             }
-            becomes.insert(value, at);
-            continue;
         }
-        let site = match func.module.def(value) {
-            ValueDef::Result(op, _) => Site::Op(op),
-            ValueDef::Argument(block, _) if func.regions().contains(&block) => Site::Argument(index),
-            // What a loop carries is where it was before.
-            ValueDef::Argument(..) => continue,
-        };
-        let open = match site {
-            Site::Op(op) if view::kind(func.other(op)).is_some() => continue,
-            Site::Op(op) => is_open(func.other(op), "at"),
-            Site::Argument(index) => {
-                written.as_ref().is_none_or(|list| list.get(index).is_some_and(Option::is_none))
-            }
-        };
-        let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { continue };
-        let Some(bytes) = tensor.dim_bytes(Dim::Element, axes) else { continue };
-        becomes.insert(value, found.len());
-        found.push(Some(Placed {
-            value,
-            tensor,
-            name: func
-                .module
-                .value_name(value)
-                .map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`")),
-            bytes,
-            live: (placement.from, placement.until),
-            reach: Reach::default(),
-            address: placement.address.and_then(|address| u64::try_from(address).ok()),
-            half: placement.half,
-            open: open.then_some(site),
-            also: Vec::new(),
-            span: func.module.value_span(value),
-        }));
+        self.becomes.insert(placement.value, known);
+        Ok(())
     }
-    Ok(found.into_iter().flatten().collect())
-}
 
-/// What a result of a loop or a branch was before it; nothing for another value.
-fn initial(func: OpRef<'_>, value: ValueId) -> Option<ValueId> {
-    let ValueDef::Result(op, index) = func.module.def(value) else { return None };
-    control::initial(func.other(op)).get(index as usize).copied()
-}
+    /// What goes through a loop or a branch and becomes a result of it; nothing for another value.
+    fn through(&self, value: ValueId) -> Option<(OpId, Carried)> {
+        let ValueDef::Result(op, _) = self.func.module.def(value) else { return None };
+        let all = control::carried(self.func.other(op));
+        all.into_iter().find(|carried| carried.result == Some(value)).map(|carried| (op, carried))
+    }
 
-/// Makes two tensors one, with the place of the first: that is needed for as long as both, and written wherever one of
-/// theirs is.
-fn merge(found: &mut [Option<Placed>], into: usize, at: usize) {
-    let Some(merged) = found[at].take() else { return };
-    let Some(placed) = &mut found[into] else { return };
-    placed.live = (placed.live.0.min(merged.live.0), placed.live.1.max(merged.live.1));
-    placed.also.extend(merged.open);
-    placed.also.extend(merged.also);
-    if let (None, Some(address)) = (placed.address, merged.address) {
-        placed.address = Some(address);
-        placed.also.extend(placed.open.take());
+    /// Puts what a body yields where the loop's operand is, and says where the loop's result is then.
+    fn join(
+        &mut self,
+        (op, through): (OpId, Carried),
+        yielded: Vec<usize>,
+    ) -> Result<Vec<usize>, Diagnostic> {
+        let Some(initial) = self.becomes.get(&through.initial).cloned() else { return Ok(yielded) };
+        let around = self.func.other(op);
+        let turning = For::cast(around).filter(|_| {
+            let made = through.yielded.and_then(|value| maker(around, value));
+            yielded.len() > 1
+                && made.and_then(|made| made.ancestors().find_map(For::cast)).is_some_and(|own| own.id == op)
+        });
+        let (Some(turning), Some(&first), Some(&last)) = (turning, initial.first(), yielded.last()) else {
+            for (&into, &at) in initial.iter().zip(&yielded).filter(|(into, at)| into != at) {
+                self.merge(into, at);
+            }
+            return Ok(initial);
+        };
+        // Each of the places is needed in some iteration, so all are in all of them. The first iteration reads the last.
+        let since = |value: Option<ValueId>| value.and_then(|value| self.since.get(&value)).copied();
+        let (from, until) = (since(through.argument), since(through.result));
+        for &at in &yielded {
+            if let Some(placed) = &mut self.found[at] {
+                placed.live.0 = from.map_or(placed.live.0, |from| placed.live.0.min(from));
+                placed.live.1 = until.map_or(placed.live.1, |until| placed.live.1.max(until));
+            }
+        }
+        self.merge(first, last);
+        let end = (control::times(turning, self.axes)?.saturating_sub(1) % yielded.len() as u64) as usize;
+        Ok(vec![if yielded[end] == last { first } else { yielded[end] }])
+    }
+
+    /// Makes two tensors one, with the place of the first: that is needed for as long as both, and written wherever one of
+    /// theirs is.
+    fn merge(&mut self, into: usize, at: usize) {
+        let Some(merged) = self.found[at].take() else { return };
+        self.becomes.values_mut().flatten().filter(|own| **own == at).for_each(|own| *own = into);
+        let Some(placed) = &mut self.found[into] else { return };
+        placed.live = (placed.live.0.min(merged.live.0), placed.live.1.max(merged.live.1));
+        placed.also.extend(merged.open);
+        placed.also.extend(merged.also);
+        if let (None, Some(address)) = (placed.address, merged.address) {
+            placed.address = Some(address);
+            placed.also.extend(placed.open.take());
+        }
     }
 }

@@ -2,23 +2,25 @@
 
 use crate::StageCx;
 use std::collections::HashMap;
-use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_ir::view::ValueRef;
+use visa_loops::{Step, Steps};
+use visa_mapping::address::Moving;
 use visa_mapping::affine::{Affine, Term};
-use visa_mapping::facts::{DeclaredAxes, mapping_error, written_place};
+use visa_mapping::facts::{DeclaredAxes, Placement, mapping_error, placements};
 use visa_mapping::ops::control::{FOR, carried, carries};
 use visa_mapping::ops::func::{FUNC, Func};
 use visa_mapping::ops::to_tile::{self, ToTile};
 use visa_mapping::scalar::SCALAR;
 use visa_mapping::{Dim, HBM, HOST, Tensor, ops, view};
+use visa_sequencer::STEPS;
 
 /// Host tensors are placed one after the other at multiples of this, in bytes.
 const HOST_ALIGN: i64 = 4096;
 
 /// Where tensors at rest are, in bytes, as it depends on the loops around what uses them.
-pub type Addresses = HashMap<ValueId, Affine>;
+pub type Addresses = HashMap<ValueId, Moving>;
 
 /// The address of every tensor at rest: as written, for host tensors one after the other, and for a view some
 /// positions into its source. One whose address is open has none.
@@ -28,10 +30,10 @@ pub type Addresses = HashMap<ValueId, Affine>;
 pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic> {
     let mut addresses = Addresses::new();
     let mut host = 0_i64;
-    let mut place = |addresses: &mut Addresses, value: ValueId, given: Option<Affine>| {
+    let mut place = |addresses: &mut Addresses, value: ValueId, given: Option<Moving>| {
         let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Ok(()) };
         if tensor.is(&HOST) {
-            addresses.insert(value, Affine::constant(host));
+            addresses.insert(value, Affine::constant(host).into());
             host = after(func, value, &tensor, host, axes)?;
         } else if let Some(address) = given {
             addresses.insert(value, address);
@@ -44,16 +46,17 @@ pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic
     for &arg in func.module.args(block) {
         let tensor = func.ctx.type_value::<Tensor>(func.module.ty(arg));
         let given = if tensor.is_some_and(|tensor| tensor.is(&HBM)) { hbm.next().flatten() } else { None };
-        place(&mut addresses, arg, given.map(Affine::constant))?;
+        place(&mut addresses, arg, given.map(|at| Affine::constant(at).into()))?;
     }
+    let placed = placements(func, &axes.0)?;
+    let placed: HashMap<ValueId, &Placement> = placed.iter().map(|placed| (placed.value, placed)).collect();
+    let written = |value: &ValueId| placed.get(value)?.address.as_ref().map(Moving::from);
     for id in func.module.walk(block) {
         let op = func.other(id);
         if carries(op) {
-            // What is carried stays where it is.
             for carried in carried(op) {
-                let address = addresses.get(&carried.initial).cloned();
                 let taken = [carried.argument, carried.result].into_iter().flatten();
-                taken.into_iter().try_for_each(|value| place(&mut addresses, value, address.clone()))?;
+                taken.into_iter().try_for_each(|value| place(&mut addresses, value, written(&value)))?;
             }
             continue;
         }
@@ -62,7 +65,7 @@ pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic
         } else if let Some(before) = view::changed(op) {
             addresses.get(&before).cloned()
         } else {
-            written_place(op)?.0.map(Affine::constant)
+            op.results().first().and_then(written)
         };
         for &result in op.results() {
             place(&mut addresses, result, address.clone())?;
@@ -94,14 +97,14 @@ fn after(
 /// # Errors
 /// If it has none.
 pub fn of(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, Diagnostic> {
-    moving(cx, op, tensor).map(|address| address.base)
+    moving(cx, op, tensor).map(|address| address.base())
 }
 
 /// The address of a tensor at rest that `op` takes or gives, in bytes, as it depends on the loops around `op`.
 ///
 /// # Errors
 /// If it has none.
-pub fn moving(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<Affine, Diagnostic> {
+pub fn moving(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<Moving, Diagnostic> {
     cx.addresses.get(&tensor.id).cloned().ok_or_else(|| {
         let name = tensor.module().value_name(tensor.id);
         let name = name.map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
@@ -115,7 +118,7 @@ pub fn moving(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<A
 ///
 /// # Errors
 /// If that has no address.
-pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Affine, Diagnostic> {
+pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Moving, Diagnostic> {
     let result = op.results().first().map(|&result| op.value(result));
     let result = result.ok_or_else(|| op.error("C0", "it gives no tensor"))?;
     let whole = moving(cx, op, result)?;
@@ -128,16 +131,31 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Affine, Diagnostic> {
 /// `lowered` with a clause that says how an address moves with each scalar of the function, and then with each loop
 /// around `op`, the outermost first; without it where the address stays.
 #[must_use]
-pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Affine) -> OpSpec {
-    if address.terms.is_empty() {
+pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Moving) -> OpSpec {
+    let Moving { affine, turns } = address;
+    if affine.terms.is_empty() && turns.is_none() {
         return lowered;
     }
-    lowered.clause(clause, op.ctx.attr(Attr::Ints(factors(op, address).into())))
+    let step = |index: ValueId| {
+        let turns = turns.as_ref().filter(|turns| turns.index == index);
+        Step { by: factor(affine, index), turns: turns.map_or_else(Vec::new, |turns| turns.offsets.clone()) }
+    };
+    let each = indices(op).into_iter().map(step).collect();
+    lowered.clause(clause, op.ctx.body_attr(&STEPS, Steps { each, plus: 0 }))
 }
 
 /// The factors of a number: of each scalar of the function, and then of each loop around `op`, the outermost first.
 #[must_use]
 pub fn factors(op: OpRef<'_>, number: &Affine) -> Vec<i64> {
+    indices(op).into_iter().map(|index| factor(number, index)).collect()
+}
+
+fn factor(number: &Affine, index: ValueId) -> i64 {
+    number.terms.iter().find(|term| term.index == index).map_or(0, |term| term.factor)
+}
+
+/// The scalars of the function around `op`, and the indices of the loops, the outermost first.
+fn indices(op: OpRef<'_>) -> Vec<ValueId> {
     let arguments =
         |op: OpRef<'_>| op.regions().first().map_or_else(Vec::new, |&block| op.module.args(block).to_vec());
     let loops = op.ancestors().filter(|op| op.is(&FOR)).map(|op| arguments(op).into_iter().take(1));
@@ -145,11 +163,7 @@ pub fn factors(op: OpRef<'_>, number: &Affine) -> Vec<i64> {
     indices.reverse();
     let func = op.ancestors().find(|op| op.is(&FUNC)).map_or_else(Vec::new, arguments);
     let scalars = func.into_iter().filter(|&value| op.ctx.type_name(op.module.ty(value)) == SCALAR.name);
-    let step = |index: ValueId| {
-        let term = number.terms.iter().find(|term| term.index == index);
-        term.map_or(0, |term| term.factor)
-    };
-    scalars.chain(indices).map(step).collect()
+    scalars.chain(indices).collect()
 }
 
 /// The same in elements, in the first iteration of the loops around it.
@@ -167,7 +181,7 @@ pub fn in_elements(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Res
 /// If it has none.
 pub fn least_in_elements(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, Diagnostic> {
     let (address, dtype) = (moving(cx, op, tensor)?, tensor.of_type::<Tensor>()?.dtype);
-    let least = address.range().map_or(address.base, |(least, _)| least);
+    let least = address.range().map_or(address.base(), |(least, _)| least);
     Ok(least.saturating_mul(8) / i64::from(dtype.bits()))
 }
 
@@ -179,7 +193,7 @@ pub(crate) fn space(tensor: &Tensor) -> &'static str {
 /// Where a view is, in bytes: its source's address and the bytes before its first position. `None` if either
 /// is not known.
 #[must_use]
-pub fn view_address(op: OpRef<'_>, addresses: &Addresses, axes: &DeclaredAxes) -> Option<Affine> {
+pub fn view_address(op: OpRef<'_>, addresses: &Addresses, axes: &DeclaredAxes) -> Option<Moving> {
     let kind = visa_mapping::view::kind(op)?;
     let source = addresses.get(op.operands().first()?)?;
     let start = visa_mapping::view::start(op, kind, &axes.0).ok()?;

@@ -30,8 +30,8 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
     let (index, result) = (view::operand(&op, 1, "index")?, view::result(&op, 0, "tensor")?);
     let moving = |value| address::moving(cx, op, value);
     let (read, write, chosen) = (moving(first)?, moving(result)?, moving(index)?);
-    let loops = loops(&plan, [read.base, write.base]);
-    let indices = indices(&plan, chosen.base);
+    let loops = loops(&plan, [read.base(), write.base()]);
+    let indices = indices(&plan, chosen.base());
     let group = access::dma_group(medium(&*result.of_type::<Tensor>()?), cx.machine);
     accesses(&loops, &indices, group, cx.machine).map_err(|error| {
         let steps: Vec<TransferLoop> =

@@ -168,7 +168,7 @@ fn placed(
     let other = view::operand(&begin, 1, "tensor")?;
     let second = address::in_elements(cx, op, other)?;
     check_start(op, plan, address::least_in_elements(cx, op, other)?, source.dtype)?;
-    if address::moving(cx, op, first)?.terms != address::moving(cx, op, other)?.terms {
+    if !address::moving(cx, op, first)?.moves_like(&address::moving(cx, op, other)?) {
         let message = "the two tensors move differently with the loops around the fetch".to_owned();
         return Err(begin.error("C0", message).fix("cut both into tiles of the same distance".to_owned()));
     }
@@ -227,7 +227,7 @@ pub fn reads(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
         let end = end.saturating_add(plan.furthest());
         // 4-bit elements share bytes.
         let (start, end) = (bytes(start).div_euclid(8), bytes(end).saturating_add(7).div_euclid(8));
-        Some((*tensor, (start + (least - address.base), end + (most - address.base))))
+        Some((*tensor, (start + (least - address.base()), end + (most - address.base()))))
     };
     let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
     tensors.iter().filter_map(extent).collect()

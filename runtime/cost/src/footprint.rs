@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use visa_engine::{Access, Space};
-use visa_hw::program::{CHIP_STRIDE, Command, CommandKind, Dma, Exec, PlacedStage, Steps};
-use visa_loops::{Entry, PairedProgram, Program};
+use visa_hw::program::{CHIP_STRIDE, Command, CommandKind, Dma, Exec, PlacedStage};
+use visa_loops::{Entry, PairedProgram, Program, Steps};
 use visa_machine::Machine;
 
 use crate::report::Why;
@@ -101,7 +101,8 @@ impl Side {
         (self.all.write || other.all.write) && self.all.meets(&other.all)
     }
 
-    /// Whether what is between the two is the same in every iteration of the loop at a depth.
+    /// Whether what is between the two is the same in every iteration of the loop at a depth, as often as the turns of
+    /// both begin anew ([`Steps::period`]).
     pub(crate) fn moves_like(&self, other: &Self, depth: usize) -> bool {
         let (own, theirs) = (self.steps.of(depth), other.steps.of(depth));
         own == theirs && (own == 0 || self.evenly && other.evenly)
@@ -111,11 +112,12 @@ impl Side {
 /// What a command touches in all iterations of the loops around it, of so many iterations each.
 pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<Side> {
     let side = |space: Space, write: bool, program: &Program, steps: &Steps| {
-        let around = loops.iter().zip(&steps.by).map(|(&limit, &step)| Entry::new(limit, step));
-        let entries = around.chain(program.entries.iter().cloned()).collect();
-        let all = region(space, write, &Program { entries, ..program.clone() }, machine);
+        let (moved, around) = reach(steps, loops);
+        let entries = around.into_iter().chain(program.entries.iter().cloned()).collect();
+        let base = program.base.wrapping_add(moved);
+        let all = region(space, write, &Program { entries, base, ..program.clone() }, machine);
         let unit = unit(space, machine);
-        let evenly = steps.by.iter().all(|step| step % unit == 0) || all.bytes.end < unit.unsigned_abs();
+        let evenly = steps.each.iter().all(|step| step.by % unit == 0) || all.bytes.end < unit.unsigned_abs();
         Side { all, steps: steps.clone(), evenly }
     };
     match &command.kind {
@@ -145,16 +147,22 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
             let moved = moving.zip(exec_regions(exec, &[]));
             moved
                 .map(|(steps, mut all)| {
-                    for (&limit, &step) in loops.iter().zip(&steps.by) {
-                        let last = step.saturating_mul(limit.saturating_sub(1).cast_signed());
-                        all.bytes.start = all.bytes.start.saturating_add_signed(last.min(0));
-                        all.bytes.end = all.bytes.end.saturating_add_signed(last.max(0));
-                    }
+                    let (first, entries) = reach(steps, loops);
+                    let moves = Program { entries, packet: 1, base: first.wrapping_sub(steps.at(&[])) };
+                    let (least, past) = moves.extent().unwrap_or((i64::MIN, i64::MAX));
+                    all.bytes.start = all.bytes.start.saturating_add_signed(least);
+                    all.bytes.end = all.bytes.end.saturating_add_signed(past - 1);
                     Side { all, steps: steps.clone(), evenly: true }
                 })
                 .collect()
         }
     }
+}
+
+/// How far addresses have moved in the first iteration of some loops, and loops over how far they are from there.
+fn reach(steps: &Steps, loops: &[u64]) -> (i64, Vec<Entry>) {
+    let all: Vec<_> = loops.iter().map(|&times| 0..times).collect();
+    steps.reach(&all)
 }
 
 /// The bytes of a memory that addresses count one after the other, of a chip's, a slice's or a PE's.

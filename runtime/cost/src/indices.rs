@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use visa_engine::Space;
-use visa_hw::program::{Buffer, CommandKind, Dma, Indexed, Program, Steps};
-use visa_loops::Program as Loops;
+use visa_hw::program::{Buffer, CommandKind, Dma, Indexed, Program};
+use visa_loops::{Program as Loops, Steps};
 
 /// Bits of an index.
 const INDEX_BITS: u32 = 32;
@@ -143,12 +143,10 @@ fn transfers(dma: &Dma, loops: &[u64]) -> Vec<Touched> {
 
 /// What a side touches in all iterations of the loops around it.
 fn range(side: &Loops, steps: &Steps, loops: &[u64]) -> Option<Range<i64>> {
-    let (mut start, mut end) = side.extent().ok()?;
-    for (depth, times) in loops.iter().enumerate() {
-        let last = steps.of(depth).saturating_mul(times.saturating_sub(1).cast_signed());
-        start = start.saturating_add(last.min(0));
-        end = end.saturating_add(last.max(0));
-    }
+    let all: Vec<_> = loops.iter().map(|&times| 0..times).collect();
+    let (moved, around) = steps.reach(&all);
+    let entries = around.into_iter().chain(side.entries.iter().cloned()).collect();
+    let (start, end) = Loops { entries, base: side.base.checked_add(moved)?, ..*side }.extent().ok()?;
     Some(start..end)
 }
 

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use visa_hw::program::{Command, CommandKind, Loop, Program, runs};
 use visa_ir::diag::Diagnostic;
-use visa_loops::Condition;
+use visa_loops::{Condition, lcm};
 
 use crate::footprint::{Side, sides};
 use crate::prices::{Prices, Run, Terms};
@@ -276,7 +276,7 @@ impl Steady<'_> {
             return None;
         }
         let mut periods = self.commands[inside].iter().map(|command| self.prices.period(command, depth));
-        periods.try_fold(1_u64, |all, own| Some(all.max(own?)))
+        periods.try_fold(1_u64, |all, own| Some(lcm(all, own?)))
     }
 
     /// Whether a command runs in all iterations of the loops inside the ones whose indices are known.

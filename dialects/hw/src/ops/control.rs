@@ -2,14 +2,14 @@
 
 use crate::ops::program::{BUFFER, PROGRAM};
 use crate::ops::scalar::{self, SCALAR};
-use crate::program::{self, Steps};
+use crate::program;
 use std::ops::Range;
 use std::rc::Rc;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
-use visa_loops::{Condition, Entry, MAX_TIMES, Program, narrowed};
+use visa_loops::{Condition, MAX_TIMES, Program, Steps, narrowed};
 
 /// The operations that commands may be in.
 pub(crate) const COMMANDS: Trait = Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"]);
@@ -93,22 +93,22 @@ impl Around {
         Ok(Self { counts, scalars: scalars.len() })
     }
 
-    /// The numbers that a clause has for these.
+    /// Checks that a clause has no more numbers than there are of these.
     ///
     /// # Errors
     /// `constraint`: there are more of them.
-    fn steps(
+    fn no_more(
         &self,
         op: OpRef<'_>,
         (constraint, clause): (&str, &str),
-        written: &[i64],
-    ) -> Result<Vec<i64>, Diagnostic> {
-        if written.len() <= self.counts.len() {
-            return Ok(written.to_vec());
+        written: usize,
+    ) -> Result<(), Diagnostic> {
+        if written <= self.counts.len() {
+            return Ok(());
         }
         let and = if self.scalars == 0 { String::new() } else { counted(self.scalars, "scalar") + " and " };
         let loops = counted(self.counts.len() - self.scalars, "loop");
-        let message = format!("{} for {and}{loops} around the command", counted(written.len(), "step"));
+        let message = format!("{} for {and}{loops} around the command", counted(written, "step"));
         Err(op.clause_error(constraint, clause, message))
     }
 }
@@ -134,8 +134,9 @@ pub(crate) fn condition(branch: If<'_>) -> Result<Condition, Diagnostic> {
     if from.is_none() && below.is_none() {
         return Err(branch.error("C1", "neither `from` nor `below` is given"));
     }
-    let factors = Around::of(*branch)?.steps(*branch, ("C2", "steps"), &branch.steps()?)?;
-    Ok(Condition::new(factors, from, below))
+    let factors = branch.steps()?;
+    Around::of(*branch)?.no_more(*branch, ("C2", "steps"), factors.len())?;
+    Ok(Condition::new(factors.to_vec(), from, below))
 }
 
 /// The conditions of branches.
@@ -162,15 +163,16 @@ pub(crate) fn steps(
     op: OpRef<'_>,
     constraint: &str,
     clause: &str,
-    written: Option<Rc<[i64]>>,
+    written: Option<Rc<Steps>>,
 ) -> Result<Moving, Diagnostic> {
     let around = Around::of(op)?;
-    let by = around.steps(op, (constraint, clause), written.as_deref().unwrap_or_default())?;
+    let steps = written.as_deref().cloned().unwrap_or_default();
+    around.no_more(op, (constraint, clause), steps.each.len())?;
     let conditions = conditions(op.ancestors().filter_map(If::cast))?;
     // Of what never runs the branch is refused.
     let ranges = narrowed(&around.counts, &conditions)
         .unwrap_or_else(|| around.counts.iter().map(|&count| 0..count).collect());
-    Ok(Moving { steps: Steps { by, plus: 0 }, ranges, scalars: around.scalars })
+    Ok(Moving { steps, ranges, scalars: around.scalars })
 }
 
 /// How addresses move, and which numbers the scalars and loops go through that they move with.
@@ -182,17 +184,9 @@ pub(crate) struct Moving {
 }
 
 impl Moving {
-    /// A loop for each loop around the operation with which addresses move.
-    fn entries(&self) -> impl Iterator<Item = Entry> {
-        let moving = self.ranges.iter().zip(&self.steps.by).filter(|(_, step)| **step != 0);
-        moving.map(|(range, &step)| Entry::new(range.end - range.start, step))
-    }
-
     /// How far addresses have moved where the operation runs first.
     pub(crate) fn first(&self) -> i64 {
-        let moved = self.ranges.iter().zip(&self.steps.by);
-        let moved = moved.map(|(range, step)| step.saturating_mul(range.start.cast_signed()));
-        moved.fold(0, i64::saturating_add)
+        self.steps.reach(&self.ranges).0
     }
 
     /// How far addresses move from where they are when the operation runs first.
@@ -202,27 +196,28 @@ impl Moving {
 
     /// How addresses that move so are apart from others in the same iterations.
     pub(crate) fn beside(&self, other: &Self) -> Self {
-        let apart = |depth: usize| self.steps.of(depth).wrapping_sub(other.steps.of(depth));
-        let by = (0..self.ranges.len()).map(apart).collect();
-        Self { steps: Steps { by, plus: 0 }, ranges: self.ranges.clone(), ..*self }
+        Self { steps: self.steps.beside(&other.steps), ranges: self.ranges.clone(), ..*self }
     }
 
     /// Whether addresses move with a scalar of the program.
     pub(crate) fn with_scalars(&self) -> bool {
-        self.steps.by.iter().take(self.scalars).any(|step| *step != 0)
+        self.steps.each.iter().take(self.scalars).any(|step| !step.is_still())
     }
 
     /// All that a program touches in any iteration.
     pub(crate) fn reach(&self, program: &Program) -> Program {
+        let (first, entries) = self.steps.reach(&self.ranges);
         Program {
-            entries: self.entries().chain(program.entries.iter().cloned()).collect(),
-            base: program.base.saturating_add(self.first()),
+            entries: entries.into_iter().chain(program.entries.iter().cloned()).collect(),
+            base: program.base.saturating_add(first),
             ..program.clone()
         }
     }
 
-    /// The first step that is no multiple of `align` bytes.
+    /// The first number of bytes that addresses move by which is no multiple of `align`.
     pub(crate) fn misaligned(&self, align: u64) -> Option<i64> {
-        self.steps.by.iter().copied().find(|step| !step.unsigned_abs().is_multiple_of(align))
+        let each = self.steps.each.iter();
+        let mut moves = each.flat_map(|step| std::iter::once(&step.by).chain(&step.turns)).copied();
+        moves.find(|step| !step.unsigned_abs().is_multiple_of(align))
     }
 }

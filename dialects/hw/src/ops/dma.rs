@@ -1,6 +1,6 @@
 //! `hw.dma`: a transfer between memories (book 10).
 
-use crate::attrs::{ENGINES, PAIRED};
+use crate::attrs::{ENGINES, PAIRED, STEPS};
 use crate::clauses::machine;
 use crate::loops::{limits, overwrites};
 use crate::memories::{Memories, SPACE, between_chips, space};
@@ -14,7 +14,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_loops::{
-    EnginePart, EngineTable, PairedEntry, PairedProgram, Program, Stride, check_paired, first_overlap,
+    EnginePart, EngineTable, PairedEntry, PairedProgram, Program, Steps, Stride, check_paired, first_overlap,
     misaligned, overlap,
 };
 use visa_machine::Machine;
@@ -91,11 +91,15 @@ pub static DMA: OpDecl = OpDecl {
         ),
         ClauseDecl::optional(
             "read_steps",
-            ClauseKind::Ints,
+            ClauseKind::body::<Steps>(&STEPS),
             "How far what is read moves with each `hw.scalar` and then each `hw.for` around it, the outermost first, \
              in bytes.",
         ),
-        ClauseDecl::optional("write_steps", ClauseKind::Ints, "The same of what is written."),
+        ClauseDecl::optional(
+            "write_steps",
+            ClauseKind::body::<Steps>(&STEPS),
+            "The same of what is written.",
+        ),
     ],
     traits: &[COMMANDS],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
@@ -208,7 +212,7 @@ impl PartCx<'_> {
     pub(super) fn moving(
         &self,
         constraint: &str,
-        written: [(&str, Option<Rc<[i64]>>); 2],
+        written: [(&str, Option<Rc<Steps>>); 2],
     ) -> Result<[Moving; 2], Diagnostic> {
         let [(read, reads), (write, writes)] = written;
         let (reads, writes) =

@@ -1,7 +1,7 @@
 //! `hw.dma_indexed`: a transfer of the rows of a table that indices in memory choose (book 07, 34, 35).
 
 use super::dma::{PartCx, engine_count};
-use crate::attrs::{PAIRED, PROGRAM};
+use crate::attrs::{PAIRED, PROGRAM, STEPS};
 use crate::clauses::{at_least, machine};
 use crate::loops::overwrites;
 use crate::memories::{Memories, space};
@@ -12,7 +12,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_loops::{EnginePart, Entry, PairedProgram, Program, Stride};
+use visa_loops::{EnginePart, Entry, PairedProgram, Program, Steps, Stride};
 
 /// Bytes of an index, an `i32`.
 pub const INDEX_BYTES: u64 = 4;
@@ -98,11 +98,15 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
         ),
         ClauseDecl::optional(
             "read_steps",
-            ClauseKind::Ints,
+            ClauseKind::body::<Steps>(&STEPS),
             "How far what is read moves with each `hw.for` around it, the outermost first, in bytes.",
         ),
-        ClauseDecl::optional("write_steps", ClauseKind::Ints, "The same of what is written."),
-        ClauseDecl::optional("index_steps", ClauseKind::Ints, "The same of the indices."),
+        ClauseDecl::optional(
+            "write_steps",
+            ClauseKind::body::<Steps>(&STEPS),
+            "The same of what is written.",
+        ),
+        ClauseDecl::optional("index_steps", ClauseKind::body::<Steps>(&STEPS), "The same of the indices."),
     ],
     traits: &[COMMANDS],
     effects: Effects::Are(&[

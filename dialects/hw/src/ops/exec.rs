@@ -5,13 +5,14 @@ use crate::build::{Build, Moves};
 use crate::clauses::machine;
 use crate::ops::control::COMMANDS;
 use crate::order::{self, at, inside};
-use crate::program::{self, Context, PlacedStage, Steps};
+use crate::program::{self, Context, PlacedStage};
 use std::ops::Range;
 use visa_engine::{Mismatch, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
+use visa_loops::Steps;
 use visa_machine::Machine;
 
 /// The operations of this file.

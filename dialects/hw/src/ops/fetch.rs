@@ -1,7 +1,7 @@
 //! `hw.fetch`: the Fetch Engine (book 08).
 
 use crate::adapter::Adapter;
-use crate::attrs::{DTYPE, MASK, PROGRAM, TABLE};
+use crate::attrs::{DTYPE, MASK, PROGRAM, STEPS, TABLE};
 use crate::build::{Build, Moves};
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
@@ -20,7 +20,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_loops::Mask;
-use visa_loops::Program;
+use visa_loops::{Program, Steps};
 use visa_machine::Machine;
 use visa_numerics::DType;
 use visa_numerics::LookupTable;
@@ -117,7 +117,7 @@ pub static FETCH: OpDecl = OpDecl {
         ),
         ClauseDecl::optional(
             "steps",
-            ClauseKind::Ints,
+            ClauseKind::body::<Steps>(&STEPS),
             "How far all addresses move with each `hw.scalar` and then each `hw.for` around the run, the outermost \
              first, in bytes.",
         ),

@@ -219,13 +219,13 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let message = format!("{} for {}", counted(addresses.len(), "address"), counted(hbm, "HBM argument"));
         return Err(op.clause_error("C2", "at", message));
     }
-    check_changed_arguments(op)?;
+    check_changed_arguments(op, &axes.0)?;
     check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding))?;
     overwrites::check(op, &axes.0, &|finding| cx.report(finding))
 }
 
 /// C7 and C8.
-fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
+fn check_changed_arguments(op: OpRef<'_>, axes: &crate::Axes) -> Result<(), Diagnostic> {
     let (func, (arguments, results)) = (Func::of(op)?, signature(op));
     let wanted = inout(func)?;
     let others = results.len().checked_sub(wanted.len());
@@ -233,7 +233,7 @@ fn check_changed_arguments(op: OpRef<'_>) -> Result<(), Diagnostic> {
         let (found, wanted) = (counted(results.len(), "value"), counted(wanted.len(), "`inout` argument"));
         return Err(op.error("C8", format!("`tm.return` gives {found}, and there are {wanted}")));
     };
-    let placed = placements(op)?;
+    let placed = placements(op, axes)?;
     let before =
         |value: ValueId| placed.iter().find(|placed| placed.value == value).and_then(|placed| placed.before);
     for (number, &given) in wanted.into_iter().zip(given) {

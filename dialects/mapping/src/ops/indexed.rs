@@ -1,8 +1,9 @@
 //! `tm.gather_to_hbm`, `tm.gather_to_dm`, `tm.gather_to_spm`, `tm.scatter`: transfers of the rows that an index
 //! tensor chooses.
 
-use super::func::{check_chips, check_place, chips_of};
+use super::func::{check_chips, chips_of};
 use super::transfer::{ON_CHIP, RUNS, Runs, check_dimension};
+use crate::address::{THEN, check_addresses, further};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, digits_of, machine, mapping_error};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
@@ -119,6 +120,7 @@ pub static GATHER_TO_DM: OpDecl = OpDecl {
     clauses: &[
         ALONG,
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
+        THEN,
         ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),
         ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "which part each slice holds"),
         ClauseDecl::required(
@@ -165,6 +167,7 @@ pub static GATHER_TO_SPM: OpDecl = OpDecl {
         ALONG,
         ClauseDecl::required("at", ClauseKind::Int, "address in every PE's scratchpad memory, in bytes")
             .open_address(),
+        THEN,
         ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),
         ClauseDecl::required("pe", ClauseKind::body::<Expr>(&MAP), "which part each PE of a cluster holds"),
         ClauseDecl::required(
@@ -314,13 +317,14 @@ fn verify_gather(
     }
     check_chips(&result, chips_of(op)?, axes, op.span())?;
     let at = unless_auto::<Int>(&op, "at")?;
-    check_place(op, "at", &result, at, capacity, axes, "C1")?;
+    check_addresses(op, &result, at, capacity, axes, "C1")?;
     let machine = machine(op);
     let plan = plan(op, &cx.analysis::<Support>(), axes, &machine)?;
     if parts.is_empty() {
         return Ok(());
     }
-    check_runs(op, &plan, at, machine.limits.dma_dm_align)
+    let mut all = std::iter::once(at).chain(further(op));
+    all.try_for_each(|at| check_runs(op, &plan, at, machine.limits.dma_dm_align))
 }
 
 /// C8: data memory and scratchpad memory are written, and HBM is read for them, in whole groups of bytes.

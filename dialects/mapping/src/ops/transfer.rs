@@ -1,6 +1,7 @@
 //! `tm.to_hbm`, `tm.to_dm`, `tm.to_spm`, `tm.to_host`: transfers of whole tensors by the DMA engines.
 
 use super::func::{aligned_fix, check_chips, check_place, chips_of};
+use crate::address::{THEN, check_addresses, further};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
@@ -131,6 +132,7 @@ pub static TO_DM: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", ON_CHIP)],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
+        THEN,
         ClauseDecl::optional(
             "chip",
             ClauseKind::body::<Expr>(&MAP),
@@ -186,6 +188,7 @@ pub static TO_SPM: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every PE's scratchpad memory, in bytes")
             .open_address(),
+        THEN,
         ClauseDecl::required("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),
         ClauseDecl::required("pe", ClauseKind::body::<Expr>(&MAP), "which part each PE of a cluster holds"),
         ClauseDecl::required(
@@ -359,9 +362,11 @@ fn verify_sram(
     let machine = machine(op);
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
     check_dimension(op, &result, parts.dim, parts.of_cluster, axes, "C4")?;
-    check_place(op, "at", &result, at, parts.bytes, axes, "C1")?;
+    check_addresses(op, &result, at, parts.bytes, axes, "C1")?;
     let segments = check_transfer(op, cx, ["C2", parts.stream], &source, &result)?;
-    segments.iter().try_for_each(|segment| check_runs(op, segment, source.is(&HBM), at))
+    std::iter::once(at).chain(further(op)).try_for_each(|at| {
+        segments.iter().try_for_each(|segment| check_runs(op, segment, source.is(&HBM), at))
+    })
 }
 
 /// C5 of a transfer into SRAM at address `at`; `from_hbm` says whether the source is read in whole groups too.

@@ -1,11 +1,11 @@
 //! `seq.dma`, `seq.dma_indexed`: transfers between memories.
 
-use crate::dialect::{DTYPE, ENGINES, PAIRED, PROGRAM, SEGMENTS};
+use crate::dialect::{DTYPE, ENGINES, PAIRED, PROGRAM, SEGMENTS, STEPS};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_loops::{EngineTable, PairedProgram, Program, Segments};
+use visa_loops::{EngineTable, PairedProgram, Program, Segments, Steps};
 use visa_numerics::DType;
 
 const SPACE: &[&str] = &["host", "hbm", "dm", "spm"];
@@ -35,10 +35,10 @@ pub static DMA: OpDecl = OpDecl {
         ),
         ClauseDecl::optional(
             "read_steps",
-            ClauseKind::Ints,
+            ClauseKind::body::<Steps>(&STEPS),
             "how far what is read moves with each `hw.for` around it, the outermost first, in bytes",
         ),
-        ClauseDecl::optional("write_steps", ClauseKind::Ints, "the same of what is written"),
+        ClauseDecl::optional("write_steps", ClauseKind::body::<Steps>(&STEPS), "the same of what is written"),
     ],
     traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
@@ -77,11 +77,11 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
         ClauseDecl::required("count", ClauseKind::Int, "the rows of the table"),
         ClauseDecl::optional(
             "read_steps",
-            ClauseKind::Ints,
+            ClauseKind::body::<Steps>(&STEPS),
             "how far what is read moves with each `hw.for` around it, the outermost first, in bytes",
         ),
-        ClauseDecl::optional("write_steps", ClauseKind::Ints, "the same of what is written"),
-        ClauseDecl::optional("index_steps", ClauseKind::Ints, "the same of the indices"),
+        ClauseDecl::optional("write_steps", ClauseKind::body::<Steps>(&STEPS), "the same of what is written"),
+        ClauseDecl::optional("index_steps", ClauseKind::body::<Steps>(&STEPS), "the same of the indices"),
     ],
     traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
     effects: Effects::Are(&[

@@ -1,11 +1,11 @@
 //! `seq.fetch`, `seq.align`, `seq.vector`, `seq.vector_branch`, `seq.commit`: the engines that a sequencer drives.
 
-use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, TABLE};
+use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, STEPS, TABLE};
 use visa_engine::place::{Station, rngd};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_loops::Mask;
-use visa_loops::Program;
+use visa_loops::{Program, Steps};
 use visa_numerics::DType;
 use visa_numerics::Guards;
 use visa_numerics::LookupTable;
@@ -42,7 +42,7 @@ pub static FETCH: OpDecl = OpDecl {
         ),
         ClauseDecl::optional(
             "steps",
-            ClauseKind::Ints,
+            ClauseKind::body::<Steps>(&STEPS),
             "how far all addresses move with each `hw.for` around the run, the outermost first, in bytes",
         ),
     ],

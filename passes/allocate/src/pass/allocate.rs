@@ -10,6 +10,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::VerifyCx;
+use visa_mapping::address::{THEN, further};
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::ops::func::{FUNC, Func, addresses};
 use visa_pass::{Configured, Level, OptionKind, OptionType, OptionValue, Pass, PassCx};
@@ -136,7 +137,7 @@ const MAX_ALIGN: u64 = 1 << 16;
 impl Demands {
     fn of(&mut self, ctx: &visa_ir::context::Context, placed: &Placed) -> u64 {
         let element = placed.tensor.dtype.align().max(1);
-        let Some(Site::Op(id)) = placed.open else { return element };
+        let (Some(Site::Op(id)) | Some(Site::Then(id, _))) = placed.open else { return element };
         let Some(decl) = self.candidate.op(ctx, id).decl() else { return element };
         let key = (decl.name, self.candidate.ty(placed.value));
         if let Some(&known) = self.known.get(&key) {
@@ -173,6 +174,16 @@ fn write(cx: &mut PassCx<'_>, func: OpId, plan: &Plan) -> Result<(), Diagnostic>
         })?;
         match site {
             Site::Op(op) => cx.module.set_clause(op, "at", Some(cx.ctx.attr(Attr::Int(address)))),
+            Site::Then(op, at) => {
+                let mut list = further(cx.module.op(cx.ctx, op));
+                if let Some(entry) = list.get_mut(at) {
+                    *entry = Some(address);
+                }
+                let known: Option<Vec<i64>> = list.iter().copied().collect();
+                let list =
+                    known.map_or_else(|| Attr::OpenInts(list.into()), |known| Attr::Ints(known.into()));
+                cx.module.set_clause(op, THEN.name, Some(cx.ctx.attr(list)));
+            }
             Site::Argument(index) => {
                 if let Some(entry) = list.get_mut(index) {
                     *entry = Some(address);

@@ -456,7 +456,7 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     };
     let read = address::moving(cx, op, view::operand(&op, 0, "source")?)?;
     let write = address::written(cx, op)?;
-    let start = Start { read: read.base, write: write.base, dtype: source.dtype };
+    let start = Start { read: read.base(), write: write.base(), dtype: source.dtype };
     let pcie = shuffles || leaves_chip(&source, &result);
     let way = Way { pcie, media: [medium(&source), medium(&result)], machine: cx.machine };
     let work = work(&segments, &start, &way).map_err(|(segment, error)| {

@@ -113,14 +113,14 @@ pub(crate) fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
 /// room for that. Others are at 0: no configuration depends on where they are.
 fn addresses(chain: &[OpRef<'_>], machine: &Machine) -> Result<Addresses, Diagnostic> {
     let others = chain.iter().flat_map(|op| op.operands().iter().chain(op.results()));
-    let mut addresses: Addresses = others.map(|&value| (value, Affine::default())).collect();
+    let mut addresses: Addresses = others.map(|&value| (value, Affine::default().into())).collect();
     let begin = chain[0];
     // A slice has 2^24 bytes at most.
     let middle = (machine.memory.dm_bytes_per_slice / 2).cast_signed();
     for &tensor in begin.operands() {
         let written = view::origin(begin, tensor).map(written_place).transpose()?;
         let address = written.and_then(|(address, _)| address).unwrap_or(middle);
-        addresses.insert(tensor, Affine::constant(address));
+        addresses.insert(tensor, Affine::constant(address).into());
     }
     Ok(addresses)
 }

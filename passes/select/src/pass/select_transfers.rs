@@ -115,7 +115,7 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) 
     let free = |axis| !support.depends(value, axes.0.name(axis));
     let machine = machine(op);
     // An address that is open may be any: the first one is.
-    let address = |value| addresses.get(&value).map_or(0, |address| address.base);
+    let address = |value| addresses.get(&value).map_or(0, |address| address.base());
     // Tiles are as far from the tensor's start as any.
     let tile = ToTile::cast(op).and_then(|tile| to_tile::tile(tile, &axes.0).ok()?.starts().ok());
     let tile = tile.and_then(|start| address::in_bytes(&start, &result)).map_or(0, |start| start.base);

@@ -7,8 +7,9 @@ use visa_engine::{
     Access, BankUse, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream,
     TreeUse, Unit, Wire,
 };
-use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, PlacedStage, Program, Steps};
+use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, PlacedStage, Program};
 use visa_ir::span::Span;
+use visa_loops::Steps;
 use visa_machine::Machine;
 use visa_numerics::DType;
 

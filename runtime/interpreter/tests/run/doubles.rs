@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use visa_engine::shadow::Shadow;
 use visa_engine::{Access, Engine, Flow, Map, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit};
-use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, PlacedStage, Program, Steps};
+use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, PlacedStage, Program};
 use visa_interpreter::{Interpreter, Options, RunError};
 use visa_ir::span::Span;
+use visa_loops::Steps;
 use visa_machine::Machine;
 use visa_numerics::DType;
 

@@ -12,6 +12,7 @@ use crate::engines::{EnginePart, EngineTable, Segments};
 use crate::error::{SeqError, code};
 use crate::mask::Mask;
 use crate::program::{Entry, Loop, PairedEntry, PairedProgram, Program};
+use crate::steps::{Step, Steps};
 use crate::stride::Stride;
 use crate::table::check_table;
 
@@ -75,6 +76,23 @@ impl fmt::Display for PairedProgram {
     }
 }
 
+/// A step of 0 bytes is left out beside turns.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.by, self.turns.as_slice()) {
+            (by, []) => write!(f, "{by}"),
+            (0, turns) => write!(f, "{}", Stride::from(turns.to_vec())),
+            (by, turns) => write!(f, "{by} + {}", Stride::from(turns.to_vec())),
+        }
+    }
+}
+
+impl fmt::Display for Steps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", EntryList(&self.each))
+    }
+}
+
 /// What is at its default is left out.
 impl fmt::Display for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,6 +143,46 @@ impl FromStr for Mask {
 }
 
 /// Errors carry byte ranges of the text parsed.
+impl FromStr for Steps {
+    type Err = SeqError;
+
+    fn from_str(text: &str) -> Result<Self, SeqError> {
+        let example = "write it like `[512]`, of rotating buffers `[(0, 4096)]`";
+        let pairs =
+            Grammar::parse(Rule::steps_text, text).map_err(|error| syntax_error(text, &error, example))?;
+        let steps = pairs.filter(|pair| pair.as_rule() == Rule::steps).flat_map(Pair::into_inner);
+        let mut each = Vec::new();
+        for step in steps.filter(|part| part.as_rule() == Rule::step) {
+            if each.len() == MAX_TEXT_ENTRIES {
+                return Err(too_many_entries(&step));
+            }
+            each.push(parse_step(step)?);
+        }
+        Ok(Self { each, plus: 0 })
+    }
+}
+
+fn parse_step(step: Pair<'_, Rule>) -> Result<Step, SeqError> {
+    let mut parsed = Step::default();
+    for part in step.into_inner() {
+        match part.as_rule() {
+            Rule::stride => parsed.by = literal(&part)?,
+            Rule::table => {
+                let whole = range(&part);
+                parsed.turns = parse_stride(part)?.numbers().to_vec();
+                if parsed.turns.len() > MAX_TURNS {
+                    let turns = parsed.turns.len();
+                    let message = format!("{turns} offsets follow each other, expected at most {MAX_TURNS}");
+                    return Err(SeqError::new(code::TEXT_ENTRIES, message).at(whole));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(parsed)
+}
+
+/// Errors carry byte ranges of the text parsed.
 impl FromStr for Program {
     type Err = SeqError;
 
@@ -145,6 +203,9 @@ impl FromStr for PairedProgram {
         Ok(Self { entries, packet, read_base, write_base })
     }
 }
+
+/// Most offsets of a step that follow each other. It bounds how many pairs of those of two steps there are.
+pub const MAX_TURNS: usize = 64;
 
 /// Most parts of a table in text. Each engine has at least one descriptor; it bounds the work on hostile input.
 pub const MAX_TEXT_PARTS: usize = 1024;
@@ -356,6 +417,9 @@ fn described(rule: Rule) -> &'static str {
         Rule::segments | Rule::segments_text => "loops, or a list of them",
         Rule::engine_part => "a part `engines : loops`",
         Rule::to => "`..`",
+        Rule::steps | Rule::steps_text => "a list of steps",
+        Rule::step => "a step `512` or `(0, 4096)`",
+        Rule::plus => "`+`",
         Rule::mask | Rule::mask_text => "a mask",
         Rule::dim => "`dim`",
         Rule::left => "`left`",

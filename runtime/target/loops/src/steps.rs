@@ -1,0 +1,207 @@
+//! How addresses move with the loops around a command.
+
+use std::ops::Range;
+
+use crate::program::Entry;
+use crate::stride::Stride;
+
+/// How far addresses move with one loop: a number of bytes times its index, and one of some offsets after the other,
+/// as rotating buffers want it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// What the index is multiplied by.
+    pub by: i64,
+    /// What is added in one iteration after the other, and then again from the first one on; nothing if empty.
+    pub turns: Vec<i64>,
+}
+
+impl Step {
+    /// How far addresses have moved in an iteration. Wraps, where they are in no memory.
+    #[must_use]
+    pub fn at(&self, index: u64) -> i64 {
+        self.by.wrapping_mul(index.cast_signed()).wrapping_add(self.turn(index))
+    }
+
+    /// What is added in an iteration to what the index is multiplied by.
+    fn turn(&self, index: u64) -> i64 {
+        let turn = index.checked_rem(self.turns.len() as u64).unwrap_or_default();
+        self.turns.get(turn as usize).copied().unwrap_or_default()
+    }
+
+    /// After how many iterations the turns begin anew.
+    #[must_use]
+    pub fn period(&self) -> u64 {
+        self.turns.len().max(1) as u64
+    }
+
+    /// Whether addresses are the same in all iterations.
+    #[must_use]
+    pub fn is_still(&self) -> bool {
+        self.by == 0 && self.turns.iter().all(|turn| Some(turn) == self.turns.first())
+    }
+
+    /// Loops over how far addresses are, in some iterations, from where they are in the first of these. Of turns that
+    /// are cut off, those that are left out count too.
+    fn entries(&self, iterations: &Range<u64>) -> Vec<Entry> {
+        let (times, first) = (iterations.end.saturating_sub(iterations.start), self.at(iterations.start));
+        let period = self.period();
+        if period == 1 {
+            return if self.by == 0 { Vec::new() } else { vec![Entry::new(times, self.by)] };
+        }
+        let turns = times.min(period);
+        let offsets = (0..turns).map(|turn| self.at(iterations.start + turn).wrapping_sub(first));
+        let around = Entry::new(times.div_ceil(period), self.by.saturating_mul(period.cast_signed()));
+        vec![around, Entry { limit: turns, stride: Stride::from(offsets.collect::<Vec<_>>()) }]
+    }
+}
+
+/// How far addresses move with each scalar of a program, and then with each loop around a command, the outermost first.
+/// Where there are fewer numbers than those, they do not move with the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Steps {
+    /// The step of each.
+    pub each: Vec<Step>,
+    /// How far addresses are moved where all scalars and indices are 0.
+    pub plus: i64,
+}
+
+impl Steps {
+    /// Steps that are numbers of bytes.
+    #[must_use]
+    pub fn by(numbers: &[i64]) -> Self {
+        let step = |&by: &i64| Step { by, turns: Vec::new() };
+        Self { each: numbers.iter().map(step).collect(), plus: 0 }
+    }
+
+    /// How far addresses have moved. Wraps, where they are in no memory.
+    #[must_use]
+    pub fn at(&self, indices: &[u64]) -> i64 {
+        let moved = self.each.iter().zip(indices).map(|(step, &index)| step.at(index));
+        moved.fold(self.plus, i64::wrapping_add)
+    }
+
+    /// What the index of the loop that so many others are around is multiplied by.
+    #[must_use]
+    pub fn of(&self, depth: usize) -> i64 {
+        self.each.get(depth).map_or(0, |step| step.by)
+    }
+
+    /// After how many iterations of the loop that so many others are around its turns begin anew.
+    #[must_use]
+    pub fn period(&self, depth: usize) -> u64 {
+        self.each.get(depth).map_or(1, Step::period)
+    }
+
+    /// Those that are left once so many scalars are known.
+    #[must_use]
+    pub fn after(&self, scalars: usize) -> Self {
+        Self { each: self.each.get(scalars..).unwrap_or_default().to_vec(), ..*self }
+    }
+
+    /// Whether addresses are the same in all iterations.
+    #[must_use]
+    pub fn is_still(&self) -> bool {
+        self.each.iter().all(Step::is_still)
+    }
+
+    /// How far addresses are moved in the first of some iterations, and loops over how far they are from there in all of
+    /// them: at least one of each index.
+    #[must_use]
+    pub fn reach(&self, iterations: &[Range<u64>]) -> (i64, Vec<Entry>) {
+        let firsts: Vec<u64> = iterations.iter().map(|range| range.start).collect();
+        let entries = self.each.iter().zip(iterations).flat_map(|(step, range)| step.entries(range));
+        (self.at(&firsts), entries.collect())
+    }
+
+    /// How addresses that move so are apart from others in the same iteration.
+    #[must_use]
+    pub fn beside(&self, other: &Self) -> Self {
+        let none = Step::default();
+        let count = self.each.len().max(other.each.len());
+        let step = |depth: usize| {
+            let (own, theirs) =
+                (self.each.get(depth).unwrap_or(&none), other.each.get(depth).unwrap_or(&none));
+            let period = match (own.period(), theirs.period()) {
+                (1, 1) => 0,
+                (own, theirs) => lcm(own, theirs),
+            };
+            let turns = (0..period).map(|turn| own.turn(turn).wrapping_sub(theirs.turn(turn)));
+            Step { by: own.by.wrapping_sub(theirs.by), turns: turns.collect() }
+        };
+        Self { each: (0..count).map(step).collect(), plus: self.plus.wrapping_sub(other.plus) }
+    }
+}
+
+/// The least number that two numbers of iterations divide, neither of which is 0.
+#[must_use]
+pub fn lcm(one: u64, other: u64) -> u64 {
+    let (mut divisor, mut rest) = (one, other);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (one / divisor).saturating_mul(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Program;
+
+    fn steps(text: &str) -> Steps {
+        text.parse().expect(text)
+    }
+
+    /// Where a program at 0 is in all iterations of some ranges, as its addresses say.
+    fn reached(steps: &Steps, iterations: &[Range<u64>]) -> Vec<i64> {
+        let (base, entries) = steps.reach(iterations);
+        let mut all: Vec<i64> = Program { entries, packet: 1, base }.addresses().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    #[test]
+    fn three_buffers_in_turn() {
+        let three = steps("[(0, 100, 250)]");
+        let moved: Vec<i64> = (0..7).map(|index| three.at(&[index])).collect();
+        assert_eq!(moved, [0, 100, 250, 0, 100, 250, 0]);
+        assert_eq!((three.period(0), three.period(1)), (3, 1));
+        assert_eq!(reached(&three, &[0..7]), [0, 100, 250]);
+        assert_eq!(reached(&three, &[1..3]), [100, 250]);
+        assert_eq!(reached(&three, &[4..5]), [100]);
+    }
+
+    #[test]
+    fn turns_beside_a_stride() {
+        let both = steps("[1000, 8 + (0, 100)]");
+        assert_eq!(both.at(&[2, 3]), 2000 + 24 + 100);
+        assert_eq!(reached(&both, &[0..2, 0..4]), [0, 16, 108, 124, 1000, 1016, 1108, 1124]);
+    }
+
+    #[test]
+    fn buffers_beside_others() {
+        // Two buffers and three: every pair comes within six iterations.
+        let (two, three) = (steps("[(0, 1)]"), steps("[(0, 10, 20)]"));
+        let apart = two.beside(&three);
+        for index in 0..12 {
+            assert_eq!(apart.at(&[index]), two.at(&[index]) - three.at(&[index]));
+        }
+        assert_eq!(apart.period(0), 6);
+    }
+
+    #[test]
+    fn what_is_still() {
+        assert!(steps("[0, 0]").is_still() && steps("[(5, 5)]").is_still() && steps("[]").is_still());
+        assert!(!steps("[0, (0, 5)]").is_still() && !steps("[1]").is_still());
+    }
+
+    #[test]
+    fn text_is_printed_as_it_is_read() {
+        for text in ["[]", "[0, -512]", "[(0, 4096), 8 + (0, -4096, 16)]"] {
+            assert_eq!(steps(text).to_string(), text);
+        }
+        for wrong in ["[", "[1, ]", "[()]", "[1 +]", "[+ (1, 2)]", "[9223372036854775808]", "[(0, 1) + 8]"] {
+            assert!(wrong.parse::<Steps>().is_err(), "{wrong}");
+        }
+    }
+}
