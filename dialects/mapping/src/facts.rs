@@ -569,11 +569,14 @@ impl Placing<'_> {
             self.block(body)?;
         }
         let times = For::cast(op).map_or(Ok(1), |around| times(around, self.axes))?;
-        for Carried { yielded, result, .. } in through {
+        for Carried { initial, yielded, result, .. } in through {
             let Some((value, before)) = result.zip(yielded) else { continue };
+            let branch = index(op).is_none();
+            let stays = self.of(initial).filter(|_| branch).and_then(|placed| placed.address.clone());
             self.succeed(value, before, end);
             if let Some(placed) = self.all.last_mut() {
-                placed.address = placed.address.as_ref().map(|address| address.after(index(op), times));
+                let after = placed.address.as_ref().map(|address| address.after(index(op), times));
+                placed.address = stays.or(after);
             }
         }
         Ok(())

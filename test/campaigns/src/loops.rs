@@ -118,7 +118,11 @@ fn work(
     // A tile of data memory is fetched as it is, now and then.
     let data = match in_dm && cut.slice.0 == "1" && random.below(3) > 0 {
         true => from.to_owned(),
-        false => line(body, format!("tm.to_dm {from} at 0, {place}")),
+        // Buffers in turn, now and then: another iteration, another address.
+        false => {
+            let then = random.of(&["", "", "then [1024], ", "then [1024, 2048], "]);
+            line(body, format!("tm.to_dm {from} at 0, {then}{place}"))
+        }
     };
     if random.below(4) == 0 {
         return data;
@@ -280,6 +284,8 @@ struct Writing {
     known: HashMap<String, String>,
     /// The iterations of the loops, by their indices.
     iterations: HashMap<String, u64>,
+    /// The iteration of the innermost loop.
+    innermost: Option<u64>,
     /// How many values there are.
     count: usize,
 }
@@ -297,7 +303,7 @@ impl Writing {
             match node {
                 Node::Line(line) => {
                     let (name, rest) = line.split_once(" = ").expect("a line defines a value");
-                    let (value, rest) = (self.next(), renamed(rest, &self.known));
+                    let (value, rest) = (self.next(), self.turned(&renamed(rest, &self.known)));
                     let _infallible = writeln!(out, "  {value} = {rest}");
                     self.known.insert(name.to_owned(), value);
                 }
@@ -314,6 +320,19 @@ impl Writing {
         }
     }
 
+    /// A line with the address of the current iteration in place of those in turn.
+    fn turned(&self, line: &str) -> String {
+        let parts = line.split_once(" at ").and_then(|(before, rest)| {
+            let (first, rest) = rest.split_once(", then [")?;
+            let (further, after) = rest.split_once(']')?;
+            Some((before, first, further, after))
+        });
+        let Some((before, first, further, after)) = parts else { return line.to_owned() };
+        let all: Vec<&str> = std::iter::once(first).chain(further.split(", ")).collect();
+        let turn = self.innermost.expect("in a loop") as usize % all.len();
+        format!("{before} at {}{after}", all[turn])
+    }
+
     fn repeat(&mut self, repeat: &Loop, out: &mut String) {
         let Loop { times, index, carried: [argument, before, after], body, yields, .. } = repeat;
         let mut carried = renamed(before, &self.known);
@@ -323,7 +342,9 @@ impl Writing {
             self.known.insert(index.clone(), value);
             self.iterations.insert(index.clone(), iteration);
             self.known.insert(argument.clone(), carried);
+            let around = self.innermost.replace(iteration);
             self.nodes(body, out);
+            self.innermost = around;
             carried = renamed(yields, &self.known);
         }
         self.known.insert(after.clone(), carried);

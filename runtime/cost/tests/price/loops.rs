@@ -7,6 +7,7 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::parse::parse;
 use visa_ir::span::Source;
+use visa_loops::{Step, Steps};
 use visa_machine::Machine;
 use visa_support::Random;
 
@@ -26,9 +27,9 @@ fn priced(text: &str, model: MemoryModel) -> Report {
 /// A command whose addresses move with the loops around it.
 #[derive(Clone)]
 enum Command {
-    Load { from: i64, to: i64, steps: [Vec<i64>; 2], bytes: i64, pcie: bool },
-    Store { from: i64, to: i64, steps: [Vec<i64>; 2], bytes: i64 },
-    Run { context: &'static str, from: i64, steps: Vec<i64>, flits: i64, to: i64 },
+    Load { from: i64, to: i64, steps: [Steps; 2], bytes: i64, pcie: bool },
+    Store { from: i64, to: i64, steps: [Steps; 2], bytes: i64 },
+    Run { context: &'static str, from: i64, steps: Steps, flits: i64, to: i64 },
     Launch,
     Loop { times: u64, body: Vec<Command> },
     If { steps: Vec<i64>, from: i64, below: Option<i64>, body: Vec<Command> },
@@ -42,9 +43,9 @@ fn moved(base: i64, steps: &[i64], indices: &[u64]) -> i64 {
 /// with those inside written out.
 fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
     for command in commands {
-        let at = |base: i64, steps: &[i64]| indices.map_or(base, |indices| moved(base, steps, indices));
-        let clause = |name: &str, steps: &[i64]| match indices {
-            None if !steps.is_empty() => format!(", {name} {steps:?}"),
+        let at = |base: i64, steps: &Steps| base + indices.map_or(0, |indices| steps.at(indices));
+        let clause = |name: &str, steps: &Steps| match indices {
+            None if !steps.each.is_empty() => format!(", {name} {steps}"),
             None | Some(_) => String::new(),
         };
         let _infallible = match command {
@@ -120,9 +121,14 @@ fn program(commands: &[Command], indices: Option<&[u64]>) -> String {
 /// `taken`.
 fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
     let depth = taken.len();
-    let steps = |random: &mut Random, unit: i64| -> Vec<i64> {
-        // Mostly one step for all, so that iterations repeat; sometimes others, so that they do not.
-        (0..depth).map(|_| [0, 0, unit, unit, 2 * unit, 5 * unit][random.below(6)]).collect()
+    let steps = |random: &mut Random, unit: i64| -> Steps {
+        let step = |random: &mut Random| {
+            // Mostly one step for all, so that iterations repeat; sometimes others, so that they do not.
+            let by = [0, 0, unit, unit, 2 * unit, 5 * unit][random.below(6)];
+            let turns = if random.below(4) == 0 { 2 + random.below(2) } else { 0 };
+            Step { by, turns: (0..turns).map(|_| unit * random.below(4) as i64).collect() }
+        };
+        Steps { each: (0..depth).map(|_| step(random)).collect(), plus: 0 }
     };
     let mut out = Vec::new();
     for _ in 0..1 + random.below(4) {
@@ -136,14 +142,15 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
                 let to = if pcie { hbm(random) } else { dm(random) };
                 let unit = [64, slice][random.below(2)];
                 let steps = [steps(random, 4096), steps(random, if pcie { 4096 } else { unit })];
-                let steps = if pcie || random.below(2) == 0 { steps } else { [steps[0].clone(), Vec::new()] };
+                let steps =
+                    if pcie || random.below(2) == 0 { steps } else { [steps[0].clone(), Steps::default()] };
                 let from = hbm(random);
                 let to = if pcie { to } else { to + slice * random.below(2) as i64 };
                 Command::Load { from, to, steps, bytes, pcie }
             }
             2 | 3 => {
                 let (from, to) = (dm(random) + slice * random.below(2) as i64, hbm(random));
-                Command::Store { from, to, steps: [Vec::new(), steps(random, 4096)], bytes }
+                Command::Store { from, to, steps: [Steps::default(), steps(random, 4096)], bytes }
             }
             4 | 5 => Command::Run {
                 context: ["main", "sub"][random.below(2)],
