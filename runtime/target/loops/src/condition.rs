@@ -147,7 +147,11 @@ pub fn some_iteration(times: &[u64], conditions: &[Condition]) -> Option<Vec<u64
 }
 
 /// Goes through boxes of iterations in all of which all conditions hold, until `next` says no. Whether these are all.
-fn boxes(times: &[u64], conditions: &[Condition], next: &mut dyn FnMut(&[Range<u64>]) -> bool) -> bool {
+pub(crate) fn boxes(
+    times: &[u64],
+    conditions: &[Condition],
+    next: &mut dyn FnMut(&[Range<u64>]) -> bool,
+) -> bool {
     let Some(all) = narrowed(times, conditions) else { return true };
     let mut left = vec![all];
     for _ in 0..MAX_BOXES {

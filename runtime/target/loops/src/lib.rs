@@ -6,6 +6,8 @@
 
 mod addresses;
 mod condition;
+mod contain;
+mod dependence;
 mod engines;
 mod error;
 mod fit;
@@ -23,6 +25,8 @@ mod text;
 
 pub use addresses::Addresses;
 pub use condition::{Condition, iterations, narrowed, some_iteration};
+pub use contain::contains;
+pub use dependence::{Moving, Pairs, meet};
 pub use engines::{EnginePart, EngineTable, Segments};
 pub use error::{SeqError, code};
 pub use limits::{MAX_TIMES, SequencerLimits, check, check_paired};
