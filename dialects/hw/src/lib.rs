@@ -29,11 +29,13 @@ pub mod route;
 pub mod router;
 pub mod snoop;
 mod trf;
+mod uses;
 pub mod valid_count;
 mod ways;
 
 pub use clauses::machine;
 pub use compile::compile;
+pub use uses::{EarlyUse, Uses, early_uses};
 use visa_ir::decl::Dialect;
 
 /// Most bytes of one stream in one slice. Ours, not the hardware's: it bounds what the interpreter allocates.

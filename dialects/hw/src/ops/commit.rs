@@ -172,6 +172,10 @@ impl Unit for CommitUnit {
         StageCost { engine: Engine::COMMIT, cycles: self.loops.accesses(), latency: 1, macs: 0, out }
     }
 
+    fn walk(&self) -> Option<&Program> {
+        Some(&self.loops.program)
+    }
+
     fn accesses(&self) -> Vec<Access> {
         vec![Access { space: Space::Dm, write: true, range: self.loops.extent() }]
     }

@@ -302,6 +302,10 @@ impl Unit for FetchUnit {
         self.adapter.assumed()
     }
 
+    fn walk(&self) -> Option<&Program> {
+        (self.starts.most == 0).then_some(&self.loops.program)
+    }
+
     fn accesses(&self) -> Vec<Access> {
         let Range { start, end } = self.loops.extent();
         vec![Access { space: Space::Dm, write: false, range: start..end + self.starts.most }]

@@ -100,6 +100,10 @@ impl Unit for FillUnit {
         vec!["timing.generate_cycles"]
     }
 
+    fn walk(&self) -> Option<&Program> {
+        Some(&self.loops.program)
+    }
+
     fn accesses(&self) -> Vec<Access> {
         vec![Access { space: Space::Dm, write: true, range: self.loops.extent() }]
     }

@@ -14,6 +14,7 @@ mod stages;
 mod switch;
 mod text;
 mod transpose;
+mod uses;
 
 use visa_engine::shadow::ShadowLog;
 use visa_engine::{RunCx, SliceMemory, Stream};

@@ -7,6 +7,7 @@ use crate::running::RunCx;
 use crate::stream::Stream;
 use crate::wire::{Flow, Mismatch, Wire};
 use std::ops::{Deref, Range};
+use visa_loops::Program;
 use visa_machine::Machine;
 
 /// One engine's configuration in a command, ready to run: what every stage has.
@@ -45,6 +46,11 @@ pub trait Unit: Send + Sync {
     /// The slice memories that it touches.
     fn accesses(&self) -> Vec<Access> {
         Vec::new()
+    }
+
+    /// The loops in which it walks a slice's data memory, where they say more than [`Unit::accesses`].
+    fn walk(&self) -> Option<&Program> {
+        None
     }
 }
 

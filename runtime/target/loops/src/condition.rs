@@ -35,6 +35,13 @@ impl Condition {
         self.range.contains(&terms.map(|(&factor, &index)| i128::from(factor) * i128::from(index)).sum())
     }
 
+    /// Whether it holds in all of some iterations, none of which is empty.
+    #[must_use]
+    pub fn always(&self, indices: &[Range<u64>]) -> bool {
+        let (least, most) = self.sums(indices);
+        self.range.start <= least && most < self.range.end
+    }
+
     /// The condition on the other indices where the first ones are known.
     #[must_use]
     pub fn after(&self, known: &[u64]) -> Self {
@@ -157,10 +164,7 @@ pub(crate) fn boxes(
     for _ in 0..MAX_BOXES {
         let Some(part) = left.pop() else { return true };
         let Some(part) = narrow(part, conditions) else { continue };
-        let holds = |condition: &Condition| {
-            let (least, most) = condition.sums(&part);
-            condition.range.start <= least && most < condition.range.end
-        };
+        let holds = |condition: &Condition| condition.always(&part);
         let longest = (0..part.len()).max_by_key(|&index| part[index].end - part[index].start);
         match longest.filter(|_| !conditions.iter().all(holds)) {
             None if !next(&part) => return false,

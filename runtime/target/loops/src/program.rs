@@ -1,5 +1,6 @@
 //! Programs: loop entries, a packet size and a base address.
 
+use std::ops::Range;
 use std::fmt;
 
 use crate::error::{SeqError, code};
@@ -122,6 +123,26 @@ impl Loop<2> for PairedEntry {
 }
 
 impl Program {
+    /// The iterations of its longest loop as two programs; nothing if no loop has two iterations.
+    #[must_use]
+    pub fn halves(&self) -> Option<[Self; 2]> {
+        let longest = (0..self.entries.len()).max_by_key(|&at| self.entries[at].limit)?;
+        let entry = &self.entries[longest];
+        let middle = Some(entry.limit / 2).filter(|&middle| middle > 0)?;
+        let part = |range: Range<u64>, base: i64| {
+            let limit = range.end - range.start;
+            let stride = match entry.stride.table() {
+                None => entry.stride.clone(),
+                Some(_) => (range).map(|at| entry.stride.offset(at)).collect::<Vec<_>>().into(),
+            };
+            let mut part = Self { base, ..self.clone() };
+            part.entries[longest] = Entry { limit, stride };
+            part
+        };
+        let moved = entry.stride.fixed().map_or(0, |stride| stride.wrapping_mul(middle.cast_signed()));
+        Some([part(0..middle, self.base), part(middle..entry.limit, self.base.wrapping_add(moved))])
+    }
+
     /// Units visited: the product of the limits. `None` past `u64`.
     pub fn steps(&self) -> Option<u64> {
         steps(&self.entries)

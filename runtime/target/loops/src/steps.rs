@@ -42,7 +42,8 @@ impl Step {
 
     /// Loops over how far addresses are, in some iterations, from where they are in the first of these. Of turns that
     /// are cut off, those that are left out count too.
-    fn entries(&self, iterations: &Range<u64>) -> Vec<Entry> {
+    #[must_use]
+    pub fn entries(&self, iterations: &Range<u64>) -> Vec<Entry> {
         let (times, first) = (iterations.end.saturating_sub(iterations.start), self.at(iterations.start));
         let period = self.period();
         if period == 1 {

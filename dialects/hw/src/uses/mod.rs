@@ -1,0 +1,173 @@
+//! Uses of memory that come before its writes: what a program reads in some iteration, and writes only after that.
+//!
+//! Iterations are not gone through. A read in all its iterations is a box of indices and addresses. If one write has
+//! covered the box before, it is fine; if none has met it, whatever of it is written later is used too early; else both
+//! halves of the box are looked at. Whether accesses meet is decided ([`visa_loops::meet`]).
+
+mod covered;
+mod touched;
+
+use crate::program::Program;
+use covered::covers;
+use std::ops::Range;
+use touched::{Touch, touches};
+use visa_engine::Space;
+use visa_ir::span::Span;
+use visa_loops::{Condition, Moving, Pairs, meet, narrowed};
+use visa_machine::Machine;
+
+/// Boxes of a read that are looked at before the question is given up.
+const MAX_BOXES: usize = 1 << 12;
+
+/// A read of what is written only later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlyUse {
+    /// Where the command that reads is declared.
+    pub read: Span,
+    /// Where the command is declared that writes it later.
+    pub written: Span,
+    /// The memory.
+    pub space: Space,
+    /// An iteration of the loops around the read in which that is so, the outermost first.
+    pub iteration: Vec<u64>,
+}
+
+/// What was found of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// An early use of each read that has any, in program order.
+    pub early: Vec<EarlyUse>,
+    /// Reads of which it could not be told in bounded time.
+    pub undecided: Vec<Span>,
+}
+
+/// The reads of a program that come before the writes of what they read, in some iteration. Arguments are written before
+/// the program starts. What nothing writes is not looked at: it is padding, or undefined, and then `--shadow` says so.
+#[must_use]
+pub fn early_uses(program: &Program, machine: &Machine) -> Uses {
+    let all = touches(program, machine);
+    let mut uses = Uses::default();
+    for read in all.iter().filter(|touch| !touch.write) {
+        let writes: Vec<&Touch> =
+            all.iter().filter(|touch| touch.write && touch.space == read.space).collect();
+        let mut search = Search { read, scalars: program.scalars.len(), left: MAX_BOXES };
+        match search.run(&writes) {
+            Found::Fine => {}
+            Found::Early { written, iteration } => {
+                let (read, space) = (read.span, read.space);
+                uses.early.push(EarlyUse { read, written, space, iteration });
+            }
+            Found::Undecided => uses.undecided.push(read.span),
+        }
+    }
+    // Several parts of one command are one finding.
+    uses.early.dedup_by_key(|early| (early.read, early.space));
+    uses.undecided.dedup();
+    uses
+}
+
+/// A part of a read: iterations, and what it touches in each.
+#[derive(Clone, Debug)]
+struct Part {
+    ranges: Vec<Range<u64>>,
+    program: visa_loops::Program,
+}
+
+enum Found {
+    Fine,
+    Early { written: Span, iteration: Vec<u64> },
+    Undecided,
+}
+
+struct Search<'a> {
+    read: &'a Touch,
+    /// How many of the loops are scalars of the program.
+    scalars: usize,
+    /// How many more boxes are looked at.
+    left: usize,
+}
+
+impl Search<'_> {
+    fn run(&mut self, writes: &[&Touch]) -> Found {
+        let times: Vec<u64> = self.read.loops.iter().map(|around| around.times).collect();
+        let Some(ranges) = narrowed(&times, &self.read.when) else { return Found::Fine };
+        self.part(&Part { ranges, program: self.read.program.clone() }, writes)
+    }
+
+    /// An early use of a part, of all but some writes that do not meet it.
+    fn part(&mut self, part: &Part, writes: &[&Touch]) -> Found {
+        let Some(left) = self.left.checked_sub(1) else { return Found::Undecided };
+        self.left = left;
+        let of = |write_first: bool| -> Vec<&Touch> {
+            let meets = |write: &&&Touch| self.meets(write, part, write_first) != Some(false);
+            writes.iter().filter(meets).copied().collect()
+        };
+        let (before, after) = (of(true), of(false));
+        let covered = |write: &&Touch| covers(write, self.read, self.scalars, &part.ranges, &part.program);
+        if after.is_empty() || before.iter().any(covered) {
+            return Found::Fine;
+        }
+        if before.is_empty() {
+            return self.early(part, &after);
+        }
+        // A single unit in a single iteration was written by what meets it.
+        let Some(parts) = halves(part) else { return Found::Fine };
+        let known: Vec<&Touch> = before.into_iter().chain(after).collect();
+        let mut found = parts.iter().map(|half| self.part(half, &known));
+        found.find(|found| !matches!(found, Found::Fine)).unwrap_or(Found::Fine)
+    }
+
+    /// An iteration of a part that nothing has written before in which it is read, and what writes it later.
+    fn early(&self, part: &Part, after: &[&Touch]) -> Found {
+        let later = |part: &Part| after.iter().find(|write| self.meets(write, part, false) == Some(true));
+        let mut part = part.clone();
+        while let Some(depth) = part.ranges.iter().position(|range| range.end - range.start > 1) {
+            let [low, high] = split(&part, depth);
+            part = if later(&low).is_some() { low } else { high };
+        }
+        let iteration = part.ranges.iter().skip(self.scalars).map(|range| range.start).collect();
+        later(&part).map_or(Found::Undecided, |write| Found::Early { written: write.span, iteration })
+    }
+
+    /// Whether a write meets a part in some pair of iterations, in which the write comes first, or the read.
+    fn meets(&self, write: &Touch, part: &Part, write_first: bool) -> Option<bool> {
+        let shared = write.shared(self.read);
+        let earlier = (self.scalars..shared).map(Pairs::Earlier);
+        let same = (write_first == (write.position < self.read.position)).then_some(Pairs::Same(shared));
+        let all: Vec<Range<u64>> = write.loops.iter().map(|around| 0..around.times).collect();
+        let write = Moving { program: &write.program, steps: &write.steps, loops: &all, when: &write.when };
+        // The ranges say all where each condition is on one index.
+        let when: &[Condition] = if self.read.narrow { &[] } else { &self.read.when };
+        let read = Moving { program: &part.program, steps: &self.read.steps, loops: &part.ranges, when };
+        let mut met = Some(false);
+        for pairs in earlier.chain(same) {
+            match if write_first { meet(write, read, pairs) } else { meet(read, write, pairs) } {
+                Some(true) => return Some(true),
+                Some(false) => {}
+                None => met = None,
+            }
+        }
+        met
+    }
+}
+
+/// A part as two, by the iterations of a loop.
+fn split(part: &Part, depth: usize) -> [Part; 2] {
+    let Range { start, end } = part.ranges[depth].clone();
+    let middle = start + (end - start) / 2;
+    [start..middle, middle..end].map(|range| {
+        let mut half = part.clone();
+        half.ranges[depth] = range;
+        half
+    })
+}
+
+/// A part as two: its iterations, or what it touches. Nothing if it is one unit in one iteration.
+fn halves(part: &Part) -> Option<[Part; 2]> {
+    let longest = (0..part.ranges.len()).max_by_key(|&at| part.ranges[at].end - part.ranges[at].start);
+    if let Some(depth) = longest.filter(|&at| part.ranges[at].end - part.ranges[at].start > 1) {
+        return Some(split(part, depth));
+    }
+    let programs = part.program.halves()?;
+    Some(programs.map(|program| Part { ranges: part.ranges.clone(), program }))
+}

@@ -1,0 +1,164 @@
+//! What the commands of a program touch, as programs of addresses: in data memory `slice * bytes + byte`, as DMA counts.
+
+use crate::program::{
+    Buffer, CHIP_STRIDE, Command, CommandKind, Direction, Dma, Exec, Indexed, PlacedStage, Program,
+};
+use std::ops::Range;
+use visa_engine::{Access, Space};
+use visa_ir::span::Span;
+use visa_loops::{Condition, Entry, Program as Loops, Step, Steps};
+use visa_machine::Machine;
+
+/// A loop around a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Around {
+    /// Which one: no two loops of a program have the same number.
+    pub(super) number: usize,
+    pub(super) times: u64,
+}
+
+/// What a command reads or writes in one memory.
+#[derive(Clone, Debug)]
+pub(super) struct Touch {
+    pub(super) span: Span,
+    pub(super) space: Space,
+    pub(super) write: bool,
+    /// Which command it is, in program order; 0 is what is there before the first one.
+    pub(super) position: usize,
+    /// The scalars of the program, and then the loops around the command.
+    pub(super) loops: Vec<Around>,
+    pub(super) when: Vec<Condition>,
+    /// Whether each condition is on one index.
+    pub(super) narrow: bool,
+    pub(super) steps: Steps,
+    pub(super) program: Loops,
+}
+
+impl Touch {
+    /// How it moves with the scalar or loop that so many others are around.
+    pub(super) fn step(&self, depth: usize) -> Step {
+        self.steps.each.get(depth).cloned().unwrap_or_default()
+    }
+
+    /// How many of the outermost loops both are in.
+    pub(super) fn shared(&self, other: &Self) -> usize {
+        self.loops.iter().zip(&other.loops).take_while(|(one, other)| one == other).count()
+    }
+}
+
+/// What a program touches, and first what its arguments fill.
+pub(super) fn touches(program: &Program, machine: &Machine) -> Vec<Touch> {
+    let scalars = program.scalars.iter().enumerate();
+    let around = scalars.map(|(number, scalar)| Around { number, times: scalar.count }).collect();
+    let mut touched = Touched { machine, all: Vec::new(), loops: program.scalars.len(), commands: 0, around };
+    let arguments = program.buffers.iter().filter(|buffer| buffer.argument);
+    arguments.for_each(|buffer| touched.argument(buffer));
+    touched.commands(&program.commands);
+    touched.all
+}
+
+struct Touched<'m> {
+    machine: &'m Machine,
+    all: Vec<Touch>,
+    /// How many loops and commands there were.
+    loops: usize,
+    commands: usize,
+    around: Vec<Around>,
+}
+
+impl Touched<'_> {
+    fn argument(&mut self, buffer: &Buffer) {
+        let mut program = buffer.layout.write();
+        program.entries.push(Entry::new(buffer.dtype.align(), 1));
+        let command = Command::new(buffer.span, CommandKind::Launch(String::new()));
+        self.add(&command, (buffer.space, true), program, &Steps::default());
+    }
+
+    fn commands(&mut self, commands: &[Command]) {
+        for command in commands {
+            if let CommandKind::Loop(repeat) = &command.kind {
+                self.loops += 1;
+                self.around.push(Around { number: self.loops, times: repeat.times });
+                self.commands(&repeat.body);
+                self.around.pop();
+                continue;
+            }
+            self.commands += 1;
+            match &command.kind {
+                CommandKind::Loop(_) | CommandKind::Launch(_) => {}
+                CommandKind::Dma(dma) => self.dma(command, dma),
+                CommandKind::Indexed(transfer) => self.indexed(command, transfer),
+                CommandKind::Exec(exec) => self.exec(command, exec),
+            }
+        }
+    }
+
+    fn add(&mut self, command: &Command, (space, write): (Space, bool), program: Loops, steps: &Steps) {
+        let single =
+            |condition: &Condition| condition.factors.iter().filter(|factor| **factor != 0).count() <= 1;
+        self.all.push(Touch {
+            span: command.span,
+            space,
+            write,
+            position: self.commands,
+            loops: if self.commands == 0 { Vec::new() } else { self.around.clone() },
+            when: command.when.clone(),
+            narrow: command.when.iter().all(single),
+            steps: steps.clone(),
+            program: Loops { packet: 1, ..program },
+        });
+    }
+
+    fn dma(&mut self, command: &Command, dma: &Dma) {
+        for loops in dma.programs() {
+            let [read, write] = &dma.steps;
+            self.add(command, (dma.from, false), on_a_chip(loops.read()), read);
+            self.add(command, (dma.to, true), on_a_chip(loops.write()), write);
+        }
+    }
+
+    /// Which rows of the table are read is not known: they are not looked at. Those that are written count as all.
+    fn indexed(&mut self, command: &Command, transfer: &Indexed) {
+        let [read, write, index] = &transfer.steps;
+        self.add(command, (transfer.index, false), transfer.indices.clone(), index);
+        if transfer.direction == Direction::Scatter {
+            self.add(command, (transfer.from, false), transfer.reads(), read);
+        }
+        self.add(command, (transfer.to, true), transfer.writes(), write);
+    }
+
+    fn exec(&mut self, command: &Command, exec: &Exec) {
+        for stage in &exec.stages {
+            for access in stage.accesses() {
+                let slices = stage.stored_slices().filter(|_| access.write).unwrap_or(&exec.slices);
+                for slices in slices {
+                    let program = self.in_slices(stage, &access, slices);
+                    self.add(command, (access.space, access.write), program, &stage.steps);
+                }
+            }
+        }
+    }
+
+    /// What a stage touches in some slices.
+    fn in_slices(&self, stage: &PlacedStage, access: &Access, slices: &Range<usize>) -> Loops {
+        let bytes = self.machine.memory.dm_bytes_per_slice.cast_signed();
+        let Range { start, end } = access.range;
+        let whole = Loops { entries: vec![Entry::new(end - start, 1)], packet: 1, base: start.cast_signed() };
+        let own = stage.walk().filter(|_| access.space == Space::Dm).cloned().unwrap_or(whole);
+        let slice = Entry::new((slices.end - slices.start) as u64, bytes);
+        Loops {
+            entries: std::iter::once(slice).chain(own.entries).collect(),
+            base: own.base + slices.start as i64 * bytes,
+            ..own
+        }
+    }
+}
+
+/// The addresses of a transfer without the chips that they count.
+fn on_a_chip(mut side: Loops) -> Loops {
+    side.entries.retain(|entry| {
+        entry.limit <= 1 || entry.stride.divided(CHIP_STRIDE).is_none_or(|chips| chips.fixed() == Some(0))
+    });
+    side.base = side.base.rem_euclid(CHIP_STRIDE);
+    side
+}
