@@ -17,7 +17,7 @@ use visa_loops::{Condition, Moving, Pairs, meet, narrowed};
 use visa_machine::Machine;
 
 /// Boxes of a read that are looked at before the question is given up.
-const MAX_BOXES: usize = 1 << 12;
+const MAX_BOXES: usize = 1 << 10;
 
 /// A read of what is written only later.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +60,10 @@ pub fn early_uses(program: &Program, machine: &Machine) -> Uses {
             Found::Undecided => uses.undecided.push(read.span),
         }
     }
-    // Several parts of one command are one finding.
+    // Several parts of one command, and several turns of it, are one finding.
+    uses.early.sort_by_key(|early| (early.read, early.space, early.iteration.clone()));
     uses.early.dedup_by_key(|early| (early.read, early.space));
+    uses.undecided.sort();
     uses.undecided.dedup();
     uses
 }
@@ -125,7 +127,8 @@ impl Search<'_> {
             let [low, high] = split(&part, depth);
             part = if later(&low).is_some() { low } else { high };
         }
-        let iteration = part.ranges.iter().skip(self.scalars).map(|range| range.start).collect();
+        let indices = part.ranges.iter().enumerate().skip(self.scalars);
+        let iteration = indices.map(|(depth, range)| self.read.iteration(depth, range.start)).collect();
         later(&part).map_or(Found::Undecided, |write| Found::Early { written: write.span, iteration })
     }
 

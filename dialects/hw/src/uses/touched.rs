@@ -1,20 +1,30 @@
 //! What the commands of a program touch, as programs of addresses: in data memory `slice * bytes + byte`, as DMA counts.
+//!
+//! Where buffers are in turn, a loop is looked at with as many copies of its body as there are turns: in each of them a
+//! buffer moves by strides alone.
 
 use crate::program::{
-    Buffer, CHIP_STRIDE, Command, CommandKind, Direction, Dma, Exec, Indexed, PlacedStage, Program,
+    Buffer, CHIP_STRIDE, Command, CommandKind, Direction, Dma, Exec, Indexed, Loop, PlacedStage, Program,
 };
 use std::ops::Range;
 use visa_engine::{Access, Space};
 use visa_ir::span::Span;
-use visa_loops::{Condition, Entry, Program as Loops, Step, Steps};
+use visa_loops::{Condition, Entry, Program as Loops, Step, Steps, lcm};
 use visa_machine::Machine;
 
-/// A loop around a command.
+/// A loop around a command, or its iterations one turn after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Around {
     /// Which one: no two loops of a program have the same number.
     pub(super) number: usize,
     pub(super) times: u64,
+}
+
+/// Which iterations of a loop a copy of its body stands for: the first one, and how far they are apart.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    first: u64,
+    apart: u64,
 }
 
 /// What a command reads or writes in one memory.
@@ -27,6 +37,7 @@ pub(super) struct Touch {
     pub(super) position: usize,
     /// The scalars of the program, and then the loops around the command.
     pub(super) loops: Vec<Around>,
+    turns: Vec<Turn>,
     pub(super) when: Vec<Condition>,
     /// Whether each condition is on one index.
     pub(super) narrow: bool,
@@ -40,6 +51,11 @@ impl Touch {
         self.steps.each.get(depth).cloned().unwrap_or_default()
     }
 
+    /// An iteration of the program's loop, by that of the loop that so many others are around.
+    pub(super) fn iteration(&self, depth: usize, index: u64) -> u64 {
+        self.turns.get(depth).map_or(index, |turn| turn.first + turn.apart * index)
+    }
+
     /// How many of the outermost loops both are in.
     pub(super) fn shared(&self, other: &Self) -> usize {
         self.loops.iter().zip(&other.loops).take_while(|(one, other)| one == other).count()
@@ -49,8 +65,10 @@ impl Touch {
 /// What a program touches, and first what its arguments fill.
 pub(super) fn touches(program: &Program, machine: &Machine) -> Vec<Touch> {
     let scalars = program.scalars.iter().enumerate();
-    let around = scalars.map(|(number, scalar)| Around { number, times: scalar.count }).collect();
-    let mut touched = Touched { machine, all: Vec::new(), loops: program.scalars.len(), commands: 0, around };
+    let around: Vec<_> = scalars.map(|(number, scalar)| Around { number, times: scalar.count }).collect();
+    let turns = vec![Turn { first: 0, apart: 1 }; around.len()];
+    let loops = program.scalars.len();
+    let mut touched = Touched { machine, all: Vec::new(), loops, commands: 0, around, turns };
     let arguments = program.buffers.iter().filter(|buffer| buffer.argument);
     arguments.for_each(|buffer| touched.argument(buffer));
     touched.commands(&program.commands);
@@ -64,7 +82,11 @@ struct Touched<'m> {
     loops: usize,
     commands: usize,
     around: Vec<Around>,
+    turns: Vec<Turn>,
 }
+
+/// Most copies of a loop's body. Of more turns strides and turns are looked at together.
+const MAX_COPIES: u64 = 64;
 
 impl Touched<'_> {
     fn argument(&mut self, buffer: &Buffer) {
@@ -77,10 +99,7 @@ impl Touched<'_> {
     fn commands(&mut self, commands: &[Command]) {
         for command in commands {
             if let CommandKind::Loop(repeat) = &command.kind {
-                self.loops += 1;
-                self.around.push(Around { number: self.loops, times: repeat.times });
-                self.commands(&repeat.body);
-                self.around.pop();
+                self.repeat(repeat);
                 continue;
             }
             self.commands += 1;
@@ -93,7 +112,46 @@ impl Touched<'_> {
         }
     }
 
+    /// The body of a loop, once for each turn; and again for iterations that are left at the end.
+    fn repeat(&mut self, repeat: &Loop) {
+        let apart = match period(&repeat.body, self.around.len()) {
+            copies if copies <= MAX_COPIES => copies,
+            _ => 1,
+        };
+        let whole = repeat.times / apart;
+        let rest = repeat.times % apart;
+        for (start, times, copies) in [(0, whole, apart), (whole * apart, 1, rest)] {
+            if times == 0 {
+                continue;
+            }
+            self.loops += 1;
+            self.around.push(Around { number: self.loops, times });
+            for turn in 0..copies {
+                self.turns.push(Turn { first: start + turn, apart });
+                self.commands(&repeat.body);
+                self.turns.pop();
+            }
+            self.around.pop();
+        }
+    }
+
     fn add(&mut self, command: &Command, (space, write): (Space, bool), program: Loops, steps: &Steps) {
+        let (mut steps, mut when) = (steps.clone(), command.when.clone());
+        for (depth, turn) in self.turns.iter().enumerate().filter(|(_, turn)| turn.apart > 1) {
+            if let Some(step) = steps.each.get_mut(depth) {
+                let (by, first) = (step.by.wrapping_mul(turn.apart.cast_signed()), step.at(turn.first));
+                *step = Step { by, turns: Vec::new() };
+                steps.plus = steps.plus.wrapping_add(first);
+            }
+            for condition in &mut when {
+                let factor = condition.factor(depth);
+                let moved = i128::from(factor) * i128::from(turn.first);
+                condition.range = condition.range.start - moved..condition.range.end - moved;
+                if let Some(own) = condition.factors.get_mut(depth) {
+                    *own = factor.wrapping_mul(turn.apart.cast_signed());
+                }
+            }
+        }
         let single =
             |condition: &Condition| condition.factors.iter().filter(|factor| **factor != 0).count() <= 1;
         self.all.push(Touch {
@@ -102,9 +160,10 @@ impl Touched<'_> {
             write,
             position: self.commands,
             loops: if self.commands == 0 { Vec::new() } else { self.around.clone() },
-            when: command.when.clone(),
-            narrow: command.when.iter().all(single),
-            steps: steps.clone(),
+            turns: self.turns.clone(),
+            narrow: when.iter().all(single),
+            when,
+            steps,
             program: Loops { packet: 1, ..program },
         });
     }
@@ -152,6 +211,19 @@ impl Touched<'_> {
             ..own
         }
     }
+}
+
+/// After how many iterations of the loop at a depth all turns of commands begin anew.
+fn period(commands: &[Command], depth: usize) -> u64 {
+    let of = |steps: &mut dyn Iterator<Item = &Steps>| steps.map(|steps| steps.period(depth)).fold(1, lcm);
+    let each = commands.iter().map(|command| match &command.kind {
+        CommandKind::Loop(repeat) => period(&repeat.body, depth),
+        CommandKind::Launch(_) => 1,
+        CommandKind::Dma(dma) => of(&mut dma.steps.iter()),
+        CommandKind::Indexed(transfer) => of(&mut transfer.steps.iter()),
+        CommandKind::Exec(exec) => of(&mut exec.stages.iter().map(|stage| &stage.steps)),
+    });
+    each.fold(1, lcm)
 }
 
 /// The addresses of a transfer without the chips that they count.
