@@ -8,9 +8,10 @@ use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_ir::view::ValueRef;
 use visa_mapping::affine::{Affine, Term};
 use visa_mapping::facts::{DeclaredAxes, mapping_error, written_place};
+use visa_mapping::frames::Frame;
 use visa_mapping::ops::control::{FOR, carried, carries};
 use visa_mapping::ops::func::{FUNC, Func};
-use visa_mapping::ops::to_tile::{self, ToTile};
+use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::scalar::SCALAR;
 use visa_mapping::{Dim, HBM, HOST, Tensor, ops, view};
 
@@ -111,7 +112,7 @@ pub fn moving(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<A
     })
 }
 
-/// Where a transfer writes: where its result is, or the tile of it.
+/// Where a transfer writes, or a pipeline in its slices: where the result is, or the tile of it.
 ///
 /// # Errors
 /// If that has no address.
@@ -119,10 +120,24 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Affine, Diagnostic> {
     let result = op.results().first().map(|&result| op.value(result));
     let result = result.ok_or_else(|| op.error("C0", "it gives no tensor"))?;
     let whole = moving(cx, op, result)?;
-    let Some(tile) = ToTile::cast(op) else { return Ok(whole) };
+    let Some(tile) = TileWrite::cast(op) else { return Ok(whole) };
     let start = in_bytes(&to_tile::tile(tile, cx.axes)?.starts()?, &*result.of_type::<Tensor>()?);
     let start = start.and_then(|start| whole.plus(&start));
     start.ok_or_else(|| op.error("C3", "a tile does not start at a byte that 64 bits count"))
+}
+
+/// The address in a transfer of a tensor that is at `address` of the memories from `frame` on.
+///
+/// # Errors
+/// An address past 64 bits.
+pub fn in_transfer(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    address: &Affine,
+    (tensor, frame): (&Tensor, &Frame),
+) -> Result<Affine, Diagnostic> {
+    let found = frame.bytes(tensor, cx.machine).and_then(|bytes| address.plus(&bytes));
+    found.ok_or_else(|| op.error("C3", "a tile is at an address that 64 bits do not count"))
 }
 
 /// `lowered` with a clause that says how an address moves with each scalar of the function, and then with each loop

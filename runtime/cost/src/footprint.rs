@@ -62,7 +62,8 @@ pub(crate) fn exec_regions(exec: &Exec, indices: &[u64]) -> Vec<Region> {
         let bytes =
             access.range.start.saturating_add_signed(moved)..access.range.end.saturating_add_signed(moved);
         let touched = stage.stored_slices().filter(|_| access.write).unwrap_or(&exec.slices);
-        let slices = touched.iter().map(|range| range.start as u64..range.end as u64).collect();
+        let moved = |slice: usize| (slice as u64).saturating_add_signed(exec.steps.at(indices));
+        let slices = touched.iter().map(|range| moved(range.start)..moved(range.end)).collect();
         Region { space: access.space, write: access.write, bytes, slices }
     };
     exec.stages
@@ -143,18 +144,26 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
             let moving =
                 exec.stages.iter().flat_map(|stage| stage.accesses().into_iter().map(move |_| &stage.steps));
             let moved = moving.zip(exec_regions(exec, &[]));
-            moved
-                .map(|(steps, mut all)| {
-                    for (&limit, &step) in loops.iter().zip(&steps.by) {
-                        let last = step.saturating_mul(limit.saturating_sub(1).cast_signed());
-                        all.bytes.start = all.bytes.start.saturating_add_signed(last.min(0));
-                        all.bytes.end = all.bytes.end.saturating_add_signed(last.max(0));
-                    }
-                    Side { all, steps: steps.clone(), evenly: true }
-                })
-                .collect()
+            moved.map(|(steps, all)| run_side(all, steps, &exec.steps, loops, machine)).collect()
         }
     }
+}
+
+/// What a stage touches that moves so in bytes, and with its run in slices. Slices count as in addresses of transfers.
+fn run_side(mut all: Region, bytes: &Steps, slices: &Steps, loops: &[u64], machine: &Machine) -> Side {
+    let (unit, mut by) = (unit(all.space, machine), Vec::new());
+    for (depth, &limit) in loops.iter().enumerate() {
+        let reach = |range: &mut Range<u64>, step: i64| {
+            let last = step.saturating_mul(limit.saturating_sub(1).cast_signed());
+            range.start = range.start.saturating_add_signed(last.min(0));
+            range.end = range.end.saturating_add_signed(last.max(0));
+        };
+        reach(&mut all.bytes, bytes.of(depth));
+        all.slices.iter_mut().for_each(|range| reach(range, slices.of(depth)));
+        by.push(slices.of(depth).saturating_mul(unit).saturating_add(bytes.of(depth)));
+    }
+    let evenly = (0..loops.len()).all(|depth| bytes.of(depth) == 0 || slices.of(depth) == 0);
+    Side { all, steps: Steps { by, plus: 0 }, evenly }
 }
 
 /// The bytes of a memory that addresses count one after the other, of a chip's, a slice's or a PE's.

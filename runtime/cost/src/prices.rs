@@ -237,8 +237,9 @@ fn moved(command: &Command, indices: &[u64]) -> Moved {
         }
         CommandKind::Indexed(transfer) => transfer.steps.each_ref().map(|steps| steps.at(indices)),
         CommandKind::Exec(exec) => {
-            let fetched = exec.stages.iter().map(|stage| stage.steps.at(indices)).find(|moved| *moved != 0);
-            [fetched.unwrap_or_default(), 0, 0]
+            let all = exec.stages.iter().map(|stage| &stage.steps).chain([&exec.steps]);
+            let moved = all.map(|steps| steps.at(indices)).find(|moved| *moved != 0);
+            [moved.unwrap_or_default(), 0, 0]
         }
         CommandKind::Loop(_) | CommandKind::Launch(_) => Moved::default(),
     }
