@@ -122,6 +122,8 @@ impl fmt::Display for Frame {
 pub struct Frames {
     /// Those that are not counted from the first chip, cluster and slice.
     known: HashMap<ValueId, Frame, Fast>,
+    /// Whether something is written elsewhere.
+    written: bool,
 }
 
 impl Frames {
@@ -158,13 +160,15 @@ impl Frames {
             self.give(own.initial, own.argument.into_iter().chain(own.result));
         }
         let (Some(&result), Some(&first)) = (op.results().first(), op.operands().first()) else { return };
+        self.written |= TileWrite::cast(op).is_some() && !self.written(op, axes).is_first();
         let is_tile = view::kind(op) == Some(ViewKind::Tile);
         if is_tile && let Ok(tile) = view::tile(op, axes) {
             let frame = self.of(first).tile(&tile).unwrap_or_default();
             self.insert(result, frame);
         } else if let Some(before) = view::changed(op) {
             self.give(before, [result]);
-        } else if !self.known.is_empty() && (view::kind(op).is_some() || flows(op)) {
+        } else if !is_transfer(op) {
+            // Types of streams may not be known yet.
             self.give(first, op.results().iter().copied());
         }
     }
@@ -202,7 +206,7 @@ impl Analysis for Frames {
 
 /// C10 of a function, and C3 of the loops and branches in it.
 pub(crate) fn check(func: OpRef<'_>, frames: &Frames, axes: &Axes, report: &dyn Fn(Diagnostic)) {
-    if frames.known.is_empty() {
+    if frames.known.is_empty() && !frames.written {
         return;
     }
     for id in func.regions().iter().flat_map(|&block| func.module.walk(block)) {
@@ -237,13 +241,14 @@ impl Frames {
             let error = Diagnostic { span: op.span(), ..func.error("C10", message) };
             Some(error.fix(fix.to_owned()))
         };
-        if own.chip != Affine::ZERO {
+        let begins = op.operand_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
+        if begins && own.chip != Affine::ZERO {
             let message =
                 format!("{} begins on {own}: a pipeline reads on all chips alike", quoted(op, first));
             return refuse(message, "move it between chips before, with `tm.to_dm`");
         }
         let terms = own.cluster.terms.iter().chain(&own.part.terms);
-        if terms.into_iter().any(|term| is_scalar(op.ctx, op.module.ty(term.index))) {
+        if begins && terms.into_iter().any(|term| is_scalar(op.ctx, op.module.ty(term.index))) {
             let message = format!(
                 "{} is on slices that a scalar says, and only transfers move with one",
                 quoted(op, first)

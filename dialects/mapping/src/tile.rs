@@ -452,13 +452,13 @@ pub(crate) fn layout(
     whole: &Tensor,
     axes: &Axes,
 ) -> Result<Vec<(Dim, Expr)>, Diagnostic> {
-    let size = positions(op, size)?;
     let mut found = vec![(Dim::Element, whole.dim(Dim::Element))];
     for term in dimensions(op, along, (1, 0), indices)? {
         let dim = home(op, &term, whole, axes)?;
         if dim == Dim::Element && written.is_some() {
             continue;
         }
+        let size = positions(op, size)?;
         let at = found.iter().position(|(own, _)| *own == dim).unwrap_or_else(|| {
             found.push((dim, whole.dim(dim)));
             found.len() - 1

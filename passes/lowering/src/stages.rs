@@ -90,6 +90,17 @@ pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnost
     }
 }
 
+/// What `op` becomes outside of the loops around it, with which tiles would move.
+///
+/// # Errors
+/// As of [`lower`].
+pub fn lower_alone(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    match op.is(&ops::commit_tile::DECL) {
+        true => write_loops_at(cx, op, &cx.plan::<TilePlan>(op)?.0, 0).map(Some),
+        false => lower(cx, op),
+    }
+}
+
 /// The context that runs the pipeline that starts so. One that does not say it is generate mode, a command of the
 /// sub context (book 09).
 ///

@@ -1,13 +1,9 @@
 //! `hw.exec`: a run of a Tensor Unit context (books 12, 28).
 
 use crate::MAX_STREAM_BYTES;
-use crate::build::{Build, Moves};
+use crate::build::{Build, KnowsSlices, Moves};
 use crate::clauses::machine;
 use crate::ops::control::{COMMANDS, Moving, steps};
-use crate::ops::fetch::Fetch;
-use crate::ops::switch::SWITCH;
-use crate::ops::vector_inter_reduce::VECTOR_INTER_REDUCE;
-use crate::ops::vector_valid_count::VECTOR_VALID_COUNT;
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage, Steps};
 use std::ops::Range;
@@ -142,8 +138,8 @@ fn check_alike(op: OpRef<'_>) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let knows_slices = |child: &OpRef<'_>| {
-        let starts = Fetch::cast(*child).is_some_and(|fetch| fetch.attr("starts").is_some());
-        starts || [&SWITCH, &VECTOR_INTER_REDUCE, &VECTOR_VALID_COUNT].into_iter().any(|decl| child.is(decl))
+        let knows = child.decl().and_then(|decl| decl.interface::<KnowsSlices>());
+        knows.is_some_and(|KnowsSlices(knows)| knows(*child))
     };
     match inside(op).into_iter().find(knows_slices) {
         Some(child) => {
