@@ -22,6 +22,7 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::hash::Fast;
 use visa_ir::module::{Module, OpRef, ValueId};
+use visa_ir::open::is_unknown;
 use visa_ir::verify::Analysis;
 use visa_machine::Machine;
 
@@ -167,8 +168,7 @@ impl Frames {
             self.insert(result, frame);
         } else if let Some(before) = view::changed(op) {
             self.give(before, [result]);
-        } else if !is_transfer(op) {
-            // Types of streams may not be known yet.
+        } else if view::kind(op).is_some() || flows(op) {
             self.give(first, op.results().iter().copied());
         }
     }
@@ -185,20 +185,27 @@ impl Frames {
     }
 }
 
-/// Whether an operation is one of a pipeline: its results are where its first operand is.
+/// Whether an operation is one of a pipeline: its results are where its first operand is. Types of streams may not be
+/// known yet.
 fn flows(op: OpRef<'_>) -> bool {
+    let untyped = |value: &ValueId| is_unknown(op.ctx, op.module.ty(*value));
     let is_stream = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.kind.stream);
-    !is_transfer(op) && (is_stream(op.result_type(0)) || is_stream(op.operand_type(0)))
+    let streams = is_stream(op.result_type(0)) || is_stream(op.operand_type(0));
+    !is_transfer(op) && (streams || op.results().iter().any(untyped))
 }
 
 impl Analysis for Frames {
     const SAME: Option<fn(&Self, &Self) -> bool> = Some(Self::eq);
 
     fn build(ctx: &Context, module: &Module) -> Self {
-        let axes = DeclaredAxes::build(ctx, module).0;
+        let ops: Vec<OpRef<'_>> = module.walk_all().into_iter().map(|id| module.op(ctx, id)).collect();
         let mut frames = Self::default();
-        for id in module.walk_all() {
-            frames.learn(module.op(ctx, id), &axes);
+        // Without tiles all is on the first slice.
+        let is_tile =
+            |op: &OpRef<'_>| view::kind(*op) == Some(ViewKind::Tile) || TileWrite::cast(*op).is_some();
+        if ops.iter().any(is_tile) {
+            let axes = DeclaredAxes::build(ctx, module).0;
+            ops.into_iter().for_each(|op| frames.learn(op, &axes));
         }
         frames
     }
