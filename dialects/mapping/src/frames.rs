@@ -1,9 +1,9 @@
 //! Which chips, clusters, slices and PEs mappings are counted from.
 //!
 //! The mappings of a tile count from its first position. Where the dimension that is cut is on slices, its slices are
-//! counted from the first one that holds it, which may be another one in each iteration. A pipeline keeps to its slices:
-//! what flows through it, and what it writes, is counted from there too. A transfer makes a tensor that is counted from
-//! the first chip, cluster and slice.
+//! counted from the first one that holds it, which may be another one in each iteration. A pipeline keeps to its
+//! slices: what flows through it, and what it writes, is counted from there too. A transfer makes a tensor that is
+//! counted from the first chip, cluster and slice.
 
 use crate::affine::{Affine, Indices};
 use crate::facts::{DeclaredAxes, quoted};
@@ -142,8 +142,8 @@ impl Frames {
         tile.and_then(|tile| whole.tile(&tile)).unwrap_or_else(|| whole.clone())
     }
 
-    /// Whether a transfer of a tensor `from` to what is there a tensor `to` is one of PCIe: chips hold other parts after
-    /// it than before, or a tile is on other chips. Otherwise each chip does the same in its own memories.
+    /// Whether a transfer of a tensor `from` to what is there a tensor `to` is one of PCIe: chips hold other parts
+    /// after it than before, or a tile is on other chips. Otherwise each chip does the same in its own memories.
     #[must_use]
     pub fn cross_chips(&self, op: OpRef<'_>, [from, to]: [&Tensor; 2], axes: &Axes) -> bool {
         // Chips that do not hold the tile would write theirs.

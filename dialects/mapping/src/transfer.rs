@@ -130,8 +130,8 @@ pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
 }
 
 /// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table.
-/// `free` names the axes that the tensor does not depend on. Chips take part where `chips` says so; otherwise each does
-/// the same in its own memories.
+/// `free` names the axes that the tensor does not depend on. Chips take part where `chips` says so; otherwise each
+/// does the same in its own memories.
 ///
 /// Between memories of the clusters each copy is made of the copy in its place, where the source holds them all.
 ///

@@ -169,9 +169,9 @@ fn empty() -> Stream {
     Stream::empty(DType::I8)
 }
 
-/// Takes what the command's stores will add to the memories in an iteration of the loops around it, beside what `growth` has already, and checks that its
-/// streams fit too. The check counts [`MAX_THREADS`] slices at work, so that it does not depend on the number of
-/// threads.
+/// Takes what the command's stores will add to the memories in an iteration of the loops around it, beside what
+/// `growth` has already, and checks that its streams fit too. The check counts [`MAX_THREADS`] slices at work, so that
+/// it does not depend on the number of threads.
 pub(crate) fn reserve(
     exec: &Exec,
     memories: &mut Memories,

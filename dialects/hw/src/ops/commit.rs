@@ -170,8 +170,8 @@ pub(crate) fn bitmap(
 }
 
 impl CommitUnit {
-    /// Cuts what is kept of `items` (one a byte) into the runs of addresses that it goes to, so many bytes further than
-    /// in the first iteration.
+    /// Cuts what is kept of `items` (one a byte) into the runs of addresses that it goes to, so many bytes further
+    /// than in the first iteration.
     fn scatter<T: Copy>(
         &self,
         items: &[T],

@@ -38,7 +38,8 @@ pub static DMA: OpDecl = OpDecl {
         (
             "C1",
             "`tensor` moves from HBM, data memory and scratchpad memory to each of them, `pcie` between host and HBM, \
-             and from HBM and data memory of chips to those of others, in some iteration of the loops around it (book 10)",
+             and from HBM and data memory of chips to those of others, in some iteration of the loops around it \
+             (book 10)",
         ),
         (
             "C2",

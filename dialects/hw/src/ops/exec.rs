@@ -52,8 +52,8 @@ pub static EXEC: OpDecl = OpDecl {
         ),
         (
             "C7",
-            "a run that goes from slices to others is the same on each: nothing in it goes from slice to slice, begins \
-             elsewhere in each or counts by them (`hw.switch`, `hw.vector_inter_reduce`, `starts` of a fetch, \
+            "a run that goes from slices to others is the same on each: nothing in it goes from slice to slice, \
+             begins elsewhere in each or counts by them (`hw.switch`, `hw.vector_inter_reduce`, `starts` of a fetch, \
              `hw.vector_valid_count`)",
         ),
     ],

@@ -85,8 +85,8 @@ pub static FUNC: OpDecl = OpDecl {
         ("C9", "the processing elements are a part of a cluster, or whole clusters"),
         (
             "C10",
-            "a pipeline stays on its slices: what it reads and writes begins on the same, and on the first chip; nothing \
-             but transfers and pipelines takes a tile that begins elsewhere",
+            "a pipeline stays on its slices: what it reads and writes begins on the same, and on the first chip; \
+             nothing but transfers and pipelines takes a tile that begins elsewhere",
         ),
     ],
     clauses: &[

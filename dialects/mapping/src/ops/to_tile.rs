@@ -22,8 +22,7 @@ use visa_loops::Stride;
 #[derive(Clone, Copy, Debug)]
 pub struct WritesTile;
 
-/// What operations that write into a tile have in common. The effects, the result and what depends on which axes are as
-/// here; what is written is of the operation.
+/// What operations that write into a tile have in common; what they write, and how, is their own.
 #[visa_ir::view(TileWrite)]
 pub const TILE_WRITE: OpDecl = OpDecl {
     operands: &[

@@ -65,10 +65,10 @@ pub static TILE: OpDecl = OpDecl {
           With several operands, `along` has a term for each, and the tile has one position of each term. Tiles may \
           overlap. In the view the tile starts at coordinate 0, so every tile of a dimension has the same mapping: \
           `along [B / 32], size 2, index i, element [A, B / 32 = 2 # 16, B % 32]`.\n\n\
-          The dimension may also be on chips, clusters, slices or PEs. With slices `[B]`, the tile `along [B / 32]` is on \
-          slices 32 i to 32 i + 31, and its slice mapping, `[B / 32 = 1 # 8, B % 32]`, is counted from the first of them. \
-          A transfer reads it there, from other chips by PCIe. A pipeline that begins with it runs there, and so do those \
-          that read what it commits.",
+          The dimension may also be on chips, clusters, slices or PEs. With slices `[B]`, the tile `along [B / 32]` \
+          is on slices 32 i to 32 i + 31. Its slice mapping, `[B / 32 = 1 # 8, B % 32]`, is counted from the first of \
+          them. A transfer reads it there, from other chips by PCIe. A pipeline that begins with it runs there, and \
+          so do those that read what it commits.",
     constraints: &[
         (
             "C1",

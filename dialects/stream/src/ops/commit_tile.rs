@@ -26,10 +26,11 @@ use visa_mapping::{Axes, Dim, Expr, Index, Tensor, describe, first_missing, view
 pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_tile",
     summary: "Ends a pipeline: writes into a tile of a tensor in data memory.",
-    doc: "The result is `tensor` with the elements of the tile replaced by the stream's, whose coordinates are counted \
-          from the tile's first, as in `tm.tile` and `tm.to_tile`. So a loop that carries a tensor in data memory fills \
-          it tile by tile without a transfer. The result has the address of `tensor`: if anything still needs `tensor` \
-          after this operation, the pipeline itself included, it overlaps the result and is refused.\n\n\
+    doc: "The result is `tensor` with the elements of the tile replaced by the stream's, whose coordinates are \
+          counted from the tile's first, as in `tm.tile` and `tm.to_tile`. So a loop that carries a tensor in data \
+          memory fills it tile by tile without a transfer. The result has the address of `tensor`: if anything still \
+          needs `tensor` after this operation, the pipeline itself included, it overlaps the result and is refused.\n\
+          \n\
           A pipeline writes where it reads. A tile of slices is written by a pipeline that began with that tile of \
           another tensor; what comes from other slices `tm.to_tile` moves.",
     constraints: &[
