@@ -27,7 +27,9 @@ const GROUPS: &[Group] = &[
         "dialects/mapping",
         &[
             "facts",
+            "frames",
             "liveness",
+            "ops/chip_shuffle",
             "ops/control",
             "ops/func",
             "ops/number",

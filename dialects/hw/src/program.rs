@@ -149,6 +149,7 @@ fn started(commands: Vec<Command>, numbers: &[u64]) -> Vec<Command> {
                 CommandKind::Indexed(Indexed { steps, ..transfer.at(numbers).into_owned() })
             }
             CommandKind::Exec(mut exec) => {
+                exec.steps = exec.steps.after(numbers.len());
                 exec.stages.iter_mut().for_each(|stage| stage.steps = stage.steps.after(numbers.len()));
                 CommandKind::Exec(exec)
             }
@@ -406,8 +407,10 @@ pub enum Context {
 pub struct Exec {
     /// Main or sub.
     pub context: Context,
-    /// Active slices of each chip, counted through its clusters.
+    /// Active slices of each chip, counted through its clusters, where the run is first.
     pub slices: Vec<Range<usize>>,
+    /// How many slices further they are in an iteration of the loops around the run.
+    pub steps: Steps,
     /// Engines in pipeline order.
     pub stages: Vec<PlacedStage>,
 }

@@ -130,6 +130,12 @@ impl Moving {
         self.affine.base
     }
 
+    /// Whether it is the same in all iterations.
+    #[must_use]
+    pub fn is_still(&self) -> bool {
+        self.affine.terms.is_empty() && self.turns.is_none()
+    }
+
     /// The same address so much further; nothing past 64 bits.
     #[must_use]
     pub fn plus(&self, distance: &Affine) -> Option<Self> {

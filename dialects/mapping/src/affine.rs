@@ -29,6 +29,9 @@ pub struct Term {
 }
 
 impl Affine {
+    /// 0 in every iteration.
+    pub const ZERO: Self = Self { base: 0, terms: Vec::new() };
+
     /// A number that depends on no index.
     #[must_use]
     pub fn constant(base: i64) -> Self {
@@ -39,6 +42,12 @@ impl Affine {
     #[must_use]
     pub fn index(index: ValueId, times: u64) -> Self {
         Self { base: 0, terms: vec![Term { index, first: 0, times, factor: 1 }] }
+    }
+
+    /// Whether two numbers are the same in every iteration.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        other.times(-1).and_then(|other| self.plus(&other)).is_some_and(|apart| apart == Self::ZERO)
     }
 
     /// The number times another one; nothing past 64 bits.

@@ -28,4 +28,4 @@ impl fmt::Display for Index {
 }
 
 /// The types of numbers that say where a tile is.
-pub(crate) const INDICES: &[&str] = &["tm.index", "tm.scalar"];
+pub const INDICES: &[&str] = &["tm.index", "tm.scalar"];

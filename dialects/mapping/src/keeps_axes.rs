@@ -2,4 +2,4 @@
 
 /// The results depend on every axis that their types mention, as what a function takes does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct KeepsAxes;
+pub struct KeepsAxes;

@@ -1,4 +1,4 @@
-//! Tiles that are written again before anything has read them (`tm.to_tile` C6).
+//! Tiles that are written again before anything has read them (C6 of `tm.to_tile` and of `stream.commit_tile`).
 //!
 //! Two writes of one tensor meet if in some iterations of the loops around them their tiles do. That is decided:
 //! indices, and conditions of branches, are sums of indices. Where anything reads the tensor in the outermost loop
@@ -9,7 +9,7 @@ use crate::liveness::Positions;
 use crate::ops::control::{FOR, For, If, YIELD, carried, times};
 use crate::ops::func::RETURN;
 use crate::ops::number::{condition, everywhere};
-use crate::ops::to_tile::ToTile;
+use crate::ops::to_tile::TileWrite;
 use crate::{Axes, Expr};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -33,7 +33,7 @@ struct Write<'a> {
 }
 
 impl<'a> Write<'a> {
-    fn of(op: ToTile<'a>, axes: &Axes) -> Result<Self, Diagnostic> {
+    fn of(op: TileWrite<'a>, axes: &Axes) -> Result<Self, Diagnostic> {
         let index = Affine::constant(op.index()?);
         let overflow = || op.error("C3", "the index does not fit 64 bits");
         let first =
@@ -149,7 +149,7 @@ fn meet(one: &Write<'_>, other: &Write<'_>, shared: usize, apart: bool) -> bool 
 pub(crate) fn check(func: OpRef<'_>, axes: &Axes, report: &dyn Fn(Diagnostic)) -> Result<(), Diagnostic> {
     let ops: Vec<OpRef<'_>> =
         func.regions().iter().flat_map(|&block| func.module.walk(block)).map(|id| func.other(id)).collect();
-    let writes = ops.iter().filter_map(|op| ToTile::cast(*op));
+    let writes = ops.iter().filter_map(|op| TileWrite::cast(*op));
     let writes = writes.map(|op| Write::of(op, axes)).collect::<Result<Vec<_>, _>>()?;
     if writes.is_empty() {
         return Ok(());
@@ -197,14 +197,14 @@ impl<'a> Tensors<'a> {
             for carried in carried(*op) {
                 carried.later().for_each(|value| tensors.join(carried.initial, value));
             }
-            if let Some(write) = ToTile::cast(*op)
+            if let Some(write) = TileWrite::cast(*op)
                 && let (Ok(tensor), Some(&result)) = (write.tensor(), op.results().first())
             {
                 tensors.join(tensor.id, result);
             }
         }
         for op in ops.iter().filter(|op| !op.is(&YIELD) && !op.is(&RETURN)) {
-            let written = ToTile::cast(*op).and_then(|write| Some(write.tensor().ok()?.id));
+            let written = TileWrite::cast(*op).and_then(|write| Some(write.tensor().ok()?.id));
             let through: Vec<ValueId> = carried(*op).into_iter().map(|carried| carried.initial).collect();
             let read =
                 op.operands().iter().filter(|value| Some(**value) != written && !through.contains(value));

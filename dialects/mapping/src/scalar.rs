@@ -40,6 +40,12 @@ impl fmt::Display for Scalar {
     }
 }
 
+/// Whether a type is that of a scalar.
+#[must_use]
+pub fn is_scalar(ctx: &Context, ty: TypeId) -> bool {
+    ctx.type_value::<Scalar>(ty).is_some()
+}
+
 /// How many numbers a scalar may be, from 0 on; nothing if the type is no scalar's.
 ///
 /// # Errors

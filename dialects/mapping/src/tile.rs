@@ -1,8 +1,9 @@
 //! Tiles: parts of a tensor at an index that may depend on loops (book 03, tiling).
 //!
 //! A tile is `size` positions of a dimension `along`, from one that is affine in the indices of loops. Each of them
-//! has the same mapping, with coordinates counted from its first. So what reads or writes it is the same in each
-//! iteration but for where it starts.
+//! has the same mappings, with coordinates counted from its first. So what reads or writes it is the same in each
+//! iteration but for where it starts: so many elements into the tensor, or, where the dimension is on chips, clusters,
+//! slices or PEs, so many of these ([`crate::frames`]).
 
 use crate::affine::{Affine, Indices};
 use crate::attrs::MAP;
@@ -14,6 +15,7 @@ use crate::error::mapping_error;
 use crate::expr::{Expr, PadKind};
 use crate::inverse::{Inverse, inverse};
 use crate::rebuild::factor;
+use crate::tensor::{Dim, Tensor};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::rc::Rc;
@@ -52,13 +54,20 @@ pub(crate) const ELEMENT: ClauseDecl = ClauseDecl::optional(
 pub struct Tile<'a> {
     op: OpRef<'a>,
     cuts: Vec<Cut>,
-    /// The tile's own element mapping.
-    part: Expr,
+    /// The elements, and each other dimension that is cut.
+    parts: Vec<Part>,
+    axes: &'a Axes,
+}
+
+/// A dimension of a tensor, and of a tile of it.
+struct Part {
+    dim: Dim,
+    /// The tile's own mapping.
+    own: Expr,
     /// The tensor's.
     whole: Expr,
     /// From an index to a position of the tensor.
     positions: Inverse,
-    axes: &'a Axes,
 }
 
 /// Which positions of a dimension a tile has.
@@ -68,6 +77,8 @@ struct Cut {
     size: u64,
     /// The first of them.
     first: Affine,
+    /// The dimension of the tensor that holds it.
+    dim: Dim,
 }
 
 /// What an operation says of its tile.
@@ -83,27 +94,41 @@ pub(crate) struct Clauses {
 }
 
 impl<'a> Tile<'a> {
-    /// The tile of layout `part` that an operation says of a tensor of layout `whole`.
+    /// The tile, a tensor `part` by itself, that an operation says of the tensor `whole`.
     ///
     /// # Errors
     /// A tile that is not inside `along` in some iteration, or a tensor without a digit form.
     pub(crate) fn read(
         op: OpRef<'a>,
         clauses: Clauses,
-        (part, whole): (Expr, Expr),
+        (part, whole): (&Tensor, &Tensor),
         axes: &'a Axes,
     ) -> Result<Self, Diagnostic> {
-        let held = digits(&whole, axes).map_err(|error| {
-            op.clause_error("C2", "element", format!("cannot place a tile in `{whole}`: {error}"))
-        })?;
         let Clauses { along, size, index, first } = clauses;
         let size = positions(op, size)?;
         let terms = dimensions(op, &along, (size, index), first.len())?;
         let firsts = first.into_iter().chain(std::iter::repeat(Affine::default()));
         let cuts = terms.into_iter().zip(firsts);
-        let cuts = cuts.map(|(text, first)| Cut::read(op, text, (size, index), &first, axes));
+        let cuts = cuts.map(|(text, first)| {
+            let dim = home(op, &text, whole, axes)?;
+            Cut::read(op, (text, dim), (size, index), &first, axes)
+        });
         let cuts = cuts.collect::<Result<Vec<_>, Diagnostic>>()?;
-        Ok(Self { op, cuts, part, whole, positions: inverse(&held), axes })
+        let is_part = |dim: &&Dim| **dim == Dim::Element || cuts.iter().any(|cut| cut.dim == **dim);
+        let parts = whole.kind.dims.iter().filter(is_part).map(|&dim| {
+            let (own, whole) = (part.dim(dim), whole.dim(dim));
+            let held = digits(&whole, axes).map_err(|error| {
+                op.clause_error("C2", "element", format!("cannot place a tile in `{whole}`: {error}"))
+            })?;
+            Ok(Part { dim, own, whole, positions: inverse(&held) })
+        });
+        let parts = parts.collect::<Result<_, Diagnostic>>()?;
+        Ok(Self { op, cuts, parts, axes })
+    }
+
+    /// The dimensions of the tensor that are cut, besides its elements.
+    pub fn places(&self) -> impl Iterator<Item = Dim> {
+        self.parts.iter().map(|part| part.dim).filter(|dim| *dim != Dim::Element)
     }
 
     /// The first position along each dimension in an iteration.
@@ -121,8 +146,13 @@ impl<'a> Tile<'a> {
     /// # Errors
     /// A tile that does not start with an element.
     pub fn shift(&self, at: &[u64]) -> Result<Index, Diagnostic> {
+        self.shift_along(at, |_| true)
+    }
+
+    /// The same as far as it is held by some dimensions of the tensor.
+    fn shift_along(&self, at: &[u64], of: impl Fn(Dim) -> bool) -> Result<Index, Diagnostic> {
         let mut shift = Index::new();
-        for (cut, &at) in self.cuts.iter().zip(at) {
+        for (cut, &at) in self.cuts.iter().zip(at).filter(|(cut, _)| of(cut.dim)) {
             match cut.along.cell(at) {
                 Some(Cell::Live(index)) => shift.add_index(&index),
                 Some(Cell::Shared(_) | Cell::Pad(_)) | None => {
@@ -134,15 +164,16 @@ impl<'a> Tile<'a> {
         Ok(shift)
     }
 
-    /// How many positions into the tensor the tile starts that begins at a position along each dimension.
+    /// How many positions of a dimension into the tensor the tile starts that begins at a position along each of
+    /// those that are cut.
     ///
     /// # Errors
     /// If the tensor holds its first index nowhere.
-    pub fn start(&self, at: &[u64]) -> Result<u64, Diagnostic> {
-        let first = self.shift(at)?;
-        self.positions.position(&first).ok_or_else(|| {
+    fn start(&self, part: &Part, at: &[u64]) -> Result<u64, Diagnostic> {
+        let first = self.shift_along(at, |dim| dim == part.dim)?;
+        part.positions.position(&first).ok_or_else(|| {
             let at = describe(Some(&Cell::Live(first)), self.axes);
-            let message = format!("the view starts at {at}, which `{}` does not hold", self.whole);
+            let message = format!("the view starts at {at}, which `{}` does not hold", part.whole);
             self.op.clause_error("C2", "element", message)
         })
     }
@@ -158,18 +189,33 @@ impl<'a> Tile<'a> {
         self.op.clause_error("C3", "index", "the tile is not inside".to_owned())
     }
 
-    /// Where the tile starts, in positions of the tensor, and how far it moves with each loop.
+    /// Where the tile starts, in elements of the tensor, and how far it moves with each loop.
     ///
     /// # Errors
     /// If tiles are not evenly apart.
     pub fn starts(&self) -> Result<Affine, Diagnostic> {
+        self.starts_in(Dim::Element)
+    }
+
+    /// Where the tile starts in a dimension of the tensor, in its positions.
+    ///
+    /// # Errors
+    /// As of [`Tile::starts`].
+    pub fn starts_in(&self, dim: Dim) -> Result<Affine, Diagnostic> {
+        match self.parts.iter().find(|part| part.dim == dim) {
+            Some(part) => self.starts_of(part),
+            None => Ok(Affine::default()),
+        }
+    }
+
+    fn starts_of(&self, part: &Part) -> Result<Affine, Diagnostic> {
         let refuse = || self.op.error("C3", "the tile's address does not fit 64 bits".to_owned());
         let first = self.first()?;
         let mut last = first.clone();
-        let base = i64::try_from(self.start(&first)?).map_err(|_| refuse())?;
+        let base = i64::try_from(self.start(part, &first)?).map_err(|_| refuse())?;
         let (mut starts, mut end) = (Affine::constant(base), base);
-        for (number, cut) in self.cuts.iter().enumerate() {
-            let Some(step) = self.step(number)? else { continue };
+        for (number, cut) in self.cuts.iter().enumerate().filter(|(_, cut)| cut.dim == part.dim) {
+            let Some(step) = self.step(part, number)? else { continue };
             let moved = cut.first.plus(&Affine::constant(-first[number].cast_signed()));
             let moved = moved.and_then(|moved| moved.times(step));
             starts = moved.and_then(|moved| starts.plus(&moved)).ok_or_else(refuse)?;
@@ -179,32 +225,32 @@ impl<'a> Tile<'a> {
             end = apart.checked_mul(step).and_then(|moved| end.checked_add(moved)).ok_or_else(refuse)?;
         }
         // Terms that are parts of one axis and overlap: a tile may be outside although each of its indices is inside.
-        if u64::try_from(end) == Ok(self.start(&last)?) {
+        if u64::try_from(end) == Ok(self.start(part, &last)?) {
             return Ok(starts);
         }
-        let message = format!("the terms of the tile's dimension are not apart in `{}`", self.whole);
+        let message = format!("the terms of the tile's dimension are not apart in `{}`", part.whole);
         Err(self.op.clause_error("C3", "along", message))
     }
 
     /// The tiles that are looked at along a dimension: the samples of that, the first of the others.
-    fn samples(&self, number: usize) -> Result<Vec<Vec<u64>>, Diagnostic> {
+    fn samples(&self, part: &Part, number: usize) -> Result<Vec<Vec<u64>>, Diagnostic> {
         let base = self.first()?;
         let sample = |at: u64| {
             let mut sample = base.clone();
             sample[number] = at;
             sample
         };
-        Ok(self.boundaries(number)?.into_iter().map(sample).collect())
+        Ok(self.boundaries(part, number)?.into_iter().map(sample).collect())
     }
 
     /// How far tiles are apart whose indices along a dimension differ by 1, in positions of the tensor; nothing if
     /// there is one only.
-    fn step(&self, number: usize) -> Result<Option<i64>, Diagnostic> {
-        let samples = self.samples(number)?;
+    fn step(&self, part: &Part, number: usize) -> Result<Option<i64>, Diagnostic> {
+        let samples = self.samples(part, number)?;
         let Some((first, rest)) = samples.split_first() else { return Ok(None) };
         let Some(second) = rest.first() else { return Ok(None) };
         let from = |at: &[u64]| -> Result<i128, Diagnostic> {
-            Ok(i128::from(self.start(at)?) - i128::from(self.start(first)?))
+            Ok(i128::from(self.start(part, at)?) - i128::from(self.start(part, first)?))
         };
         let apart = |at: &[u64]| i128::from(at[number]) - i128::from(first[number]);
         let step = from(second)?.div_euclid(apart(second));
@@ -212,7 +258,7 @@ impl<'a> Tile<'a> {
             if from(at)? != step * apart(at) {
                 let message = format!(
                     "tiles along `{}` are not evenly apart in `{}`: from {} to {}, other than from there to {}",
-                    self.cuts[number].text, self.whole, first[number], at[number], second[number]
+                    self.cuts[number].text, part.whole, first[number], at[number], second[number]
                 );
                 let fix = "cut the dimension along which the index counts, as it is in the tensor".to_owned();
                 return Err(self.op.clause_error("C3", "along", message).fix(fix));
@@ -223,12 +269,12 @@ impl<'a> Tile<'a> {
 
     /// Positions along a dimension at which tiles start, in order: the first and the last, and the ones around each
     /// place where a digit of the tensor or of the dimension begins to count. Between those, tiles are alike.
-    fn boundaries(&self, number: usize) -> Result<Vec<u64>, Diagnostic> {
+    fn boundaries(&self, part: &Part, number: usize) -> Result<Vec<u64>, Diagnostic> {
         let cut = &self.cuts[number];
         let Some((least, most)) = cut.first.range() else { return Ok(Vec::new()) };
         let mut samples = BTreeSet::from([least, most]);
         samples.extend(cut.first.first_from(least.saturating_add(1)));
-        for weight in self.weights(cut)? {
+        for weight in self.weights(part, cut)? {
             let (weight, size) = (weight.cast_signed(), cut.size.cast_signed());
             // The first multiple that tiles start at or behind, and the first one that they reach across.
             let multiple = least.saturating_add(size).div_euclid(weight).saturating_mul(weight);
@@ -242,10 +288,10 @@ impl<'a> Tile<'a> {
     }
 
     /// How many positions along a dimension make a step of each digit of the dimension and of the tensor.
-    fn weights(&self, cut: &Cut) -> Result<BTreeSet<u64>, Diagnostic> {
+    fn weights(&self, part: &Part, cut: &Cut) -> Result<BTreeSet<u64>, Diagnostic> {
         let refuse = |error: crate::DigitsError| self.op.clause_error("C3", "along", error.to_string());
         let along = digits(&cut.text, self.axes).map_err(refuse)?;
-        let whole = digits(&self.whole, self.axes).map_err(refuse)?;
+        let whole = digits(&part.whole, self.axes).map_err(refuse)?;
         let mut found = BTreeSet::new();
         let mut weight = 1_u64;
         for digit in along.iter() {
@@ -263,15 +309,15 @@ impl<'a> Tile<'a> {
 
     /// Whether the layout is the one that follows from the tensor's, where the index and the coordinates within a tile
     /// are digits apart: then the tile is right wherever it starts.
-    fn follows(&self) -> bool {
-        let mut whole = self.whole.clone();
-        for Cut { text, size, .. } in &self.cuts {
+    fn follows(&self, part: &Part) -> bool {
+        let mut whole = part.whole.clone();
+        for Cut { text, size, .. } in self.cuts.iter().filter(|cut| cut.dim == part.dim) {
             match cut(text, *size, &whole, self.axes) {
                 Ok(LaidOut { layout, digits }) if *size == 1 || digits <= 1 => whole = layout,
                 Ok(_) | Err(_) => return false,
             }
         }
-        let [own, whole] = [&self.part, &whole].map(|map| digits(&keeping(map), self.axes));
+        let [own, whole] = [&part.own, &whole].map(|map| digits(&keeping(map), self.axes));
         matches!((own, whole), (Ok(own), Ok(whole)) if own == whole)
     }
 
@@ -281,16 +327,23 @@ impl<'a> Tile<'a> {
     /// # Errors
     /// C2 of `tm.tile` and of `tm.to_tile`.
     pub fn check(&self) -> Result<(), Diagnostic> {
-        if self.follows() {
-            return self.starts().map(drop);
-        }
-        for number in 0..self.cuts.len() {
-            for at in self.samples(number)? {
-                let (shift, start) = (self.shift(&at)?, self.start(&at)?);
-                check_part(self.op, (&self.part, &shift), (&self.whole, start), self.axes)?;
+        self.parts.iter().try_for_each(|part| self.check_dimension(part))
+    }
+
+    fn check_dimension(&self, part: &Part) -> Result<(), Diagnostic> {
+        let mut samples = Vec::new();
+        if !self.follows(part) {
+            samples.push(self.first()?);
+            for number in (0..self.cuts.len()).filter(|&number| self.cuts[number].dim == part.dim) {
+                samples.extend(self.samples(part, number)?);
             }
         }
-        self.starts().map(drop)
+        for at in samples {
+            let shift = self.shift_along(&at, |dim| dim == part.dim)?;
+            let start = self.start(part, &at)?;
+            check_part(self.op, (&part.own, &shift), (&part.whole, start), self.axes)?;
+        }
+        self.starts_of(part).map(drop)
     }
 }
 
@@ -298,7 +351,7 @@ impl Cut {
     /// C3: the positions of a dimension, from `index` on, moved as the loops say.
     fn read(
         op: OpRef<'_>,
-        text: Expr,
+        (text, dim): (Expr, Dim),
         (size, index): (u64, i64),
         moved: &Affine,
         axes: &Axes,
@@ -321,7 +374,7 @@ impl Cut {
                 return Err(refuse(message));
             }
         }
-        Ok(Self { along, text, size, first })
+        Ok(Self { along, text, size, first, dim })
     }
 }
 
@@ -361,25 +414,65 @@ fn positions(op: OpRef<'_>, size: i64) -> Result<u64, Diagnostic> {
     })
 }
 
-/// The element mapping of a tile of a tensor of layout `whole`, as it is written or else as it follows.
-pub(crate) fn element(
+/// The dimension of a tensor that holds the one that is cut: its elements, or where it is.
+fn home(op: OpRef<'_>, along: &Expr, whole: &Tensor, axes: &Axes) -> Result<Dim, Diagnostic> {
+    let Ok(cut) = digits(along, axes) else { return Ok(Dim::Element) };
+    let within = |digit: &Digit| digit.stride..digit.stride.saturating_mul(digit.live);
+    let meets = |own: &Digit, cut: &Digit| {
+        let (own_range, range) = (within(own), within(cut));
+        own.axis.is_some()
+            && own.axis == cut.axis
+            && own_range.start.max(range.start) < own_range.end.min(range.end)
+    };
+    let holds = |dim: &Dim| {
+        let held = digits(&whole.dim(*dim), axes);
+        held.is_ok_and(|held| held.iter().any(|own| cut.iter().any(|cut| meets(own, cut))))
+    };
+    let found: Vec<Dim> = whole.kind.dims.iter().copied().filter(holds).collect();
+    match found[..] {
+        [] => Ok(Dim::Element),
+        [dim] => Ok(dim),
+        [one, other, ..] => {
+            let [left, right] =
+                [one, other].map(|dim| format!("{} mapping `{}`", dim.name(), whole.dim(dim)));
+            let message = format!("`{along}` is in two dimensions of the tensor, the {left} and the {right}");
+            let fix = "cut each with a term and an index of its own".to_owned();
+            Err(op.clause_error("C3", "along", message).fix(fix))
+        }
+    }
+}
+
+/// The mappings of a tile of the tensor `whole` that are others than the tensor's: that of the elements, as it is
+/// written or else as it follows, and those of other dimensions that are cut.
+pub(crate) fn layout(
     op: OpRef<'_>,
     written: Option<Rc<Expr>>,
     (along, size): (&Expr, i64),
     indices: usize,
-    whole: Expr,
+    whole: &Tensor,
     axes: &Axes,
-) -> Result<Expr, Diagnostic> {
-    if let Some(written) = written {
-        return Ok((*written).clone());
+) -> Result<Vec<(Dim, Expr)>, Diagnostic> {
+    let mut found = vec![(Dim::Element, whole.dim(Dim::Element))];
+    for term in dimensions(op, along, (1, 0), indices)? {
+        let dim = home(op, &term, whole, axes)?;
+        if dim == Dim::Element && written.is_some() {
+            continue;
+        }
+        let size = positions(op, size)?;
+        let at = found.iter().position(|(own, _)| *own == dim).unwrap_or_else(|| {
+            found.push((dim, whole.dim(dim)));
+            found.len() - 1
+        });
+        found[at].1 = cut(&term, size, &found[at].1, axes).map(|cut| cut.layout).map_err(|why| {
+            let message = format!("the tile's layout does not follow from the tensor's: {why}");
+            let refused = op.clause_error("C2", "along", message);
+            refused.fix((dim == Dim::Element).then(|| "write it, with `element`".to_owned()))
+        })?;
     }
-    let size = positions(op, size)?;
-    let terms = dimensions(op, along, (1, 0), indices)?;
-    let cut = |whole: Expr, term: &Expr| cut(term, size, &whole, axes).map(|cut| cut.layout);
-    terms.iter().try_fold(whole, cut).map_err(|why| {
-        let message = format!("the tile's layout does not follow from the tensor's: {why}");
-        op.clause_error("C2", "along", message).fix("write it, with `element`".to_owned())
-    })
+    if let Some(written) = written {
+        found[0].1 = (*written).clone();
+    }
+    Ok(found)
 }
 
 /// The layout of a tile.
@@ -389,7 +482,7 @@ struct LaidOut {
     digits: usize,
 }
 
-/// The element mapping of a tile of a tensor: the tensor's, with `size` of the positions of `along` live.
+/// A mapping of a tile of a tensor: the tensor's, with `size` of the positions of `along` live.
 ///
 /// # Errors
 /// If a mapping is wrong, or the tensor does not hold the dimension so that one term of its mapping is cut.
@@ -413,7 +506,9 @@ fn cut(along: &Expr, size: u64, whole: &Expr, axes: &Axes) -> Result<LaidOut, St
             let inside = own && (low..high).contains(&piece.stride);
             let live = if inside { left.min(piece.extent) } else { piece.live };
             if inside {
-                if live == 0 || left % live != 0 {
+                // What is below the first digit is not in this mapping.
+                let begins = cut_digits > 0 || piece.stride == low || left == 1;
+                if live == 0 || left % live != 0 || !begins {
                     return Err(format!("{left} positions of `{along}` are no part of `{whole}` by itself"));
                 }
                 left /= live;

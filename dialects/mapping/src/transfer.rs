@@ -130,8 +130,8 @@ pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
 }
 
 /// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table.
-/// `free` names the axes that the tensor does not depend on. Chips take part where the transfer [leaves
-/// them](leaves_chip); otherwise each chip does the same in its own.
+/// `free` names the axes that the tensor does not depend on. Chips take part where `chips` says so; otherwise each
+/// does the same in its own memories.
 ///
 /// Between memories of the clusters each copy is made of the copy in its place, where the source holds them all.
 ///
@@ -147,17 +147,18 @@ pub fn transfer(
     to: &Tensor,
     free: &dyn Fn(AxisId) -> bool,
     order: Option<&StreamOrder>,
+    chips: bool,
     axes: &Axes,
     machine: &Machine,
 ) -> Result<Vec<Transfer>, TransferError> {
     if is_sram(from) && is_sram(to) {
         let held = from.axis_names(axes);
         let lacking = |axis: AxisId| free(axis) && held.iter().all(|name| **name != *axes.name(axis));
-        if let Ok(found) = moved(from, to, &lacking, order, axes, machine) {
+        if let Ok(found) = moved(from, to, &lacking, order, chips, axes, machine) {
             return Ok(found);
         }
     }
-    moved(from, to, free, order, axes, machine)
+    moved(from, to, free, order, chips, axes, machine)
 }
 
 /// The transfer that copies along the axes that are `free`.
@@ -166,6 +167,7 @@ fn moved(
     to: &Tensor,
     free: &dyn Fn(AxisId) -> bool,
     order: Option<&StreamOrder>,
+    chips: bool,
     axes: &Axes,
     machine: &Machine,
 ) -> Result<Vec<Transfer>, TransferError> {
@@ -173,7 +175,7 @@ fn moved(
     let maps: Vec<&Expr> = from.maps.iter().chain(&to.maps).chain(given).collect();
     let refuse = |error: MapError| TransferError::Mapping(error.message);
     let Some(carries) = Carries::new(&maps, axes).map_err(refuse)? else {
-        return ordered([from, to], [from, to], free, order, axes, machine);
+        return ordered([from, to], [from, to], free, order, chips, axes, machine);
     };
     let view = |tensor: &Tensor| {
         let maps = tensor.maps.iter().map(|map| carries.view(map)).collect::<Result<_, _>>();
@@ -182,14 +184,14 @@ fn moved(
     let views = [&view(from)?, &view(to)?];
     let own = |axis: AxisId| !carries.stands_in(axis) && free(axis);
     let viewed = order.map(|order| order.map(|map| carries.view(map))).transpose().map_err(refuse)?;
-    let refused = match ordered(views, [from, to], &own, viewed.as_ref(), carries.axes(), machine) {
+    let refused = match ordered(views, [from, to], &own, viewed.as_ref(), chips, carries.axes(), machine) {
         Err(refused) => refused,
         found => return found,
     };
     // Where parts of the destination have digits of their own, what they count beyond the composite is padding,
     // which may be written.
     match Carries::new(&from.maps.iter().collect::<Vec<_>>(), axes) {
-        Ok(None) => ordered([from, to], [from, to], free, order, axes, machine).map_err(|_| refused),
+        Ok(None) => ordered([from, to], [from, to], free, order, chips, axes, machine).map_err(|_| refused),
         Ok(Some(_)) | Err(_) => Err(refused),
     }
 }
@@ -201,10 +203,10 @@ fn ordered(
     written: [&Tensor; 2],
     free: &dyn Fn(AxisId) -> bool,
     order: Option<&StreamOrder>,
+    chips: bool,
     axes: &Axes,
     machine: &Machine,
 ) -> Result<Vec<Transfer>, TransferError> {
-    let chips = leaves_chip(from, to);
     let divide = |error| TransferError::Divide {
         wanted: whole(written[1], chips),
         held: whole(written[0], chips),

@@ -125,10 +125,11 @@ pub(crate) fn slice_start(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic>
 
 /// The tile that a `tm.tile` shows.
 pub(crate) fn tile<'a>(op: OpRef<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
-    let (view, parts) = (TileOp::of(op)?, (own_element(op)?, element(op)?));
+    let view = TileOp::of(op)?;
+    let (part, whole) = (view.result_view()?.of_type::<Tensor>()?, view.source()?.of_type::<Tensor>()?);
     let (along, size, index) = (view.along()?, view.size()?, constant(op, view.index()?, axes)?);
     let first = numbers(op, view.first(), axes)?;
-    Tile::read(op, Clauses { along, size, index, first }, parts, axes)
+    Tile::read(op, Clauses { along, size, index, first }, (&part, &whole), axes)
 }
 
 /// How many positions into `whole` a part of it starts, under the same indices.

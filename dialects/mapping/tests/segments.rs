@@ -149,7 +149,8 @@ fn every_element_is_moved_once() {
         let (from, to) = (Side::new(&mut random), Side::new(&mut random));
         let order = order(&mut random);
         let names = format!("{} {} -> {} {}", from.slice, from.element, to.slice, to.element);
-        let found = transfer(&from.tensor, &to.tensor, &|_| false, order.as_ref(), &axes(), &Machine::rngd());
+        let found =
+            transfer(&from.tensor, &to.tensor, &|_| false, order.as_ref(), false, &axes(), &Machine::rngd());
         let segments = match found {
             Ok(segments) => segments,
             // Some layouts have no digits, and some orders no loops.
@@ -187,7 +188,7 @@ fn segments(from: &str, to: &str, engines: Option<&str>) -> Result<Vec<Transfer>
         packet: None,
     });
     let (from, to) = (tensor(&DM, from), tensor(&HBM, to));
-    transfer(&from, &to, &|_| false, order.as_ref(), &axes(), &Machine::rngd())
+    transfer(&from, &to, &|_| false, order.as_ref(), false, &axes(), &Machine::rngd())
 }
 
 /// Book 10, example 6: 15 rows in fours are three whole fours, two rows, and one.
@@ -212,7 +213,7 @@ fn there_are_so_many_segments() {
         let bits: Vec<String> = (0..7).map(|bit| format!("A # 128 / {} % 2", 1_u64 << bit)).collect();
         let from = tensor(&HBM, &format!("i8, [1], [{}, C]", bits.join(", ")));
         let to = tensor(&HBM, "i8, [1], [A, C]");
-        transfer(&from, &to, &|_| false, None, &axes, &Machine::rngd()).map(|found| found.len())
+        transfer(&from, &to, &|_| false, None, false, &axes, &Machine::rngd()).map(|found| found.len())
     };
     assert_eq!(rows(128).expect("whole"), 1);
     assert_eq!(rows(127).expect("ragged"), 7);

@@ -84,8 +84,8 @@ impl Case {
 
     fn transfer(&self) -> Transfer {
         let [from, to] = [&self.source, &self.target].map(|side| side.tensor(self.dtype));
-        let mut segments =
-            transfer(&from, &to, &|_| false, None, &self.axes(), &Machine::rngd()).expect("a transfer");
+        let mut segments = transfer(&from, &to, &|_| false, None, false, &self.axes(), &Machine::rngd())
+            .expect("a transfer");
         assert_eq!(segments.len(), 1, "{} segments", segments.len());
         segments.remove(0)
     }

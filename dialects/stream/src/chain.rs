@@ -5,6 +5,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{DeclaredAxes, mapping_error, written};
+use visa_mapping::frames::Frames;
 use visa_mapping::{
     Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand, skewed_axes,
 };
@@ -206,4 +207,20 @@ pub fn main_only(op: OpRef<'_>, constraint: &str) -> Result<(), Diagnostic> {
             .fix(Some("begin the pipeline with `stream.begin main`".to_owned()))),
         Some(Unit::Main) | None => Ok(()),
     }
+}
+
+/// Checks that the slices of an operation that knows which they are begin with the first one.
+///
+/// # Errors
+/// `constraint`: they begin elsewhere, with a tile.
+pub fn check_first_slices(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) -> Result<(), Diagnostic> {
+    let frames = cx.analysis::<Frames>();
+    let Some(frame) = op.operands().first().map(|&stream| frames.of(stream)).filter(|own| !own.is_first())
+    else {
+        return Ok(());
+    };
+    let message =
+        format!("the stream begins on {frame}, and what is done here depends on which slices these are");
+    let fix = "move the tile to slices from the first on before, with `tm.to_dm`".to_owned();
+    Err(op.error(constraint, message).fix(fix))
 }

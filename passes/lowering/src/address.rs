@@ -9,9 +9,10 @@ use visa_loops::{Step, Steps};
 use visa_mapping::address::Moving;
 use visa_mapping::affine::{Affine, Term};
 use visa_mapping::facts::{DeclaredAxes, Placement, mapping_error, placements};
+use visa_mapping::frames::Frame;
 use visa_mapping::ops::control::{FOR, carried, carries};
 use visa_mapping::ops::func::{FUNC, Func};
-use visa_mapping::ops::to_tile::{self, ToTile};
+use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::scalar::SCALAR;
 use visa_mapping::{Dim, HBM, HOST, Tensor, ops, view};
 use visa_sequencer::STEPS;
@@ -92,12 +93,17 @@ fn after(
     })
 }
 
-/// The address of a tensor at rest that `op` takes or gives, in bytes, in the first iteration of the loops around it.
+/// The address of a tensor at rest that `op` takes or gives, in bytes, which is the same in all iterations.
 ///
 /// # Errors
-/// If it has none.
+/// If it has none, or moves with a loop: then `op` cannot follow.
 pub fn of(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, Diagnostic> {
-    moving(cx, op, tensor).map(|address| address.base())
+    let address = moving(cx, op, tensor)?;
+    if address.is_still() {
+        return Ok(address.base());
+    }
+    let message = format!("`{op}` does not move with the loops around it, as its tensor does");
+    Err(op.error("C0", message).fix("give the tensor one address: leave out `then`".to_owned()))
 }
 
 /// The address of a tensor at rest that `op` takes or gives, in bytes, as it depends on the loops around `op`.
@@ -114,7 +120,7 @@ pub fn moving(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<M
     })
 }
 
-/// Where a transfer writes: where its result is, or the tile of it.
+/// Where a transfer writes, or a pipeline in its slices: where the result is, or the tile of it.
 ///
 /// # Errors
 /// If that has no address.
@@ -122,20 +128,34 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Moving, Diagnostic> {
     let result = op.results().first().map(|&result| op.value(result));
     let result = result.ok_or_else(|| op.error("C0", "it gives no tensor"))?;
     let whole = moving(cx, op, result)?;
-    let Some(tile) = ToTile::cast(op) else { return Ok(whole) };
+    let Some(tile) = TileWrite::cast(op) else { return Ok(whole) };
     let start = in_bytes(&to_tile::tile(tile, cx.axes)?.starts()?, &*result.of_type::<Tensor>()?);
     let start = start.and_then(|start| whole.plus(&start));
     start.ok_or_else(|| op.error("C3", "a tile does not start at a byte that 64 bits count"))
+}
+
+/// The address in a transfer of a tensor that is at `address` of the memories from `frame` on.
+///
+/// # Errors
+/// An address past 64 bits.
+pub fn in_transfer(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    address: &Moving,
+    (tensor, frame): (&Tensor, &Frame),
+) -> Result<Moving, Diagnostic> {
+    let found = frame.bytes(tensor, cx.machine).and_then(|bytes| address.plus(&bytes));
+    found.ok_or_else(|| op.error("C3", "a tile is at an address that 64 bits do not count"))
 }
 
 /// `lowered` with a clause that says how an address moves with each scalar of the function, and then with each loop
 /// around `op`, the outermost first; without it where the address stays.
 #[must_use]
 pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Moving) -> OpSpec {
-    let Moving { affine, turns } = address;
-    if affine.terms.is_empty() && turns.is_none() {
+    if address.is_still() {
         return lowered;
     }
+    let Moving { affine, turns } = address;
     let step = |index: ValueId| {
         let turns = turns.as_ref().filter(|turns| turns.index == index);
         Step { by: factor(affine, index), turns: turns.map_or_else(Vec::new, |turns| turns.offsets.clone()) }
@@ -172,7 +192,7 @@ fn indices(op: OpRef<'_>) -> Vec<ValueId> {
 /// If it has none.
 pub fn in_elements(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, Diagnostic> {
     let dtype = tensor.of_type::<Tensor>()?.dtype;
-    Ok(of(cx, op, tensor)?.saturating_mul(8) / i64::from(dtype.bits()))
+    Ok(moving(cx, op, tensor)?.base().saturating_mul(8) / i64::from(dtype.bits()))
 }
 
 /// The least address of all iterations, in elements.

@@ -40,6 +40,12 @@ impl Slices {
         Ok(Self(clusters.iter().flat_map(in_cluster).collect()))
     }
 
+    /// The half-open ranges of those so many slices further on, flattened.
+    #[must_use]
+    pub fn ranges_from(&self, first: i64) -> Vec<i64> {
+        self.ranges().into_iter().map(|slice| slice.saturating_add(first)).collect()
+    }
+
     /// Adds those of `other`.
     pub fn join(&mut self, other: &Self) {
         self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own |= other);

@@ -10,6 +10,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_ir::view::{self, Text, required};
 use visa_loops::{Entry, Program};
+use visa_mapping::address::Moving;
 use visa_mapping::facts::mapping_error;
 use visa_mapping::{Dim, Tensor, Unit, operand};
 use visa_numerics::{Bits, DType, VectorStage, default_mode, pattern};
@@ -21,6 +22,7 @@ pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::Mask;
 use visa_stream::ops::commit::CommitPlan;
 use visa_stream::ops::commit_packed::{CommitPacked, Packing};
+use visa_stream::ops::commit_tile::TilePlan;
 use visa_stream::ops::commit_view::PartPlan;
 use visa_stream::ops::contract::{Accumulate, Accumulation, Align, AlignPlan, TreeDepth};
 use visa_stream::ops::fetch::{Fetch, FetchPlan};
@@ -66,6 +68,7 @@ const STAGES: &[(&OpDecl, LowerFn)] = &[
     (&ops::cast::DECL, cast),
     (&ops::commit::DECL, commit),
     (&ops::commit_view::DECL, commit_view),
+    (&ops::commit_tile::DECL, commit_tile),
     (&ops::commit_packed::DECL, lower_commit_packed),
     (&ops::fill::DECL, fill),
     (&ops::fill_view::DECL, fill_view),
@@ -85,6 +88,17 @@ pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnost
             let message = format!("`{op}` has no lowering: its declaration lacks the `LowerStage` interface");
             Err(Diagnostic::error("lower-to-seq", op.span(), message))
         }
+    }
+}
+
+/// What `op` becomes outside of the loops around it, with which tiles would move.
+///
+/// # Errors
+/// As of [`lower`].
+pub fn lower_alone(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    match op.is(&ops::commit_tile::DECL) {
+        true => write_loops_at(cx, op, &cx.plan::<TilePlan>(op)?.0, 0).map(Some),
+        false => lower(cx, op),
     }
 }
 
@@ -529,6 +543,11 @@ fn commit_view(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     write_loops(cx, op, &cx.plan::<PartPlan>(op)?.0)
 }
 
+fn commit_tile(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let address = address::written(cx, op)?;
+    write_loops_at(cx, op, &cx.plan::<TilePlan>(op)?.0, &address).map(Some)
+}
+
 fn fill(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     fill_loops(cx, op, &cx.plan::<FillPlan>(op)?.0, ops::fill::number(op)?)
 }
@@ -552,12 +571,23 @@ fn fill_loops(
 
 /// The commit that writes in these loops.
 fn write_loops(cx: &StageCx<'_>, op: OpRef<'_>, plan: &Plan) -> Result<Option<OpSpec>, Diagnostic> {
+    let address = address::moving(cx, op, view::result(&op, 0, "tensor")?)?;
+    write_loops_at(cx, op, plan, &address).map(Some)
+}
+
+/// The commit that writes in these loops from an address on, in bytes.
+fn write_loops_at(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    plan: &Plan,
+    address: &Moving,
+) -> Result<OpSpec, Diagnostic> {
     let (source, _) = ends(op)?;
-    let base = address::in_elements(cx, op, view::result(&op, 0, "tensor")?)?;
+    let base = address.base().saturating_mul(8) / i64::from(source.dtype.bits());
     let accessor = Accessor::Commit { sub: source.unit == Some(Unit::Sub) };
     let elements = accessed(cx, op, (plan, base), source.dtype, accessor)?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
-    Ok(Some(loops(cx, spec, elements)))
+    Ok(address::steps(op, loops(cx, spec, elements), "steps", address))
 }
 
 fn lower_commit_packed(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -181,7 +181,7 @@ fn places(command: &Command, machine: &Machine) -> Vec<Place> {
         CommandKind::Dma(dma) => moved(dma, machine),
         CommandKind::Indexed(transfer) => moved(&transfer.unindexed(), machine),
         CommandKind::Exec(exec) => {
-            let still = exec.stages.iter().filter(|stage| stage.steps.is_still());
+            let still = exec.stages.iter().filter(|stage| exec.steps.is_still() && stage.steps.is_still());
             still.flat_map(|stage| stage.accesses()).map(|access| touched(exec, access)).collect()
         }
     }

@@ -62,7 +62,8 @@ pub(crate) fn exec_regions(exec: &Exec, indices: &[u64]) -> Vec<Region> {
         let bytes =
             access.range.start.saturating_add_signed(moved)..access.range.end.saturating_add_signed(moved);
         let touched = stage.stored_slices().filter(|_| access.write).unwrap_or(&exec.slices);
-        let slices = touched.iter().map(|range| range.start as u64..range.end as u64).collect();
+        let moved = |slice: usize| (slice as u64).saturating_add_signed(exec.steps.at(indices));
+        let slices = touched.iter().map(|range| moved(range.start)..moved(range.end)).collect();
         Region { space: access.space, write: access.write, bytes, slices }
     };
     exec.stages
@@ -145,16 +146,7 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
             let moving =
                 exec.stages.iter().flat_map(|stage| stage.accesses().into_iter().map(move |_| &stage.steps));
             let moved = moving.zip(exec_regions(exec, &[]));
-            moved
-                .map(|(steps, mut all)| {
-                    let (first, entries) = reach(steps, loops);
-                    let moves = Program { entries, packet: 1, base: first.wrapping_sub(steps.at(&[])) };
-                    let (least, past) = moves.extent().unwrap_or((i64::MIN, i64::MAX));
-                    all.bytes.start = all.bytes.start.saturating_add_signed(least);
-                    all.bytes.end = all.bytes.end.saturating_add_signed(past - 1);
-                    Side { all, steps: steps.clone(), evenly: true }
-                })
-                .collect()
+            moved.map(|(steps, all)| run_side(all, steps, &exec.steps, loops, machine)).collect()
         }
     }
 }
@@ -163,6 +155,22 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
 fn reach(steps: &Steps, loops: &[u64]) -> (i64, Vec<Entry>) {
     let all: Vec<_> = loops.iter().map(|&times| 0..times).collect();
     steps.reach(&all)
+}
+
+/// What a stage touches that moves so in bytes, and with its run in slices. Slices count as in addresses of transfers.
+fn run_side(mut all: Region, bytes: &Steps, slices: &Steps, loops: &[u64], machine: &Machine) -> Side {
+    let widen = |range: &mut Range<u64>, steps: &Steps| {
+        let (first, entries) = reach(steps, loops);
+        let moves = Program { entries, packet: 1, base: first.wrapping_sub(steps.at(&[])) };
+        let (least, past) = moves.extent().unwrap_or((i64::MIN, i64::MAX));
+        range.start = range.start.saturating_add_signed(least);
+        range.end = range.end.saturating_add_signed(past - 1);
+    };
+    widen(&mut all.bytes, bytes);
+    all.slices.iter_mut().for_each(|range| widen(range, slices));
+    let evenly = (0..loops.len()).all(|depth| bytes.of(depth) == 0 || slices.of(depth) == 0);
+    let steps = bytes.with(slices, unit(all.space, machine));
+    Side { all, steps, evenly }
 }
 
 /// The bytes of a memory that addresses count one after the other, of a chip's, a slice's or a PE's.

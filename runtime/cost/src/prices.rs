@@ -239,8 +239,9 @@ fn moved(command: &Command, indices: &[u64]) -> Moved {
         }
         CommandKind::Indexed(transfer) => transfer.steps.each_ref().map(|steps| steps.at(indices)),
         CommandKind::Exec(exec) => {
-            let fetched = exec.stages.iter().map(|stage| stage.steps.at(indices)).find(|moved| *moved != 0);
-            [fetched.unwrap_or_default(), 0, 0]
+            let all = exec.stages.iter().map(|stage| &stage.steps).chain([&exec.steps]);
+            let moved = all.map(|steps| steps.at(indices)).find(|moved| *moved != 0);
+            [moved.unwrap_or_default(), 0, 0]
         }
         CommandKind::Loop(_) | CommandKind::Launch(_) => Moved::default(),
     }
@@ -262,7 +263,9 @@ fn turns_of(command: &Command, depth: usize) -> u64 {
     match &command.kind {
         CommandKind::Dma(dma) => period(&mut dma.steps.iter()),
         CommandKind::Indexed(transfer) => period(&mut transfer.steps.iter()),
-        CommandKind::Exec(exec) => period(&mut exec.stages.iter().map(|stage| &stage.steps)),
+        CommandKind::Exec(exec) => {
+            period(&mut exec.stages.iter().map(|stage| &stage.steps).chain([&exec.steps]))
+        }
         CommandKind::Loop(_) | CommandKind::Launch(_) => 1,
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) {
             exchange = Some(Exchange { at, inputs: streams(exec, exchange.as_ref(), at, slices, cx) });
         }
         let all = slices.par_iter_mut().enumerate();
-        all.filter(|(slice, _)| stores(exec, *slice)).for_each(|(slice, memory)| {
+        all.filter(|(slice, _)| stores(exec, *slice, cx)).for_each(|(slice, memory)| {
             let (first, input) = Exchange::received(exchange.as_ref(), exec, slice, cx);
             finish(&exec.stages, first, (slice, memory), input, cx);
         });
@@ -63,7 +63,7 @@ pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) {
 
 /// Runs a command without exchange in one slice.
 pub(crate) fn run_slice(exec: &Exec, slice: usize, memory: &mut SliceMemory, cx: ExecCx<'_>) {
-    if stores(exec, slice) {
+    if stores(exec, slice, cx) {
         finish(&exec.stages, 0, (slice, memory), empty(), cx);
     }
 }
@@ -101,7 +101,7 @@ fn streams(
     cx: ExecCx<'_>,
 ) -> Vec<Stream> {
     let stream = |(slice, memory): (usize, &SliceMemory)| {
-        if !is_active(&exec.slices, slice) {
+        if !is_active(&exec.slices, slice, exec.steps.at(cx.indices)) {
             return empty();
         }
         let (first, input) = Exchange::received(from, exec, slice, cx);
@@ -111,9 +111,9 @@ fn streams(
 }
 
 /// Whether the last stage stores into a slice. What the others make of their streams nobody sees.
-fn stores(exec: &Exec, slice: usize) -> bool {
+fn stores(exec: &Exec, slice: usize, cx: ExecCx<'_>) -> bool {
     let stored = exec.stages.last().and_then(|last| last.stored_slices()).unwrap_or(&exec.slices);
-    is_active(stored, slice)
+    is_active(stored, slice, exec.steps.at(cx.indices))
 }
 
 /// Runs the stages from number `first` on and lets the last one store.
@@ -158,8 +158,10 @@ fn map(stage: &Stage, cx: RunCx<'_>, memory: &SliceMemory, stream: Stream) -> St
     }
 }
 
-fn is_active(active: &[Range<usize>], slice: usize) -> bool {
-    active.iter().any(|range| range.contains(&slice))
+/// Whether a slice is among those that are active in the first iteration, so many slices further.
+fn is_active(active: &[Range<usize>], slice: usize, moved: i64) -> bool {
+    let first = i64::try_from(slice).ok().and_then(|slice| usize::try_from(slice.checked_sub(moved)?).ok());
+    first.is_some_and(|slice| active.iter().any(|range| range.contains(&slice)))
 }
 
 /// What the fetch gets, and what a slice that takes no part gives to the switch: the format does not matter.
@@ -167,20 +169,26 @@ fn empty() -> Stream {
     Stream::empty(DType::I8)
 }
 
-/// Takes what the command's stores will add to the memories, beside what `growth` has already, and checks that its
-/// streams fit too. The check counts [`MAX_THREADS`] slices at work, so that it does not depend on the number of
-/// threads.
+/// Takes what the command's stores will add to the memories in an iteration of the loops around it, beside what
+/// `growth` has already, and checks that its streams fit too. The check counts [`MAX_THREADS`] slices at work, so that
+/// it does not depend on the number of threads.
 pub(crate) fn reserve(
     exec: &Exec,
     memories: &mut Memories,
-    machine: &Machine,
+    (machine, indices): (&Machine, &[u64]),
     growth: &mut Growth,
 ) -> Result<(), RunError> {
     let mut reaches = Vec::new();
+    let ends = |stage: &PlacedStage, space: Space| {
+        let writes = stage.accesses().into_iter().filter(|access| access.write && access.space == space);
+        let moved = stage.steps.at(indices);
+        writes.map(|access| access.range.end.saturating_add_signed(moved)).max()
+    };
+    let moved = exec.steps.at(indices) as isize;
     for space in [Space::Dm, Space::Trf, Space::Vrf] {
-        let writes = exec.accesses().into_iter().filter(|access| access.write && access.space == space);
-        let end = writes.map(|access| access.range.end).max().unwrap_or(0);
-        reaches.extend(exec.slices.iter().cloned().flatten().map(|slice| ((space, slice), end)));
+        let end = exec.stages.iter().filter_map(|stage| ends(stage, space)).max().unwrap_or(0);
+        let slices = exec.slices.iter().cloned().flatten().map(|slice| slice.saturating_add_signed(moved));
+        reaches.extend(slices.map(|slice| ((space, slice), end)));
     }
     let active = exec.slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u64;
     growth.take(memories, &reaches, stream_bytes(exec, machine, active))

@@ -144,7 +144,7 @@ impl<'a> Interpreter<'a> {
                     done.ran(1);
                 }
                 CommandKind::Exec(exec) => {
-                    exec::reserve(exec, memories, &self.machine, &mut Growth::default())?;
+                    exec::reserve(exec, memories, (&self.machine, indices), &mut Growth::default())?;
                     self.pool.install(|| exec::run(exec, memories, cx));
                     done.ran(1);
                 }

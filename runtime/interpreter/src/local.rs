@@ -86,7 +86,7 @@ fn work<'a>(
 ) -> Result<Option<(Work<'a>, u32)>, RunError> {
     match kind {
         CommandKind::Exec(exec) if !exec::exchanges(exec) => {
-            exec::reserve(exec, memories, cx.machine, growth)?;
+            exec::reserve(exec, memories, (cx.machine, cx.indices), growth)?;
             Ok(Some((Work::Exec(exec, cx), exec.stages.len() as u32)))
         }
         CommandKind::Dma(dma) if cx.log.is_none() => {

@@ -13,7 +13,7 @@ use visa_ir::verify::Analysis;
 use visa_mapping::affine::Indices;
 use visa_mapping::facts::{DeclaredAxes, mapping_error};
 use visa_mapping::ops::func::signature;
-use visa_mapping::ops::to_tile::{self, ToTile};
+use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::ops::{call, chip_shuffle, control, empty, number};
 use visa_mapping::scalar::SCALAR;
 use visa_mapping::view::{Semantics as View, ViewKind};
@@ -285,7 +285,7 @@ impl Run<'_> {
         if op.is(&empty::EMPTY) {
             return Ok(Value::Tensor(Logical::partial(to.dtype, Vec::new(), vec![0], vec![false])));
         }
-        if let Some(write) = ToTile::cast(op) {
+        if let Some(write) = TileWrite::cast(op) {
             return self.tiled(write, &to).map(Value::Tensor);
         }
         if op.is(&chip_shuffle::CHIP_SHUFFLE) {
@@ -361,7 +361,7 @@ impl Run<'_> {
     }
 
     /// The tensor with a tile of it replaced, whose coordinates are counted from the tile's first.
-    fn tiled(&self, op: ToTile<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
+    fn tiled(&self, op: TileWrite<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
         let tile = to_tile::tile(op, self.axes)?;
         let shift = tile.shift(&tile.at(&self.indices)?)?;
         let part = to_tile::part(op, self.axes)?;

@@ -582,6 +582,11 @@ def chip_shuffle():
     return {"REDUCED": np.broadcast_to(wrap(rand_i32(1, 4, 256, 8).astype(np.int64).sum(axis=0)), (4, 256, 8))}
 
 
+def tiles():
+    """The last matrix first."""
+    return {"RANDOM": wrap(rand_i32(1, 4, 512, 16)[::-1].astype(np.int64) + 1000)}
+
+
 def dm_views():
     x = rand_i32(1, 256, 4, 8)
     return {
@@ -623,7 +628,7 @@ FILES = {
             fetch_casts_rngd_s, fill, filter, fma_values, four_chips, gather, gemm_auto, gemm_expr, generate, i4, inter_slice, interleaved,
             lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved, masked_one_side, masked_reduce, masked_store,
             movement, movement_combined, padded_rows, ragged_padding, reduce_max, reduce_scatter, slice_bitmap, slices, split_reduce,
-            stash_widths, storage_formats, switch_copies, switch_custom, time_broadcast, toggles, two_groups, unmasked, vector_expr, vector_expr_passes,
+            stash_widths, storage_formats, switch_copies, switch_custom, tiles, time_broadcast, toggles, two_groups, unmasked, vector_expr, vector_expr_passes,
             views, zero_points,
         ]
     },

@@ -1,9 +1,10 @@
 //! `hw.commit`: the Commit Engine (book 09).
 
-use crate::attrs::PROGRAM;
-use crate::build::Build;
+use crate::attrs::{PROGRAM, STEPS};
+use crate::build::{Build, Moves};
 use crate::clauses::{machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
+use crate::ops::control::{Moving, steps};
 use crate::ops::exec;
 use crate::ops::exec::in_sub_context;
 use std::ops::Range;
@@ -16,7 +17,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
-use visa_loops::Program;
+use visa_loops::{Program, Steps};
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -48,6 +49,11 @@ pub static COMMIT: OpDecl = OpDecl {
              slice bitmap)",
         ),
         ("C10", "the elements are not i5 or i9, whose sideband bit data memory does not hold (book 19)"),
+        (
+            "C11",
+            "`steps` has a number for each scalar and each loop around the run at most, a multiple of 8 bytes, 0 for \
+             scalars: only transfers move with them",
+        ),
     ],
     clauses: &[
         ClauseDecl::required("bytes", ClauseKind::Int, "Bytes of each packet that are kept."),
@@ -60,14 +66,24 @@ pub static COMMIT: OpDecl = OpDecl {
             "slices",
             ClauseKind::Ints,
             "Slices that are written, if not all of the run's: start, end (one past), start, end, ... (slice \
-             bitmap).",
+             bitmap). Where the run goes from slices to others, these do too.",
+        ),
+        ClauseDecl::optional(
+            "steps",
+            ClauseKind::body::<Steps>(&STEPS),
+            "How far all addresses move with each `hw.scalar` and then each `hw.for` around the run, the outermost \
+             first, in bytes.",
         ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.commit bytes 8, loops [4 : 16, 8 : 1] : 8 @ 8192",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Build(|op, _| Ok(Stage::store(read(op)?))))],
+    interfaces: &[
+        Interface(&rngd::COMMIT),
+        Interface(&Moves(|op| moving(op).map(Moving::after_first))),
+        Interface(&Build(|op, _| Ok(Stage::store(read(op)?)))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -106,9 +122,30 @@ fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
     if let Some(message) = overwrites(&written.program) {
         return Err(written.error("C6", message));
     }
-    written.within("C7", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
+    let moving = moving(*op)?;
+    Written::new(*op, "loops", Rc::new(moving.reach(&written.program))).within(
+        "C7",
+        machine.memory.dm_bytes_per_slice,
+        "the slice's data memory",
+    )?;
     let slices = bitmap(*op, "C9", op.slices()?)?;
-    Ok(CommitUnit { bytes, loops: written.loops("C7")?, slices })
+    Ok(CommitUnit { bytes, loops: written.loops_from("C7", moving.first())?, slices })
+}
+
+/// C11: how the addresses of a commit move with the loops around it.
+fn moving(op: OpRef<'_>) -> Result<Moving, Diagnostic> {
+    let moving = steps(op, "C11", "steps", Commit::of(op)?.steps()?)?;
+    let refuse = |message: String| Err(op.clause_error("C11", "steps", message));
+    if moving.with_scalars() {
+        return refuse(
+            "addresses of a pipeline move with a scalar, but only those of transfers can".to_owned(),
+        );
+    }
+    let align = machine(op).limits.commit_stride_align;
+    match moving.misaligned(align) {
+        Some(step) => refuse(format!("a step is {step} bytes, expected a multiple of {align}")),
+        None => Ok(moving),
+    }
 }
 
 /// The slice bitmap; `constraint` wants its ranges in order, within the run's slices.
@@ -118,8 +155,9 @@ pub(crate) fn bitmap(
     written: Option<Rc<[i64]>>,
 ) -> Result<Option<Vec<Range<usize>>>, Diagnostic> {
     let Some(written) = written else { return Ok(None) };
-    let slices = exec::slices(op, constraint, &written)?;
     // A run whose own slices are wrong says so itself.
+    let Some(moving) = op.parent().and_then(|run| exec::moving(run).ok()) else { return Ok(None) };
+    let slices = exec::slices(op, constraint, &written, &moving)?;
     let active = op.parent().and_then(|run| exec::active(run).ok());
     let is_active = |slice: usize| active.iter().flatten().any(|range| range.contains(&slice));
     match slices.iter().cloned().flatten().find(|&slice| active.is_some() && !is_active(slice)) {
@@ -132,8 +170,14 @@ pub(crate) fn bitmap(
 }
 
 impl CommitUnit {
-    /// Cuts what is kept of `items` (one a byte) into the runs of addresses that it goes to.
-    fn scatter<T: Copy>(&self, items: &[T], packet: usize, mut write: impl FnMut(usize, &[T])) {
+    /// Cuts what is kept of `items` (one a byte) into the runs of addresses that it goes to, so many bytes further
+    /// than in the first iteration.
+    fn scatter<T: Copy>(
+        &self,
+        items: &[T],
+        (packet, moved): (usize, i64),
+        mut write: impl FnMut(usize, &[T]),
+    ) {
         let kept = self.bytes as usize;
         let mut truncated = Vec::new();
         let mut rest = if kept == packet {
@@ -143,7 +187,7 @@ impl CommitUnit {
             items.chunks_exact(packet.max(1)).for_each(|packet| truncated.extend_from_slice(&packet[..kept]));
             &truncated
         };
-        for run in self.loops.runs() {
+        for run in self.loops.runs_from(moved as isize) {
             let Some((now, later)) = rest.split_at_checked(run.len()) else { return };
             write(run.start, now);
             rest = later;
@@ -184,9 +228,9 @@ impl Unit for CommitUnit {
 impl Store for CommitUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         stream.pass_marks(cx);
-        self.scatter(&stream.bytes, stream.packet, |at, bytes| memory.dm.write(at, bytes));
+        self.scatter(&stream.bytes, (stream.packet, cx.moved), |at, bytes| memory.dm.write(at, bytes));
         if let Some(marks) = &stream.shadow {
-            self.scatter(marks, stream.packet, |at, marks| memory.dm.write_shadow(at, marks));
+            self.scatter(marks, (stream.packet, cx.moved), |at, marks| memory.dm.write_shadow(at, marks));
         }
     }
 

@@ -38,7 +38,8 @@ pub static DMA: OpDecl = OpDecl {
         (
             "C1",
             "`tensor` moves from HBM, data memory and scratchpad memory to each of them, `pcie` between host and HBM, \
-             and from HBM and data memory of chips to those of others (book 10)",
+             and from HBM and data memory of chips to those of others, in some iteration of the loops around it \
+             (book 10)",
         ),
         (
             "C2",
@@ -116,11 +117,11 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     let pcie = &*op.engine()? == "pcie";
     let (from, to) = (space(*op, "from", &op.from()?)?, space(*op, "to", &op.to()?)?);
     let (clause, table) = engine_table(op)?;
-    engine(op, pcie, [from, to], &table)?;
-    let chips = if pcie { program_chips(*op)? } else { 1 };
-    let memory = Memories { op: *op, machine: &machine, chips, per_byte: 1 };
     let cx = PartCx { op: *op, clause, machine: &machine, pcie, from, to };
     let moving = cx.moving("C10", [("read_steps", op.read_steps()?), ("write_steps", op.write_steps()?)])?;
+    engine(op, pcie, [from, to], &table, &moving)?;
+    let chips = if pcie { program_chips(*op)? } else { 1 };
+    let memory = Memories { op: *op, machine: &machine, chips, per_byte: 1 };
     let mut parts = Vec::new();
     for part in &table.0 {
         let part = cx.part(part)?;
@@ -329,8 +330,14 @@ impl PartCx<'_> {
 }
 
 /// C1.
-fn engine(op: Dma<'_>, pcie: bool, ends: [Space; 2], table: &EngineTable) -> Result<(), Diagnostic> {
-    let across = table.0.iter().any(|part| counts_chips(&part.loops));
+fn engine(
+    op: Dma<'_>,
+    pcie: bool,
+    ends: [Space; 2],
+    table: &EngineTable,
+    moving: &[Moving; 2],
+) -> Result<(), Diagnostic> {
+    let across = goes_across_chips(moving) || table.0.iter().any(|part| counts_chips(&part.loops));
     let on_chip = |space: Space| match space {
         Space::Hbm | Space::Dm | Space::Spm => true,
         Space::Host | Space::Trf | Space::Vrf => false,
@@ -360,6 +367,15 @@ fn engine(op: Dma<'_>, pcie: bool, ends: [Space; 2], table: &EngineTable) -> Res
         (true | false, true | false) => "",
     };
     Err(op.clause_error("C1", "engine", format!("{message}{here}")).fix(Some(fix.to_owned())))
+}
+
+/// Whether the two sides of a transfer come to different chips with the loops around it.
+fn goes_across_chips([read, write]: &[Moving; 2]) -> bool {
+    let chips = |step: i64| step / CHIP_STRIDE;
+    let depths = read.steps.each.len().max(write.steps.each.len());
+    let sides = [read, write].map(|side| side.steps.each.iter().flat_map(|step| step.turns.iter().copied()));
+    (0..depths).any(|depth| chips(read.steps.of(depth)) != chips(write.steps.of(depth)))
+        || sides.into_iter().flatten().any(|turn| chips(turn) != 0)
 }
 
 /// Whether a transfer goes from chip to chip.

@@ -1,9 +1,10 @@
 //! `hw.exec`: a run of a Tensor Unit context (books 12, 28).
 
 use crate::MAX_STREAM_BYTES;
-use crate::build::{Build, Moves};
+use crate::attrs::STEPS;
+use crate::build::{Build, KnowsSlices, Moves};
 use crate::clauses::machine;
-use crate::ops::control::COMMANDS;
+use crate::ops::control::{COMMANDS, Moving, steps};
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage};
 use std::ops::Range;
@@ -12,7 +13,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
-use visa_loops::Steps;
+use visa_loops::{Entry, Program, Steps};
 use visa_machine::Machine;
 
 /// The operations of this file.
@@ -45,6 +46,17 @@ pub static EXEC: OpDecl = OpDecl {
              pass, in front of all its stages or after them (books 20, 25)",
         ),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
+        (
+            "C6",
+            "`steps` has a number for each scalar and each loop around the run at most, 0 for scalars: only transfers \
+             move with them",
+        ),
+        (
+            "C7",
+            "a run that goes from slices to others is the same on each: nothing in it goes from slice to slice, \
+             begins elsewhere in each or counts by them (`hw.switch`, `hw.vector_inter_reduce`, `starts` of a fetch, \
+             `hw.vector_valid_count`)",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "The context that runs."),
@@ -52,6 +64,12 @@ pub static EXEC: OpDecl = OpDecl {
             "slices",
             ClauseKind::Ints,
             "Active slices: start, end (one past), start, end, ...",
+        ),
+        ClauseDecl::optional(
+            "steps",
+            ClauseKind::body::<Steps>(&STEPS),
+            "How many slices the run is further with each `hw.scalar` and then each `hw.for` around it, the outermost \
+             first.",
         ),
     ],
     traits: &[COMMANDS, Trait::Region],
@@ -65,6 +83,7 @@ pub static EXEC: OpDecl = OpDecl {
 /// Stages that are wrong in themselves are left to their own verifiers.
 fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     active(op)?;
+    check_alike(op)?;
     order::check(op, in_main(op)?)?;
     match stages(op) {
         Ok(_) | Err(Unbuilt::Stage(_)) => Ok(()),
@@ -93,22 +112,53 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
     let main = in_main(op)?;
     let context = if main { Context::Main } else { Context::Sub };
     let slices = active(op)?;
+    check_alike(op)?;
     order::check(op, main)?;
     let stages = stages(op).map_err(|(Unbuilt::Stage(error) | Unbuilt::Wire(error))| error)?;
-    Ok(program::Exec { context, slices, stages })
+    Ok(program::Exec { context, slices, steps: moving(op)?.after_first(), stages })
 }
 
-/// The active slices of a run.
+/// The active slices of a run, where it runs first.
 pub(crate) fn active(op: OpRef<'_>) -> Result<Vec<Range<usize>>, Diagnostic> {
-    slices(op, "C1", &Exec::of(op)?.slices()?)
+    slices(op, "C1", &Exec::of(op)?.slices()?, &moving(op)?)
+}
+
+/// C6: how the slices of a run move with the loops around it.
+pub(crate) fn moving(op: OpRef<'_>) -> Result<Moving, Diagnostic> {
+    let moving = steps(op, "C6", "steps", Exec::of(op)?.steps()?)?;
+    if moving.with_scalars() {
+        let message = "the slices of a run move with a scalar, but only transfers can".to_owned();
+        return Err(op.clause_error("C6", "steps", message));
+    }
+    Ok(moving)
+}
+
+/// C7.
+fn check_alike(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    if moving(op)?.steps.is_still() {
+        return Ok(());
+    }
+    let knows_slices = |child: &OpRef<'_>| {
+        let knows = child.decl().and_then(|decl| decl.interface::<KnowsSlices>());
+        knows.is_some_and(|KnowsSlices(knows)| knows(*child))
+    };
+    match inside(op).into_iter().find(knows_slices) {
+        Some(child) => {
+            let message =
+                format!("the run goes from slices to others, and `{child}` depends on which they are");
+            Err(at(op, child, "C7", message))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The ranges that the clause `slices` lists as `numbers`, which `constraint` wants to be pairs in order, apart, not
-/// empty, within the chip.
+/// empty, within the chip, where a run that moves so runs first.
 pub(crate) fn slices(
     op: OpRef<'_>,
     constraint: &str,
     numbers: &[i64],
+    moving: &Moving,
 ) -> Result<Vec<Range<usize>>, Diagnostic> {
     let most = machine(op).slices_per_chip();
     let error = |message| Err(op.clause_error(constraint, "slices", message));
@@ -123,10 +173,18 @@ pub(crate) fn slices(
     }
     let mut ranges = Vec::with_capacity(pairs.len());
     let mut free = 0;
-    for &[start, end] in pairs {
+    for pair in pairs {
+        let [start, end] = pair.map(|slice| slice.saturating_add(moving.first()));
         if start < free || end <= start || end.cast_unsigned() > most {
             return error(format!(
                 "slices {start} to {end} are empty, out of order or outside {free} to {most}"
+            ));
+        }
+        let all = Program { entries: vec![Entry::new(end.abs_diff(start), 1)], packet: 1, base: pair[0] };
+        let (least, most_touched) = moving.reach(&all).extent().unwrap_or((i64::MIN, i64::MAX));
+        if least < 0 || most_touched.cast_unsigned() > most {
+            return error(format!(
+                "in some iteration slices {least} to {most_touched} are among those of the run, expected 0 to {most}"
             ));
         }
         ranges.push(start as usize..end as usize);

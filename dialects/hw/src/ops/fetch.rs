@@ -2,7 +2,7 @@
 
 use crate::adapter::Adapter;
 use crate::attrs::{DTYPE, MASK, PROGRAM, STEPS, TABLE};
-use crate::build::{Build, Moves};
+use crate::build::{Build, KnowsSlices, Moves};
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
@@ -129,6 +129,7 @@ pub static FETCH: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::FETCH),
         Interface(&Moves(|op| moving(op).map(Moving::after_first))),
+        Interface(&KnowsSlices(|op| op.attr("starts").is_some())),
         Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
     ],
     ..OpDecl::BASE

@@ -1,6 +1,6 @@
 //! `hw.switch`: the Switch Engine (book 13).
 
-use crate::build::Build;
+use crate::build::{Build, KnowsSlices};
 use crate::clauses::{at_least, given, machine};
 use crate::route::{Packet, Pick, Route};
 use crate::snoop::{SNOOP, Snoop};
@@ -77,7 +77,11 @@ pub static SWITCH: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.switch broadcast01, slice1 1, slice0 2, time0 1",
-    interfaces: &[Interface(&rngd::SWITCH), Interface(&Build(|op, _| Ok(Stage::exchange(read(op)?))))],
+    interfaces: &[
+        Interface(&KnowsSlices(|_| true)),
+        Interface(&rngd::SWITCH),
+        Interface(&Build(|op, _| Ok(Stage::exchange(read(op)?)))),
+    ],
     ..OpDecl::BASE
 };
 

@@ -1,6 +1,6 @@
 //! `hw.vector_inter_reduce`: the inter-slice block of the Vector Engine (book 25).
 
-use crate::build::Build;
+use crate::build::{Build, KnowsSlices};
 use crate::clauses::{at_least, machine};
 use crate::route::Pick;
 use crate::ways::way_bytes;
@@ -60,7 +60,11 @@ pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_inter_reduce Add, bits 3",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op, _| Ok(Stage::exchange(read(op)?))))],
+    interfaces: &[
+        Interface(&KnowsSlices(|_| true)),
+        Interface(&rngd::VECTOR),
+        Interface(&Build(|op, _| Ok(Stage::exchange(read(op)?)))),
+    ],
     ..OpDecl::BASE
 };
 

@@ -1,7 +1,7 @@
 //! `hw.vector_valid_count`: the Valid Count Generator at the entry of the Vector Engine (book 24).
 
 use crate::attrs::{COUNTERS, GATES};
-use crate::build::Build;
+use crate::build::{Build, KnowsSlices};
 use crate::clauses::{at_least, machine};
 use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
 use crate::ways::way_bytes;
@@ -52,6 +52,7 @@ pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.vector_valid_count counters [2 : 1 g0, 3 : 8 p], packet 19, gates [mask 0x3 match 2 valid 1]",
     interfaces: &[
+        Interface(&KnowsSlices(|_| true)),
         Interface(&rngd::VECTOR),
         Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Branch)),

@@ -187,12 +187,14 @@ impl Touched<'_> {
     }
 
     fn exec(&mut self, command: &Command, exec: &Exec) {
+        let bytes = self.machine.memory.dm_bytes_per_slice.cast_signed();
         for stage in &exec.stages {
+            let steps = stage.steps.with(&exec.steps, bytes);
             for access in stage.accesses() {
                 let slices = stage.stored_slices().filter(|_| access.write).unwrap_or(&exec.slices);
                 for slices in slices {
                     let program = self.in_slices(stage, &access, slices);
-                    self.add(command, (access.space, access.write), program, &stage.steps);
+                    self.add(command, (access.space, access.write), program, &steps);
                 }
             }
         }

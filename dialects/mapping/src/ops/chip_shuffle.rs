@@ -112,7 +112,7 @@ fn within_a_chip(
     axes: &Axes,
     machine: &Machine,
 ) -> Result<Vec<Transfer>, Diagnostic> {
-    transfer(tensor, tensor, &|_| false, None, axes, machine)
+    transfer(tensor, tensor, &|_| false, None, false, axes, machine)
         .map_err(|error| op.error("C2", error.to_string()))
 }
 

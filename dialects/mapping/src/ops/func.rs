@@ -2,6 +2,7 @@
 
 use crate::attrs::{AxisSizes, MAP, SIZES};
 use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error, placements, quoted};
+use crate::frames::{self, Frames};
 use crate::tensor::{Dim, Tensor};
 use crate::{Axes, Expr, HBM, HOST, overwrites, scalar};
 use visa_ir::context::Attr;
@@ -82,6 +83,11 @@ pub static FUNC: OpDecl = OpDecl {
         ("C7", "an `inout` argument is a tensor in HBM"),
         ("C8", "the last results are what became of the `inout` arguments, in their order"),
         ("C9", "the processing elements are a part of a cluster, or whole clusters"),
+        (
+            "C10",
+            "a pipeline stays on its slices: what it reads and writes begins on the same, and on the first chip; \
+             nothing but transfers and pipelines takes a tile that begins elsewhere",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the kernel's name"),
@@ -221,6 +227,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     check_changed_arguments(op, &axes.0)?;
     check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding))?;
+    frames::check(op, &cx.analysis::<Frames>(), &axes.0, &|finding| cx.report(finding));
     overwrites::check(op, &axes.0, &|finding| cx.report(finding))
 }
 

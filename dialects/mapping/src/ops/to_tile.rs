@@ -3,32 +3,68 @@
 use super::number::{constant, numbers};
 use super::transfer::{ENGINES, MovesTensor, PACKET, RUNS, TIME, check_runs, check_transfer};
 use crate::facts::{DeclaredAxes, check_mappings};
+use crate::frames::Frames;
 use crate::index::INDICES;
 use crate::keeps_axes::KeepsAxes;
 use crate::tensor::{Dim, Tensor, make};
 use crate::tile::{self, ALONG, Clauses, ELEMENT, INDEX, SIZE, Tile, keeping};
 use crate::view;
-use crate::{Axes, HBM};
+use crate::{Axes, CHIP_STRIDE, HBM, SPM, Transfer};
 use std::rc::Rc;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
+use visa_loops::Stride;
+
+/// The interface of an operation that writes into a tile of a tensor.
+#[derive(Clone, Copy, Debug)]
+pub struct WritesTile;
+
+/// What operations that write into a tile have in common; what they write, and how, is their own.
+#[visa_ir::view(TileWrite)]
+pub const TILE_WRITE: OpDecl = OpDecl {
+    operands: &[
+        OperandDecl::one("source", &[]),
+        OperandDecl::one("tensor", &["tm.hbm", "tm.dm", "tm.spm"]),
+        OperandDecl::variadic("first", INDICES),
+    ],
+    clauses: &[ALONG, SIZE, INDEX, ELEMENT],
+    results: &["tensor"],
+    infer: Some(|op| {
+        let tensor = TileWrite::seen(op).tensor()?.of_type::<Tensor>()?;
+        Ok(vec![make(op.ctx, (*tensor).clone())])
+    }),
+    interfaces: &[Interface(&WritesTile), Interface(&KeepsAxes)],
+    ..OpDecl::BASE
+};
+
+impl<'a> TileWrite<'a> {
+    /// The operation, if it writes into a tile.
+    #[must_use]
+    pub fn cast(op: OpRef<'a>) -> Option<Self> {
+        op.decl().is_some_and(|decl| decl.interface::<WritesTile>().is_some()).then(|| Self::seen(op))
+    }
+}
 
 /// `tm.to_tile`.
-#[visa_ir::view(ToTile)]
+#[visa_ir::view(ToTile: TileWrite)]
 pub static TO_TILE: OpDecl = OpDecl {
     name: "tm.to_tile",
     summary: "Moves a tensor into a tile of another one.",
     doc: "The result is `tensor` with the elements of the tile replaced by those of `source`, whose coordinates are \
           counted from the tile's first, as in `tm.tile`. It has the address of `tensor`: if anything still needs \
           `tensor` after this operation, it overlaps the result and is refused. In a loop that carries `tensor`, tile \
-          after tile is filled. Tensor DMA moves it, within each chip (book 10).\n\n\
+          after tile is filled. Tensor DMA moves it, within each chip (book 10); to a tile of chips PCIe DMA does.\n\n\
           What is written twice without being read between is a mistake in an index. It is refused where both \
           writes say `along` alike, and nothing reads the tensor between them, or in the loop that both are in.",
     constraints: &[
-        ("C1", "`tensor` is no view, has the number format of `source`, and both are on chips alike"),
+        (
+            "C1",
+            "`tensor` is no view, has the number format of `source`, and both are on chips alike, unless the tile is \
+             cut along chips: then PCIe moves it, from other chips",
+        ),
         (
             "C2",
             "`source` holds every element of the tile, and `tensor` holds, at every live position of `element`, that \
@@ -43,7 +79,8 @@ pub static TO_TILE: OpDecl = OpDecl {
         ("C5", RUNS),
         (
             "C6",
-            "an element that it has written is read before it, or another `tm.to_tile`, writes that again",
+            "an element that it has written is read before it, or another operation that fills a tile, writes that \
+             again",
         ),
     ],
     operands: &[
@@ -52,16 +89,11 @@ pub static TO_TILE: OpDecl = OpDecl {
         OperandDecl::variadic("first", INDICES),
     ],
     clauses: &[ALONG, SIZE, INDEX, ELEMENT, ENGINES, TIME, PACKET],
-    results: &["tensor"],
     effects: Effects::Are(&[reads(Target::Operand("source")), writes(Target::Operand("tensor"))]),
-    infer: Some(|op| {
-        let tensor = ToTile::of(op)?.tensor()?.of_type::<Tensor>()?;
-        Ok(vec![make(op.ctx, (*tensor).clone())])
-    }),
     verify: Some(verify),
     example: "%n = tm.to_tile %y, %x, %i along [B / 2], size 1, element [B / 2 = 1, B % 2]",
-    interfaces: &[Interface(&MovesTensor), Interface(&KeepsAxes)],
-    ..OpDecl::BASE
+    interfaces: &[Interface(&MovesTensor), Interface(&WritesTile), Interface(&KeepsAxes)],
+    ..TILE_WRITE
 };
 
 /// The operations of this file.
@@ -71,13 +103,12 @@ pub static OPS: &[&OpDecl] = &[&TO_TILE];
 ///
 /// # Errors
 /// If an operand is no tensor.
-pub fn part(op: ToTile<'_>, axes: &Axes) -> Result<Tensor, Diagnostic> {
+pub fn part(op: TileWrite<'_>, axes: &Axes) -> Result<Tensor, Diagnostic> {
     let whole = op.tensor()?.of_type::<Tensor>()?;
     let along = (&*op.along()?, op.size()?);
-    let element =
-        tile::element(*op, op.element()?, along, op.first().count(), whole.dim(Dim::Element), axes)?;
-    let element = [(Dim::Element, keeping(&element))];
-    Tensor::build(whole.kind, None, whole.dtype, &element, &whole)
+    let mut maps = tile::layout(*op, op.element()?, along, op.first().count(), &whole, axes)?;
+    maps.iter_mut().for_each(|(_, map)| *map = keeping(map));
+    Tensor::build(whole.kind, None, whole.dtype, &maps, &whole)
         .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
 }
 
@@ -86,7 +117,7 @@ pub fn part(op: ToTile<'_>, axes: &Axes) -> Result<Tensor, Diagnostic> {
 /// # Errors
 /// If an operand is no tensor.
 pub fn written(op: OpRef<'_>, axes: &Axes) -> Result<Option<Rc<Tensor>>, Diagnostic> {
-    match ToTile::cast(op) {
+    match TileWrite::cast(op) {
         Some(tile) => part(tile, axes).map(|part| Some(Rc::new(part))),
         None => Ok(op.result_type::<Tensor>(0)),
     }
@@ -96,11 +127,11 @@ pub fn written(op: OpRef<'_>, axes: &Axes) -> Result<Option<Rc<Tensor>>, Diagnos
 ///
 /// # Errors
 /// If it is not inside the tensor in some iteration, or an operand is no tensor.
-pub fn tile<'a>(op: ToTile<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
-    let parts = (part(op, axes)?.dim(Dim::Element), op.tensor()?.of_type::<Tensor>()?.dim(Dim::Element));
+pub fn tile<'a>(op: TileWrite<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
+    let (part, whole) = (part(op, axes)?, op.tensor()?.of_type::<Tensor>()?);
     let (along, size, index) = (op.along()?, op.size()?, constant(*op, op.index()?, axes)?);
     let first = numbers(*op, op.first(), axes)?;
-    Tile::read(*op, Clauses { along, size, index, first }, parts, axes)
+    Tile::read(*op, Clauses { along, size, index, first }, (&part, &whole), axes)
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -115,15 +146,43 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if source.dtype != whole.dtype {
         return Err(op.error("C1", format!("the source is `{}`, the tensor `{}`", source.dtype, whole.dtype)));
     }
-    let part = part(view, axes)?;
-    if crate::leaves_chip(&source, &part) {
+    let (part, tile) = (part(*view, axes)?, tile(*view, axes)?);
+    let on_chips = tile.places().any(|dim| dim == Dim::Chip);
+    if crate::leaves_chip(&source, &part) && !on_chips {
         let (from, to) = (source.dim(Dim::Chip), part.dim(Dim::Chip));
         return Err(op.error("C1", format!("the source is on chips `{from}`, the tensor on `{to}`")));
     }
-    self::tile(view, axes)?.check()?;
+    if on_chips && (source.is(&SPM) || whole.is(&SPM)) {
+        let error = op.error("C1", "scratchpad memory is not reached from other chips");
+        return Err(error.fix("move it through data memory or HBM".to_owned()));
+    }
+    tile.check()?;
     let segments = check_transfer(op, cx, ["C2", "C4"], &source, &part)?;
+    if on_chips {
+        check_crosses(view, cx, &segments)?;
+    }
     if whole.is(&HBM) {
         return Ok(());
     }
     segments.iter().try_for_each(|segment| check_runs(op, segment, source.is(&HBM), None))
+}
+
+/// C1 of a tile that is cut along chips: a transfer within one chip is that of all chips.
+fn check_crosses(op: ToTile<'_>, cx: &VerifyCx<'_>, segments: &[Transfer]) -> Result<(), Diagnostic> {
+    let frames = cx.analysis::<Frames>();
+    let written = frames.written(**op, &cx.analysis::<DeclaredAxes>().0);
+    let chip = |address: i64| address.div_euclid(CHIP_STRIDE);
+    let between = |stride: &Stride| {
+        stride.divided(CHIP_STRIDE).is_some_and(|chips| chips.numbers().iter().any(|&chip| chip != 0))
+    };
+    let crosses = |segment: &Transfer| {
+        chip(segment.read_base) != chip(segment.write_base)
+            || segment.loops.iter().any(|step| between(&step.read) || between(&Stride::Fixed(step.write)))
+    };
+    if segments.iter().any(crosses) || !frames.of(op.source()?.id).chip().is(written.chip()) {
+        return Ok(());
+    }
+    let message = "the tile is on the chip that the source is on, and what one chip does, all do in lockstep";
+    let fix = "write the tiles of all chips at once, without the term that cuts them".to_owned();
+    Err(op.clause_error("C1", "along", message).fix(fix))
 }

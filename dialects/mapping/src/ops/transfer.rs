@@ -4,6 +4,7 @@ use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::address::{THEN, check_addresses, further};
 use crate::attrs::MAP;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
+use crate::frames::Frames;
 use crate::tensor::{Dim, Tensor, TensorKind, make};
 use crate::{
     Axes, AxisId, DM, Expr, HBM, HOST, SPM, StreamOrder, Transfer, TransferError, TransferLoop, transfer,
@@ -564,7 +565,8 @@ pub(super) fn check_transfer(
     let axes = &cx.analysis::<DeclaredAxes>().0;
     let free = free_axes(op, cx, 0);
     let order = stream_order(op)?;
-    transfer(source, result, &free, order.as_ref(), axes, &machine(op)).map_err(|error| {
+    let chips = cx.analysis::<Frames>().cross_chips(op, [source, result], axes);
+    transfer(source, result, &free, order.as_ref(), chips, axes, &machine(op)).map_err(|error| {
         let clause = error.clause();
         let [held, stream] = constraints;
         let refused = |constraint| op.clause_error(constraint, clause, error.to_string());

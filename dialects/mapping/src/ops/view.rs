@@ -64,9 +64,16 @@ pub static TILE: OpDecl = OpDecl {
           `first` where it is there: in a loop, `tm.tile %x, %i along [B / 32]` is another tile in each iteration. \
           With several operands, `along` has a term for each, and the tile has one position of each term. Tiles may \
           overlap. In the view the tile starts at coordinate 0, so every tile of a dimension has the same mapping: \
-          `along [B / 32], size 2, index i, element [A, B / 32 = 2 # 16, B % 32]`.",
+          `along [B / 32], size 2, index i, element [A, B / 32 = 2 # 16, B % 32]`.\n\n\
+          The dimension may also be on chips, clusters, slices or PEs. With slices `[B]`, the tile `along [B / 32]` \
+          is on slices 32 i to 32 i + 31. Its slice mapping, `[B / 32 = 1 # 8, B % 32]`, is counted from the first of \
+          them. A transfer reads it there, from other chips by PCIe. A pipeline that begins with it runs there, and \
+          so do those that read what it commits.",
     constraints: &[
-        ("C1", CHIPS),
+        (
+            "C1",
+            "mappings of chips, clusters, slices and PEs are those of the source, as far as they are not cut",
+        ),
         (
             "C2",
             "the source holds, at every live position of the view, that index moved by the tile's first (book 03)",
@@ -259,9 +266,8 @@ fn infer_tile(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let tile = Tile::of(op)?;
     let axes = DeclaredAxes::build(op.ctx, op.module).0;
     let along = (&*tile.along()?, tile.size()?);
-    let element =
-        tile::element(op, tile.element()?, along, tile.first().count(), source.dim(Dim::Element), &axes)?;
-    let view = Tensor::build(source.kind, None, source.dtype, &[(Dim::Element, element)], &source)
+    let maps = tile::layout(op, tile.element()?, along, tile.first().count(), &source, &axes)?;
+    let view = Tensor::build(source.kind, None, source.dtype, &maps, &source)
         .map_err(|dim| op.error("C1", format!("the {dim} mapping is not known")))?;
     Ok(vec![make(op.ctx, view)])
 }

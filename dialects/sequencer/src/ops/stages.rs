@@ -165,6 +165,11 @@ pub static COMMIT: OpDecl = OpDecl {
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format of the stream"),
         ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses in elements"),
         ClauseDecl::optional("slices", ClauseKind::Ints, "slices that are written, as `hw.commit` has them"),
+        ClauseDecl::optional(
+            "steps",
+            ClauseKind::body::<Steps>(&STEPS),
+            "how addresses move in bytes, as `hw.commit` has it",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),

@@ -12,9 +12,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_mapping::address::{THEN, check_addresses, further};
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
-use visa_mapping::ops::func::check_place;
 use visa_mapping::ops::transfer::check_dimension;
 use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing};
 
@@ -46,6 +46,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::COMMIT))],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
+        THEN,
         ClauseDecl::optional(
             "slice",
             ClauseKind::body::<Expr>(&MAP),
@@ -84,8 +85,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_stored(op, &source, "C4")?;
     let machine = machine(op);
     let at = Commit::of(op)?.at_unless_auto()?;
-    check_aligned(op, at, machine.limits.commit_stride_align, "C1")?;
-    check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
+    let mut all = std::iter::once(at).chain(further(op));
+    all.try_for_each(|at| check_aligned(op, at, machine.limits.commit_stride_align, "C1"))?;
+    check_addresses(op, &result, at, machine.memory.dm_bytes_per_slice, axes, "C1")?;
     check_slices(op, &source, &result, axes, "C3")?;
     planned::<CommitPlan>(op, cx).map(drop)
 }

@@ -3,7 +3,7 @@
 use crate::FETCH;
 use crate::adapter::Adapter;
 use crate::adapter_clauses::adapter;
-use crate::chain::{axes, ends, next, packet_bytes};
+use crate::chain::{axes, check_first_slices, ends, next, packet_bytes};
 use crate::mask::{Mask, Reading};
 use crate::ops::begin_interleaved;
 use crate::pad::{PADS, Pad};
@@ -84,6 +84,7 @@ pub static DECL: OpDecl = OpDecl {
             "`pad` masks something; and the least or greatest number of the tensor's format stays that after the \
              adapter: no table, an exact conversion, no zero point that makes it wrap (book 08, 22)",
         ),
+        ("C13", "where slices read from different addresses, the stream's begin with the first (book 08)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
@@ -121,7 +122,10 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, &axes(cx).0)?;
-    planned::<FetchPlan>(op, cx).map(drop)
+    match planned::<FetchPlan>(op, cx)?.plan.starts.is_empty() {
+        true => Ok(()),
+        false => check_first_slices(op, cx, "C13"),
+    }
 }
 
 /// What a fetch reads, masks and makes of the elements.

@@ -1,7 +1,7 @@
 //! `stream.switch`: the switch engine moves packets between slices (book 13).
 
 use crate::SWITCH;
-use crate::chain::{axes, check_skewed, input, next, with_dims};
+use crate::chain::{axes, check_first_slices, check_skewed, input, next, with_dims};
 use crate::pipeline;
 use crate::planner::planned;
 use crate::semantics::Semantics;
@@ -64,6 +64,7 @@ pub static DECL: OpDecl = OpDecl {
         ),
         ("C9", "custom: a slice receives a packet once"),
         ("C10", "custom: the ring is as large as the way of the packets needs (book 13)"),
+        ("C11", "the stream's slices begin with the first: rings are of certain slices (book 13)"),
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::SWITCH))],
     clauses: &[
@@ -118,6 +119,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
+    check_first_slices(op, cx, "C11")?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let slices = machine(op).topology.slices_per_cluster;

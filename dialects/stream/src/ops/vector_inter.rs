@@ -1,7 +1,7 @@
 //! `stream.vector_inter_slice_reduce`: the inter-slice block of the vector engine (book 25).
 
 use crate::INTER;
-use crate::chain::{axes, input, next};
+use crate::chain::{axes, check_first_slices, input, next};
 use crate::inter_slice::{InterSlice, Reduction};
 use crate::lower::{LowerStage, StageCx};
 use crate::planner::planned;
@@ -60,6 +60,7 @@ pub static DECL: OpDecl = OpDecl {
             "with `over`, its axes are gone from slices, time and packet, and no others are reduced (ours: it \
              says what a choice of mappings may reduce)",
         ),
+        ("C9", "the stream's slices begin with the first: groups are of certain slices (book 25)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.init", "stream.vector"])],
     clauses: &[
@@ -123,6 +124,7 @@ fn reduction(op: OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic> {
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
+    check_first_slices(op, cx, "C9")?;
     reduction(op)?;
     check_place(op)?;
     let source = input(op)?;

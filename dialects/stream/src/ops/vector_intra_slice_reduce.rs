@@ -2,7 +2,7 @@
 
 use crate::VECTOR4;
 use crate::branch::GIVES_NONE;
-use crate::chain::{axes, next};
+use crate::chain::{axes, check_first_slices, next};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
 use crate::semantics::{Reduced, Semantics};
@@ -51,6 +51,7 @@ pub static DECL: OpDecl = OpDecl {
             "C7",
             "padding of the axis is the identity element, or a valid count excludes it (books 22, 23, 24)",
         ),
+        ("C8", "with a valid count, the stream's slices begin with the first: it counts by slices (book 23)"),
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector4"])],
     clauses: &[
@@ -90,7 +91,10 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let fix = "commit and start another pass".to_owned();
         return Err(op.error("C6", message).note("it reduces here", Some(first.span())).fix(Some(fix)));
     }
-    planned::<ReducePlan>(op, cx).map(drop)
+    match planned::<ReducePlan>(op, cx)?.counting {
+        Some(_) => check_first_slices(op, cx, "C8"),
+        None => Ok(()),
+    }
 }
 
 /// A reduction, and how it leaves padding out.

@@ -248,10 +248,7 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let Accesses { program, packet, .. } = &*accesses(op, &*commit.loops()?, *commit.dtype()?, accessor)?;
     let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, *packet)?);
     let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program.clone()));
-    Ok(match commit.slices()? {
-        Some(slices) => lowered.clause("slices", op.ctx.attr(Attr::Ints(slices))),
-        None => lowered,
-    })
+    Ok(copied(op, lowered, &["slices", "steps"]))
 }
 
 /// The operation with the clauses of `op` that stay as they are.

@@ -15,16 +15,18 @@ use visa_ir::rewrite::{
 };
 use visa_ir::view;
 use visa_machine::Machine;
+use visa_mapping::affine::Affine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::frames::Frames;
 use visa_mapping::ops::call::{BEGIN_LAUNCH, BeginLaunch, Calling, calling};
 use visa_mapping::ops::chip_shuffle::{self, CHIP_SHUFFLE};
 use visa_mapping::ops::control::{FOR, For, IF, If, initial, times};
 use visa_mapping::ops::func::{FUNC, Func, RETURN, argument_name, result_names, signature};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::number::{condition, never_runs};
-use visa_mapping::ops::to_tile;
+use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
-use visa_mapping::{DM, Tensor, leaves_chip, scalar, transfer};
+use visa_mapping::{DM, Tensor, scalar, transfer};
 use visa_pass::{Level, Pass, PassCx};
 use visa_sequencer::ops::dma::Work;
 use visa_stream::forgotten;
@@ -193,7 +195,7 @@ static TRANSFER: ConversionPattern<Kernels> = ConversionPattern {
         if !is_transfer(op) {
             return Err(NoMatch::because("it is no transfer"));
         }
-        let command = dma(&stage, op)?;
+        let command = dma(&stage, &cx.state.frames, op)?;
         cx.unused(op.results())?;
         cx.rewriter.insert_before(id, command);
         cx.rewriter.erase(id);
@@ -227,7 +229,7 @@ static PIPELINE: ConversionPattern<Kernels> = ConversionPattern {
         if !ends_pipeline(op) {
             return Err(NoMatch::because("no pipeline ends in it"));
         }
-        let (command, engines) = exec(&stage, op)?;
+        let (command, engines) = exec(&stage, &cx.state.frames, op)?;
         cx.unused(op.results())?;
         let command = cx.rewriter.insert_before(id, command);
         let block = cx.rewriter.add_region(command);
@@ -255,7 +257,7 @@ static MEANT: ConversionPattern<Kernels> = ConversionPattern {
 /// An operation, and what lowering it needs to know.
 fn stage<'a>(cx: &'a Converter<'_, Kernels>, id: OpId) -> (OpRef<'a>, StageCx<'a>) {
     let op = cx.op(id);
-    let Kernels { axes, support, whole, machines, addresses } = cx.state;
+    let Kernels { axes, support, whole, machines, addresses, .. } = cx.state;
     let func = std::iter::once(op).chain(op.ancestors()).find_map(Func::cast);
     let machine = func.and_then(|func| machines.get(&func.id)).unwrap_or(whole);
     (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses })
@@ -276,6 +278,7 @@ fn in_front(cx: &mut Converter<'_, Kernels>, block: BlockId, specs: Vec<OpSpec>)
 struct Kernels {
     axes: Rc<DeclaredAxes>,
     support: Rc<Support>,
+    frames: Rc<Frames>,
     whole: Rc<Machine>,
     /// The machine that each function runs on.
     machines: HashMap<OpId, Rc<Machine>>,
@@ -291,7 +294,8 @@ impl Kernels {
             machines.insert(func.id, machine(func));
             all.extend(address::all(func, &axes)?);
         }
-        Ok(Self { axes, support, whole: cx.ctx.data(), machines, addresses: all })
+        let frames = cx.analysis::<Frames>();
+        Ok(Self { axes, support, frames, whole: cx.ctx.data(), machines, addresses: all })
     }
 
     /// What their authors may not have meant.
@@ -441,7 +445,7 @@ fn unstored(op: OpRef<'_>) -> Option<Diagnostic> {
     (stream && unused).then_some(warning)
 }
 
-fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+fn dma(cx: &StageCx<'_>, frames: &Frames, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), to_tile::written(op, cx.axes)?) else {
         return Err(op.error("C0", "no tensor type"));
     };
@@ -449,15 +453,18 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let free = |axis| !cx.support.depends(value, cx.axes.name(axis));
     let order = stream_order(op)?;
     let shuffles = op.is(&CHIP_SHUFFLE);
+    let chips = frames.cross_chips(op, [&source, &result], cx.axes);
     let segments = match shuffles {
         true => chip_shuffle::plan(op, cx.axes, cx.machine)?,
-        false => transfer(&source, &result, &free, order.as_ref(), cx.axes, cx.machine)
+        false => transfer(&source, &result, &free, order.as_ref(), chips, cx.axes, cx.machine)
             .map_err(|error| op.clause_error("C2", error.clause(), error.to_string()))?,
     };
     let read = address::moving(cx, op, view::operand(&op, 0, "source")?)?;
+    let read = address::in_transfer(cx, op, &read, (&*source, frames.of(value)))?;
     let write = address::written(cx, op)?;
+    let write = address::in_transfer(cx, op, &write, (&*result, &frames.written(op, cx.axes)))?;
     let start = Start { read: read.base(), write: write.base(), dtype: source.dtype };
-    let pcie = shuffles || leaves_chip(&source, &result);
+    let pcie = shuffles || chips;
     let way = Way { pcie, media: [medium(&source), medium(&result)], machine: cx.machine };
     let work = work(&segments, &start, &way).map_err(|(segment, error)| {
         error.diagnostic(op.span()).note(origin::entries(&segments[segment].loops, "bytes"), None)
@@ -478,7 +485,7 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 }
 
 /// The pipeline that ends in `last`.
-fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
+fn exec(cx: &StageCx<'_>, frames: &Frames, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
     let chain: Vec<_> = Pipeline::up_to(last).ops.into_iter().map(|id| last.other(id)).collect();
     let mut ops = Vec::new();
     for &op in &chain {
@@ -497,6 +504,11 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diag
             slices.join(&*Slices::holding(cx, last, op.module.ty(stream))?);
         }
     }
+    // Mappings count slices from the one that the pipeline begins on.
+    let begins = last
+        .operands()
+        .first()
+        .map_or_else(Affine::default, |&value| frames.of(value).slice(cx.machine).unwrap_or_default());
     let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.is(&DM));
     let written = written(cx, last, &entering)?;
     if ends_in_dm
@@ -510,8 +522,8 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diag
         .spec("hw.exec", last)?
         .fused(chain.iter().copied())
         .clause("context", cx.ctx.attr(Attr::Str(stages::context(chain[0])?)))
-        .clause("slices", cx.ctx.attr(Attr::Ints(slices.ranges().into())));
-    Ok((spec, ops))
+        .clause("slices", cx.ctx.attr(Attr::Ints(slices.ranges_from(begins.base).into())));
+    Ok((address::steps(last, spec, "steps", &begins.into()), ops))
 }
 
 /// The type of the stream that a pipeline's end takes; of what it writes, if it takes none.
@@ -527,6 +539,8 @@ fn written(cx: &StageCx<'_>, last: OpRef<'_>, entering: &Slices) -> Result<Slice
     let mut written = entering.clone();
     if last.is(&commit_view::DECL) {
         written.meet(&Slices::of(cx, last, &commit_view::part(last)?)?);
+    } else if let Some(tile) = TileWrite::cast(last) {
+        written.meet(&Slices::of(cx, last, &to_tile::part(tile, cx.axes)?)?);
     } else if let Some(&result) = last.results().first() {
         written.meet(&*Slices::holding(cx, last, last.module.ty(result))?);
     }

@@ -28,6 +28,7 @@ use visa_machine::Machine;
 use visa_mapping::affine::Affine;
 use visa_mapping::facts::written_place;
 use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
+use visa_mapping::frames::Frames;
 use visa_mapping::ops::func::Func;
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
 use visa_stream::ops::store::TO_TRF;
@@ -58,6 +59,7 @@ pub struct CandidatePipeline<'a> {
     stages: Vec<Placed>,
     /// What operations ask about their operands: up to the stage that was pushed last.
     support: Rc<Support>,
+    frames: Rc<Frames>,
     /// What was said of pipelines before, and how much more may be asked.
     means: &'a Means<'a>,
     /// The numbers of the pipeline's operations there.
@@ -159,6 +161,7 @@ impl<'a> CandidatePipeline<'a> {
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
         let axes = Rc::new(DeclaredAxes::build(ctx, &module));
         let support = Rc::new(Support::build(ctx, &module));
+        let frames = Rc::new(Frames::build(ctx, &module));
         let ops: Vec<_> = chain.iter().map(|&id| written.op(ctx, id)).collect();
         let addresses = addresses(&ops, &machine)?;
         let waiting = chain.iter().enumerate().map(|(stage, &id)| {
@@ -178,6 +181,7 @@ impl<'a> CandidatePipeline<'a> {
             addresses,
             stages: Vec::new(),
             support,
+            frames,
             means,
             waiting,
         })
@@ -378,6 +382,7 @@ impl<'a> CandidatePipeline<'a> {
             let known = VerifyCx::new(self.ctx, &self.module);
             known.know(self.axes.clone());
             known.know(self.support.clone());
+            known.know(self.frames.clone());
             op.decl().and_then(|decl| decl.verify).map_or(Ok(()), |verify| verify(op, &known))?;
         }
         Ok(())
@@ -389,6 +394,7 @@ impl<'a> CandidatePipeline<'a> {
         let known = VerifyCx::new(self.ctx, &self.module);
         known.know(self.axes.clone());
         known.know(self.support.clone());
+        known.know(self.frames.clone());
         if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
             verify(op, &known)?;
         }
@@ -407,7 +413,7 @@ impl<'a> CandidatePipeline<'a> {
             support: &self.support,
             addresses: &self.addresses,
         };
-        stages::lower(&cx, op)
+        stages::lower_alone(&cx, op)
     }
 
     /// What flows so far.

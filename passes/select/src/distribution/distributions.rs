@@ -19,7 +19,7 @@ use visa_mapping::facts::{machine, written_place};
 use visa_mapping::ops::control::{Carried, YIELD, carried, carries};
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::indexed::SCATTER;
-use visa_mapping::ops::to_tile::{self, TO_TILE, ToTile};
+use visa_mapping::ops::to_tile::{self, TO_TILE, TileWrite};
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM};
 use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Tensor, digits, operand};
 use visa_mapping::{DM, HBM};
@@ -227,7 +227,7 @@ impl<'a> Group<'a> {
         let spread = |op: &OpRef<'_>| map(*op, "cluster").zip(map(*op, "slice"));
         let made = ops.iter().filter(|op| op.is(&generate::DECL) || op.is(&fill::DECL));
         let stored = |op: &OpRef<'_>| {
-            let layout = match ToTile::cast(*op) {
+            let layout = match TileWrite::cast(*op) {
                 Some(tile) => to_tile::part(tile, axes).ok()?.dim(Dim::Element),
                 None => map(*op, "element")?,
             };

@@ -10,9 +10,10 @@ use visa_lowering::address::{self, Addresses};
 use visa_lowering::transfers::Start;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::frames::{Frame, Frames};
 use visa_mapping::ops::func::FUNC;
-use visa_mapping::ops::to_tile::{self, ToTile};
-use visa_mapping::{Expr, operand};
+use visa_mapping::ops::to_tile::{self, TileWrite};
+use visa_mapping::{Expr, Tensor, operand};
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
@@ -117,16 +118,21 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) 
     // An address that is open may be any: the first one is.
     let address = |value| addresses.get(&value).map_or(0, |address| address.base());
     // Tiles are as far from the tensor's start as any.
-    let tile = ToTile::cast(op).and_then(|tile| to_tile::tile(tile, &axes.0).ok()?.starts().ok());
+    let tile = TileWrite::cast(op).and_then(|tile| to_tile::tile(tile, &axes.0).ok()?.starts().ok());
     let tile = tile.and_then(|start| address::in_bytes(&start, &result)).map_or(0, |start| start.base);
-    let write = address(made).saturating_add(tile);
-    let start = Start { read: address(value), write, dtype: source.dtype };
+    let frames = cx.analysis::<Frames>();
+    let begins = |frame: &Frame, tensor: &Tensor| frame.bytes(tensor, &machine).map_or(0, |bytes| bytes.base);
+    let read = address(value).saturating_add(begins(frames.of(value), &source));
+    let written = begins(&frames.written(op, &axes.0), &result);
+    let write = address(made).saturating_add(tile).saturating_add(written);
+    let start = Start { read, write, dtype: source.dtype };
     let model = *op.ctx.data::<MemoryModel>();
     let transfer = TransferCx {
         source: &source,
         result: &result,
         start,
         free: &free,
+        pcie: frames.cross_chips(op, [&source, &result], &axes.0),
         axes: &axes.0,
         machine: &machine,
         model,

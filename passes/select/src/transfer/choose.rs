@@ -7,9 +7,7 @@ use visa_hw::program::Dma;
 use visa_loops::Stride;
 use visa_lowering::transfers::{Start, Way, medium, table, work};
 use visa_machine::Machine;
-use visa_mapping::{
-    Axes, AxisId, Expr, StreamOrder, Tensor, Transfer, digits, leaves_chip, rebuild, transfer,
-};
+use visa_mapping::{Axes, AxisId, Expr, StreamOrder, Tensor, Transfer, digits, rebuild, transfer};
 use visa_memory::Medium;
 
 /// A clause of a stream.
@@ -44,6 +42,8 @@ pub struct TransferCx<'a> {
     pub start: Start,
     /// The axes that the tensor does not depend on.
     pub free: &'a dyn Fn(AxisId) -> bool,
+    /// Whether PCIe moves it, between chips.
+    pub pcie: bool,
     /// The axes.
     pub axes: &'a Axes,
     /// The machine.
@@ -107,7 +107,8 @@ impl TransferCx<'_> {
     /// The loops of the transfer as factors, outermost first: those from packet to packet, and those of the longest
     /// packet.
     fn factors(&self) -> Option<(Vec<Factor>, Vec<Factor>)> {
-        let found = transfer(self.source, self.result, self.free, None, self.axes, self.machine).ok()?;
+        let found =
+            transfer(self.source, self.result, self.free, None, self.pcie, self.axes, self.machine).ok()?;
         let [single] = &found[..] else { return None };
         let (element, loops) = single.loops.split_last()?;
         let bytes = i64::try_from(element.limit).ok()?;
@@ -138,9 +139,8 @@ impl TransferCx<'_> {
         let machine = self.machine;
         let networks = machine.pes_per_chip() * machine.topology.dmns_per_pe;
         let bits = u64::from(self.start.dtype.bits());
-        let pcie = leaves_chip(self.source, self.result);
         Cuts {
-            engines: if pcie { 1 } else { machine.topology.dma_engines_per_chip },
+            engines: if self.pcie { 1 } else { machine.topology.dma_engines_per_chip },
             network: (machine.slices_per_chip() / networks.max(1)).max(1),
             request: (machine.limits.dma_request_bytes * 8 / bits).max(1),
         }
@@ -164,8 +164,9 @@ impl TransferCx<'_> {
     /// legal.
     #[must_use]
     pub fn price(&self, order: Option<&StreamOrder>) -> Option<(u64, usize)> {
-        let segments = transfer(self.source, self.result, self.free, order, self.axes, self.machine).ok()?;
-        let pcie = leaves_chip(self.source, self.result);
+        let segments =
+            transfer(self.source, self.result, self.free, order, self.pcie, self.axes, self.machine).ok()?;
+        let pcie = self.pcie;
         let media = [medium(self.source), medium(self.result)];
         let way = Way { pcie, media, machine: self.machine };
         let work = work(&segments, &self.start, &way).ok()?;

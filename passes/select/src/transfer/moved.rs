@@ -4,7 +4,7 @@ use crate::transfer::choose::TransferCx;
 use visa_cost::MemoryModel;
 use visa_lowering::transfers::Start;
 use visa_machine::Machine;
-use visa_mapping::{Axes, AxisId, DM, Dim, Expr, HBM, Tensor};
+use visa_mapping::{Axes, AxisId, DM, Dim, Expr, HBM, Tensor, leaves_chip};
 
 /// A transfer between HBM and data memory, of which the lowering chooses the stream.
 pub(crate) struct Moves<'a> {
@@ -46,7 +46,9 @@ impl Moves<'_> {
     ) -> Option<u64> {
         let start = Start { read, write, dtype: source.dtype };
         let Self { axes, machine, model } = *self;
-        TransferCx { source, result, start, free, axes, machine, model }.price(None).map(|(cycles, _)| cycles)
+        let pcie = leaves_chip(source, result);
+        let cx = TransferCx { source, result, start, free, pcie, axes, machine, model };
+        cx.price(None).map(|(cycles, _)| cycles)
     }
 }
 

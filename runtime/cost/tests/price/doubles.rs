@@ -117,7 +117,7 @@ impl From<&Fixed> for PlacedStage {
 
 pub(crate) fn exec(context: Context, slices: Range<usize>, stages: &[Fixed]) -> CommandKind {
     let stages = stages.iter().map(PlacedStage::from).collect();
-    CommandKind::Exec(Exec { context, slices: vec![slices], stages })
+    CommandKind::Exec(Exec { context, slices: vec![slices], steps: Steps::default(), stages })
 }
 
 /// A run of 100 cycles on all slices that reads or writes as `access` says.

@@ -29,7 +29,7 @@ fn priced(text: &str, model: MemoryModel) -> Report {
 enum Command {
     Load { from: i64, to: i64, steps: [Steps; 2], bytes: i64, pcie: bool },
     Store { from: i64, to: i64, steps: [Steps; 2], bytes: i64 },
-    Run { context: &'static str, from: i64, steps: Steps, flits: i64, to: i64 },
+    Run { context: &'static str, slice: i64, from: i64, flits: i64, to: i64, steps: [Steps; 3] },
     Launch,
     Loop { times: u64, body: Vec<Command> },
     If { steps: Vec<i64>, from: i64, below: Option<i64>, body: Vec<Command> },
@@ -68,14 +68,19 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
                 clause("read_steps", read),
                 clause("write_steps", write)
             ),
-            Command::Run { context, from, steps, flits, to } => writeln!(
+            Command::Run { context, slice, from, flits, to, steps: [slices, read, write] } => writeln!(
                 out,
-                "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 32, loops [{} : 1] : 8 @ {}{}\n  hw.collect \
-                 flits 1\n  hw.commit bytes 32, loops [{} : 1] : 8 @ {to}\n}}",
+                "hw.exec {context}, slices [{}, {}]{} {{\n  hw.fetch i8, packet 32, loops [{} : 1] : 8 @ {}{}\n  hw.collect \
+                 flits 1\n  hw.commit bytes 32, loops [{} : 1] : 8 @ {}{}\n}}",
+                at(*slice, slices),
+                at(*slice, slices) + 2,
+                clause("steps", slices),
                 flits * 32,
-                at(*from, steps),
-                clause("steps", steps),
+                at(*from, read),
+                clause("steps", read),
                 flits * 32,
+                at(*to, write),
+                clause("steps", write),
             ),
             Command::Launch => writeln!(out, "hw.launch @kernel"),
             Command::If { steps, from, below, body } => match indices {
@@ -154,10 +159,17 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
             }
             4 | 5 => Command::Run {
                 context: ["main", "sub"][random.below(2)],
+                slice: random.below(2) as i64,
                 from: dm(random),
-                steps: steps(random, 64),
                 flits: 1 + random.below(40) as i64,
                 to: dm(random) + 65536 * random.below(2) as i64,
+                // Most runs stay on their slices, and write where they have written.
+                steps: [1, 64, 64].map(|unit| {
+                    match unit == 64 && random.below(2) == 0 || random.below(4) == 0 {
+                        true => steps(random, unit),
+                        false => Steps::default(),
+                    }
+                }),
             },
             6 => Command::Launch,
             7 if depth > 0 => {

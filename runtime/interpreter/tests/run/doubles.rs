@@ -45,7 +45,7 @@ pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
 /// A run on ranges of slices, first and one past the last.
 pub(crate) fn exec(slices: &[[usize; 2]], stages: Vec<PlacedStage>) -> CommandKind {
     let slices = slices.iter().map(|&[from, to]| from..to).collect();
-    CommandKind::Exec(Exec { context: Context::Main, slices, stages })
+    CommandKind::Exec(Exec { context: Context::Main, slices, steps: Steps::default(), stages })
 }
 
 pub(crate) fn options(threads: usize, shadow: bool) -> Options {

@@ -1,7 +1,7 @@
 //! Programs: loop entries, a packet size and a base address.
 
-use std::ops::Range;
 use std::fmt;
+use std::ops::Range;
 
 use crate::error::{SeqError, code};
 use crate::stride::Stride;

@@ -117,6 +117,12 @@ impl Steps {
     /// How addresses that move so are apart from others in the same iteration.
     #[must_use]
     pub fn beside(&self, other: &Self) -> Self {
+        self.with(other, -1)
+    }
+
+    /// How addresses move that move so, and with others, times a factor.
+    #[must_use]
+    pub fn with(&self, other: &Self, factor: i64) -> Self {
         let none = Step::default();
         let count = self.each.len().max(other.each.len());
         let step = |depth: usize| {
@@ -126,10 +132,14 @@ impl Steps {
                 (1, 1) => 0,
                 (own, theirs) => lcm(own, theirs),
             };
-            let turns = (0..period).map(|turn| own.turn(turn).wrapping_sub(theirs.turn(turn)));
-            Step { by: own.by.wrapping_sub(theirs.by), turns: turns.collect() }
+            let sum = |one: i64, other: i64| one.wrapping_add(other.wrapping_mul(factor));
+            let turns = (0..period).map(|turn| sum(own.turn(turn), theirs.turn(turn)));
+            Step { by: sum(own.by, theirs.by), turns: turns.collect() }
         };
-        Self { each: (0..count).map(step).collect(), plus: self.plus.wrapping_sub(other.plus) }
+        Self {
+            each: (0..count).map(step).collect(),
+            plus: self.plus.wrapping_add(other.plus.wrapping_mul(factor)),
+        }
     }
 }
 

@@ -1,0 +1,308 @@
+//! Which chips, clusters, slices and PEs mappings are counted from.
+//!
+//! The mappings of a tile count from its first position. Where the dimension that is cut is on slices, its slices are
+//! counted from the first one that holds it, which may be another one in each iteration. A pipeline keeps to its
+//! slices: what flows through it, and what it writes, is counted from there too. A transfer makes a tensor that is
+//! counted from the first chip, cluster and slice.
+
+use crate::affine::{Affine, Indices};
+use crate::facts::{DeclaredAxes, quoted};
+use crate::ops::chip_shuffle::CHIP_SHUFFLE;
+use crate::ops::control::{YIELD, carried, carries};
+use crate::ops::to_tile::{self, TileWrite};
+use crate::ops::transfer::is_transfer;
+use crate::tensor::{Dim, Tensor};
+use crate::transfer::{CHIP_STRIDE, leaves_chip};
+use crate::view::{self, ViewKind};
+use crate::{Axes, SPM, scalar::is_scalar};
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::hash::Fast;
+use visa_ir::module::{Module, OpRef, ValueId};
+use visa_ir::open::is_unknown;
+use visa_ir::verify::Analysis;
+use visa_machine::Machine;
+
+/// The chip, cluster, slice and PE that the mappings of a tensor are counted from, each as it depends on loops.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    chip: Affine,
+    cluster: Affine,
+    /// A slice, or a PE.
+    part: Affine,
+}
+
+/// The first chip, cluster and slice in every iteration.
+static FIRST: Frame = Frame { chip: Affine::ZERO, cluster: Affine::ZERO, part: Affine::ZERO };
+
+impl Frame {
+    /// The chip.
+    #[must_use]
+    pub fn chip(&self) -> &Affine {
+        &self.chip
+    }
+
+    /// Whether it is the first chip, cluster and slice in every iteration.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        *self == FIRST
+    }
+
+    /// Whether two are the same in every iteration.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.chip.is(&other.chip) && self.cluster.is(&other.cluster) && self.part.is(&other.part)
+    }
+
+    /// Where a tile of a tensor that is counted from here is; nothing past 64 bits.
+    #[must_use]
+    pub fn tile(&self, tile: &crate::tile::Tile<'_>) -> Option<Self> {
+        let mut frame = self.clone();
+        for dim in tile.places() {
+            let start = tile.starts_in(dim).ok()?;
+            let own = match dim {
+                Dim::Chip => &mut frame.chip,
+                Dim::Cluster => &mut frame.cluster,
+                Dim::Slice | Dim::Pe => &mut frame.part,
+                Dim::Row | Dim::Element | Dim::Time | Dim::Packet => continue,
+            };
+            *own = own.plus(&start)?;
+        }
+        Some(frame)
+    }
+
+    /// The slice, counted through the clusters of a chip; nothing past 64 bits.
+    #[must_use]
+    pub fn slice(&self, machine: &Machine) -> Option<Affine> {
+        self.counted(machine.topology.slices_per_cluster)
+    }
+
+    /// The slice or PE, counted through the clusters, of which each has so many; nothing past 64 bits.
+    fn counted(&self, of_cluster: u64) -> Option<Affine> {
+        self.cluster.times(i64::try_from(of_cluster).ok()?)?.plus(&self.part)
+    }
+
+    /// How many bytes further the memory starts in addresses of a transfer than that of the first chip, cluster and
+    /// slice; nothing past 64 bits.
+    #[must_use]
+    pub fn bytes(&self, tensor: &Tensor, machine: &Machine) -> Option<Affine> {
+        let (memory, topology) = (&machine.memory, &machine.topology);
+        let (of_cluster, bytes) = match tensor.is(&SPM) {
+            true => (topology.pes_per_cluster, memory.spm_bytes_per_pe),
+            false => (topology.slices_per_cluster, memory.dm_bytes_per_slice),
+        };
+        let parts = self.counted(of_cluster)?.times(i64::try_from(bytes).ok()?)?;
+        self.chip.times(CHIP_STRIDE)?.plus(&parts)
+    }
+}
+
+/// As messages say it: `chip 1`, `cluster 1, slice 32`; a number that a loop changes is its first one.
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = [("chip", &self.chip), ("cluster", &self.cluster), ("slice", &self.part)];
+        let moved = named.into_iter().filter(|(_, at)| **at != Affine::ZERO);
+        let text: Vec<String> = moved
+            .map(|(name, at)| {
+                let first = at.at(&Indices::new()).unwrap_or_default();
+                if at.terms.is_empty() {
+                    format!("{name} {first}")
+                } else {
+                    format!("a {name} that a loop changes")
+                }
+            })
+            .collect();
+        f.write_str(&if text.is_empty() { "the first slice".to_owned() } else { text.join(", ") })
+    }
+}
+
+/// What the mappings of each value of a module are counted from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// Those that are not counted from the first chip, cluster and slice.
+    known: HashMap<ValueId, Frame, Fast>,
+    /// Whether something is written elsewhere.
+    written: bool,
+}
+
+impl Frames {
+    /// What the mappings of a value are counted from.
+    #[must_use]
+    pub fn of(&self, value: ValueId) -> &Frame {
+        self.known.get(&value).unwrap_or(&FIRST)
+    }
+
+    /// What those of the tensor, or the part of it, are counted from that an operation writes.
+    #[must_use]
+    pub fn written(&self, op: OpRef<'_>, axes: &Axes) -> Frame {
+        let whole = op.results().first().map_or(&FIRST, |&result| self.of(result));
+        let tile = TileWrite::cast(op).and_then(|op| to_tile::tile(op, axes).ok());
+        tile.and_then(|tile| whole.tile(&tile)).unwrap_or_else(|| whole.clone())
+    }
+
+    /// Whether a transfer of a tensor `from` to what is there a tensor `to` is one of PCIe: chips hold other parts
+    /// after it than before, or a tile is on other chips. Otherwise each chip does the same in its own memories.
+    #[must_use]
+    pub fn cross_chips(&self, op: OpRef<'_>, [from, to]: [&Tensor; 2], axes: &Axes) -> bool {
+        // Chips that do not hold the tile would write theirs.
+        let cuts = |op| to_tile::tile(op, axes).is_ok_and(|tile| tile.places().any(|dim| dim == Dim::Chip));
+        let read = op.operands().first().map_or(&FIRST, |&source| self.of(source));
+        leaves_chip(from, to)
+            || read.chip != Affine::ZERO
+            || self.written(op, axes).chip != Affine::ZERO
+            || TileWrite::cast(op).is_some_and(cuts)
+    }
+
+    /// Adds what the results of an operation are counted from.
+    fn learn(&mut self, op: OpRef<'_>, axes: &Axes) {
+        for own in carried(op) {
+            self.give(own.initial, own.argument.into_iter().chain(own.result));
+        }
+        let (Some(&result), Some(&first)) = (op.results().first(), op.operands().first()) else { return };
+        self.written |= TileWrite::cast(op).is_some() && !self.written(op, axes).is_first();
+        let is_tile = view::kind(op) == Some(ViewKind::Tile);
+        if is_tile && let Ok(tile) = view::tile(op, axes) {
+            let frame = self.of(first).tile(&tile).unwrap_or_default();
+            self.insert(result, frame);
+        } else if let Some(before) = view::changed(op) {
+            self.give(before, [result]);
+        } else if view::kind(op).is_some() || flows(op) {
+            self.give(first, op.results().iter().copied());
+        }
+    }
+
+    fn give(&mut self, from: ValueId, to: impl IntoIterator<Item = ValueId>) {
+        let Some(frame) = self.known.get(&from).cloned() else { return };
+        to.into_iter().for_each(|value| self.insert(value, frame.clone()));
+    }
+
+    fn insert(&mut self, value: ValueId, frame: Frame) {
+        if !frame.is_first() {
+            self.known.insert(value, frame);
+        }
+    }
+}
+
+/// Whether an operation is one of a pipeline: its results are where its first operand is. Types of streams may not be
+/// known yet.
+fn flows(op: OpRef<'_>) -> bool {
+    let untyped = |value: &ValueId| is_unknown(op.ctx, op.module.ty(*value));
+    let is_stream = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.kind.stream);
+    let streams = is_stream(op.result_type(0)) || is_stream(op.operand_type(0));
+    !is_transfer(op) && (streams || op.results().iter().any(untyped))
+}
+
+impl Analysis for Frames {
+    const SAME: Option<fn(&Self, &Self) -> bool> = Some(Self::eq);
+
+    fn build(ctx: &Context, module: &Module) -> Self {
+        let ops: Vec<OpRef<'_>> = module.walk_all().into_iter().map(|id| module.op(ctx, id)).collect();
+        let mut frames = Self::default();
+        // Without tiles all is on the first slice.
+        let is_tile =
+            |op: &OpRef<'_>| view::kind(*op) == Some(ViewKind::Tile) || TileWrite::cast(*op).is_some();
+        if ops.iter().any(is_tile) {
+            let axes = DeclaredAxes::build(ctx, module).0;
+            ops.into_iter().for_each(|op| frames.learn(op, &axes));
+        }
+        frames
+    }
+}
+
+/// C10 of a function, and C3 of the loops and branches in it.
+pub(crate) fn check(func: OpRef<'_>, frames: &Frames, axes: &Axes, report: &dyn Fn(Diagnostic)) {
+    if frames.known.is_empty() && !frames.written {
+        return;
+    }
+    for id in func.regions().iter().flat_map(|&block| func.module.walk(block)) {
+        let op = func.other(id);
+        let found = match (carries(op), flows(op)) {
+            (true, _) => frames.check_carried(op),
+            (false, true) => frames.check_pipeline(func, op, axes),
+            (false, false) => frames.check_taken(func, op),
+        };
+        found.into_iter().for_each(report);
+    }
+}
+
+impl Frames {
+    /// What a loop or a branch carries from slices to others.
+    fn check_carried(&self, op: OpRef<'_>) -> Option<Diagnostic> {
+        let differs = |wanted: ValueId, given: ValueId| !self.of(wanted).is(self.of(given));
+        let pairs = carried(op).into_iter().filter_map(|own| Some((own.initial, own.yielded?)));
+        let (wanted, given) = pairs.into_iter().find(|&(wanted, given)| differs(wanted, given))?;
+        let (name, before) = (quoted(op, given), quoted(op, wanted));
+        let (from, to) = (self.of(given), self.of(wanted));
+        let message = format!("{name} begins on {from}, and takes the place of {before}, which does on {to}");
+        let error = Diagnostic { span: op.module.value_span(given), ..op.error("C3", message) };
+        Some(error.fix("move it with `tm.to_tile` or `tm.to_dm`".to_owned()))
+    }
+
+    /// What a pipeline reads and writes beside its stream.
+    fn check_pipeline(&self, func: OpRef<'_>, op: OpRef<'_>, axes: &Axes) -> Option<Diagnostic> {
+        let (&first, rest) = op.operands().split_first()?;
+        let own = self.of(first);
+        let refuse = |message: String, fix: &str| {
+            let error = Diagnostic { span: op.span(), ..func.error("C10", message) };
+            Some(error.fix(fix.to_owned()))
+        };
+        let begins = op.operand_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
+        if begins && own.chip != Affine::ZERO {
+            let message =
+                format!("{} begins on {own}: a pipeline reads on all chips alike", quoted(op, first));
+            return refuse(message, "move it between chips before, with `tm.to_dm`");
+        }
+        let terms = own.cluster.terms.iter().chain(&own.part.terms);
+        if begins && terms.into_iter().any(|term| is_scalar(op.ctx, op.module.ty(term.index))) {
+            let message = format!(
+                "{} is on slices that a scalar says, and only transfers move with one",
+                quoted(op, first)
+            );
+            return refuse(message, "move it with `tm.to_dm` before");
+        }
+        let changed = view::changed(op).map(|before| (before, self.written(op, axes)));
+        let tensors = rest.iter().filter(|value| op.value(**value).of_type::<Tensor>().is_ok());
+        let others = tensors.filter(|value| changed.as_ref().is_none_or(|(before, _)| before != *value));
+        let others = others.map(|&value| (value, self.of(value).clone())).chain(changed.clone());
+        let (value, frame) = others.into_iter().find(|(_, frame)| !frame.is(own))?;
+        let what = match changed {
+            Some((before, _)) if before == value => "what is written of ",
+            Some(_) | None => "",
+        };
+        let (name, stream) = (quoted(op, value), quoted(op, first));
+        let message =
+            format!("{what}{name} begins on {frame}, {stream} on {own}: a pipeline stays on its slices");
+        refuse(message, "move a tile with `tm.to_dm`, or what is written with `tm.to_tile`")
+    }
+
+    /// What a transfer moves between chips: not to or from scratchpad memory.
+    fn check_scratchpad(&self, func: OpRef<'_>, op: OpRef<'_>) -> Option<Diagnostic> {
+        let is_spm = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.is(&SPM));
+        let tile = op.operands().iter().find(|value| self.of(**value).chip != Affine::ZERO)?;
+        if !is_spm(op.operand_type(0)) && !is_spm(op.result_type(0)) {
+            return None;
+        }
+        let (name, frame) = (quoted(op, *tile), self.of(*tile));
+        let message = format!("{name} begins on {frame}: scratchpad memory is not reached from other chips");
+        let error = Diagnostic { span: op.span(), ..func.error("C10", message) };
+        Some(error.fix("move it through data memory or HBM".to_owned()))
+    }
+
+    /// What takes a tile, and is neither a transfer nor a pipeline.
+    fn check_taken(&self, func: OpRef<'_>, op: OpRef<'_>) -> Option<Diagnostic> {
+        let moves = is_transfer(op) && !op.is(&CHIP_SHUFFLE);
+        if moves {
+            return self.check_scratchpad(func, op);
+        }
+        if view::kind(op).is_some() || op.is(&YIELD) {
+            return None;
+        }
+        let tile = op.operands().iter().find(|value| !self.of(**value).is_first())?;
+        let (name, frame) = (quoted(op, *tile), self.of(*tile));
+        let message = format!("{name} begins on {frame}: only transfers and pipelines take it from there");
+        let error = Diagnostic { span: op.span(), ..func.error("C10", message) };
+        Some(error.fix("move it with a transfer before".to_owned()))
+    }
+}
