@@ -1,7 +1,8 @@
 //! `tm.to_tile`: a transfer into a tile of a tensor.
 
-use super::number::{constant, numbers};
+use super::number::{constant, in_each, numbers};
 use super::transfer::{ENGINES, MovesTensor, PACKET, RUNS, TIME, check_runs, check_transfer};
+use crate::cases::Cases;
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::index::INDICES;
 use crate::keeps_axes::KeepsAxes;
@@ -96,11 +97,13 @@ pub fn written(op: OpRef<'_>, axes: &Axes) -> Result<Option<Rc<Tensor>>, Diagnos
 ///
 /// # Errors
 /// If it is not inside the tensor in some iteration, or an operand is no tensor.
-pub fn tile<'a>(op: ToTile<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
+pub fn tile<'a>(op: ToTile<'a>, axes: &'a Axes) -> Result<Cases<Tile<'a>>, Diagnostic> {
     let parts = (part(op, axes)?.dim(Dim::Element), op.tensor()?.of_type::<Tensor>()?.dim(Dim::Element));
     let (along, size, index) = (op.along()?, op.size()?, constant(*op, op.index()?, axes)?);
-    let first = numbers(*op, op.first(), axes)?;
-    Tile::read(*op, Clauses { along, size, index, first }, parts, axes)
+    in_each(*op, &numbers(*op, op.first().map(|first| first.id), axes)?, |first| {
+        let clauses = Clauses { along: along.clone(), size, index, first: first.clone() };
+        Tile::read(*op, clauses, parts.clone(), axes)
+    })
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -120,7 +123,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let (from, to) = (source.dim(Dim::Chip), part.dim(Dim::Chip));
         return Err(op.error("C1", format!("the source is on chips `{from}`, the tensor on `{to}`")));
     }
-    self::tile(view, axes)?.check()?;
+    self::tile(view, axes)?.map(Tile::check)?;
     let segments = check_transfer(op, cx, ["C2", "C4"], &source, &part)?;
     if whole.is(&HBM) {
         return Ok(());
