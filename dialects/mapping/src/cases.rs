@@ -84,7 +84,7 @@ impl<T> Cases<T> {
     }
 
     /// One where a bound holds, and another one elsewhere.
-    pub(crate) fn select(bound: &Bound, holds: Self, elsewhere: &Self) -> Self
+    pub(crate) fn select(bound: &Bound, holds: &Self, elsewhere: &Self) -> Self
     where
         T: Clone,
     {
@@ -92,7 +92,7 @@ impl<T> Cases<T> {
             let bounds = both(&case.bounds, std::slice::from_ref(bound));
             Case { bounds, what: case.what.clone() }
         };
-        let first = holds.0.into_iter().map(|case| under(bound, &case));
+        let first = holds.0.iter().map(|case| under(bound, case));
         let others = bound.others();
         let second = others.iter().flat_map(|other| elsewhere.0.iter().map(|case| under(other, case)));
         Self(first.chain(second).filter(|case| narrowing(&case.bounds).is_some()).collect())

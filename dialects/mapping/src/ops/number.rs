@@ -6,6 +6,7 @@ use crate::cases::{Bound, Case, Cases, Narrowing};
 use crate::facts::DeclaredAxes;
 use crate::index::{INDEX, INDICES, Index};
 use crate::{Axes, scalar};
+use std::collections::HashMap;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, make_type};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -211,50 +212,79 @@ fn around(op: OpRef<'_>, axes: &Axes) -> Result<Around, Diagnostic> {
     Ok(around)
 }
 
-/// What a value is in all iterations of the loops around it.
+/// What some numbers are in all iterations of the loops around them.
+type Known = HashMap<ValueId, Cases<Affine>>;
+
+/// What a value is in all iterations of the loops around it. Each number that it is made of is worked out once, and
+/// before it, however many make it.
 fn anywhere(op: OpRef<'_>, value: ValueId, axes: &Axes) -> Result<Cases<Affine>, Diagnostic> {
-    if let Some(count) = scalar::count(op.ctx, op.module.ty(value), axes, op.span())? {
-        return Ok(Cases::always(Affine::index(value, count)));
+    let (mut known, mut left) = (Known::new(), vec![value]);
+    while let Some(&next) = left.last() {
+        let made = maker(op, next).filter(|made| made.is(&AFFINE) || made.is(&SELECT));
+        let of = made.map_or(&[][..], |made| made.operands());
+        let missing = of.iter().copied().filter(|value| !known.contains_key(value));
+        let before = left.len();
+        left.extend(missing);
+        if left.len() == before {
+            left.pop();
+            known.insert(next, one(op, next, axes, &known)?);
+        }
     }
+    taken(op, value, &known).cloned()
+}
+
+/// The operation that makes a value, or has it in its body.
+fn maker(op: OpRef<'_>, value: ValueId) -> Option<OpRef<'_>> {
     let made = match op.module.def(value) {
         ValueDef::Argument(block, _) => op.module.block_parent(block),
         ValueDef::Result(made, _) => Some(made),
     };
-    let unknown = || {
-        let message = format!("the index is neither a loop's nor of `{}` or `{}`", AFFINE.name, SELECT.name);
-        op.error("C0", message)
-    };
-    let made = op.other(made.ok_or_else(unknown)?);
-    if let Some(select) = Select::cast(made) {
-        return selected(select, axes);
+    made.map(|made| op.other(made))
+}
+
+fn unknown(op: OpRef<'_>) -> Diagnostic {
+    let message = format!("the index is neither a loop's nor of `{}` or `{}`", AFFINE.name, SELECT.name);
+    op.error("C0", message)
+}
+
+/// A number that is known.
+fn taken<'a>(op: OpRef<'_>, value: ValueId, known: &'a Known) -> Result<&'a Cases<Affine>, Diagnostic> {
+    known.get(&value).ok_or_else(|| unknown(op))
+}
+
+/// What a value is, where the numbers that it is made of are known.
+fn one(op: OpRef<'_>, value: ValueId, axes: &Axes, known: &Known) -> Result<Cases<Affine>, Diagnostic> {
+    if let Some(count) = scalar::count(op.ctx, op.module.ty(value), axes, op.span())? {
+        return Ok(Cases::always(Affine::index(value, count)));
     }
-    match (Sum::cast(made), For::cast(made)) {
-        (Some(op), _) => sum(op, axes),
-        (None, Some(op)) => Ok(Cases::always(Affine::index(value, times(op, axes)?))),
-        (None, None) => Err(unknown()),
+    let made = maker(op, value).ok_or_else(|| unknown(op))?;
+    match (Sum::cast(made), Select::cast(made), For::cast(made)) {
+        (Some(op), _, _) => sum(op, known),
+        (None, Some(op), _) => selected(op, known),
+        (None, None, Some(op)) => Ok(Cases::always(Affine::index(value, times(op, axes)?))),
+        (None, None, None) => Err(unknown(op)),
     }
 }
 
-fn sum(op: Sum<'_>, axes: &Axes) -> Result<Cases<Affine>, Diagnostic> {
+fn sum(op: Sum<'_>, known: &Known) -> Result<Cases<Affine>, Diagnostic> {
     let overflow = || op.error("C2", "in some iteration the number does not fit 64 bits".to_owned());
     let mut sum = Cases::always(Affine::constant(op.plus()?));
     for (&index, &factor) in op.operands().iter().zip(&*op.by()?) {
-        let index = anywhere(*op, index, axes)?;
         let plus = |sum: &Affine, index: &Affine| index.times(factor).and_then(|scaled| sum.plus(&scaled));
-        let sums = sum.join(&index, plus).bounded(*op)?;
+        let sums = sum.join(taken(*op, index, known)?, plus).bounded(*op)?;
         sum = sums.map(|sum| sum.clone().ok_or_else(overflow))?;
     }
     sum.map(|sum| sum.range().map(|_| sum.clone()).ok_or_else(overflow))
 }
 
-fn selected(op: Select<'_>, axes: &Axes) -> Result<Cases<Affine>, Diagnostic> {
+fn selected(op: Select<'_>, known: &Known) -> Result<Cases<Affine>, Diagnostic> {
     let (from, below) = (op.from()?, op.below()?);
-    let [inside, outside] = [op.inside()?.id, op.outside()?.id].map(|value| anywhere(*op, value, axes));
+    let [by, inside, outside] =
+        [op.number()?, op.inside()?, op.outside()?].map(|value| taken(*op, value.id, known));
     let (inside, outside) = (inside?, outside?);
-    let by = anywhere(*op, op.number()?.id, axes)?;
-    let way = by.map(|number| {
+    let way = by?.map(|number| {
         let bound = Bound { number: number.clone(), from, below };
-        Ok::<_, Diagnostic>(Cases::select(&bound, inside.clone(), &outside))
+        Ok::<_, Diagnostic>(Cases::select(&bound, inside, outside))
     })?;
     way.flat().bounded(*op)
 }
@@ -262,7 +292,10 @@ fn selected(op: Select<'_>, axes: &Axes) -> Result<Cases<Affine>, Diagnostic> {
 fn verify_select(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let view = Select::of(op)?;
     check_range(op, view.from()?, view.below()?)?;
-    selected(view, &cx.analysis::<DeclaredAxes>().0).map(drop)
+    match op.results().first() {
+        Some(&index) => anywhere(op, index, &cx.analysis::<DeclaredAxes>().0).map(drop),
+        None => Ok(()),
+    }
 }
 
 fn verify_affine(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
