@@ -19,7 +19,6 @@ use visa_ir::module::{OpRef, ValueId};
 use visa_loops::{Condition, some_iteration};
 
 /// A write into a tile in one of its cases, in any iteration of the loops around it.
-#[derive(Clone)]
 struct Write<'a> {
     op: OpRef<'a>,
     /// The dimensions that are cut, as they are written.
@@ -159,34 +158,40 @@ pub(crate) fn check(func: OpRef<'_>, axes: &Axes, report: &dyn Fn(Diagnostic)) -
     let ops: Vec<OpRef<'_>> =
         func.regions().iter().flat_map(|&block| func.module.walk(block)).map(|id| func.other(id)).collect();
     let writes = ops.iter().filter_map(|op| ToTile::cast(*op));
-    let writes = writes.map(|op| Write::of(op, axes)).collect::<Result<Vec<_>, _>>()?.concat();
+    let writes = writes.map(|op| Write::of(op, axes)).collect::<Result<Vec<_>, _>>()?;
     if writes.is_empty() {
         return Ok(());
     }
     let tensors = Tensors::of(&ops);
     let positions = Positions::of_function(func);
-    for (number, later) in writes.iter().enumerate() {
-        let earlier = writes[..number].iter().filter(|earlier| tensors.same(earlier, later));
+    for (number, cases) in writes.iter().enumerate() {
+        let Some(later) = cases.first() else { continue };
+        let earlier = writes[..number].iter().flatten().filter(|earlier| tensors.same(earlier, later));
         let earlier = earlier
             .filter(|earlier| earlier.along == later.along && earlier.first.len() == later.first.len());
-        let unread = earlier.filter(|earlier| !tensors.read_between(earlier, later, &positions));
-        let met = unread.filter(|earlier| meet(earlier, later, 0, false)).last();
-        // Another case of the same operation is another iteration.
-        let again = met.is_some_and(|earlier| earlier.op.id == later.op.id);
-        if let Some(earlier) = met.filter(|_| !again) {
+        let mut unread = earlier.filter(|earlier| !tensors.read_between(earlier, later, &positions));
+        if let Some(earlier) = unread.find(|earlier| cases.iter().any(|later| meet(earlier, later, 0, false)))
+        {
             let error = later.op.error("C6", "it writes elements again that nobody has read since");
             let fix = "read the tensor between the two, or write another tile".to_owned();
             report(error.note("they are written here", Some(earlier.op.span())).fix(fix));
-        } else if !tensors.read_between(later, later, &positions) {
-            if again || (0..later.loops.len()).any(|shared| meet(later, later, shared, true)) {
-                let message = "in a later iteration it writes elements again that nobody has read since";
-                let fix =
-                    "let the tile depend on the index of each loop around it, or read the tensor in the loop";
-                report(later.op.error("C6", message).fix(fix.to_owned()));
-            }
+        } else if !tensors.read_between(later, later, &positions) && again(cases) {
+            let message = "in a later iteration it writes elements again that nobody has read since";
+            let fix =
+                "let the tile depend on the index of each loop around it, or read the tensor in the loop";
+            report(later.op.error("C6", message).fix(fix.to_owned()));
         }
     }
     Ok(())
+}
+
+/// Whether a write meets itself in a later iteration. Another case of it is another iteration.
+fn again(cases: &[Write<'_>]) -> bool {
+    let itself = |write: &Write<'_>| (0..write.loops.len()).any(|shared| meet(write, write, shared, true));
+    let other = |(number, later): (usize, &Write<'_>)| {
+        cases[..number].iter().any(|earlier| meet(earlier, later, 0, false))
+    };
+    cases.iter().any(itself) || cases.iter().enumerate().any(other)
 }
 
 /// The outermost loop around an operation.

@@ -7,6 +7,7 @@ use crate::facts::DeclaredAxes;
 use crate::index::{INDEX, INDICES, Index};
 use crate::{Axes, scalar};
 use std::collections::HashMap;
+use std::slice::from_ref;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, make_type};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -187,7 +188,7 @@ pub(crate) fn everywhere(
     let mut all = Cases::always(Vec::new());
     for index in indices {
         let next = anywhere(op, index, axes)?;
-        all = all.join(&next, |known, next| [known.as_slice(), &[next.clone()]].concat()).bounded(op)?;
+        all = all.join(&next, |known, next| [known, from_ref(next)].concat()).bounded(op)?;
     }
     Ok(all)
 }
