@@ -7,6 +7,7 @@ use crate::ops::func::check_place;
 use crate::succeeds::succeeded;
 use crate::tensor::Tensor;
 use crate::view;
+use std::collections::HashMap;
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind};
 use visa_ir::diag::{Diagnostic, counted};
@@ -145,7 +146,11 @@ impl Moving {
     /// Whether another address is as far from it in every iteration.
     #[must_use]
     pub fn moves_like(&self, other: &Self) -> bool {
-        self.affine.terms == other.affine.terms && self.turns == other.turns
+        // Where iterations are left out, terms may begin with others.
+        let factors = |moving: &Self| -> HashMap<ValueId, i64> {
+            moving.affine.terms.iter().map(|term| (term.index, term.factor)).collect()
+        };
+        factors(self) == factors(other) && self.turns == other.turns
     }
 
     /// The least and the greatest address of all iterations; nothing past 64 bits.

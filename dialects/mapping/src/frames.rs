@@ -12,6 +12,7 @@ use crate::ops::control::{YIELD, carried, carries};
 use crate::ops::to_tile::{self, TileWrite};
 use crate::ops::transfer::is_transfer;
 use crate::tensor::{Dim, Tensor};
+use crate::tile::Tile;
 use crate::transfer::{CHIP_STRIDE, leaves_chip};
 use crate::view::{self, ViewKind};
 use crate::{Axes, SPM, scalar::is_scalar};
@@ -59,7 +60,7 @@ impl Frame {
 
     /// Where a tile of a tensor that is counted from here is; nothing past 64 bits.
     #[must_use]
-    pub fn tile(&self, tile: &crate::tile::Tile<'_>) -> Option<Self> {
+    pub fn tile(&self, tile: &Tile<'_>) -> Option<Self> {
         let mut frame = self.clone();
         for dim in tile.places() {
             let start = tile.starts_in(dim).ok()?;
@@ -138,8 +139,9 @@ impl Frames {
     #[must_use]
     pub fn written(&self, op: OpRef<'_>, axes: &Axes) -> Frame {
         let whole = op.results().first().map_or(&FIRST, |&result| self.of(result));
-        let tile = TileWrite::cast(op).and_then(|op| to_tile::tile(op, axes).ok());
-        tile.and_then(|tile| whole.tile(&tile)).unwrap_or_else(|| whole.clone())
+        let tiles = TileWrite::cast(op).and_then(|op| to_tile::tile(op, axes).ok());
+        // Of tiles of slices there is one case.
+        tiles.and_then(|tiles| whole.tile(tiles.first()?)).unwrap_or_else(|| whole.clone())
     }
 
     /// Whether a transfer of a tensor `from` to what is there a tensor `to` is one of PCIe: chips hold other parts
@@ -147,7 +149,8 @@ impl Frames {
     #[must_use]
     pub fn cross_chips(&self, op: OpRef<'_>, [from, to]: [&Tensor; 2], axes: &Axes) -> bool {
         // Chips that do not hold the tile would write theirs.
-        let cuts = |op| to_tile::tile(op, axes).is_ok_and(|tile| tile.places().any(|dim| dim == Dim::Chip));
+        let on_chips = |tile: &Tile<'_>| tile.places().any(|dim| dim == Dim::Chip);
+        let cuts = |op| to_tile::tile(op, axes).is_ok_and(|tiles| tiles.first().is_some_and(on_chips));
         let read = op.operands().first().map_or(&FIRST, |&source| self.of(source));
         leaves_chip(from, to)
             || read.chip != Affine::ZERO
@@ -163,8 +166,8 @@ impl Frames {
         let (Some(&result), Some(&first)) = (op.results().first(), op.operands().first()) else { return };
         self.written |= TileWrite::cast(op).is_some() && !self.written(op, axes).is_first();
         let is_tile = view::kind(op) == Some(ViewKind::Tile);
-        if is_tile && let Ok(tile) = view::tile(op, axes) {
-            let frame = self.of(first).tile(&tile).unwrap_or_default();
+        if is_tile && let Ok(tiles) = view::tile(op, axes) {
+            let frame = tiles.first().and_then(|tile| self.of(first).tile(tile)).unwrap_or_default();
             self.insert(result, frame);
         } else if let Some(before) = view::changed(op) {
             self.give(before, [result]);

@@ -8,8 +8,8 @@ use visa_ir::decl::{Body, BodyDef, BodyError};
 pub(crate) static INDEX: BodyDef = BodyDef {
     name: "tm.index",
     syntax: "",
-    doc: "A number that is known in each iteration of the loops around it: a loop's index, or what `tm.affine` makes \
-          of indices.",
+    doc: "A number that is known in each iteration of the loops around it: a loop's index, or what `tm.affine` and \
+          `tm.select` make of indices.",
     parse: |text| match text.trim() {
         "" => Ok(Rc::new(Index) as Rc<dyn Body>),
         text => Err(BodyError::new("index", format!("found `{text}`, expected nothing: `!tm.index`"))),

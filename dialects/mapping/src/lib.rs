@@ -14,6 +14,7 @@ pub mod attrs;
 mod axes;
 pub mod calls;
 mod carry;
+pub mod cases;
 mod cell;
 mod common;
 mod complement;

@@ -5,10 +5,11 @@
 //! that both are in, or between them, it may be what was written; then nothing is said.
 
 use crate::affine::Affine;
+use crate::cases::{Bound, Case};
 use crate::liveness::Positions;
-use crate::ops::control::{FOR, For, If, YIELD, carried, times};
+use crate::ops::control::{FOR, For, YIELD, carried, times};
 use crate::ops::func::RETURN;
-use crate::ops::number::{condition, everywhere};
+use crate::ops::number::{everywhere, runs};
 use crate::ops::to_tile::TileWrite;
 use crate::{Axes, Expr};
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_loops::{Condition, some_iteration};
 
-/// A write into a tile, in any iteration of the loops around it.
+/// A write into a tile in one of its cases, in any iteration of the loops around it.
 struct Write<'a> {
     op: OpRef<'a>,
     /// The dimensions that are cut, as they are written.
@@ -29,19 +30,19 @@ struct Write<'a> {
     /// The indices of the loops around it, outermost first, with their iterations.
     loops: Vec<(ValueId, u64)>,
     /// The numbers that branches around it look at, and where these must be.
-    conditions: Vec<(Affine, [Option<i64>; 2])>,
+    conditions: Vec<Bound>,
 }
 
 impl<'a> Write<'a> {
-    fn of(op: TileWrite<'a>, axes: &Axes) -> Result<Self, Diagnostic> {
+    /// What an operation writes in each case.
+    fn of(op: TileWrite<'a>, axes: &Axes) -> Result<Vec<Self>, Diagnostic> {
         let index = Affine::constant(op.index()?);
         let overflow = || op.error("C3", "the index does not fit 64 bits");
-        let first =
-            op.first().map(|number| everywhere(*op, number.id, axes)?.plus(&index).ok_or_else(overflow));
-        let mut first = first.collect::<Result<Vec<_>, _>>()?;
-        if first.is_empty() {
-            first.push(index);
-        }
+        let firsts = everywhere(*op, op.first().map(|first| first.id), axes)?.map(|first| {
+            let none = first.is_empty().then(Affine::default);
+            let moved = |number: &Affine| number.plus(&index).ok_or_else(overflow);
+            first.iter().chain(&none).map(moved).collect::<Result<Vec<_>, _>>()
+        })?;
         let loops = op.ancestors().filter_map(For::cast).map(|around| {
             let index = around.regions().first().and_then(|&block| op.module.args(block).first());
             Ok(index.copied().zip(Some(times(around, axes)?)))
@@ -49,9 +50,16 @@ impl<'a> Write<'a> {
         let mut loops: Vec<_> =
             loops.collect::<Result<Vec<_>, Diagnostic>>()?.into_iter().flatten().collect();
         loops.reverse();
-        let conditions = op.ancestors().filter_map(If::cast).map(|branch| condition(branch, axes));
-        let conditions = conditions.collect::<Result<_, _>>()?;
-        Ok(Self { op: *op, along: (*op.along()?).clone(), size: op.size()?, first, loops, conditions })
+        let (along, size) = (op.along()?, op.size()?);
+        let write = |case: &Case<Vec<Affine>>| Self {
+            op: *op,
+            along: (*along).clone(),
+            size,
+            first: case.what.clone(),
+            loops: loops.clone(),
+            conditions: case.bounds.clone(),
+        };
+        Ok(runs(*op, &firsts, axes)?.iter().map(write).collect())
     }
 }
 
@@ -113,7 +121,7 @@ impl Pair {
 
     /// The conditions of the branches around one of the writes.
     fn runs(&mut self, side: usize, write: &Write<'_>) {
-        for (number, [from, below]) in &write.conditions {
+        for Bound { number, from, below } in &write.conditions {
             let none = Affine::default();
             let range = Condition::new(Vec::new(), *from, *below).range;
             match side {
@@ -156,26 +164,34 @@ pub(crate) fn check(func: OpRef<'_>, axes: &Axes, report: &dyn Fn(Diagnostic)) -
     }
     let tensors = Tensors::of(&ops);
     let positions = Positions::of_function(func);
-    for (number, later) in writes.iter().enumerate() {
-        let earlier = writes[..number].iter().filter(|earlier| tensors.same(earlier, later));
+    for (number, cases) in writes.iter().enumerate() {
+        let Some(later) = cases.first() else { continue };
+        let earlier = writes[..number].iter().flatten().filter(|earlier| tensors.same(earlier, later));
         let earlier = earlier
             .filter(|earlier| earlier.along == later.along && earlier.first.len() == later.first.len());
         let mut unread = earlier.filter(|earlier| !tensors.read_between(earlier, later, &positions));
-        if let Some(earlier) = unread.find(|earlier| meet(earlier, later, 0, false)) {
+        if let Some(earlier) = unread.find(|earlier| cases.iter().any(|later| meet(earlier, later, 0, false)))
+        {
             let error = later.op.error("C6", "it writes elements again that nobody has read since");
             let fix = "read the tensor between the two, or write another tile".to_owned();
             report(error.note("they are written here", Some(earlier.op.span())).fix(fix));
-        } else if !tensors.read_between(later, later, &positions) {
-            let again = (0..later.loops.len()).any(|shared| meet(later, later, shared, true));
-            if again {
-                let message = "in a later iteration it writes elements again that nobody has read since";
-                let fix =
-                    "let the tile depend on the index of each loop around it, or read the tensor in the loop";
-                report(later.op.error("C6", message).fix(fix.to_owned()));
-            }
+        } else if !tensors.read_between(later, later, &positions) && again(cases) {
+            let message = "in a later iteration it writes elements again that nobody has read since";
+            let fix =
+                "let the tile depend on the index of each loop around it, or read the tensor in the loop";
+            report(later.op.error("C6", message).fix(fix.to_owned()));
         }
     }
     Ok(())
+}
+
+/// Whether a write meets itself in a later iteration. Another case of it is another iteration.
+fn again(cases: &[Write<'_>]) -> bool {
+    let itself = |write: &Write<'_>| (0..write.loops.len()).any(|shared| meet(write, write, shared, true));
+    let other = |(number, later): (usize, &Write<'_>)| {
+        cases[..number].iter().any(|earlier| meet(earlier, later, 0, false))
+    };
+    cases.iter().any(itself) || cases.iter().enumerate().any(other)
 }
 
 /// The outermost loop around an operation.

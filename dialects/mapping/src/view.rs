@@ -8,11 +8,12 @@
 use crate::affine::{Affine, Indices};
 use crate::attrs::MAP;
 use crate::axes::{Axes, AxisId};
+use crate::cases::Cases;
 use crate::cell::{Cell, Index};
 use crate::digits::digits;
 use crate::expr::Expr;
 use crate::inverse::inverse;
-use crate::ops::number::{constant, numbers};
+use crate::ops::number::{constant, in_each, numbers};
 use crate::ops::view::{Tile as TileOp, Transpose, ViewOp};
 use crate::tensor::{Dim, Tensor};
 use crate::tile::{Clauses, Tile};
@@ -96,7 +97,9 @@ pub fn meaning(
     Ok(match kind {
         ViewKind::Slice | ViewKind::Padding => Semantics::Same,
         ViewKind::Tile => {
-            let tile = tile(op, axes)?;
+            let cases = tile(op, axes)?;
+            let tile =
+                cases.at(indices).ok_or_else(|| op.error("C3", "no tile is there in this iteration"))?;
             Semantics::Shifted(tile.shift(&tile.at(indices)?)?)
         }
         ViewKind::Reshape | ViewKind::Window => Semantics::Relabelled(element(op)?, own_element(op)?),
@@ -108,13 +111,13 @@ pub fn meaning(
 ///
 /// # Errors
 /// If the source holds the view's first index nowhere, or has no digit form, or tiles are not evenly apart.
-pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Affine, Diagnostic> {
+pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Cases<Affine>, Diagnostic> {
     match kind {
         ViewKind::Padding | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose => {
-            Ok(Affine::default())
+            Ok(Cases::always(Affine::default()))
         }
-        ViewKind::Tile => tile(op, axes)?.starts(),
-        ViewKind::Slice => slice_start(op, axes).map(|at| Affine::constant(at.cast_signed())),
+        ViewKind::Tile => tile(op, axes)?.map(Tile::starts),
+        ViewKind::Slice => slice_start(op, axes).map(|at| Cases::always(Affine::constant(at.cast_signed()))),
     }
 }
 
@@ -124,12 +127,14 @@ pub(crate) fn slice_start(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic>
 }
 
 /// The tile that a `tm.tile` shows.
-pub(crate) fn tile<'a>(op: OpRef<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
+pub(crate) fn tile<'a>(op: OpRef<'a>, axes: &'a Axes) -> Result<Cases<Tile<'a>>, Diagnostic> {
     let view = TileOp::of(op)?;
     let (part, whole) = (view.result_view()?.of_type::<Tensor>()?, view.source()?.of_type::<Tensor>()?);
     let (along, size, index) = (view.along()?, view.size()?, constant(op, view.index()?, axes)?);
-    let first = numbers(op, view.first(), axes)?;
-    Tile::read(op, Clauses { along, size, index, first }, (&part, &whole), axes)
+    in_each(op, &numbers(op, view.first().map(|first| first.id), axes)?, |first| {
+        let clauses = Clauses { along: along.clone(), size, index, first: first.clone() };
+        Tile::read(op, clauses, (&part, &whole), axes)
+    })
 }
 
 /// How many positions into `whole` a part of it starts, under the same indices.

@@ -1,6 +1,7 @@
 //! The algebra of mappings from outside.
 
 mod algebra;
+mod choices;
 mod decide;
 mod indexed;
 mod laws;

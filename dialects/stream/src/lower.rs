@@ -13,6 +13,7 @@ use visa_loops::distance;
 use visa_machine::Machine;
 use visa_mapping::Axes;
 use visa_mapping::address::Moving;
+use visa_mapping::cases::{Bound, Cases};
 use visa_mapping::facts::Support;
 
 /// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation.
@@ -30,7 +31,9 @@ pub struct StageCx<'a> {
     /// Which axes each value depends on.
     pub support: &'a Support,
     /// Address of each tensor at rest, in bytes, as it depends on the loops around what uses it.
-    pub addresses: &'a HashMap<ValueId, Moving>,
+    pub addresses: &'a HashMap<ValueId, Cases<Moving>>,
+    /// The case that is lowered, of those that `tm.select` makes: where these hold.
+    pub case: &'a [Bound],
 }
 
 impl StageCx<'_> {

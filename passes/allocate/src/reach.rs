@@ -5,10 +5,11 @@ use super::tensors::{Placed, Reach};
 use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
 use visa_lowering::StageCx;
-use visa_lowering::address::{Addresses, view_address};
+use visa_lowering::address::{Addresses, cases, view_address};
 use visa_lowering::stages::reads;
 use visa_machine::Machine;
 use visa_mapping::affine::Affine;
+use visa_mapping::cases::Cases;
 use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::control::{carried, carries};
 use visa_mapping::view;
@@ -25,7 +26,7 @@ pub fn reaches(
     let mut reaches: HashMap<ValueId, Reach> = HashMap::new();
     // Each tensor as if it were at 0: a view then has the same distance from its source as anywhere.
     let mut addresses: Addresses =
-        placed.iter().map(|tensor| (tensor.value, Affine::default().into())).collect();
+        placed.iter().map(|tensor| (tensor.value, Cases::always(Affine::default().into()))).collect();
     let mut buffers: HashMap<ValueId, &Placed> = placed.iter().map(|tensor| (tensor.value, tensor)).collect();
     let block = func.regions().first();
     for id in block.map_or_else(Vec::new, |&block| func.module.walk(block)) {
@@ -51,8 +52,7 @@ pub fn reaches(
                 buffers.insert(result, buffer);
             }
         }
-        let cx = StageCx { ctx: func.ctx, axes: &axes.0, machine, support, addresses: &addresses };
-        for (value, (start, end)) in reads(&cx, op) {
+        for (value, (start, end)) in extents(op, &addresses, axes, (support, machine)) {
             let Some(buffer) = buffers.get(&value) else { continue };
             let reach = reaches.entry(buffer.value).or_default();
             reach.before = reach.before.max(start.min(0).unsigned_abs());
@@ -61,4 +61,18 @@ pub fn reaches(
     }
     reaches.retain(|_, reach| *reach != Reach::default());
     reaches
+}
+
+/// What an operation reads of tensors, in each of its cases.
+fn extents(
+    op: OpRef<'_>,
+    addresses: &Addresses,
+    axes: &DeclaredAxes,
+    (support, machine): (&Support, &Machine),
+) -> Vec<(ValueId, (i64, i64))> {
+    let cx = StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, case: &[] };
+    let begin = op.operand_def(0).unwrap_or(op);
+    // What is wrong with a case is refused where it is lowered.
+    let cases = cases(&cx, op, &[begin]).unwrap_or_default();
+    cases.iter().flat_map(|case| reads(&StageCx { case, ..cx }, op)).collect()
 }

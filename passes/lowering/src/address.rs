@@ -8,10 +8,12 @@ use visa_ir::view::ValueRef;
 use visa_loops::{Step, Steps};
 use visa_mapping::address::Moving;
 use visa_mapping::affine::{Affine, Term};
+use visa_mapping::cases::{Bound, Cases};
 use visa_mapping::facts::{DeclaredAxes, Placement, mapping_error, placements};
 use visa_mapping::frames::Frame;
 use visa_mapping::ops::control::{FOR, carried, carries};
 use visa_mapping::ops::func::{FUNC, Func};
+use visa_mapping::ops::number;
 use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::scalar::SCALAR;
 use visa_mapping::{Dim, HBM, HOST, Tensor, ops, view};
@@ -21,7 +23,7 @@ use visa_sequencer::STEPS;
 const HOST_ALIGN: i64 = 4096;
 
 /// Where tensors at rest are, in bytes, as it depends on the loops around what uses them.
-pub type Addresses = HashMap<ValueId, Moving>;
+pub type Addresses = HashMap<ValueId, Cases<Moving>>;
 
 /// The address of every tensor at rest: as written, for host tensors one after the other, and for a view some
 /// positions into its source. One whose address is open has none.
@@ -31,10 +33,10 @@ pub type Addresses = HashMap<ValueId, Moving>;
 pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic> {
     let mut addresses = Addresses::new();
     let mut host = 0_i64;
-    let mut place = |addresses: &mut Addresses, value: ValueId, given: Option<Moving>| {
+    let mut place = |addresses: &mut Addresses, value: ValueId, given: Option<Cases<Moving>>| {
         let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Ok(()) };
         if tensor.is(&HOST) {
-            addresses.insert(value, Affine::constant(host).into());
+            addresses.insert(value, constant(host));
             host = after(func, value, &tensor, host, axes)?;
         } else if let Some(address) = given {
             addresses.insert(value, address);
@@ -47,11 +49,13 @@ pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic
     for &arg in func.module.args(block) {
         let tensor = func.ctx.type_value::<Tensor>(func.module.ty(arg));
         let given = if tensor.is_some_and(|tensor| tensor.is(&HBM)) { hbm.next().flatten() } else { None };
-        place(&mut addresses, arg, given.map(|at| Affine::constant(at).into()))?;
+        place(&mut addresses, arg, given.map(constant))?;
     }
     let placed = placements(func, &axes.0)?;
     let placed: HashMap<ValueId, &Placement> = placed.iter().map(|placed| (placed.value, placed)).collect();
-    let written = |value: &ValueId| placed.get(value)?.address.as_ref().map(Moving::from);
+    let written = |value: &ValueId| {
+        placed.get(value)?.address.as_ref().map(|address| Cases::always(Moving::from(address)))
+    };
     for id in func.module.walk(block) {
         let op = func.other(id);
         if carries(op) {
@@ -73,6 +77,28 @@ pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic
         }
     }
     Ok(addresses)
+}
+
+fn constant(address: i64) -> Cases<Moving> {
+    Cases::always(Affine::constant(address).into())
+}
+
+/// The cases in which a command runs that does what `ops` do, one of which stands for it, by where their tensors are.
+///
+/// # Errors
+/// Too many of them, or a tile that is not inside its tensor.
+pub fn cases(cx: &StageCx<'_>, command: OpRef<'_>, ops: &[OpRef<'_>]) -> Result<Vec<Vec<Bound>>, Diagnostic> {
+    let mut all = Cases::always(());
+    for op in ops {
+        let values = op.operands().iter().chain(op.results());
+        for address in values.filter_map(|value| cx.addresses.get(value)) {
+            all = all.join(address, |(), _| ()).bounded(command)?;
+        }
+        if let Some(tile) = TileWrite::cast(*op) {
+            all = all.join(&to_tile::tile(tile, cx.axes)?, |(), _| ()).bounded(command)?;
+        }
+    }
+    number::cases(command, &all, cx.axes)
 }
 
 /// Where the host tensor after `tensor` is, which is at `host`.
@@ -111,7 +137,7 @@ pub fn of(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, 
 /// # Errors
 /// If it has none.
 pub fn moving(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<Moving, Diagnostic> {
-    cx.addresses.get(&tensor.id).cloned().ok_or_else(|| {
+    cx.addresses.get(&tensor.id).and_then(|cases| cases.under(cx.case)).cloned().ok_or_else(|| {
         let name = tensor.module().value_name(tensor.id);
         let name = name.map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
         let message = format!("`{op}` needs the address of {name}, which has none");
@@ -129,7 +155,9 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Moving, Diagnostic> {
     let result = result.ok_or_else(|| op.error("C0", "it gives no tensor"))?;
     let whole = moving(cx, op, result)?;
     let Some(tile) = TileWrite::cast(op) else { return Ok(whole) };
-    let start = in_bytes(&to_tile::tile(tile, cx.axes)?.starts()?, &*result.of_type::<Tensor>()?);
+    let tiles = to_tile::tile(tile, cx.axes)?;
+    let tile = tiles.under(cx.case).ok_or_else(|| op.error("C0", "its tile is one of several"))?;
+    let start = in_bytes(&tile.starts()?, &*result.of_type::<Tensor>()?);
     let start = start.and_then(|start| whole.plus(&start));
     start.ok_or_else(|| op.error("C3", "a tile does not start at a byte that 64 bits count"))
 }
@@ -213,11 +241,13 @@ pub(crate) fn space(tensor: &Tensor) -> &'static str {
 /// Where a view is, in bytes: its source's address and the bytes before its first position. `None` if either
 /// is not known.
 #[must_use]
-pub fn view_address(op: OpRef<'_>, addresses: &Addresses, axes: &DeclaredAxes) -> Option<Moving> {
+pub fn view_address(op: OpRef<'_>, addresses: &Addresses, axes: &DeclaredAxes) -> Option<Cases<Moving>> {
     let kind = visa_mapping::view::kind(op)?;
     let source = addresses.get(op.operands().first()?)?;
     let start = visa_mapping::view::start(op, kind, &axes.0).ok()?;
-    source.plus(&in_bytes(&start, &*op.result_type::<Tensor>(0)?)?)
+    let tensor = op.result_type::<Tensor>(0)?;
+    let address = |source: &Moving, start: &Affine| source.plus(&in_bytes(start, &tensor)?);
+    source.join(&start, address).map(|address| address.clone().ok_or(())).ok()
 }
 
 /// A distance of a tensor's elements in bytes; nothing past 64 bits, or where 4-bit elements are amid a byte.

@@ -97,7 +97,7 @@ pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnost
 /// As of [`lower`].
 pub fn lower_alone(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     match op.is(&ops::commit_tile::DECL) {
-        true => write_loops_at(cx, op, &cx.plan::<TilePlan>(op)?.0, 0).map(Some),
+        true => write_loops_at(cx, op, &cx.plan::<TilePlan>(op)?.0, &Moving::default()).map(Some),
         false => lower(cx, op),
     }
 }

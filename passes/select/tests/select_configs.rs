@@ -118,7 +118,7 @@ const KERNELS: [&str; 10] = [
     "kernels/inter_slice",
     "kernels/rms_norm",
     "kernels/softmax",
-    "kernels/split_reduce",
+    "kernels/split_reduce_experts",
     "kernels/toggles",
     "kernels/two_groups",
     "passes/select-configs/sliding",

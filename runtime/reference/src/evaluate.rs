@@ -173,7 +173,7 @@ impl Run<'_> {
         if let Some(branch) = control::If::cast(op) {
             return self.branch(branch, depth);
         }
-        if op.is(&number::AFFINE) {
+        if op.is(&number::AFFINE) || op.is(&number::SELECT) {
             // An index is worked out where it is used.
             return Ok(());
         }
@@ -215,7 +215,8 @@ impl Run<'_> {
 
     /// What an index or a scalar is in the iteration that runs.
     fn number(&self, op: OpRef<'_>, value: ValueId) -> Result<u64, Diagnostic> {
-        let number = number::number(op, value, self.axes)?.at(&self.indices);
+        let numbers = number::number(op, value, self.axes)?;
+        let number = numbers.at(&self.indices).and_then(|number| number.at(&self.indices));
         let number = number.and_then(|number| u64::try_from(number).ok());
         number.ok_or_else(|| op.error("C2", "a number is negative, or does not fit 64 bits"))
     }
@@ -239,10 +240,10 @@ impl Run<'_> {
     /// Runs a branch if its condition holds: else its tensors stay what they are.
     fn branch(&mut self, branch: control::If<'_>, depth: usize) -> Result<(), Diagnostic> {
         let op = *branch;
-        let (number, [from, below]) = number::condition(branch, self.axes)?;
+        let condition = number::condition(branch, self.axes)?;
         let overflow = || op.error("C0", "the number does not fit 64 bits");
-        let number = number.at(&self.indices).ok_or_else(overflow)?;
-        if from.is_some_and(|from| number < from) || below.is_some_and(|below| number >= below) {
+        let bound = condition.at(&self.indices).ok_or_else(overflow)?;
+        if !bound.holds(&self.indices).ok_or_else(overflow)? {
             return self.bind(op.results(), control::initial(op), op);
         }
         for &id in op.regions().iter().flat_map(|&block| op.module.ops(block)) {
@@ -362,7 +363,9 @@ impl Run<'_> {
 
     /// The tensor with a tile of it replaced, whose coordinates are counted from the tile's first.
     fn tiled(&self, op: TileWrite<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
-        let tile = to_tile::tile(op, self.axes)?;
+        let tiles = to_tile::tile(op, self.axes)?;
+        let tile =
+            tiles.at(&self.indices).ok_or_else(|| op.error("C3", "no tile is there in this iteration"))?;
         let shift = tile.shift(&tile.at(&self.indices)?)?;
         let part = to_tile::part(op, self.axes)?;
         let (new, old) = (self.even(*op, 0, &part)?, self.held(*op, 1, to)?);

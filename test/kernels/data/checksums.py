@@ -371,14 +371,36 @@ def inter_slice():
     }
 
 
-def split_reduce():
-    a, b, c, d = (rand_f32(seed, 4096) for seed in (1, 2, 3, 4))
-    return {
-        "MEAN_RANDOM": flush(flush(a + b) * np.float32(1 / 8192)),
-        "EXPERTS_RANDOM": flush(flush(a * np.float32(0.75)) + flush(b * np.float32(0.25))),
-        "WINDOWS": np.max([a, b, c, d], axis=0),
-        "DEVIATION": np.sqrt(2 * np.arange(4096, dtype=np.float32)),
-    }
+def in_fours(x):
+    """Sum over the last axis: fours by a tree, one after the other."""
+    fours = x.reshape(*x.shape[:-1], -1, 4)
+    return in_order(np.moveaxis(tree_sum(fours), -1, 0))
+
+
+def split_reduce_layer_norm():
+    """Rows of two chunks of 4096 numbers, each of which is summed by itself."""
+    x, each = rand_bf16(1, 8, 8, 2, 4096), np.float32(1 / 8192)
+    both = lambda sums: flush(flush(sums[..., 0] + sums[..., 1]) * each)
+    centred = flush(x - both(in_fours(x))[..., None, None])
+    variance = both(in_fours(flush(centred * centred)))
+    deviation = np.sqrt(flush(variance + np.float32(0.00001)))
+    return {"CHECK": round_to_bf16(centred / deviation[..., None, None])}
+
+
+def split_reduce_batch_norm():
+    """Means of 256 pixels, whose sums over 256 images are halved and divided by 256."""
+    batches = [rand_bf16(seed, 256, 4, 256) for seed in (1, 2)]
+    a, b = (in_order(flush(in_fours(batch) / np.float32(256))) for batch in batches)
+    return {"CHECK": flush(flush(a + b) * np.float32(1 / 512))}
+
+
+def split_reduce_experts():
+    a, b = rand_bf16(1, 1024, 64), rand_bf16(2, 1024, 64)
+    return {"CHECK": round_to_bf16(flush(flush(a * np.float32(0.7)) + flush(b * np.float32(0.3))))}
+
+
+def split_reduce_windows():
+    return {"CHECK": np.max([rand_bf16(seed, 8, 16384) for seed in (1, 2, 3, 4)], axis=(0, 1))}
 
 
 def two_groups():
@@ -627,7 +649,8 @@ FILES = {
             chip_shuffle, commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, dm_views, fast,
             fetch_casts_rngd_s, fill, filter, fma_values, four_chips, gather, gemm_auto, gemm_expr, generate, i4, inter_slice, interleaved,
             lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved, masked_one_side, masked_reduce, masked_store,
-            movement, movement_combined, padded_rows, ragged_padding, reduce_max, reduce_scatter, slice_bitmap, slices, split_reduce,
+            movement, movement_combined, padded_rows, ragged_padding, reduce_max, reduce_scatter, slice_bitmap, slices, split_reduce_batch_norm,
+            split_reduce_experts, split_reduce_layer_norm, split_reduce_windows,
             stash_widths, storage_formats, switch_copies, switch_custom, tiles, time_broadcast, toggles, two_groups, unmasked, vector_expr, vector_expr_passes,
             views, zero_points,
         ]

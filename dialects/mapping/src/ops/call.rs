@@ -251,7 +251,10 @@ fn check_values(
         let refuse = |message: String| Err(op.error("C2", message).note("declared here", Some(there)));
         let count = scalar::count(op.ctx, ty(theirs), axes, there)?;
         if let Some(count) = count.filter(|_| is_number(op, *own)) {
-            let (least, most) = number(op, *own, axes)?.range().unwrap_or((i64::MIN, i64::MAX));
+            let ranges = number(op, *own, axes)?;
+            let ranges = ranges.iter().map(|case| case.what.range().unwrap_or((i64::MIN, i64::MAX)));
+            let (least, most) =
+                ranges.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or_default();
             if least < 0 || most.cast_unsigned() >= count {
                 let found = if least == most { least.to_string() } else { format!("{least} to {most}") };
                 let wanted = counted(count, "number");

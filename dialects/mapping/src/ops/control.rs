@@ -185,18 +185,23 @@ fn verify_for(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 fn verify_if(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let branch = If::of(op)?;
-    match (branch.from()?, branch.below()?) {
+    check_range(op, branch.from()?, branch.below()?)?;
+    check_yielded(op, "branch")
+}
+
+/// C1 of a branch and of a selection.
+pub(crate) fn check_range(op: OpRef<'_>, from: Option<i64>, below: Option<i64>) -> Result<(), Diagnostic> {
+    match (from, below) {
         (None, None) => {
             let fix = "write `from 1` for numbers that are at least 1, `below 1` for less".to_owned();
-            return Err(op.error("C1", "neither `from` nor `below` is given").fix(fix));
+            Err(op.error("C1", "neither `from` nor `below` is given").fix(fix))
         }
         (Some(from), Some(below)) if from >= below => {
             let message = format!("no number is at least {from} and less than {below}");
-            return Err(op.clause_error("C1", "below", message));
+            Err(op.clause_error("C1", "below", message))
         }
-        (Some(_), _) | (None, Some(_)) => {}
+        (Some(_), _) | (None, Some(_)) => Ok(()),
     }
-    check_yielded(op, "branch")
 }
 
 /// C2 of a loop and of a branch.

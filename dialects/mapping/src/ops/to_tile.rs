@@ -1,7 +1,8 @@
 //! `tm.to_tile`: a transfer into a tile of a tensor.
 
-use super::number::{constant, numbers};
+use super::number::{constant, in_each, numbers};
 use super::transfer::{ENGINES, MovesTensor, PACKET, RUNS, TIME, check_runs, check_transfer};
+use crate::cases::Cases;
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::frames::Frames;
 use crate::index::INDICES;
@@ -127,11 +128,13 @@ pub fn written(op: OpRef<'_>, axes: &Axes) -> Result<Option<Rc<Tensor>>, Diagnos
 ///
 /// # Errors
 /// If it is not inside the tensor in some iteration, or an operand is no tensor.
-pub fn tile<'a>(op: TileWrite<'a>, axes: &'a Axes) -> Result<Tile<'a>, Diagnostic> {
+pub fn tile<'a>(op: TileWrite<'a>, axes: &'a Axes) -> Result<Cases<Tile<'a>>, Diagnostic> {
     let (part, whole) = (part(op, axes)?, op.tensor()?.of_type::<Tensor>()?);
     let (along, size, index) = (op.along()?, op.size()?, constant(*op, op.index()?, axes)?);
-    let first = numbers(*op, op.first(), axes)?;
-    Tile::read(*op, Clauses { along, size, index, first }, (&part, &whole), axes)
+    in_each(*op, &numbers(*op, op.first().map(|first| first.id), axes)?, |first| {
+        let clauses = Clauses { along: along.clone(), size, index, first: first.clone() };
+        Tile::read(*op, clauses, (&part, &whole), axes)
+    })
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -146,8 +149,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     if source.dtype != whole.dtype {
         return Err(op.error("C1", format!("the source is `{}`, the tensor `{}`", source.dtype, whole.dtype)));
     }
-    let (part, tile) = (part(*view, axes)?, tile(*view, axes)?);
-    let on_chips = tile.places().any(|dim| dim == Dim::Chip);
+    let (part, tiles) = (part(*view, axes)?, tile(*view, axes)?);
+    let on_chips = tiles.first().is_some_and(|tile| tile.places().any(|dim| dim == Dim::Chip));
     if crate::leaves_chip(&source, &part) && !on_chips {
         let (from, to) = (source.dim(Dim::Chip), part.dim(Dim::Chip));
         return Err(op.error("C1", format!("the source is on chips `{from}`, the tensor on `{to}`")));
@@ -156,7 +159,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let error = op.error("C1", "scratchpad memory is not reached from other chips");
         return Err(error.fix("move it through data memory or HBM".to_owned()));
     }
-    tile.check()?;
+    Tile::check_cases(&tiles)?;
     let segments = check_transfer(op, cx, ["C2", "C4"], &source, &part)?;
     if on_chips {
         check_crosses(view, cx, &segments)?;

@@ -325,11 +325,14 @@ fn check_slice(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
 
 /// Tiles: the same of each, moved by its first index.
 fn check_tile(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
-    let tile = view::tile(op, axes)?;
-    tile.check()?;
-    let starts = tile.starts()?;
-    let moves = starts.terms.iter().map(|term| term.factor);
-    std::iter::once(starts.base).chain(moves).try_for_each(|start| check_whole_byte(op, "C4", start))
+    let check = |tile: &tile::Tile<'_>| {
+        let starts = tile.starts()?;
+        let moves = starts.terms.iter().map(|term| term.factor);
+        std::iter::once(starts.base).chain(moves).try_for_each(|start| check_whole_byte(op, "C4", start))
+    };
+    let tiles = view::tile(op, axes)?;
+    tile::Tile::check_cases(&tiles)?;
+    tiles.map(check).map(drop)
 }
 
 /// Pad and unpad: the same elements at the same positions.

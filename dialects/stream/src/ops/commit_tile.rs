@@ -91,12 +91,12 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(op.error("C1", format!("the stream is `{}`, the tensor `{}`", source.dtype, whole.dtype)));
     }
     check_stored(op, &source, "C1")?;
-    let (part, tile) = (to_tile::part(*view, axes)?, to_tile::tile(*view, axes)?);
+    let (part, tiles) = (to_tile::part(*view, axes)?, to_tile::tile(*view, axes)?);
     for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
         check_held(op, dim, &part.dim(dim), &source.dim(dim), axes)?;
     }
-    tile.check()?;
-    check_starts(op, &tile, &whole)?;
+    Tile::check_cases(&tiles)?;
+    tiles.map(|tile| check_starts(op, tile, &whole))?;
     // A tensor that does not fit its memory is refused where it is made.
     let machine = machine(op);
     if whole.dim_bytes(Dim::Element, axes).is_none_or(|bytes| bytes > machine.memory.dm_bytes_per_slice) {

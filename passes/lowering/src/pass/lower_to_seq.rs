@@ -16,6 +16,7 @@ use visa_ir::rewrite::{
 use visa_ir::view;
 use visa_machine::Machine;
 use visa_mapping::affine::Affine;
+use visa_mapping::cases::{Bound, Case};
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::frames::Frames;
 use visa_mapping::ops::call::{BEGIN_LAUNCH, BeginLaunch, Calling, calling};
@@ -163,10 +164,23 @@ static BRANCH: ConversionPattern<Kernels> = ConversionPattern {
     root: Some(&IF),
     convert: |cx, id, _| {
         let (op, stage) = stage(cx, id);
-        let branch = branch(&stage, If::of(op)?)?;
+        let condition = condition(If::of(op)?, stage.axes)?;
+        let branch = match condition.iter().as_slice() {
+            [Case { bounds, what }] if bounds.is_empty() => Some(branch(&stage, op, what)?),
+            // The commands inside know the cases.
+            _ => None,
+        };
         cx.unused(op.results())?;
-        let branch = cx.rewriter.insert_before(id, branch);
-        cx.rewriter.move_region(id, branch);
+        match branch {
+            Some(branch) => {
+                let branch = cx.rewriter.insert_before(id, branch);
+                cx.rewriter.move_region(id, branch);
+            }
+            None => {
+                let inside = op.regions().iter().flat_map(|&block| op.module.ops(block).to_vec());
+                inside.collect::<Vec<_>>().into_iter().for_each(|inside| cx.rewriter.move_before(inside, id));
+            }
+        }
         cx.rewriter.erase(id);
         Ok(())
     },
@@ -195,10 +209,10 @@ static TRANSFER: ConversionPattern<Kernels> = ConversionPattern {
         if !is_transfer(op) {
             return Err(NoMatch::because("it is no transfer"));
         }
-        let command = dma(&stage, &cx.state.frames, op)?;
+        let frames = &cx.state.frames;
+        let commands = commands(&stage, op, &[op], |stage| Ok((dma(stage, frames, op)?, Vec::new())))?;
         cx.unused(op.results())?;
-        cx.rewriter.insert_before(id, command);
-        cx.rewriter.erase(id);
+        in_place(cx, id, commands);
         Ok(())
     },
     ..BASE
@@ -212,10 +226,9 @@ static INDEXED: ConversionPattern<Kernels> = ConversionPattern {
         if indexing(op).is_none() {
             return Err(NoMatch::because("it chooses no rows"));
         }
-        let command = indexed::lower(&stage, op)?;
+        let commands = commands(&stage, op, &[op], |stage| Ok((indexed::lower(stage, op)?, Vec::new())))?;
         cx.unused(op.results())?;
-        cx.rewriter.insert_before(id, command);
-        cx.rewriter.erase(id);
+        in_place(cx, id, commands);
         Ok(())
     },
     ..BASE
@@ -229,14 +242,11 @@ static PIPELINE: ConversionPattern<Kernels> = ConversionPattern {
         if !ends_pipeline(op) {
             return Err(NoMatch::because("no pipeline ends in it"));
         }
-        let (command, engines) = exec(&stage, &cx.state.frames, op)?;
+        let chain: Vec<_> = Pipeline::up_to(op).ops.into_iter().map(|id| op.other(id)).collect();
+        let frames = &cx.state.frames;
+        let commands = commands(&stage, op, &chain, |stage| exec(stage, frames, op, &chain))?;
         cx.unused(op.results())?;
-        let command = cx.rewriter.insert_before(id, command);
-        let block = cx.rewriter.add_region(command);
-        for engine in engines {
-            cx.rewriter.append(block, engine);
-        }
-        cx.rewriter.erase(id);
+        in_place(cx, id, commands);
         Ok(())
     },
     ..BASE
@@ -260,7 +270,56 @@ fn stage<'a>(cx: &'a Converter<'_, Kernels>, id: OpId) -> (OpRef<'a>, StageCx<'a
     let Kernels { axes, support, whole, machines, addresses, .. } = cx.state;
     let func = std::iter::once(op).chain(op.ancestors()).find_map(Func::cast);
     let machine = func.and_then(|func| machines.get(&func.id)).unwrap_or(whole);
-    (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses })
+    (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, case: &[] })
+}
+
+/// A command, which holds operations of engines, in the branches in which it runs.
+struct Command {
+    branches: Vec<OpSpec>,
+    command: OpSpec,
+    engines: Vec<OpSpec>,
+}
+
+/// What `op` becomes, which stands for all of `ops`: a command for each case of where their tensors are.
+fn commands(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    ops: &[OpRef<'_>],
+    lower: impl Fn(&StageCx<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic>,
+) -> Result<Vec<Command>, Diagnostic> {
+    let command = |case: &Vec<Bound>| {
+        let branches = case.iter().map(|bound| branch(cx, op, bound)).collect::<Result<_, _>>()?;
+        let (command, engines) = lower(&StageCx { case, ..*cx })?;
+        Ok(Command { branches, command, engines })
+    };
+    address::cases(cx, op, ops)?.iter().map(command).collect()
+}
+
+/// Puts commands in the place of an operation.
+fn in_place(cx: &mut Converter<'_, Kernels>, id: OpId, commands: Vec<Command>) {
+    for Command { branches, command, engines } in commands {
+        let mut around = None;
+        for branch in branches {
+            let branch = insert(cx, id, around, branch);
+            around = Some(cx.rewriter.add_region(branch));
+        }
+        let command = insert(cx, id, around, command);
+        if !engines.is_empty() {
+            let block = cx.rewriter.add_region(command);
+            for engine in engines {
+                cx.rewriter.append(block, engine);
+            }
+        }
+    }
+    cx.rewriter.erase(id);
+}
+
+/// Adds an operation to a block, or where there is none, before another operation.
+fn insert(cx: &mut Converter<'_, Kernels>, before: OpId, block: Option<BlockId>, spec: OpSpec) -> OpId {
+    match block {
+        Some(block) => cx.rewriter.append(block, spec),
+        None => cx.rewriter.insert_before(before, spec),
+    }
 }
 
 /// Inserts operations in front of all others of a block.
@@ -356,15 +415,14 @@ fn refused(call: Calling<'_>) -> Diagnostic {
     Diagnostic::error("lower-to-seq", call.span(), message).fix("run `inline` before".to_owned())
 }
 
-/// The branch over commands that a branch becomes.
-fn branch(cx: &StageCx<'_>, op: If<'_>) -> Result<OpSpec, Diagnostic> {
-    let (number, bounds) = condition(op, cx.axes)?;
-    let factors = cx.ctx.attr(Attr::Ints(address::factors(*op, &number).into()));
-    let mut lowered = cx.spec("hw.if", *op)?.clause("steps", factors);
-    for (clause, bound) in ["from", "below"].into_iter().zip(bounds) {
-        let Some(bound) = bound else { continue };
-        let overflow = || op.clause_error("C0", clause, "it is too far from the number".to_owned());
-        let bound = bound.checked_sub(number.base).ok_or_else(overflow)?;
+/// The branch over commands at the place of `op` that lets them run where a bound holds.
+fn branch(cx: &StageCx<'_>, op: OpRef<'_>, bound: &Bound) -> Result<OpSpec, Diagnostic> {
+    let factors = cx.ctx.attr(Attr::Ints(address::factors(op, &bound.number).into()));
+    let mut lowered = cx.spec("hw.if", op)?.clause("steps", factors);
+    for (clause, side) in [("from", bound.from), ("below", bound.below)] {
+        let Some(side) = side else { continue };
+        let overflow = || op.error("C0", format!("`{clause}` is too far from the number"));
+        let bound = side.checked_sub(bound.number.base).ok_or_else(overflow)?;
         lowered = lowered.clause(clause, cx.ctx.attr(Attr::Int(bound)));
     }
     Ok(lowered)
@@ -485,11 +543,15 @@ fn dma(cx: &StageCx<'_>, frames: &Frames, op: OpRef<'_>) -> Result<OpSpec, Diagn
 }
 
 /// The pipeline that ends in `last`.
-fn exec(cx: &StageCx<'_>, frames: &Frames, last: OpRef<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
-    let chain: Vec<_> = Pipeline::up_to(last).ops.into_iter().map(|id| last.other(id)).collect();
+fn exec(
+    cx: &StageCx<'_>,
+    frames: &Frames,
+    last: OpRef<'_>,
+    chain: &[OpRef<'_>],
+) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
     let mut ops = Vec::new();
-    for &op in &chain {
-        ops.extend(stages::valid_count(cx, op, &chain)?);
+    for &op in chain {
+        ops.extend(stages::valid_count(cx, op, chain)?);
         ops.extend(stages::lower(cx, op)?);
     }
     let entering = match last.is(&fill_view::DECL) {

@@ -26,6 +26,7 @@ use visa_lowering::passes::lower_to_hw;
 use visa_lowering::stages::{self, context};
 use visa_machine::Machine;
 use visa_mapping::affine::Affine;
+use visa_mapping::cases::Cases;
 use visa_mapping::facts::written_place;
 use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
 use visa_mapping::frames::Frames;
@@ -115,14 +116,15 @@ pub(crate) fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
 /// room for that. Others are at 0: no configuration depends on where they are.
 fn addresses(chain: &[OpRef<'_>], machine: &Machine) -> Result<Addresses, Diagnostic> {
     let others = chain.iter().flat_map(|op| op.operands().iter().chain(op.results()));
-    let mut addresses: Addresses = others.map(|&value| (value, Affine::default().into())).collect();
+    let mut addresses: Addresses =
+        others.map(|&value| (value, Cases::always(Affine::default().into()))).collect();
     let begin = chain[0];
     // A slice has 2^24 bytes at most.
     let middle = (machine.memory.dm_bytes_per_slice / 2).cast_signed();
     for &tensor in begin.operands() {
         let written = view::origin(begin, tensor).map(written_place).transpose()?;
         let address = written.and_then(|(address, _)| address).unwrap_or(middle);
-        addresses.insert(tensor, Affine::constant(address).into());
+        addresses.insert(tensor, Cases::always(Affine::constant(address).into()));
     }
     Ok(addresses)
 }
@@ -412,6 +414,7 @@ impl<'a> CandidatePipeline<'a> {
             machine: &self.machine,
             support: &self.support,
             addresses: &self.addresses,
+            case: &[],
         };
         stages::lower_alone(&cx, op)
     }

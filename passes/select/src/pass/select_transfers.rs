@@ -9,6 +9,7 @@ use visa_ir::view::{BodyOf, unless_auto};
 use visa_lowering::address::{self, Addresses};
 use visa_lowering::transfers::Start;
 use visa_mapping::attrs::MAP;
+use visa_mapping::cases::Cases;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 use visa_mapping::frames::{Frame, Frames};
 use visa_mapping::ops::func::FUNC;
@@ -115,10 +116,10 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) 
     let (value, made) = (op.operands()[0], op.results()[0]);
     let free = |axis| !support.depends(value, axes.0.name(axis));
     let machine = machine(op);
-    // An address that is open may be any: the first one is.
-    let address = |value| addresses.get(&value).map_or(0, |address| address.base());
+    // An address that is open may be any, and of several cases the first one counts.
+    let address = |value| addresses.get(&value).and_then(Cases::first).map_or(0, |address| address.base());
     // Tiles are as far from the tensor's start as any.
-    let tile = TileWrite::cast(op).and_then(|tile| to_tile::tile(tile, &axes.0).ok()?.starts().ok());
+    let tile = TileWrite::cast(op).and_then(|tile| to_tile::tile(tile, &axes.0).ok()?.first()?.starts().ok());
     let tile = tile.and_then(|start| address::in_bytes(&start, &result)).map_or(0, |start| start.base);
     let frames = cx.analysis::<Frames>();
     let begins = |frame: &Frame, tensor: &Tensor| frame.bytes(tensor, &machine).map_or(0, |bytes| bytes.base);
