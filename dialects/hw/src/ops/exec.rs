@@ -3,6 +3,8 @@
 use crate::MAX_STREAM_BYTES;
 use crate::build::{Build, Moves};
 use crate::clauses::machine;
+use crate::ops::align::ALIGN;
+use crate::ops::collect::COLLECT;
 use crate::ops::control::COMMANDS;
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage, Steps};
@@ -34,8 +36,8 @@ pub static EXEC: OpDecl = OpDecl {
         ),
         (
             "C3",
-            "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no \
-             generate and commit_packed after filter only (books 09, 12)",
+            "the sub context has no align, contract, accumulate, vector, cast or transpose; main and dual have no \
+             generate, and commit_packed after filter only (books 09, 12)",
         ),
         (
             "C4",
@@ -44,9 +46,14 @@ pub static EXEC: OpDecl = OpDecl {
              pass, in front of all its stages or after them (books 20, 25)",
         ),
         ("C5", "a stream of a slice has at most 64 MiB (ours: it bounds the interpreter's memory)"),
+        ("C6", "flits of 64 bytes go to the aligner; the other engines take 32 at once (books 08, 17)"),
     ],
     clauses: &[
-        ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "The context that runs."),
+        ClauseDecl::lead(
+            "context",
+            ClauseKind::Word(Context::NAMES),
+            "The context that runs; `dual` is main and sub as one.",
+        ),
         ClauseDecl::required(
             "slices",
             ClauseKind::Ints,
@@ -64,35 +71,38 @@ pub static EXEC: OpDecl = OpDecl {
 /// Stages that are wrong in themselves are left to their own verifiers.
 fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     active(op)?;
-    order::check(op, in_main(op)?)?;
+    order::check(op, context(op)?)?;
     match stages(op) {
         Ok(_) | Err(Unbuilt::Stage(_)) => Ok(()),
         Err(Unbuilt::Wire(error)) => Err(error),
     }
 }
 
-/// Whether the run is one of the main context.
-pub(crate) fn in_main(op: OpRef<'_>) -> Result<bool, Diagnostic> {
-    Ok(&*Exec::of(op)?.context()? == "main")
+/// The context of a run.
+fn context(op: OpRef<'_>) -> Result<Context, Diagnostic> {
+    let word = Exec::of(op)?.context()?;
+    Context::parse(&word).ok_or_else(|| {
+        let message = format!("`{word}` is no context, expected `{}`", Context::NAMES.join("`, `"));
+        op.clause_error("C3", "context", message)
+    })
 }
 
-/// Whether the operation is in the sub context of the Tensor Unit.
+/// The context that runs a stage.
 ///
 /// # Errors
 /// If it is inside no `hw.exec`, or inside one that does not say its context.
-pub fn in_sub_context(op: OpRef<'_>) -> Result<bool, Diagnostic> {
+pub fn context_of(op: OpRef<'_>) -> Result<Context, Diagnostic> {
     let run = op.parent().ok_or_else(|| {
         Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", EXEC.name))
     })?;
-    Ok(!in_main(run)?)
+    context(run)
 }
 
 /// The run that the operation describes.
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
-    let main = in_main(op)?;
-    let context = if main { Context::Main } else { Context::Sub };
+    let context = context(op)?;
     let slices = active(op)?;
-    order::check(op, main)?;
+    order::check(op, context)?;
     let stages = stages(op).map_err(|(Unbuilt::Stage(error) | Unbuilt::Wire(error))| error)?;
     Ok(program::Exec { context, slices, stages })
 }
@@ -175,6 +185,17 @@ fn stages(op: OpRef<'_>) -> Result<Vec<PlacedStage>, Unbuilt> {
     Ok(stages)
 }
 
+/// C6: what a collect gives goes to an engine that takes it.
+fn check_flits(op: OpRef<'_>, child: OpRef<'_>, machine: &Machine, input: &Wire) -> Result<(), Diagnostic> {
+    let (found, most) = (input.packet, machine.limits.flit_bytes);
+    let collected = order::before(child).is_some_and(|before| before.is(&COLLECT));
+    if !collected || found <= most || child.is(&ALIGN) {
+        return Ok(());
+    }
+    let message = format!("flits of {} flow into `{child}`, which takes {most}", counted(found, "byte"));
+    Err(at(op, child, "C6", message).fix("write `halves` after the flits of `hw.collect`".to_owned()))
+}
+
 /// What a stage gives, which takes what flows in `input`.
 fn connect(
     op: OpRef<'_>,
@@ -183,6 +204,7 @@ fn connect(
     machine: &Machine,
     input: Wire,
 ) -> Result<Wire, Diagnostic> {
+    check_flits(op, child, machine, &input)?;
     let wire = stage.connect(machine, input).map_err(|mismatch| {
         let Mismatch { constraint, clause, message } = mismatch;
         child.clause_error(constraint, clause, message)
