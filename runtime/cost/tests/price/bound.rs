@@ -45,3 +45,20 @@ fn a_run_that_waits_for_no_transfer_has_no_start_up_before_it() {
                 bytes 32, loops [4096 : 1] : 32 @ 8192\n}\n}\n";
     assert_eq!(parts(text), [("fetch", 1)]);
 }
+
+/// Dual fetches 64 bytes of each slice a cycle, while main and sub fetch nothing.
+#[test]
+fn dual_fetches_by_itself() {
+    let run = |context, packet, flits| {
+        format!(
+            "hw.exec {context}, slices [0, 512] {{\nhw.fetch i8, packet {packet}, loops [8192 : 1] : \
+             {packet}\nhw.collect flits 1{flits}\nhw.commit bytes 32, loops [8192 : 1] : 32 @ 65536\n}}\n"
+        )
+    };
+    let (dual, main) = (run("dual", 64, ", halves"), run("main", 32, ""));
+    let fetch = |body: &str| parts(&format!("visa 1\nhw.program @p, chips 1 {{\n{body}}}\n"));
+    // 8192 / 64, and 8192 / (32 + 8).
+    assert_eq!(fetch(&dual), [("fetch", 128)]);
+    assert_eq!(fetch(&main), [("fetch", 205)]);
+    assert_eq!(fetch(&[dual, main].concat()), [("fetch", 333)]);
+}

@@ -67,15 +67,17 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
                 clause("read_steps", read),
                 clause("write_steps", write)
             ),
-            Command::Run { context, from, steps, flits, to } => writeln!(
-                out,
-                "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 32, loops [{} : 1] : 8 @ {}{}\n  hw.collect \
-                 flits 1\n  hw.commit bytes 32, loops [{} : 1] : 8 @ {to}\n}}",
-                flits * 32,
-                at(*from, steps),
-                clause("steps", steps),
-                flits * 32,
-            ),
+            Command::Run { context, from, steps, flits, to } => {
+                let (flit, halves) = if *context == "dual" { (64, ", halves") } else { (32, "") };
+                writeln!(
+                    out,
+                    "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet {flit}, loops [{0} : 1] : 8 @ \
+                     {1}{2}\n  hw.collect flits 1{halves}\n  hw.commit bytes 32, loops [{0} : 1] : 8 @ {to}\n}}",
+                    flits * flit,
+                    at(*from, steps),
+                    clause("steps", steps),
+                )
+            }
             Command::Launch => writeln!(out, "hw.launch @kernel"),
             Command::If { steps, from, below, body } => match indices {
                 None => {
@@ -146,7 +148,7 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
                 Command::Store { from, to, steps: [Vec::new(), steps(random, 4096)], bytes }
             }
             4 | 5 => Command::Run {
-                context: ["main", "sub"][random.below(2)],
+                context: ["main", "sub", "dual"][random.below(3)],
                 from: dm(random),
                 steps: steps(random, 64),
                 flits: 1 + random.below(40) as i64,
