@@ -18,7 +18,7 @@ struct Work {
     contraction: f64,
     /// Bytes that enter the vector engine.
     vector: u128,
-    /// Bytes that fetches of main and sub give.
+    /// Bytes that fetches of main and sub read.
     fetched: u128,
     /// The same of dual: while it fetches, the others do not.
     fetched_dual: u128,
@@ -116,15 +116,13 @@ fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut Work) {
     let of =
         |flow: Flow| u128::from(flow.packets).saturating_mul(u128::from(flow.packet)).saturating_mul(times);
     let (mut flow, mut wire, mut vector) = (Flow { packets: 0, packet: 0 }, Some(Wire::NOTHING), false);
-    for (number, stage) in exec.stages.iter().enumerate() {
+    let fetched = match exec.context {
+        Context::Main | Context::Sub => &mut work.fetched,
+        Context::Dual => &mut work.fetched_dual,
+    };
+    for stage in &exec.stages {
         let cost = stage.cost(machine, flow);
-        if number == 0 && cost.engine == Engine::FETCH {
-            let fetched = match exec.context {
-                Context::Main | Context::Sub => &mut work.fetched,
-                Context::Dual => &mut work.fetched_dual,
-            };
-            *fetched = fetched.saturating_add(of(cost.out));
-        }
+        *fetched = fetched.saturating_add(u128::from(stage.fetched()).saturating_mul(times));
         if cost.engine == Engine::VECTOR && !vector {
             work.vector = work.vector.saturating_add(of(flow));
             vector = true;

@@ -302,6 +302,10 @@ impl Unit for FetchUnit {
         StageCost { engine: Engine::FETCH, cycles: self.loops.accesses(), latency, macs: 0, out }
     }
 
+    fn fetched(&self) -> u64 {
+        self.loops.steps()
+    }
+
     fn assumed(&self) -> Vec<&'static str> {
         let dual = (self.context == Context::Dual).then_some("limits.fetch_sizes_dual");
         self.adapter.assumed().into_iter().chain(dual).collect()
