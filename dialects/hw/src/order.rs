@@ -60,6 +60,11 @@ fn places(op: OpRef<'_>) -> &'static [Place] {
     op.decl().and_then(|decl| decl.interface::<Places>()).map_or(&[], |Places(places)| places)
 }
 
+/// Whether a stage may be in a slot.
+pub(crate) fn is_in(op: OpRef<'_>, slot: Slot) -> bool {
+    places(op).iter().any(|place| place.slot == slot)
+}
+
 /// The place that a stage has after another.
 fn placed(
     op: OpRef<'_>,

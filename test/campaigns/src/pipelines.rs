@@ -230,7 +230,7 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     let (dtype, bits) = (formats.stored, u64::from(formats.fetched.bits()));
     // Two tensors in turn; where the conversion allows, each with a zero point.
     let interleaved = random.below(4) == 0;
-    let zeros = zero_point_cast(formats.stored, formats.fetched).filter(|_| random.below(3) > 0);
+    let zeros = zero_point_cast(formats.stored, formats.fetched).filter(|_| random.below(8) > 0);
     let zeros = zeros.map(|_| [random.below(200), random.below(200)]);
     let mut order = digits(random);
     // Mostly the same split on both sides, so that radices agree; sometimes another, which may have to be cut.

@@ -3,12 +3,11 @@
 use crate::MAX_STREAM_BYTES;
 use crate::build::{Build, Moves};
 use crate::clauses::machine;
-use crate::ops::align::ALIGN;
-use crate::ops::collect::COLLECT;
 use crate::ops::control::COMMANDS;
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage, Steps};
 use std::ops::Range;
+use visa_engine::place::Slot;
 use visa_engine::{Mismatch, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -188,8 +187,8 @@ fn stages(op: OpRef<'_>) -> Result<Vec<PlacedStage>, Unbuilt> {
 /// C6: what a collect gives goes to an engine that takes it.
 fn check_flits(op: OpRef<'_>, child: OpRef<'_>, machine: &Machine, input: &Wire) -> Result<(), Diagnostic> {
     let (found, most) = (input.packet, machine.limits.flit_bytes);
-    let collected = order::before(child).is_some_and(|before| before.is(&COLLECT));
-    if !collected || found <= most || child.is(&ALIGN) {
+    let collected = order::before(child).is_some_and(|before| order::is_in(before, Slot::COLLECT));
+    if !collected || found <= most || order::is_in(child, Slot::ALIGN) {
         return Ok(());
     }
     let message = format!("flits of {} flow into `{child}`, which takes {most}", counted(found, "byte"));

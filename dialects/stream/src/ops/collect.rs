@@ -2,10 +2,9 @@
 
 use crate::COLLECT;
 use crate::chain::{axes, check_same, flit_bytes, input, next, packet_bytes};
-use crate::ops::contract::ALIGN_DECL;
 use crate::pipeline;
 use crate::semantics::Semantics;
-use visa_engine::place::rngd;
+use visa_engine::place::{Slot, rngd};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -57,20 +56,26 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 /// halves of them. Nothing if the stream goes nowhere.
 #[must_use]
 pub fn taken(op: OpRef<'_>, source: &Tensor) -> Option<u64> {
+    taker(op, source).map(|(bytes, _)| bytes)
+}
+
+/// The engine after it that takes the fewest bytes at once, and how many.
+fn taker<'a>(op: OpRef<'a>, source: &Tensor) -> Option<(u64, OpRef<'a>)> {
     let users = op.results().iter().flat_map(|&stream| op.module.uses(stream)).map(|&user| op.other(user));
-    let takes = |user: OpRef<'_>| match user.is(&ALIGN_DECL) {
-        true => flit_bytes(source, &machine(op)),
-        false => machine(op).limits.flit_bytes,
+    let takes = |user: OpRef<'a>| {
+        let places = pipeline::places(user).unwrap_or_default();
+        match places.iter().any(|place| place.slot == Slot::ALIGN) {
+            true => (flit_bytes(source, &machine(op)), user),
+            false => (machine(op).limits.flit_bytes, user),
+        }
     };
-    users.map(takes).min()
+    users.map(takes).min_by_key(|(bytes, _)| *bytes)
 }
 
 /// C3.
-fn wrong_half(op: OpRef<'_>, found: u64, wanted: u64) -> Diagnostic {
-    let user = op.results().iter().flat_map(|&stream| op.module.uses(stream)).next();
-    let user = user.map_or_else(|| "what is next".to_owned(), |&user| format!("`{}`", op.other(user)));
-    let message =
-        format!("a packet has {}, and {user} takes {wanted} in the dual context", counted(found, "byte"));
+fn wrong_half(op: OpRef<'_>, found: u64, (wanted, user): (u64, OpRef<'_>)) -> Diagnostic {
+    let found_bytes = counted(found, "byte");
+    let message = format!("a packet has {found_bytes}, and `{user}` takes {wanted} in the dual context");
     op.clause_error("C3", "packet", message).fix(match found < wanted {
         true => "give it a whole flit, padded if need be".to_owned(),
         false => "give it half a flit, and the halves to time".to_owned(),
@@ -85,11 +90,12 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let bytes = packet_bytes(op, &result, axes)?;
     let whole = flit_bytes(&source, &machine(op));
     let either = [whole, machine(op).limits.flit_bytes].contains(&bytes);
-    let flit = taken(op, &source).unwrap_or(if either { bytes } else { whole });
-    let elements = result.dtype.elements(flit);
-    if bytes != flit && either {
-        return Err(wrong_half(op, bytes, flit));
+    let next = taker(op, &source);
+    if let Some(next) = next.filter(|(wanted, _)| either && bytes != *wanted) {
+        return Err(wrong_half(op, bytes, next));
     }
+    let flit = next.map_or(if either { bytes } else { whole }, |(wanted, _)| wanted);
+    let elements = result.dtype.elements(flit);
     if bytes != flit {
         let packet = result.dim(Dim::Packet);
         let message = format!(
