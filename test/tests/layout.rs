@@ -78,7 +78,7 @@ const GROUPS: &[Group] = &[
             "rules/text/closure",
         ],
     ),
-    ("passes/select", &["distribution/search", "driver", "layout/stationary"]),
+    ("passes/select", &["contexts", "distribution/search", "driver", "layout/stationary"]),
     ("runtime/reference", &["coverage", "tensor"]),
     ("runtime/reference", &["evaluate", "fast"]),
     ("tools/visa-opt", &["dump", "flags", "outputs", "pass_flags", "query", "query/rules", "run"]),

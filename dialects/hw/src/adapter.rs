@@ -2,8 +2,9 @@
 //! table indexing, conversion, zero-point subtraction. Batching is the packet itself.
 
 use crate::clauses::machine;
-use crate::ops::exec::in_sub_context;
+use crate::ops::exec::context_of;
 use crate::ops::fetch::Fetch;
+use crate::program::Context;
 use visa_engine::shadow::{Marker, Shadow};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_machine::Machine;
@@ -124,8 +125,9 @@ impl Adapter {
 fn table(op: Fetch<'_>, from: DType) -> Result<Option<LookupTable>, Diagnostic> {
     let Some(table) = op.table()? else { return Ok(None) };
     let refuse = |message: String| Err(op.clause_error("C7", "table", message));
-    if in_sub_context(*op)? {
-        return refuse("a table in the sub context, which has no table indexing".to_owned());
+    let context = context_of(*op)?;
+    if context != Context::Main {
+        return refuse(format!("a table in the {} context, which has no table indexing", context.name()));
     }
     if from.bits() > TABLE_INDEX_BITS {
         return refuse(format!(

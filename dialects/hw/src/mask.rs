@@ -1,8 +1,9 @@
 //! Masking in the fetch adapter (book 08): the checks of a mask, and what it does to the bytes of a stream.
 
 use crate::clauses::machine;
-use crate::ops::exec::in_sub_context;
+use crate::ops::exec::context_of;
 use crate::ops::fetch::Fetch;
+use crate::program::Context;
 use std::ops::Range;
 use std::sync::OnceLock;
 use visa_engine::shadow::Shadow;
@@ -147,8 +148,9 @@ impl Written<'_> {
 
     /// C11.
     fn check_context(&self, packet: u64, machine: &Machine) -> Result<(), Diagnostic> {
-        if in_sub_context(self.op)? {
-            return Err(self.error("C11", "the sub context cannot mask".to_owned()));
+        let context = context_of(self.op)?;
+        if context != Context::Main {
+            return Err(self.error("C11", format!("the {} context cannot mask", context.name())));
         }
         let most = machine.limits.mask_packet_max_bytes;
         if packet > most {

@@ -16,6 +16,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_ir::view::{Text, required};
+use visa_machine::Unit;
 use visa_numerics::{Alu, VectorStage, alu_ops};
 
 /// The operations inside a run, in order.
@@ -36,15 +37,15 @@ pub(crate) fn at(op: OpRef<'_>, stage: OpRef<'_>, constraint: &str, message: Str
     Diagnostic { span: stage.span(), ..op.error(constraint, message) }
 }
 
-/// Checks that the stages inside `op`, a run in the main context or the sub context, are in their order.
+/// Checks that the stages inside `op`, a run of that context, are in their order.
 ///
 /// # Errors
 /// The first stage that may not be where it is.
-pub(crate) fn check(op: OpRef<'_>, main: bool) -> Result<(), Diagnostic> {
+pub(crate) fn check(op: OpRef<'_>, unit: Unit) -> Result<(), Diagnostic> {
     let (mut last, mut place) = (op, None);
     let mut vector = VectorOrder::default();
     for stage in inside(op) {
-        place = Some(placed(op, (last, place), stage, main)?);
+        place = Some(placed(op, (last, place), stage, unit)?);
         vector.take(op, stage)?;
         last = stage;
     }
@@ -59,20 +60,24 @@ fn places(op: OpRef<'_>) -> &'static [Place] {
     op.decl().and_then(|decl| decl.interface::<Places>()).map_or(&[], |Places(places)| places)
 }
 
+/// Whether a stage may be in a slot.
+pub(crate) fn is_in(op: OpRef<'_>, slot: Slot) -> bool {
+    places(op).iter().any(|place| place.slot == slot)
+}
+
 /// The place that a stage has after another.
 fn placed(
     op: OpRef<'_>,
     before: (OpRef<'_>, Option<&'static Place>),
     stage: OpRef<'_>,
-    main: bool,
+    unit: Unit,
 ) -> Result<&'static Place, Diagnostic> {
     let mut fitting = places(stage).iter().filter(|place| place.follows(before.1)).peekable();
     if fitting.peek().is_none() {
         return Err(out_of_order(op, before, Some(stage)));
     }
-    fitting.find(|place| place.contexts.has(main)).ok_or_else(|| {
-        let context = if main { "main" } else { "sub" };
-        let message = format!("`{}` is in the {context} context, which does not have it", stage);
+    fitting.find(|place| place.contexts.has(unit)).ok_or_else(|| {
+        let message = format!("`{stage}` is in the {} context, which does not have it", unit.name());
         at(op, stage, "C3", message)
     })
 }

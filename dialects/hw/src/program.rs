@@ -9,6 +9,8 @@ use visa_loops::{Condition, EnginePart, EngineTable, Entry, PairedProgram, Progr
 use visa_machine::Machine;
 use visa_numerics::DType;
 
+pub use visa_machine::Unit as Context;
+
 /// Distance in bytes between the memories of two chips in a buffer's layout and in a PCIe transfer.
 pub const CHIP_STRIDE: i64 = 1 << 40;
 
@@ -394,18 +396,9 @@ impl Indexed {
     }
 }
 
-/// Which context of the Tensor Unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Context {
-    /// The one that computes.
-    Main,
-    /// The one that prefetches.
-    Sub,
-}
-
 /// A run of the Tensor Unit: one pipeline from fetch to a store, on every active slice.
 pub struct Exec {
-    /// Main or sub.
+    /// Main, sub, or both as one.
     pub context: Context,
     /// Active slices of each chip, counted through its clusters, where the run is first.
     pub slices: Vec<Range<usize>>,

@@ -89,12 +89,13 @@ pub use placement::{MAX_CHOICES, Placed, Placement, place, place_expr};
 pub use rebuild::rebuild;
 pub use runs::{MAX_RUN_NODES, MAX_RUN_STEPS};
 pub use skew::{Crossing, crossings, skewed_axes, skewed_names};
-pub use tensor::{Dim, Tensor, TensorKind, Unit, make, map_error, operand, parse_tensor, tensor_symbols};
+pub use tensor::{Dim, Tensor, TensorKind, make, map_error, operand, parse_tensor, tensor_symbols};
 pub use transfer::{CHIP_STRIDE, Given, Transfer, TransferLoop, byte_units, flat, leaves_chip, transfer};
 pub use transfer_error::TransferError;
 /// What the code of [`tensor_kind!`] names.
 #[doc(hidden)]
 pub use visa_ir;
+pub use visa_machine::Unit;
 
 tensor_kind!(
     /// Host memory.

@@ -15,6 +15,7 @@ use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::diag::counted;
 use visa_ir::module::{OpRef, TypeId};
+use visa_machine::Unit;
 use visa_numerics::DType;
 
 /// A dimension of a memory or of a stream.
@@ -62,30 +63,10 @@ pub struct TensorKind {
     pub def: BodyDef,
     /// Its dimensions, outermost first.
     pub dims: &'static [Dim],
-    /// Whether it is a stream, which flows in the main or the sub context.
+    /// Whether it is a stream, which flows in a context of the Tensor Unit.
     pub stream: bool,
     /// The engine that such a stream has left; none for a tensor at rest, and inside an engine.
     pub left: Option<&'static Places>,
-}
-
-/// The context of the Tensor Unit that a stream flows in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// The one that computes.
-    Main,
-    /// The one that prefetches.
-    Sub,
-}
-
-impl Unit {
-    /// `main` or `sub`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Main => "main",
-            Self::Sub => "sub",
-        }
-    }
 }
 
 /// A tensor type's value.
@@ -215,16 +196,11 @@ fn field_error(code: &str, message: String, field: Option<(usize, &str)>, fix: O
 }
 
 fn parse_unit(field: Option<(usize, &str)>) -> Result<Unit, BodyError> {
-    match field.map_or("", |(_, text)| text) {
-        "main" => Ok(Unit::Main),
-        "sub" => Ok(Unit::Sub),
-        other => Err(field_error(
-            "tensor-context",
-            format!("found `{other}`, expected `main` or `sub`"),
-            field,
-            None,
-        )),
-    }
+    let found = field.map_or("", |(_, text)| text);
+    Unit::parse(found).ok_or_else(|| {
+        let message = format!("found `{found}`, expected `{}`", Unit::NAMES.join("`, `"));
+        field_error("tensor-context", message, field, None)
+    })
 }
 
 fn parse_dtype(field: Option<(usize, &str)>) -> Result<DType, BodyError> {

@@ -52,8 +52,9 @@ fn no_conversion(op: OpRef<'_>, from: DType, to: DType, indexed: bool) -> Diagno
 fn lookup(op: OpRef<'_>, source: &Tensor) -> Result<Option<LookupTable>, Diagnostic> {
     let Some(name) = Fetch::of(op)?.table()? else { return Ok(None) };
     let refuse = |message: String| op.clause_error("C5", "table", message);
-    if source.unit == Some(Unit::Sub) {
-        return Err(refuse("a table in the sub context: table indexing belongs to main".to_owned()));
+    if let Some(unit @ (Unit::Sub | Unit::Dual)) = source.unit {
+        let message = format!("a table in the {} context: table indexing belongs to main", unit.name());
+        return Err(refuse(message).fix("begin the pipeline with `stream.begin main`".to_owned()));
     }
     // A table that is wrong in itself says so itself.
     let declared = table::find(op, &name).map_err(refuse)?;

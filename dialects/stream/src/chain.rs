@@ -4,6 +4,7 @@ use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, mapping_error, written};
 use visa_mapping::frames::Frames;
 use visa_mapping::{
@@ -180,6 +181,12 @@ pub fn packet_bytes(op: OpRef<'_>, stream: &Tensor, axes: &Axes) -> Result<u64, 
     dim_bytes(op, stream, Dim::Packet, axes)
 }
 
+/// Bytes of a stream's flits up to the aligner.
+#[must_use]
+pub fn flit_bytes(stream: &Tensor, machine: &Machine) -> u64 {
+    machine.flit_bytes(stream.unit.unwrap_or(Unit::Main))
+}
+
 /// Checks that a memory can hold the stream's format: i5 and i9 have a sideband bit (book 19).
 ///
 /// # Errors
@@ -205,7 +212,7 @@ pub fn main_only(op: OpRef<'_>, constraint: &str) -> Result<(), Diagnostic> {
         Some(Unit::Sub) => Err(op
             .error(constraint, format!("`{}` in the sub context: the compute engines belong to main", op))
             .fix(Some("begin the pipeline with `stream.begin main`".to_owned()))),
-        Some(Unit::Main) | None => Ok(()),
+        Some(Unit::Main | Unit::Dual) | None => Ok(()),
     }
 }
 

@@ -242,8 +242,8 @@ impl Write<'_> {
             ));
         }
         match self.unit {
-            Some(Unit::Main) | None if is_run => counts.reverse(),
-            Some(Unit::Main | Unit::Sub) | None => counts.truncate(1),
+            Some(Unit::Main | Unit::Dual) | None if is_run => counts.reverse(),
+            Some(Unit::Main | Unit::Sub | Unit::Dual) | None => counts.truncate(1),
         }
         Ok(counts)
     }

@@ -246,9 +246,9 @@ impl<'a> Reading<'a> {
             return Ok((plan, None));
         }
         let most = self.machine.limits.mask_packet_max_bytes;
-        if self.unit == Some(Unit::Sub) {
-            let message =
-                format!("`{}` has zero padding, which the sub context cannot mask", masked.term.text);
+        if let Some(unit @ (Unit::Sub | Unit::Dual)) = self.unit {
+            let (text, context) = (&masked.term.text, unit.name());
+            let message = format!("`{text}` has zero padding, which the {context} context cannot mask");
             let fix = Some("begin the pipeline with `stream.begin main`, or leave `{0}` out".to_owned());
             return Err(Refused { constraint: "C9", message, fix });
         }

@@ -10,7 +10,7 @@ use visa_loops::{
     EnginePart, Entry, Mask, PairedEntry, PairedProgram, Program, SeqError, SequencerLimits, Stride, check,
     commit_size, contiguous, contiguous_paired, dma_packet, fetch_size, innermost, misaligned,
 };
-use visa_machine::Machine;
+use visa_machine::{Machine, Unit};
 use visa_memory::Medium;
 use visa_numerics::DType;
 
@@ -73,15 +73,15 @@ pub enum Accessor {
     Fetch {
         /// The format that elements are converted to, if they are.
         to: Option<DType>,
-        /// Whether it runs in the sub context.
-        sub: bool,
+        /// The context that runs it.
+        unit: Unit,
         /// Which elements are masked.
         mask: Option<Mask>,
     },
     /// The commit engine (book 09).
     Commit {
-        /// Whether it runs in the sub context.
-        sub: bool,
+        /// The context that runs it.
+        unit: Unit,
     },
     /// A read of the tensor register file (book 18).
     Align,
@@ -124,8 +124,8 @@ impl Accessor {
                 let (program, mask) = masked_fetch(&bytes, mask, dtype, *to, machine)?;
                 (program, Some(mask))
             }
-            Self::Fetch { to, sub, mask: None } => (fetch(&bytes, dtype, *to, *sub, machine)?, None),
-            Self::Commit { sub } => (commit(&bytes, *sub, machine)?, None),
+            Self::Fetch { to, unit, mask: None } => (fetch(&bytes, dtype, *to, *unit, machine)?, None),
+            Self::Commit { unit } => (commit(&bytes, *unit, machine)?, None),
             Self::Align => (align(&bytes, machine)?, None),
             Self::Vector => (vector(&bytes, machine)?, None),
         };
@@ -168,11 +168,11 @@ fn cut(program: &Program, access: u64, limits: &SequencerLimits) -> Result<Progr
 /// The sizes that a fetch may have, in bytes: those of its context whose elements, converted, are no more than the
 /// adapter passes on at once (book 08).
 #[must_use]
-pub fn fetch_sizes(from: DType, to: Option<DType>, sub: bool, machine: &Machine) -> Vec<u64> {
-    let mut sizes = machine.fetch_sizes(sub, from, to.unwrap_or(from));
+pub fn fetch_sizes(from: DType, to: Option<DType>, unit: Unit, machine: &Machine) -> Vec<u64> {
+    let mut sizes = machine.fetch_sizes(unit, from, to.unwrap_or(from));
     if let Some(to) = to {
         let grown = |size: u64| size * u64::from(to.bits()) / u64::from(from.bits());
-        sizes.retain(|&size| grown(size) <= machine.limits.cast_fetch_max_bytes);
+        sizes.retain(|&size| grown(size) <= machine.cast_fetch_max(unit));
     }
     sizes
 }
@@ -182,10 +182,10 @@ fn fetch(
     program: &Program,
     from: DType,
     to: Option<DType>,
-    sub: bool,
+    unit: Unit,
     machine: &Machine,
 ) -> Result<Program, AccessError> {
-    let sizes = fetch_sizes(from, to, sub, machine);
+    let sizes = fetch_sizes(from, to, unit, machine);
     let size = access_size(program.packet, contiguous(program), &sizes)?;
     cut(program, size, &limits(machine, &sizes))
 }
@@ -225,7 +225,7 @@ fn masked_fetch(
     to: Option<DType>,
     machine: &Machine,
 ) -> Result<(Program, Mask), AccessError> {
-    let sizes = fetch_sizes(from, to, false, machine);
+    let sizes = fetch_sizes(from, to, Unit::Main, machine);
     let limits = limits(machine, &sizes);
     let (outer, inner) = program.entries.split_at(innermost(&program.entries, u64::from(from.bits())));
     let inner = Program { entries: inner.to_vec(), ..program.clone() };
@@ -266,15 +266,15 @@ fn fitted(free: &mut Vec<Entry>, limits: &SequencerLimits) -> Result<Vec<Entry>,
 
 /// The program of a commit in bytes: `commit_size` is the greatest common divisor of contiguous bytes and
 /// `commit_in_size`, the packet (book 09); the sub context has a size of its own.
-fn commit(program: &Program, sub: bool, machine: &Machine) -> Result<Program, AccessError> {
+fn commit(program: &Program, unit: Unit, machine: &Machine) -> Result<Program, AccessError> {
     let (kept, run) = (program.packet, contiguous(program));
     let own = [machine.limits.commit_size_sub];
-    let sizes = if sub { &own[..] } else { &machine.limits.commit_sizes };
-    let size = if sub {
-        fetch_size(kept, run, sizes)
-    } else {
+    let sizes = if unit.computes() { &machine.limits.commit_sizes } else { &own[..] };
+    let size = if unit.computes() {
         let size = commit_size(run, kept, sizes);
         size.supported.then_some(size.bytes)
+    } else {
+        fetch_size(kept, run, sizes)
     };
     let Some(size) = size else {
         let message = format!(

@@ -16,10 +16,11 @@ use visa_mapping::{Dim, Tensor, Unit, operand};
 use visa_numerics::{Bits, DType, VectorStage, default_mode, pattern};
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::BranchMode;
-use visa_stream::chain::{ends, packet_bytes};
+use visa_stream::chain::{ends, flit_bytes, packet_bytes};
 use visa_stream::fill::Fill;
 pub use visa_stream::lower::{LowerStage, StageCx};
 use visa_stream::mask::Mask;
+use visa_stream::ops::begin::CONTEXT;
 use visa_stream::ops::commit::CommitPlan;
 use visa_stream::ops::commit_packed::{CommitPacked, Packing};
 use visa_stream::ops::commit_tile::TilePlan;
@@ -108,7 +109,6 @@ pub fn lower_alone(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Di
 /// # Errors
 /// If it says it in another way than with a word.
 pub fn context(first: OpRef<'_>) -> Result<Rc<str>, Diagnostic> {
-    const CONTEXT: &str = "context";
     let says = first.decl().is_some_and(|decl| decl.clause(CONTEXT).is_some());
     if says { required::<Text>(&first, CONTEXT) } else { Ok("sub".into()) }
 }
@@ -137,7 +137,7 @@ fn lower_fetch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let from = source.dtype;
     let accessor = Accessor::Fetch {
         to: (from != result.dtype).then_some(result.dtype),
-        sub: result.unit == Some(Unit::Sub),
+        unit: result.unit.unwrap_or(Unit::Main),
         mask: mask.clone(),
     };
     if let Err(error) = accessor.clone().known(cx.ctx, &elements, from) {
@@ -207,11 +207,12 @@ fn in_main(
     from: DType,
     cx: &StageCx<'_>,
 ) -> Option<String> {
-    let &Accessor::Fetch { to, sub: true, mask: None } = accessor else { return None };
+    let &Accessor::Fetch { to, unit: Unit::Sub, mask: None } = accessor else { return None };
     if !error.is_size(access::FETCH_SIZE) {
         return None;
     }
-    let main = Accessor::Fetch { to, sub: false, mask: None }.accesses(elements, from, cx.machine).ok()?;
+    let main =
+        Accessor::Fetch { to, unit: Unit::Main, mask: None }.accesses(elements, from, cx.machine).ok()?;
     let size = counted(main.program.packet, "byte");
     Some(format!("begin the pipeline in `main`, which may fetch {size} at a time"))
 }
@@ -302,9 +303,12 @@ fn switch(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 }
 
 fn collect(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let (source, _) = ends(op)?;
-    let flits = packet_bytes(op, &source, cx.axes)?.div_ceil(cx.machine.limits.flit_bytes);
-    Ok(Some(cx.int(cx.spec("hw.collect", op)?, "flits", flits)))
+    let (source, result) = ends(op)?;
+    let flit = flit_bytes(&source, cx.machine);
+    let spec =
+        cx.int(cx.spec("hw.collect", op)?, "flits", packet_bytes(op, &source, cx.axes)?.div_ceil(flit));
+    let whole = packet_bytes(op, &result, cx.axes)? == flit;
+    Ok(Some(if whole { spec } else { spec.clause("halves", cx.ctx.attr(Attr::Unit)) }))
 }
 
 fn to_trf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -584,7 +588,7 @@ fn write_loops_at(
 ) -> Result<OpSpec, Diagnostic> {
     let (source, _) = ends(op)?;
     let base = address.base().saturating_mul(8) / i64::from(source.dtype.bits());
-    let accessor = Accessor::Commit { sub: source.unit == Some(Unit::Sub) };
+    let accessor = Accessor::Commit { unit: source.unit.unwrap_or(Unit::Main) };
     let elements = accessed(cx, op, (plan, base), source.dtype, accessor)?;
     let spec = cx.body(cx.spec("seq.commit", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);
     Ok(address::steps(op, loops(cx, spec, elements), "steps", address))

@@ -6,7 +6,7 @@ use crate::config::choice::choose_with_optional;
 use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
 use crate::config::optional::At;
-use crate::distribution::search;
+use crate::contexts;
 use crate::effort::budget::Budget;
 use crate::explain::refused;
 use crate::layout::sharing::{self, Shared};
@@ -17,6 +17,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
+use visa_machine::Unit;
 use visa_mapping::ops::func::FUNC;
 use visa_stream::pipeline;
 use visa_stream::pipeline::Pipeline;
@@ -33,6 +34,8 @@ pub enum Chosen {
     Cut(Diagnostic),
     /// The distribution of a kernel's tensors over slices, out of so many.
     Distribution(usize),
+    /// The context of the pipeline that begins there.
+    Context(Span, Unit),
 }
 
 /// Chooses everything that is open in a module.
@@ -91,11 +94,11 @@ impl Driver<'_> {
     fn function(&mut self, module: &mut Module, function: OpId, narrow: &Budget) -> Result<(), Diagnostic> {
         let Means { rules, budget, .. } = *self.means;
         budget.begin();
-        let found = search::function(self.ctx, module, function, self.means);
+        let found = contexts::function(self.ctx, module, function, self.means);
         let cut = refused::cut(module.op(self.ctx, function).span(), budget);
         let narrower = cut
             .is_some()
-            .then(|| search::function(self.ctx, module, function, &Means::new(rules, narrow)).ok());
+            .then(|| contexts::function(self.ctx, module, function, &Means::new(rules, narrow)).ok());
         let chosen = match (found, narrower.flatten()) {
             (Ok(found), Some(narrower))
                 if narrower.cycles(self.ctx, function) < found.cycles(self.ctx, function) =>

@@ -2,7 +2,7 @@
 
 use visa_hw::machine;
 use visa_hw::ops::commit::Commit;
-use visa_hw::ops::exec::Exec;
+use visa_hw::ops::exec::context_of;
 use visa_hw::ops::fetch::Fetch;
 use visa_hw::ops::fill::Fill;
 use visa_hw::ops::generate::Generate;
@@ -10,7 +10,7 @@ use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
 use visa_loops::{Program, contiguous, fetch_size};
 use visa_lowering::access;
-use visa_machine::Machine;
+use visa_machine::{Machine, Unit};
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
@@ -60,7 +60,7 @@ fn warnings(op: OpRef<'_>, machine: &Machine) -> Result<Vec<Diagnostic>, Diagnos
     let mut found = Vec::new();
     if let Some(fetch) = Fetch::cast(op) {
         let (packets, loops) = (Packets::of(fetch)?, fetch.loops()?);
-        found.extend(flits(op, &packets, machine));
+        found.extend(flits(op, &packets, machine)?);
         found.extend(padding(op, &packets, &loops, machine)?);
         found.extend(starvation(op, &loops, machine));
     }
@@ -110,10 +110,10 @@ impl Packets {
 }
 
 /// L1.
-fn flits(op: OpRef<'_>, packets: &Packets, machine: &Machine) -> Option<Diagnostic> {
-    let (flit, bytes) = (machine.limits.flit_bytes, packets.after(packets.before));
+fn flits(op: OpRef<'_>, packets: &Packets, machine: &Machine) -> Result<Option<Diagnostic>, Diagnostic> {
+    let (flit, bytes) = (machine.flit_bytes(context_of(op)?), packets.after(packets.before));
     if bytes.is_multiple_of(flit) {
-        return None;
+        return Ok(None);
     }
     let (count, zeros) = (bytes.div_ceil(flit), bytes.next_multiple_of(flit) - bytes);
     let message = format!(
@@ -121,7 +121,8 @@ fn flits(op: OpRef<'_>, packets: &Packets, machine: &Machine) -> Option<Diagnost
         counted(bytes, "byte"),
         counted(zeros, "byte"),
     );
-    Some(warning(op, "L1", message, &format!("fetch packets of a multiple of {}", counted(flit, "byte"))))
+    let fix = format!("fetch packets of a multiple of {}", counted(flit, "byte"));
+    Ok(Some(warning(op, "L1", message, &fix)))
 }
 
 /// L2: the packet is in memory in one piece, and only its length keeps the access small.
@@ -131,21 +132,19 @@ fn padding(
     program: &Program,
     machine: &Machine,
 ) -> Result<Option<Diagnostic>, Diagnostic> {
-    let context = op.parent().map(|exec| Exec::of(exec)?.context()).transpose()?;
-    let in_sub = context.is_some_and(|context| &*context == "sub");
-    Ok(padded(op, packets, program, in_sub, machine))
+    Ok(padded(op, packets, program, context_of(op)?, machine))
 }
 
 fn padded(
     op: OpRef<'_>,
     packets: &Packets,
     program: &Program,
-    in_sub: bool,
+    unit: Unit,
     machine: &Machine,
 ) -> Option<Diagnostic> {
     let (packet, access) = (packets.before, program.packet);
     let (from, to) = packets.formats;
-    let sizes = access::fetch_sizes(from, (from != to).then_some(to), in_sub, machine);
+    let sizes = access::fetch_sizes(from, (from != to).then_some(to), unit, machine);
     let largest = sizes.iter().copied().max()?;
     let padded = if packet < largest { packet.next_power_of_two() } else { packet.next_multiple_of(largest) };
     let better = fetch_size(padded, padded, &sizes)?;

@@ -19,7 +19,7 @@ use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
 use visa_stream::ops::store::TO_VRF;
 use visa_stream::ops::switch;
 use visa_stream::ops::vector_inter;
-use visa_stream::ops::{commit, commit_packed, fetch};
+use visa_stream::ops::{begin, commit, commit_packed, fetch};
 use visa_stream::pipeline;
 
 visa_pass::options! {
@@ -87,6 +87,8 @@ impl Configured for Settings {
                 Opening::Address => addresses,
                 Opening::Order => orders,
                 Opening::Configuration if op.is(&TO_DM) => distributions,
+                // What sub runs beside it is the author's: only main and dual would be chosen from.
+                Opening::Configuration if op.is(&begin::DECL) => false,
                 Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
                 Opening::Configuration => configurations,
             };

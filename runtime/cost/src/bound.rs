@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use visa_engine::{Access, Engine, Flow, Space, Wire};
-use visa_hw::program::{Buffer, Command, CommandKind, Dma, Exec, Program};
+use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, Program};
 use visa_loops::{Program as Loops, iterations};
 use visa_machine::Machine;
 use visa_numerics::DType;
@@ -18,8 +18,10 @@ struct Work {
     contraction: f64,
     /// Bytes that enter the vector engine.
     vector: u128,
-    /// Bytes that fetches give.
+    /// Bytes that fetches of main and sub read.
     fetched: u128,
+    /// The same of dual: while it fetches, the others do not.
+    fetched_dual: u128,
     hbm_read: u128,
     hbm_written: u128,
     host: u128,
@@ -38,8 +40,11 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
     let slices = u128::from(machine.slices_per_chip()) * chips;
     let timing = &machine.timing;
     // An access of each context a cycle; the vector engine takes a flit.
-    let access = |sub: bool| machine.fetch_sizes(sub, DType::I8, DType::I8).into_iter().max();
-    let fetch = [false, true].into_iter().filter_map(access).map(u128::from).sum::<u128>();
+    let access = |context| machine.fetch_sizes(context, DType::I8, DType::I8).into_iter().max();
+    let rate = |contexts: &[Context]| {
+        contexts.iter().filter_map(|context| access(*context)).map(u128::from).sum::<u128>()
+    };
+    let (fetch, dual) = (rate(&[Context::Main, Context::Sub]), rate(&[Context::Dual]));
     let buffers = |space: Space, argument: bool| {
         let own =
             program.buffers.iter().filter(|buffer| buffer.space == space && buffer.argument == argument);
@@ -52,7 +57,7 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
     let computing = [
         ("contraction", (work.contraction / chips as f64).ceil() as u64),
         ("vector", over(work.vector, u128::from(machine.limits.flit_bytes) * slices)),
-        ("fetch", over(work.fetched, fetch * slices)),
+        ("fetch", over(work.fetched, fetch * slices).saturating_add(over(work.fetched_dual, dual * slices))),
     ];
     let moving = [
         ("hbm", over(hbm, u128::from(timing.hbm_bytes_per_cycle) * chips)),
@@ -111,11 +116,13 @@ fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut Work) {
     let of =
         |flow: Flow| u128::from(flow.packets).saturating_mul(u128::from(flow.packet)).saturating_mul(times);
     let (mut flow, mut wire, mut vector) = (Flow { packets: 0, packet: 0 }, Some(Wire::NOTHING), false);
-    for (number, stage) in exec.stages.iter().enumerate() {
+    let fetched = match exec.context {
+        Context::Main | Context::Sub => &mut work.fetched,
+        Context::Dual => &mut work.fetched_dual,
+    };
+    for stage in &exec.stages {
         let cost = stage.cost(machine, flow);
-        if number == 0 && cost.engine == Engine::FETCH {
-            work.fetched = work.fetched.saturating_add(of(cost.out));
-        }
+        *fetched = fetched.saturating_add(u128::from(stage.fetched()).saturating_mul(times));
         if cost.engine == Engine::VECTOR && !vector {
             work.vector = work.vector.saturating_add(of(flow));
             vector = true;

@@ -149,7 +149,7 @@ fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
 }
 
 fn busy(tallies: &Tallies, resource: Resource) -> Busy {
-    let own = tallies.0.values().filter(|tally| tally.work.resource == resource);
+    let own = tallies.0.values().filter(|tally| tally.work.resource.takes().contains(&resource));
     Busy { resource, cycles: sum(own.map(|tally| &tally.counts.cycles)) }
 }
 

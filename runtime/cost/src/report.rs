@@ -27,7 +27,7 @@ pub struct Report {
     pub assumptions: Vec<Assumed>,
 }
 
-/// What runs one command at a time, in program order (book 28).
+/// What runs a command: one at a time, in program order (book 28).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resource {
@@ -39,24 +39,38 @@ pub enum Resource {
     Dma,
     /// The link to the host.
     Pcie,
+    /// Main and sub as one: each runs nothing else meanwhile (book 08).
+    Dual,
 }
 
 impl Resource {
-    /// All resources, in the order of reports.
+    /// All that run one command at a time, in the order of reports: the first of the enumeration.
     pub const ALL: [Self; 4] = [Self::Main, Self::Sub, Self::Dma, Self::Pcie];
+
+    /// Those of [`Self::ALL`] that a command takes.
+    pub(crate) const fn takes(self) -> &'static [Self] {
+        match self {
+            Self::Main => &[Self::Main],
+            Self::Sub => &[Self::Sub],
+            Self::Dual => &[Self::Main, Self::Sub],
+            Self::Dma => &[Self::Dma],
+            Self::Pcie => &[Self::Pcie],
+        }
+    }
 
     /// What runs a context's pipelines.
     pub(crate) const fn of_context(context: Context) -> Self {
         match context {
             Context::Main => Self::Main,
             Context::Sub => Self::Sub,
+            Context::Dual => Self::Dual,
         }
     }
 
     /// Whether it is of the device, which one kernel has at a time.
     pub(crate) const fn is_device(self) -> bool {
         match self {
-            Self::Main | Self::Sub | Self::Dma => true,
+            Self::Main | Self::Sub | Self::Dual | Self::Dma => true,
             Self::Pcie => false,
         }
     }
@@ -72,6 +86,7 @@ impl Resource {
         match self {
             Self::Main => "main",
             Self::Sub => "sub",
+            Self::Dual => "dual",
             Self::Dma => "dma",
             Self::Pcie => "pcie",
         }

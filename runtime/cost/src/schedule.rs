@@ -20,10 +20,11 @@ pub(crate) fn schedule(runs: &[Run]) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::with_capacity(runs.len());
     let mut queues: [Vec<usize>; Resource::ALL.len()] = Default::default();
     for (number, run) in runs.iter().enumerate() {
-        let before = queues[run.work.resource as usize].last().copied();
-        let mut start = before.map_or(0, |command| slots[command].end);
+        let own = run.work.resource.takes();
+        let before: Vec<usize> = own.iter().filter_map(|&own| queues[own as usize].last().copied()).collect();
+        let mut start = before.iter().map(|&command| slots[command].end).max().unwrap_or(0);
         let mut waits: Vec<Wait> =
-            before.map(|command| Wait { command, why: Why::Busy }).into_iter().collect();
+            before.into_iter().map(|command| Wait { command, why: Why::Busy }).collect();
         for queue in &queues {
             for &command in queue.iter().rev() {
                 let end = slots[command].end;
@@ -39,8 +40,10 @@ pub(crate) fn schedule(runs: &[Run]) -> Vec<Slot> {
         }
         waits.retain(|wait| start > 0 && slots[wait.command].end == start);
         waits.sort_by_key(|wait| (wait.command, wait.why));
+        // What takes two resources is in both queues.
+        waits.dedup();
         slots.push(Slot { start, end: start.saturating_add(run.cycles), waits });
-        queues[run.work.resource as usize].push(number);
+        own.iter().for_each(|&own| queues[own as usize].push(number));
     }
     slots
 }
@@ -68,10 +71,16 @@ mod tests {
         for (number, work) in works.iter().enumerate() {
             let reasons = |command: usize| {
                 let other: &Run = &works[command];
-                let last = works[command + 1..number]
-                    .iter()
-                    .all(|between| between.work.resource != other.work.resource);
-                let busy = (other.work.resource == work.work.resource && last).then_some(Why::Busy);
+                let takes = |run: &Run, resource| match run.work.resource {
+                    Resource::Dual => [Resource::Main, Resource::Sub].contains(&resource),
+                    own => own == resource,
+                };
+                // The last one before it that took one of the resources that it takes.
+                let busy = Resource::ALL
+                    .into_iter()
+                    .filter(|resource| takes(work, *resource) && takes(other, *resource))
+                    .any(|resource| !works[command + 1..number].iter().any(|own| takes(own, resource)))
+                    .then_some(Why::Busy);
                 // A kernel starts when the device is free, and nothing of the device crosses the start of one.
                 let device = |run: &Run| run.work.resource != Resource::Pcie;
                 let launch = (other.work.launches || work.work.launches) && device(other) && device(work);
@@ -91,7 +100,8 @@ mod tests {
     }
 
     fn command(random: &mut Random) -> Run {
-        let resource = Resource::ALL[random.bits() as usize % Resource::ALL.len()];
+        let resources = [&Resource::ALL[..], &[Resource::Dual]].concat();
+        let resource = resources[random.bits() as usize % resources.len()];
         let region = |random: &mut Random| {
             let (start, length) = (random.bits() % 12, random.bits() % 3);
             let slices = random.bits() % 2..2;

@@ -156,13 +156,11 @@ impl Steady<'_> {
         if self.placed > MAX_RUNS {
             return Err(too_many(self.placed));
         }
-        let own = run.work.resource as usize;
-        let before = self.queues[own].back();
-        let mut start = before.map_or(0, |live| live.end);
-        let mut waits: Vec<(u64, Wait)> = before
-            .map(|live| (live.end, Wait { command: live.command, why: Why::Busy }))
-            .into_iter()
-            .collect();
+        let own = run.work.resource.takes();
+        let before = own.iter().filter_map(|&own| self.queues[own as usize].back());
+        let mut waits: Vec<(u64, Wait)> =
+            before.map(|live| (live.end, Wait { command: live.command, why: Why::Busy })).collect();
+        let mut start = waits.iter().map(|(end, _)| *end).max().unwrap_or(0);
         let earliest = start;
         for live in
             self.queues.iter().flat_map(|queue| queue.iter().rev().take_while(|live| live.end >= earliest))
@@ -182,12 +180,8 @@ impl Steady<'_> {
         let waits = waits.into_iter().map(|(_, wait)| wait).collect();
         let (cycles, stalls, work) = (run.cycles, run.stalls, &run.work);
         self.tallies.add(Placed { command: run.command, work, cycles, stalls, start, end, waits });
-        self.queues[own].push_back(Live {
-            command: run.command,
-            indices: indices.into(),
-            run: run.clone(),
-            end,
-        });
+        let live = Live { command: run.command, indices: indices.into(), run: run.clone(), end };
+        own.iter().for_each(|&own| self.queues[own as usize].push_back(live.clone()));
         Ok(())
     }
 
@@ -269,10 +263,13 @@ impl Steady<'_> {
         // A resource that the loop leaves idle may run a later command at once: it would meet iterations of any age.
         let indices: Vec<u64> = outer.iter().copied().chain([start]).collect();
         let used = |resource: Resource| {
-            inside.clone().any(|own| self.resources[own] == resource && self.runs_always(own, &indices))
+            inside
+                .clone()
+                .any(|own| self.resources[own].takes().contains(&resource) && self.runs_always(own, &indices))
         };
         let later = if depth == 0 { inside.start } else { 0 };
-        if !self.resources[later..].iter().all(|&resource| used(resource)) {
+        let needed = |resource: &Resource| resource.takes().iter().all(|&own| used(own));
+        if !self.resources[later..].iter().all(needed) {
             return None;
         }
         let mut periods = self.commands[inside].iter().map(|command| self.prices.period(command, depth));
@@ -297,11 +294,16 @@ impl Steady<'_> {
         pairs.all(|(one, other)| one.moves_like(other, depth))
     }
 
+    /// Whether commands with these numbers take a resource.
+    fn takes(&self, inside: Range<usize>, resource: Resource) -> bool {
+        self.resources[inside].iter().any(|own| own.takes().contains(&resource))
+    }
+
     /// How things are after iteration `index - 1` of a loop; nothing if something else than the loop has not ended.
     /// With it the cycle from which on something can start.
     fn state(&mut self, inside: Range<usize>, outer: &[u64], index: u64) -> Option<(State, u64)> {
         let used: Vec<Resource> =
-            Resource::ALL.into_iter().filter(|own| self.resources[inside.clone()].contains(own)).collect();
+            Resource::ALL.into_iter().filter(|own| self.takes(inside.clone(), *own)).collect();
         let last = |own: &Resource| self.queues[*own as usize].back().map_or(0, |live| live.end);
         let now = used.iter().map(last).min()?;
         let mut state = Vec::new();

@@ -13,6 +13,7 @@ use visa_support::kernel::{Digit, Kernel, bare, mapping};
 /// What a kernel can have, and the words in its text that show it.
 const FEATURES: &[Feature] = &[
     ("contracted", &["stream.contract"]),
+    ("contracted in dual", &["begin dual"]),
     ("accumulated sequentially", &["accumulate sequential"]),
     ("broadcast in time", &["element [T,", ", T]"]),
     ("narrow", &["stream.vector_fp "]),
@@ -367,9 +368,15 @@ fn contraction(random: &mut Random, slices: u64) -> String {
         used: Vec::new(),
         guards: &[],
     };
-    pipe.push("stream.begin main @");
+    // A flit of the dual context is a packet of the computation.
+    let dual = random.below(3) == 0;
+    let flits = match dual {
+        true => format!("time [{inside}], packet {whole}"),
+        false => format!("time [{inside}, {packet} / {flit}], packet [{packet} % {flit}]"),
+    };
+    pipe.push(&format!("stream.begin {} @", if dual { "dual" } else { "main" }));
     pipe.push(&format!("stream.fetch @ time {time_text}, packet {packet}"));
-    pipe.push(&format!("stream.collect @ time [{inside}, {packet} / {flit}], packet [{packet} % {flit}]"));
+    pipe.push(&format!("stream.collect @ {flits}"));
     pipe.push(&format!("stream.align @, %r time {computed}, packet {whole}"));
     pipe.push("stream.contract @ packet [L]");
     if tiled {

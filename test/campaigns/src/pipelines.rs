@@ -230,13 +230,19 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     let (dtype, bits) = (formats.stored, u64::from(formats.fetched.bits()));
     // Two tensors in turn; where the conversion allows, each with a zero point.
     let interleaved = random.below(4) == 0;
-    let zeros = zero_point_cast(formats.stored, formats.fetched).filter(|_| random.below(3) > 0);
+    let zeros = zero_point_cast(formats.stored, formats.fetched).filter(|_| random.below(8) > 0);
     let zeros = zeros.map(|_| [random.below(200), random.below(200)]);
     let mut order = digits(random);
     // Mostly the same split on both sides, so that radices agree; sometimes another, which may have to be cut.
     let mut memory = if random.below(4) == 0 { digits(random) } else { order.clone() };
     random.shuffle(&mut order);
     random.shuffle(&mut memory);
+    // The Cast Engine belongs to contexts that compute, and two tensors to main.
+    let unit = match random.below(8) {
+        0 if formats.cast.is_none() && !interleaved => "sub",
+        1 | 2 if !interleaved => "dual",
+        _ => "main",
+    };
     let flit = 256 / bits;
     let elements = |inner: usize| order[order.len() - inner..].iter().map(|(_, size)| size).product::<u64>();
     // A packet of whole 8 bytes that fills whole flits or fits into one.
@@ -248,7 +254,9 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     let inner = if inner.is_empty() { order.len() } else { inner[random.below(inner.len())] };
     let elements = elements(inner);
     let (time, packet) = order.split_at(order.len() - inner);
-    let (whole, broadcast) = (elements.next_multiple_of(flit), random.below(3) == 0);
+    // Flits of the dual context have twice the bytes, and leave in halves.
+    let collected = if unit == "dual" { 2 * flit } else { flit };
+    let (whole, broadcast) = (elements.next_multiple_of(collected), random.below(3) == 0);
     let mut steps = time.to_vec();
     if broadcast {
         steps.insert(random.below(steps.len() + 1), ("T".to_owned(), 3));
@@ -299,8 +307,6 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     if switch.line.is_empty() && random.below(2) == 0 {
         permute(random, &mut steps);
     }
-    // The Cast Engine belongs to the main context, and so do two tensors.
-    let unit = if random.below(8) == 0 && formats.cast.is_none() && !interleaved { "sub" } else { "main" };
     let mut begin = format!("stream.begin {unit} %d");
     if interleaved {
         let memory = bare(&memory);
@@ -373,6 +379,7 @@ fn padded_kernel(random: &mut Random, slices: u64) -> String {
 /// accepted.
 const FEATURES: &[Feature] = &[
     ("switched", &["stream.switch"]),
+    ("in dual", &["begin dual"]),
     ("committed into a part", &["commit_view"]),
     ("converted", &["%0 dtype", "stream.cast"]),
     ("two tensors in turn", &["begin_interleaved"]),

@@ -5,6 +5,7 @@ use crate::attrs::PROGRAM;
 use crate::build::Build;
 use crate::clauses::{at_least, machine, one_of};
 use crate::loops::{Loops, Written};
+use crate::ops::exec::context_of;
 use crate::trf::{REGION, Region};
 use visa_engine::place::rngd;
 use visa_engine::read_cache::CacheReads;
@@ -34,7 +35,11 @@ pub static ALIGN: OpDecl = OpDecl {
           18).\n\nWith `shifts` it makes that many more packets of the same flits, each from `shift_bytes` \
           further on (shift-reuse, book 15). After the flits such a packet is undefined.",
     constraints: &[
-        ("C1", "1, 2 or 3 flits are collected, and they divide the flits that flow in (book 17)"),
+        (
+            "C1",
+            "1, 2 or 3 flits of 32 bytes are collected, or one of 64, and they divide the flits that flow in (book \
+             17: 96 bytes)",
+        ),
         ("C2", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
         ("C3", "the data is in the packet's flits"),
         ("C4", "the register file reads 1, 2, 4, 8, 16, 32 or 64 bytes at once (book 18: reg_read_size)"),
@@ -98,16 +103,17 @@ struct AlignUnit {
 
 fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
     let op = Align::of(op)?;
-    let limits = &machine(*op).limits;
-    let region = Region::of(&op.region()?, &machine(*op));
+    let machine = machine(*op);
+    let (limits, flit) = (&machine.limits, machine.flit_bytes(context_of(*op)?));
+    let region = Region::of(&op.region()?, &machine);
     let width = limits.mac_width_bytes;
-    let flits: Vec<u64> = (1..=limits.shift_buffer_bytes / limits.flit_bytes).collect();
+    let flits: Vec<u64> = (1..=limits.shift_buffer_bytes / flit).collect();
     let flits = one_of(*op, "C1", ("flits", op.flits()?), &flits)?;
-    let (shifts, shift_bytes) = shifts(op, flits, limits.flit_bytes, width)?;
+    let (shifts, shift_bytes) = shifts(op, flits, flit, width)?;
     let repeat = at_least(*op, "C1", ("repeat", op.repeat()?), 1)?;
     let rows = one_of(*op, "C2", ("rows", op.rows()?), &limits.row_counts)?;
     let data = at_least(*op, "C3", ("data", op.data()?), 1)?;
-    let most = width.min(flits * limits.flit_bytes);
+    let most = width.min(flits * flit);
     if data > most {
         let message = format!(
             "`data` is {}, expected at most {most} of {}",
@@ -130,7 +136,6 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
     }
     written.within("C7", region.bytes, "the region's part of a row")?;
     let loops = written.loops_from("C7", region.start.cast_signed())?;
-    let flit = limits.flit_bytes;
     Ok(AlignUnit { region, flits, flit, shifts, shift_bytes, repeat, rows, data, width, loops })
 }
 
@@ -193,6 +198,12 @@ fn windows<T: Copy>(
 
 impl Unit for AlignUnit {
     fn connect(&self, _machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
+        if input.packet != self.flit {
+            let (found, wanted) = (counted(input.packet, "byte"), self.flit);
+            let message =
+                format!("flits of {found} flow in, expected {wanted}: `hw.collect` without `halves`");
+            return Err(Mismatch::new("C1", "flits", message));
+        }
         if !input.packets.is_multiple_of(self.flits) {
             let message =
                 format!("{} flow in, expected a multiple of {}", counted(input.packets, "flit"), self.flits);

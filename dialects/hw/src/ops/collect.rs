@@ -1,7 +1,8 @@
 //! `hw.collect`: the Collect Engine (book 14).
 
 use crate::build::Build;
-use crate::clauses::at_least;
+use crate::clauses::{at_least, machine};
+use crate::ops::exec::context_of;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
@@ -19,10 +20,17 @@ pub static OPS: &[&OpDecl] = &[&COLLECT];
 pub static COLLECT: OpDecl = OpDecl {
     name: "hw.collect",
     summary: "cuts packets into flits",
-    doc: "Every packet is filled up with zeros to whole flits of 32 bytes and cut into them (book 14); each flit \
-          is a packet of its own from here on. The zeros are defined.",
-    constraints: &[("C1", "the flits hold a packet, and none of them is padding only (book 14)")],
-    clauses: &[ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet.")],
+    doc: "Every packet is filled up with zeros to whole flits of 32 bytes, in the dual context of 64 (book 08), and \
+          cut into them (book 14); each flit is a packet of its own from here on. The zeros are defined. With \
+          `halves`, each of 64 bytes leaves as two of 32, for engines other than the aligner.",
+    constraints: &[
+        ("C1", "the flits hold a packet, and none of them is padding only (book 14)"),
+        ("C2", "flits of 64 bytes have halves: those of the dual context"),
+    ],
+    clauses: &[
+        ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet."),
+        ClauseDecl::optional("halves", ClauseKind::Flag, "Gives each flit of 64 bytes as two of 32."),
+    ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),
@@ -34,12 +42,24 @@ pub static COLLECT: OpDecl = OpDecl {
 struct CollectUnit {
     flits: u64,
     flit: u64,
+    /// Packets that a flit leaves as.
+    parts: u64,
 }
 
 fn read(op: OpRef<'_>) -> Result<CollectUnit, Diagnostic> {
     let op = Collect::of(op)?;
-    let flit = crate::clauses::machine(*op).limits.flit_bytes;
-    Ok(CollectUnit { flits: at_least(*op, "C1", ("flits", op.flits()?), 1)?, flit })
+    let machine = machine(*op);
+    let flit = machine.flit_bytes(context_of(*op)?);
+    let flits = at_least(*op, "C1", ("flits", op.flits()?), 1)?;
+    if !op.halves() {
+        return Ok(CollectUnit { flits, flit, parts: 1 });
+    }
+    let parts = flit / machine.limits.flit_bytes;
+    if parts > 1 {
+        return Ok(CollectUnit { flits, flit, parts });
+    }
+    let message = format!("a flit of {} leaves as it is", counted(flit, "byte"));
+    Err(op.clause_error("C2", "halves", message).fix("leave `halves` out".to_owned()))
 }
 
 impl Unit for CollectUnit {
@@ -55,13 +75,14 @@ impl Unit for CollectUnit {
             return Err(Mismatch::new("C1", "flits", message));
         }
         // Padding less than doubles a packet of at least 1 byte per flit, and packets are bounded before.
-        let packets = input.packets.saturating_mul(self.flits);
-        Ok(Wire { packets, packet: self.flit, ..input })
+        let packets = input.packets.saturating_mul(self.flits).saturating_mul(self.parts);
+        Ok(Wire { packets, packet: self.flit / self.parts, ..input })
     }
 
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
-        let out = Flow { packets: input.packets * self.flits, packet: self.flit };
-        StageCost { engine: Engine::COLLECT, cycles: out.packets, latency: 1, macs: 0, out }
+        let flits = input.packets * self.flits;
+        let out = Flow { packets: flits * self.parts, packet: self.flit / self.parts };
+        StageCost { engine: Engine::COLLECT, cycles: flits, latency: 1, macs: 0, out }
     }
 }
 
@@ -76,7 +97,7 @@ impl Map for CollectUnit {
         if input.packet != whole {
             input.bytes = padded(&input.bytes, input.packet, whole, 0);
         }
-        Stream { packet: flit, ..input }
+        Stream { packet: flit / self.parts as usize, ..input }
     }
 }
 

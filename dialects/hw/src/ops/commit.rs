@@ -6,7 +6,7 @@ use crate::clauses::{machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
 use crate::ops::control::{Moving, steps};
 use crate::ops::exec;
-use crate::ops::exec::in_sub_context;
+use crate::ops::exec::context_of;
 use std::ops::Range;
 use std::rc::Rc;
 use visa_engine::place::rngd;
@@ -103,7 +103,7 @@ fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
     let written = Written::new(*op, "loops", op.loops()?);
     let access = written.program.packet;
     let sub = [limits.commit_size_sub];
-    let sizes = if in_sub_context(*op)? { &sub } else { limits.commit_sizes.as_slice() };
+    let sizes = if context_of(*op)?.computes() { limits.commit_sizes.as_slice() } else { &sub };
     if !sizes.contains(&access) {
         let sizes = crate::clauses::list(sizes);
         let message =

@@ -8,6 +8,7 @@ use crate::ops::control::{COMMANDS, Moving, steps};
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage};
 use std::ops::Range;
+use visa_engine::place::Slot;
 use visa_engine::{Mismatch, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -36,8 +37,8 @@ pub static EXEC: OpDecl = OpDecl {
         ),
         (
             "C3",
-            "the sub context has no align, contract, accumulate, vector, cast or transpose, the main context no \
-             generate and commit_packed after filter only (books 09, 12)",
+            "the sub context has no align, contract, accumulate, vector, cast or transpose; main and dual have no \
+             generate, and commit_packed after filter only (books 09, 12)",
         ),
         (
             "C4",
@@ -57,9 +58,14 @@ pub static EXEC: OpDecl = OpDecl {
              begins elsewhere in each or counts by them (`hw.switch`, `hw.vector_inter_reduce`, `starts` of a fetch, \
              `hw.vector_valid_count`)",
         ),
+        ("C8", "flits of 64 bytes go to the aligner; the other engines take 32 at once (books 08, 17)"),
     ],
     clauses: &[
-        ClauseDecl::lead("context", ClauseKind::Word(&["main", "sub"]), "The context that runs."),
+        ClauseDecl::lead(
+            "context",
+            ClauseKind::Word(Context::NAMES),
+            "The context that runs; `dual` is main and sub as one.",
+        ),
         ClauseDecl::required(
             "slices",
             ClauseKind::Ints,
@@ -84,36 +90,39 @@ pub static EXEC: OpDecl = OpDecl {
 fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     active(op)?;
     check_alike(op)?;
-    order::check(op, in_main(op)?)?;
+    order::check(op, context(op)?)?;
     match stages(op) {
         Ok(_) | Err(Unbuilt::Stage(_)) => Ok(()),
         Err(Unbuilt::Wire(error)) => Err(error),
     }
 }
 
-/// Whether the run is one of the main context.
-pub(crate) fn in_main(op: OpRef<'_>) -> Result<bool, Diagnostic> {
-    Ok(&*Exec::of(op)?.context()? == "main")
+/// The context of a run.
+fn context(op: OpRef<'_>) -> Result<Context, Diagnostic> {
+    let word = Exec::of(op)?.context()?;
+    Context::parse(&word).ok_or_else(|| {
+        let message = format!("`{word}` is no context, expected `{}`", Context::NAMES.join("`, `"));
+        op.clause_error("C3", "context", message)
+    })
 }
 
-/// Whether the operation is in the sub context of the Tensor Unit.
+/// The context that runs a stage.
 ///
 /// # Errors
 /// If it is inside no `hw.exec`, or inside one that does not say its context.
-pub fn in_sub_context(op: OpRef<'_>) -> Result<bool, Diagnostic> {
+pub fn context_of(op: OpRef<'_>) -> Result<Context, Diagnostic> {
     let run = op.parent().ok_or_else(|| {
         Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", EXEC.name))
     })?;
-    Ok(!in_main(run)?)
+    context(run)
 }
 
 /// The run that the operation describes.
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
-    let main = in_main(op)?;
-    let context = if main { Context::Main } else { Context::Sub };
+    let context = context(op)?;
     let slices = active(op)?;
     check_alike(op)?;
-    order::check(op, main)?;
+    order::check(op, context)?;
     let stages = stages(op).map_err(|(Unbuilt::Stage(error) | Unbuilt::Wire(error))| error)?;
     Ok(program::Exec { context, slices, steps: moving(op)?.after_first(), stages })
 }
@@ -234,6 +243,17 @@ fn stages(op: OpRef<'_>) -> Result<Vec<PlacedStage>, Unbuilt> {
     Ok(stages)
 }
 
+/// C6: what a collect gives goes to an engine that takes it.
+fn check_flits(op: OpRef<'_>, child: OpRef<'_>, machine: &Machine, input: &Wire) -> Result<(), Diagnostic> {
+    let (found, most) = (input.packet, machine.limits.flit_bytes);
+    let collected = order::before(child).is_some_and(|before| order::is_in(before, Slot::COLLECT));
+    if !collected || found <= most || order::is_in(child, Slot::ALIGN) {
+        return Ok(());
+    }
+    let message = format!("flits of {} flow into `{child}`, which takes {most}", counted(found, "byte"));
+    Err(at(op, child, "C8", message).fix("write `halves` after the flits of `hw.collect`".to_owned()))
+}
+
 /// What a stage gives, which takes what flows in `input`.
 fn connect(
     op: OpRef<'_>,
@@ -242,6 +262,7 @@ fn connect(
     machine: &Machine,
     input: Wire,
 ) -> Result<Wire, Diagnostic> {
+    check_flits(op, child, machine, &input)?;
     let wire = stage.connect(machine, input).map_err(|mismatch| {
         let Mismatch { constraint, clause, message } = mismatch;
         child.clause_error(constraint, clause, message)

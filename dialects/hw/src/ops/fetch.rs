@@ -7,7 +7,8 @@ use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
 use crate::ops::control::{Moving, steps};
-use crate::ops::exec::in_sub_context;
+use crate::ops::exec::context_of;
+use crate::program::Context;
 use std::ops::Range;
 use std::rc::Rc;
 use visa_engine::place::rngd;
@@ -49,7 +50,7 @@ pub static FETCH: OpDecl = OpDecl {
         (
             "C5",
             "data memory holds the format (not i5 or i9), the machine's Fetch Adapter has the conversion, and one \
-             access grows to 32 bytes at most (book 08)",
+             access grows to a flit at most: 32 bytes, in the dual context 64 (book 08)",
         ),
         ("C6", "every address is in the slice's data memory"),
         (
@@ -137,6 +138,7 @@ pub static FETCH: OpDecl = OpDecl {
 
 struct FetchUnit {
     adapter: Adapter,
+    context: Context,
     /// Bytes of a packet in data memory.
     packet: u64,
     mask: Option<Masking>,
@@ -186,7 +188,8 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     let written = Written::new(*op, "loops", op.loops()?);
     let from = *op.dtype()?;
     let adapter = Adapter::read(op, from)?;
-    let sizes = machine.fetch_sizes(in_sub_context(*op)?, from, adapter.to());
+    let context = context_of(*op)?;
+    let sizes = machine.fetch_sizes(context, from, adapter.to());
     let size = written.program.packet;
     if !sizes.contains(&size) {
         let message = format!(
@@ -199,7 +202,7 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     written.sequencer("C2", &sizes)?;
     let packet = whole_packets(op, &written, from)?;
     let starts = Starts::read(op)?;
-    check_sizes(*op, &adapter, (packet, size), &machine)?;
+    check_sizes(*op, &adapter, (packet, size), machine.cast_fetch_max(context), &machine)?;
     let room = machine.memory.dm_bytes_per_slice.saturating_sub(starts.most);
     let memory =
         if starts.most == 0 { "the slice's data memory" } else { "data memory from the furthest start on" };
@@ -207,7 +210,7 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     let reach = moving.reach(&written.program);
     Written::new(*op, "loops", Rc::new(reach)).within("C6", room, memory)?;
     let mask = Masking::read(op, from, adapter.converted(packet), &written.program)?;
-    Ok(FetchUnit { adapter, packet, mask, loops: written.loops_from("C6", moving.first())?, starts })
+    Ok(FetchUnit { adapter, context, packet, mask, loops: written.loops_from("C6", moving.first())?, starts })
 }
 
 /// C13: how the addresses of a fetch move with the loops around it.
@@ -242,11 +245,12 @@ fn whole_packets(op: Fetch<'_>, written: &Written<'_>, dtype: DType) -> Result<u
     }
 }
 
-/// C4, and C5's second half, of packets and accesses with so many bytes in data memory.
+/// C4, and C5's second half, of packets and accesses with so many bytes in data memory; an access grows to `most`.
 fn check_sizes(
     op: OpRef<'_>,
     adapter: &Adapter,
     (packet, access): (u64, u64),
+    most: u64,
     machine: &Machine,
 ) -> Result<(), Diagnostic> {
     let (packet, align) = (adapter.converted(packet), machine.limits.fetch_align);
@@ -257,7 +261,7 @@ fn check_sizes(
         );
         return Err(op.clause_error("C4", "packet", message));
     }
-    let (access, most) = (adapter.converted(access), machine.limits.cast_fetch_max_bytes);
+    let access = adapter.converted(access);
     if adapter.converts() && access > most {
         let message = format!("an access grows to {}, expected at most {most}", counted(access, "byte"));
         return Err(op.clause_error("C5", "to", message));
@@ -299,8 +303,13 @@ impl Unit for FetchUnit {
         StageCost { engine: Engine::FETCH, cycles: self.loops.accesses(), latency, macs: 0, out }
     }
 
+    fn fetched(&self) -> u64 {
+        self.loops.steps()
+    }
+
     fn assumed(&self) -> Vec<&'static str> {
-        self.adapter.assumed()
+        let dual = (self.context == Context::Dual).then_some("limits.fetch_sizes_dual");
+        self.adapter.assumed().into_iter().chain(dual).collect()
     }
 
     fn walk(&self) -> Option<&Program> {

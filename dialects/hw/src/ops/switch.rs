@@ -2,6 +2,7 @@
 
 use crate::build::{Build, KnowsSlices};
 use crate::clauses::{at_least, given, machine};
+use crate::ops::exec::context_of;
 use crate::route::{Packet, Pick, Route};
 use crate::snoop::{SNOOP, Snoop};
 use visa_engine::place::rngd;
@@ -86,6 +87,8 @@ pub static SWITCH: OpDecl = OpDecl {
 };
 
 struct SwitchUnit {
+    /// Bytes that pass a router in a cycle: a flit.
+    flit: u64,
     route: Route,
     /// Whether its bitmap has to be written first.
     custom: bool,
@@ -111,7 +114,8 @@ fn read(op: OpRef<'_>) -> Result<SwitchUnit, Diagnostic> {
         }
         other => return Err(op.clause_error("C4", "topology", format!("there is no topology `{other}`"))),
     };
-    Ok(SwitchUnit { route, custom: &*topology == "custom" })
+    let flit = machine(*op).flit_bytes(context_of(*op)?);
+    Ok(SwitchUnit { flit, route, custom: &*topology == "custom" })
 }
 
 /// C4: the registers of the topology are there, and no others.
@@ -280,7 +284,7 @@ impl Unit for SwitchUnit {
     /// Book 13: ring size * input packets * cycles a packet, a cycle for each flit; the way along the ring comes
     /// on top, and in front of all the writing of a custom bitmap.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let flits = input.packet.div_ceil(machine.limits.flit_bytes);
+        let flits = input.packet.div_ceil(self.flit);
         let ring = self.route.ring as u64;
         let cycles = ring.saturating_mul(input.packets).saturating_mul(flits);
         let packets = self.route.priced(input.packets);

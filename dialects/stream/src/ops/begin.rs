@@ -10,18 +10,24 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_mapping::{Dim, Expr, Unit};
 
+/// The clause that says which context runs a pipeline.
+pub const CONTEXT: &str = "context";
+
 /// `stream.begin`.
 #[visa_ir::view(Begin)]
 pub static DECL: OpDecl = OpDecl {
     name: "stream.begin",
-    summary: "Starts a pipeline of the main or the sub context on a tensor in data memory.",
-    doc: "The main context computes; the sub context prefetches into register files meanwhile (book 12, 28).",
+    summary: "Starts a pipeline of a context of the Tensor Unit on a tensor in data memory.",
+    doc: "The main context computes; the sub context prefetches into register files meanwhile (book 12, 28). In \
+          `dual` both are one, which computes (book 08, dual channel mode): flits have 64 bytes up to the aligner, \
+          fetch and switch move as many a cycle, and neither main nor sub runs anything else meanwhile.",
     operands: &[OperandDecl::one("tensor", &["tm.dm"])],
     clauses: &[ClauseDecl::lead(
         "context",
-        ClauseKind::Word(&["main", "sub"]),
-        "which context runs the pipeline",
-    )],
+        ClauseKind::Word(Unit::NAMES),
+        "which context runs the pipeline; `auto` is main or dual",
+    )
+    .open()],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(infer),
@@ -35,7 +41,9 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let unit = if &*Begin::of(op)?.context()? == "sub" { Unit::Sub } else { Unit::Main };
+    let context = Begin::of(op)?.context()?;
+    let unit = Unit::parse(&context)
+        .ok_or_else(|| op.clause_error("C0", CONTEXT, format!("`{context}` is no context")))?;
     let given = [(Dim::Time, Expr::Literal(1)), (Dim::Packet, source.dim(Dim::Element))];
     with_dims(op, &BEGIN, Some(unit), source.dtype, &given, &source)
 }

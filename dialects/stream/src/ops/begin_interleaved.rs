@@ -34,11 +34,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::variadic("tensors", &["tm.dm"])],
     clauses: &[
-        ClauseDecl::lead(
-            "context",
-            ClauseKind::Word(&["main", "sub"]),
-            "which context runs the pipeline: main",
-        ),
+        ClauseDecl::lead("context", ClauseKind::Word(Unit::NAMES), "which context runs the pipeline: main"),
         ClauseDecl::required(
             "axis",
             ClauseKind::body::<Expr>(&MAP),
@@ -92,7 +88,7 @@ fn axis_name(op: OpRef<'_>) -> Result<std::sync::Arc<str>, Diagnostic> {
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
-    if &*BeginInterleaved::of(op)?.context()? == "sub" {
+    if &*BeginInterleaved::of(op)?.context()? != Unit::Main.name() {
         let error = op.clause_error("C1", "context", "tensors are interleaved in the main context only");
         return Err(error.fix(Some("write `main`, or begin a pipeline for each tensor".to_owned())));
     }

@@ -1,10 +1,10 @@
 //! `stream.collect`: the collect engine cuts packets into flits (book 14).
 
 use crate::COLLECT;
-use crate::chain::{axes, check_same, input, next, packet_bytes};
+use crate::chain::{axes, check_same, flit_bytes, input, next, packet_bytes};
 use crate::pipeline;
 use crate::semantics::Semantics;
-use visa_engine::place::rngd;
+use visa_engine::place::{Slot, rngd};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -19,10 +19,16 @@ use visa_mapping::{Dim, Expr, PadKind, Tensor};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.collect",
     summary: "Pads each packet to whole flits of 32 bytes and delivers one flit a time step.",
-    doc: "What is beyond the first flit of a packet moves into time, innermost. Padding bytes are zero.",
+    doc: "What is beyond the first flit of a packet moves into time, innermost. Padding bytes are zero.\n\nIn the \
+          dual context flits have 64 bytes (book 08). The aligner takes them whole; all other engines take 32 \
+          bytes at once, and for them the packet is half a flit: each flit is two time steps.",
     constraints: &[
-        ("C1", "the output packet is exactly one flit: 32 bytes (book 14)"),
+        (
+            "C1",
+            "the output packet is exactly one flit: 32 bytes, in the dual context 64, or half of that (book 14)",
+        ),
         ("C2", "[time, packet] is the input's [time, packet padded to whole flits] (book 14)"),
+        ("C3", "flits of 64 bytes go to the aligner, halves to any other engine (book 17)"),
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::COLLECT))],
     clauses: &[
@@ -46,14 +52,50 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     next(op, &COLLECT, None)
 }
 
+/// Bytes that the engine after it takes at once: of a stream in `dual`, the aligner flits of 64 bytes, any other
+/// halves of them. Nothing if the stream goes nowhere.
+#[must_use]
+pub fn taken(op: OpRef<'_>, source: &Tensor) -> Option<u64> {
+    taker(op, source).map(|(bytes, _)| bytes)
+}
+
+/// The engine after it that takes the fewest bytes at once, and how many.
+fn taker<'a>(op: OpRef<'a>, source: &Tensor) -> Option<(u64, OpRef<'a>)> {
+    let users = op.results().iter().flat_map(|&stream| op.module.uses(stream)).map(|&user| op.other(user));
+    let takes = |user: OpRef<'a>| {
+        let places = pipeline::places(user).unwrap_or_default();
+        match places.iter().any(|place| place.slot == Slot::ALIGN) {
+            true => (flit_bytes(source, &machine(op)), user),
+            false => (machine(op).limits.flit_bytes, user),
+        }
+    };
+    users.map(takes).min_by_key(|(bytes, _)| *bytes)
+}
+
+/// C3.
+fn wrong_half(op: OpRef<'_>, found: u64, (wanted, user): (u64, OpRef<'_>)) -> Diagnostic {
+    let found_bytes = counted(found, "byte");
+    let message = format!("a packet has {found_bytes}, and `{user}` takes {wanted} in the dual context");
+    op.clause_error("C3", "packet", message).fix(match found < wanted {
+        true => "give it a whole flit, padded if need be".to_owned(),
+        false => "give it half a flit, and the halves to time".to_owned(),
+    })
+}
+
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
     let source = input(op)?;
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
-    let flit = machine(op).limits.flit_bytes;
-    let elements = result.dtype.elements(flit);
     let bytes = packet_bytes(op, &result, axes)?;
+    let whole = flit_bytes(&source, &machine(op));
+    let either = [whole, machine(op).limits.flit_bytes].contains(&bytes);
+    let next = taker(op, &source);
+    if let Some(next) = next.filter(|(wanted, _)| either && bytes != *wanted) {
+        return Err(wrong_half(op, bytes, next));
+    }
+    let flit = next.map_or(if either { bytes } else { whole }, |(wanted, _)| wanted);
+    let elements = result.dtype.elements(flit);
     if bytes != flit {
         let packet = result.dim(Dim::Packet);
         let message = format!(
@@ -74,7 +116,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     let packet = source.dim(Dim::Packet);
     let size = packet.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message))?;
-    let whole = size.next_multiple_of(elements);
+    let whole = size.next_multiple_of(result.dtype.elements(whole));
     let padded = if whole == size { packet } else { packet.pad(whole, PadKind::Top) };
     let wanted = Expr::pair([source.dim(Dim::Time), padded]);
     let found = Expr::pair([result.dim(Dim::Time), result.dim(Dim::Packet)]);

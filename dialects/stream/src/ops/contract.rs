@@ -1,7 +1,8 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
 use crate::chain::{
-    self, axes, check_place, check_same, ends, input, main_only, next, packet_bytes, positions, with_dims,
+    self, axes, check_place, check_same, ends, flit_bytes, input, main_only, next, packet_bytes, positions,
+    with_dims,
 };
 use crate::pad::Pad;
 use crate::padding::padding_kept;
@@ -34,7 +35,8 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     name: "stream.align",
     summary: "Pairs the stream with a tensor in the register file.",
     doc: "The stream adapter collects one or two flits into a packet of 64 bytes (one flit is padded with zeros), \
-          gives it to every row, and repeats it along axes of time that only the register file has. The TRF \
+          gives it to every row, and repeats it along axes of time that only the register file has. In the \
+          dual context a flit is such a packet, and one is collected (book 17: 96 bytes of buffer). The TRF \
           sequencer reads the register file in the same order (book 16, 17, 18).\n\nOf a stream that slides, \
           `$(W:1, F:1)`, it collects up to three flits and emits a packet for each F, shifted by as many \
           elements: time `[..., F]`, packet `[W # 32]` (shift-reuse, book 15). The packet may split F too: of \
@@ -44,14 +46,15 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ("C2", "the packet has 64 bytes (book 17)"),
         (
             "C3",
-            "[time, packet] is the stream's, one or two flits a packet, with time broadcast innermost (book 17)",
+            "[time, packet] is the stream's, one or two flits a packet (one of 64 bytes in the dual context), with \
+             time broadcast innermost (book 17)",
         ),
         ("C4", "both operands lie in the same chips, clusters and slices, in the same format (book 16)"),
         ("C5", "the register file holds every element asked for, contiguous within the packet (book 18)"),
         ("C6", "main context only (book 12)"),
         (
             "C7",
-            "of a stream that slides, each window is in one to three flits, and [time, packet] is the stream's \
+            "of a stream that slides, each window is in one to three flits, in the dual context one, and [time, packet] is the stream's \
              time, then one loop of shifts by whole bytes, then time broadcast; the packet's elements stand as in \
              the window, and each index of it is taken once (book 15, 17)",
         ),
@@ -267,7 +270,7 @@ fn register_read(
     let (held, mut claimed) = (zeros(&[&element])?, zeros(&[&packet])?);
     claimed.retain(|term| streamed.iter().all(|own| own.term != term.term));
     // After a single flit the adapter puts zeros itself (book 17).
-    let flit = source.dtype.elements(machine(op).limits.flit_bytes);
+    let flit = source.dtype.elements(flit_bytes(source, &machine(op)));
     let whole = packet.expanded(axes).map_err(wrong)?;
     claimed.retain(|term| term.term != whole || term.left > 0 || term.live != flit);
     if let Some(term) = claimed.iter().find(|term| held.iter().all(|own| own.term != term.term)) {
@@ -329,10 +332,9 @@ fn alignment(
         op.clause_error("C7", "time", message)
     };
     if let Some(windows) = Windows::new(source, result, axes).map_err(slides)? {
-        let limits = &machine.limits;
-        let flit = source.dtype.elements(limits.flit_bytes);
-        let shifts =
-            windows.shifts(free, flit, limits.shift_buffer_bytes / limits.flit_bytes).map_err(slides)?;
+        let flit = flit_bytes(source, machine);
+        let most = machine.limits.shift_buffer_bytes / flit;
+        let shifts = windows.shifts(free, source.dtype.elements(flit), most).map_err(slides)?;
         return whole_bytes(shifts, source.dtype).map_err(slides);
     }
     joined(op, source, result, free, axes, machine)
@@ -367,6 +369,7 @@ fn joined(
     };
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let whole = result.dtype.elements(machine.limits.mac_width_bytes);
+    let two_fit = 2 * flit_bytes(source, machine) <= machine.limits.mac_width_bytes;
     let two = read(&Expr::pair([time.clone(), packet.clone()]))?;
     let one = read(&Expr::pair([time.clone(), packet.clone().pad(whole, PadKind::Top)]))?;
     let inner = read(&result.dim(Dim::Packet))?;
@@ -384,6 +387,9 @@ fn joined(
             head = Digits::concat(&Digits::of(*digit), &head).map_err(|error| refuse(error.to_string()))?;
         }
         for (flits, wanted) in [(2, &two), (1, &one)] {
+            if flits > 1 && !two_fit {
+                continue;
+            }
             if head == wanted.clone().without_offset() && starts == start(&[wanted]) {
                 return Ok(Shifts { flits, repeat, count: 0, distance: 0 });
             }
@@ -394,8 +400,9 @@ fn joined(
         }
     }
     let found = Expr::pair([result.dim(Dim::Time), result.dim(Dim::Packet)]);
+    let flits = if two_fit { "one or two flits" } else { "one flit" };
     Err(refuse(format!(
-        "`{found}` is not the stream's time `{time}`, packet `{packet}` with one or two flits a packet"
+        "`{found}` is not the stream's time `{time}`, packet `{packet}` with {flits} a packet"
     )))
 }
 

@@ -168,7 +168,7 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let table = fetch.table()?;
     let grown = to.or(table.as_ref().map(|table| table.to));
     let mask = fetch.mask()?.map(|mask| (*mask).clone());
-    let accessor = Accessor::Fetch { to: grown, sub: exec::in_sub_context(op)?, mask };
+    let accessor = Accessor::Fetch { to: grown, unit: exec::context_of(op)?, mask };
     let Accesses { program, mask, packet, .. } = &*accesses(op, &*fetch.loops()?, from, accessor)?;
     let mut lowered = spec(op, "hw.fetch")?
         .clause("dtype", body(op, &visa_hw::attrs::DTYPE, from))
@@ -205,7 +205,7 @@ fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let dtype = *align.dtype()?;
     let program = accesses(op, &*align.loops()?, dtype, Accessor::Align)?.program.clone();
     let flits = align.flits()?;
-    let data = count(op, "flits", flits)?.saturating_mul(machine.limits.flit_bytes);
+    let data = count(op, "flits", flits)?.saturating_mul(machine.flit_bytes(exec::context_of(op)?));
     let data = data.min(machine.limits.mac_width_bytes);
     let number = |value: i64| op.ctx.attr(Attr::Int(value));
     let mut lowered = spec(op, "hw.align")?
@@ -244,7 +244,7 @@ fn vector_branch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let commit = Commit::of(op)?;
-    let accessor = Accessor::Commit { sub: exec::in_sub_context(op)? };
+    let accessor = Accessor::Commit { unit: exec::context_of(op)? };
     let Accesses { program, packet, .. } = &*accesses(op, &*commit.loops()?, *commit.dtype()?, accessor)?;
     let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, *packet)?);
     let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program.clone()));

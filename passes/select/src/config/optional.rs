@@ -11,6 +11,7 @@ use visa_ir::decl::OpDecl;
 use visa_ir::module::{Module, OpId, OpRef, OpSpec};
 use visa_ir::open::{unknown, untyped};
 use visa_lowering::stages::context;
+use visa_machine::Unit;
 use visa_stream::ops::{collect, commit, fetch, switch, transpose};
 use visa_stream::pipeline;
 
@@ -39,11 +40,11 @@ fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool
     before.is(&fetch::DECL) && after.is(&collect::DECL) && open(before) && open(after) && (meets || placed)
 }
 
-/// In front of a commit of the main context, where the stream depends on something open (book 27).
+/// In front of a commit of a context that computes, where the stream depends on something open (book 27).
 fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool {
-    let main = pipeline.first().is_some_and(|begin| context(*begin).is_ok_and(|context| &*context == "main"));
+    let unit = pipeline.first().and_then(|begin| Unit::parse(&context(*begin).ok()?));
     let takes = pipeline::may_be_after(&rngd::TRANSPOSE, before);
-    main && takes && after.is(&commit::DECL) && untyped(before)
+    unit.is_some_and(Unit::computes) && takes && after.is(&commit::DECL) && untyped(before)
 }
 
 /// What was found for an operation of a pipeline.

@@ -40,6 +40,8 @@ pub struct Budget {
 pub enum Cut {
     /// Distributions of a function's tensors: so many were compared.
     Distributions(usize),
+    /// Whether the pipeline that begins there is faster in the dual context.
+    Context(Span),
     /// Configurations of the pipeline that ends there.
     Pipeline(Span),
     /// Layouts of what the pipeline that ends there reads.

@@ -153,6 +153,9 @@ pub(crate) fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
                 ),
                 None,
             ),
+            Cut::Context(begin) => {
+                ("not tried: to run the pipeline that begins here in `dual`".to_owned(), Some(begin))
+            }
             Cut::Pipeline(end) => {
                 ("not all configurations of the pipeline that ends here were tried".to_owned(), Some(end))
             }

@@ -13,6 +13,7 @@ use crate::rules::ruleset::RuleSet;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::open::Opening;
 use visa_ir::span::Span;
+use visa_machine::Unit;
 use visa_pass::{Configured, Level, OutputName, Pass, PassCx};
 
 visa_pass::options! {
@@ -43,7 +44,8 @@ pub static PASS: Pass = Pass {
           the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
           Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the \
           Pareto front of its ways. Pipelines that share tensors of open layout are extracted together, by an \
-          integer program. Pipelines are chosen in program order; what is written stays as it is.",
+          integer program. Pipelines are chosen in program order; what is written stays as it is. Where the context is open, it is \
+          `main` or `dual`, whichever makes the whole kernel faster.",
     takes: Level::Tensor,
     gives: Level::Tensor,
     open: true,
@@ -82,6 +84,7 @@ pub static PASS: Pass = Pass {
             "distributions",
             "distributions of a kernel's tensors over slices that were tried, each with the whole kernel",
         ),
+        ("dual", "pipelines of open context that run in `dual`"),
         ("rule-limit", "operations for which a bound left out what rules of a text propose"),
         ("refused", "candidates that broke a limit"),
         (
@@ -141,6 +144,12 @@ fn chosen(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnostic
             counts.push(("exchanged", 1));
             if explains {
                 findings.push(exchanged(load));
+            }
+        }
+        Chosen::Context(begin, unit) => {
+            counts.push(("dual", (unit == Unit::Dual).into()));
+            if explains {
+                findings.push(remark(begin, format!("this pipeline runs in `{}`", unit.name())));
             }
         }
         Chosen::Distribution(tried) => counts.push(("distributions", tried as u64)),

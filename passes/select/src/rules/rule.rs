@@ -13,6 +13,7 @@ use visa_mapping::facts::Support;
 use visa_mapping::{
     Axes, AxisId, Digits, Dim, Equality, Expr, Tensor, cuts_unevenly, digits, equal_streams, rebuild,
 };
+use visa_stream::chain::flit_bytes;
 
 /// A rule.
 pub struct Rule {
@@ -106,9 +107,14 @@ impl Site<'_> {
         move |axis| value.is_none_or(|value| !self.support.depends(value, self.axes.name(axis)))
     }
 
-    /// Elements of a flit.
+    /// Bytes of a flit up to the aligner.
+    pub fn flit_bytes(&self) -> u64 {
+        flit_bytes(&self.source, self.machine)
+    }
+
+    /// Elements of a flit up to the aligner.
     pub fn flit(&self) -> u64 {
-        self.source.dtype.elements(self.machine.limits.flit_bytes)
+        self.source.dtype.elements(self.flit_bytes())
     }
 
     /// Time and packet of the stream that flows in, as one mapping.

@@ -196,6 +196,7 @@ fn contraction(random: &mut Random, open: bool) -> String {
     let (x4, mode) = if open { ("packet auto", "auto") } else { ("packet [1]", "interleaved") };
     let x5 = format!("{mode} %x4 {}", cut("M, C", lanes));
     let element = if open { element } else { format!("[M, C, {lanes}]") };
+    let unit = if open && random.below(4) == 0 { "dual" } else { "main" };
     Kernel::new(&format!("S = 8, M = {m}, K = {k}, C = {columns}, N = {rows}"))
         .argument("x", memory, &format!("S, {stream}"), 0)
         .argument("w", memory, "S, N, C, K", 1 << 28)
@@ -206,7 +207,7 @@ fn contraction(random: &mut Random, open: bool) -> String {
              %w1 = stream.fetch %w0 {fetch}time [N, C], packet {mask}
              %w2 = stream.collect %w1 time [N, C, {mask} / {flit}], packet [{mask} % {flit}]
              %w3 = stream.to_trf %w2 at full, row [N], element [C, {mask}]
-             %x0 = stream.begin main %xd
+             %x0 = stream.begin {unit} %xd
              %x1 = stream.fetch %x0 {fetch}{x1}
              %x2 = stream.collect %x1 {x2}
              %x3 = stream.align %x2, %w3 {x3}

@@ -18,7 +18,7 @@ use visa_mapping::ops::func::FUNC;
 use visa_mapping::ops::transfer;
 use visa_select::config::choice::choose;
 use visa_select::rules::ruleset::RuleSet;
-use visa_stream::ops::{cast, collect, commit, contract, fetch, store, switch};
+use visa_stream::ops::{begin, cast, collect, commit, contract, fetch, store, switch};
 use visa_stream::pipeline::Pipeline;
 
 /// Slices of a drawn case's machine: rules are the same with fewer, and runs are short.
@@ -170,7 +170,7 @@ fn with_holes(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, V
 }
 
 /// What stays as it is written.
-const STAY: [&OpDecl; 4] = [&switch::DECL, &commit::DECL, &store::TO_TRF, &store::TO_VRF];
+const STAY: [&OpDecl; 5] = [&begin::DECL, &switch::DECL, &commit::DECL, &store::TO_TRF, &store::TO_VRF];
 
 /// Transfers of a tensor.
 const TRANSFERS: [&OpDecl; 3] = [&transfer::TO_HBM, &transfer::TO_DM, &transfer::TO_HOST];

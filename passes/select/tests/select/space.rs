@@ -10,7 +10,7 @@
 //!   is padded, the terms as they are instead, a window whole or by its axes, padding with anything or with zeros
 //!   and cut wherever a fetch can, and for a contraction the register file's own terms too;
 //! - **collect** and **cast**: the only way that there is;
-//! - **align**: one or two flits a packet, the register file's own terms in every order, at every place in time;
+//! - **align**: one or two flits a packet (one in the dual context), the register file's own terms in every order, at every place in time;
 //!   of a window every number of shifts a packet, or zeros for what is between its elements;
 //! - **contract**: every depth of the tree that adds nothing of the result, with all sums, the live ones and as
 //!   many as the accumulator has columns;
@@ -25,7 +25,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use visa_ir::context::{Attr, Context};
 use visa_ir::module::{AttrId, Module, OpId, OpRef};
-use visa_machine::Machine;
+use visa_machine::{Machine, Unit};
 use visa_mapping::attrs::MAP;
 use visa_mapping::{
     Axes, AxisId, Digit, Digits, Dim, Equality, Expr, PadKind, Tensor, digits, equal_streams, operand,
@@ -149,6 +149,11 @@ impl<'a> Space<'a> {
         vec![("time", short[0]), ("packet", short[1])]
     }
 
+    /// Elements of a flit up to the aligner.
+    fn flit(&self, source: &Tensor) -> u64 {
+        source.dtype.elements(self.machine.flit_bytes(source.unit.unwrap_or(Unit::Main)))
+    }
+
     fn candidates(&self, op: OpRef<'_>) -> Vec<Values> {
         let Some(source) = operand(op, 0) else { return Vec::new() };
         let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
@@ -156,12 +161,16 @@ impl<'a> Space<'a> {
             return self.fetch(op, &source);
         }
         if op.is(&collect::DECL) {
-            let flit = source.dtype.elements(self.machine.limits.flit_bytes);
-            let whole = self.padded(packet, flit);
-            if whole.size(self.axes).is_ok_and(|size| size == flit) {
+            let whole = self.padded(packet, self.flit(&source));
+            let mut users = op.module.uses(op.results()[0]).iter().map(|&user| op.other(user));
+            let taken = match users.all(|user| user.is(&contract::ALIGN_DECL)) {
+                true => self.flit(&source),
+                false => source.dtype.elements(self.machine.limits.flit_bytes),
+            };
+            if whole.size(self.axes).is_ok_and(|size| size == taken) {
                 return vec![self.cut(time, whole)];
             }
-            return vec![self.cut(Expr::pair([time, whole.clone().stride(flit)]), whole.modulo(flit))];
+            return vec![self.cut(Expr::pair([time, whole.clone().stride(taken)]), whole.modulo(taken))];
         }
         if op.is(&cast::DECL) {
             let to = op.body::<DType>("dtype").map_or(source.dtype, |dtype| *dtype);
@@ -426,7 +435,7 @@ impl<'a> Space<'a> {
         let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
         let whole = source.dtype.elements(self.machine.limits.mac_width_bytes);
         let mut ways = vec![(time.clone(), self.padded(packet.clone(), whole))];
-        if time.size(self.axes).unwrap_or(1).is_multiple_of(2) {
+        if self.flit(source) < whole && time.size(self.axes).unwrap_or(1).is_multiple_of(2) {
             ways.push((time.clone().stride(2), Expr::pair([time.clone().modulo(2), packet.clone()])));
         }
         let streamed: BTreeSet<AxisId> =

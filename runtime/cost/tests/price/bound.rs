@@ -45,3 +45,37 @@ fn a_run_that_waits_for_no_transfer_has_no_start_up_before_it() {
                 bytes 32, loops [4096 : 1] : 32 @ 8192\n}\n}\n";
     assert_eq!(parts(text), [("fetch", 1)]);
 }
+
+/// Dual fetches 64 bytes of each slice a cycle, while main and sub fetch nothing.
+#[test]
+fn dual_fetches_by_itself() {
+    let run = |context, packet, flits| {
+        format!(
+            "hw.exec {context}, slices [0, 512] {{\nhw.fetch i8, packet {packet}, loops [8192 : 1] : \
+             {packet}\nhw.collect flits 1{flits}\nhw.commit bytes 32, loops [8192 : 1] : 32 @ 65536\n}}\n"
+        )
+    };
+    let (dual, main) = (run("dual", 64, ", halves"), run("main", 32, ""));
+    let fetch = |body: &str| parts(&format!("visa 1\nhw.program @p, chips 1 {{\n{body}}}\n"));
+    // 8192 / 64, and 8192 / (32 + 8).
+    assert_eq!(fetch(&dual), [("fetch", 128)]);
+    assert_eq!(fetch(&main), [("fetch", 205)]);
+    assert_eq!(fetch(&[dual, main].concat()), [("fetch", 333)]);
+}
+
+/// What a conversion makes of the bytes takes the fetch no longer: in two contexts at once, more than 32 + 8 bytes a
+/// cycle may come out.
+#[test]
+fn fetches_read_what_is_in_memory() {
+    let run = |context, from, store| {
+        format!(
+            "hw.exec {context}, slices [0, 512] {{\nhw.fetch i8, packet 8, to i32, loops [8192 : 1] : 8 @ \
+             {from}\nhw.collect flits 1\n{store}\n}}\n"
+        )
+    };
+    let main = run("main", 0, "hw.commit bytes 32, loops [32768 : 1] : 32 @ 65536");
+    let sub = run("sub", 16384, "hw.store_trf full, rows 4, row_bytes 8192");
+    let report = priced(&format!("visa 1\nhw.program @p, chips 1 {{\n{main}{sub}}}\n"));
+    // 1024 accesses each, of 8 bytes of 40.
+    assert_eq!((report.bound.cycles, report.totals.cycles), (410, 1045));
+}

@@ -83,6 +83,10 @@ impl Unit for Fixed {
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
         self.cost
     }
+    fn fetched(&self) -> u64 {
+        let Flow { packets, packet } = self.cost.out;
+        if self.cost.engine == Engine::FETCH { packets * packet } else { 0 }
+    }
     fn bank_use(&self, _machine: &Machine, _input: Flow) -> Option<BankUse> {
         self.bank
     }

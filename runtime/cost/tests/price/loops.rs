@@ -68,20 +68,23 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
                 clause("read_steps", read),
                 clause("write_steps", write)
             ),
-            Command::Run { context, slice, from, flits, to, steps: [slices, read, write] } => writeln!(
-                out,
-                "hw.exec {context}, slices [{}, {}]{} {{\n  hw.fetch i8, packet 32, loops [{} : 1] : 8 @ {}{}\n  hw.collect \
-                 flits 1\n  hw.commit bytes 32, loops [{} : 1] : 8 @ {}{}\n}}",
-                at(*slice, slices),
-                at(*slice, slices) + 2,
-                clause("steps", slices),
-                flits * 32,
-                at(*from, read),
-                clause("steps", read),
-                flits * 32,
-                at(*to, write),
-                clause("steps", write),
-            ),
+            Command::Run { context, slice, from, flits, to, steps: [slices, read, write] } => {
+                let (flit, halves) = if *context == "dual" { (64, ", halves") } else { (32, "") };
+                writeln!(
+                    out,
+                    "hw.exec {context}, slices [{}, {}]{} {{\n  hw.fetch i8, packet {flit}, loops [{} : 1] : 8 @ {}{}\n  \
+                     hw.collect flits 1{halves}\n  hw.commit bytes 32, loops [{} : 1] : 8 @ {}{}\n}}",
+                    at(*slice, slices),
+                    at(*slice, slices) + 2,
+                    clause("steps", slices),
+                    flits * flit,
+                    at(*from, read),
+                    clause("steps", read),
+                    flits * flit,
+                    at(*to, write),
+                    clause("steps", write),
+                )
+            }
             Command::Launch => writeln!(out, "hw.launch @kernel"),
             Command::If { steps, from, below, body } => match indices {
                 None => {
@@ -158,7 +161,7 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
                 Command::Store { from, to, steps: [Steps::default(), steps(random, 4096)], bytes }
             }
             4 | 5 => Command::Run {
-                context: ["main", "sub"][random.below(2)],
+                context: ["main", "sub", "dual"][random.below(3)],
                 slice: random.below(2) as i64,
                 from: dm(random),
                 flits: 1 + random.below(40) as i64,

@@ -4,7 +4,7 @@ use visa_cost::{Report, Wait, Why};
 use visa_engine::Engine;
 use visa_engine::Space::{Dm, Hbm, Host, Spm, Trf, Vrf};
 use visa_hw::program::CommandKind;
-use visa_hw::program::Context::{Main, Sub};
+use visa_hw::program::Context::{Dual, Main, Sub};
 
 use crate::doubles::{busy, dma, exec, report, stage};
 
@@ -176,4 +176,29 @@ fn a_command_keeps_its_place_although_a_later_one_could_run() {
     );
     assert_eq!(starts(&report), [0, 100, 200]);
     assert_eq!(waits(&report, 2), [(1, Why::Busy)]);
+}
+
+/// Main and sub as one: it waits for both, and both wait for it (book 08).
+#[test]
+fn dual_takes_main_and_sub() {
+    let run = |context, cycles| exec(context, 0..512, &[stage("test.work", Engine::FETCH, cycles)]);
+    let report =
+        report(1, vec![run(Main, 10), run(Sub, 20), run(Dual, 5), run(Sub, 7), run(Main, 3), run(Dual, 1)]);
+    assert_eq!(starts(&report), [0, 0, 20, 25, 25, 32]);
+    let busy = |command| vec![(command, Why::Busy)];
+    // Main is free in cycle 10, sub in 20; then sub is the last to end.
+    let waited: Vec<_> = (2..6).map(|command| waits(&report, command)).collect();
+    assert_eq!(waited, [busy(1), busy(2), busy(2), busy(3)]);
+    assert_eq!(report.commands[2].kind.name(), "dual");
+    let busy: Vec<_> = report.totals.busy.iter().map(|busy| (busy.resource.name(), busy.cycles)).collect();
+    assert_eq!(busy, [("main", 19), ("sub", 33), ("dma", 0), ("pcie", 0)]);
+}
+
+#[test]
+fn a_wait_for_dual_is_said_once() {
+    let reads = busy(Dual, |stage| stage.writes(Dm, 0..8));
+    assert_eq!(
+        second(reads, busy(Dual, |stage| stage.reads(Dm, 0..8))),
+        (100, vec![(0, Why::Busy), (0, Why::Raw)])
+    );
 }

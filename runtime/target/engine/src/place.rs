@@ -1,6 +1,7 @@
 //! Where in a pipeline of the Tensor Unit a stage may be (books 12, 21). A stage declares its place; the order of
 //! all stages follows from their places, at each level.
 
+use visa_machine::Unit;
 use visa_numerics::VectorStage;
 
 /// The position of an engine in the pipeline. There is room between two of them for an engine that RNGD does not
@@ -64,21 +65,21 @@ pub enum Then {
 /// Which contexts have an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contexts {
-    /// The one that computes.
+    /// Those that compute: main, and dual.
     Main,
     /// The one that prefetches.
     Sub,
-    /// Both.
+    /// All.
     Both,
 }
 
 impl Contexts {
-    /// Whether the main context (or else the sub context) has it.
+    /// Whether a context has it.
     #[must_use]
-    pub fn has(self, main: bool) -> bool {
+    pub fn has(self, unit: Unit) -> bool {
         match self {
-            Self::Main => main,
-            Self::Sub => !main,
+            Self::Main => unit.computes(),
+            Self::Sub => !unit.computes(),
             Self::Both => true,
         }
     }

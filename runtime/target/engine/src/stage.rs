@@ -23,6 +23,11 @@ pub trait Unit: Send + Sync {
     /// What it costs, given what flows in.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
 
+    /// Bytes of data memory that it reads in a slice, if it is a fetch: before they are converted.
+    fn fetched(&self) -> u64 {
+        0
+    }
+
     /// What it does with the banks of the tensor register file.
     fn bank_use(&self, _machine: &Machine, _input: Flow) -> Option<BankUse> {
         None

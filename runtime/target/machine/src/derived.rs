@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use visa_numerics::{CastRow, DType, fetch_cast};
 
-use crate::{Machine, Topology};
+use crate::{Machine, Topology, Unit};
 
 /// What a temporal accumulation asks of the accumulator's buffer (book 19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,15 +166,28 @@ impl Machine {
 
     /// Bytes that the Fetch Engine can read at once (book 08), in ascending order: how much they grow is not
     /// looked at.
-    pub fn fetch_sizes(&self, sub: bool, from: DType, to: DType) -> Vec<u64> {
+    pub fn fetch_sizes(&self, unit: Unit, from: DType, to: DType) -> Vec<u64> {
         let limits = &self.limits;
-        if !sub {
-            limits.fetch_sizes_main.clone()
-        } else if (from, to) == (DType::I4, DType::I32) {
-            vec![limits.fetch_size_sub_i4_to_i32]
-        } else {
-            vec![limits.fetch_size_sub]
+        match unit {
+            Unit::Main => limits.fetch_sizes_main.clone(),
+            Unit::Sub if (from, to) == (DType::I4, DType::I32) => vec![limits.fetch_size_sub_i4_to_i32],
+            Unit::Sub => vec![limits.fetch_size_sub],
+            Unit::Dual => limits.fetch_sizes_dual.clone(),
         }
+    }
+
+    /// Bytes of a flit between fetch and collect (book 08), and what a switch moves in a cycle.
+    pub const fn flit_bytes(&self, unit: Unit) -> u64 {
+        match unit {
+            Unit::Main | Unit::Sub => self.limits.flit_bytes,
+            Unit::Dual => self.limits.dual_flit_bytes,
+        }
+    }
+
+    /// Most bytes that one fetch may grow to when its elements are converted: in dual channel mode what its flits
+    /// hold more, it may hold more (book 08: the limit avoids an overflow of flits).
+    pub const fn cast_fetch_max(&self, unit: Unit) -> u64 {
+        self.limits.cast_fetch_max_bytes * (self.flit_bytes(unit) / self.limits.flit_bytes)
     }
 
     /// Slices of a chip, which work in lockstep.
@@ -284,10 +297,22 @@ mod tests {
     #[test]
     fn fetch_sizes_of_rngd() {
         let rngd = Machine::rngd();
-        assert_eq!(rngd.fetch_sizes(false, DType::I4, DType::I32), [1, 2, 4, 8, 16, 32]);
-        assert_eq!(rngd.fetch_sizes(true, DType::I4, DType::I32), [4]);
-        assert_eq!(rngd.fetch_sizes(true, DType::I4, DType::I5), [8]);
-        assert_eq!(rngd.fetch_sizes(true, DType::I8, DType::I32), [8]);
+        assert_eq!(rngd.fetch_sizes(Unit::Main, DType::I4, DType::I32), [1, 2, 4, 8, 16, 32]);
+        assert_eq!(rngd.fetch_sizes(Unit::Sub, DType::I4, DType::I32), [4]);
+        assert_eq!(rngd.fetch_sizes(Unit::Sub, DType::I4, DType::I5), [8]);
+        assert_eq!(rngd.fetch_sizes(Unit::Sub, DType::I8, DType::I32), [8]);
+    }
+
+    /// Book 08: 64 bytes a cycle, in flits of 64 bytes, which one conversion fills at most.
+    #[test]
+    fn dual_channel_mode_of_rngd() {
+        let rngd = Machine::rngd();
+        assert_eq!(rngd.fetch_sizes(Unit::Dual, DType::I4, DType::I32), [1, 2, 4, 8, 16, 32, 64]);
+        assert_eq!(Unit::ALL.map(|unit| rngd.flit_bytes(unit)), [32, 32, 64]);
+        assert_eq!(Unit::ALL.map(|unit| rngd.cast_fetch_max(unit)), [32, 32, 64]);
+        assert_eq!(Unit::ALL.map(|unit| Unit::parse(unit.name())), Unit::ALL.map(Some));
+        // What a slice's banks give in a cycle (book 11) is more than it reads.
+        assert!(rngd.memory.dm_banks * rngd.memory.dm_bank_width >= 64);
     }
 
     #[test]

@@ -6,8 +6,10 @@
 mod derived;
 mod error;
 mod machine;
+mod unit;
 mod validate;
 
 pub use derived::{BufferUse, TransposeShape};
 pub use error::{FieldError, MachineError};
 pub use machine::{ASSUMED, Assumption, Limits, Machine, Memory, Timing, Topology};
+pub use unit::Unit;

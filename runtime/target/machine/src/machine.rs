@@ -91,6 +91,9 @@ pub struct Limits {
     pub fetch_size_sub: u64,
     /// The same where it converts i4 to i32 (book 08).
     pub fetch_size_sub_i4_to_i32: u64,
+    /// Bytes that both contexts read at once in dual channel mode (book 08: 64 bytes a cycle). Assumed: the main
+    /// context's, and their width.
+    pub fetch_sizes_dual: Vec<u64>,
     /// What the Fetch Adapter converts to what (book 08); in JSON a list of pairs of names.
     #[serde(with = "casts")]
     pub fetch_casts: Vec<(DType, DType)>,
@@ -106,6 +109,8 @@ pub struct Limits {
     pub mask_packet_max_bytes: u64,
     /// A flit, the unit of streams after the Collect Engine, bytes (books 08, 14).
     pub flit_bytes: u64,
+    /// A flit of dual channel mode up to the aligner, bytes (books 08, 17).
+    pub dual_flit_bytes: u64,
     /// Bytes of a flit that the main context's Commit Engine can write (book 09).
     pub commit_sizes: Vec<u64>,
     /// Bytes that the sub context's Commit Engine writes at once (book 09).
@@ -237,6 +242,11 @@ pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "limits.vector_immediates",
         why: "book 21 shows conditional operands without a limit; the value is ours",
+    },
+    Assumption {
+        field: "limits.fetch_sizes_dual",
+        why: "book 08 gives the bandwidth of dual channel mode, and no sizes of its accesses; those of main and 64 \
+              bytes are taken",
     },
     Assumption {
         field: "timing.launch_cycles",
@@ -408,6 +418,7 @@ impl Default for Limits {
             fetch_sizes_main: vec![1, 2, 4, 8, 16, 32],
             fetch_size_sub: 8,
             fetch_size_sub_i4_to_i32: 4,
+            fetch_sizes_dual: vec![1, 2, 4, 8, 16, 32, 64],
             fetch_casts: RNGD_CASTS.to_vec(),
             fetch_align: 8,
             cast_fetch_max_bytes: 32,
@@ -415,6 +426,7 @@ impl Default for Limits {
             mask_counts: 8,
             mask_packet_max_bytes: 256,
             flit_bytes: 32,
+            dual_flit_bytes: 64,
             commit_sizes: vec![8, 16, 24, 32],
             commit_size_sub: 8,
             commit_stride_align: 8,

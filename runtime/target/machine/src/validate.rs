@@ -101,6 +101,12 @@ impl Machine {
                 "the 32-bit elements of one flit (limits.flit_bytes / 4)".to_owned(),
             ),
             (
+                "limits.dual_flit_bytes",
+                limits.dual_flit_bytes,
+                limits.dual_flit_bytes <= limits.mac_width_bytes,
+                "at most what the aligner gives at once (limits.mac_width_bytes)".to_owned(),
+            ),
+            (
                 "limits.transpose_elements",
                 limits.transpose_elements,
                 limits.transpose_elements * 4 <= limits.flit_bytes,
@@ -206,6 +212,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         fetch_sizes_main: _,
         fetch_size_sub,
         fetch_size_sub_i4_to_i32,
+        fetch_sizes_dual: _,
         fetch_casts: _,
         fetch_align,
         cast_fetch_max_bytes,
@@ -213,6 +220,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         mask_counts,
         mask_packet_max_bytes,
         flit_bytes,
+        dual_flit_bytes,
         commit_sizes: _,
         commit_size_sub,
         commit_stride_align,
@@ -254,6 +262,7 @@ fn limits(limits: &Limits) -> Vec<Check> {
         ("limits.mask_counts", mask_counts, Rule::Within(1, 64)),
         ("limits.mask_packet_max_bytes", mask_packet_max_bytes, Rule::Within(1, 1 << 20)),
         ("limits.flit_bytes", flit_bytes, Rule::Power(8, 32)),
+        ("limits.dual_flit_bytes", dual_flit_bytes, Rule::Power(flit_bytes, flit_bytes.saturating_mul(2))),
         ("limits.commit_size_sub", commit_size_sub, flit),
         ("limits.commit_stride_align", commit_stride_align, flit),
         ("limits.dma_dm_align", dma_dm_align, Rule::Power(1, 256)),
@@ -347,6 +356,7 @@ fn wrong_casts(limits: &Limits) -> Option<FieldError> {
 fn wrong_lists(limits: &Limits) -> Vec<FieldError> {
     let lists = [
         ("limits.fetch_sizes_main", &limits.fetch_sizes_main, Rule::Power(1, limits.flit_bytes)),
+        ("limits.fetch_sizes_dual", &limits.fetch_sizes_dual, Rule::Power(1, limits.dual_flit_bytes)),
         ("limits.commit_sizes", &limits.commit_sizes, Rule::Within(1, limits.flit_bytes)),
         ("limits.reg_read_sizes", &limits.reg_read_sizes, Rule::Power(1, limits.mac_width_bytes)),
         ("limits.row_counts", &limits.row_counts, Rule::Power(1, 8)),

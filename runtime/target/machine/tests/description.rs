@@ -131,6 +131,8 @@ fn limits_at_their_edges() {
         ("/limits/row_counts", json!([1, 2]), json!([2, 1])),
         ("/limits/row_counts", json!([1, 4]), json!([1, 1, 4])),
         ("/limits/fetch_sizes_main", json!([4, 8]), json!([4, 12])),
+        ("/limits/fetch_sizes_dual", json!([32, 64]), json!([64, 128])), // a flit of 64
+        ("/limits/dual_flit_bytes", json!(64), json!(128)),              // two flits
         ("/timing/clock_ghz", json!(100.0), json!(100.5)),
         ("/timing/clock_ghz", json!(0.001), json!(0.0009)),
         ("/timing/launch_cycles", json!(0), json!(1_048_577)),
@@ -232,6 +234,7 @@ fn rngd_in_numbers() {
                    "hbm_bytes": 51_539_607_552_u64, "hbm_stacks": 2, "hbm_channels_per_stack": 16},
         "limits": {"sequencer_entries": 8, "sequencer_limit": 65_536, "sequencer_stride_bits": 32,
                    "fetch_sizes_main": [1, 2, 4, 8, 16, 32], "fetch_size_sub": 8,
+                   "fetch_sizes_dual": [1, 2, 4, 8, 16, 32, 64], "dual_flit_bytes": 64,
                    "fetch_size_sub_i4_to_i32": 4, "fetch_align": 8,
                    "fetch_casts": [["i4", "i5"], ["i4", "i32"], ["i8", "i9"], ["i8", "i32"], ["i16", "i32"],
                                    ["f8e4m3", "f32"], ["f8e5m2", "f32"], ["bf16", "f32"], ["f16", "f32"],

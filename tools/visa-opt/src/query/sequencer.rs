@@ -33,7 +33,7 @@ pub(super) fn flags() -> Vec<Arg> {
     vec![
         flags::value("dtype", "DTYPE", "The number format in data memory").required(true),
         flags::value("to", "DTYPE", "The number format that the fetch adapter converts to"),
-        flags::value("context", "main|sub", "The context").default_value("main"),
+        flags::value("context", "main|sub|dual", "The context").default_value("main"),
         Arg::new("commit")
             .long("commit")
             .action(ArgAction::SetTrue)
@@ -67,14 +67,10 @@ impl Access {
             return Err(refuse("--dtype", named, message));
         }
         let to = asked.to.as_deref().map(|text| dtype("--to", text)).transpose()?;
-        let unit = match asked.context.as_deref() {
-            Some("main") | None => Unit::Main,
-            Some("sub") => Unit::Sub,
-            Some(other) => {
-                let message = format!("`{other}` is no context, expected `main` or `sub`");
-                return Err(refuse("--context", other, message));
-            }
-        };
+        let unit = asked.context.as_deref().map_or(Ok(Unit::Main), |context| {
+            let message = || format!("`{context}` is no context, expected `{}`", Unit::NAMES.join("`, `"));
+            Unit::parse(context).ok_or_else(|| refuse("--context", context, message()))
+        })?;
         if let Some(to) = asked.to.as_deref().filter(|_| asked.commit) {
             return Err(refuse("--to", to, "a commit converts nothing".to_owned()));
         }
@@ -118,8 +114,8 @@ impl Access {
 
     /// What reads or writes.
     fn accessor(&self, mask: Option<Mask>) -> Accessor {
-        let sub = self.unit == Unit::Sub;
-        if self.commit { Accessor::Commit { sub } } else { Accessor::Fetch { to: self.to, sub, mask } }
+        let unit = self.unit;
+        if self.commit { Accessor::Commit { unit } } else { Accessor::Fetch { to: self.to, unit, mask } }
     }
 }
 

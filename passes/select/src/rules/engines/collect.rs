@@ -11,7 +11,8 @@ pub(crate) static RULES: &[&Rule] = &[&FLITS, &PAD];
 /// The Collect Engine has one way to cut a packet.
 pub(super) static FLITS: Rule = Rule {
     name: "flits",
-    equation: "collect of [T], [P] is [T, P / flit], [P % flit], P padded to whole flits",
+    equation: "collect of [T], [P] is [T, P / n], [P % n], P padded to whole flits, n a flit, or half of one in the \
+               dual context where the aligner does not take it",
     op: &ops::collect::DECL,
     propose: flits,
 };
@@ -29,13 +30,16 @@ pub(super) static PAD: Rule = Rule {
 };
 
 fn flits(site: &Site<'_>) -> Vec<Proposal> {
-    let (time, packet, flit) = (site.dim(Dim::Time), site.dim(Dim::Packet), site.flit());
+    let (time, packet) = (site.dim(Dim::Time), site.dim(Dim::Packet));
     let Ok(size) = packet.size(site.axes) else { return Vec::new() };
-    let whole = size.next_multiple_of(flit);
+    let whole = size.next_multiple_of(site.flit());
     let packet = if whole == size { packet } else { packet.pad(whole, PadKind::Top) };
-    if whole == flit {
+    // The next engine takes whole flits, or halves of those of the dual context.
+    let taken = ops::collect::taken(site.op, &site.source).unwrap_or(site.flit_bytes());
+    let taken = site.source.dtype.elements(taken);
+    if whole == taken {
         return vec![site.cut(time, packet)];
     }
-    let [outer, inner] = site.divided(&packet, flit);
+    let [outer, inner] = site.divided(&packet, taken);
     vec![site.cut(Expr::pair([time, outer]), inner)]
 }

@@ -11,7 +11,7 @@ use visa_stream::ops;
 /// The rules of this file.
 pub(crate) static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
 
-/// One or two flits a packet, repeated for what only the register file has.
+/// One or two flits a packet (one of the dual context), repeated for what only the register file has.
 pub(super) static JOIN: Rule = Rule {
     name: "join",
     equation: "align of [T], [P] is [T / n, W], [T % n, P] for n = 1 or 2, W being the register file's own digits \
@@ -100,7 +100,8 @@ fn join(site: &Site<'_>) -> Vec<Proposal> {
     let (time, packet) = (site.dim(Dim::Time), site.dim(Dim::Packet));
     let width = site.source.dtype.elements(site.machine.limits.mac_width_bytes);
     let mut ways = vec![(time.clone(), packet.clone().pad(width, PadKind::Top))];
-    if time.size(site.axes).is_ok_and(|steps| steps.is_multiple_of(2)) {
+    let two_fit = 2 * site.flit_bytes() <= site.machine.limits.mac_width_bytes;
+    if two_fit && time.size(site.axes).is_ok_and(|steps| steps.is_multiple_of(2)) {
         let [outer, inner] = site.divided(&time, 2);
         ways.push((outer, Expr::pair([inner, packet])));
     }

@@ -44,7 +44,7 @@ pub(super) static MASK: Rule = Rule {
 /// contraction takes at once.
 pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> + use<> {
     let limits = &site.machine.limits;
-    let (align, flit) = (limits.fetch_align, limits.flit_bytes);
+    let (align, flit) = (limits.fetch_align, site.flit_bytes());
     let (first, last) = ((bytes + 1).next_multiple_of(align), bytes.next_multiple_of(flit));
     let paired = bytes.next_multiple_of(limits.mac_width_bytes);
     let paired = (site.goal.pairs && paired > last).then_some(paired);
@@ -223,7 +223,7 @@ fn divisors(number: u64) -> impl Iterator<Item = u64> {
 fn fills_flits_with_less(packet: &[Digit], site: &Site<'_>) -> bool {
     let Some((low, rest)) = packet.split_first() else { return false };
     let rest: u64 = rest.iter().map(|digit| digit.extent).product();
-    let flit = site.machine.limits.flit_bytes;
+    let flit = site.flit_bytes();
     let fills = |part: u64| format(site).bytes(part * rest).is_some_and(|bytes| bytes.is_multiple_of(flit));
     fills(1) || divisors(low.extent).any(fills)
 }

@@ -9,6 +9,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
 use visa_ir::diag::{Diagnostic, nearest};
 use visa_ir::open::Opening;
 use visa_numerics::DType;
+use visa_stream::ops::begin;
 
 /// How a rule is written.
 pub(crate) const SHAPE: &str =
@@ -62,9 +63,10 @@ fn operation(ctx: &Context, piece: &Pair<'_, Syntax>) -> Result<&'static OpDecl,
     }
 }
 
-/// The clauses of an operation that a configuration has.
+/// The clauses of an operation that rules choose: of what begins a pipeline none, since contexts are not theirs.
 fn chosen(decl: &'static OpDecl) -> impl Iterator<Item = &'static ClauseDecl> {
-    decl.clauses.iter().filter(|clause| clause.opening == Opening::Configuration)
+    let begins = std::ptr::eq(decl, &begin::DECL);
+    decl.clauses.iter().filter(move |clause| clause.opening == Opening::Configuration && !begins)
 }
 
 /// The clauses of one side.
