@@ -169,7 +169,7 @@ impl Frames {
         if is_tile && let Ok(tiles) = view::tile(op, axes) {
             let frame = tiles.first().and_then(|tile| self.of(first).tile(tile)).unwrap_or_default();
             self.insert(result, frame);
-        } else if let Some(before) = view::changed(op) {
+        } else if let Some(before) = changed(op) {
             self.give(before, [result]);
         } else if view::kind(op).is_some() || flows(op) {
             self.give(first, op.results().iter().copied());
@@ -186,6 +186,11 @@ impl Frames {
             self.known.insert(value, frame);
         }
     }
+}
+
+/// The tensor that an operation changes in place; of a write into a tile also where its type is not known yet.
+fn changed(op: OpRef<'_>) -> Option<ValueId> {
+    view::changed(op).or_else(|| Some(TileWrite::cast(op)?.tensor().ok()?.id))
 }
 
 /// Whether an operation is one of a pipeline: its results are where its first operand is. Types of streams may not be
@@ -265,7 +270,7 @@ impl Frames {
             );
             return refuse(message, "move it with `tm.to_dm` before");
         }
-        let changed = view::changed(op).map(|before| (before, self.written(op, axes)));
+        let changed = self::changed(op).map(|before| (before, self.written(op, axes)));
         let tensors = rest.iter().filter(|value| op.value(**value).of_type::<Tensor>().is_ok());
         let others = tensors.filter(|value| changed.as_ref().is_none_or(|(before, _)| before != *value));
         let others = others.map(|&value| (value, self.of(value).clone())).chain(changed.clone());
