@@ -27,7 +27,8 @@ pub const THEN: ClauseDecl = ClauseDecl::optional(
 /// Where a tensor at rest is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The addresses of the iterations of a loop, one after the other and then again from the first one on; at least one.
+    /// The addresses of the iterations of a loop, one after the other and then again from the first one on; at
+    /// least one.
     addresses: Vec<i64>,
     /// The index of that loop, where there are several addresses.
     index: Option<ValueId>,

@@ -51,9 +51,9 @@ pub static ENGINES: BodyDef = BodyDef {
 pub static STEPS: BodyDef = BodyDef {
     name: "seq.steps",
     syntax: "[STEP, (OFFSET, ...), STEP + (OFFSET, ...), ...]",
-    doc: "How far addresses move, in bytes: with each `hw.scalar` of the program, and then with each `hw.for` around the \
-          command, the outermost first. A step is multiplied by the loop's index. Of offsets, as rotating buffers have \
-          them, one is added in each iteration, and after the last the first again; there are at most 64.",
+    doc: "How far addresses move, in bytes: with each `hw.scalar` of the program, and then with each `hw.for` \
+    around the command, the outermost first. A step is multiplied by the loop's index. Of offsets, as rotating \
+    buffers have them, one is added in each iteration, and after the last the first again; there are at most 64.",
     parse: parse::<Steps>,
     ..BodyDef::BASE
 };

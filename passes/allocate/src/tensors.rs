@@ -93,8 +93,8 @@ struct Tensors<'a> {
 }
 
 impl Tensors<'_> {
-    /// Adds a tensor with a place of its own, or several places in turn. `index` counts the placements of the function,
-    /// the arguments before others.
+    /// Adds a tensor with a place of its own, or several places in turn. `index` counts the placements of the
+    /// function, the arguments before others.
     fn add(
         &mut self,
         placement: &Placement,
@@ -183,7 +183,8 @@ impl Tensors<'_> {
             }
             return Ok(initial);
         };
-        // Each of the places is needed in some iteration, so all are in all of them. The first iteration reads the last.
+        // Each of the places is needed in some iteration, so all are in all of them. The first iteration reads the
+        // last.
         let since = |value: Option<ValueId>| value.and_then(|value| self.since.get(&value)).copied();
         let (from, until) = (since(through.argument), since(through.result));
         for &at in &yielded {
@@ -197,8 +198,8 @@ impl Tensors<'_> {
         Ok(vec![if yielded[end] == last { first } else { yielded[end] }])
     }
 
-    /// Makes two tensors one, with the place of the first: that is needed for as long as both, and written wherever one of
-    /// theirs is.
+    /// Makes two tensors one, with the place of the first: that is needed for as long as both, and written wherever
+    /// one of theirs is.
     fn merge(&mut self, into: usize, at: usize) {
         let Some(merged) = self.found[at].take() else { return };
         self.becomes.values_mut().flatten().filter(|own| **own == at).for_each(|own| *own = into);

@@ -11,12 +11,11 @@ pub static PASS: Pass = Pass {
     name: "lint-uses",
     summary: "warns about uses of memory that come before its writes",
     doc: "Changes nothing. Each warning has a number:\n\n\
-          - U1: in some iteration a command reads what only a later command writes, or itself in a later iteration. The \
-          warning names an iteration.\n\
-          - U2: of a read it could not be told in bounded time.\n\n\
-          All iterations are decided, and none is run (docs/loops.md). What nothing ever writes is not looked at: padding \
-          is never written, and `visa-run --shadow` says where it counts. The tensor and vector register files are \
-          looked at as ranges.",
+          - U1: in some iteration a command reads what only a later command writes, or itself in a later \
+          iteration. The warning names an iteration.\n- U2: of a read it could not be told in bounded time.\n\n\
+          All iterations are decided, and none is run (docs/loops.md). What nothing ever writes is not looked at: \
+          padding is never written, and `visa-run --shadow` says where it counts. The tensor and vector register \
+          files are looked at as ranges.",
     takes: Level::Hardware,
     gives: Level::Hardware,
     statistics: &[("warnings", "warnings given")],

@@ -1,5 +1,5 @@
-//! Random pairs of ranges of addresses: whether they meet, against lists of their addresses. One in two is in loops: there
-//! they meet in the same iteration, or in an earlier and a later one.
+//! Random pairs of ranges of addresses: whether they meet, against lists of their addresses. One in two is in
+//! loops: there they meet in the same iteration, or in an earlier and a later one.
 
 use crate::Settings;
 use std::ops::Range;

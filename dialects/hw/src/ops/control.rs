@@ -53,8 +53,8 @@ pub static IF: OpDecl = OpDecl {
     traits: &[COMMANDS, Trait::Region],
     effects: Effects::OfBody,
     verify: Some(|op, _| verify_if(op)),
-    example: "hw.if steps [1], from 1 {\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64 @ -64 -> 0, read_steps \
-              [64]\n}",
+    example: "hw.if steps [1], from 1 {\n  hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64 @ -64 -> 0, \
+    read_steps [64]\n}",
     ..OpDecl::BASE
 };
 

@@ -74,8 +74,8 @@ impl Covering<'_> {
         contains(&outer, &inner)
     }
 
-    /// How much further the read is than the write so many iterations before, in all iterations of the part; nothing if
-    /// that differs.
+    /// How much further the read is than the write so many iterations before, in all iterations of the part;
+    /// nothing if that differs.
     fn distance(&self, depth: usize, ago: u64) -> Option<i64> {
         let (write, read) = (self.write.step(depth), self.read.step(depth));
         let range = &self.ranges[depth];

@@ -1,8 +1,8 @@
 //! Uses of memory that come before its writes: what a program reads in some iteration, and writes only after that.
 //!
 //! Iterations are not gone through. A read in all its iterations is a box of indices and addresses. If one write has
-//! covered the box before, it is fine; if none has met it, whatever of it is written later is used too early; else both
-//! halves of the box are looked at. Whether accesses meet is decided ([`visa_loops::meet`]).
+//! covered the box before, it is fine; if none has met it, whatever of it is written later is used too early; else
+//! both halves of the box are looked at. Whether accesses meet is decided ([`visa_loops::meet`]).
 
 mod covered;
 mod touched;
@@ -41,8 +41,9 @@ pub struct Uses {
     pub undecided: Vec<Span>,
 }
 
-/// The reads of a program that come before the writes of what they read, in some iteration. Arguments are written before
-/// the program starts. What nothing writes is not looked at: it is padding, or undefined, and then `--shadow` says so.
+/// The reads of a program that come before the writes of what they read, in some iteration. Arguments are written
+/// before the program starts. What nothing writes is not looked at: it is padding, or undefined, and then
+/// `--shadow` says so.
 #[must_use]
 pub fn early_uses(program: &Program, machine: &Machine) -> Uses {
     let all = touches(program, machine);

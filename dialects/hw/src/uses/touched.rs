@@ -1,7 +1,8 @@
-//! What the commands of a program touch, as programs of addresses: in data memory `slice * bytes + byte`, as DMA counts.
+//! What the commands of a program touch, as programs of addresses: in data memory `slice * bytes + byte`, as DMA
+//! counts.
 //!
-//! Where buffers are in turn, a loop is looked at with as many copies of its body as there are turns: in each of them a
-//! buffer moves by strides alone.
+//! Where buffers are in turn, a loop is looked at with as many copies of its body as there are turns: in each of
+//! them a buffer moves by strides alone.
 
 use crate::program::{
     Buffer, CHIP_STRIDE, Command, CommandKind, Direction, Dma, Exec, Indexed, Loop, PlacedStage, Program,

@@ -54,9 +54,9 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ("C6", "main context only (book 12)"),
         (
             "C7",
-            "of a stream that slides, each window is in one to three flits, in the dual context one, and [time, packet] is the stream's \
-             time, then one loop of shifts by whole bytes, then time broadcast; the packet's elements stand as in \
-             the window, and each index of it is taken once (book 15, 17)",
+            "of a stream that slides, each window is in one to three flits, in the dual context one, and [time, \
+            packet] is the stream's time, then one loop of shifts by whole bytes, then time broadcast; the \
+            packet's elements stand as in the window, and each index of it is taken once (book 15, 17)",
         ),
         (
             "C8",

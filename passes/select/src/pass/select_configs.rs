@@ -44,8 +44,8 @@ pub static PASS: Pass = Pass {
           the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
           Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the \
           Pareto front of its ways. Pipelines that share tensors of open layout are extracted together, by an \
-          integer program. Pipelines are chosen in program order; what is written stays as it is. Where the context is open, it is \
-          `main` or `dual`, whichever makes the whole kernel faster.",
+          integer program. Pipelines are chosen in program order; what is written stays as it is. Where the \
+          context is open, it is `main` or `dual`, whichever makes the whole kernel faster.",
     takes: Level::Tensor,
     gives: Level::Tensor,
     open: true,

@@ -5,7 +5,8 @@ use crate::program::{Entry, Program};
 /// Most programs that the tables of one are written out to.
 const MAX_PLAIN: usize = 256;
 
-/// Whether `outer` touches every unit that `inner` touches. `false` where its strides do not show it: then it may be so.
+/// Whether `outer` touches every unit that `inner` touches. `false` where its strides do not show it: then it may
+/// be so.
 #[must_use]
 pub fn contains(outer: &Program, inner: &Program) -> bool {
     if inner.entries.iter().any(|entry| entry.limit == 0) {

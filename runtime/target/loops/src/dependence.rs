@@ -1,8 +1,8 @@
 //! Whether accesses in loops meet, and in which pairs of iterations.
 //!
 //! Pairs of iterations in which each index counts by itself are a box, and [`overlap`] decides a box. An earlier and a
-//! later iteration of one loop are a triangle: by the highest bit in which the two indices differ it falls into as many
-//! boxes as indices have bits, or twice as many.
+//! later iteration of one loop are a triangle: by the highest bit in which the two indices differ it falls into as
+//! many boxes as indices have bits, or twice as many.
 
 use std::ops::Range;
 

@@ -56,8 +56,8 @@ impl Step {
     }
 }
 
-/// How far addresses move with each scalar of a program, and then with each loop around a command, the outermost first.
-/// Where there are fewer numbers than those, they do not move with the others.
+/// How far addresses move with each scalar of a program, and then with each loop around a command, the outermost
+/// first. Where there are fewer numbers than those, they do not move with the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Steps {
     /// The step of each.
@@ -105,8 +105,8 @@ impl Steps {
         self.each.iter().all(Step::is_still)
     }
 
-    /// How far addresses are moved in the first of some iterations, and loops over how far they are from there in all of
-    /// them: at least one of each index.
+    /// How far addresses are moved in the first of some iterations, and loops over how far they are from there in
+    /// all of them: at least one of each index.
     #[must_use]
     pub fn reach(&self, iterations: &[Range<u64>]) -> (i64, Vec<Entry>) {
         let firsts: Vec<u64> = iterations.iter().map(|range| range.start).collect();
