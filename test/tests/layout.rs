@@ -26,6 +26,7 @@ const GROUPS: &[Group] = &[
     (
         "dialects/mapping",
         &[
+            "address",
             "facts",
             "frames",
             "liveness",

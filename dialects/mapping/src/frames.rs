@@ -16,7 +16,7 @@ use crate::tile::Tile;
 use crate::transfer::{CHIP_STRIDE, leaves_chip};
 use crate::view::{self, ViewKind};
 use crate::{Axes, SPM, scalar::is_scalar};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
 use visa_ir::context::Context;
@@ -124,6 +124,8 @@ impl fmt::Display for Frame {
 pub struct Frames {
     /// Those that are not counted from the first chip, cluster and slice.
     known: HashMap<ValueId, Frame, Fast>,
+    /// Tiles of tensors whose types are not known yet, and what comes of them: they may begin anywhere.
+    open: HashSet<ValueId, Fast>,
     /// Whether something is written elsewhere.
     written: bool,
 }
@@ -166,7 +168,9 @@ impl Frames {
         let (Some(&result), Some(&first)) = (op.results().first(), op.operands().first()) else { return };
         self.written |= TileWrite::cast(op).is_some() && !self.written(op, axes).is_first();
         let is_tile = view::kind(op) == Some(ViewKind::Tile);
-        if is_tile && let Ok(tiles) = view::tile(op, axes) {
+        if is_tile && is_unknown(op.ctx, op.module.ty(first)) {
+            self.open.insert(result);
+        } else if is_tile && let Ok(tiles) = view::tile(op, axes) {
             let frame = tiles.first().and_then(|tile| self.of(first).tile(tile)).unwrap_or_default();
             self.insert(result, frame);
         } else if let Some(before) = changed(op) {
@@ -177,6 +181,9 @@ impl Frames {
     }
 
     fn give(&mut self, from: ValueId, to: impl IntoIterator<Item = ValueId>) {
+        if self.open.contains(&from) {
+            return self.open.extend(to);
+        }
         let Some(frame) = self.known.get(&from).cloned() else { return };
         to.into_iter().for_each(|value| self.insert(value, frame.clone()));
     }
@@ -251,6 +258,9 @@ impl Frames {
     /// What a pipeline reads and writes beside its stream.
     fn check_pipeline(&self, func: OpRef<'_>, op: OpRef<'_>, axes: &Axes) -> Option<Diagnostic> {
         let (&first, rest) = op.operands().split_first()?;
+        if op.operands().iter().any(|value| self.open.contains(value)) {
+            return None;
+        }
         let own = self.of(first);
         let refuse = |message: String, fix: &str| {
             let error = Diagnostic { span: op.span(), ..func.error("C10", message) };

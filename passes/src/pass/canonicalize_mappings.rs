@@ -4,6 +4,7 @@ use visa_canonical::{MAPPING_STATISTICS, MappingRewriter, infer_again};
 use visa_ir::diag::Diagnostic;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::mappings;
+use visa_mapping::ops::to_tile::counts_terms;
 use visa_pass::{Configured, Pass, PassCx};
 
 visa_pass::options! {
@@ -21,9 +22,9 @@ pub static PASS: Pass = Pass {
           (docs/rationale/canonical-mappings.md); aliases are written out. Equal means the same cell at every \
           position (book 03), so whatever an operation reads off the mapping stays true. Result types are \
           inferred again, since they repeat clauses; the types of arguments are left to `simplify-types`.\n\n\
-          Three kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports; one \
-          with zero padding, whose parts a stream reads together (`stream.fetch`); and one whose canonical form \
-          mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
+          Four kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports; one \
+          with zero padding, whose parts a stream reads together (`stream.fetch`); one whose terms have an index \
+          each (`along [M / 32, M / 8 % 4]` of a tile); and one whose canonical form mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
           without it, a transfer to `[A, B]` would broadcast.",
     statistics: MAPPING_STATISTICS,
     open: true,
@@ -35,8 +36,9 @@ impl Configured for Settings {
         let mut rewriter = MappingRewriter::new(cx, self.explain);
         for id in cx.module.walk_all() {
             let op = cx.module.op(cx.ctx, id);
+            let own = mappings(op).filter(|(clause, _)| !counts_terms(op, &clause.name));
             let written: Vec<_> =
-                mappings(op).map(|(clause, map)| (clause.name.to_string(), clause.span, map)).collect();
+                own.map(|(clause, map)| (clause.name.to_string(), clause.span, map)).collect();
             for (clause, span, mapping) in written {
                 if let Some(canonical) = rewriter.replacement(cx, &mapping, span)? {
                     let attr = cx.ctx.body_attr(&MAP, canonical);
