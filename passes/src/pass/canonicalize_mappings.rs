@@ -24,8 +24,9 @@ pub static PASS: Pass = Pass {
           inferred again, since they repeat clauses; the types of arguments are left to `simplify-types`.\n\n\
           Four kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports; one \
           with zero padding, whose parts a stream reads together (`stream.fetch`); one whose terms have an index \
-          each (`along [M / 32, M / 8 % 4]` of a tile); and one whose canonical form mentions fewer axes. `[A = 1, B]` holds the cells of `[B]`, but says that the tensor depends on A: \
-          without it, a transfer to `[A, B]` would broadcast.",
+          each (`along [M / 32, M / 8 % 4]` of a tile); and one whose canonical form mentions fewer axes. `[A = 1, \
+          B]` holds the cells of `[B]`, but says that the tensor depends on A: without it, a transfer to `[A, B]` \
+          would broadcast.",
     statistics: MAPPING_STATISTICS,
     open: true,
     ..Pass::with::<Settings>()

@@ -289,7 +289,7 @@ mod tests {
         let two: Steps = "[(0, 64)]".parse().expect("steps");
         let three: Steps = "[(0, 64, 128)]".parse().expect("steps");
         let at = |times: u64, steps: &Steps| {
-            let loops = [0..times];
+            let loops = vec![0..times; 1];
             meet(moving(&program, steps, &loops), moving(&program, steps, &loops), Pairs::Earlier(0))
         };
         assert_eq!([at(2, &two), at(3, &two)], [Some(false), Some(true)]);
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn tiles_of_a_later_iteration() {
         let program: Program = "[64 : 1] : 64".parse().expect("a program");
-        let times = [0..1 << 32];
+        let times = vec![0..1 << 32; 1];
         for (by, met) in [(64, false), (63, true), (-64, false), (0, true)] {
             let steps = Steps::by(&[by]);
             let own = moving(&program, &steps, &times);
@@ -314,7 +314,7 @@ mod tests {
     fn different_strides_meet_in_one_order_only() {
         let program: Program = "[1 : 1] : 1".parse().expect("a program");
         let (fast, slow) = (Steps::by(&[2]), Steps::by(&[1]));
-        let times = [0..1 << 20];
+        let times = vec![0..1 << 20; 1];
         let (fast, slow) = (moving(&program, &fast, &times), moving(&program, &slow, &times));
         // 2 i = i' has i < i', 2 i' = i with i < i' has none.
         assert_eq!(meet(fast, slow, Pairs::Earlier(0)), Some(true));

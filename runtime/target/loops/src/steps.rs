@@ -177,9 +177,9 @@ mod tests {
         let moved: Vec<i64> = (0..7).map(|index| three.at(&[index])).collect();
         assert_eq!(moved, [0, 100, 250, 0, 100, 250, 0]);
         assert_eq!((three.period(0), three.period(1)), (3, 1));
-        assert_eq!(reached(&three, &[0..7]), [0, 100, 250]);
-        assert_eq!(reached(&three, &[1..3]), [100, 250]);
-        assert_eq!(reached(&three, &[4..5]), [100]);
+        assert_eq!(reached(&three, std::slice::from_ref(&(0..7))), [0, 100, 250]);
+        assert_eq!(reached(&three, std::slice::from_ref(&(1..3))), [100, 250]);
+        assert_eq!(reached(&three, std::slice::from_ref(&(4..5))), [100]);
     }
 
     #[test]
