@@ -103,7 +103,22 @@ pub fn runs(commands: &[Command]) -> u64 {
     commands.iter().map(runs).fold(0, u64::saturating_add)
 }
 
+/// How many iterations commands have in all loops together.
+fn iterations(commands: &[Command]) -> u64 {
+    let iterations = |command: &Command| match &command.kind {
+        CommandKind::Loop(repeat) => iterations(&repeat.body).saturating_add(1).saturating_mul(repeat.times),
+        CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => 0,
+    };
+    commands.iter().map(iterations).fold(0, u64::saturating_add)
+}
+
 impl Program {
+    /// How many iterations all its loops have together, those of inner loops in each iteration of the outer ones.
+    #[must_use]
+    pub fn iterations(&self) -> u64 {
+        iterations(&self.commands)
+    }
+
     /// The machine that runs it: `whole` with as many processing elements as it says.
     ///
     /// # Errors

@@ -277,8 +277,10 @@ fn summed(
     body: &mut Vec<Node>,
 ) -> String {
     let (time, element) = (cut.time, cut.element);
+    // The sums are in one place, or in two in turn, of which the first iteration reads the second.
+    let (before, then) = random.of(&[("8192", ""), ("8192", ""), ("9216", ", then [9216]")]);
     let zero = names.next();
-    body.push(Node::Line(format!("{zero} = stream.fill 7, at 8192, dtype i32, {place}")));
+    body.push(Node::Line(format!("{zero} = stream.fill 7, at {before}, dtype i32, {place}")));
     let (count, sum, total) = (names.next(), names.next(), names.next());
     let mut inner = Vec::new();
     let mut line = |text: String| {
@@ -297,7 +299,7 @@ fn summed(
     let branch = line(format!("stream.vector_branch unconditional {first}"));
     let added = line(format!("stream.vector_fxp AddFxp {branch}, {register}"));
     let last = line(format!("stream.vector_final {added}"));
-    let next = line(format!("stream.commit {last} at 8192, element [{element}]"));
+    let next = line(format!("stream.commit {last} at 8192{then}, element [{element}]"));
     let times = 1 + random.below(3) as u64;
     body.push(Node::Loop(Loop {
         times,

@@ -28,6 +28,9 @@ use visa_pass::{Level, Output, Report};
 use visa_reference::Given;
 use visa_stream::unmasked::{self, of_fetch};
 
+/// The most iterations that all loops of a program have together.
+const MAX_ITERATIONS: u64 = 1 << 32;
+
 /// The run stops here; what there is to say has been said.
 struct Stopped;
 
@@ -94,6 +97,7 @@ impl<'a> Session<'a> {
             let report = self.price(&ctx, &program, &machine, &indices)?;
             return self.costs(&program, &report).map(|()| true);
         }
+        self.check_iterations(&program)?;
         let outputs = self.outputs(&program)?;
         let all: Vec<&Buffer> = buffers(&program, true).collect();
         let arguments = Given { tensors: self.arguments(&all, &given)?, scalars };
@@ -114,6 +118,22 @@ impl<'a> Session<'a> {
         }
         let checked = check.as_ref().is_none_or(|check| check.mismatches == 0);
         Ok(checked && expected && shadow.unwrap_or(true))
+    }
+
+    /// Stops before a program that nobody would wait for.
+    fn check_iterations(&mut self, program: &Program) -> Outcome<()> {
+        let iterations = program.iterations();
+        if iterations <= MAX_ITERATIONS {
+            return Ok(());
+        }
+        let count = if iterations == u64::MAX { "2^64 or more".to_owned() } else { iterations.to_string() };
+        let message = format!(
+            "the loops of `{}` have {count} iterations together, at most {MAX_ITERATIONS} are run",
+            program.name
+        );
+        let error = Diagnostic::error("iterations", Span::default(), message);
+        let fix = "give axes smaller sizes (`--axis`), or ask for the price alone (`--cost`)";
+        Err(self.stop_with(error.fix(fix.to_owned())))
     }
 
     fn emit(&mut self, findings: &[Diagnostic]) {
