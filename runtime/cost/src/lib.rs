@@ -19,6 +19,7 @@ mod runs;
 mod schedule;
 mod scratchpads;
 mod steady;
+mod stretch;
 mod tally;
 mod text;
 mod transfer;

@@ -13,14 +13,14 @@ use crate::command::Work;
 use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
 use crate::memory::MemoryModel;
-use crate::prices::{Run, Terms};
+use crate::prices::Terms;
 use crate::report::{
-    Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic, Wait,
+    Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic,
 };
 use crate::rows::Rows;
 use crate::runs::runs;
-use crate::steady;
 use crate::tally::{Placed, Tallies, Tally};
+use crate::{steady, stretch};
 
 /// Prices a verified program on `machine`, its transfers by `model`. The rows that indices choose are taken to be
 /// spread over their tables.
@@ -72,16 +72,14 @@ fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Diagnostic> {
         if !found.may_stall() {
             return Ok(found);
         }
+        if let Some(found) = stretch::tallies(program, terms)? {
+            return Ok(found);
+        }
     }
     let mut runs = runs(program, terms)?;
     let slots = schedule_with_stalls(&mut runs);
     let mut tallies = Tallies::default();
-    for (run, slot) in runs.iter().zip(slots) {
-        let waits = slot.waits.iter().map(|wait| Wait { command: runs[wait.command].command, why: wait.why });
-        let Run { command, work, cycles, stalls, .. } = run;
-        let (command, cycles, stalls, waits) = (*command, *cycles, *stalls, waits.collect());
-        tallies.add(Placed { command, work, cycles, stalls, start: slot.start, end: slot.end, waits });
-    }
+    runs.iter().zip(&slots).for_each(|(run, slot)| tallies.add(Placed::of(run, slot, &runs)));
     Ok(tallies)
 }
 

@@ -1,6 +1,6 @@
 //! The commands of a program as they run: each in every iteration of the loops around it.
 
-use visa_hw::program::{self, Command, CommandKind, Program};
+use visa_hw::program::{self, Command, CommandKind, Loop, Program};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 
@@ -18,9 +18,30 @@ pub(crate) fn runs(program: &Program, terms: Terms<'_>) -> Result<Vec<Run>, Diag
     if count > MAX_RUNS {
         return Err(too_many(count));
     }
-    let mut unrolling = Unrolling { prices: Prices::new(terms), runs: Vec::with_capacity(count as usize) };
+    runs_of(program, terms, None).map(|(runs, _)| runs)
+}
+
+/// A loop with other iterations than it has.
+#[derive(Clone, Copy)]
+pub(crate) struct Cut<'p> {
+    pub(crate) repeat: &'p Loop,
+    pub(crate) times: u64,
+}
+
+/// All runs in the order of the program, one of whose loops is cut; with them, how many runs come before each of its
+/// iterations, and before what is after it.
+///
+/// # Errors
+/// A transfer for which the model has no price, and more than [`MAX_RUNS`] runs.
+pub(crate) fn runs_of(
+    program: &Program,
+    terms: Terms<'_>,
+    cut: Option<Cut<'_>>,
+) -> Result<(Vec<Run>, Vec<usize>), Diagnostic> {
+    let mut unrolling =
+        Unrolling { prices: Prices::new(terms), runs: Vec::new(), cut, iterations: Vec::new() };
     unrolling.block(&program.commands, 0, &mut Vec::new())?;
-    Ok(unrolling.runs)
+    Ok((unrolling.runs, unrolling.iterations))
 }
 
 /// What is said of more runs than are priced.
@@ -29,12 +50,15 @@ pub(crate) fn too_many(count: u64) -> Diagnostic {
     Diagnostic::error("price", Span::default(), message)
 }
 
-struct Unrolling<'a> {
+struct Unrolling<'a, 'p> {
     prices: Prices<'a>,
     runs: Vec<Run>,
+    cut: Option<Cut<'p>>,
+    /// How many runs come before each iteration of the loop that is cut.
+    iterations: Vec<usize>,
 }
 
-impl Unrolling<'_> {
+impl Unrolling<'_, '_> {
     /// Adds the runs of commands in an iteration, the first of which has the number `first`.
     fn block(
         &mut self,
@@ -49,18 +73,37 @@ impl Unrolling<'_> {
                 continue;
             }
             if let CommandKind::Loop(repeat) = &command.kind {
-                let times = if program::runs(&repeat.body) == 0 { 0 } else { repeat.times };
-                for index in 0..times {
-                    indices.push(index);
-                    self.block(&repeat.body, number, indices)?;
-                    indices.pop();
-                }
+                self.repeat(repeat, number, indices)?;
                 number += commands_in(command);
                 continue;
             }
             let run = self.prices.run(command, number, indices)?;
             self.runs.push(run);
             number += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Unrolling<'_, '_> {
+    /// Adds the runs of a loop, whose first command has the number `first`.
+    fn repeat(&mut self, repeat: &Loop, first: usize, indices: &mut Vec<u64>) -> Result<(), Diagnostic> {
+        let cut = self.cut.filter(|cut| std::ptr::eq(cut.repeat, repeat)).map(|cut| cut.times);
+        let times = if program::runs(&repeat.body) == 0 { 0 } else { cut.unwrap_or(repeat.times) };
+        let count = self.runs.len() as u64;
+        if count > MAX_RUNS {
+            return Err(too_many(count));
+        }
+        for index in 0..times {
+            if cut.is_some() {
+                self.iterations.push(self.runs.len());
+            }
+            indices.push(index);
+            self.block(&repeat.body, first, indices)?;
+            indices.pop();
+        }
+        if cut.is_some() {
+            self.iterations.push(self.runs.len());
         }
         Ok(())
     }

@@ -29,18 +29,22 @@ use crate::tally::{Counts, Placed, Tallies};
 /// # Errors
 /// A transfer for which the model has no price, and more than [`MAX_RUNS`] runs that do not repeat.
 pub(crate) fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Diagnostic> {
-    let flat = program.flat();
-    let mut steady = Steady {
-        resources: flat.iter().map(|(command, _)| resource(command)).collect(),
-        sides: flat.iter().map(|(command, loops)| sides(command, loops, terms.machine)).collect(),
-        commands: flat.iter().map(|(command, _)| *command).collect(),
-        prices: Prices::new(terms),
-        queues: Default::default(),
-        tallies: Tallies::default(),
-        placed: 0,
-    };
+    let mut steady = Steady::of(program, terms);
     steady.block(&program.commands, 0, &mut Vec::new())?;
     Ok(steady.tallies)
+}
+
+/// After how many iterations a loop that is in no other one may repeat, as far as its commands tell by themselves; nothing
+/// if it may not, or branches change with it.
+pub(crate) fn period(program: &Program, command: &Command, terms: Terms<'_>) -> Option<u64> {
+    let CommandKind::Loop(repeat) = &command.kind else { return None };
+    let before = program.commands.iter().take_while(|other| !std::ptr::eq(*other, command));
+    let first: usize = before.map(commands_in).sum();
+    let steady = Steady::of(program, terms);
+    match stretches(repeat, &[]).as_slice() {
+        [whole] => steady.period(whole, first..first + commands_in(command), &[]),
+        _ => None,
+    }
 }
 
 /// What runs a command.
@@ -123,6 +127,21 @@ fn conditions(commands: &[Command], look: &mut dyn FnMut(&Condition)) {
         command.when.iter().for_each(&mut *look);
         if let CommandKind::Loop(repeat) = &command.kind {
             conditions(&repeat.body, look);
+        }
+    }
+}
+
+impl<'p> Steady<'p> {
+    fn of(program: &'p Program, terms: Terms<'p>) -> Self {
+        let flat = program.flat();
+        Self {
+            resources: flat.iter().map(|(command, _)| resource(command)).collect(),
+            sides: flat.iter().map(|(command, loops)| sides(command, loops, terms.machine)).collect(),
+            commands: flat.iter().map(|(command, _)| *command).collect(),
+            prices: Prices::new(terms),
+            queues: Default::default(),
+            tallies: Tallies::default(),
+            placed: 0,
         }
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::command::Work;
+use crate::prices::Run;
 use crate::report::{Resource, Wait};
+use crate::schedule::Slot;
 
 /// The runs of a command so far.
 #[derive(Clone, Debug)]
@@ -58,6 +60,23 @@ pub(crate) struct Placed<'a> {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) waits: Vec<Wait>,
+}
+
+impl<'a> Placed<'a> {
+    /// One of some runs in its place.
+    pub(crate) fn of(run: &'a Run, slot: &Slot, runs: &[Run]) -> Self {
+        let waits = slot.waits.iter().map(|wait| Wait { command: runs[wait.command].command, why: wait.why });
+        let Run { command, work, cycles, stalls, .. } = run;
+        Self {
+            command: *command,
+            work,
+            cycles: *cycles,
+            stalls: *stalls,
+            start: slot.start,
+            end: slot.end,
+            waits: waits.collect(),
+        }
+    }
 }
 
 impl Tallies {

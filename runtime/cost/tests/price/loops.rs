@@ -269,3 +269,53 @@ fn too_many_iterations_that_do_not_repeat_are_refused() {
     let refused = try_priced(&text(MAX_RUNS / 2 + 1), MemoryModel::Flat).expect_err("too many");
     assert!(refused.message.contains("run one by one, at most 16777216 are priced"), "{}", refused.message);
 }
+
+/// Loads of one half of the register file beside contractions that read the other: each waits for reads.
+fn loads_beside_contractions(times: u64, written_out: bool) -> String {
+    let load = |half: &str, rows: u64| {
+        format!(
+            "hw.exec sub, slices [0, 2] {{\n  hw.fetch bf16, packet 1024, loops [{0} : 1] : 8 @ 16384\n  hw.collect flits \
+             32\n  hw.store_trf {half}, rows {rows}, row_bytes 4096, load short\n}}\n",
+            4096 * rows
+        )
+    };
+    // Each read misses the cache, in every cycle.
+    let contract = |half: &str, times: u64, to: u64| {
+        format!(
+            "hw.exec main, slices [0, 2] {{\n  hw.fetch bf16, packet 1024, loops [{0} : 1] : 32\n  hw.collect flits 32\n  \
+             hw.align {half}, flits 2, repeat 4, rows 8, data 64, loops [{times} : 0, 16 : 64, 4 : 1024, 64 : 1] : \
+             64\n  hw.contract bf16, depth 5\n  hw.accumulate interleaved, rows 8, columns 1, slots [{times} : 4, 16 : 0, 4 \
+             : 1] : 1\n  hw.commit bytes 32, loops [{1} : 1] : 32 @ {to}\n}}\n",
+            1024 * times,
+            128 * times
+        )
+    };
+    let body =
+        [load("first", 8), contract("second", 4, 8192), load("second", 2), contract("first", 7, 12288)]
+            .concat();
+    let inside = match written_out {
+        true => body.repeat(times as usize),
+        false => format!("hw.for {times} {{\n{body}}}\n"),
+    };
+    // Something is before the loop, and something after it.
+    let (before, after) = (load("second", 8), contract("first", 3, 12288));
+    format!("visa 1\nhw.program @p, chips 1 {{\n{before}{inside}{after}}}\n")
+}
+
+/// The loads wait for what comes after them; a long loop is priced as the program written out nevertheless.
+#[test]
+fn long_loops_of_loads_that_wait_are_priced_as_they_are_written_out() {
+    for times in [3, 193, 194, 260, 401] {
+        let looped = priced(&loads_beside_contractions(times, false), MemoryModel::Flat);
+        let written_out = priced(&loads_beside_contractions(times, true), MemoryModel::Flat);
+        assert_eq!(looped.totals, written_out.totals, "{times}");
+        let stalls = |report: &Report| report.commands.iter().map(|command| command.stalls).sum::<u64>();
+        assert_eq!(stalls(&looped), stalls(&written_out), "{times}");
+        assert!(stalls(&looped) >= times, "{times}: nothing waits");
+    }
+    let million = priced(&loads_beside_contractions(1_000_000, false), MemoryModel::Flat).totals.cycles;
+    let [one, two] =
+        [500, 501].map(|times| priced(&loads_beside_contractions(times, false), MemoryModel::Flat));
+    let each = two.totals.cycles - one.totals.cycles;
+    assert_eq!(million, one.totals.cycles + 999_500 * each);
+}
