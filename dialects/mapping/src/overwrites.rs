@@ -12,7 +12,7 @@ use crate::ops::func::RETURN;
 use crate::ops::number::{everywhere, runs};
 use crate::ops::to_tile::TileWrite;
 use crate::{Axes, Expr};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
@@ -60,6 +60,15 @@ impl<'a> Write<'a> {
             conditions: case.bounds.clone(),
         };
         Ok(runs(*op, &firsts, axes)?.iter().map(write).collect())
+    }
+}
+
+impl Write<'_> {
+    /// The positions of the first dimension that its tiles have in all iterations.
+    fn reach(&self) -> Range<i128> {
+        let range = self.first.first().and_then(Affine::range);
+        let (least, most) = range.unwrap_or((i64::MIN, i64::MAX));
+        i128::from(least)..i128::from(most) + i128::from(self.size)
     }
 }
 
@@ -162,16 +171,18 @@ pub(crate) fn check(func: OpRef<'_>, axes: &Axes, report: &dyn Fn(Diagnostic)) -
     if writes.is_empty() {
         return Ok(());
     }
-    let tensors = Tensors::of(&ops);
     let positions = Positions::of_function(func);
-    for (number, cases) in writes.iter().enumerate() {
+    let tensors = Tensors::of(&ops, &positions);
+    let mut begun: HashMap<_, Begun<'_, '_>> = HashMap::new();
+    for cases in &writes {
         let Some(later) = cases.first() else { continue };
-        let earlier = writes[..number].iter().flatten().filter(|earlier| tensors.same(earlier, later));
-        let earlier = earlier
-            .filter(|earlier| earlier.along == later.along && earlier.first.len() == later.first.len());
-        let mut unread = earlier.filter(|earlier| !tensors.read_between(earlier, later, &positions));
-        if let Some(earlier) = unread.find(|earlier| cases.iter().any(|later| meet(earlier, later, 0, false)))
-        {
+        let alike = (tensors.tensor(later), later.along.to_string(), later.first.len());
+        let begun = begun.entry(alike).or_default();
+        let near = cases.iter().flat_map(|later| begun.near(later).map(move |earlier| (earlier, later)));
+        let unread = near.filter(|(earlier, later)| !tensors.read_between(earlier, later, &positions));
+        let again_of = unread.filter(|(earlier, later)| meet(earlier, later, 0, false));
+        let first = again_of.map(|(earlier, _)| earlier).min_by_key(|earlier| positions.of(earlier.op.id));
+        if let Some(earlier) = first {
             let error = later.op.error("C6", "it writes elements again that nobody has read since");
             let fix = "read the tensor between the two, or write another tile".to_owned();
             report(error.note("they are written here", Some(earlier.op.span())).fix(fix));
@@ -181,8 +192,31 @@ pub(crate) fn check(func: OpRef<'_>, axes: &Axes, report: &dyn Fn(Diagnostic)) -
                 "let the tile depend on the index of each loop around it, or read the tensor in the loop";
             report(later.op.error("C6", message).fix(fix.to_owned()));
         }
+        cases.iter().for_each(|write| begun.add(write));
     }
     Ok(())
+}
+
+/// Writes of one tensor that are cut alike, by where their tiles begin along the first dimension.
+#[derive(Default)]
+struct Begun<'w, 'a> {
+    by_start: BTreeMap<i128, Vec<&'w Write<'a>>>,
+    /// The most positions from where tiles of a write begin to where they end.
+    widest: i128,
+}
+
+impl<'w, 'a> Begun<'w, 'a> {
+    fn add(&mut self, write: &'w Write<'a>) {
+        let Range { start, end } = write.reach();
+        self.widest = self.widest.max(end - start);
+        self.by_start.entry(start).or_default().push(write);
+    }
+
+    /// Those that may meet a write, as far as the first dimension tells.
+    fn near(&self, write: &Write<'_>) -> impl Iterator<Item = &'w Write<'a>> + use<'_, 'w, 'a> {
+        let Range { start, end } = write.reach();
+        self.by_start.range(start - self.widest..end).flat_map(|(_, writes)| writes.iter().copied())
+    }
 }
 
 /// Whether a write meets itself in a later iteration. Another case of it is another iteration.
@@ -200,15 +234,16 @@ fn outermost(op: OpRef<'_>) -> Option<OpRef<'_>> {
 }
 
 /// Which values are one tensor, and where each is read.
-struct Tensors<'a> {
+struct Tensors {
     /// A value that stands for each.
     of: HashMap<ValueId, ValueId>,
-    reads: Vec<(ValueId, OpRef<'a>)>,
+    /// The positions of what reads each, in order.
+    reads: HashMap<ValueId, Vec<usize>>,
 }
 
-impl<'a> Tensors<'a> {
-    fn of(ops: &[OpRef<'a>]) -> Self {
-        let mut tensors = Self { of: HashMap::new(), reads: Vec::new() };
+impl Tensors {
+    fn of(ops: &[OpRef<'_>], positions: &Positions) -> Self {
+        let mut tensors = Self { of: HashMap::new(), reads: HashMap::new() };
         for op in ops {
             for carried in carried(*op) {
                 carried.later().for_each(|value| tensors.join(carried.initial, value));
@@ -224,7 +259,10 @@ impl<'a> Tensors<'a> {
             let through: Vec<ValueId> = carried(*op).into_iter().map(|carried| carried.initial).collect();
             let read =
                 op.operands().iter().filter(|value| Some(**value) != written && !through.contains(value));
-            tensors.reads.extend(read.map(|&value| (value, *op)));
+            for &value in read {
+                let root = tensors.root(value);
+                tensors.reads.entry(root).or_default().push(positions.of(op.id));
+            }
         }
         tensors
     }
@@ -244,10 +282,6 @@ impl<'a> Tensors<'a> {
         write.op.operands().get(1).map(|&value| self.root(value))
     }
 
-    fn same(&self, one: &Write<'_>, other: &Write<'_>) -> bool {
-        self.tensor(one) == self.tensor(other)
-    }
-
     /// Whether anything may read the tensor between two writes of it: in the outermost loop around both, or where
     /// there is none, from the one to the other.
     fn read_between(&self, earlier: &Write<'_>, later: &Write<'_>, positions: &Positions) -> bool {
@@ -262,9 +296,10 @@ impl<'a> Tensors<'a> {
                 (positions.of(start(one, earlier)), end)
             }
         };
-        let tensor = self.tensor(later);
-        self.reads.iter().any(|(value, op)| {
-            Some(self.root(*value)) == tensor && (from..=to).contains(&positions.of(op.id))
+        let reads = self.tensor(later).and_then(|tensor| self.reads.get(&tensor));
+        reads.is_some_and(|reads| {
+            let next = reads.partition_point(|read| *read < from);
+            reads.get(next).is_some_and(|read| *read <= to)
         })
     }
 }

@@ -101,7 +101,7 @@ const OPERATIONS: &[(&str, &str)] = &[
 /// Mistakes in hw.
 const IN_HW: &[Mistake] = &[
     Mistake(r#""hw.collect""#, r#""hw.kollect""#, "unregistered operation 'hw.kollect'"),
-    Mistake("flits = 128 : i64", "", r#"attribute "flits" is expected but not provided"#),
+    Mistake("flits = 128 : i64, ", "", r#"attribute "flits" is expected but not provided"#),
     Mistake("flits = 128 : i64", "flits", "expected base attribute 'builtin.integer' but got 'builtin.unit'"),
     Mistake("mask = #visa.absent", r#"mask = #hw.program<"[1 : 1] : 1">"#, "does not satisfy the constraint"),
     Mistake(r#"region = "full""#, r#"region = "whole""#, "does not satisfy the constraint"),
