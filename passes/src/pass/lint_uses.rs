@@ -55,7 +55,7 @@ fn early_use(early: &EarlyUse) -> Diagnostic {
     let when = match iteration.as_slice() {
         [] => String::new(),
         [only] => format!("in iteration {only} "),
-        all => format!("in iterations {} of the loops around it ", all.join(", ")),
+        all => format!("in iterations {} of the loops around it, ", all.join(", ")),
     };
     let message = format!("{when}it reads bytes of {memory} that are written only after that");
     let note = match early.written == early.read {

@@ -14,9 +14,7 @@ use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
 use crate::memory::MemoryModel;
 use crate::prices::Terms;
-use crate::report::{
-    Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic,
-};
+use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};
 use crate::rows::Rows;
 use crate::runs::runs;
 use crate::tally::{Placed, Tallies, Tally};
