@@ -34,8 +34,8 @@ pub(crate) fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Di
     Ok(steady.tallies)
 }
 
-/// After how many iterations a loop that is in no other one may repeat, as far as its commands tell by themselves; nothing
-/// if it may not, or branches change with it.
+/// After how many iterations a loop that is in no other one may repeat, as far as its commands tell by themselves;
+/// nothing if it may not, or branches change with it.
 pub(crate) fn period(program: &Program, command: &Command, terms: Terms<'_>) -> Option<u64> {
     let CommandKind::Loop(repeat) = &command.kind else { return None };
     let before = program.commands.iter().take_while(|other| !std::ptr::eq(*other, command));

@@ -1,10 +1,10 @@
 //! The schedule of a long loop in which loads of the tensor register file may wait for contractions (book 18).
 //!
 //! Such a load waits for what runs meanwhile, which may come after it in the program, so that iterations are not
-//! scheduled one after the other. The loop is scheduled as a whole with fewer iterations instead, in the middle of which
-//! everything repeats, and that middle is made longer. What a load waits for is beside it in time: in each round of
-//! [`schedule_with_stalls`] an end of the loop changes a few iterations more, and the middle is longer than all rounds
-//! reach.
+//! scheduled one after the other. The loop is scheduled as a whole with fewer iterations instead, in the middle of
+//! which everything repeats, and that middle is made longer. What a load waits for is beside it in time: in each
+//! round of [`schedule_with_stalls`] an end of the loop changes a few iterations more, and the middle is longer
+//! than all rounds reach.
 
 use visa_hw::program::{CommandKind, Loop, Program};
 use visa_ir::diag::Diagnostic;
