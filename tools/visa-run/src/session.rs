@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use visa_cost::{KnownIndices, MemoryModel, Rows};
 use visa_hw::ops::contract::CONTRACT;
 use visa_hw::ops::fetch::FETCH;
-use visa_hw::program::{Buffer, Program, Scalar};
+use visa_hw::program::{Buffer, Program, Scalar, runs};
 use visa_interpreter::{Interpreter, Options, UndefinedReport};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity, counted, nearest};
@@ -120,9 +120,10 @@ impl<'a> Session<'a> {
         Ok(checked && expected && shadow.unwrap_or(true))
     }
 
-    /// Stops before a program that nobody would wait for.
+    /// Stops before a program that nobody would wait for. The evaluator goes through loops without commands, too.
     fn check_iterations(&mut self, program: &Program) -> Outcome<()> {
-        let iterations = program.iterations();
+        let busy = runs(&program.commands);
+        let iterations = if self.flags.check { busy.max(program.iterations()) } else { busy };
         if iterations <= MAX_ITERATIONS {
             return Ok(());
         }
