@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use visa_engine::{Access, Space, Stage};
 use visa_ir::span::Span;
-use visa_loops::{Condition, EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Steps, Stride};
+use visa_loops::{
+    Condition, EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Steps, Stride, lcm,
+};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -76,6 +78,22 @@ impl Command {
     #[must_use]
     pub fn new(span: Span, kind: CommandKind) -> Self {
         Self { span, when: Vec::new(), kind }
+    }
+
+    /// After how many iterations of the loop that so many others are around, scalars of the program among them, all
+    /// turns of its addresses begin anew, and of the commands in it.
+    #[must_use]
+    pub fn turns(&self, depth: usize) -> u64 {
+        let of = |all: &mut dyn Iterator<Item = &Steps>| all.map(|steps| steps.period(depth)).fold(1, lcm);
+        match &self.kind {
+            CommandKind::Loop(repeat) => repeat.body.iter().map(|inner| inner.turns(depth)).fold(1, lcm),
+            CommandKind::Launch(_) => 1,
+            CommandKind::Dma(dma) => of(&mut dma.steps.iter()),
+            CommandKind::Indexed(transfer) => of(&mut transfer.steps.iter()),
+            CommandKind::Exec(exec) => {
+                of(&mut exec.stages.iter().map(|stage| &stage.steps).chain([&exec.steps]))
+            }
+        }
     }
 
     /// Whether it runs in an iteration of the loops around it.

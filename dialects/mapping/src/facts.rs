@@ -23,6 +23,7 @@ use visa_ir::module::{BlockId, Clause, Module, OpRef, TypeId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_ir::view::{BodyOf, Int, Kind as _, Text, unless_auto};
+use visa_loops::gcd;
 use visa_machine::Machine;
 
 /// The axes that the module declares and its aliases of mappings (all its `tm.axes` and `tm.alias` together).
@@ -322,7 +323,8 @@ impl Resident {
         }
         // Of one loop, both are in the same iteration.
         let together = self.index.is_some() && self.index == other.index;
-        let divisor = if together { gcd(self.ranges.len(), other.ranges.len()) } else { 1 };
+        let divisor =
+            if together { gcd(self.ranges.len() as u64, other.ranges.len() as u64) as usize } else { 1 };
         let own = self.ranges.iter().enumerate();
         let mut pairs = own.flat_map(|(at, own)| {
             let others = other.ranges.iter().skip(at % divisor).step_by(divisor);
@@ -337,10 +339,6 @@ impl Resident {
         let mut pairs = all.flat_map(|(at, one)| self.ranges[at + 1..].iter().map(move |other| [one, other]));
         pairs.find(|[own, other]| own.start < other.end && other.start < own.end)
     }
-}
-
-fn gcd(one: usize, other: usize) -> usize {
-    if other == 0 { one } else { gcd(other, one % other) }
 }
 
 /// Reports tensors of one memory whose bytes overlap while both are needed (book 01, 28: addresses must not collide).

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use visa_engine::Space;
 use visa_hw::program::{Command, CommandKind, Dma};
 use visa_ir::diag::Diagnostic;
-use visa_loops::{PairedProgram, Program, Steps, lcm};
+use visa_loops::{PairedProgram, Program, lcm};
 use visa_machine::Machine;
 use visa_memory::CHANNEL_PERIOD;
 
@@ -138,7 +138,7 @@ impl<'a> Prices<'a> {
     /// After how many iterations of the loop at a depth a command costs the same again; nothing if it may never.
     pub(crate) fn period(&self, command: &Command, depth: usize) -> Option<u64> {
         // What it meets is as far from it only where its turns begin anew.
-        let turns = turns_of(command, depth);
+        let turns = command.turns(depth);
         match (&command.kind, self.terms.model) {
             (CommandKind::Exec(_) | CommandKind::Loop(_) | CommandKind::Launch(_), _)
             | (_, MemoryModel::Flat) => Some(turns),
@@ -255,17 +255,4 @@ fn step_of(command: &Command, side: usize, depth: usize) -> i64 {
         CommandKind::Exec(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => None,
     };
     steps.map_or(0, |steps| steps.of(depth))
-}
-
-/// After how many iterations of the loop at a depth all turns of a command begin anew.
-fn turns_of(command: &Command, depth: usize) -> u64 {
-    let period = |all: &mut dyn Iterator<Item = &Steps>| all.map(|steps| steps.period(depth)).fold(1, lcm);
-    match &command.kind {
-        CommandKind::Dma(dma) => period(&mut dma.steps.iter()),
-        CommandKind::Indexed(transfer) => period(&mut transfer.steps.iter()),
-        CommandKind::Exec(exec) => {
-            period(&mut exec.stages.iter().map(|stage| &stage.steps).chain([&exec.steps]))
-        }
-        CommandKind::Loop(_) | CommandKind::Launch(_) => 1,
-    }
 }

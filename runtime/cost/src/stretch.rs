@@ -80,8 +80,7 @@ impl Scheduled {
         let last = self.iterations.len().saturating_sub(1);
         let Some(middle) = self.iterations.get(edge..last.saturating_sub(edge)) else { return false };
         let (Some(&from), Some(&to)) = (middle.first(), middle.last()) else { return false };
-        let (Some(&before), Some(&now)) = (middle.first(), middle.get(period)) else { return false };
-        let apart = now - before;
+        let Some(apart) = middle.get(period).map(|later| later - from) else { return false };
         let lasts = self.slots[from + apart].start - self.slots[from].start;
         (from..to.saturating_sub(apart)).all(|at| {
             let (one, other) = (&self.slots[at], &self.slots[at + apart]);

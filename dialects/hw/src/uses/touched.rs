@@ -115,10 +115,8 @@ impl Touched<'_> {
 
     /// The body of a loop, once for each turn; and again for iterations that are left at the end.
     fn repeat(&mut self, repeat: &Loop) {
-        let apart = match period(&repeat.body, self.around.len()) {
-            copies if copies <= MAX_COPIES => copies,
-            _ => 1,
-        };
+        let turns = repeat.body.iter().map(|command| command.turns(self.around.len())).fold(1, lcm);
+        let apart = if turns <= MAX_COPIES { turns } else { 1 };
         let whole = repeat.times / apart;
         let rest = repeat.times % apart;
         for (start, times, copies) in [(0, whole, apart), (whole * apart, 1, rest)] {
@@ -214,19 +212,6 @@ impl Touched<'_> {
             ..own
         }
     }
-}
-
-/// After how many iterations of the loop at a depth all turns of commands begin anew.
-fn period(commands: &[Command], depth: usize) -> u64 {
-    let of = |steps: &mut dyn Iterator<Item = &Steps>| steps.map(|steps| steps.period(depth)).fold(1, lcm);
-    let each = commands.iter().map(|command| match &command.kind {
-        CommandKind::Loop(repeat) => period(&repeat.body, depth),
-        CommandKind::Launch(_) => 1,
-        CommandKind::Dma(dma) => of(&mut dma.steps.iter()),
-        CommandKind::Indexed(transfer) => of(&mut transfer.steps.iter()),
-        CommandKind::Exec(exec) => of(&mut exec.stages.iter().map(|stage| &stage.steps)),
-    });
-    each.fold(1, lcm)
 }
 
 /// The addresses of a transfer without the chips that they count.

@@ -34,6 +34,6 @@ pub use mask::{Mask, innermost};
 pub use overlap::{first_overlap, overlap};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, dma_packet, fetch_size, misaligned};
-pub use steps::{Step, Steps, lcm};
+pub use steps::{Step, Steps, gcd, lcm};
 pub use stride::{Stride, distance};
 pub use text::{MAX_TEXT_ENTRIES, MAX_TEXT_PARTS, MAX_TURNS};

@@ -143,14 +143,16 @@ impl Steps {
     }
 }
 
+/// The greatest number that divides both.
+#[must_use]
+pub fn gcd(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { gcd(other, one % other) }
+}
+
 /// The least number that two numbers of iterations divide, neither of which is 0.
 #[must_use]
 pub fn lcm(one: u64, other: u64) -> u64 {
-    let (mut divisor, mut rest) = (one, other);
-    while rest != 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    (one / divisor).saturating_mul(other)
+    (one / gcd(one, other)).saturating_mul(other)
 }
 
 #[cfg(test)]
