@@ -76,6 +76,12 @@ pub struct Case<T> {
     pub what: T,
 }
 
+impl<T: Default> Default for Cases<T> {
+    fn default() -> Self {
+        Self::always(T::default())
+    }
+}
+
 impl<T> Cases<T> {
     /// The same everywhere.
     #[must_use]
@@ -101,6 +107,12 @@ impl<T> Cases<T> {
     /// The cases, of which one applies at a time.
     pub fn iter(&self) -> std::slice::Iter<'_, Case<T>> {
         self.0.iter()
+    }
+
+    /// Whether something holds of it in some case.
+    #[must_use]
+    pub fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
+        self.0.iter().any(|case| holds(&case.what))
     }
 
     /// What it is where it is first of all cases.

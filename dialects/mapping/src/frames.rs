@@ -6,9 +6,11 @@
 //! counted from the first chip, cluster and slice.
 
 use crate::affine::{Affine, Indices};
+use crate::cases::Cases;
 use crate::facts::{DeclaredAxes, quoted};
 use crate::ops::chip_shuffle::CHIP_SHUFFLE;
 use crate::ops::control::{YIELD, carried, carries};
+use crate::ops::number::runs;
 use crate::ops::to_tile::{self, TileWrite};
 use crate::ops::transfer::is_transfer;
 use crate::tensor::{Dim, Tensor};
@@ -36,9 +38,6 @@ pub struct Frame {
     part: Affine,
 }
 
-/// The first chip, cluster and slice in every iteration.
-static FIRST: Frame = Frame { chip: Affine::ZERO, cluster: Affine::ZERO, part: Affine::ZERO };
-
 impl Frame {
     /// The chip.
     #[must_use]
@@ -49,7 +48,7 @@ impl Frame {
     /// Whether it is the first chip, cluster and slice in every iteration.
     #[must_use]
     pub fn is_first(&self) -> bool {
-        *self == FIRST
+        [&self.chip, &self.cluster, &self.part].into_iter().all(|at| *at == Affine::ZERO)
     }
 
     /// Whether two are the same in every iteration.
@@ -123,7 +122,9 @@ impl fmt::Display for Frame {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frames {
     /// Those that are not counted from the first chip, cluster and slice.
-    known: HashMap<ValueId, Frame, Fast>,
+    known: HashMap<ValueId, Cases<Frame>, Fast>,
+    /// All others.
+    first: Cases<Frame>,
     /// Tiles of tensors whose types are not known yet, and what comes of them: they may begin anywhere.
     open: HashSet<ValueId, Fast>,
     /// Whether something is written elsewhere.
@@ -131,19 +132,36 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// What the mappings of a value are counted from.
+    /// What the mappings of a value are counted from; one of several where an index is chosen.
     #[must_use]
-    pub fn of(&self, value: ValueId) -> &Frame {
-        self.known.get(&value).unwrap_or(&FIRST)
+    pub fn of(&self, value: ValueId) -> &Cases<Frame> {
+        self.known.get(&value).unwrap_or(&self.first)
     }
 
     /// What those of the tensor, or the part of it, are counted from that an operation writes.
     #[must_use]
-    pub fn written(&self, op: OpRef<'_>, axes: &Axes) -> Frame {
-        let whole = op.results().first().map_or(&FIRST, |&result| self.of(result));
+    pub fn written(&self, op: OpRef<'_>, axes: &Axes) -> Cases<Frame> {
+        let whole = op.results().first().map_or(&self.first, |&result| self.of(result));
         let tiles = TileWrite::cast(op).and_then(|op| to_tile::tile(op, axes).ok());
-        // Of tiles of slices there is one case.
-        tiles.and_then(|tiles| whole.tile(tiles.first()?)).unwrap_or_else(|| whole.clone())
+        tiles.and_then(|tiles| tiled(whole, &tiles)).unwrap_or_else(|| whole.clone())
+    }
+
+    /// Checks the tile of every iteration in each case of its index, and that they are few with those of the tensor.
+    ///
+    /// # Errors
+    /// As of [`Tile::check`], and C0: more than [`crate::cases::MAX_CASES`].
+    pub fn check_tiles(
+        &self,
+        op: OpRef<'_>,
+        whole: ValueId,
+        tiles: &Cases<Tile<'_>>,
+    ) -> Result<(), Diagnostic> {
+        tiles.map(Tile::check)?;
+        self.bounded(op, whole, tiles)
+    }
+
+    fn bounded(&self, op: OpRef<'_>, whole: ValueId, tiles: &Cases<Tile<'_>>) -> Result<(), Diagnostic> {
+        self.of(whole).join(tiles, |_, _| ()).bounded(op).map(drop)
     }
 
     /// Whether a transfer of a tensor `from` to what is there a tensor `to` is one of PCIe: chips hold other parts
@@ -153,11 +171,28 @@ impl Frames {
         // Chips that do not hold the tile would write theirs.
         let on_chips = |tile: &Tile<'_>| tile.places().any(|dim| dim == Dim::Chip);
         let cuts = |op| to_tile::tile(op, axes).is_ok_and(|tiles| tiles.first().is_some_and(on_chips));
-        let read = op.operands().first().map_or(&FIRST, |&source| self.of(source));
         leaves_chip(from, to)
-            || read.chip != Affine::ZERO
-            || self.written(op, axes).chip != Affine::ZERO
+            || op.operands().first().is_some_and(|&source| self.on_chips(source))
+            || self.written(op, axes).any(|frame| frame.chip != Affine::ZERO)
             || TileWrite::cast(op).is_some_and(cuts)
+    }
+
+    /// Whether a value is on other chips than the first, in some case.
+    fn on_chips(&self, value: ValueId) -> bool {
+        self.of(value).any(|frame| frame.chip != Affine::ZERO)
+    }
+
+    /// What two values are counted from in the first case in which `op` runs and they differ.
+    fn apart(
+        op: OpRef<'_>,
+        one: &Cases<Frame>,
+        other: &Cases<Frame>,
+        axes: &Axes,
+    ) -> Option<(Frame, Frame)> {
+        let pairs = one.join(other, |one, other| (one.clone(), other.clone()));
+        // A branch that is wrong is refused by itself.
+        let pairs = runs(op, &pairs, axes).ok()?;
+        pairs.iter().map(|case| &case.what).find(|(one, other)| !one.is(other)).cloned()
     }
 
     /// Adds what the results of an operation are counted from.
@@ -166,13 +201,15 @@ impl Frames {
             self.give(own.initial, own.argument.into_iter().chain(own.result));
         }
         let (Some(&result), Some(&first)) = (op.results().first(), op.operands().first()) else { return };
-        self.written |= TileWrite::cast(op).is_some() && !self.written(op, axes).is_first();
+        self.written |= TileWrite::cast(op).is_some() && self.written(op, axes).any(|own| !own.is_first());
         let is_tile = view::kind(op) == Some(ViewKind::Tile);
         if is_tile && is_unknown(op.ctx, op.module.ty(first)) {
             self.open.insert(result);
         } else if is_tile && let Ok(tiles) = view::tile(op, axes) {
-            let frame = tiles.first().and_then(|tile| self.of(first).tile(tile)).unwrap_or_default();
-            self.insert(result, frame);
+            // Too many cases are refused where the tile is.
+            let bounded = self.bounded(op, first, &tiles).is_ok();
+            let frames = if bounded { tiled(self.of(first), &tiles) } else { None };
+            self.insert(result, frames.unwrap_or_default());
         } else if let Some(before) = changed(op) {
             self.give(before, [result]);
         } else if view::kind(op).is_some() || flows(op) {
@@ -184,15 +221,20 @@ impl Frames {
         if self.open.contains(&from) {
             return self.open.extend(to);
         }
-        let Some(frame) = self.known.get(&from).cloned() else { return };
-        to.into_iter().for_each(|value| self.insert(value, frame.clone()));
+        let Some(frames) = self.known.get(&from).cloned() else { return };
+        to.into_iter().for_each(|value| self.insert(value, frames.clone()));
     }
 
-    fn insert(&mut self, value: ValueId, frame: Frame) {
-        if !frame.is_first() {
-            self.known.insert(value, frame);
+    fn insert(&mut self, value: ValueId, frames: Cases<Frame>) {
+        if frames.any(|frame| !frame.is_first()) {
+            self.known.insert(value, frames);
         }
     }
+}
+
+/// What tiles are counted from of a tensor that is counted from `whole`; nothing past 64 bits.
+fn tiled(whole: &Cases<Frame>, tiles: &Cases<Tile<'_>>) -> Option<Cases<Frame>> {
+    whole.join(tiles, Frame::tile).map(|frame| frame.clone().ok_or(())).ok()
 }
 
 /// The tensor that an operation changes in place; of a write into a tile also where its type is not known yet.
@@ -234,9 +276,9 @@ pub(crate) fn check(func: OpRef<'_>, frames: &Frames, axes: &Axes, report: &dyn 
     for id in func.regions().iter().flat_map(|&block| func.module.walk(block)) {
         let op = func.other(id);
         let found = match (carries(op), flows(op)) {
-            (true, _) => frames.check_carried(op),
+            (true, _) => frames.check_carried(op, axes),
             (false, true) => frames.check_pipeline(func, op, axes),
-            (false, false) => frames.check_taken(func, op),
+            (false, false) => frames.check_taken(func, op, axes),
         };
         found.into_iter().for_each(report);
     }
@@ -244,12 +286,14 @@ pub(crate) fn check(func: OpRef<'_>, frames: &Frames, axes: &Axes, report: &dyn 
 
 impl Frames {
     /// What a loop or a branch carries from slices to others.
-    fn check_carried(&self, op: OpRef<'_>) -> Option<Diagnostic> {
-        let differs = |wanted: ValueId, given: ValueId| !self.of(wanted).is(self.of(given));
+    fn check_carried(&self, op: OpRef<'_>, axes: &Axes) -> Option<Diagnostic> {
         let pairs = carried(op).into_iter().filter_map(|own| Some((own.initial, own.yielded?)));
-        let (wanted, given) = pairs.into_iter().find(|&(wanted, given)| differs(wanted, given))?;
+        let mut apart = pairs.filter_map(|(wanted, given)| {
+            let frames = Self::apart(op, self.of(given), self.of(wanted), axes)?;
+            Some(([given, wanted], frames))
+        });
+        let ([given, wanted], (from, to)) = apart.next()?;
         let (name, before) = (quoted(op, given), quoted(op, wanted));
-        let (from, to) = (self.of(given), self.of(wanted));
         let message = format!("{name} begins on {from}, and takes the place of {before}, which does on {to}");
         let error = Diagnostic { span: op.module.value_span(given), ..op.error("C3", message) };
         Some(error.fix("move it with `tm.to_tile` or `tm.to_dm`".to_owned()))
@@ -267,13 +311,17 @@ impl Frames {
             Some(error.fix(fix.to_owned()))
         };
         let begins = op.operand_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
-        if begins && own.chip != Affine::ZERO {
+        let found = own.iter().map(|case| &case.what).find(|own| own.chip != Affine::ZERO);
+        if let Some(found) = found.filter(|_| begins) {
             let message =
-                format!("{} begins on {own}: a pipeline reads on all chips alike", quoted(op, first));
+                format!("{} begins on {found}: a pipeline reads on all chips alike", quoted(op, first));
             return refuse(message, "move it between chips before, with `tm.to_dm`");
         }
-        let terms = own.cluster.terms.iter().chain(&own.part.terms);
-        if begins && terms.into_iter().any(|term| is_scalar(op.ctx, op.module.ty(term.index))) {
+        let by_scalar = |own: &Frame| {
+            let mut terms = own.cluster.terms.iter().chain(&own.part.terms);
+            terms.any(|term| is_scalar(op.ctx, op.module.ty(term.index)))
+        };
+        if begins && own.any(by_scalar) {
             let message = format!(
                 "{} is on slices that a scalar says, and only transfers move with one",
                 quoted(op, first)
@@ -284,7 +332,9 @@ impl Frames {
         let tensors = rest.iter().filter(|value| op.value(**value).of_type::<Tensor>().is_ok());
         let others = tensors.filter(|value| changed.as_ref().is_none_or(|(before, _)| before != *value));
         let others = others.map(|&value| (value, self.of(value).clone())).chain(changed.clone());
-        let (value, frame) = others.into_iter().find(|(_, frame)| !frame.is(own))?;
+        let mut apart =
+            others.filter_map(|(value, other)| Some((value, Self::apart(op, &other, own, axes)?)));
+        let (value, (frame, own)) = apart.next()?;
         let what = match changed {
             Some((before, _)) if before == value => "what is written of ",
             Some(_) | None => "",
@@ -298,18 +348,22 @@ impl Frames {
     /// What a transfer moves between chips: not to or from scratchpad memory.
     fn check_scratchpad(&self, func: OpRef<'_>, op: OpRef<'_>) -> Option<Diagnostic> {
         let is_spm = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.is(&SPM));
-        let tile = op.operands().iter().find(|value| self.of(**value).chip != Affine::ZERO)?;
+        let elsewhere = |value: &ValueId| {
+            let frames = self.of(*value).iter().map(|case| &case.what);
+            Some((*value, frames.into_iter().find(|frame| frame.chip != Affine::ZERO)?))
+        };
+        let (tile, frame) = op.operands().iter().find_map(elsewhere)?;
         if !is_spm(op.operand_type(0)) && !is_spm(op.result_type(0)) {
             return None;
         }
-        let (name, frame) = (quoted(op, *tile), self.of(*tile));
+        let name = quoted(op, tile);
         let message = format!("{name} begins on {frame}: scratchpad memory is not reached from other chips");
         let error = Diagnostic { span: op.span(), ..func.error("C10", message) };
         Some(error.fix("move it through data memory or HBM".to_owned()))
     }
 
     /// What takes a tile, and is neither a transfer nor a pipeline.
-    fn check_taken(&self, func: OpRef<'_>, op: OpRef<'_>) -> Option<Diagnostic> {
+    fn check_taken(&self, func: OpRef<'_>, op: OpRef<'_>, axes: &Axes) -> Option<Diagnostic> {
         let moves = is_transfer(op) && !op.is(&CHIP_SHUFFLE);
         if moves {
             return self.check_scratchpad(func, op);
@@ -317,8 +371,10 @@ impl Frames {
         if view::kind(op).is_some() || op.is(&YIELD) {
             return None;
         }
-        let tile = op.operands().iter().find(|value| !self.of(**value).is_first())?;
-        let (name, frame) = (quoted(op, *tile), self.of(*tile));
+        let elsewhere =
+            |&value: &ValueId| Some((value, Self::apart(op, self.of(value), &self.first, axes)?.0));
+        let (tile, frame) = op.operands().iter().find_map(elsewhere)?;
+        let name = quoted(op, tile);
         let message = format!("{name} begins on {frame}: only transfers and pipelines take it from there");
         let error = Diagnostic { span: op.span(), ..func.error("C10", message) };
         Some(error.fix("move it with a transfer before".to_owned()))

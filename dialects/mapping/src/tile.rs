@@ -8,7 +8,6 @@
 use crate::affine::{Affine, Indices};
 use crate::attrs::MAP;
 use crate::axes::Axes;
-use crate::cases::Cases;
 use crate::cell::{Cell, Index, Map, describe};
 use crate::digits::{Digit, Digits, digits};
 use crate::equal::first_missing;
@@ -125,23 +124,6 @@ impl<'a> Tile<'a> {
         });
         let parts = parts.collect::<Result<_, Diagnostic>>()?;
         Ok(Self { op, cuts, parts, axes })
-    }
-
-    /// Checks the tile of every iteration in each case of its index.
-    ///
-    /// # Errors
-    /// As of [`Tile::check`], and C3: a tile of slices whose index is one of several.
-    pub fn check_cases(tiles: &Cases<Self>) -> Result<(), Diagnostic> {
-        let chosen = tiles.iter().count() > 1;
-        let check = |tile: &Self| {
-            tile.check()?;
-            let Some(dim) = tile.places().next().filter(|_| chosen) else { return Ok(()) };
-            let message =
-                format!("the tile is cut along the {} mapping, and its index is chosen", dim.name());
-            let error = tile.op.clause_error("C3", "along", message);
-            Err(error.fix("write a branch for each choice (`tm.if`)".to_owned()))
-        };
-        tiles.map(check).map(drop)
     }
 
     /// The dimensions of the tensor that are cut, besides its elements.

@@ -6,6 +6,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, mapping_error, written};
+use visa_mapping::cases::Case;
 use visa_mapping::frames::Frames;
 use visa_mapping::{
     Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand, skewed_axes,
@@ -222,10 +223,9 @@ pub fn main_only(op: OpRef<'_>, constraint: &str) -> Result<(), Diagnostic> {
 /// `constraint`: they begin elsewhere, with a tile.
 pub fn check_first_slices(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) -> Result<(), Diagnostic> {
     let frames = cx.analysis::<Frames>();
-    let Some(frame) = op.operands().first().map(|&stream| frames.of(stream)).filter(|own| !own.is_first())
-    else {
-        return Ok(());
-    };
+    let begins = op.operands().first().map(|&stream| frames.of(stream).iter());
+    let elsewhere = begins.and_then(|mut cases| cases.find(|case| !case.what.is_first()));
+    let Some(Case { what: frame, .. }) = elsewhere else { return Ok(()) };
     let message =
         format!("the stream begins on {frame}, and what is done here depends on which slices these are");
     let fix = "move the tile to slices from the first on before, with `tm.to_dm`".to_owned();

@@ -14,6 +14,7 @@ use visa_machine::Machine;
 use visa_mapping::Axes;
 use visa_mapping::address::Moving;
 use visa_mapping::cases::{Bound, Cases};
+use visa_mapping::frames::Frames;
 use visa_mapping::facts::Support;
 
 /// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation.
@@ -32,6 +33,8 @@ pub struct StageCx<'a> {
     pub support: &'a Support,
     /// Address of each tensor at rest, in bytes, as it depends on the loops around what uses it.
     pub addresses: &'a HashMap<ValueId, Cases<Moving>>,
+    /// The chips and slices that the mappings of each value are counted from.
+    pub frames: &'a Frames,
     /// The case that is lowered, of those that `tm.select` makes: where these hold.
     pub case: &'a [Bound],
 }

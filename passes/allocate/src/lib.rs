@@ -12,9 +12,11 @@ pub mod space;
 pub mod tensors;
 
 mod error;
+mod given;
 mod plan;
 
-pub use plan::{Given, Plan, Used, plan};
+pub use given::Given;
+pub use plan::{Plan, Used, plan};
 
 /// The passes of this crate, a module a file.
 pub mod passes {

@@ -1,28 +1,16 @@
 //! From a function to the addresses of its tensors.
 
 use super::error::{no_half, no_room};
+use super::given::Given;
 use super::halves::{Half, Resident, choose};
 use super::pack::{Buffer, live_bytes};
-use super::policy::{Reuse, least, place};
+use super::policy::{least, place};
 use super::reach::reaches;
 use super::space::{SPACES, Space};
 use super::tensors::{Placed, Site, tensors};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_mapping::facts::{DeclaredAxes, Support};
-
-/// What a plan depends on besides the function.
-pub struct Given<'a> {
-    /// The module's axes.
-    pub axes: &'a DeclaredAxes,
-    /// The axes that values depend on.
-    pub support: &'a Support,
-    /// The machine.
-    pub machine: &'a Machine,
-    /// How eagerly bytes are used again.
-    pub reuse: Reuse,
-}
 
 /// What is written where.
 #[derive(Debug, Default)]
@@ -55,7 +43,7 @@ pub fn plan(
     demanded: &mut dyn FnMut(&Placed) -> u64,
 ) -> Result<Plan, Vec<Diagnostic>> {
     let mut all = tensors(func, &given.axes.0).map_err(|error| vec![error])?;
-    let reaches = reaches(func, &all, given.axes, given.support, given.machine);
+    let reaches = reaches(func, &all, given);
     for placed in &mut all {
         placed.reach = reaches.get(&placed.value).copied().unwrap_or_default();
     }

@@ -1,28 +1,21 @@
 //! How far fetches read beyond the tensors that they read: padding in front is read from the memory before the
 //! tensor (book 08), and a fetch may read past its tensor's end (book 33).
 
+use super::given::Given;
 use super::tensors::{Placed, Reach};
 use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
 use visa_lowering::StageCx;
 use visa_lowering::address::{Addresses, cases, view_address};
 use visa_lowering::stages::reads;
-use visa_machine::Machine;
 use visa_mapping::affine::Affine;
 use visa_mapping::cases::Cases;
-use visa_mapping::facts::{DeclaredAxes, Support};
 use visa_mapping::ops::control::{carried, carries};
 use visa_mapping::view;
 
 /// The reach of a function's tensors, by tensor; those that are not read beyond are not listed.
 #[must_use]
-pub fn reaches(
-    func: OpRef<'_>,
-    placed: &[Placed],
-    axes: &DeclaredAxes,
-    support: &Support,
-    machine: &Machine,
-) -> HashMap<ValueId, Reach> {
+pub fn reaches(func: OpRef<'_>, placed: &[Placed], given: &Given<'_>) -> HashMap<ValueId, Reach> {
     let mut reaches: HashMap<ValueId, Reach> = HashMap::new();
     // Each tensor as if it were at 0: a view then has the same distance from its source as anywhere.
     let mut addresses: Addresses =
@@ -44,7 +37,7 @@ pub fn reaches(
             continue;
         }
         let viewed =
-            view::kind(op).and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, axes)?)));
+            view::kind(op).and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, given.axes)?)));
         let changed = view::changed(op).and_then(|before| Some((before, addresses.get(&before)?.clone())));
         if let (Some((source, address)), Some(&result)) = (viewed.or(changed), op.results().first()) {
             addresses.insert(result, address);
@@ -52,7 +45,7 @@ pub fn reaches(
                 buffers.insert(result, buffer);
             }
         }
-        for (value, (start, end)) in extents(op, &addresses, axes, (support, machine)) {
+        for (value, (start, end)) in extents(op, &addresses, given) {
             let Some(buffer) = buffers.get(&value) else { continue };
             let reach = reaches.entry(buffer.value).or_default();
             reach.before = reach.before.max(start.min(0).unsigned_abs());
@@ -64,13 +57,9 @@ pub fn reaches(
 }
 
 /// What an operation reads of tensors, in each of its cases.
-fn extents(
-    op: OpRef<'_>,
-    addresses: &Addresses,
-    axes: &DeclaredAxes,
-    (support, machine): (&Support, &Machine),
-) -> Vec<(ValueId, (i64, i64))> {
-    let cx = StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, case: &[] };
+fn extents(op: OpRef<'_>, addresses: &Addresses, given: &Given<'_>) -> Vec<(ValueId, (i64, i64))> {
+    let Given { axes, support, frames, machine, .. } = *given;
+    let cx = StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[] };
     let begin = op.operand_def(0).unwrap_or(op);
     // What is wrong with a case is refused where it is lowered.
     let cases = cases(&cx, op, &[begin]).unwrap_or_default();

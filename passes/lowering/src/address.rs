@@ -83,7 +83,8 @@ fn constant(address: i64) -> Cases<Moving> {
     Cases::always(Affine::constant(address).into())
 }
 
-/// The cases in which a command runs that does what `ops` do, one of which stands for it, by where their tensors are.
+/// The cases in which a command runs that does what `ops` do, one of which stands for it, by where their tensors are:
+/// their addresses, and the chips and slices that these are of.
 ///
 /// # Errors
 /// Too many of them, or a tile that is not inside its tensor.
@@ -91,8 +92,11 @@ pub fn cases(cx: &StageCx<'_>, command: OpRef<'_>, ops: &[OpRef<'_>]) -> Result<
     let mut all = Cases::always(());
     for op in ops {
         let values = op.operands().iter().chain(op.results());
-        for address in values.filter_map(|value| cx.addresses.get(value)) {
-            all = all.join(address, |(), _| ()).bounded(command)?;
+        for value in values {
+            if let Some(address) = cx.addresses.get(value) {
+                all = all.join(address, |(), _| ()).bounded(command)?;
+            }
+            all = all.join(cx.frames.of(*value), |(), _| ()).bounded(command)?;
         }
         if let Some(tile) = TileWrite::cast(*op) {
             all = all.join(&to_tile::tile(tile, cx.axes)?, |(), _| ()).bounded(command)?;
@@ -160,6 +164,18 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Moving, Diagnostic> {
     let start = in_bytes(&tile.starts()?, &*result.of_type::<Tensor>()?);
     let start = start.and_then(|start| whole.plus(&start));
     start.ok_or_else(|| op.error("C3", "a tile does not start at a byte that 64 bits count"))
+}
+
+/// What the mappings of a tensor that `op` takes or gives are counted from, in the case that is lowered.
+///
+/// # Errors
+/// If that does not say which of several it is.
+pub fn frame<'a>(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    frames: &'a Cases<Frame>,
+) -> Result<&'a Frame, Diagnostic> {
+    frames.under(cx.case).ok_or_else(|| op.error("C0", "where it begins is one of several"))
 }
 
 /// The address in a transfer of a tensor that is at `address` of the memories from `frame` on.

@@ -4,7 +4,7 @@ use super::number::{constant, in_each, numbers};
 use super::transfer::{ENGINES, MovesTensor, PACKET, RUNS, TIME, check_runs, check_transfer};
 use crate::cases::Cases;
 use crate::facts::{DeclaredAxes, check_mappings};
-use crate::frames::Frames;
+use crate::frames::{Frame, Frames};
 use crate::index::INDICES;
 use crate::keeps_axes::KeepsAxes;
 use crate::tensor::{Dim, Tensor, make};
@@ -167,7 +167,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let error = op.error("C1", "scratchpad memory is not reached from other chips");
         return Err(error.fix("move it through data memory or HBM".to_owned()));
     }
-    Tile::check_cases(&tiles)?;
+    cx.analysis::<Frames>().check_tiles(op, view.tensor()?.id, &tiles)?;
     let segments = check_transfer(op, cx, ["C2", "C4"], &source, &part)?;
     if on_chips {
         check_crosses(view, cx, &segments)?;
@@ -186,11 +186,12 @@ fn check_crosses(op: ToTile<'_>, cx: &VerifyCx<'_>, segments: &[Transfer]) -> Re
     let between = |stride: &Stride| {
         stride.divided(CHIP_STRIDE).is_some_and(|chips| chips.numbers().iter().any(|&chip| chip != 0))
     };
+    let stays = |from: &Frame, to: &Frame| from.chip().is(to.chip());
     let crosses = |segment: &Transfer| {
         chip(segment.read_base) != chip(segment.write_base)
             || segment.loops.iter().any(|step| between(&step.read) || between(&Stride::Fixed(step.write)))
     };
-    if segments.iter().any(crosses) || !frames.of(op.source()?.id).chip().is(written.chip()) {
+    if segments.iter().any(crosses) || !frames.of(op.source()?.id).join(&written, stays).any(|stays| *stays) {
         return Ok(());
     }
     let message = "the tile is on the chip that the source is on, and what one chip does, all do in lockstep";

@@ -5,6 +5,7 @@ use crate::cell::Index;
 use crate::digits::digits;
 use crate::error::MapError;
 use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
+use crate::frames::Frames;
 use crate::index::INDICES;
 use crate::tensor::{Dim, Tensor, make};
 use crate::tile::{self, ALONG, INDEX, SIZE};
@@ -295,7 +296,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(kind) = view::kind(op) else { return Ok(()) };
     match kind {
         ViewKind::Slice => check_slice(op, axes),
-        ViewKind::Tile => check_tile(op, axes),
+        ViewKind::Tile => check_tile(op, &cx.analysis::<Frames>(), axes),
         ViewKind::Padding => check_padding(op, axes),
         ViewKind::Reshape | ViewKind::Window => check_relabelled(op, kind, axes),
         ViewKind::Transpose => check_transpose(op, axes),
@@ -324,14 +325,14 @@ fn check_slice(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
 }
 
 /// Tiles: the same of each, moved by its first index.
-fn check_tile(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+fn check_tile(op: OpRef<'_>, frames: &Frames, axes: &Axes) -> Result<(), Diagnostic> {
     let check = |tile: &tile::Tile<'_>| {
         let starts = tile.starts()?;
         let moves = starts.terms.iter().map(|term| term.factor);
         std::iter::once(starts.base).chain(moves).try_for_each(|start| check_whole_byte(op, "C4", start))
     };
     let tiles = view::tile(op, axes)?;
-    tile::Tile::check_cases(&tiles)?;
+    frames.check_tiles(op, ViewOp::seen(op).source()?.id, &tiles)?;
     tiles.map(check).map(drop)
 }
 

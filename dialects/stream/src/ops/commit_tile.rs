@@ -14,6 +14,7 @@ use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::affine::Affine;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
+use visa_mapping::frames::Frames;
 use visa_mapping::index::INDICES;
 use visa_mapping::keeps_axes::KeepsAxes;
 use visa_mapping::ops::to_tile::{self, TILE_WRITE, TileWrite, WritesTile};
@@ -95,7 +96,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     for dim in [Dim::Chip, Dim::Cluster, Dim::Slice] {
         check_held(op, dim, &part.dim(dim), &source.dim(dim), axes)?;
     }
-    Tile::check_cases(&tiles)?;
+    cx.analysis::<Frames>().check_tiles(op, view.tensor()?.id, &tiles)?;
     tiles.map(|tile| check_starts(op, tile, &whole))?;
     // A tensor that does not fit its memory is refused where it is made.
     let machine = machine(op);

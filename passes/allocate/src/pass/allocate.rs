@@ -12,6 +12,7 @@ use visa_ir::open::{self, Opening};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::address::{THEN, further};
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
+use visa_mapping::frames::Frames;
 use visa_mapping::ops::func::{FUNC, Func, addresses};
 use visa_pass::{Configured, Level, OptionKind, OptionType, OptionValue, Pass, PassCx};
 
@@ -77,6 +78,7 @@ impl Configured for Settings {
         }
         sized(cx)?;
         let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
+        let frames = cx.analysis::<Frames>();
         let Settings { reuse } = self;
         let mut demands = Demands { candidate: cx.module.clone(), known: HashMap::new() };
         let mut errors = Vec::new();
@@ -87,7 +89,7 @@ impl Configured for Settings {
                 continue;
             }
             let (ctx, machine) = (cx.ctx, machine(func));
-            let given = Given { axes: &axes, support: &support, machine: &machine, reuse };
+            let given = Given { axes: &axes, support: &support, frames: &frames, machine: &machine, reuse };
             let found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
             match found {
                 Ok(plan) => {

@@ -209,8 +209,7 @@ static TRANSFER: ConversionPattern<Kernels> = ConversionPattern {
         if !is_transfer(op) {
             return Err(NoMatch::because("it is no transfer"));
         }
-        let frames = &cx.state.frames;
-        let commands = commands(&stage, op, &[op], |stage| Ok((dma(stage, frames, op)?, Vec::new())))?;
+        let commands = commands(&stage, op, &[op], |stage| Ok((dma(stage, op)?, Vec::new())))?;
         cx.unused(op.results())?;
         in_place(cx, id, commands);
         Ok(())
@@ -243,8 +242,7 @@ static PIPELINE: ConversionPattern<Kernels> = ConversionPattern {
             return Err(NoMatch::because("no pipeline ends in it"));
         }
         let chain: Vec<_> = Pipeline::up_to(op).ops.into_iter().map(|id| op.other(id)).collect();
-        let frames = &cx.state.frames;
-        let commands = commands(&stage, op, &chain, |stage| exec(stage, frames, op, &chain))?;
+        let commands = commands(&stage, op, &chain, |stage| exec(stage, op, &chain))?;
         cx.unused(op.results())?;
         in_place(cx, id, commands);
         Ok(())
@@ -267,10 +265,10 @@ static MEANT: ConversionPattern<Kernels> = ConversionPattern {
 /// An operation, and what lowering it needs to know.
 fn stage<'a>(cx: &'a Converter<'_, Kernels>, id: OpId) -> (OpRef<'a>, StageCx<'a>) {
     let op = cx.op(id);
-    let Kernels { axes, support, whole, machines, addresses, .. } = cx.state;
+    let Kernels { axes, support, frames, whole, machines, addresses } = cx.state;
     let func = std::iter::once(op).chain(op.ancestors()).find_map(Func::cast);
     let machine = func.and_then(|func| machines.get(&func.id)).unwrap_or(whole);
-    (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, case: &[] })
+    (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[] })
 }
 
 /// A command, which holds operations of engines, in the branches in which it runs.
@@ -503,7 +501,7 @@ fn unstored(op: OpRef<'_>) -> Option<Diagnostic> {
     (stream && unused).then_some(warning)
 }
 
-fn dma(cx: &StageCx<'_>, frames: &Frames, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let (Some(source), Some(result)) = (op.operand_type::<Tensor>(0), to_tile::written(op, cx.axes)?) else {
         return Err(op.error("C0", "no tensor type"));
     };
@@ -511,6 +509,7 @@ fn dma(cx: &StageCx<'_>, frames: &Frames, op: OpRef<'_>) -> Result<OpSpec, Diagn
     let free = |axis| !cx.support.depends(value, cx.axes.name(axis));
     let order = stream_order(op)?;
     let shuffles = op.is(&CHIP_SHUFFLE);
+    let frames = cx.frames;
     let chips = frames.cross_chips(op, [&source, &result], cx.axes);
     let segments = match shuffles {
         true => chip_shuffle::plan(op, cx.axes, cx.machine)?,
@@ -518,9 +517,10 @@ fn dma(cx: &StageCx<'_>, frames: &Frames, op: OpRef<'_>) -> Result<OpSpec, Diagn
             .map_err(|error| op.clause_error("C2", error.clause(), error.to_string()))?,
     };
     let read = address::moving(cx, op, view::operand(&op, 0, "source")?)?;
-    let read = address::in_transfer(cx, op, &read, (&*source, frames.of(value)))?;
+    let read = address::in_transfer(cx, op, &read, (&*source, address::frame(cx, op, frames.of(value))?))?;
     let write = address::written(cx, op)?;
-    let write = address::in_transfer(cx, op, &write, (&*result, &frames.written(op, cx.axes)))?;
+    let written = frames.written(op, cx.axes);
+    let write = address::in_transfer(cx, op, &write, (&*result, address::frame(cx, op, &written)?))?;
     let start = Start { read: read.base(), write: write.base(), dtype: source.dtype };
     let pcie = shuffles || chips;
     let way = Way { pcie, media: [medium(&source), medium(&result)], machine: cx.machine };
@@ -545,7 +545,6 @@ fn dma(cx: &StageCx<'_>, frames: &Frames, op: OpRef<'_>) -> Result<OpSpec, Diagn
 /// The pipeline that ends in `last`.
 fn exec(
     cx: &StageCx<'_>,
-    frames: &Frames,
     last: OpRef<'_>,
     chain: &[OpRef<'_>],
 ) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
@@ -567,10 +566,10 @@ fn exec(
         }
     }
     // Mappings count slices from the one that the pipeline begins on.
-    let begins = last
-        .operands()
-        .first()
-        .map_or_else(Affine::default, |&value| frames.of(value).slice(cx.machine).unwrap_or_default());
+    let begins = match last.operands().first() {
+        Some(&value) => address::frame(cx, last, cx.frames.of(value))?.slice(cx.machine).unwrap_or_default(),
+        None => Affine::default(),
+    };
     let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.is(&DM));
     let written = written(cx, last, &entering)?;
     if ends_in_dm

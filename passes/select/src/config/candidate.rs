@@ -414,6 +414,7 @@ impl<'a> CandidatePipeline<'a> {
             machine: &self.machine,
             support: &self.support,
             addresses: &self.addresses,
+            frames: &self.frames,
             case: &[],
         };
         stages::lower_alone(&cx, op)

@@ -122,7 +122,10 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) 
     let tile = TileWrite::cast(op).and_then(|tile| to_tile::tile(tile, &axes.0).ok()?.first()?.starts().ok());
     let tile = tile.and_then(|start| address::in_bytes(&start, &result)).map_or(0, |start| start.base);
     let frames = cx.analysis::<Frames>();
-    let begins = |frame: &Frame, tensor: &Tensor| frame.bytes(tensor, &machine).map_or(0, |bytes| bytes.base);
+    let begins = |frames: &Cases<Frame>, tensor: &Tensor| {
+        let bytes = frames.first().and_then(|frame| frame.bytes(tensor, &machine));
+        bytes.map_or(0, |bytes| bytes.base)
+    };
     let read = address(value).saturating_add(begins(frames.of(value), &source));
     let written = begins(&frames.written(op, &axes.0), &result);
     let write = address(made).saturating_add(tile).saturating_add(written);
