@@ -28,8 +28,8 @@ use visa_pass::{Level, Output, Report};
 use visa_reference::Given;
 use visa_stream::unmasked::{self, of_fetch};
 
-/// The most iterations that all loops of a program have together.
-const MAX_ITERATIONS: u64 = 1 << 32;
+/// The most commands that a run has, and the most iterations that are evaluated beside it.
+const MAX_RUNS: u64 = 1 << 32;
 
 /// The run stops here; what there is to say has been said.
 struct Stopped;
@@ -123,15 +123,14 @@ impl<'a> Session<'a> {
     /// Stops before a program that nobody would wait for. The evaluator goes through loops without commands, too.
     fn check_iterations(&mut self, program: &Program) -> Outcome<()> {
         let busy = runs(&program.commands);
-        let iterations = if self.flags.check { busy.max(program.iterations()) } else { busy };
-        if iterations <= MAX_ITERATIONS {
+        let evaluated = if self.flags.check { program.iterations() } else { 0 };
+        let (count, what) =
+            if busy >= evaluated { (busy, "commands") } else { (evaluated, "iterations of loops") };
+        if count <= MAX_RUNS {
             return Ok(());
         }
-        let count = if iterations == u64::MAX { "2^64 or more".to_owned() } else { iterations.to_string() };
-        let message = format!(
-            "the loops of `{}` have {count} iterations together, at most {MAX_ITERATIONS} are run",
-            program.name
-        );
+        let count = if count == u64::MAX { "2^64 or more".to_owned() } else { count.to_string() };
+        let message = format!("`{}` runs {count} {what}, at most {MAX_RUNS} are run", program.name);
         let error = Diagnostic::error("iterations", Span::default(), message);
         let fix = "give axes smaller sizes (`--axis`), or ask for the price alone (`--cost`)";
         Err(self.stop_with(error.fix(fix.to_owned())))
