@@ -47,7 +47,8 @@ impl Affine {
     /// Whether two numbers are the same in every iteration.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
-        other.times(-1).and_then(|other| self.plus(&other)).is_some_and(|apart| apart == Self::ZERO)
+        let apart = other.times(-1).and_then(|other| self.plus(&other));
+        apart.and_then(|apart| apart.range()) == Some((0, 0))
     }
 
     /// The number times another one; nothing past 64 bits.

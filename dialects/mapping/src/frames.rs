@@ -6,7 +6,7 @@
 //! counted from the first chip, cluster and slice.
 
 use crate::affine::{Affine, Indices};
-use crate::cases::Cases;
+use crate::cases::{Case, Cases, Narrowing, narrowing};
 use crate::facts::{DeclaredAxes, quoted};
 use crate::ops::chip_shuffle::CHIP_SHUFFLE;
 use crate::ops::control::{YIELD, carried, carries};
@@ -55,6 +55,11 @@ impl Frame {
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.chip.is(&other.chip) && self.cluster.is(&other.cluster) && self.part.is(&other.part)
+    }
+
+    /// Where it is in the iterations of a case.
+    fn narrowed(&self, known: &Narrowing) -> Self {
+        Self { chip: known.of(&self.chip), cluster: known.of(&self.cluster), part: known.of(&self.part) }
     }
 
     /// Where a tile of a tensor that is counted from here is; nothing past 64 bits.
@@ -192,7 +197,11 @@ impl Frames {
         let pairs = one.join(other, |one, other| (one.clone(), other.clone()));
         // A branch that is wrong is refused by itself.
         let pairs = runs(op, &pairs, axes).ok()?;
-        pairs.iter().map(|case| &case.what).find(|(one, other)| !one.is(other)).cloned()
+        let differ = |case: &&Case<(Frame, Frame)>| {
+            let (one, other) = &case.what;
+            narrowing(&case.bounds).is_some_and(|known| !one.narrowed(&known).is(&other.narrowed(&known)))
+        };
+        pairs.iter().find(differ).map(|case| case.what.clone())
     }
 
     /// Adds what the results of an operation are counted from.

@@ -48,7 +48,8 @@ impl Resource {
     pub const ALL: [Self; 4] = [Self::Main, Self::Sub, Self::Dma, Self::Pcie];
 
     /// Those of [`Self::ALL`] that a command takes.
-    pub(crate) const fn takes(self) -> &'static [Self] {
+    #[must_use]
+    pub const fn takes(self) -> &'static [Self] {
         match self {
             Self::Main => &[Self::Main],
             Self::Sub => &[Self::Sub],

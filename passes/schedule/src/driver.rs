@@ -1,0 +1,264 @@
+//! Schedules a function: the order of each block, and each loop, the inner ones first. What is tried is allocated,
+//! lowered and priced as a whole; what takes fewer cycles stays.
+
+use crate::commands::{Command, Commands};
+use crate::dependences::Dependences;
+use crate::emit::reorder;
+use crate::exact::{self, Unfound};
+use crate::explain::{Said, moved, pipelined};
+use crate::list;
+use crate::places::Places;
+use crate::price::{Time, report, times};
+use crate::rotate::{Body, Plan, Turning, may_turn, rotate, turn};
+use crate::stages::plans;
+use crate::tasks::{Task, Tasks};
+use std::collections::HashMap;
+use visa_cost::{Report, Resource};
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{BlockId, Module, OpId};
+use visa_ir::span::Span;
+use visa_mapping::Axes;
+use visa_mapping::ops::control::{self, FOR, For};
+use visa_mapping::ops::func::{FUNC, Func};
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Operations of candidates that are lowered and priced, all together.
+    pub(crate) operations: u64,
+    /// Conflicts of the solver, for a block.
+    pub(crate) conflicts: u64,
+    /// Whether loops are pipelined.
+    pub(crate) pipeline: bool,
+}
+
+/// What became of a function.
+pub(crate) struct Scheduled {
+    pub(crate) module: Module,
+    /// Cycles before.
+    pub(crate) before: u64,
+    /// The price now.
+    pub(crate) report: Report,
+    /// What was decided, in order.
+    pub(crate) said: Vec<Said>,
+    /// Candidates that were priced.
+    pub(crate) priced: u64,
+    /// Conflicts of the solver.
+    pub(crate) conflicts: u64,
+    /// Whether the effort ran out.
+    pub(crate) exhausted: bool,
+}
+
+/// Schedules a function of a module.
+///
+/// # Errors
+/// Why it cannot be allocated, lowered or priced as it is.
+pub(crate) fn function(
+    ctx: &Context,
+    module: &Module,
+    func: OpId,
+    axes: &Axes,
+    effort: Effort,
+) -> Result<Scheduled, Diagnostic> {
+    let name = Func::of(module.op(ctx, func))?.name()?.to_string();
+    let first = report(ctx, &alone(ctx, module, func), &name)?;
+    let times = times(&first);
+    let scheduled = Scheduled {
+        module: module.clone(),
+        before: first.totals.cycles,
+        report: first,
+        said: Vec::new(),
+        priced: 1,
+        conflicts: 0,
+        exhausted: false,
+    };
+    let mut driver = Driver { ctx, func, axes, name, effort, times, scheduled };
+    for block in module.op(ctx, func).regions().to_vec() {
+        driver.block(block)?;
+    }
+    Ok(driver.scheduled)
+}
+
+/// A module in which a function is alone.
+fn alone(ctx: &Context, module: &Module, func: OpId) -> Module {
+    let mut alone = module.clone();
+    let others = module.ops(module.body()).iter().filter(|&&id| id != func && module.op(ctx, id).is(&FUNC));
+    others.for_each(|&id| alone.erase(id));
+    alone
+}
+
+struct Driver<'a> {
+    ctx: &'a Context,
+    func: OpId,
+    axes: &'a Axes,
+    name: String,
+    effort: Effort,
+    times: HashMap<Span, Time>,
+    scheduled: Scheduled,
+}
+
+impl Driver<'_> {
+    /// Schedules what is in a block, and then the block.
+    fn block(&mut self, block: BlockId) -> Result<(), Diagnostic> {
+        let commands = Commands::of(self.ctx, &self.scheduled.module, block);
+        for command in &commands.all {
+            let last = command.last();
+            for inner in self.scheduled.module.op(self.ctx, last).regions().to_vec() {
+                self.block(inner)?;
+            }
+            if self.scheduled.module.op(self.ctx, last).is(&FOR) && self.effort.pipeline {
+                self.pipeline(last)?;
+            }
+        }
+        self.order(block)
+    }
+
+    fn places(&self) -> Result<Places, Diagnostic> {
+        Places::of(self.scheduled.module.op(self.ctx, self.func), self.axes)
+    }
+
+    /// Takes a candidate if it takes fewer cycles.
+    fn offer(&mut self, module: Module) -> Result<bool, Diagnostic> {
+        let count = module.op(self.ctx, self.func).regions().iter().map(|&block| module.walk(block).len());
+        let count = count.sum::<usize>() as u64;
+        if count > self.effort.operations {
+            self.scheduled.exhausted = true;
+            return Ok(false);
+        }
+        self.effort.operations -= count;
+        self.scheduled.priced += 1;
+        let report = report(self.ctx, &alone(self.ctx, &module, self.func), &self.name)?;
+        if report.totals.cycles >= self.scheduled.report.totals.cycles {
+            return Ok(false);
+        }
+        (self.scheduled.module, self.scheduled.report) = (module, report);
+        Ok(true)
+    }
+
+    /// Puts the commands of a block in a better order.
+    fn order(&mut self, block: BlockId) -> Result<(), Diagnostic> {
+        let module = &self.scheduled.module;
+        let commands = Commands::of(self.ctx, module, block);
+        let dependences = Dependences::of(self.ctx, module, &commands, &self.places()?);
+        let tasks = self.tasks(&commands, Some(&dependences));
+        let program: Vec<usize> = (0..tasks.0.len()).collect();
+        let (_, known) = tasks.placed(&program);
+        let listed = list::order(&tasks);
+        let (_, found) = tasks.placed(&listed);
+        let (mut best, mut order) = if found < known { (found, listed) } else { (known, program.clone()) };
+        let bound = tasks.bound();
+        let mut proven = best <= bound;
+        if !proven && tasks.0.len() <= exact::MAX_COMMANDS {
+            match exact::sooner(&tasks, best, self.effort.conflicts) {
+                Ok(found) => {
+                    (_, best) = tasks.placed(&found.order);
+                    (order, proven) = (found.order, found.proven);
+                    self.scheduled.conflicts += found.conflicts;
+                }
+                Err(Unfound::Proven(conflicts)) => {
+                    proven = true;
+                    self.scheduled.conflicts += conflicts;
+                }
+                Err(Unfound::Undecided(conflicts)) => self.scheduled.conflicts += conflicts,
+                Err(Unfound::TooLong) => {}
+            }
+        }
+        if order == program {
+            return Ok(());
+        }
+        let mut candidate = self.scheduled.module.clone();
+        reorder(self.ctx, &mut candidate, block, &commands, &order);
+        let before = self.scheduled.report.totals.cycles;
+        // An order that cannot be allocated is not taken.
+        if self.offer(candidate).unwrap_or(false) {
+            let cycles = [before, self.scheduled.report.totals.cycles];
+            let module = &self.scheduled.module;
+            let said = moved(self.ctx, module, &commands, &order, &dependences);
+            self.scheduled.said.push(said.cycles(cycles).bound(best, bound, proven));
+        }
+        Ok(())
+    }
+
+    /// The commands of a block as tasks; each after those that it depends on, if these are given.
+    fn tasks(&self, commands: &Commands, dependences: Option<&Dependences>) -> Tasks {
+        let mut after = dependences.map_or_else(|| vec![Vec::new(); commands.all.len()], Dependences::numbers);
+        let task = |(command, after): (&Command, &mut Vec<usize>)| {
+            let (cycles, uses) = self.work(command);
+            Task { cycles, uses, after: std::mem::take(after) }
+        };
+        Tasks(commands.all.iter().zip(&mut after).map(task).collect())
+    }
+
+    /// What a command takes; of a loop, its busiest resource in all iterations.
+    fn work(&self, command: &Command) -> (u64, Vec<Resource>) {
+        let module = &self.scheduled.module;
+        let op = module.op(self.ctx, command.last());
+        if op.regions().is_empty() {
+            return match self.times.get(&op.span()) {
+                Some(time) => (time.cycles, time.resource.takes().to_vec()),
+                None => (0, Vec::new()),
+            };
+        }
+        let times = For::cast(op).and_then(|op| control::times(op, self.axes).ok()).unwrap_or(1);
+        let mut busy = [0_u64; Resource::ALL.len()];
+        for &block in op.regions() {
+            for task in self.tasks(&Commands::of(self.ctx, module, block), None).0 {
+                task.uses.iter().for_each(|&own| busy[own as usize] = busy[own as usize].saturating_add(task.cycles));
+            }
+        }
+        let uses = Resource::ALL.into_iter().filter(|&own| busy[own as usize] > 0).collect();
+        (busy.into_iter().max().unwrap_or(0).saturating_mul(times), uses)
+    }
+
+    /// Lets the iterations of a loop overlap, if that pays.
+    fn pipeline(&mut self, op: OpId) -> Result<(), Diagnostic> {
+        let module = &self.scheduled.module;
+        let Some(own) = For::cast(module.op(self.ctx, op)) else { return Ok(()) };
+        let times = control::times(own, self.axes)?;
+        let Some(&block) = own.regions().first() else { return Ok(()) };
+        let body = Body { op, block, commands: Commands::of(self.ctx, module, block), times };
+        if times < 2 || body.commands.all.is_empty() {
+            return Ok(());
+        }
+        let tasks = self.tasks(&body.commands, None);
+        let plans = plans(self.ctx, module, &body, &self.places()?, &tasks);
+        let (first, before) = (module.clone(), self.scheduled.report.totals.cycles);
+        let (mut taken, mut refused): (Option<&Plan>, Option<Diagnostic>) = (None, None);
+        for plan in plans.all.iter().filter(|plan| plan.depth() as u64 <= times) {
+            let candidate = match self.pipelined(&first, &body, plan) {
+                Ok(Some(candidate)) => candidate,
+                Ok(None) => continue,
+                Err(why) => {
+                    refused = refused.or(Some(why));
+                    continue;
+                }
+            };
+            match self.offer(candidate) {
+                Ok(true) => taken = Some(plan),
+                Ok(false) => {}
+                Err(why) => refused = refused.or(Some(why)),
+            }
+        }
+        let cycles = [before, self.scheduled.report.totals.cycles];
+        let said = pipelined(self.ctx, &first, &body, taken, plans.refused, refused);
+        self.scheduled.said.push(said.cycles(cycles));
+        Ok(())
+    }
+
+    /// A module in which a loop is as planned; nothing if that is as it was.
+    fn pipelined(&self, module: &Module, body: &Body, plan: &Plan) -> Result<Option<Module>, Diagnostic> {
+        let mut candidate = module.clone();
+        if plan.depth() > 1 {
+            rotate(self.ctx, &mut candidate, body, plan)?;
+            return Ok(Some(candidate));
+        }
+        let ops = body.commands.all.iter().flat_map(|command| &command.ops);
+        let turning: Vec<OpId> = ops.copied().filter(|&id| may_turn(module.op(self.ctx, id))).collect();
+        if plan.turning != Turning::All || turning.is_empty() {
+            return Ok(None);
+        }
+        turning.into_iter().for_each(|id| turn(self.ctx, &mut candidate, id, plan.turns));
+        Ok(Some(candidate))
+    }
+}

@@ -1,0 +1,158 @@
+//! The best order of few commands, with a proof: a constraint solver decides when each starts. It counts conflicts, and
+//! has one thread: the same commands get the same order on every machine.
+
+use crate::tasks::Tasks;
+use pumpkin_conflict_resolvers::resolvers::ResolutionResolver;
+use pumpkin_core::conflict_resolving::{ConflictAnalysisContext, ConflictResolver};
+use pumpkin_core::optimisation::OptimisationDirection;
+use pumpkin_core::optimisation::linear_sat_unsat::LinearSatUnsat;
+use pumpkin_core::results::{OptimisationResult, ProblemSolution, SolutionReference};
+use pumpkin_core::termination::TerminationCondition;
+use pumpkin_core::variables::{DomainId, TransformableVariable};
+use pumpkin_core::{DefaultBrancher, Solver};
+use pumpkin_propagators::cumulative::options::{CumulativeOptions, CumulativePropagationMethod};
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use visa_cost::Resource;
+
+/// Most commands whose order is looked for exactly.
+pub const MAX_COMMANDS: usize = 40;
+
+/// An order that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The commands in the order in which they start.
+    pub order: Vec<usize>,
+    /// Whether no order takes less.
+    pub proven: bool,
+    /// Conflicts that it took.
+    pub conflicts: u64,
+}
+
+/// An order in which all commands end sooner than in `known` cycles; nothing where none was found within so many
+/// conflicts, with whether there is none.
+///
+/// # Errors
+/// That there is none: the second number is the conflicts that the proof took. Or that it is not known.
+pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Found, Unfound> {
+    let latest = known.checked_sub(1).and_then(|latest| i32::try_from(latest).ok());
+    let Some(latest) = latest else { return Err(Unfound::TooLong) };
+    let counter = Rc::new(Cell::new(0));
+    let mut solver = Solver::default();
+    let Some((starts, end)) = model(&mut solver, tasks, latest) else { return Err(Unfound::Proven(0)) };
+    let mut resolver = Counting { inner: ResolutionResolver::default(), conflicts: Rc::clone(&counter) };
+    let mut limit = Limit { conflicts: Rc::clone(&counter), most: conflicts };
+    let mut brancher = solver.default_brancher();
+    let going_on = |_: &Solver, _: SolutionReference<'_>, _: &DefaultBrancher, _: &Counting| {
+        ControlFlow::<()>::Continue(())
+    };
+    let procedure = LinearSatUnsat::new(OptimisationDirection::Minimise, end, going_on);
+    let found = solver.optimise(&mut brancher, &mut limit, &mut resolver, procedure);
+    let ordered = |solution: &dyn Fn(DomainId) -> i32, proven: bool| {
+        let mut order: Vec<usize> = (0..tasks.0.len()).collect();
+        order.sort_by_key(|&number| (solution(starts[number]), number));
+        Found { order, proven, conflicts: counter.get() }
+    };
+    match found {
+        OptimisationResult::Optimal(best) => {
+            Ok(ordered(&|start| best.get_integer_value(start), true))
+        }
+        OptimisationResult::Satisfiable(best) | OptimisationResult::Stopped(best, ()) => {
+            Ok(ordered(&|start| best.get_integer_value(start), false))
+        }
+        OptimisationResult::Unsatisfiable => Err(Unfound::Proven(counter.get())),
+        OptimisationResult::Unknown => Err(Unfound::Undecided(counter.get())),
+    }
+}
+
+/// Why no order was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfound {
+    /// There is none; the conflicts of the proof.
+    Proven(u64),
+    /// So many conflicts did not decide it.
+    Undecided(u64),
+    /// The commands take more cycles than the solver counts.
+    TooLong,
+}
+
+/// The start of each command, and when all have ended, which is not after `latest`; nothing if that cannot be.
+fn model(solver: &mut Solver, tasks: &Tasks, latest: i32) -> Option<(Vec<DomainId>, DomainId)> {
+    let tag = solver.new_constraint_tag();
+    let cycles: Vec<i32> = tasks.0.iter().map(|task| task.cycles as i32).collect();
+    let (heads, tails) = (tasks.heads(), tasks.tails());
+    let end = solver.new_bounded_integer(0, latest);
+    let mut starts = Vec::new();
+    for (&head, &tail) in heads.iter().zip(&tails) {
+        let last = i64::from(latest) - i64::try_from(tail).ok()?;
+        let (head, last) = (i32::try_from(head).ok()?, i32::try_from(last).ok()?);
+        if last < head {
+            return None;
+        }
+        starts.push(solver.new_bounded_integer(head, last));
+    }
+    for (number, task) in tasks.0.iter().enumerate() {
+        // start + cycles <= end, and the same of what must come after.
+        let ends = pumpkin_constraints::binary_less_than_or_equals(
+            starts[number].offset(cycles[number]),
+            end.offset(0),
+            tag,
+        );
+        solver.add_constraint(ends).post();
+        for &before in &task.after {
+            let order = pumpkin_constraints::binary_less_than_or_equals(
+                starts[before].offset(cycles[before]),
+                starts[number].offset(0),
+                tag,
+            );
+            solver.add_constraint(order).post();
+        }
+    }
+    for resource in Resource::ALL {
+        let own: Vec<usize> =
+            (0..tasks.0.len()).filter(|&number| tasks.0[number].uses.contains(&resource) && cycles[number] > 0).collect();
+        let options = CumulativeOptions {
+            propagation_method: CumulativePropagationMethod::TimeTableOverIntervalIncremental,
+            ..CumulativeOptions::default()
+        };
+        let one_at_a_time = pumpkin_constraints::cumulative_with_options(
+            own.iter().map(|&number| starts[number]).collect::<Vec<_>>(),
+            own.iter().map(|&number| cycles[number]).collect::<Vec<_>>(),
+            vec![1; own.len()],
+            1,
+            options,
+            tag,
+        );
+        if own.len() > 1 {
+            solver.add_constraint(one_at_a_time).post();
+        }
+    }
+    Some((starts, end))
+}
+
+/// Counts the conflicts that it resolves.
+#[derive(Clone, Debug)]
+struct Counting {
+    inner: ResolutionResolver,
+    conflicts: Rc<Cell<u64>>,
+}
+
+impl ConflictResolver for Counting {
+    fn resolve_conflict(&mut self, context: &mut ConflictAnalysisContext<'_>) {
+        self.conflicts.set(self.conflicts.get() + 1);
+        self.inner.resolve_conflict(context);
+    }
+}
+
+/// Ends a search after so many conflicts.
+struct Limit {
+    conflicts: Rc<Cell<u64>>,
+    most: u64,
+}
+
+impl TerminationCondition for Limit {
+    fn should_stop(&mut self) -> bool {
+        self.conflicts.get() >= self.most
+    }
+}

@@ -1,0 +1,117 @@
+//! Reorders commands, and lets iterations of loops overlap.
+
+use crate::driver::{Effort, Scheduled, function};
+use visa_ir::analysis::{AnalysisKind, Preserved};
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::module::OpId;
+use visa_ir::span::Span;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::ops::call::calling;
+use visa_mapping::ops::func::FUNC;
+use visa_pass::{Configured, Level, Pass, PassCx};
+
+visa_pass::options! {
+    /// What can be chosen.
+    struct Settings {
+        explain: bool = ("explain", "false", "whether remarks say what moved, and why it may"),
+        pipeline: bool = ("pipeline", "true", "whether iterations of loops overlap; without it, commands are reordered \
+             within their blocks alone"),
+        effort: i64 = ("effort", "400000", "operations of candidates that are lowered and priced, of a function"),
+        conflicts: i64 = ("conflicts", "20000", "conflicts after which the solver gives up the order of a block"),
+    }
+}
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "schedule",
+    summary: "reorders commands, and lets iterations of loops overlap",
+    doc: "Each resource runs its commands in program order (book 28), so a transfer waits for those before it although \
+          it could run beside them. This pass changes the order, within what commands need of each other, and pipelines \
+          loops: loads run an iteration ahead, into buffers in turn, or stores an iteration behind. Before such a \
+          loop are the first commands (a prologue), behind it the last (an epilogue); all are operations.\n\n\
+          The order of a block is looked for by list scheduling. If that is above its lower bound, and the commands \
+          are few, a constraint solver looks for a better one, and proves that there is none. Each candidate is then \
+          allocated, lowered and priced as a whole; what does not take fewer cycles is dropped.\n\n\
+          Addresses that are written stay: what is at one of them cannot run ahead of what was there before. Leave them \
+          open (`at auto`), and run `allocate` after this pass.",
+    preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
+    takes: Level::Tensor,
+    gives: Level::Tensor,
+    open: true,
+    statistics: &[
+        ("candidates", "candidates priced"),
+        ("conflicts", "conflicts of the solver"),
+        ("before", "cycles of all functions before"),
+        ("after", "cycles of all functions after"),
+    ],
+    ..Pass::with::<Settings>()
+};
+
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        let effort = Effort {
+            operations: positive("effort", self.effort)?,
+            conflicts: positive("conflicts", self.conflicts)?,
+            pipeline: self.pipeline,
+        };
+        refuse_calls(cx)?;
+        let axes = cx.analysis::<DeclaredAxes>();
+        let mut errors = Vec::new();
+        for func in cx.module.ops(cx.module.body()).to_vec() {
+            if !cx.module.op(cx.ctx, func).is(&FUNC) {
+                continue;
+            }
+            match function(cx.ctx, cx.module, func, &axes.0, effort) {
+                Ok(scheduled) => self.take(cx, func, scheduled),
+                Err(why) => errors.push(why),
+            }
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+}
+
+impl Settings {
+    /// Takes what became of a function.
+    fn take(&self, cx: &mut PassCx<'_>, func: OpId, scheduled: Scheduled) {
+        let Scheduled { module, before, report, said, priced, conflicts, exhausted } = scheduled;
+        *cx.module = module;
+        cx.count("candidates", priced);
+        cx.count("conflicts", conflicts);
+        cx.count("before", before);
+        cx.count("after", report.totals.cycles);
+        let span = cx.module.op(cx.ctx, func).span();
+        if exhausted {
+            let message = format!("scheduling stopped at its effort ({} operations, option `effort`)", self.effort);
+            let mut warning = Diagnostic::error("schedule-effort", span, message);
+            warning.severity = Severity::Warning;
+            let more = self.effort.saturating_mul(4);
+            cx.report(warning.fix(format!("give it more, as in `--schedule=effort={more}`")));
+        }
+        if self.explain {
+            said.iter().for_each(|said| cx.report(said.remark()));
+            let (now, bound) = (report.totals.cycles, report.bound.cycles);
+            let times = now as f64 / bound.max(1) as f64;
+            let message = format!("{before} cycles before, {now} now: {times:.2} times the bound of {bound}");
+            cx.report(Diagnostic { severity: Severity::Remark, ..Diagnostic::error("schedule", span, message) });
+        }
+    }
+}
+
+/// An option that counts.
+fn positive(option: &str, given: i64) -> Result<u64, Vec<Diagnostic>> {
+    u64::try_from(given).map_err(|_| {
+        let message = format!("found `{option}={given}`, expected 0 or more");
+        vec![Diagnostic::error("schedule", Span::default(), message)]
+    })
+}
+
+/// Refuses calls: their bodies are scheduled with what is around them.
+fn refuse_calls(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let calls = cx.walk().into_iter().filter_map(|id| calling(cx.module.op(cx.ctx, id)));
+    let refused = calls.map(|call| {
+        let message = "a call cannot be scheduled with what is around it";
+        Diagnostic::error("schedule", call.span(), message).fix("run `inline` before".to_owned())
+    });
+    let refused: Vec<_> = refused.collect();
+    if refused.is_empty() { Ok(()) } else { Err(refused) }
+}

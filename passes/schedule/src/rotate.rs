@@ -1,0 +1,390 @@
+//! Software pipelining: a loop in which iterations overlap. Commands of an early stage run for a later iteration than
+//! those of the stages after it. Before the loop is a prologue with what the first iterations need, and behind it an
+//! epilogue with what is left of the last ones.
+//!
+//! Of `S` stages, stage `s` runs in iteration `j` of the new loop for iteration `j + S - 1 - s` of the old one. What a
+//! stage makes for the next one is carried from one iteration to the next; where both are there at once, it is at
+//! several addresses in turn.
+
+use crate::commands::{Commands, needs};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use visa_ir::context::{Attr, Context};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{BlockId, Module, OpId, OpRef, OpSpec, ValueDef, ValueId};
+use visa_ir::open::is_open;
+use visa_mapping::address::THEN;
+use visa_mapping::attrs::MAP;
+use visa_mapping::ops::control::{FOR, YIELD, arguments, carried, yielded};
+use visa_mapping::ops::number::AFFINE;
+use visa_mapping::{DM, Expr, Tensor};
+
+/// How a loop is pipelined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// The stage of each command, from 0 on.
+    pub(crate) stages: Vec<usize>,
+    /// The commands in their order in the new loop's body.
+    pub(crate) order: Vec<usize>,
+    /// Addresses in turn.
+    pub(crate) turns: usize,
+    /// What has that many.
+    pub(crate) turning: Turning,
+}
+
+/// What is at several addresses in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turning {
+    /// What is carried to the next stage.
+    Crossing,
+    /// That, and what commands put into data memory at an address that is open.
+    All,
+}
+
+impl Plan {
+    /// How many stages there are.
+    pub(crate) fn depth(&self) -> usize {
+        self.stages.iter().max().map_or(0, |most| most + 1)
+    }
+}
+
+/// What a loop is, and what its commands make.
+pub(crate) struct Body {
+    pub(crate) op: OpId,
+    pub(crate) block: BlockId,
+    pub(crate) commands: Commands,
+    /// Iterations.
+    pub(crate) times: u64,
+}
+
+/// The values that a stage makes for the next one, each with the stage that makes it; in the order in which they are made.
+///
+/// # Errors
+/// Why the plan cannot be: a value that is needed two stages later, or is not in data memory.
+pub(crate) fn crossing(
+    ctx: &Context,
+    module: &Module,
+    body: &Body,
+    plan: &Plan,
+) -> Result<Vec<(ValueId, usize)>, String> {
+    let mut made: HashMap<ValueId, usize> = HashMap::new();
+    for (command, &stage) in body.commands.all.iter().zip(&plan.stages) {
+        let results = command.ops.iter().flat_map(|&id| module.op(ctx, id).results());
+        made.extend(results.map(|&value| (value, stage)));
+    }
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    for (command, &stage) in body.commands.all.iter().zip(&plan.stages) {
+        for value in needed(ctx, module, &body.commands, &command.ops) {
+            let Some(&from) = made.get(&value).filter(|from| **from != stage) else { continue };
+            let name = module.value_name(value).map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
+            if from + 1 != stage {
+                return Err(format!("{name} would be needed more than one iteration after it is made"));
+            }
+            let tensor = ctx.type_value::<Tensor>(module.ty(value));
+            if tensor.is_none_or(|tensor| !tensor.is(&DM)) {
+                return Err(format!("{name} is not in data memory, and only that is carried to the next iteration"));
+            }
+            if seen.insert(value) {
+                found.push((value, from));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The values that operations need of others, through views and numbers.
+pub(crate) fn needed(ctx: &Context, module: &Module, commands: &Commands, ops: &[OpId]) -> BTreeSet<ValueId> {
+    let own: HashSet<OpId> = ops.iter().copied().collect();
+    let (mut found, mut left) = (BTreeSet::new(), ops.to_vec());
+    let mut seen: HashSet<OpId> = HashSet::new();
+    while let Some(id) = left.pop() {
+        for value in needs(ctx, module, id) {
+            match module.def(value) {
+                ValueDef::Result(made, _) if commands.free.contains(&made) => {
+                    if seen.insert(made) {
+                        left.push(made);
+                    }
+                }
+                ValueDef::Result(made, _) if own.contains(&made) => {}
+                ValueDef::Result(..) | ValueDef::Argument(..) => {
+                    found.insert(value);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Puts a pipelined loop in the place of a loop; gives the new loop.
+///
+/// # Errors
+/// As of [`crossing`].
+pub(crate) fn rotate(ctx: &Context, module: &mut Module, body: &Body, plan: &Plan) -> Result<OpId, Diagnostic> {
+    let refuse = |module: &Module, why: String| module.op(ctx, body.op).error("C0", why);
+    let crossing = crossing(ctx, module, body, plan).map_err(|why| refuse(module, why))?;
+    let depth = plan.depth();
+    let rounds = depth as u64 - 1;
+    let times = body.times.checked_sub(rounds).filter(|times| *times > 0);
+    let times = times.ok_or_else(|| refuse(module, "it has fewer iterations than stages".to_owned()))?;
+    let mut rotation = Rotation { ctx, module, body, plan, crossing, envs: HashMap::new() };
+    rotation.start();
+    for round in 0..rounds {
+        for stage in (0..=round as usize).rev() {
+            rotation.straight(stage, round - stage as u64, body.op);
+        }
+    }
+    let repeated = rotation.repeated(times);
+    for round in body.times..body.times + rounds {
+        for stage in ((round - body.times) as usize + 1..depth).rev() {
+            rotation.straight(stage, round - stage as u64, body.op);
+        }
+    }
+    rotation.finish();
+    Ok(repeated)
+}
+
+/// Whether an operation makes a tensor in data memory whose address is open.
+pub(crate) fn may_turn(op: OpRef<'_>) -> bool {
+    let in_memory = op.result_type::<Tensor>(0).is_some_and(|tensor| tensor.is(&DM));
+    let takes = op.decl().is_some_and(|decl| decl.clause(THEN.name).is_some());
+    in_memory && takes && is_open(op, AT) && op.attr(THEN.name).is_none()
+}
+
+/// Gives what an operation makes so many open addresses.
+pub(crate) fn turn(ctx: &Context, module: &mut Module, id: OpId, turns: usize) {
+    if turns > 1 {
+        let open = vec![None; turns - 1];
+        module.set_clause(id, THEN.name, Some(ctx.attr(Attr::OpenInts(open.into()))));
+    }
+}
+
+/// The clause of an address.
+const AT: &str = "at";
+
+struct Rotation<'a> {
+    ctx: &'a Context,
+    module: &'a mut Module,
+    body: &'a Body,
+    plan: &'a Plan,
+    crossing: Vec<(ValueId, usize)>,
+    /// What values of the old body are in each of its iterations, outside of the new loop.
+    envs: HashMap<u64, HashMap<ValueId, ValueId>>,
+}
+
+impl Rotation<'_> {
+    /// What is carried into the first iteration.
+    fn start(&mut self) {
+        let all = carried(self.module.op(self.ctx, self.body.op));
+        let first = all.into_iter().filter_map(|own| Some((own.argument?, own.initial))).collect();
+        self.envs.insert(0, first);
+    }
+
+    fn index(&self) -> ValueId {
+        self.module.args(self.body.block)[0]
+    }
+
+    /// The commands of a stage, in program order or in that of the plan.
+    fn of_stage(&self, stage: usize) -> Vec<usize> {
+        (0..self.plan.stages.len()).filter(|&number| self.plan.stages[number] == stage).collect()
+    }
+
+    /// Writes a stage of an iteration before `anchor`, outside of the new loop.
+    fn straight(&mut self, stage: usize, iteration: u64, anchor: OpId) {
+        let mut env = self.envs.remove(&iteration).unwrap_or_default();
+        let number = self.number(&[], iteration, anchor);
+        env.insert(self.index(), number);
+        for command in self.of_stage(stage) {
+            self.copy(command, anchor, &mut env, false);
+        }
+        self.carry_on(stage, iteration, &env);
+        self.envs.insert(iteration, env);
+    }
+
+    /// Gives the next iteration what this one yields that a stage makes.
+    fn carry_on(&mut self, stage: usize, iteration: u64, env: &HashMap<ValueId, ValueId>) {
+        for (argument, yielded) in self.carried_by(stage) {
+            let value = env.get(&yielded).copied().unwrap_or(yielded);
+            self.envs.entry(iteration + 1).or_default().insert(argument, value);
+        }
+    }
+
+    /// What the loop carries that a stage changes: the argument, and what is yielded for it. What no stage changes is
+    /// carried by the last.
+    fn carried_by(&self, stage: usize) -> Vec<(ValueId, ValueId)> {
+        let op = self.module.op(self.ctx, self.body.op);
+        let pairs = arguments(op).iter().copied().zip(yielded(op).iter().copied());
+        pairs.filter(|&(argument, value)| self.stage_of(argument, value) == stage).collect()
+    }
+
+    /// The stage that has to do with a carried tensor.
+    fn stage_of(&self, argument: ValueId, value: ValueId) -> usize {
+        let own = (0..self.plan.stages.len()).find(|&number| {
+            let ops = &self.body.commands.all[number].ops;
+            let makes = ops.iter().any(|&id| self.module.op(self.ctx, id).results().contains(&value));
+            makes || needed(self.ctx, self.module, &self.body.commands, ops).contains(&argument)
+        });
+        own.map_or(self.plan.depth() - 1, |number| self.plan.stages[number])
+    }
+
+    /// A number before `anchor`: an index and so much more.
+    fn number(&mut self, of: &[ValueId], plus: u64, anchor: OpId) -> ValueId {
+        let plus = i64::try_from(plus).unwrap_or(i64::MAX);
+        let spec = OpSpec::at(&AFFINE, self.module.op(self.ctx, self.body.op));
+        let by = self.ctx.attr(Attr::Ints(vec![1; of.len()].into()));
+        let spec = spec.operands(of.iter().copied()).clause("by", by);
+        let spec = spec.clause("plus", self.ctx.attr(Attr::Int(plus)));
+        let spec = spec.result(self.module.ty(self.index()), None);
+        let id = self.module.insert_before(anchor, spec);
+        self.module.op(self.ctx, id).results()[0]
+    }
+
+    /// Copies a command before `anchor`, with what it needs that takes no time; in turns where that is asked for and
+    /// it makes something that is carried to the next stage.
+    fn copy(&mut self, number: usize, anchor: OpId, env: &mut HashMap<ValueId, ValueId>, turning: bool) {
+        for id in self.body.commands.all[number].ops.clone() {
+            for free in self.free_before(id) {
+                let known = self.module.op(self.ctx, free).results().iter().all(|value| env.contains_key(value));
+                if !known {
+                    self.module.copy_before(free, anchor, env);
+                }
+            }
+            let copy = self.module.copy_before(id, anchor, env);
+            if turning && self.turns(id) {
+                turn(self.ctx, self.module, copy, self.plan.turns);
+            }
+        }
+    }
+
+    /// Whether what an operation makes is at several addresses in turn.
+    fn turns(&self, id: OpId) -> bool {
+        let op = self.module.op(self.ctx, id);
+        let crosses = op.results().iter().any(|value| self.crossing.iter().any(|(own, _)| own == value));
+        match self.plan.turning {
+            Turning::Crossing => crosses,
+            Turning::All => crosses || may_turn(op),
+        }
+    }
+
+    /// The operations that take no time and that one needs, each after those that it needs itself.
+    fn free_before(&self, id: OpId) -> Vec<OpId> {
+        let (mut found, mut seen, mut left) = (Vec::new(), HashSet::new(), vec![(id, false)]);
+        while let Some((next, ready)) = left.pop() {
+            if ready {
+                found.push(next);
+                continue;
+            }
+            if next != id {
+                left.push((next, true));
+            }
+            for value in needs(self.ctx, self.module, next) {
+                let ValueDef::Result(made, _) = self.module.def(value) else { continue };
+                if self.body.commands.free.contains(&made) && seen.insert(made) {
+                    left.push((made, false));
+                }
+            }
+        }
+        found
+    }
+
+    /// Writes the new loop.
+    fn repeated(&mut self, times: u64) -> OpId {
+        let depth = self.plan.depth();
+        let (all, old) = (self.all_carried(), self.body.op);
+        let initial: Vec<ValueId> = all.iter().map(|own| self.before(own)).collect();
+        let over = self.ctx.body_attr(&MAP, Expr::Literal(times));
+        let op = self.module.op(self.ctx, old);
+        let mut spec = OpSpec::at(&FOR, op).operands(initial.iter().copied()).clause("over", over);
+        for own in &all {
+            spec = spec.result(self.module.ty(own.argument), self.module.value_name(own.argument).cloned());
+        }
+        let repeated = self.module.insert_before(old, spec);
+        let block = self.module.add_region(repeated);
+        let add = |module: &mut Module, like: ValueId| {
+            let (ty, name, span) = (module.ty(like), module.value_name(like).cloned(), module.value_span(like));
+            module.add_arg(block, ty, name, span)
+        };
+        let index = add(self.module, self.index());
+        let mut envs: Vec<HashMap<ValueId, ValueId>> = vec![HashMap::new(); depth];
+        let mut arguments = Vec::new();
+        for own in &all {
+            let argument = add(self.module, own.argument);
+            envs[own.reader].insert(own.argument, argument);
+            arguments.push(argument);
+        }
+        let end = OpSpec::at(&YIELD, self.module.op(self.ctx, old)).operands(arguments);
+        let end = self.module.append(block, end);
+        for (stage, env) in envs.iter_mut().enumerate() {
+            let ahead = (depth - 1 - stage) as u64;
+            let own = if ahead == 0 { index } else { self.number(&[index], ahead, end) };
+            env.insert(self.index(), own);
+        }
+        for number in self.plan.order.clone() {
+            let stage = self.plan.stages[number];
+            self.copy(number, end, &mut envs[stage], true);
+        }
+        for (at, own) in all.iter().enumerate() {
+            let value = envs[own.maker].get(&own.yielded).copied().unwrap_or(own.yielded);
+            self.module.set_operand(end, at, value);
+        }
+        self.after(&all, repeated, times);
+        repeated
+    }
+
+    /// All that the new loop carries.
+    fn all_carried(&self) -> Vec<Through> {
+        let op = self.module.op(self.ctx, self.body.op);
+        let pairs = arguments(op).iter().copied().zip(yielded(op).iter().copied());
+        let own = pairs.map(|(argument, yielded)| {
+            let stage = self.stage_of(argument, yielded);
+            Through { argument, yielded, maker: stage, reader: stage }
+        });
+        let crossing = self.crossing.iter();
+        own.chain(crossing.map(|&(value, stage)| Through {
+            argument: value,
+            yielded: value,
+            maker: stage,
+            reader: stage + 1,
+        }))
+        .collect()
+    }
+
+    /// What is carried into the new loop.
+    fn before(&self, own: &Through) -> ValueId {
+        let iteration = (self.plan.depth() - 1 - own.reader) as u64;
+        let known = self.envs.get(&iteration).and_then(|env| env.get(&own.argument));
+        known.copied().unwrap_or(own.argument)
+    }
+
+    /// What the new loop gives to the iterations that are not over.
+    fn after(&mut self, all: &[Through], repeated: OpId, times: u64) {
+        let results = self.module.op(self.ctx, repeated).results().to_vec();
+        for (own, result) in all.iter().zip(results) {
+            let next = times + (self.plan.depth() - 1 - own.reader) as u64;
+            self.envs.entry(next).or_default().insert(own.argument, result);
+        }
+    }
+
+    /// What was needed of the old loop is what the last iteration yields.
+    fn finish(&mut self) {
+        let op = self.module.op(self.ctx, self.body.op);
+        let (results, arguments) = (op.results().to_vec(), arguments(op).to_vec());
+        for (result, argument) in results.into_iter().zip(arguments) {
+            let last = self.envs.get(&self.body.times).and_then(|env| env.get(&argument)).copied();
+            if let Some(value) = last {
+                self.module.replace_uses(result, value);
+            }
+        }
+        self.module.erase(self.body.op);
+    }
+}
+
+/// A tensor that the new loop carries.
+struct Through {
+    /// What it is in the old body at the start of what needs it.
+    argument: ValueId,
+    /// What it is in the old body at the end.
+    yielded: ValueId,
+    /// The stage that makes it.
+    maker: usize,
+    /// The stage that needs it in the next iteration.
+    reader: usize,
+}

@@ -1,0 +1,82 @@
+//! Commands as work on resources: how long each takes, what it takes meanwhile, and what must have ended before it.
+
+use visa_cost::Resource;
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// From its start to its end.
+    pub cycles: u64,
+    /// What it takes all the while.
+    pub uses: Vec<Resource>,
+    /// Those that must have ended, all of which have lower numbers.
+    pub after: Vec<usize>,
+}
+
+/// The commands of a block, in program order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tasks(pub Vec<Task>);
+
+impl Tasks {
+    /// When each command starts where they are written in an order, and when all have ended. Each starts as the
+    /// machine starts it: once those of its resources that are written before it have ended, and what it needs
+    /// (book 28).
+    #[must_use]
+    pub fn placed(&self, order: &[usize]) -> (Vec<u64>, u64) {
+        let mut starts = vec![0; self.0.len()];
+        let mut free = [0_u64; Resource::ALL.len()];
+        let mut all = 0;
+        for &number in order {
+            let task = &self.0[number];
+            let ready = task.after.iter().map(|&other| self.end(&starts, other));
+            let queued = task.uses.iter().map(|&resource| free[resource as usize]);
+            starts[number] = ready.chain(queued).max().unwrap_or(0);
+            let end = self.end(&starts, number);
+            task.uses.iter().for_each(|&resource| free[resource as usize] = end);
+            all = all.max(end);
+        }
+        (starts, all)
+    }
+
+    fn end(&self, starts: &[u64], number: usize) -> u64 {
+        starts[number].saturating_add(self.0[number].cycles)
+    }
+
+    /// From each command's start to the end of all that must come after it.
+    #[must_use]
+    pub fn tails(&self) -> Vec<u64> {
+        let mut tails: Vec<u64> = self.0.iter().map(|task| task.cycles).collect();
+        for (number, task) in self.0.iter().enumerate().rev() {
+            for &before in &task.after {
+                tails[before] = tails[before].max(self.0[before].cycles.saturating_add(tails[number]));
+            }
+        }
+        tails
+    }
+
+    /// From the start to each command, by what must come before it.
+    #[must_use]
+    pub fn heads(&self) -> Vec<u64> {
+        let mut heads = vec![0_u64; self.0.len()];
+        for (number, task) in self.0.iter().enumerate() {
+            heads[number] = task.after.iter().map(|&other| self.end(&heads, other)).max().unwrap_or(0);
+        }
+        heads
+    }
+
+    /// Cycles that no order is below: the longest chain of needs, and for each resource what comes before its
+    /// commands at least, they one after the other, and what comes after them at least.
+    #[must_use]
+    pub fn bound(&self) -> u64 {
+        let (heads, tails) = (self.heads(), self.tails());
+        let chain = (0..self.0.len()).map(|number| heads[number].saturating_add(tails[number])).max();
+        let resource = |resource: Resource| {
+            let own = || (0..self.0.len()).filter(move |&number| self.0[number].uses.contains(&resource));
+            let work = own().fold(0_u64, |sum, number| sum.saturating_add(self.0[number].cycles));
+            let before = own().map(|number| heads[number]).min().unwrap_or(0);
+            let behind = own().map(|number| tails[number].saturating_sub(self.0[number].cycles)).min();
+            before.saturating_add(work).saturating_add(behind.unwrap_or(0))
+        };
+        chain.into_iter().chain(Resource::ALL.into_iter().map(resource)).max().unwrap_or(0)
+    }
+}
