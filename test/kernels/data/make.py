@@ -8,7 +8,8 @@
 A kernel's first argument is `rand:1` and its second `rand:2`, the generator of visa-run, so no input is
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so do
-`gemm_tiled.expected.txt`, `blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`;
+`gemm_tiled.expected.txt`, `gemm_blocked_steps.expected.txt`,
+`blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`;
 `decode.expected.txt` has one for each cache and for the outputs.
 
 The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
@@ -593,6 +594,7 @@ def files():
         "rms_norm.out.npy": npy(rms_norm(rand_f32(1, 60, 64), rand_f32(2, 60))),
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),
         "gemm_tiled.expected.txt": summary(gemm(rand_bf16(1, 4096, 64), rand_bf16(2, 512, 64).T)),
+        "gemm_blocked_steps.expected.txt": summary(blocked_gemm(rand_bf16(1, 4096, 128), rand_bf16(2, 256, 128).T, 64)),
         "blocked_gemm.expected.txt": summary(
             blocked_gemm(rand_bf16(1, 512, 2048), rand_bf16(2, 2048, 1024), 1024)
         ),
