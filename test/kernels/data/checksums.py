@@ -526,6 +526,27 @@ def all_reduce():
     return shuffled | {"CHECK out3": np.tile(narrow_sums(x), (4, 1)), "RANDOM": np.tile(narrow_sums(rand_i8(1, 4, 4)), (4, 1))}
 
 
+def collectives():
+    """Sums of what chips or clusters hold, in f32, one after the other."""
+
+    def in_order(x):
+        total = x[0]
+        for part in x[1:]:
+            total = flush(total + part)
+        return total
+
+    parts, halves = in_order(rand_f32(1, 4, 4, 512, 8)), in_order(rand_f32(1, 2, 256, 2, 8)).swapaxes(0, 1)
+    copies = np.broadcast_to(parts, (4, *parts.shape))
+    return {
+        "ONE": copies,
+        "TWO out0": parts,
+        "TWO out1": copies,
+        "CLUSTERS out0": halves,
+        "CLUSTERS out1": halves.swapaxes(0, 1),
+        "CLUSTER": in_order(rand_f32(1, 2, 256, 8)),
+    }
+
+
 def views():
     x = iota(np.int32, 8, 64)
     return {
@@ -654,7 +675,7 @@ FILES = {
     **{
         function.__name__: function
         for function in [
-            all_reduce, commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, dm_views, fast,
+            all_reduce, collectives, commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, dm_views, fast,
             fetch_casts_rngd_s, fill, filter, fma_values, four_chips, gather, gemm_auto, gemm_expr, generate, i4, inter_slice, interleaved,
             lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved, masked_one_side, masked_reduce, masked_store,
             movement, movement_combined, padded_rows, ragged_padding, reduce_max, reduce_scatter, slice_bitmap, slices, split_reduce_batch_norm,
