@@ -508,10 +508,43 @@ def interleaved():
     return {"RANDOM": np.stack([x, y], axis=2)[..., :8]}
 
 
+def narrow_sums(x):
+    """Sums over the first axis of i8; what the Cast Engine makes of them wraps."""
+    return wrap_to(8, x.astype(np.int64).sum(axis=0)).astype(np.int8)
+
+
 def reduce_scatter():
-    """Chip C holds the sum over the chips A of their part B = C."""
-    sums = lambda x: wrap(x.sum(axis=0, dtype=np.int64))
-    return {"IOTA": sums(iota(np.int32, 4, 4, 8)), "CHECK": sums(rand_i32(1, 4, 4, 8))}
+    """Chip b holds the sum over the chips a of their part b; then each of four chips all of them."""
+    sums = narrow_sums(rand_i8(1, 4, 4))
+    return {"RANDOM out7": sums, "RANDOM out8": np.tile(sums, (4, 1))}
+
+
+def all_reduce():
+    """What chip a + k has; then the sums, on each chip."""
+    x = iota(np.int8, 4, 4)
+    shuffled = {f"CHECK out{k - 1}": np.roll(x, -k, axis=0) for k in (1, 2, 3)}
+    return shuffled | {"CHECK out3": np.tile(narrow_sums(x), (4, 1)), "RANDOM": np.tile(narrow_sums(rand_i8(1, 4, 4)), (4, 1))}
+
+
+def collectives():
+    """Sums of what chips or clusters hold, in f32, one after the other."""
+
+    def in_order(x):
+        total = x[0]
+        for part in x[1:]:
+            total = flush(total + part)
+        return total
+
+    parts, halves = in_order(rand_f32(1, 4, 4, 512, 8)), in_order(rand_f32(1, 2, 256, 2, 8)).swapaxes(0, 1)
+    copies = np.broadcast_to(parts, (4, *parts.shape))
+    return {
+        "ONE": copies,
+        "TWO out0": parts,
+        "TWO out1": copies,
+        "CLUSTERS out0": halves,
+        "CLUSTERS out1": halves.swapaxes(0, 1),
+        "CLUSTER": in_order(rand_f32(1, 2, 256, 8)),
+    }
 
 
 def views():
@@ -600,10 +633,6 @@ def fill():
     return {"RANDOM": x, "AROUND": around, "NUMPY": again}
 
 
-def chip_shuffle():
-    return {"REDUCED": np.broadcast_to(wrap(rand_i32(1, 4, 256, 8).astype(np.int64).sum(axis=0)), (4, 256, 8))}
-
-
 def tiles():
     """The last matrix first."""
     return {"RANDOM": wrap(rand_i32(1, 4, 512, 16)[::-1].astype(np.int64) + 1000)}
@@ -646,7 +675,7 @@ FILES = {
     **{
         function.__name__: function
         for function in [
-            chip_shuffle, commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, dm_views, fast,
+            all_reduce, collectives, commit_packed, commit_view, conditional, contract_formats, contract_formats_in_time, contract_truncated, cumsum, dm_views, fast,
             fetch_casts_rngd_s, fill, filter, fma_values, four_chips, gather, gemm_auto, gemm_expr, generate, i4, inter_slice, interleaved,
             lane_copies, masked_adapter, masked_cast, masked_dot, masked_interleaved, masked_one_side, masked_reduce, masked_store,
             movement, movement_combined, padded_rows, ragged_padding, reduce_max, reduce_scatter, slice_bitmap, slices, split_reduce_batch_norm,

@@ -8,7 +8,8 @@
 A kernel's first argument is `rand:1` and its second `rand:2`, the generator of visa-run, so no input is
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so do
-`blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`;
+`gemm_tiled.expected.txt`, `gemm_blocked_steps.expected.txt`,
+`gemm_four_chips.expected.txt`, `blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`;
 `decode.expected.txt` has one for each cache and for the outputs.
 
 The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
@@ -178,6 +179,18 @@ def in_blocks(row, columns, block):
 def blocked_gemm(a, b, block):
     columns = np.ascontiguousarray(b.T)
     return np.stack([in_blocks(row, columns, block) for row in a])
+
+
+def gemm_four_chips(a, b):
+    """Each chip's sums, added in the order of the chips, as bf16."""
+    rows = a.reshape(a.shape[0], -1, a.shape[-1])
+    out = np.zeros((rows.shape[1], b.shape[1]), np.float32)
+    for at in range(rows.shape[1]):
+        total = sums(rows[0, at], b[0])
+        for chip in range(1, len(rows)):
+            total = flush(total + sums(rows[chip, at], b[chip]))
+        out[at] = round_to_bf16(total)
+    return out.reshape(*a.shape[1:3], -1)
 
 
 def ffn(x, up, down):
@@ -592,6 +605,9 @@ def files():
         "layer_norm.out.npy": npy(layer_norm(rand_f32(1, 60, 64))),
         "rms_norm.out.npy": npy(rms_norm(rand_f32(1, 60, 64), rand_f32(2, 60))),
         "gemm.expected.txt": summary(gemm(rand_bf16(1, 512, 1024), rand_bf16(2, 1024, 512))),
+        "gemm_tiled.expected.txt": summary(gemm(rand_bf16(1, 4096, 64), rand_bf16(2, 512, 64).T)),
+        "gemm_blocked_steps.expected.txt": summary(blocked_gemm(rand_bf16(1, 4096, 128), rand_bf16(2, 256, 128).T, 64)),
+        "gemm_four_chips.expected.txt": summary(gemm_four_chips(rand_bf16(1, 4, 4, 1024, 32), rand_bf16(2, 4, 512, 32))),
         "blocked_gemm.expected.txt": summary(
             blocked_gemm(rand_bf16(1, 512, 2048), rand_bf16(2, 2048, 1024), 1024)
         ),
