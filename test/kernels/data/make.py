@@ -9,8 +9,8 @@ A kernel's first argument is `rand:1` and its second `rand:2`, the generator of 
 committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that visa-run writes. The result of
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so do
 `blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`;
-`decode.expected.txt` has one for each cache and for the outputs. What becomes of `flash_attention.expected.txt` is compared with attention in
-64 bits, too.
+`decode.expected.txt` has one for each cache and for the outputs. The line in `flash_attention.expected.txt` is that of both
+flash_attention*.visa, and its numbers are compared with attention in 64 bits, too.
 
 The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
 `gemm_i8`, `gemm_f8` and `matmul_quantized` have a line for each kernel of theirs. Integers are summed exactly; an f8 packet
