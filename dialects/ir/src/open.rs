@@ -115,14 +115,19 @@ pub fn open_up(
     module: &mut Module,
     wanted: impl Fn(OpRef<'_>, &ClauseDecl) -> bool,
 ) -> Result<(), Diagnostic> {
-    let auto = ctx.attr(Attr::Auto);
+    let auto = |op: OpRef<'_>, clause: &ClauseDecl| {
+        // Of a list, how many there are stays.
+        let count = op.entries(clause.name).map(|entries| entries.len());
+        ctx.attr(count.map_or(Attr::Auto, |count| Attr::OpenInts(vec![None; count].into())))
+    };
     for id in module.walk_all() {
         let op = module.op(ctx, id);
         let declared = op.decl().map_or(&[][..], |decl: &'static OpDecl| decl.clauses).iter();
         let may_open =
             |clause: &&ClauseDecl| clause.opening != Opening::Never && op.attr(clause.name).is_some();
         let holes: Vec<_> = declared.filter(may_open).filter(|clause| wanted(op, clause)).collect();
-        holes.into_iter().for_each(|clause| module.set_clause(id, clause.name, Some(auto)));
+        let holes: Vec<_> = holes.into_iter().map(|clause| (clause.name, auto(op, clause))).collect();
+        holes.into_iter().for_each(|(clause, auto)| module.set_clause(id, clause, Some(auto)));
     }
     infer_all(ctx, module)
 }

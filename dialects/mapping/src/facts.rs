@@ -139,15 +139,61 @@ impl Analysis for Support {
     fn build(ctx: &Context, module: &Module) -> Self {
         let axes = DeclaredAxes::build(ctx, module).0;
         let mut support = Self::default();
-        for id in module.walk_all() {
-            let op = module.op(ctx, id);
-            for &arg in op.regions().iter().flat_map(|&region| module.args(region)) {
-                let names = support.mentioned(op, arg, &axes);
-                support.known.insert(arg, names);
-            }
-            support.learn(op, &axes);
-        }
+        support.block(ctx, module, module.body(), &axes);
         support
+    }
+}
+
+impl Support {
+    /// Adds what the results in a block depend on.
+    fn block(&mut self, ctx: &Context, module: &Module, block: BlockId, axes: &Axes) {
+        for &id in module.ops(block) {
+            let op = module.op(ctx, id);
+            if carries(op) {
+                self.carry(op, axes);
+                continue;
+            }
+            for &region in op.regions() {
+                for &arg in module.args(region) {
+                    let names = self.mentioned(op, arg, axes);
+                    self.known.insert(arg, names);
+                }
+            }
+            self.learn(op, axes);
+            op.regions().iter().for_each(|&region| self.block(ctx, module, region, axes));
+        }
+    }
+
+    /// Adds what goes through a loop or a branch: it depends on what it does before, and on what the body yields. A
+    /// body is gone through again until it yields nothing more.
+    fn carry(&mut self, op: OpRef<'_>, axes: &Axes) {
+        let through = carried(op);
+        for own in &through {
+            self.join(own.argument, own.initial);
+        }
+        let mut more = true;
+        while more {
+            op.regions().iter().for_each(|&region| self.block(op.ctx, op.module, region, axes));
+            let yields = |own: &Carried| own.yielded.is_some_and(|value| self.join(own.argument, value));
+            more = through.iter().map(yields).fold(false, |more, one| more | one);
+        }
+        for own in through {
+            self.join(own.result, own.initial);
+            if let Some(value) = own.yielded {
+                self.join(own.result, value);
+            }
+        }
+    }
+
+    /// Lets a value depend on what another one does; whether it did not before.
+    fn join(&mut self, value: Option<ValueId>, other: ValueId) -> bool {
+        let (Some(value), Some(other)) = (value, self.known.get(&other).cloned()) else { return false };
+        let own = self.known.entry(value).or_default();
+        if other.is_subset(own) {
+            return false;
+        }
+        *own = Rc::new(own.union(&other).cloned().collect());
+        true
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::OpRef;
 use visa_mapping::facts::{Support, written};
+use visa_mapping::ops::control::carries;
 use visa_mapping::ops::indexed::{Indexing, along, indexing};
 use visa_mapping::{Axes, AxisId, Expr, Tensor, place_expr, view};
 
@@ -58,7 +59,8 @@ fn is_chosen(op: OpRef<'_>, name: &str, axes: &Axes) -> bool {
     }
 }
 
-/// Whether the operation makes one element of several, or is an explicit part of its operand or other axes for it.
+/// Whether the operation makes one element of several, is an explicit part of its operand or other axes for it, or has
+/// several operands that become a result each.
 fn takes_axes_away(op: OpRef<'_>) -> bool {
     let reduces = match op.decl().and_then(|decl| decl.interface::<Semantics>()) {
         Some(
@@ -84,7 +86,7 @@ fn takes_axes_away(op: OpRef<'_>) -> bool {
         )
         | None => false,
     };
-    reduces || view::kind(op).is_some()
+    reduces || view::kind(op).is_some() || carries(op)
 }
 
 /// Whether a tensor holds more than one coordinate of the axis. A term without digits that mentions it does.

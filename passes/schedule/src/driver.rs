@@ -10,7 +10,7 @@ use crate::list;
 use crate::places::Places;
 use crate::price::{Time, report, times};
 use crate::rotate::{Body, Plan, Turning, may_turn, rotate, turn};
-use crate::stages::plans;
+use crate::stages::{Plans, plans};
 use crate::tasks::{Task, Tasks};
 use std::collections::HashMap;
 use visa_cost::{Report, Resource};
@@ -141,7 +141,8 @@ impl Driver<'_> {
         let module = &self.scheduled.module;
         let commands = Commands::of(self.ctx, module, block);
         let dependences = Dependences::of(self.ctx, module, &commands, &self.places()?);
-        let tasks = self.tasks(&commands, Some(&dependences));
+        let work = Work { ctx: self.ctx, module, times: &self.times, axes: self.axes };
+        let tasks = work.tasks(&commands, Some(&dependences));
         let program: Vec<usize> = (0..tasks.0.len()).collect();
         let (_, known) = tasks.placed(&program);
         let listed = list::order(&tasks);
@@ -180,53 +181,16 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// The commands of a block as tasks; each after those that it depends on, if these are given.
-    fn tasks(&self, commands: &Commands, dependences: Option<&Dependences>) -> Tasks {
-        let mut after = dependences.map_or_else(|| vec![Vec::new(); commands.all.len()], Dependences::numbers);
-        let task = |(command, after): (&Command, &mut Vec<usize>)| {
-            let (cycles, uses) = self.work(command);
-            Task { cycles, uses, after: std::mem::take(after) }
-        };
-        Tasks(commands.all.iter().zip(&mut after).map(task).collect())
-    }
-
-    /// What a command takes; of a loop, its busiest resource in all iterations.
-    fn work(&self, command: &Command) -> (u64, Vec<Resource>) {
-        let module = &self.scheduled.module;
-        let op = module.op(self.ctx, command.last());
-        if op.regions().is_empty() {
-            return match self.times.get(&op.span()) {
-                Some(time) => (time.cycles, time.resource.takes().to_vec()),
-                None => (0, Vec::new()),
-            };
-        }
-        let times = For::cast(op).and_then(|op| control::times(op, self.axes).ok()).unwrap_or(1);
-        let mut busy = [0_u64; Resource::ALL.len()];
-        for &block in op.regions() {
-            for task in self.tasks(&Commands::of(self.ctx, module, block), None).0 {
-                task.uses.iter().for_each(|&own| busy[own as usize] = busy[own as usize].saturating_add(task.cycles));
-            }
-        }
-        let uses = Resource::ALL.into_iter().filter(|&own| busy[own as usize] > 0).collect();
-        (busy.into_iter().max().unwrap_or(0).saturating_mul(times), uses)
-    }
-
     /// Lets the iterations of a loop overlap, if that pays.
     fn pipeline(&mut self, op: OpId) -> Result<(), Diagnostic> {
         let module = &self.scheduled.module;
-        let Some(own) = For::cast(module.op(self.ctx, op)) else { return Ok(()) };
-        let times = control::times(own, self.axes)?;
-        let Some(&block) = own.regions().first() else { return Ok(()) };
-        let body = Body { op, block, commands: Commands::of(self.ctx, module, block), times };
-        if times < 2 || body.commands.all.is_empty() {
-            return Ok(());
-        }
-        let tasks = self.tasks(&body.commands, None);
-        let plans = plans(self.ctx, module, &body, &self.places()?, &tasks);
+        let Some(body) = body(self.ctx, module, op, self.axes)? else { return Ok(()) };
+        let times = body.times;
+        let plans = plans_of(self.ctx, module, &body, &self.places()?, (&self.times, self.axes));
         let (first, before) = (module.clone(), self.scheduled.report.totals.cycles);
         let (mut taken, mut refused): (Option<&Plan>, Option<Diagnostic>) = (None, None);
         for plan in plans.all.iter().filter(|plan| plan.depth() as u64 <= times) {
-            let candidate = match self.pipelined(&first, &body, plan) {
+            let candidate = match as_planned(self.ctx, &first, &body, plan) {
                 Ok(Some(candidate)) => candidate,
                 Ok(None) => continue,
                 Err(why) => {
@@ -245,20 +209,103 @@ impl Driver<'_> {
         self.scheduled.said.push(said.cycles(cycles));
         Ok(())
     }
+}
 
-    /// A module in which a loop is as planned; nothing if that is as it was.
-    fn pipelined(&self, module: &Module, body: &Body, plan: &Plan) -> Result<Option<Module>, Diagnostic> {
-        let mut candidate = module.clone();
-        if plan.depth() > 1 {
-            rotate(self.ctx, &mut candidate, body, plan)?;
-            return Ok(Some(candidate));
+/// The body of a loop; nothing if it is no loop of several iterations in which something takes time.
+///
+/// # Errors
+/// A size that is not known.
+pub(crate) fn body(ctx: &Context, module: &Module, op: OpId, axes: &Axes) -> Result<Option<Body>, Diagnostic> {
+    let Some(own) = For::cast(module.op(ctx, op)) else { return Ok(None) };
+    let times = control::times(own, axes)?;
+    let Some(&block) = own.regions().first() else { return Ok(None) };
+    let commands = Commands::of(ctx, module, block);
+    Ok((times > 1 && !commands.all.is_empty()).then_some(Body { op, block, commands, times }))
+}
+
+/// The plans of a loop.
+pub(crate) fn plans_of(
+    ctx: &Context,
+    module: &Module,
+    body: &Body,
+    places: &Places,
+    (times, axes): (&HashMap<Span, Time>, &Axes),
+) -> Plans {
+    let tasks = Work { ctx, module, times, axes }.tasks(&body.commands, None);
+    plans(ctx, module, body, places, &tasks)
+}
+
+/// A module in which a loop is as planned; nothing if that is as it was.
+///
+/// # Errors
+/// Why the plan cannot be.
+pub(crate) fn as_planned(
+    ctx: &Context,
+    module: &Module,
+    body: &Body,
+    plan: &Plan,
+) -> Result<Option<Module>, Diagnostic> {
+    let mut candidate = module.clone();
+    if plan.depth() > 1 {
+        rotate(ctx, &mut candidate, body, plan)?;
+        return Ok(Some(candidate));
+    }
+    let ops = body.commands.all.iter().flat_map(|command| &command.ops);
+    let turning: Vec<OpId> = ops.copied().filter(|&id| may_turn(module.op(ctx, id))).collect();
+    if plan.turning != Turning::All || turning.is_empty() {
+        return Ok(None);
+    }
+    turning.into_iter().for_each(|id| turn(ctx, &mut candidate, id, plan.turns));
+    Ok(Some(candidate))
+}
+
+/// What the commands of a function take by themselves, by where they are in the source.
+///
+/// # Errors
+/// Why it cannot be allocated, lowered or priced.
+pub(crate) fn times_of(ctx: &Context, module: &Module, func: OpId) -> Result<HashMap<Span, Time>, Diagnostic> {
+    let name = Func::of(module.op(ctx, func))?.name()?.to_string();
+    report(ctx, &alone(ctx, module, func), &name).map(|report| times(&report))
+}
+
+/// What commands take.
+struct Work<'a> {
+    ctx: &'a Context,
+    module: &'a Module,
+    times: &'a HashMap<Span, Time>,
+    axes: &'a Axes,
+}
+
+impl Work<'_> {
+    /// The commands of a block as tasks; each after those that it depends on, if these are given.
+    fn tasks(&self, commands: &Commands, dependences: Option<&Dependences>) -> Tasks {
+        let mut after = dependences.map_or_else(|| vec![Vec::new(); commands.all.len()], Dependences::numbers);
+        let task = |(command, after): (&Command, &mut Vec<usize>)| {
+            let (cycles, uses) = self.of(command);
+            Task { cycles, uses, after: std::mem::take(after) }
+        };
+        Tasks(commands.all.iter().zip(&mut after).map(task).collect())
+    }
+
+    /// What a command takes; of a loop, its busiest resource in all iterations.
+    fn of(&self, command: &Command) -> (u64, Vec<Resource>) {
+        let op = self.module.op(self.ctx, command.last());
+        if op.regions().is_empty() {
+            return match self.times.get(&op.span()) {
+                Some(time) => (time.cycles, time.resource.takes().to_vec()),
+                None => (0, Vec::new()),
+            };
         }
-        let ops = body.commands.all.iter().flat_map(|command| &command.ops);
-        let turning: Vec<OpId> = ops.copied().filter(|&id| may_turn(module.op(self.ctx, id))).collect();
-        if plan.turning != Turning::All || turning.is_empty() {
-            return Ok(None);
+        let times = For::cast(op).and_then(|op| control::times(op, self.axes).ok()).unwrap_or(1);
+        let mut busy = [0_u64; Resource::ALL.len()];
+        for &block in op.regions() {
+            for task in self.tasks(&Commands::of(self.ctx, self.module, block), None).0 {
+                for own in task.uses {
+                    busy[own as usize] = busy[own as usize].saturating_add(task.cycles);
+                }
+            }
         }
-        turning.into_iter().for_each(|id| turn(self.ctx, &mut candidate, id, plan.turns));
-        Ok(Some(candidate))
+        let uses = Resource::ALL.into_iter().filter(|&own| busy[own as usize] > 0).collect();
+        (busy.into_iter().max().unwrap_or(0).saturating_mul(times), uses)
     }
 }

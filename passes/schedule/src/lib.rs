@@ -4,6 +4,7 @@
 //! moved as one, `places` and `dependences` what must stay in order; `stages` plans loops, and `rotate` writes them.
 //! `driver` tries, prices, and keeps what takes fewer cycles.
 
+pub mod chance;
 pub mod exact;
 pub mod list;
 pub mod tasks;

@@ -62,6 +62,15 @@ pub(crate) fn context(machine: Option<&str>) -> Context {
     ctx
 }
 
+/// A context with a machine of so many slices a cluster.
+pub(crate) fn context_of(slices: u64) -> Context {
+    let mut machine = Machine::rngd();
+    machine.topology.slices_per_cluster = slices;
+    let mut ctx = Context::new(&visa_opt::standard_dialects());
+    ctx.set_data(machine);
+    ctx
+}
+
 /// The module of a text, if it verifies.
 pub(crate) fn read(ctx: &Context, text: &str) -> Option<Module> {
     let parsed = parse(ctx, &Source::new("kernel", text.to_owned()), 0..text.len());

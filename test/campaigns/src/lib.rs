@@ -24,6 +24,7 @@ pub mod open_clauses;
 pub mod overlaps;
 pub mod pipelines;
 pub mod rows;
+mod schedules;
 mod shared;
 pub mod transfers;
 pub mod transposes;

@@ -3,7 +3,7 @@
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
     Settings, addresses, bounds, chips, choices, compute, contractions, loops, mutants, open_clauses,
-    overlaps, pipelines, rows, transfers, transposes,
+    overlaps, pipelines, rows, schedules, transfers, transposes,
 };
 
 /// What a campaign does.
@@ -97,6 +97,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random loops over tiles: as loops and written out they give what the evaluator says, in as many cycles",
         100_000,
         loops::run,
+    ),
+    drawn(
+        "schedules",
+        "random loop programs in other orders, and pipelined: the same values under shadow",
+        100_000,
+        schedules::run,
     ),
     drawn(
         "overlaps",

@@ -11,7 +11,7 @@ use visa_opt::{Io, Registry};
 use visa_support::Random;
 
 /// Slices of a cluster.
-const SLICES: [u64; 2] = [8, 16];
+pub(crate) const SLICES: [u64; 2] = [8, 16];
 
 /// A line of a kernel, or a loop or a branch over lines.
 enum Node {
@@ -517,7 +517,7 @@ fn renamed(text: &str, known: &HashMap<String, String>) -> String {
 }
 
 /// A kernel as a loop, and written out.
-fn kernel(random: &mut Random, slices: u64) -> [String; 2] {
+pub(crate) fn kernel(random: &mut Random, slices: u64) -> [String; 2] {
     let mut names = Names::default();
     let all = cuts();
     let (from, to) = (random.of(&LAYOUTS), random.of(&LAYOUTS));
@@ -560,7 +560,7 @@ fn kernel(random: &mut Random, slices: u64) -> [String; 2] {
 }
 
 /// What visa-run prints of a kernel that checks; nothing if it is refused.
-fn printed(text: &str, machine: &str, model: &str) -> Result<String, String> {
+pub(crate) fn printed(text: &str, machine: &str, model: &str) -> Result<String, String> {
     let mut io = Io::buffered(text.to_owned(), ".");
     let flags = ["-", "--check", "--shadow", "--threads", "1", "--machine", machine, "--memory-model", model];
     let flags: Vec<String> = flags.into_iter().map(str::to_owned).collect();

@@ -57,6 +57,11 @@ fn loops() {
 }
 
 #[test]
+fn schedules() {
+    cases("schedules", 300);
+}
+
+#[test]
 fn rows() {
     cases("rows", 2_000);
 }

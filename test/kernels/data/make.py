@@ -10,7 +10,8 @@ committed. `NAME.out.npy` is the result of kernel NAME in the NumPy dtype that v
 `gemm` would be 1 MiB, so `gemm.expected.txt` holds the line that visa-run prints for it instead, and so do
 `gemm_tiled.expected.txt`, `gemm_blocked_steps.expected.txt`,
 `gemm_four_chips.expected.txt`, `blocked_gemm.expected.txt`, `blocked_gemv.expected.txt`, `ffn.expected.txt` and `softmax_rows.expected.txt`;
-`decode.expected.txt` has one for each cache and for the outputs.
+`decode.expected.txt` has one for each cache and for the outputs. The line in `flash_attention.expected.txt` is that of both
+flash_attention*.visa, and its numbers are compared with attention in 64 bits, too.
 
 The kernels `conv2d_*.visa` and `batched_matmul_*.visa` have a line each in `conv2d.expected.txt` and `batched_matmul.expected.txt`.
 `gemm_i8`, `gemm_f8` and `matmul_quantized` have a line for each kernel of theirs. Integers are summed exactly; an f8 packet
@@ -216,6 +217,62 @@ def decode(steps, positions):
         scores = flush(flush(sums(keys, query) * np.float32(0.125)) + bias[step])
         outs[step] = contract(values, round_to_bf16(softmax_lanes(scores[None])[0]))
     return {"keys": keys, "values": values, "outs": outs}
+
+
+def fma(x, y, z):
+    """x * y + z of f32, rounded once. In 64 bits the product is exact; the sum is rounded to odd, so that rounding it again is right."""
+    product, z = x.astype(np.float64) * y.astype(np.float64), z.astype(np.float64)
+    total = product + z
+    part = total - product
+    error = (product - (total - part)) + (z - part)
+    bits = total.view(np.int64)
+    up = (error > 0) == (total > 0)
+    bits = np.where((error != 0) & (bits % 2 == 0), np.where(up, bits + 1, bits - 1), bits)
+    return flush(bits.view(np.float64).astype(np.float32))
+
+
+def flash_attention(q, k, v, tile):
+    """Causal attention of a head, a tile of queries and a tile of keys at a time; lane and time orders as in flash_attention.visa."""
+    count, width = q.shape
+    scale, one = np.float32(0.08838834764831845), np.ones(tile, np.float32)
+    far = np.arange(tile)[None, :] - np.arange(tile)[:, None]  # key - query
+    mask = np.minimum(far.astype(np.float32) * np.float32(-1e30), np.float32(0))
+    out = np.empty((count, width), np.float32)
+    for at in range(0, count, tile):
+        queries = q[at : at + tile]
+        greatest, weight = np.full(tile, np.float32(-1e30)), np.zeros(tile, np.float32)
+        total = np.zeros((tile, width), np.float32)
+        for first in range(0, at + tile, tile):
+            keys, values = k[first : first + tile], v[first : first + tile]
+            scores = flush(sums(queries[:, None], keys[None]) * scale)
+            if first == at:
+                scores = flush(scores + mask)
+            before, greatest = greatest, np.maximum(greatest, scores.max(axis=1))
+            factor = flush(exactly(np.exp, flush(before - greatest)))
+            weights = round_to_bf16(flush(exactly(np.exp, flush(scores - greatest[:, None]))))
+            weight = fma(weight, factor, sums(weights, one[None]))
+            columns = np.ascontiguousarray(values.T)
+            total = fma(total, factor[:, None], sums(weights[:, None], columns[None]))
+        out[at : at + tile] = round_to_bf16(flush(total / weight[:, None]))
+    return out
+
+
+def attention(q, k, v):
+    """Causal attention in 64 bits."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    scores = q @ k.T / math.sqrt(q.shape[1])
+    scores[np.triu_indices(len(q), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights @ v / weights.sum(axis=1, keepdims=True)
+
+
+def flash_attention_heads():
+    q, k, v = (rand_bf16(seed, 16, 512, 128) for seed in (1, 2, 3))
+    heads = [flash_attention(*head, 256) for head in zip(q, k, v)]
+    # Values are below 1. Weights in bf16 are 2^-9 off at most, in the sum of values and in that of weights, and so is the result: 3 x 2^-9.
+    for head, out in zip(zip(q, k, v), heads):
+        assert np.abs(out - attention(*head)).max() < 2.0**-7
+    return np.stack(heads)
 
 
 def gemm_auto_operands():
@@ -601,6 +658,7 @@ def files():
         "decode.bias.npy": npy(decode_bias(64)),
         "decode.expected.txt": lines(decode(8, 64)),
         "ffn.expected.txt": summary(ffn(rand_i8(1, 128, 2048), rand_i8(2, 4096, 2048), rand_i8(3, 2048, 4096))),
+        "flash_attention.expected.txt": summary(flash_attention_heads()),
         "softmax_rows.expected.txt": summary(softmax_lanes(rand_f32(1, 1024, 256))),
         "layer_norm.out.npy": npy(layer_norm(rand_f32(1, 60, 64))),
         "rms_norm.out.npy": npy(rms_norm(rand_f32(1, 60, 64), rand_f32(2, 60))),

@@ -9,7 +9,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
-use visa_loops::{Condition, MAX_TIMES, Program, Steps, narrowed};
+use visa_loops::{Condition, MAX_TIMES, Program, Step, Steps, narrowed};
 
 /// The operations that commands may be in.
 pub(crate) const COMMANDS: Trait = Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"]);
@@ -212,6 +212,21 @@ impl Moving {
             base: program.base.saturating_add(first),
             ..program.clone()
         }
+    }
+
+    /// The same in parts, of which each is exact: where turns are cut off, what they end with is a part by itself.
+    pub(crate) fn reaches(&self, program: &Program) -> Vec<Program> {
+        let none = Step::default();
+        let mut parts: Vec<Vec<Range<u64>>> = vec![Vec::new()];
+        for (depth, range) in self.ranges.iter().enumerate() {
+            let whole = self.steps.each.get(depth).unwrap_or(&none).whole_turns(range);
+            parts = parts
+                .into_iter()
+                .flat_map(|known| whole.iter().map(move |part| [&known[..], &[part.clone()]].concat()))
+                .collect();
+        }
+        let part = |ranges| Self { steps: self.steps.clone(), ranges, ..*self }.reach(program);
+        parts.into_iter().map(part).collect()
     }
 
     /// The first number of bytes that addresses move by which is no multiple of `align`.

@@ -185,7 +185,7 @@ pub(super) fn engine_count(op: OpRef<'_>, engines: Option<i64>) -> Result<u64, D
 
 /// C9, of a transfer within one memory whose reads move so beside its writes.
 fn apart(cx: &PartCx<'_>, table: &EngineTable, moving: &Moving) -> Result<(), Diagnostic> {
-    let reads = table.0.iter().map(|part| moving.reach(&part.loops.read()));
+    let reads = table.0.iter().flat_map(|part| moving.reaches(&part.loops.read()));
     for read in reads {
         let mut writes = table.0.iter().map(|part| part.loops.write());
         if let Some(write) = writes.find(|write| overlap(&read, write) == Some(true)) {

@@ -40,6 +40,18 @@ impl Step {
         self.by == 0 && self.turns.iter().all(|turn| Some(turn) == self.turns.first())
     }
 
+    /// Some iterations in parts: those in which all turns are taken equally often, and what is left.
+    #[must_use]
+    pub fn whole_turns(&self, iterations: &Range<u64>) -> Vec<Range<u64>> {
+        let Range { start, end } = *iterations;
+        let (times, period) = (end.saturating_sub(start), self.period());
+        let left = times % period;
+        match left == 0 || times < period {
+            true => vec![start..end],
+            false => vec![start..end - left, end - left..end],
+        }
+    }
+
     /// Loops over how far addresses are, in some iterations, from where they are in the first of these. Of turns that
     /// are cut off, those that are left out count too.
     #[must_use]

@@ -1,7 +1,7 @@
 //! Every kernel of `test/kernels` and `test/book` with every clause that may be open left open: `select-configs` and
 //! `allocate` close them, the kernel takes no more cycles than as its author wrote it, and its results are the same.
 
-mod cases;
+pub(crate) mod cases;
 mod outcome;
 mod results;
 
