@@ -3,7 +3,7 @@
 //! them is here.
 
 use crate::context::{Attr, Context, TypeId};
-use crate::decl::{ClauseDecl, OpDecl};
+use crate::decl::{ClauseDecl, ClauseKind, OpDecl};
 use crate::diag::Diagnostic;
 use crate::infer::infer_all;
 use crate::module::{Module, OpId, OpRef};
@@ -117,8 +117,8 @@ pub fn open_up(
 ) -> Result<(), Diagnostic> {
     let auto = |op: OpRef<'_>, clause: &ClauseDecl| {
         // Of a list, how many there are stays.
-        let count = op.entries(clause.name).map(|entries| entries.len());
-        ctx.attr(count.map_or(Attr::Auto, |count| Attr::OpenInts(vec![None; count].into())))
+        let list = if matches!(clause.kind, ClauseKind::Ints) { op.entries(clause.name) } else { None };
+        ctx.attr(list.map_or(Attr::Auto, |list| Attr::OpenInts(vec![None; list.len()].into())))
     };
     for id in module.walk_all() {
         let op = module.op(ctx, id);

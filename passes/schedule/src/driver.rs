@@ -19,6 +19,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::span::Span;
 use visa_mapping::Axes;
+use visa_mapping::address::THEN;
 use visa_mapping::ops::control::{self, FOR, For};
 use visa_mapping::ops::func::{FUNC, Func};
 
@@ -220,6 +221,13 @@ pub(crate) fn body(ctx: &Context, module: &Module, op: OpId, axes: &Axes) -> Res
     let times = control::times(own, axes)?;
     let Some(&block) = own.regions().first() else { return Ok(None) };
     let commands = Commands::of(ctx, module, block);
+    // Where buffers are in turn already, an iteration has its place.
+    let turns = |command: &Command| {
+        command.ops.iter().any(|&id| module.op(ctx, id).attr(THEN.name).is_some())
+    };
+    if commands.all.iter().any(turns) {
+        return Ok(None);
+    }
     Ok((times > 1 && !commands.all.is_empty()).then_some(Body { op, block, commands, times }))
 }
 

@@ -142,8 +142,13 @@ pub(crate) fn rotate(ctx: &Context, module: &mut Module, body: &Body, plan: &Pla
     Ok(repeated)
 }
 
-/// Whether an operation makes a tensor in data memory whose address is open.
+/// Whether an operation makes a tensor in data memory whose address is open, and not one that its loop carries: that
+/// is in one place.
 pub(crate) fn may_turn(op: OpRef<'_>) -> bool {
+    let yields = |value: &ValueId| op.parent().is_some_and(|around| yielded(around).contains(value));
+    if op.results().iter().any(yields) {
+        return false;
+    }
     let in_memory = op.result_type::<Tensor>(0).is_some_and(|tensor| tensor.is(&DM));
     let takes = op.decl().is_some_and(|decl| decl.clause(THEN.name).is_some());
     in_memory && takes && is_open(op, AT) && op.attr(THEN.name).is_none()
@@ -266,10 +271,12 @@ impl Rotation<'_> {
 
     /// The operations that take no time and that one needs, each after those that it needs itself.
     fn free_before(&self, id: OpId) -> Vec<OpId> {
-        let (mut found, mut seen, mut left) = (Vec::new(), HashSet::new(), vec![(id, false)]);
+        let (mut found, mut done, mut left) = (Vec::new(), HashSet::new(), vec![(id, false)]);
         while let Some((next, ready)) = left.pop() {
             if ready {
-                found.push(next);
+                if done.insert(next) {
+                    found.push(next);
+                }
                 continue;
             }
             if next != id {
@@ -277,7 +284,7 @@ impl Rotation<'_> {
             }
             for value in needs(self.ctx, self.module, next) {
                 let ValueDef::Result(made, _) = self.module.def(value) else { continue };
-                if self.body.commands.free.contains(&made) && seen.insert(made) {
+                if self.body.commands.free.contains(&made) && !done.contains(&made) {
                     left.push((made, false));
                 }
             }
