@@ -90,6 +90,13 @@ fn takes_time(op: OpRef<'_>) -> bool {
         || !visa_ir::effects::erasable(op)
 }
 
+/// What a command is called: what it makes, or its operation.
+pub(crate) fn name(ctx: &Context, module: &Module, command: &Command) -> String {
+    let op = module.op(ctx, command.last());
+    let named = op.results().first().and_then(|&value| module.value_name(value));
+    named.map_or_else(|| format!("`{op}`"), |name| format!("`%{name}`"))
+}
+
 /// The values that an operation needs, with those that are needed in its body and made outside.
 pub(crate) fn needs(ctx: &Context, module: &Module, id: OpId) -> Vec<ValueId> {
     let op = module.op(ctx, id);

@@ -23,6 +23,9 @@ use visa_mapping::address::THEN;
 use visa_mapping::ops::control::{self, FOR, For};
 use visa_mapping::ops::func::{FUNC, Func};
 
+/// The code of `allocate` where tensors do not fit.
+const NO_ROOM: &str = "allocate-memory";
+
 /// How much is tried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
@@ -202,9 +205,12 @@ impl Driver<'_> {
             match self.offer(candidate) {
                 Ok(true) => taken = Some(plan),
                 Ok(false) => {}
-                Err(why) => refused = refused.or(Some(why)),
+                // What there is no room for says most.
+                Err(why) if refused.is_none() || why.code == NO_ROOM => refused = Some(why),
+                Err(_) => {}
             }
         }
+        let refused = refused.filter(|why| taken.is_none() || why.code == NO_ROOM);
         let cycles = [before, self.scheduled.report.totals.cycles];
         let said = pipelined(self.ctx, &first, &body, taken, plans.refused, refused);
         self.scheduled.said.push(said.cycles(cycles));

@@ -1,6 +1,6 @@
 //! What is said of a schedule: what moved, and why it may.
 
-use crate::commands::{Command, Commands};
+use crate::commands::{Commands, name};
 use crate::dependences::Dependences;
 use crate::rotate::{Body, Plan};
 use visa_ir::context::Context;
@@ -46,13 +46,6 @@ impl Said {
     }
 }
 
-/// What a command is called: what it makes, or its operation.
-fn name(ctx: &Context, module: &Module, command: &Command) -> String {
-    let op = module.op(ctx, command.last());
-    let named = op.results().first().and_then(|&value| module.value_name(value));
-    named.map_or_else(|| format!("`{op}`"), |name| format!("`%{name}`"))
-}
-
 /// What was moved in a block.
 pub(crate) fn moved(
     ctx: &Context,
@@ -88,13 +81,13 @@ pub(crate) fn pipelined(
     module: &Module,
     body: &Body,
     plan: Option<&Plan>,
-    held: Option<String>,
+    held: Vec<String>,
     refused: Option<Diagnostic>,
 ) -> Said {
     let span = module.op(ctx, body.op).span();
     let Some(plan) = plan else {
-        let mut lines: Vec<String> = held.into_iter().collect();
-        lines.extend(refused.map(|why| format!("a plan was refused: {}", why.message)));
+        let mut lines = held;
+        lines.extend(refused.map(|why| format!("a plan does not fit: {}", why.message)));
         let what = "the iterations of this loop do not overlap more than they did".to_owned();
         return Said { span, what, lines, cycles: [0; 2] };
     };
@@ -116,6 +109,7 @@ pub(crate) fn pipelined(
     if plan.turns > 1 {
         lines.push(format!("what is needed an iteration later has {} buffers in turn", plan.turns));
     }
+    lines.extend(refused.map(|why| format!("a plan that does not fit was left out: {}", why.message)));
     let what = match last {
         0 => "buffers in turn let iterations of this loop overlap".to_owned(),
         _ => format!("this loop is pipelined in {} stages", last + 1),

@@ -1,7 +1,7 @@
 //! Plans for a loop: which commands may run ahead of the others, or after them, and in which order. All are tried, and
 //! priced (`driver`).
 
-use crate::commands::Commands;
+use crate::commands::{Commands, name};
 use crate::dependences::{Dependences, accesses};
 use crate::places::Places;
 use crate::rotate::{Body, Plan, Turning};
@@ -16,7 +16,7 @@ use visa_mapping::ops::control::carried;
 pub(crate) struct Plans {
     pub(crate) all: Vec<Plan>,
     /// Why no command can leave its iteration, if none can.
-    pub(crate) refused: Option<String>,
+    pub(crate) refused: Vec<String>,
 }
 
 /// What plans are made of.
@@ -28,8 +28,8 @@ struct Loop<'a> {
     tasks: &'a Tasks,
     /// The first command of those that stay in one stage, of each.
     together: Vec<usize>,
-    /// Why commands stay together: a value that both change or need.
-    held: Option<ValueId>,
+    /// The places because of which commands stay together.
+    held: HashMap<usize, ValueId>,
 }
 
 /// The plans of a loop, the plainest first.
@@ -47,7 +47,7 @@ fn together(
     module: &Module,
     body: &Body,
     places: &Places,
-) -> (Vec<usize>, Option<ValueId>) {
+) -> (Vec<usize>, HashMap<usize, ValueId>) {
     let mut touched: HashMap<ValueId, (Vec<usize>, usize)> = HashMap::new();
     let count = body.commands.all.len();
     for (number, command) in body.commands.all.iter().enumerate() {
@@ -61,13 +61,17 @@ fn together(
     let through: BTreeSet<ValueId> =
         carried(module.op(ctx, body.op)).iter().map(|own| places.at(own.initial)).collect();
     let made = made(ctx, module, &body.commands, places);
-    let (mut first, mut held) = ((0..count).collect::<Vec<_>>(), None);
-    for (place, (commands, writers)) in &touched {
+    let (mut first, mut held) = ((0..count).collect::<Vec<_>>(), HashMap::new());
+    let mut all: Vec<_> = touched.iter().collect();
+    all.sort_by_key(|(place, _)| **place);
+    for (place, (commands, writers)) in all {
         let outside = !made.contains(place);
         if *writers == 0 || *writers == 1 && !outside && !through.contains(place) {
             continue;
         }
-        held = held.max(Some(*place));
+        for &number in commands {
+            held.entry(number).or_insert(*place);
+        }
         let least = commands.iter().map(|&number| first[number]).min().unwrap_or(0);
         let joined: BTreeSet<usize> = commands.iter().map(|&number| first[number]).collect();
         first.iter_mut().filter(|own| joined.contains(own)).for_each(|own| *own = least);
@@ -167,7 +171,7 @@ impl Loop<'_> {
             });
             cuts.extend(closed.take(MAX_SINGLE).map(|load| stage(&load, &none)));
         }
-        let refused = (cuts.len() == 1).then(|| self.refused());
+        let refused = if cuts.len() == 1 { self.refused() } else { Vec::new() };
         let mut plans = Vec::new();
         for stages in cuts {
             let depth = stages.iter().max().map_or(1, |most| most + 1);
@@ -213,21 +217,35 @@ impl Loop<'_> {
         orders
     }
 
-    /// Why every command stays in its iteration.
-    fn refused(&self) -> String {
-        let name = |value: ValueId| {
-            self.module.value_name(value).map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"))
+    /// Why every transfer stays in its iteration.
+    fn refused(&self) -> Vec<String> {
+        let transfers = (0..self.count()).filter(|&number| self.is_transfer(number));
+        let because = |number: usize| {
+            let command = |number: usize| name(self.ctx, self.module, &self.body.commands.all[number]);
+            let own = command(number);
+            let needed = self.before[number].iter().find(|&&other| self.together[other] != self.together[number]);
+            match (self.held.get(&number), needed) {
+                (Some(&place), _) => {
+                    let place = self.module.value_name(place);
+                    let place = place.map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
+                    format!("{own} stays in its iteration: the loop carries {place}, which it needs or changes")
+                }
+                (None, Some(&other)) => {
+                    format!("{own} stays in its iteration: it needs what {} makes there", command(other))
+                }
+                (None, None) => format!("{own} stays in its iteration: others there need what it makes"),
+            }
         };
-        match self.held {
-            Some(value) => format!(
-                "no transfer can run ahead: each needs {}, which the iteration before changes, or something made \
-                 from it",
-                name(value)
-            ),
-            None => "no transfer can run ahead, or after the others".to_owned(),
+        let found: Vec<String> = transfers.take(MAX_NAMED).map(because).collect();
+        match found.is_empty() {
+            true => vec!["there is no transfer that could run ahead, or after the others".to_owned()],
+            false => found,
         }
     }
 }
+
+/// Most transfers of which it is said why they stay.
+const MAX_NAMED: usize = 4;
 
 /// Most loads that are tried alone.
 const MAX_SINGLE: usize = 3;

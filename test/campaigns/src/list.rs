@@ -2,7 +2,7 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, bounds, chips, choices, compute, contractions, loops, mutants, open_clauses,
+    Settings, addresses, bounds, chips, choices, compute, contractions, loops, mutants, open_clauses, orders,
     overlaps, pipelines, rows, schedules, transfers, transposes,
 };
 
@@ -103,6 +103,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random loop programs in other orders, and pipelined: the same values under shadow",
         100_000,
         schedules::run,
+    ),
+    drawn(
+        "orders",
+        "what `schedule` makes of random programs of up to 8 commands, against all their orders",
+        200,
+        orders::run,
     ),
     drawn(
         "overlaps",

@@ -32,7 +32,7 @@ enum Outcome {
 }
 
 /// Draws programs with loops. Each gives the same values before and after, under shadow.
-pub(crate) fn run(settings: &Settings<'_>) {
+pub fn run(settings: &Settings<'_>) {
     let Settings { count, seed, .. } = *settings;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let machines = machines(folder.path(), &SLICES);

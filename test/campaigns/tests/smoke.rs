@@ -57,6 +57,11 @@ fn loops() {
 }
 
 #[test]
+fn orders() {
+    cases("orders", 12);
+}
+
+#[test]
 fn schedules() {
     cases("schedules", 300);
 }

@@ -1,0 +1,99 @@
+//! Orders of random tasks, against every order that they may have.
+
+use visa_cost::Resource;
+use visa_schedule::exact::{Unfound, sooner};
+use visa_schedule::list;
+use visa_schedule::tasks::{Task, Tasks};
+use visa_support::Random;
+
+/// Conflicts that are enough for a few tasks.
+const CONFLICTS: u64 = 100_000;
+
+/// Up to so many tasks, each after some of those before it.
+fn draw(random: &mut Random, most: usize) -> Tasks {
+    let count = random.below(most + 1);
+    let task = |number: usize, random: &mut Random| {
+        let uses = match random.below(6) {
+            0 | 1 => vec![Resource::Dma],
+            2 => vec![Resource::Main],
+            3 => vec![Resource::Sub],
+            4 => vec![Resource::Main, Resource::Sub],
+            _ => Vec::new(),
+        };
+        let after = (0..number).filter(|_| random.below(4) == 0).collect();
+        Task { cycles: random.below(12) as u64, uses, after }
+    };
+    let mut tasks = Vec::new();
+    for number in 0..count {
+        tasks.push(task(number, random));
+    }
+    Tasks(tasks)
+}
+
+/// The least cycles of all orders, by trying them.
+fn least(tasks: &Tasks, order: &mut Vec<usize>) -> u64 {
+    if order.len() == tasks.0.len() {
+        return tasks.placed(order).1;
+    }
+    let mut best = u64::MAX;
+    for (number, task) in tasks.0.iter().enumerate() {
+        if !order.contains(&number) && task.after.iter().all(|other| order.contains(other)) {
+            order.push(number);
+            best = best.min(least(tasks, order));
+            order.pop();
+        }
+    }
+    best
+}
+
+#[test]
+fn no_order_takes_less_than_what_is_found() {
+    let mut better = 0;
+    for seed in 0..400 {
+        let tasks = draw(&mut Random(seed), 6);
+        let listed = list::order(&tasks);
+        assert_eq!(listed.len(), tasks.0.len(), "seed {seed}: all are in the list");
+        let (_, listed) = tasks.placed(&listed);
+        let best = least(&tasks, &mut Vec::new());
+        assert!(tasks.bound() <= best, "seed {seed}: the bound {} is above {best}", tasks.bound());
+        match sooner(&tasks, listed, CONFLICTS) {
+            Ok(found) => {
+                assert!(found.proven, "seed {seed}");
+                assert_eq!(tasks.placed(&found.order).1, best, "seed {seed}: {tasks:?}");
+                better += 1;
+            }
+            Err(Unfound::Proven(_)) => assert_eq!(listed, best, "seed {seed}: {tasks:?}"),
+            Err(Unfound::TooLong) => assert_eq!(listed, 0, "seed {seed}"),
+            Err(Unfound::Undecided(conflicts)) => panic!("seed {seed}: {conflicts} conflicts"),
+        }
+    }
+    assert!(better > 10, "the solver found {better} orders that the list does not");
+}
+
+#[test]
+fn a_search_ends_after_its_conflicts() {
+    // Jobs of three resources in turn: hard enough that ten conflicts prove nothing.
+    let resources = [Resource::Dma, Resource::Main, Resource::Sub];
+    let mut tasks = Tasks::default();
+    for job in 0..8_usize {
+        for step in 0..3 {
+            let number = tasks.0.len();
+            let after = if step == 0 { Vec::new() } else { vec![number - 1] };
+            let cycles = 3 + ((job * 7 + step * 5) % 11) as u64;
+            tasks.0.push(Task { cycles, uses: vec![resources[(job + step) % 3]], after });
+        }
+    }
+    let (_, known) = tasks.placed(&list::order(&tasks));
+    let few = sooner(&tasks, tasks.bound().max(1), 1);
+    assert!(matches!(few, Err(Unfound::Undecided(1) | Unfound::Proven(_))), "{few:?}");
+    assert!(tasks.bound() <= known);
+}
+
+#[test]
+fn what_takes_longer_than_the_solver_counts_is_left_to_the_list() {
+    let task = || Task { cycles: 1 << 31, uses: vec![Resource::Dma], after: Vec::new() };
+    let tasks = Tasks(vec![task(), task()]);
+    assert_eq!(sooner(&tasks, 1 << 32, CONFLICTS), Err(Unfound::TooLong));
+    let tasks = Tasks(vec![Task { cycles: (1 << 31) - 2, uses: vec![Resource::Dma], after: Vec::new() }]);
+    assert_eq!(sooner(&tasks, (1 << 31) - 2, CONFLICTS), Err(Unfound::Proven(0)));
+}
