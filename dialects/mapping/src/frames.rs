@@ -188,12 +188,7 @@ impl Frames {
     }
 
     /// What two values are counted from in the first case in which `op` runs and they differ.
-    fn apart(
-        op: OpRef<'_>,
-        one: &Cases<Frame>,
-        other: &Cases<Frame>,
-        axes: &Axes,
-    ) -> Option<(Frame, Frame)> {
+    fn apart(op: OpRef<'_>, one: &Cases<Frame>, other: &Cases<Frame>, axes: &Axes) -> Option<(Frame, Frame)> {
         let pairs = one.join(other, |one, other| (one.clone(), other.clone()));
         // A branch that is wrong is refused by itself.
         let pairs = runs(op, &pairs, axes).ok()?;

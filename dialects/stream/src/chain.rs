@@ -5,8 +5,8 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
-use visa_mapping::facts::{DeclaredAxes, mapping_error, written};
 use visa_mapping::cases::Case;
+use visa_mapping::facts::{DeclaredAxes, mapping_error, written};
 use visa_mapping::frames::Frames;
 use visa_mapping::{
     Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand, skewed_axes,

@@ -14,8 +14,8 @@ use visa_machine::Machine;
 use visa_mapping::Axes;
 use visa_mapping::address::Moving;
 use visa_mapping::cases::{Bound, Cases};
-use visa_mapping::frames::Frames;
 use visa_mapping::facts::Support;
+use visa_mapping::frames::Frames;
 
 /// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation.
 /// Those of `stream` whose loops come from a sequencer are lowered in `visa-passes` instead.

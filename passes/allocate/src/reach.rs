@@ -36,8 +36,8 @@ pub fn reaches(func: OpRef<'_>, placed: &[Placed], given: &Given<'_>) -> HashMap
             }
             continue;
         }
-        let viewed =
-            view::kind(op).and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, given.axes)?)));
+        let viewed = view::kind(op)
+            .and_then(|_| Some((*op.operands().first()?, view_address(op, &addresses, given.axes)?)));
         let changed = view::changed(op).and_then(|before| Some((before, addresses.get(&before)?.clone())));
         if let (Some((source, address)), Some(&result)) = (viewed.or(changed), op.results().first()) {
             addresses.insert(result, address);

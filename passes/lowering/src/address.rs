@@ -170,11 +170,7 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Moving, Diagnostic> {
 ///
 /// # Errors
 /// If that does not say which of several it is.
-pub fn frame<'a>(
-    cx: &StageCx<'_>,
-    op: OpRef<'_>,
-    frames: &'a Cases<Frame>,
-) -> Result<&'a Frame, Diagnostic> {
+pub fn frame<'a>(cx: &StageCx<'_>, op: OpRef<'_>, frames: &'a Cases<Frame>) -> Result<&'a Frame, Diagnostic> {
     frames.under(cx.case).ok_or_else(|| op.error("C0", "where it begins is one of several"))
 }
 

@@ -50,14 +50,17 @@ pub(crate) fn accesses(ctx: &Context, module: &Module, ops: &[OpId], places: &Pl
     let mut found = Accesses::default();
     let inside = ops.iter().flat_map(|&id| {
         let op = module.op(ctx, id);
-        std::iter::once(id).chain(op.regions().iter().flat_map(|&block| module.walk(block)).collect::<Vec<_>>())
+        std::iter::once(id)
+            .chain(op.regions().iter().flat_map(|&block| module.walk(block)).collect::<Vec<_>>())
     });
     for id in inside {
         let op = module.op(ctx, id);
         let at_rest = |value: &ValueId| {
             ctx.type_value::<Tensor>(module.ty(*value)).is_some_and(|tensor| !tensor.kind.stream)
         };
-        found.reads.extend(op.operands().iter().filter(|value| at_rest(value)).map(|&value| places.at(value)));
+        found
+            .reads
+            .extend(op.operands().iter().filter(|value| at_rest(value)).map(|&value| places.at(value)));
         if view::kind(op).is_none() {
             let made = op.results().iter().filter(|value| at_rest(value));
             found.writes.extend(made.map(|&value| places.at(value)));

@@ -206,8 +206,11 @@ impl Driver<'_> {
                 Ok(true) => taken = Some(plan),
                 Ok(false) => {}
                 // What there is no room for says most.
-                Err(why) if refused.is_none() || why.code == NO_ROOM => refused = Some(why),
-                Err(_) => {}
+                Err(why) => {
+                    refused = Some(
+                        refused.filter(|known| known.code == NO_ROOM || why.code != NO_ROOM).unwrap_or(why),
+                    )
+                }
             }
         }
         let refused = refused.filter(|why| taken.is_none() || why.code == NO_ROOM);
@@ -222,15 +225,19 @@ impl Driver<'_> {
 ///
 /// # Errors
 /// A size that is not known.
-pub(crate) fn body(ctx: &Context, module: &Module, op: OpId, axes: &Axes) -> Result<Option<Body>, Diagnostic> {
+pub(crate) fn body(
+    ctx: &Context,
+    module: &Module,
+    op: OpId,
+    axes: &Axes,
+) -> Result<Option<Body>, Diagnostic> {
     let Some(own) = For::cast(module.op(ctx, op)) else { return Ok(None) };
     let times = control::times(own, axes)?;
     let Some(&block) = own.regions().first() else { return Ok(None) };
     let commands = Commands::of(ctx, module, block);
     // Where buffers are in turn already, an iteration has its place.
-    let turns = |command: &Command| {
-        command.ops.iter().any(|&id| module.op(ctx, id).attr(THEN.name).is_some())
-    };
+    let turns =
+        |command: &Command| command.ops.iter().any(|&id| module.op(ctx, id).attr(THEN.name).is_some());
     if commands.all.iter().any(turns) {
         return Ok(None);
     }
@@ -277,7 +284,11 @@ pub(crate) fn as_planned(
 ///
 /// # Errors
 /// Why it cannot be allocated, lowered or priced.
-pub(crate) fn times_of(ctx: &Context, module: &Module, func: OpId) -> Result<HashMap<Span, Time>, Diagnostic> {
+pub(crate) fn times_of(
+    ctx: &Context,
+    module: &Module,
+    func: OpId,
+) -> Result<HashMap<Span, Time>, Diagnostic> {
     let name = Func::of(module.op(ctx, func))?.name()?.to_string();
     report(ctx, &alone(ctx, module, func), &name).map(|report| times(&report))
 }
@@ -293,7 +304,8 @@ struct Work<'a> {
 impl Work<'_> {
     /// The commands of a block as tasks; each after those that it depends on, if these are given.
     fn tasks(&self, commands: &Commands, dependences: Option<&Dependences>) -> Tasks {
-        let mut after = dependences.map_or_else(|| vec![Vec::new(); commands.all.len()], Dependences::numbers);
+        let mut after =
+            dependences.map_or_else(|| vec![Vec::new(); commands.all.len()], Dependences::numbers);
         let task = |(command, after): (&Command, &mut Vec<usize>)| {
             let (cycles, uses) = self.of(command);
             Task { cycles, uses, after: std::mem::take(after) }

@@ -55,9 +55,7 @@ pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Found, Unfoun
         Found { order, proven, conflicts: counter.get() }
     };
     match found {
-        OptimisationResult::Optimal(best) => {
-            Ok(ordered(&|start| best.get_integer_value(start), true))
-        }
+        OptimisationResult::Optimal(best) => Ok(ordered(&|start| best.get_integer_value(start), true)),
         OptimisationResult::Satisfiable(best) | OptimisationResult::Stopped(best, ()) => {
             Ok(ordered(&|start| best.get_integer_value(start), false))
         }
@@ -110,8 +108,9 @@ fn model(solver: &mut Solver, tasks: &Tasks, latest: i32) -> Option<(Vec<DomainI
         }
     }
     for resource in Resource::ALL {
-        let own: Vec<usize> =
-            (0..tasks.0.len()).filter(|&number| tasks.0[number].uses.contains(&resource) && cycles[number] > 0).collect();
+        let own: Vec<usize> = (0..tasks.0.len())
+            .filter(|&number| tasks.0[number].uses.contains(&resource) && cycles[number] > 0)
+            .collect();
         let options = CumulativeOptions {
             propagation_method: CumulativePropagationMethod::TimeTableOverIntervalIncremental,
             ..CumulativeOptions::default()

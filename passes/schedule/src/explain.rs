@@ -68,9 +68,9 @@ pub(crate) fn moved(
         let more = if passed.len() > 1 { format!(" and {} more", passed.len() - 1) } else { String::new() };
         lines.push(format!("{} runs before {}{more}: {stays}", name(number), name(first)));
     }
-    let span = order.first().map_or_else(Span::default, |&number| {
-        module.op(ctx, commands.all[number].last()).span()
-    });
+    let span = order
+        .first()
+        .map_or_else(Span::default, |&number| module.op(ctx, commands.all[number].last()).span());
     let what = format!("{} moved up", counted(lines.len() as u64, "command"));
     Said { span, what, lines, cycles: [0; 2] }
 }

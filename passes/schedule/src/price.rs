@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use visa_allocate::passes::allocate;
-use visa_cost::{MemoryModel, Report, Resource, price_with_rows, Rows};
+use visa_cost::{MemoryModel, Report, Resource, Rows, price_with_rows};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
@@ -43,7 +43,10 @@ fn run(ctx: &Context, module: &mut Module, pass: &'static visa_pass::Pass) -> Re
 /// The first error of some findings.
 fn first(findings: Vec<Diagnostic>) -> Diagnostic {
     let none = || Diagnostic::error("schedule", Span::default(), "refused without a reason");
-    findings.into_iter().find(|finding| finding.severity == visa_ir::diag::Severity::Error).unwrap_or_else(none)
+    findings
+        .into_iter()
+        .find(|finding| finding.severity == visa_ir::diag::Severity::Error)
+        .unwrap_or_else(none)
 }
 
 /// What the command of an operation takes by itself.
@@ -58,7 +61,8 @@ pub(crate) struct Time {
 pub(crate) fn times(report: &Report) -> HashMap<Span, Time> {
     let mut times: HashMap<Span, Time> = HashMap::new();
     for command in &report.commands {
-        let time = Time { resource: command.kind, cycles: command.cycles - command.stalls.min(command.cycles) };
+        let time =
+            Time { resource: command.kind, cycles: command.cycles - command.stalls.min(command.cycles) };
         let known = times.entry(command.span).or_insert(time);
         if known.cycles < time.cycles {
             *known = time;

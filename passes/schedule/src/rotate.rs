@@ -75,13 +75,16 @@ pub(crate) fn crossing(
     for (command, &stage) in body.commands.all.iter().zip(&plan.stages) {
         for value in needed(ctx, module, &body.commands, &command.ops) {
             let Some(&from) = made.get(&value).filter(|from| **from != stage) else { continue };
-            let name = module.value_name(value).map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
+            let name =
+                module.value_name(value).map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
             if from + 1 != stage {
                 return Err(format!("{name} would be needed more than one iteration after it is made"));
             }
             let tensor = ctx.type_value::<Tensor>(module.ty(value));
             if tensor.is_none_or(|tensor| !tensor.is(&DM)) {
-                return Err(format!("{name} is not in data memory, and only that is carried to the next iteration"));
+                return Err(format!(
+                    "{name} is not in data memory, and only that is carried to the next iteration"
+                ));
             }
             if seen.insert(value) {
                 found.push((value, from));
@@ -118,7 +121,12 @@ pub(crate) fn needed(ctx: &Context, module: &Module, commands: &Commands, ops: &
 ///
 /// # Errors
 /// As of [`crossing`].
-pub(crate) fn rotate(ctx: &Context, module: &mut Module, body: &Body, plan: &Plan) -> Result<OpId, Diagnostic> {
+pub(crate) fn rotate(
+    ctx: &Context,
+    module: &mut Module,
+    body: &Body,
+    plan: &Plan,
+) -> Result<OpId, Diagnostic> {
     let refuse = |module: &Module, why: String| module.op(ctx, body.op).error("C0", why);
     let crossing = crossing(ctx, module, body, plan).map_err(|why| refuse(module, why))?;
     let depth = plan.depth();
@@ -247,7 +255,8 @@ impl Rotation<'_> {
     fn copy(&mut self, number: usize, anchor: OpId, env: &mut HashMap<ValueId, ValueId>, turning: bool) {
         for id in self.body.commands.all[number].ops.clone() {
             for free in self.free_before(id) {
-                let known = self.module.op(self.ctx, free).results().iter().all(|value| env.contains_key(value));
+                let known =
+                    self.module.op(self.ctx, free).results().iter().all(|value| env.contains_key(value));
                 if !known {
                     self.module.copy_before(free, anchor, env);
                 }
@@ -306,7 +315,8 @@ impl Rotation<'_> {
         let repeated = self.module.insert_before(old, spec);
         let block = self.module.add_region(repeated);
         let add = |module: &mut Module, like: ValueId| {
-            let (ty, name, span) = (module.ty(like), module.value_name(like).cloned(), module.value_span(like));
+            let (ty, name, span) =
+                (module.ty(like), module.value_name(like).cloned(), module.value_span(like));
             module.add_arg(block, ty, name, span)
         };
         let index = add(self.module, self.index());

@@ -110,9 +110,8 @@ impl Loop<'_> {
                 let own = self.with(number);
                 own.iter().all(|&own| {
                     let before = &self.before[own];
-                    let inside = |other: &usize| {
-                        found.contains(other) || self.together[*other] == self.together[own]
-                    };
+                    let inside =
+                        |other: &usize| found.contains(other) || self.together[*other] == self.together[own];
                     self.is_transfer(own) && before.iter().all(inside)
                 })
             };
@@ -155,6 +154,8 @@ impl Loop<'_> {
         };
         let none = BTreeSet::new();
         let mut cuts = vec![stage(&none, &none)];
+        // Where all run ahead, none does.
+        let loads = if loads.len() == self.count() { BTreeSet::new() } else { loads };
         if !loads.is_empty() {
             cuts.push(stage(&loads, &none));
         }
@@ -176,7 +177,8 @@ impl Loop<'_> {
         for stages in cuts {
             let depth = stages.iter().max().map_or(1, |most| most + 1);
             for order in self.orders(&stages) {
-                let turns = [(Turning::Crossing, 2), (Turning::All, 2), (Turning::All, 3), (Turning::Crossing, 1)];
+                let turns =
+                    [(Turning::Crossing, 2), (Turning::All, 2), (Turning::All, 3), (Turning::Crossing, 1)];
                 for (turning, turns) in turns {
                     // One iteration at a time with one buffer is what there is.
                     if depth > 1 || turning == Turning::All {
@@ -190,21 +192,20 @@ impl Loop<'_> {
 
     /// Orders of the new body: what runs ahead is first, last, or behind a loop.
     fn orders(&self, stages: &[usize]) -> Vec<Vec<usize>> {
-        let (early, rest): (Vec<usize>, Vec<usize>) = (0..self.count()).partition(|&number| {
-            stages[number] == 0 && stages.iter().any(|stage| *stage > 0)
-        });
+        let (early, rest): (Vec<usize>, Vec<usize>) = (0..self.count())
+            .partition(|&number| stages[number] == 0 && stages.iter().any(|stage| *stage > 0));
         let loops = rest.iter().enumerate();
-        let behind = loops.filter(|(_, number)| {
-            self.body.commands.all[**number].has_body(self.ctx, self.module)
-        });
+        let behind =
+            loops.filter(|(_, number)| self.body.commands.all[**number].has_body(self.ctx, self.module));
         let mut places: BTreeSet<usize> = behind.map(|(at, _)| at + 1).collect();
         places.extend([0, rest.len()]);
         let mut orders: Vec<Vec<usize>> = Vec::new();
         // What runs after its iteration comes before what runs in it, or behind.
         let last = stages.iter().max().copied().unwrap_or(0);
-        let (late, middle): (Vec<usize>, Vec<usize>) =
-            rest.iter().partition(|number| last > 0 && stages[**number] == last && stages[**number] > 1
-                || last == 1 && early.is_empty() && stages[**number] == 1);
+        let (late, middle): (Vec<usize>, Vec<usize>) = rest.iter().partition(|number| {
+            last > 0 && stages[**number] == last && stages[**number] > 1
+                || last == 1 && early.is_empty() && stages[**number] == 1
+        });
         for at in places {
             let (before, behind) = rest.split_at(at);
             orders.push([before, &early, behind].concat());
@@ -223,12 +224,13 @@ impl Loop<'_> {
         let because = |number: usize| {
             let command = |number: usize| name(self.ctx, self.module, &self.body.commands.all[number]);
             let own = command(number);
-            let needed = self.before[number].iter().find(|&&other| self.together[other] != self.together[number]);
+            let needed =
+                self.before[number].iter().find(|&&other| self.together[other] != self.together[number]);
             match (self.held.get(&number), needed) {
                 (Some(&place), _) => {
                     let place = self.module.value_name(place);
                     let place = place.map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
-                    format!("{own} stays in its iteration: the loop carries {place}, which it needs or changes")
+                    format!("{own} stays in its iteration: what is at {place} goes from one to the next")
                 }
                 (None, Some(&other)) => {
                     format!("{own} stays in its iteration: it needs what {} makes there", command(other))

@@ -136,7 +136,11 @@ pub fn run(settings: &Settings<'_>) {
         })
     });
     let sum = |at: usize| shares.iter().map(|share| share[at]).sum::<u64>();
-    println!("orders, seed {seed}: {count} programs of {} orders, {} of them made faster, 0 worse than the best", sum(0), sum(1));
+    println!(
+        "orders, seed {seed}: {count} programs of {} orders, {} of them made faster, 0 worse than the best",
+        sum(0),
+        sum(1)
+    );
     assert!(sum(1) * 20 > count, "seed {seed}: too few are made faster");
 }
 
@@ -155,6 +159,9 @@ fn run_case(seed: u64, case: u64) -> [u64; 2] {
     let priced = orders.iter().map(|order| cycles(&ctx, &program.text(order), ""));
     let best = priced.collect::<Option<Vec<_>>>().expect("every order verifies").into_iter().min();
     let found = cycles(&ctx, &text, "schedule,");
-    assert!(found <= best, "seed {seed}, case {case}: {found:?} cycles, the best order takes {best:?}\n{text}");
+    assert!(
+        found <= best,
+        "seed {seed}, case {case}: {found:?} cycles, the best order takes {best:?}\n{text}"
+    );
     [orders.len() as u64, u64::from(found < cycles(&ctx, &text, ""))]
 }

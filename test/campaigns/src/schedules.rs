@@ -87,7 +87,8 @@ fn result(ctx: &Context, module: &Module, machine: &str) -> Option<Result<String
         return None;
     }
     let text = print(ctx, &allocated, Form::Pretty);
-    let results = |out: &str| out.lines().filter(|line| line.contains("crc32")).collect::<Vec<_>>().join("\n");
+    let results =
+        |out: &str| out.lines().filter(|line| line.contains("crc32")).collect::<Vec<_>>().join("\n");
     Some(match printed(&text, machine, "flat") {
         Ok(out) if out.contains(", 0 differ\n") => Ok(results(&out)),
         Ok(out) => Err(out),

@@ -123,11 +123,13 @@ fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
         return Err(written.error("C6", message));
     }
     let moving = moving(*op)?;
-    Written::new(*op, "loops", Rc::new(moving.reach(&written.program))).within(
-        "C7",
-        machine.memory.dm_bytes_per_slice,
-        "the slice's data memory",
-    )?;
+    for touched in moving.reaches(&written.program) {
+        Written::new(*op, "loops", Rc::new(touched)).within(
+            "C7",
+            machine.memory.dm_bytes_per_slice,
+            "the slice's data memory",
+        )?;
+    }
     let slices = bitmap(*op, "C9", op.slices()?)?;
     Ok(CommitUnit { bytes, loops: written.loops_from("C7", moving.first())?, slices })
 }

@@ -204,8 +204,8 @@ impl Moving {
         self.steps.each.iter().take(self.scalars).any(|step| !step.is_still())
     }
 
-    /// All that a program touches in any iteration.
-    pub(crate) fn reach(&self, program: &Program) -> Program {
+    /// What a program touches in any iteration, and more where turns are cut off.
+    fn reach(&self, program: &Program) -> Program {
         let (first, entries) = self.steps.reach(&self.ranges);
         Program {
             entries: entries.into_iter().chain(program.entries.iter().cloned()).collect(),
@@ -214,7 +214,8 @@ impl Moving {
         }
     }
 
-    /// The same in parts, of which each is exact: where turns are cut off, what they end with is a part by itself.
+    /// All that a program touches in any iteration, in parts: where turns are cut off, what they end with is one by
+    /// itself.
     pub(crate) fn reaches(&self, program: &Program) -> Vec<Program> {
         let none = Step::default();
         let mut parts: Vec<Vec<Range<u64>>> = vec![Vec::new()];

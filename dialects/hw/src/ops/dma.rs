@@ -129,8 +129,10 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
         if let Some(message) = overwrites(&write) {
             return Err(cx.refused("C4", message));
         }
-        for (side, space) in [(moving[0].reach(&read), from), (moving[1].reach(&write), to)] {
-            memory.inside(&side, space).map_err(|message| cx.refused("C5", message))?;
+        for (moving, side, space) in [(&moving[0], &read, from), (&moving[1], &write, to)] {
+            for touched in moving.reaches(side) {
+                memory.inside(&touched, space).map_err(|message| cx.refused("C5", message))?;
+            }
         }
         parts.push(part);
     }

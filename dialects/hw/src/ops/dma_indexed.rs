@@ -152,12 +152,13 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
     };
     check_writes(op, &indexed)?;
     let all = Memories { op: *op, machine: &machine, chips: 1, per_byte: 1 };
-    let inside = |clause: &str, side: &Program, space: Space| {
-        all.inside(side, space).map_err(|message| op.clause_error("C5", clause, message))
+    let inside = |clause: &str, touched: Vec<Program>, space: Space| {
+        let inside = |side: &Program| all.inside(side, space);
+        touched.iter().try_for_each(inside).map_err(|message| op.clause_error("C5", clause, message))
     };
-    inside("loops", &reads.reach(&indexed.reads()), from)?;
-    inside("loops", &writes.reach(&indexed.writes()), to)?;
-    inside("indices", &moved.reach(&indices), indexed.index)?;
+    inside("loops", reads.reaches(&indexed.reads()), from)?;
+    inside("loops", writes.reaches(&indexed.writes()), to)?;
+    inside("indices", moved.reaches(&indices), indexed.index)?;
     all.no_more_than_fits(&[loops.write()], to, "loops")?;
     Ok(indexed)
 }

@@ -190,11 +190,13 @@ pub(crate) fn slices(
             ));
         }
         let all = Program { entries: vec![Entry::new(end.abs_diff(start), 1)], packet: 1, base: pair[0] };
-        let (least, most_touched) = moving.reach(&all).extent().unwrap_or((i64::MIN, i64::MAX));
-        if least < 0 || most_touched.cast_unsigned() > most {
-            return error(format!(
-                "in some iteration slices {least} to {most_touched} are among those of the run, expected 0 to {most}"
-            ));
+        for touched in moving.reaches(&all) {
+            let (least, past) = touched.extent().unwrap_or((i64::MIN, i64::MAX));
+            if least < 0 || past.cast_unsigned() > most {
+                return error(format!(
+                    "in some iteration slices {least} to {past} are among those of the run, expected 0 to {most}"
+                ));
+            }
         }
         ranges.push(start as usize..end as usize);
         free = end;

@@ -207,8 +207,9 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
     let memory =
         if starts.most == 0 { "the slice's data memory" } else { "data memory from the furthest start on" };
     let moving = moving(*op)?;
-    let reach = moving.reach(&written.program);
-    Written::new(*op, "loops", Rc::new(reach)).within("C6", room, memory)?;
+    for touched in moving.reaches(&written.program) {
+        Written::new(*op, "loops", Rc::new(touched)).within("C6", room, memory)?;
+    }
     let mask = Masking::read(op, from, adapter.converted(packet), &written.program)?;
     Ok(FetchUnit { adapter, context, packet, mask, loops: written.loops_from("C6", moving.first())?, starts })
 }

@@ -543,11 +543,7 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 }
 
 /// The pipeline that ends in `last`.
-fn exec(
-    cx: &StageCx<'_>,
-    last: OpRef<'_>,
-    chain: &[OpRef<'_>],
-) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
+fn exec(cx: &StageCx<'_>, last: OpRef<'_>, chain: &[OpRef<'_>]) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
     let mut ops = Vec::new();
     for &op in chain {
         ops.extend(stages::valid_count(cx, op, chain)?);

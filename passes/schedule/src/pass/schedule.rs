@@ -81,7 +81,8 @@ impl Settings {
         cx.count("after", report.totals.cycles);
         let span = cx.module.op(cx.ctx, func).span();
         if exhausted {
-            let message = format!("scheduling stopped at its effort ({} operations, option `effort`)", self.effort);
+            let message =
+                format!("scheduling stopped at its effort ({} operations, option `effort`)", self.effort);
             let mut warning = Diagnostic::error("schedule-effort", span, message);
             warning.severity = Severity::Warning;
             let more = self.effort.saturating_mul(4);
@@ -92,7 +93,10 @@ impl Settings {
             let (now, bound) = (report.totals.cycles, report.bound.cycles);
             let times = now as f64 / bound.max(1) as f64;
             let message = format!("{before} cycles before, {now} now: {times:.2} times the bound of {bound}");
-            cx.report(Diagnostic { severity: Severity::Remark, ..Diagnostic::error("schedule", span, message) });
+            cx.report(Diagnostic {
+                severity: Severity::Remark,
+                ..Diagnostic::error("schedule", span, message)
+            });
         }
     }
 }
