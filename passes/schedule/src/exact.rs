@@ -1,5 +1,5 @@
-//! The best order of few commands, with a proof: a constraint solver decides when each starts. It counts conflicts, and
-//! has one thread: the same commands get the same order on every machine.
+//! The best order of few commands, with a proof: a constraint solver decides when each starts. It counts conflicts,
+//! and has one thread: the same commands get the same order on every machine.
 
 use crate::tasks::Tasks;
 use pumpkin_conflict_resolvers::resolvers::ResolutionResolver;

@@ -86,8 +86,8 @@ fn before(op: OpRef<'_>) -> Option<ValueId> {
     }
 }
 
-/// The bytes at each address that is written of a tensor, of a slice as in all of them. The halves of a row of the tensor
-/// register file count as its bytes.
+/// The bytes at each address that is written of a tensor, of a slice as in all of them. The halves of a row of the
+/// tensor register file count as its bytes.
 fn spans(func: OpRef<'_>, placed: &Placement, axes: &Axes) -> Vec<(&'static str, Range<i64>, ValueId)> {
     let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(placed.value)) else { return Vec::new() };
     if let ValueDef::Result(op, _) = func.module.def(placed.value)

@@ -56,7 +56,8 @@ pub(crate) struct Body {
     pub(crate) times: u64,
 }
 
-/// The values that a stage makes for the next one, each with the stage that makes it; in the order in which they are made.
+/// The values that a stage makes for the next one, each with the stage that makes it, in the order in which they are
+/// made.
 ///
 /// # Errors
 /// Why the plan cannot be: a value that is needed two stages later, or is not in data memory.

@@ -1,5 +1,5 @@
-//! Schedules: random loop programs in orders and plans that are drawn, whatever they cost, against the same programs as
-//! they are written.
+//! Schedules: random loop programs in orders and plans that are drawn, whatever they cost, against the same programs
+//! as they are written.
 
 use crate::files::{context_of, read};
 use crate::kernels::machines;
@@ -79,8 +79,8 @@ fn function(ctx: &Context, module: &Module) -> OpId {
     all.find(|&id| module.op(ctx, id).is(&FUNC)).expect("a function")
 }
 
-/// The results that a program with open addresses gives under shadow; an error if they are not what the evaluator says, or
-/// nobody wrote them; nothing if it does not fit.
+/// The results that a program with open addresses gives under shadow; an error if they are not what the evaluator
+/// says, or nobody wrote them; nothing if it does not fit.
 fn result(ctx: &Context, module: &Module, machine: &str) -> Option<Result<String, String>> {
     let allocated = passes(ctx, module.clone(), "allocate").ok()?;
     if has_errors(&verify(ctx, &allocated)) {

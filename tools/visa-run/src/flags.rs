@@ -43,6 +43,10 @@ pub(crate) struct Flags {
     /// Rules of select-configs beside those built in; each is checked when it is read.
     #[arg(long, value_name = "FILE", requires = "select_configs")]
     pub(crate) rules: Option<String>,
+    /// Reorder commands, and let iterations of loops overlap, before addresses are chosen. Options are those of
+    /// visa-opt, as in `--schedule=explain`.
+    #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
+    pub(crate) schedule: Option<String>,
     /// Give open addresses a value before the kernel is lowered.
     #[arg(long)]
     pub(crate) allocate: bool,

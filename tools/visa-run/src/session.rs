@@ -207,6 +207,7 @@ impl<'a> Session<'a> {
         let select = self.flags.select_configs.as_deref();
         let asked = [
             ("select-configs", select),
+            ("schedule", self.flags.schedule.as_deref()),
             ("allocate", self.flags.allocate.then_some("")),
             ("select-transfers", self.flags.select_transfers.then_some("")),
         ];

@@ -14,8 +14,8 @@ visa_pass::options! {
     /// What can be chosen.
     struct Settings {
         explain: bool = ("explain", "false", "whether remarks say what moved, and why it may"),
-        pipeline: bool = ("pipeline", "true", "whether iterations of loops overlap; without it, commands are reordered \
-             within their blocks alone"),
+        pipeline: bool = ("pipeline", "true", "whether iterations of loops overlap; without it, commands are \
+             reordered within their blocks alone"),
         effort: i64 = ("effort", "400000", "operations of candidates that are lowered and priced, of a function"),
         conflicts: i64 = ("conflicts", "20000", "conflicts after which the solver gives up the order of a block"),
     }
@@ -25,15 +25,16 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "schedule",
     summary: "reorders commands, and lets iterations of loops overlap",
-    doc: "Each resource runs its commands in program order (book 28), so a transfer waits for those before it although \
-          it could run beside them. This pass changes the order, within what commands need of each other, and pipelines \
-          loops: loads run an iteration ahead, into buffers in turn, or stores an iteration behind. Before such a \
-          loop are the first commands (a prologue), behind it the last (an epilogue); all are operations.\n\n\
+    doc: "Each resource runs its commands in program order (book 28), so a transfer waits for those before it \
+          although it could run beside them. This pass changes the order, within what commands need of each other, \
+          and pipelines loops: loads run an iteration ahead, into buffers in turn, or stores an iteration behind. \
+          Before such a loop are the first commands (a prologue), behind it the last (an epilogue); all are \
+          operations.\n\n\
           The order of a block is looked for by list scheduling. If that is above its lower bound, and the commands \
           are few, a constraint solver looks for a better one, and proves that there is none. Each candidate is then \
           allocated, lowered and priced as a whole; what does not take fewer cycles is dropped.\n\n\
-          Addresses that are written stay: what is at one of them cannot run ahead of what was there before. Leave them \
-          open (`at auto`), and run `allocate` after this pass.",
+          Addresses that are written stay: what is at one of them cannot run ahead of what was there before. Leave \
+          them open (`at auto`), and run `allocate` after this pass.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,
@@ -59,6 +60,10 @@ impl Configured for Settings {
         let mut errors = Vec::new();
         for func in cx.module.ops(cx.module.body()).to_vec() {
             if !cx.module.op(cx.ctx, func).is(&FUNC) {
+                continue;
+            }
+            if let Some(warning) = too_large(cx, func) {
+                cx.report(warning);
                 continue;
             }
             match function(cx.ctx, cx.module, func, &axes.0, effort) {
@@ -99,6 +104,21 @@ impl Settings {
             });
         }
     }
+}
+
+/// Most operations of a function that is scheduled: a candidate is allocated and priced as a whole, which takes longer
+/// than its size says.
+pub const MAX_OPERATIONS: usize = 10_000;
+
+/// Says that a function stays as it is, if it is too large.
+fn too_large(cx: &PassCx<'_>, func: OpId) -> Option<Diagnostic> {
+    let op = cx.module.op(cx.ctx, func);
+    let count = op.regions().iter().map(|&block| cx.module.walk(block).len()).sum::<usize>();
+    let message =
+        format!("{count} operations stay in their order: of more than {MAX_OPERATIONS} none is moved");
+    let warning =
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error("schedule-size", op.span(), message) };
+    (count > MAX_OPERATIONS).then(|| warning.fix("write repeated commands as loops (`tm.for`)".to_owned()))
 }
 
 /// An option that counts.
