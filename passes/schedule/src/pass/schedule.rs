@@ -96,8 +96,11 @@ impl Settings {
         if self.explain {
             said.iter().for_each(|said| cx.report(said.remark()));
             let (now, bound) = (report.totals.cycles, report.bound.cycles);
-            let times = now as f64 / bound.max(1) as f64;
-            let message = format!("{before} cycles before, {now} now: {times:.2} times the bound of {bound}");
+            let bound = match bound {
+                0 => String::new(),
+                bound => format!(": {:.2} times the bound of {bound}", now as f64 / bound as f64),
+            };
+            let message = format!("{before} cycles before, {now} now{bound}");
             cx.report(Diagnostic {
                 severity: Severity::Remark,
                 ..Diagnostic::error("schedule", span, message)

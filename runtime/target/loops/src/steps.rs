@@ -46,10 +46,8 @@ impl Step {
         let Range { start, end } = *iterations;
         let (times, period) = (end.saturating_sub(start), self.period());
         let left = times % period;
-        match left == 0 || times < period {
-            true => vec![start..end],
-            false => vec![start..end - left, end - left..end],
-        }
+        let whole = if times < period { end } else { end - left };
+        [start..whole, whole..end].into_iter().filter(|part| part.start < part.end).collect()
     }
 
     /// Loops over how far addresses are, in some iterations, from where they are in the first of these. Of turns that
