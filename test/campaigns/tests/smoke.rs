@@ -130,6 +130,8 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "chips",
         "choices",
         "loops",
+        "schedules",
+        "orders",
         "overlaps",
         "transposes",
         "addresses",
@@ -148,7 +150,18 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
 const MUTANTS: u64 = 15;
 
 /// Kernels whose evaluation takes longest.
-const LARGEST: &[&str] = &["blocked_gemm", "contract_formats_in_time", "ffn", "gemm", "gemm_broadcast"];
+const LARGEST: &[&str] = &[
+    "blocked_gemm",
+    "contract_formats_in_time",
+    "ffn",
+    "flash_attention",
+    "flash_attention_resident",
+    "gemm",
+    "gemm_blocked_steps",
+    "gemm_broadcast",
+    "gemm_copies",
+    "gemm_tiled",
+];
 
 /// Files whose configurations are left open.
 const CONFIGURATIONS: &[&str] = &[
