@@ -177,14 +177,14 @@ impl Frames {
         let on_chips = |tile: &Tile<'_>| tile.places().any(|dim| dim == Dim::Chip);
         let cuts = |op| to_tile::tile(op, axes).is_ok_and(|tiles| tiles.first().is_some_and(on_chips));
         leaves_chip(from, to)
-            || op.operands().first().is_some_and(|&source| self.on_chips(source))
+            || op.operands().first().is_some_and(|&source| self.on_chip(source).is_some())
             || self.written(op, axes).any(|frame| frame.chip != Affine::ZERO)
             || TileWrite::cast(op).is_some_and(cuts)
     }
 
-    /// Whether a value is on other chips than the first, in some case.
-    fn on_chips(&self, value: ValueId) -> bool {
-        self.of(value).any(|frame| frame.chip != Affine::ZERO)
+    /// What a value is counted from in the first case in which that is another chip than the first.
+    fn on_chip(&self, value: ValueId) -> Option<&Frame> {
+        self.of(value).iter().map(|case| &case.what).find(|frame| frame.chip != Affine::ZERO)
     }
 
     /// What two values are counted from in the first case in which `op` runs and they differ.
@@ -210,7 +210,7 @@ impl Frames {
         if is_tile && is_unknown(op.ctx, op.module.ty(first)) {
             self.open.insert(result);
         } else if is_tile && let Ok(tiles) = view::tile(op, axes) {
-            // Too many cases are refused where the tile is.
+            // Too many cases, and numbers past 64 bits, are refused where the tile is.
             let bounded = self.bounded(op, first, &tiles).is_ok();
             let frames = if bounded { tiled(self.of(first), &tiles) } else { None };
             self.insert(result, frames.unwrap_or_default());
@@ -315,8 +315,7 @@ impl Frames {
             Some(error.fix(fix.to_owned()))
         };
         let begins = op.operand_type::<Tensor>(0).is_some_and(|tensor| !tensor.kind.stream);
-        let found = own.iter().map(|case| &case.what).find(|own| own.chip != Affine::ZERO);
-        if let Some(found) = found.filter(|_| begins) {
+        if let Some(found) = self.on_chip(first).filter(|_| begins) {
             let message =
                 format!("{} begins on {found}: a pipeline reads on all chips alike", quoted(op, first));
             return refuse(message, "move it between chips before, with `tm.to_dm`");
@@ -352,11 +351,8 @@ impl Frames {
     /// What a transfer moves between chips: not to or from scratchpad memory.
     fn check_scratchpad(&self, func: OpRef<'_>, op: OpRef<'_>) -> Option<Diagnostic> {
         let is_spm = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.is(&SPM));
-        let elsewhere = |value: &ValueId| {
-            let frames = self.of(*value).iter().map(|case| &case.what);
-            Some((*value, frames.into_iter().find(|frame| frame.chip != Affine::ZERO)?))
-        };
-        let (tile, frame) = op.operands().iter().find_map(elsewhere)?;
+        let mut operands = op.operands().iter();
+        let (tile, frame) = operands.find_map(|&value| Some((value, self.on_chip(value)?)))?;
         if !is_spm(op.operand_type(0)) && !is_spm(op.result_type(0)) {
             return None;
         }

@@ -6,6 +6,9 @@ use super::tensors::Placed;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 
+/// The code of the error of a memory whose tensors do not fit.
+pub const NO_ROOM: &str = "allocate-memory";
+
 /// Most tensors that are listed; of more, the largest are.
 const LISTED: usize = 16;
 
@@ -44,7 +47,7 @@ pub(super) fn no_room(
     };
     let point = worst_point(buffers).map_or(0, |(point, _)| point);
     let live = placed.iter().copied().filter(|tensor| tensor.live.0 <= point && point <= tensor.live.1);
-    listed("allocate-memory", message, live, func)
+    listed(NO_ROOM, message, live, func)
 }
 
 /// The error of a tensor register file that is asked for more than its two halves.

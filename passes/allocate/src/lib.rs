@@ -15,6 +15,7 @@ mod error;
 mod given;
 mod plan;
 
+pub use error::NO_ROOM;
 pub use given::Given;
 pub use plan::{Plan, Used, plan};
 

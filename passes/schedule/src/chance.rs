@@ -60,8 +60,7 @@ impl Chance<'_> {
     fn pipeline(&mut self, op: OpId) -> Result<(), Diagnostic> {
         let Some(body) = body(self.ctx, &self.module, op, self.axes)? else { return Ok(()) };
         let places = Places::of(self.module.op(self.ctx, self.func), self.axes)?;
-        let plans = plans_of(self.ctx, &self.module, &body, &places, (&self.times, self.axes));
-        let plans: Vec<_> = plans.all.into_iter().filter(|plan| plan.depth() as u64 <= body.times).collect();
+        let plans = plans_of(self.ctx, &self.module, &body, &places, (&self.times, self.axes))?.all;
         // As often as any plan, the loop stays.
         let Some(plan) = plans.get((self.draw)(plans.len() + 1)) else { return Ok(()) };
         if let Ok(Some(planned)) = as_planned(self.ctx, &self.module, &body, plan) {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use visa_ir::context::Context;
-use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueId};
+use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueDef, ValueId};
 use visa_mapping::ops::control::carries;
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::transfer::is_transfer;
@@ -30,7 +30,7 @@ impl Command {
 /// The commands of a block, in program order.
 pub(crate) struct Commands {
     pub(crate) all: Vec<Command>,
-    /// The operations that take no time, in their order: views, numbers, tensors that are declared.
+    /// The operations that take no time: views, numbers, tensors that are declared.
     pub(crate) free: HashSet<OpId>,
     /// What ends the block, if anything does.
     pub(crate) end: Option<OpId>,
@@ -57,6 +57,36 @@ impl Commands {
             }
         }
         commands
+    }
+
+    /// The operations that take no time and that one needs, each after those that it needs itself; those that are
+    /// `known` are left out, with what they need. Chains of them may be long: there is no recursion.
+    pub(crate) fn free_before(
+        &self,
+        ctx: &Context,
+        module: &Module,
+        id: OpId,
+        known: impl Fn(OpId) -> bool,
+    ) -> Vec<OpId> {
+        let (mut found, mut done, mut left) = (Vec::new(), HashSet::new(), vec![(id, false)]);
+        while let Some((next, ready)) = left.pop() {
+            if ready {
+                if done.insert(next) {
+                    found.push(next);
+                }
+                continue;
+            }
+            if next != id {
+                left.push((next, true));
+            }
+            for value in needs(ctx, module, next) {
+                let ValueDef::Result(made, _) = module.def(value) else { continue };
+                if self.free.contains(&made) && !done.contains(&made) && !known(made) {
+                    left.push((made, false));
+                }
+            }
+        }
+        found
     }
 }
 
@@ -95,6 +125,11 @@ pub(crate) fn name(ctx: &Context, module: &Module, command: &Command) -> String 
     let op = module.op(ctx, command.last());
     let named = op.results().first().and_then(|&value| module.value_name(value));
     named.map_or_else(|| format!("`{op}`"), |name| format!("`%{name}`"))
+}
+
+/// A value as messages show it.
+pub(crate) fn quoted(module: &Module, value: ValueId) -> String {
+    module.value_name(value).map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"))
 }
 
 /// The values that an operation needs, with those that are needed in its body and made outside.

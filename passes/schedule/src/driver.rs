@@ -13,6 +13,7 @@ use crate::rotate::{Body, Plan, Turning, may_turn, rotate, turn};
 use crate::stages::{Plans, plans};
 use crate::tasks::{Task, Tasks};
 use std::collections::HashMap;
+use visa_allocate::NO_ROOM;
 use visa_cost::{Report, Resource};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -21,10 +22,6 @@ use visa_ir::span::Span;
 use visa_mapping::Axes;
 use visa_mapping::address::THEN;
 use visa_mapping::ops::control::{self, FOR, For};
-use visa_mapping::ops::func::{FUNC, Func};
-
-/// The code of `allocate` where tensors do not fit.
-const NO_ROOM: &str = "allocate-memory";
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +62,7 @@ pub(crate) fn function(
     axes: &Axes,
     effort: Effort,
 ) -> Result<Scheduled, Diagnostic> {
-    let name = Func::of(module.op(ctx, func))?.name()?.to_string();
-    let first = report(ctx, &alone(ctx, module, func), &name)?;
+    let first = report(ctx, module, func)?;
     let times = times(&first);
     let scheduled = Scheduled {
         module: module.clone(),
@@ -77,26 +73,28 @@ pub(crate) fn function(
         conflicts: 0,
         exhausted: false,
     };
-    let mut driver = Driver { ctx, func, axes, name, effort, times, scheduled };
+    let mut driver = Driver { ctx, func, axes, effort, times, scheduled };
     for block in module.op(ctx, func).regions().to_vec() {
         driver.block(block)?;
     }
     Ok(driver.scheduled)
 }
 
-/// A module in which a function is alone.
-fn alone(ctx: &Context, module: &Module, func: OpId) -> Module {
-    let mut alone = module.clone();
-    let others = module.ops(module.body()).iter().filter(|&&id| id != func && module.op(ctx, id).is(&FUNC));
-    others.for_each(|&id| alone.erase(id));
-    alone
+/// An order of a block's commands.
+struct Best {
+    order: Vec<usize>,
+    /// What they take in it, by themselves.
+    cycles: u64,
+    /// What they take at least.
+    bound: u64,
+    /// Whether no order takes less.
+    proven: bool,
 }
 
 struct Driver<'a> {
     ctx: &'a Context,
     func: OpId,
     axes: &'a Axes,
-    name: String,
     effort: Effort,
     times: HashMap<Span, Time>,
     scheduled: Scheduled,
@@ -132,7 +130,7 @@ impl Driver<'_> {
         }
         self.effort.operations -= count;
         self.scheduled.priced += 1;
-        let report = report(self.ctx, &alone(self.ctx, &module, self.func), &self.name)?;
+        let report = report(self.ctx, &module, self.func)?;
         if report.totals.cycles >= self.scheduled.report.totals.cycles {
             return Ok(false);
         }
@@ -146,54 +144,58 @@ impl Driver<'_> {
         let commands = Commands::of(self.ctx, module, block);
         let dependences = Dependences::of(self.ctx, module, &commands, &self.places()?);
         let work = Work { ctx: self.ctx, module, times: &self.times, axes: self.axes };
-        let tasks = work.tasks(&commands, Some(&dependences));
-        let program: Vec<usize> = (0..tasks.0.len()).collect();
-        let (_, known) = tasks.placed(&program);
-        let listed = list::order(&tasks);
-        let (_, found) = tasks.placed(&listed);
-        let (mut best, mut order) = if found < known { (found, listed) } else { (known, program.clone()) };
-        let bound = tasks.bound();
-        let mut proven = best <= bound;
-        if !proven && tasks.0.len() <= exact::MAX_COMMANDS {
-            match exact::sooner(&tasks, best, self.effort.conflicts) {
-                Ok(found) => {
-                    (_, best) = tasks.placed(&found.order);
-                    (order, proven) = (found.order, found.proven);
-                    self.scheduled.conflicts += found.conflicts;
-                }
-                Err(Unfound::Proven(conflicts)) => {
-                    proven = true;
-                    self.scheduled.conflicts += conflicts;
-                }
-                Err(Unfound::Undecided(conflicts)) => self.scheduled.conflicts += conflicts,
-                Err(Unfound::TooLong) => {}
-            }
-        }
-        if order == program {
+        let tasks = work.tasks(&commands, dependences.numbers())?;
+        let best = self.best(&tasks);
+        if best.order.is_sorted() {
             return Ok(());
         }
         let mut candidate = self.scheduled.module.clone();
-        reorder(self.ctx, &mut candidate, block, &commands, &order);
+        reorder(self.ctx, &mut candidate, block, &commands, &best.order);
         let before = self.scheduled.report.totals.cycles;
         // An order that cannot be allocated is not taken.
-        if self.offer(candidate).unwrap_or(false) {
+        if matches!(self.offer(candidate), Ok(true)) {
             let cycles = [before, self.scheduled.report.totals.cycles];
             let module = &self.scheduled.module;
-            let said = moved(self.ctx, module, &commands, &order, &dependences);
-            self.scheduled.said.push(said.cycles(cycles).bound(best, bound, proven));
+            let said = moved(self.ctx, module, &commands, &best.order, &dependences);
+            self.scheduled.said.push(said.cycles(cycles).bound(best.cycles, best.bound, best.proven));
         }
         Ok(())
+    }
+
+    /// The best order of commands: that of the program, of the list, or of the solver.
+    fn best(&mut self, tasks: &Tasks) -> Best {
+        let orders = [(0..tasks.0.len()).collect(), list::order(tasks)];
+        let [program, listed] = orders.map(|order| (tasks.placed(&order).1, order));
+        let (cycles, order) = if listed.0 < program.0 { listed } else { program };
+        let bound = tasks.bound();
+        let mut best = Best { order, cycles, bound, proven: cycles <= bound };
+        if best.proven || tasks.0.len() > exact::MAX_COMMANDS {
+            return best;
+        }
+        match exact::sooner(tasks, cycles, self.effort.conflicts) {
+            Ok(found) => {
+                self.scheduled.conflicts += found.conflicts;
+                best.cycles = tasks.placed(&found.order).1;
+                (best.order, best.proven) = (found.order, found.proven);
+            }
+            Err(Unfound::Proven(conflicts)) => {
+                self.scheduled.conflicts += conflicts;
+                best.proven = true;
+            }
+            Err(Unfound::Undecided(conflicts)) => self.scheduled.conflicts += conflicts,
+            Err(Unfound::TooLong) => {}
+        }
+        best
     }
 
     /// Lets the iterations of a loop overlap, if that pays.
     fn pipeline(&mut self, op: OpId) -> Result<(), Diagnostic> {
         let module = &self.scheduled.module;
         let Some(body) = body(self.ctx, module, op, self.axes)? else { return Ok(()) };
-        let times = body.times;
-        let plans = plans_of(self.ctx, module, &body, &self.places()?, (&self.times, self.axes));
+        let plans = plans_of(self.ctx, module, &body, &self.places()?, (&self.times, self.axes))?;
         let (first, before) = (module.clone(), self.scheduled.report.totals.cycles);
         let (mut taken, mut refused): (Option<&Plan>, Option<Diagnostic>) = (None, None);
-        for plan in plans.all.iter().filter(|plan| plan.depth() as u64 <= times) {
+        for plan in &plans.all {
             let candidate = match as_planned(self.ctx, &first, &body, plan) {
                 Ok(Some(candidate)) => candidate,
                 Ok(None) => continue,
@@ -245,15 +247,18 @@ pub(crate) fn body(
 }
 
 /// The plans of a loop.
+///
+/// # Errors
+/// A size that is not known.
 pub(crate) fn plans_of(
     ctx: &Context,
     module: &Module,
     body: &Body,
     places: &Places,
     (times, axes): (&HashMap<Span, Time>, &Axes),
-) -> Plans {
-    let tasks = Work { ctx, module, times, axes }.tasks(&body.commands, None);
-    plans(ctx, module, body, places, &tasks)
+) -> Result<Plans, Diagnostic> {
+    let tasks = Work { ctx, module, times, axes }.alone(&body.commands)?;
+    Ok(plans(ctx, module, body, places, &tasks))
 }
 
 /// A module in which a loop is as planned; nothing if that is as it was.
@@ -289,8 +294,7 @@ pub(crate) fn times_of(
     module: &Module,
     func: OpId,
 ) -> Result<HashMap<Span, Time>, Diagnostic> {
-    let name = Func::of(module.op(ctx, func))?.name()?.to_string();
-    report(ctx, &alone(ctx, module, func), &name).map(|report| times(&report))
+    report(ctx, module, func).map(|report| times(&report))
 }
 
 /// What commands take.
@@ -302,36 +306,38 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The commands of a block as tasks; each after those that it depends on, if these are given.
-    fn tasks(&self, commands: &Commands, dependences: Option<&Dependences>) -> Tasks {
-        let mut after =
-            dependences.map_or_else(|| vec![Vec::new(); commands.all.len()], Dependences::numbers);
-        let task = |(command, after): (&Command, &mut Vec<usize>)| {
-            let (cycles, uses) = self.of(command);
-            Task { cycles, uses, after: std::mem::take(after) }
+    /// The commands of a block as tasks, each after some of the others.
+    fn tasks(&self, commands: &Commands, after: Vec<Vec<usize>>) -> Result<Tasks, Diagnostic> {
+        let task = |(command, after): (&Command, Vec<usize>)| {
+            self.of(command).map(|(cycles, uses)| Task { cycles, uses, after })
         };
-        Tasks(commands.all.iter().zip(&mut after).map(task).collect())
+        commands.all.iter().zip(after).map(task).collect::<Result<_, _>>().map(Tasks)
+    }
+
+    /// The same, where it does not matter what comes after what.
+    fn alone(&self, commands: &Commands) -> Result<Tasks, Diagnostic> {
+        self.tasks(commands, vec![Vec::new(); commands.all.len()])
     }
 
     /// What a command takes; of a loop, its busiest resource in all iterations.
-    fn of(&self, command: &Command) -> (u64, Vec<Resource>) {
+    fn of(&self, command: &Command) -> Result<(u64, Vec<Resource>), Diagnostic> {
         let op = self.module.op(self.ctx, command.last());
         if op.regions().is_empty() {
-            return match self.times.get(&op.span()) {
+            return Ok(match self.times.get(&op.span()) {
                 Some(time) => (time.cycles, time.resource.takes().to_vec()),
                 None => (0, Vec::new()),
-            };
+            });
         }
-        let times = For::cast(op).and_then(|op| control::times(op, self.axes).ok()).unwrap_or(1);
+        let times = For::cast(op).map_or(Ok(1), |op| control::times(op, self.axes))?;
         let mut busy = [0_u64; Resource::ALL.len()];
         for &block in op.regions() {
-            for task in self.tasks(&Commands::of(self.ctx, self.module, block), None).0 {
+            for task in self.alone(&Commands::of(self.ctx, self.module, block))?.0 {
                 for own in task.uses {
                     busy[own as usize] = busy[own as usize].saturating_add(task.cycles);
                 }
             }
         }
         let uses = Resource::ALL.into_iter().filter(|&own| busy[own as usize] > 0).collect();
-        (busy.into_iter().max().unwrap_or(0).saturating_mul(times), uses)
+        Ok((busy.into_iter().fold(0, u64::max).saturating_mul(times), uses))
     }
 }

@@ -10,7 +10,6 @@ use pumpkin_core::results::{OptimisationResult, ProblemSolution, SolutionReferen
 use pumpkin_core::termination::TerminationCondition;
 use pumpkin_core::variables::{DomainId, TransformableVariable};
 use pumpkin_core::{DefaultBrancher, Solver};
-use pumpkin_propagators::cumulative::options::{CumulativeOptions, CumulativePropagationMethod};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -30,14 +29,13 @@ pub struct Found {
     pub conflicts: u64,
 }
 
-/// An order in which all commands end sooner than in `known` cycles; nothing where none was found within so many
-/// conflicts, with whether there is none.
+/// An order in which all commands end in less than `known` cycles, looked for with so many conflicts at most.
 ///
 /// # Errors
-/// That there is none: the second number is the conflicts that the proof took. Or that it is not known.
+/// That there is none, or that none was found.
 pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Found, Unfound> {
-    let latest = known.checked_sub(1).and_then(|latest| i32::try_from(latest).ok());
-    let Some(latest) = latest else { return Err(Unfound::TooLong) };
+    let Some(latest) = known.checked_sub(1) else { return Err(Unfound::Proven(0)) };
+    let Ok(latest) = i32::try_from(latest) else { return Err(Unfound::TooLong) };
     let counter = Rc::new(Cell::new(0));
     let mut solver = Solver::default();
     let Some((starts, end)) = model(&mut solver, tasks, latest) else { return Err(Unfound::Proven(0)) };
@@ -91,7 +89,6 @@ fn model(solver: &mut Solver, tasks: &Tasks, latest: i32) -> Option<(Vec<DomainI
         starts.push(solver.new_bounded_integer(head, last));
     }
     for (number, task) in tasks.0.iter().enumerate() {
-        // start + cycles <= end, and the same of what must come after.
         let ends = pumpkin_constraints::binary_less_than_or_equals(
             starts[number].offset(cycles[number]),
             end.offset(0),
@@ -111,21 +108,18 @@ fn model(solver: &mut Solver, tasks: &Tasks, latest: i32) -> Option<(Vec<DomainI
         let own: Vec<usize> = (0..tasks.0.len())
             .filter(|&number| tasks.0[number].uses.contains(&resource) && cycles[number] > 0)
             .collect();
-        let options = CumulativeOptions {
-            propagation_method: CumulativePropagationMethod::TimeTableOverIntervalIncremental,
-            ..CumulativeOptions::default()
-        };
-        let one_at_a_time = pumpkin_constraints::cumulative_with_options(
+        // The constraint wants tasks that it can watch.
+        if own.len() < 2 {
+            continue;
+        }
+        let one_at_a_time = pumpkin_constraints::cumulative(
             own.iter().map(|&number| starts[number]).collect::<Vec<_>>(),
             own.iter().map(|&number| cycles[number]).collect::<Vec<_>>(),
             vec![1; own.len()],
             1,
-            options,
             tag,
         );
-        if own.len() > 1 {
-            solver.add_constraint(one_at_a_time).post();
-        }
+        solver.add_constraint(one_at_a_time).post();
     }
     Some((starts, end))
 }

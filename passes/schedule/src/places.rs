@@ -8,10 +8,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpRef, ValueDef, ValueId};
-use visa_mapping::facts::{Placement, placements};
+use visa_ir::module::{OpRef, ValueId};
+use visa_machine::Machine;
+use visa_mapping::facts::{Placement, machine, occupied, placements};
 use visa_mapping::ops::control::{carried, carries};
-use visa_mapping::{Axes, Dim, Tensor, view};
+use visa_mapping::{Axes, Tensor, view};
 
 /// The places of a function's values.
 pub(crate) struct Places {
@@ -58,13 +59,12 @@ impl Places {
 
     /// Joins tensors whose written addresses overlap.
     fn overlapping(&mut self, func: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
-        let mut written: Vec<(&'static str, Range<i64>, ValueId)> = Vec::new();
-        for placed in placements(func, axes)? {
-            written.extend(spans(func, &placed, axes));
-        }
+        let (machine, placed) = (machine(func), placements(func, axes)?);
+        let mut written: Vec<_> =
+            placed.iter().flat_map(|placed| spans(func, placed, axes, &machine)).collect();
         written.sort_by_key(|(memory, bytes, _)| (*memory, bytes.start));
         // The one of those so far that reaches furthest.
-        let mut last: Option<(&'static str, i64, ValueId)> = None;
+        let mut last: Option<(&'static str, u64, ValueId)> = None;
         for (memory, bytes, value) in written {
             last = match last {
                 Some((other, end, before)) if other == memory && bytes.start < end => {
@@ -86,28 +86,19 @@ fn before(op: OpRef<'_>) -> Option<ValueId> {
     }
 }
 
-/// The bytes at each address that is written of a tensor, of a slice as in all of them. The halves of a row of the
-/// tensor register file count as its bytes.
-fn spans(func: OpRef<'_>, placed: &Placement, axes: &Axes) -> Vec<(&'static str, Range<i64>, ValueId)> {
-    let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(placed.value)) else { return Vec::new() };
-    if let ValueDef::Result(op, _) = func.module.def(placed.value)
-        && view::kind(func.other(op)).is_some()
-    {
-        return Vec::new();
-    }
-    let memory = tensor.kind.def.name;
-    let range = |start: i64, bytes: i64| (memory, start..start.saturating_add(bytes), placed.value);
-    if let Some(half) = placed.half.as_deref() {
-        let own = match half {
-            "first" => 0..1,
-            "second" => 1..2,
-            _ => 0..2,
-        };
-        return vec![(memory, own, placed.value)];
-    }
-    let Some(bytes) = tensor.dim_bytes(Dim::Element, axes).and_then(|bytes| i64::try_from(bytes).ok()) else {
-        return Vec::new();
-    };
-    let addresses = placed.address.iter().flat_map(|address| address.addresses().iter().copied());
-    addresses.map(|start| range(start, bytes)).collect()
+/// The bytes that a tensor occupies at each address that is written.
+fn spans(
+    func: OpRef<'_>,
+    placed: &Placement,
+    axes: &Axes,
+    machine: &Machine,
+) -> Vec<(&'static str, Range<u64>, ValueId)> {
+    let value = placed.value;
+    let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Vec::new() };
+    let addresses = placed.address.iter().flat_map(|address| address.addresses().iter().copied().map(Some));
+    let half = placed.half.as_deref();
+    // A part of the register file has no address.
+    let part = half.map(|_| None);
+    let bytes = addresses.chain(part).filter_map(|address| occupied(&tensor, address, half, axes, machine));
+    bytes.map(|bytes| (tensor.kind.def.name, bytes, value)).collect()
 }

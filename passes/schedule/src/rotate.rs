@@ -6,7 +6,7 @@
 //! stage makes for the next one is carried from one iteration to the next; where both are there at once, it is at
 //! several addresses in turn.
 
-use crate::commands::{Commands, needs};
+use crate::commands::{Commands, needs, quoted};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use visa_ir::context::{Attr, Context};
 use visa_ir::diag::Diagnostic;
@@ -76,8 +76,7 @@ pub(crate) fn crossing(
     for (command, &stage) in body.commands.all.iter().zip(&plan.stages) {
         for value in needed(ctx, module, &body.commands, &command.ops) {
             let Some(&from) = made.get(&value).filter(|from| **from != stage) else { continue };
-            let name =
-                module.value_name(value).map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
+            let name = quoted(module, value);
             if from + 1 != stage {
                 return Err(format!("{name} would be needed more than one iteration after it is made"));
             }
@@ -118,37 +117,33 @@ pub(crate) fn needed(ctx: &Context, module: &Module, commands: &Commands, ops: &
     found
 }
 
-/// Puts a pipelined loop in the place of a loop; gives the new loop.
+/// Puts a pipelined loop in the place of a loop.
 ///
 /// # Errors
 /// As of [`crossing`].
-pub(crate) fn rotate(
-    ctx: &Context,
-    module: &mut Module,
-    body: &Body,
-    plan: &Plan,
-) -> Result<OpId, Diagnostic> {
+pub(crate) fn rotate(ctx: &Context, module: &mut Module, body: &Body, plan: &Plan) -> Result<(), Diagnostic> {
     let refuse = |module: &Module, why: String| module.op(ctx, body.op).error("C0", why);
     let crossing = crossing(ctx, module, body, plan).map_err(|why| refuse(module, why))?;
     let depth = plan.depth();
     let rounds = depth as u64 - 1;
     let times = body.times.checked_sub(rounds).filter(|times| *times > 0);
     let times = times.ok_or_else(|| refuse(module, "it has fewer iterations than stages".to_owned()))?;
-    let mut rotation = Rotation { ctx, module, body, plan, crossing, envs: HashMap::new() };
+    let carried = through(ctx, module, body, plan);
+    let mut rotation = Rotation { ctx, module, body, plan, crossing, carried, envs: HashMap::new() };
     rotation.start();
     for round in 0..rounds {
         for stage in (0..=round as usize).rev() {
             rotation.straight(stage, round - stage as u64, body.op);
         }
     }
-    let repeated = rotation.repeated(times);
+    rotation.repeated(times);
     for round in body.times..body.times + rounds {
         for stage in ((round - body.times) as usize + 1..depth).rev() {
             rotation.straight(stage, round - stage as u64, body.op);
         }
     }
     rotation.finish();
-    Ok(repeated)
+    Ok(())
 }
 
 /// Whether an operation makes a tensor in data memory whose address is open, and not one that its loop carries: that
@@ -180,6 +175,8 @@ struct Rotation<'a> {
     body: &'a Body,
     plan: &'a Plan,
     crossing: Vec<(ValueId, usize)>,
+    /// What the old loop carries.
+    carried: Vec<Through>,
     /// What values of the old body are in each of its iterations, outside of the new loop.
     envs: HashMap<u64, HashMap<ValueId, ValueId>>,
 }
@@ -215,37 +212,19 @@ impl Rotation<'_> {
 
     /// Gives the next iteration what this one yields that a stage makes.
     fn carry_on(&mut self, stage: usize, iteration: u64, env: &HashMap<ValueId, ValueId>) {
-        for (argument, yielded) in self.carried_by(stage) {
-            let value = env.get(&yielded).copied().unwrap_or(yielded);
-            self.envs.entry(iteration + 1).or_default().insert(argument, value);
+        for own in self.carried.iter().filter(|own| own.maker == stage) {
+            // What no command makes is made outside of the loop.
+            let value = env.get(&own.yielded).copied().unwrap_or(own.yielded);
+            self.envs.entry(iteration + 1).or_default().insert(own.argument, value);
         }
-    }
-
-    /// What the loop carries that a stage changes: the argument, and what is yielded for it. What no stage changes is
-    /// carried by the last.
-    fn carried_by(&self, stage: usize) -> Vec<(ValueId, ValueId)> {
-        let op = self.module.op(self.ctx, self.body.op);
-        let pairs = arguments(op).iter().copied().zip(yielded(op).iter().copied());
-        pairs.filter(|&(argument, value)| self.stage_of(argument, value) == stage).collect()
-    }
-
-    /// The stage that has to do with a carried tensor.
-    fn stage_of(&self, argument: ValueId, value: ValueId) -> usize {
-        let own = (0..self.plan.stages.len()).find(|&number| {
-            let ops = &self.body.commands.all[number].ops;
-            let makes = ops.iter().any(|&id| self.module.op(self.ctx, id).results().contains(&value));
-            makes || needed(self.ctx, self.module, &self.body.commands, ops).contains(&argument)
-        });
-        own.map_or(self.plan.depth() - 1, |number| self.plan.stages[number])
     }
 
     /// A number before `anchor`: an index and so much more.
     fn number(&mut self, of: &[ValueId], plus: u64, anchor: OpId) -> ValueId {
-        let plus = i64::try_from(plus).unwrap_or(i64::MAX);
         let spec = OpSpec::at(&AFFINE, self.module.op(self.ctx, self.body.op));
         let by = self.ctx.attr(Attr::Ints(vec![1; of.len()].into()));
         let spec = spec.operands(of.iter().copied()).clause("by", by);
-        let spec = spec.clause("plus", self.ctx.attr(Attr::Int(plus)));
+        let spec = spec.clause("plus", self.ctx.attr(Attr::Int(plus.cast_signed())));
         let spec = spec.result(self.module.ty(self.index()), None);
         let id = self.module.insert_before(anchor, spec);
         self.module.op(self.ctx, id).results()[0]
@@ -255,12 +234,11 @@ impl Rotation<'_> {
     /// it makes something that is carried to the next stage.
     fn copy(&mut self, number: usize, anchor: OpId, env: &mut HashMap<ValueId, ValueId>, turning: bool) {
         for id in self.body.commands.all[number].ops.clone() {
-            for free in self.free_before(id) {
-                let known =
-                    self.module.op(self.ctx, free).results().iter().all(|value| env.contains_key(value));
-                if !known {
-                    self.module.copy_before(free, anchor, env);
-                }
+            let known = |free: OpId| {
+                self.module.op(self.ctx, free).results().iter().all(|value| env.contains_key(value))
+            };
+            for free in self.body.commands.free_before(self.ctx, self.module, id, known) {
+                self.module.copy_before(free, anchor, env);
             }
             let copy = self.module.copy_before(id, anchor, env);
             if turning && self.turns(id) {
@@ -279,31 +257,8 @@ impl Rotation<'_> {
         }
     }
 
-    /// The operations that take no time and that one needs, each after those that it needs itself.
-    fn free_before(&self, id: OpId) -> Vec<OpId> {
-        let (mut found, mut done, mut left) = (Vec::new(), HashSet::new(), vec![(id, false)]);
-        while let Some((next, ready)) = left.pop() {
-            if ready {
-                if done.insert(next) {
-                    found.push(next);
-                }
-                continue;
-            }
-            if next != id {
-                left.push((next, true));
-            }
-            for value in needs(self.ctx, self.module, next) {
-                let ValueDef::Result(made, _) = self.module.def(value) else { continue };
-                if self.body.commands.free.contains(&made) && !done.contains(&made) {
-                    left.push((made, false));
-                }
-            }
-        }
-        found
-    }
-
     /// Writes the new loop.
-    fn repeated(&mut self, times: u64) -> OpId {
+    fn repeated(&mut self, times: u64) {
         let depth = self.plan.depth();
         let (all, old) = (self.all_carried(), self.body.op);
         let initial: Vec<ValueId> = all.iter().map(|own| self.before(own)).collect();
@@ -344,25 +299,17 @@ impl Rotation<'_> {
             self.module.set_operand(end, at, value);
         }
         self.after(&all, repeated, times);
-        repeated
     }
 
     /// All that the new loop carries.
     fn all_carried(&self) -> Vec<Through> {
-        let op = self.module.op(self.ctx, self.body.op);
-        let pairs = arguments(op).iter().copied().zip(yielded(op).iter().copied());
-        let own = pairs.map(|(argument, yielded)| {
-            let stage = self.stage_of(argument, yielded);
-            Through { argument, yielded, maker: stage, reader: stage }
-        });
-        let crossing = self.crossing.iter();
-        own.chain(crossing.map(|&(value, stage)| Through {
+        let crossing = self.crossing.iter().map(|&(value, stage)| Through {
             argument: value,
             yielded: value,
             maker: stage,
             reader: stage + 1,
-        }))
-        .collect()
+        });
+        self.carried.iter().copied().chain(crossing).collect()
     }
 
     /// What is carried into the new loop.
@@ -395,7 +342,27 @@ impl Rotation<'_> {
     }
 }
 
+/// What a loop carries, each with the stage that has to do with it; with what no command has to do, the last.
+fn through(ctx: &Context, module: &Module, body: &Body, plan: &Plan) -> Vec<Through> {
+    let stage_of = |argument: ValueId, value: ValueId| {
+        let concerned = |ops: &[OpId]| {
+            ops.iter().any(|&id| module.op(ctx, id).results().contains(&value))
+                || needed(ctx, module, &body.commands, ops).contains(&argument)
+        };
+        let own = body.commands.all.iter().zip(&plan.stages).find(|(command, _)| concerned(&command.ops));
+        own.map_or(plan.depth() - 1, |(_, stage)| *stage)
+    };
+    let op = module.op(ctx, body.op);
+    let pairs = arguments(op).iter().copied().zip(yielded(op).iter().copied());
+    let through = |(argument, yielded): (ValueId, ValueId)| {
+        let stage = stage_of(argument, yielded);
+        Through { argument, yielded, maker: stage, reader: stage }
+    };
+    pairs.map(through).collect()
+}
+
 /// A tensor that the new loop carries.
+#[derive(Clone, Copy)]
 struct Through {
     /// What it is in the old body at the start of what needs it.
     argument: ValueId,

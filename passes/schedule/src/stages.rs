@@ -1,7 +1,7 @@
 //! Plans for a loop: which commands may run ahead of the others, or after them, and in which order. All are tried, and
 //! priced (`driver`).
 
-use crate::commands::{Commands, name};
+use crate::commands::{Commands, name, quoted};
 use crate::dependences::{Dependences, accesses};
 use crate::places::Places;
 use crate::rotate::{Body, Plan, Turning};
@@ -72,8 +72,8 @@ fn together(
         for &number in commands {
             held.entry(number).or_insert(*place);
         }
-        let least = commands.iter().map(|&number| first[number]).min().unwrap_or(0);
         let joined: BTreeSet<usize> = commands.iter().map(|&number| first[number]).collect();
+        let Some(&least) = joined.first() else { continue };
         first.iter_mut().filter(|own| joined.contains(own)).for_each(|own| *own = least);
     }
     (first, held)
@@ -176,6 +176,9 @@ impl Loop<'_> {
         let mut plans = Vec::new();
         for stages in cuts {
             let depth = stages.iter().max().map_or(1, |most| most + 1);
+            if depth as u64 > self.body.times {
+                continue;
+            }
             for order in self.orders(&stages) {
                 let turns =
                     [(Turning::Crossing, 2), (Turning::All, 2), (Turning::All, 3), (Turning::Crossing, 1)];
@@ -200,12 +203,8 @@ impl Loop<'_> {
         let mut places: BTreeSet<usize> = behind.map(|(at, _)| at + 1).collect();
         places.extend([0, rest.len()]);
         let mut orders: Vec<Vec<usize>> = Vec::new();
-        // What runs after its iteration comes before what runs in it, or behind.
-        let last = stages.iter().max().copied().unwrap_or(0);
-        let (late, middle): (Vec<usize>, Vec<usize>) = rest.iter().partition(|number| {
-            last > 0 && stages[**number] == last && stages[**number] > 1
-                || last == 1 && early.is_empty() && stages[**number] == 1
-        });
+        // Of three stages, the last one may run before the middle one.
+        let (late, middle): (Vec<usize>, Vec<usize>) = rest.iter().partition(|number| stages[**number] > 1);
         for at in places {
             let (before, behind) = rest.split_at(at);
             orders.push([before, &early, behind].concat());
@@ -228,8 +227,7 @@ impl Loop<'_> {
                 self.before[number].iter().find(|&&other| self.together[other] != self.together[number]);
             match (self.held.get(&number), needed) {
                 (Some(&place), _) => {
-                    let place = self.module.value_name(place);
-                    let place = place.map_or_else(|| "a tensor".to_owned(), |name| format!("`%{name}`"));
+                    let place = quoted(self.module, place);
                     format!("{own} stays in its iteration: what is at {place} goes from one to the next")
                 }
                 (None, Some(&other)) => {

@@ -3,7 +3,8 @@
 //!
 //! Rooms: [`rules`] propose; [`config`] chooses for one pipeline; `contexts` in which it runs; `layout` chooses
 //! what pipelines share; [`distribution`] chooses which parts of tensors slices hold; [`transfer`] chooses which
-//! engine of a transfer moves what; `explain` says why; [`effort`] bounds and measures the work. [`driver`] goes
+//! engine of a transfer moves what; `explain` says why; [`effort`] bounds and measures the work; [`price`] says what a
+//! kernel takes. [`driver`] goes
 //! through a kernel.
 
 pub mod config;
@@ -13,6 +14,7 @@ pub mod driver;
 pub mod effort;
 mod explain;
 mod layout;
+pub mod price;
 pub mod rules;
 pub mod transfer;
 

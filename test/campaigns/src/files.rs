@@ -62,12 +62,17 @@ pub(crate) fn context(machine: Option<&str>) -> Context {
     ctx
 }
 
-/// A context with a machine of so many slices a cluster.
-pub(crate) fn context_of(slices: u64) -> Context {
+/// A machine of so many slices a cluster.
+pub(crate) fn machine_of(slices: u64) -> Machine {
     let mut machine = Machine::rngd();
     machine.topology.slices_per_cluster = slices;
-    let mut ctx = Context::new(&visa_opt::standard_dialects());
-    ctx.set_data(machine);
+    machine
+}
+
+/// A context with a machine of so many slices a cluster.
+pub(crate) fn context_of(slices: u64) -> Context {
+    let mut ctx = context(None);
+    ctx.set_data(machine_of(slices));
     ctx
 }
 

@@ -1,9 +1,9 @@
 //! Random kernels through lowering, interpreter and logical evaluator. What the verifier accepts must check; what
 //! it refuses must be refused by a rule of the kernel.
 
+use crate::files::machine_of;
 use crate::{Settings, shared};
 use std::path::{Path, PathBuf};
-use visa_machine::Machine;
 use visa_opt::{Io, Registry};
 use visa_support::Random;
 
@@ -86,8 +86,7 @@ pub(crate) fn run_kernel(name: &str, text: &str, machine: &str, shadow: bool, mo
 /// Machines with these slices, as files.
 pub(crate) fn machines(folder: &Path, slices: &[u64]) -> Vec<PathBuf> {
     let machine = |&slices: &u64| {
-        let mut machine = Machine::rngd();
-        machine.topology.slices_per_cluster = slices;
+        let machine = machine_of(slices);
         let path = folder.join(format!("{slices}.json"));
         std::fs::write(&path, serde_json::to_string(&machine).expect("JSON")).expect("a file");
         path

@@ -223,7 +223,9 @@ impl Moving {
             let whole = self.steps.each.get(depth).unwrap_or(&none).whole_turns(range);
             parts = parts
                 .into_iter()
-                .flat_map(|known| whole.iter().map(move |part| [&known[..], std::slice::from_ref(part)].concat()))
+                .flat_map(|known| {
+                    whole.iter().map(move |part| [&known[..], std::slice::from_ref(part)].concat())
+                })
                 .collect();
         }
         let part = |ranges| Self { steps: self.steps.clone(), ranges, ..*self }.reach(program);

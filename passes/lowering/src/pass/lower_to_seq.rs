@@ -563,7 +563,10 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>, chain: &[OpRef<'_>]) -> Result<(OpSpe
     }
     // Mappings count slices from the one that the pipeline begins on.
     let begins = match last.operands().first() {
-        Some(&value) => address::frame(cx, last, cx.frames.of(value))?.slice(cx.machine).unwrap_or_default(),
+        Some(&value) => {
+            let slice = address::frame(cx, last, cx.frames.of(value))?.slice(cx.machine);
+            slice.ok_or_else(|| last.error("C3", "a tile is on slices that 64 bits do not count"))?
+        }
         None => Affine::default(),
     };
     let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.is(&DM));

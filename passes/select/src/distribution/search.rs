@@ -8,27 +8,21 @@ use crate::driver::{Chosen, Driver};
 use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
 use crate::explain::refused;
+use crate::price::{allocated, report};
 use crate::rules::ruleset::RuleSet;
 use std::cell::OnceCell;
 use std::rc::Rc;
-use visa_allocate::passes::allocate;
-use visa_cost::MemoryModel;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::open::{is_open, untyped};
 use visa_ir::verify::{Analysis, VerifyCx};
-use visa_lowering::passes::lower_to_hw;
-use visa_lowering::passes::lower_to_seq;
-use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::Func;
 use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Expr, view};
-use visa_pass::{Options, PassCx};
-use visa_vector::passes::plan_vector;
 
 /// Most distributions that a kernel is chosen for: those of the lowest estimates that can be loaded.
 pub(crate) const MOST_DISTRIBUTIONS: usize = 24;
@@ -294,24 +288,6 @@ impl Search<'_> {
 /// That it cannot be lowered.
 pub(crate) fn cycles(ctx: &Context, module: &Module, function: OpId) -> Result<u64, Diagnostic> {
     let name = Func::of(module.op(ctx, function))?.name()?;
-    ctx.data::<Clock>().time(Phase::Price, || priced(ctx, &mut module.clone(), Some(&name)))
-}
-
-/// The cycles of a closed kernel.
-fn priced(ctx: &Context, module: &mut Module, name: Option<&str>) -> Result<u64, Diagnostic> {
-    for pass in [&plan_vector::PASS, &allocate::PASS, &lower_to_seq::PASS, &lower_to_hw::PASS] {
-        let options = Options::defaults(pass.options);
-        let mut cx = PassCx::new(ctx, module, &options);
-        (pass.run)(&mut cx).map_err(first)?;
-    }
-    let program = visa_hw::compile(ctx, module, name).map_err(first)?;
-    let model = ctx.data::<MemoryModel>();
-    Ok(visa_cost::price(&program.started_first(), &ctx.data::<Machine>(), *model)?.totals.cycles)
-}
-
-/// The first of some findings.
-fn first(findings: Vec<Diagnostic>) -> Diagnostic {
-    let none =
-        || Diagnostic::error("select-configs", visa_ir::span::Span::default(), "refused without a reason");
-    findings.into_iter().next().unwrap_or_else(none)
+    ctx.data::<Clock>()
+        .time(Phase::Price, || Ok(report(ctx, allocated(ctx, module)?, Some(&name))?.totals.cycles))
 }
