@@ -138,6 +138,12 @@ impl Moving {
         self.affine.terms.is_empty() && self.turns.is_none()
     }
 
+    /// How far addresses of iterations are apart: each distance is a sum of these.
+    pub fn distances(&self) -> impl Iterator<Item = i64> {
+        let offsets = self.turns.iter().flat_map(|turns| turns.offsets.iter().copied());
+        self.affine.terms.iter().map(|term| term.factor).chain(offsets)
+    }
+
     /// The same address so much further; nothing past 64 bits.
     #[must_use]
     pub fn plus(&self, distance: &Affine) -> Option<Self> {

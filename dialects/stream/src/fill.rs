@@ -53,19 +53,23 @@ impl Fill {
         Ok(Self { program })
     }
 
-    /// The accesses of the fill of a tensor at `address`: 8 bytes at once, the width of a bank, or the 4 of one
-    /// number where the places ask for it (book 09, 11).
+    /// The accesses of the fill of a tensor at `address`, and in other iterations so far from it: 8 bytes at once, the
+    /// width of a bank, or the 4 of one number where the places ask for it (book 09, 11).
     ///
     /// # Errors
     /// Places that are no whole numbers of 4 bytes, or loops that no sequencer runs.
-    pub fn at(&self, address: i64, machine: &Machine) -> Result<Program, PlanError> {
+    pub fn at(&self, address: i64, distances: &[i64], machine: &Machine) -> Result<Program, PlanError> {
         let base = self.program.base.saturating_add(address);
         let run = contiguous(&self.program);
         let own = |size: u64| Program { base, packet: size, ..self.program.clone() };
         let number = u64::from(NUMBER_BITS) / 8;
-        let fits = |size: &u64| run.is_multiple_of(*size) && misaligned(&own(*size), *size).is_none();
+        let apart = |size: u64| distances.iter().all(|distance| distance.unsigned_abs().is_multiple_of(size));
+        let fits = |size: &u64| {
+            run.is_multiple_of(*size) && misaligned(&own(*size), *size).is_none() && apart(*size)
+        };
         let Some(size) = [machine.limits.commit_size_sub, number].into_iter().find(fits) else {
             let why = misaligned(&own(number), number)
+                .or_else(|| (!apart(number)).then(|| "its addresses in turn are not so far apart".to_owned()))
                 .unwrap_or_else(|| format!("the fill writes runs of {}", counted(run, "byte")));
             return Err(format!("{why}: expected multiples of {number} bytes (book 09, generate mode)"));
         };

@@ -7,9 +7,9 @@ use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
 use visa_ir::span::Span;
 use visa_mapping::address::{further, maker};
-use visa_mapping::facts::{Placement, placements, written_place};
 use visa_mapping::ops::control::{self, Carried, For};
 use visa_mapping::ops::func::{Func, addresses};
+use visa_mapping::placed::{Placement, placements, written_place};
 use visa_mapping::{Axes, Dim, Tensor, view};
 
 /// Where an address is written.

@@ -567,10 +567,14 @@ fn fill_loops(
     plan: &Fill,
     number: Bits,
 ) -> Result<Option<OpSpec>, Diagnostic> {
-    let address = address::of(cx, op, view::result(&op, 0, "tensor")?)?;
-    let loops = plan.at(address, cx.machine).map_err(|why| op.clause_error("C4", "element", why))?;
+    let address = address::moving(cx, op, view::result(&op, 0, "tensor")?)?;
+    let distances: Vec<i64> = address.distances().collect();
+    let loops = plan
+        .at(address.base(), &distances, cx.machine)
+        .map_err(|why| op.clause_error("C4", "element", why))?;
     let spec = cx.int(cx.spec("hw.fill", op)?, "value", u64::from(number));
-    Ok(Some(cx.body(spec, "loops", &visa_hw::attrs::PROGRAM, loops)))
+    let spec = cx.body(spec, "loops", &visa_hw::attrs::PROGRAM, loops);
+    Ok(Some(address::steps(op, spec, "steps", &address)))
 }
 
 /// The commit that writes in these loops.

@@ -10,8 +10,9 @@ use std::ops::Range;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_machine::Machine;
-use visa_mapping::facts::{Placement, machine, occupied, placements};
+use visa_mapping::facts::machine;
 use visa_mapping::ops::control::{carried, carries};
+use visa_mapping::placed::{Placement, occupied, placements};
 use visa_mapping::{Axes, Tensor, view};
 
 /// The places of a function's values.

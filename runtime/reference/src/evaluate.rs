@@ -303,7 +303,7 @@ impl Run<'_> {
             Semantics::Ids => Value::Tensor(self.logged(op, &to)?),
             Semantics::Interleave(axis) => Value::Tensor(self.interleaved(op, &to, &axis(op)?)?),
             Semantics::Pair => {
-                let (left, right) = (self.even(op, 0, &to)?, self.even(op, 1, &to)?);
+                let (left, right) = (self.factor(op, 0, &to)?, self.factor(op, 1, &to)?);
                 Value::Pair(Rc::new(Pair { left, right, tensor: to }))
             }
             Semantics::SumPacket(reduction) => match self.operand(op, 0)? {
@@ -325,13 +325,13 @@ impl Run<'_> {
             },
             Semantics::Overwrite(part) => {
                 let part = part(op)?;
-                let tensors = [self.even(op, 0, &part)?, self.even(op, 1, &to)?];
+                let tensors = [self.held(op, 0, &part)?, self.held(op, 1, &to)?];
                 Value::Tensor(self.overwritten(op, &to, &part, tensors)?)
             }
             Semantics::OverwriteWith(replaced) => {
                 let (part, bits) = replaced(op)?;
                 let number = Logical::new(to.dtype, Vec::new(), vec![bits]);
-                Value::Tensor(self.overwritten(op, &to, &part, [number, self.even(op, 0, &to)?])?)
+                Value::Tensor(self.overwritten(op, &to, &part, [number, self.held(op, 0, &to)?])?)
             }
             Semantics::ReduceSlices(reduction) => {
                 Value::Tensor(self.slices_reduced(op, &to, reduction(op)?)?)
@@ -351,12 +351,11 @@ impl Run<'_> {
         };
         let source = self.tensor_of(source, op.span())?;
         let span = op.span();
-        let even = || source.clone().even();
         let seen = match visa_mapping::view::meaning(op, kind, self.axes, &self.indices)? {
             View::Same => source.clone(),
-            View::Shifted(shift) => view::shifted(&even(), &shift, span)?,
-            View::Renamed(pairs) => view::renamed(&even(), &pairs, span)?,
-            View::Relabelled(old, new) => view::relabelled(&even(), &old, &new, self.axes, span)?,
+            View::Shifted(shift) => view::shifted(source, &shift, span)?,
+            View::Renamed(pairs) => view::renamed(source, &pairs, span)?,
+            View::Relabelled(old, new) => view::relabelled(source, &old, &new, self.axes, span)?,
         };
         seen.narrow(&Coverage::new(to, self.axes, span)?, span)
     }
@@ -368,45 +367,27 @@ impl Run<'_> {
             tiles.at(&self.indices).ok_or_else(|| op.error("C3", "no tile is there in this iteration"))?;
         let shift = tile.shift(&tile.at(&self.indices)?)?;
         let part = to_tile::part(op, self.axes)?;
-        let (new, old) = (self.even(*op, 0, &part)?, self.held(*op, 1, to)?);
+        let (new, old) = (self.held(*op, 0, &part)?, self.held(*op, 1, to)?);
         let span = op.span();
         let (part, whole) = (Coverage::new(&part, self.axes, span)?, Coverage::new(to, self.axes, span)?);
         let own = old.axes.iter().chain(&new.axes).map(|axis| axis.id).chain(whole.axes());
         let own: BTreeSet<_> = own.collect();
         let axis = |id| Axis { id, held: whole.held(id, saturated(self.axes.size(id))) };
         let axes: Vec<Axis> = own.into_iter().map(axis).collect();
-        // What is not held of the old tensor along an axis was not defined.
-        let kept: Vec<Option<&[bool]>> =
-            axes.iter().map(|axis| old.axis(axis.id).map(|axis| &*axis.held)).collect();
         // Of each axis, where the tile begins, and which of its coordinates it holds.
-        let inside: Vec<(usize, Vec<bool>)> = axes
-            .iter()
-            .map(|axis| (saturated(shift.get(axis.id)), part.held(axis.id, axis.held.len())))
-            .collect();
-        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
-        let (news, olds) = (strides(&new), strides(&old));
-        // The element, and whether it is defined.
-        let element = |at: &[usize]| {
-            let own = at
-                .iter()
-                .zip(&inside)
-                .map(|(&at, (first, held))| at.checked_sub(*first).filter(|at| held.get(*at) == Some(&true)));
+        let first: Vec<usize> = axes.iter().map(|axis| saturated(shift.get(axis.id))).collect();
+        let inside = |axis: &Axis| Axis { id: axis.id, held: part.held(axis.id, axis.held.len()) };
+        let inside: Vec<Axis> = axes.iter().map(inside).collect();
+        let (news, olds) = (new.under(&inside), old.under(&axes));
+        Logical::where_defined(to.dtype, axes.clone(), span, |at| {
+            let own = at.iter().zip(&first).zip(&inside).map(|((&at, &first), axis)| {
+                at.checked_sub(first).filter(|at| axis.held.get(*at) == Some(&true))
+            });
             match own.collect::<Option<Vec<usize>>>() {
-                Some(own) => (new.at(offset(&news, &own)), new.is_defined(offset(&news, &own))),
-                None if at
-                    .iter()
-                    .zip(&kept)
-                    .all(|(&at, held)| held.is_none_or(|held| held.get(at) == Some(&true))) =>
-                {
-                    (old.at(offset(&olds, at)), old.is_defined(offset(&olds, at)))
-                }
-                None => (0, false),
+                Some(own) => news.get(&own),
+                None => olds.get(at),
             }
-        };
-        let tensor = Logical::tabulate(to.dtype, axes.clone(), span, |at| element(at).0)?;
-        let defined = Logical::tabulate(to.dtype, axes.clone(), span, |at| element(at).1.into())?;
-        let defined = defined.elements().iter().map(|&defined| defined != 0).collect();
-        Ok(Logical::partial(to.dtype, axes, tensor.elements().to_vec(), defined))
+        })
     }
 
     /// The new tensor where `part` holds the element, the old one where it does not.
@@ -429,18 +410,15 @@ impl Run<'_> {
                 axes.push(Axis { id, held });
             }
         }
-        let inside = |axis: &Axis| match new.axis(axis.id) {
-            Some(own) => own.held.clone(),
-            None => part.held(axis.id, axis.held.len()),
-        };
-        let inside: Vec<Vec<bool>> = axes.iter().map(inside).collect();
-        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
-        let (news, olds) = (strides(&new), strides(&old));
-        Logical::tabulate(to.dtype, axes.clone(), span, |at| {
-            let mut held = inside.iter().zip(at).map(|(held, &coordinate)| held.get(coordinate));
-            match held.all(|held| held == Some(&true)) {
-                true => new.at(offset(&news, at)),
-                false => old.at(offset(&olds, at)),
+        for axis in &mut axes {
+            axis.held = whole.held(axis.id, saturated(self.axes.size(axis.id)));
+        }
+        let inside: Vec<Vec<bool>> = axes.iter().map(|axis| part.held(axis.id, axis.held.len())).collect();
+        let (news, olds) = (new.under(&axes), old.under(&axes));
+        Logical::where_defined(to.dtype, axes.clone(), span, |at| {
+            match inside.iter().zip(at).all(|(held, &coordinate)| held[coordinate]) {
+                true => news.get(at),
+                false => olds.get(at),
             }
         })
     }
@@ -458,7 +436,6 @@ impl Run<'_> {
         if adapter.zero.is_empty() {
             return Ok(tensor);
         }
-        let tensor = tensor.even();
         // One zero point is for all coordinates.
         let axis = adapter.axis.as_deref().filter(|_| adapter.zero.len() > 1);
         let axis = axis.and_then(|name| self.axes.id(name));
@@ -467,10 +444,10 @@ impl Run<'_> {
             return Err(op.error("C0", "there is no zero point for each coordinate"));
         }
         let strides = tensor.strides(tensor.axes.iter().map(|axis| axis.id));
-        Logical::tabulate(to.dtype, tensor.axes.clone(), op.span(), |index| {
+        Logical::where_defined(to.dtype, tensor.axes.clone(), op.span(), |index| {
             let which = at.map_or(0, |at| index[at]);
-            let zero = adapter.zero[which];
-            subtract_zero_point(to.dtype, tensor.at(offset(&strides, index)), zero)
+            let bits = tensor.element(offset(&strides, index))?;
+            Some(subtract_zero_point(to.dtype, bits, adapter.zero[which]))
         })
     }
 
@@ -527,14 +504,13 @@ impl Run<'_> {
     /// Operand 0 at the first coordinate along the axis called `name`, operand 1 at the second.
     fn interleaved(&self, op: OpRef<'_>, to: &Tensor, name: &str) -> Result<Logical, Diagnostic> {
         let id = self.axes.resolve(name).map_err(|error| mapping_error(error, op.span()))?;
-        let (first, second) = (self.even(op, 0, to)?, self.even(op, 1, to)?);
+        let (first, second) = (self.held(op, 0, to)?, self.held(op, 1, to)?);
         let mut axes = union(&first, &second);
         axes.push(Axis { id, held: vec![true; 2] });
-        let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
-        let (firsts, seconds) = (strides(&first), strides(&second));
-        Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| match at.last() {
-            Some(0) => first.at(offset(&firsts, at)),
-            Some(_) | None => second.at(offset(&seconds, at)),
+        let (first, second) = (first.under(&axes), second.under(&axes));
+        Logical::where_defined(to.dtype, axes.clone(), op.span(), |at| match at.last() {
+            Some(0) => first.get(at),
+            Some(_) | None => second.get(at),
         })
     }
 
@@ -547,37 +523,38 @@ impl Run<'_> {
     ) -> Result<Logical, Diagnostic> {
         let source =
             op.operand_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the operand is no tensor"))?;
-        let tensor = self.even(op, 0, &source)?;
+        let tensor = self.held(op, 0, &source)?;
         Slices { source: &source, result: to, axes: self.axes, span: op.span() }.reduce(&tensor, reduction)
     }
 
     /// A function of each element; where no guard holds for its execution id, the element itself.
     fn elementwise(&self, op: OpRef<'_>, to: &Tensor, function: &Function) -> Result<Logical, Diagnostic> {
-        let left = self.even(op, 0, to)?;
+        let left = self.held(op, 0, to)?;
         if function.write_back.is_some() {
             return self.running(op, to, function, &left);
         }
         let rights =
-            (1..op.operands().len()).map(|index| self.even(op, index, to)).collect::<Result<Vec<_>, _>>()?;
+            (1..op.operands().len()).map(|index| self.held(op, index, to)).collect::<Result<Vec<_>, _>>()?;
         let conditional = function.guards.is_some();
         let ids = op.operands().first().and_then(|stream| self.ids.get(stream)).filter(|_| conditional);
         let axes = rights.iter().chain(ids).fold(left.axes.clone(), union_axes);
-        let with_strides = |tensor| (tensor, Logical::strides(tensor, axes.iter().map(|axis| axis.id)));
-        let (left, ids) = (with_strides(&left), ids.map(with_strides));
-        let rights: Vec<_> = rights.iter().map(with_strides).collect();
-        let element =
-            |(tensor, strides): &(&Logical, Vec<usize>), at: &[usize]| tensor.at(offset(strides, at));
-        Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
-            let id = ids.as_ref().map_or(0, |ids| element(ids, at)) as u8;
-            let value = |number: usize| rights.get(number).map(|right| element(right, at));
-            let result = running::result(function, element(&left, at), id, value);
-            result.expect("the verifier wants an operand for each value that is no constant")
+        let (left, ids) = (left.under(&axes), ids.map(|ids| ids.under(&axes)));
+        let rights: Vec<_> = rights.iter().map(|right| right.under(&axes)).collect();
+        Logical::where_defined(to.dtype, axes.clone(), op.span(), |at| {
+            let id = ids.as_ref().map_or(Some(0), |ids| ids.get(at))? as u8;
+            let value = |number: usize| {
+                rights
+                    .get(number)
+                    .expect("the verifier wants an operand for each value that is no constant")
+                    .get(at)
+            };
+            running::result(function, left.get(at)?, id, value)
         })
     }
 
     /// A function of one element of each operand.
     fn expression(&self, op: OpRef<'_>, to: &Tensor, dag: &Dag) -> Result<Logical, Diagnostic> {
-        let operands = (0..op.operands().len()).map(|index| self.even(op, index, to));
+        let operands = (0..op.operands().len()).map(|index| self.held(op, index, to));
         self.of_each(op, to, &operands.collect::<Result<Vec<_>, _>>()?, |elements| {
             dag.eval(elements).expect("the verifier reads the expression with these operands")
         })
@@ -592,12 +569,10 @@ impl Run<'_> {
         function: impl Fn(&[Bits]) -> Bits + Sync,
     ) -> Result<Logical, Diagnostic> {
         let axes = tensors.iter().fold(Vec::new(), union_axes);
-        let strides = tensors.iter().map(|tensor| tensor.strides(axes.iter().map(|axis| axis.id)));
-        let strides: Vec<_> = strides.collect();
-        Logical::tabulate(to.dtype, axes.clone(), op.span(), |at| {
-            let elements =
-                tensors.iter().zip(&strides).map(|(tensor, strides)| tensor.at(offset(strides, at)));
-            function(&elements.collect::<Vec<_>>())
+        let tensors: Vec<_> = tensors.iter().map(|tensor| tensor.under(&axes)).collect();
+        Logical::where_defined(to.dtype, axes.clone(), op.span(), |at| {
+            let elements: Option<Vec<Bits>> = tensors.iter().map(|tensor| tensor.get(at)).collect();
+            elements.map(|elements| function(&elements))
         })
     }
 
@@ -613,7 +588,7 @@ impl Run<'_> {
         let file = op.operand_type::<Tensor>(1).ok_or_else(lacking)?;
         let ids =
             op.operands().first().and_then(|stream| self.ids.get(stream)).cloned().unwrap_or_else(no_ids);
-        let initial = self.even(op, 1, to)?;
+        let initial = self.held(op, 1, to)?;
         Running { stream: to, file: &file, function, ids: &ids, axes: self.axes, span: op.span() }
             .run(left, &initial)
     }
@@ -622,15 +597,15 @@ impl Run<'_> {
     fn zipped(&self, op: OpRef<'_>, to: &Tensor, zip: &Zip) -> Result<Logical, Diagnostic> {
         let lacking = || op.error("C0", "the operand is no tensor");
         let source = op.operand_type::<Tensor>(0).ok_or_else(lacking)?;
-        let pair = self.even(op, 0, &source)?;
+        let pair = self.held(op, 0, &source)?;
         let group = self.axes.resolve(&zip.axis).map_err(|error| mapping_error(error, op.span()))?;
         let axes: Vec<Axis> = pair.axes.iter().filter(|axis| axis.id != group).cloned().collect();
-        let strides = pair.strides(axes.iter().map(|axis| axis.id));
-        let distance = pair.strides([group].into_iter())[0];
+        let both: Vec<Axis> = axes.iter().cloned().chain([Axis { id: group, held: vec![true; 2] }]).collect();
+        let pair = pair.under(&both);
         let Function { apply, mode, .. } = &zip.function;
-        let zipped = Logical::tabulate(to.dtype, axes, op.span(), |at| {
-            let zero = offset(&strides, at);
-            apply.eval(mode, pair.at(zero), [pair.at(zero + distance), 0])
+        let zipped = Logical::where_defined(to.dtype, axes, op.span(), |at| {
+            let of = |group: usize| pair.get(&[at, &[group]].concat());
+            Some(apply.eval(mode, of(0)?, [of(1)?, 0]))
         })?;
         zipped.narrow(&Coverage::new(to, self.axes, op.span())?, op.span())
     }
@@ -648,11 +623,11 @@ impl Run<'_> {
                 return ids.narrow(&Coverage::new(&to, self.axes, op.span())?, op.span()).map(Some);
             }
         };
-        let of_elements = |of: &dyn Fn(DType, Bits) -> Bits, index: usize| -> Result<Logical, Diagnostic> {
-            let tensor = self.even(op, index, &to)?;
-            let ids = tensor.elements().iter().map(|&bits| of(tensor.dtype, bits)).collect();
-            Ok(Logical::new(DType::I32, tensor.axes.clone(), ids))
-        };
+        let of_elements =
+            |of: &(dyn Fn(DType, Bits) -> Bits + Sync), index: usize| -> Result<Logical, Diagnostic> {
+                let tensor = self.held(op, index, &to)?;
+                Ok(tensor.map(DType::I32, |bits| of(tensor.dtype, bits)))
+            };
         Ok(match mode {
             BranchMode::Unconditional => None,
             BranchMode::ValidCount => Some(Logical::new(DType::I32, Vec::new(), vec![1])),
@@ -670,12 +645,12 @@ impl Run<'_> {
 
     /// The execution ids of operand 0, where its elements are.
     fn logged(&self, op: OpRef<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
-        let tensor = self.even(op, 0, to)?;
+        let tensor = self.held(op, 0, to)?;
         let ids =
             op.operands().first().and_then(|stream| self.ids.get(stream)).cloned().unwrap_or_else(no_ids);
         let axes = union(&tensor, &ids);
-        let strides = ids.strides(axes.iter().map(|axis| axis.id));
-        Logical::tabulate(DType::I32, axes, op.span(), |at| ids.at(offset(&strides, at)))
+        let ids = ids.under(&axes);
+        Logical::where_defined(DType::I32, axes.clone(), op.span(), |at| ids.get(at))
     }
 
     /// Operand 0, as far as its execution ids, those of the result, are defined.
@@ -684,17 +659,18 @@ impl Run<'_> {
         let Some(ids) = op.results().first().and_then(|result| self.ids.get(result)) else {
             return Ok(tensor);
         };
-        let tensor = tensor.even();
         let axes = union(&tensor, ids);
-        let strides = tensor.strides(axes.iter().map(|axis| axis.id));
-        Logical::tabulate(to.dtype, axes, op.span(), |at| tensor.at(offset(&strides, at)))
+        let (tensor, ids) = (tensor.under(&axes), ids.under(&axes));
+        Logical::where_defined(to.dtype, axes.clone(), op.span(), |at| {
+            ids.get(at).and_then(|_| tensor.get(at))
+        })
     }
 
     /// Operand 0 without what time and packet hold of an axis.
     fn reduced(&self, op: OpRef<'_>, to: &Tensor, reduced: Reduced) -> Result<Logical, Diagnostic> {
         let stream =
             op.operand_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the operand is no stream"))?;
-        let tensor = self.even(op, 0, &stream)?;
+        let tensor = self.held(op, 0, &stream)?;
         Reduction { reduced, stream: &stream, to, axes: self.axes, span: op.span() }.evaluate(&tensor)
     }
 
@@ -711,9 +687,20 @@ impl Run<'_> {
         }
     }
 
-    /// An operand for a meaning that takes several elements together.
-    pub(crate) fn even(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
-        self.held(op, index, to).map(Logical::even)
+    /// An operand of a product, with all that both its own type and that of the product hold: what it lacks of that
+    /// is undefined.
+    fn factor(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
+        let lacking = || op.error("C0", format!("operand {index} is no tensor"));
+        let own = op.operand_type::<Tensor>(index).ok_or_else(lacking)?;
+        let both = [&*own, to].map(|tensor| Coverage::new(tensor, self.axes, op.span()));
+        let [own, product] = both;
+        let (own, product) = (own?, product?);
+        let held = |axis: &Axis| {
+            let size = saturated(self.axes.size(axis.id)).max(axis.held.len());
+            let both = own.held(axis.id, size).into_iter().zip(product.held(axis.id, size));
+            own.mentions(axis.id).then(|| both.map(|(own, product)| own && product).collect())
+        };
+        self.held(op, index, to)?.filled(held, op.span())
     }
 
     pub(crate) fn tensor_of(&self, value: ValueId, span: Span) -> Result<&Logical, Diagnostic> {

@@ -90,8 +90,8 @@ impl Run<'_> {
         let highs = self.at(op, 1);
         let mut tensors = Vec::new();
         for index in 0..op.operands().len() {
-            tensors.push(lows.even(op, index, &to)?);
-            tensors.push(highs.even(op, index, &to)?);
+            tensors.push(lows.held(op, index, &to)?);
+            tensors.push(highs.held(op, index, &to)?);
         }
         let range = |ends: &[Bits]| {
             let operands = ends.as_chunks().0.iter().map(|&[low, high]| Range { low, high });

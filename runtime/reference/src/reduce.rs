@@ -13,7 +13,7 @@ use visa_stream::semantics::Reduced;
 
 use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;
-use crate::tensor::{Axis, Logical, offset};
+use crate::tensor::{Axis, Logical};
 
 /// A reduction of a tensor in a stream.
 pub(crate) struct Reduction<'a> {
@@ -50,22 +50,20 @@ impl Reduction<'_> {
         if spread.is_some() {
             axes.push(Axis { id: axis, held: kept.held(axis, size) });
         }
-        let own = tensor.axes.iter().find(|own| own.id == axis);
-        let along = tensor.strides(std::iter::once(axis)).first().copied().unwrap_or(0);
-        let strides = tensor.strides(axes.iter().map(|other| other.id));
-        let strides: Vec<usize> = strides
-            .iter()
-            .enumerate()
-            .map(|(at, &stride)| if Some(at) == spread { 0 } else { stride })
-            .collect();
-        Logical::tabulate(self.to.dtype, axes, self.span, |at| {
-            let base = offset(&strides, at);
+        // The axis is the last one, as in the result if that has it.
+        let count = axes.len() - usize::from(spread.is_some());
+        let mut all = axes[..count].to_vec();
+        all.push(Axis { id: axis, held: vec![true; size] });
+        let tensor = tensor.under(&all);
+        let holds = Coverage::new(self.stream, self.axes, self.span)?.held(axis, size);
+        Logical::where_defined(self.to.dtype, axes, self.span, |at| {
             let place = spread.map_or(0, |spread| at[spread]) as u64;
             let element = |distance: u64| {
-                let coordinate =
-                    usize::try_from(place + distance).ok().filter(|&coordinate| coordinate < size)?;
-                let held = own.is_none_or(|own| own.held.get(coordinate) == Some(&true));
-                held.then(|| tensor.at(base + coordinate * along))
+                let coordinate = usize::try_from(place + distance).ok();
+                let Some(coordinate) = coordinate.filter(|&at| holds.get(at) == Some(&true)) else {
+                    return Some(row.identity);
+                };
+                tensor.get(&[&at[..count], &[coordinate]].concat())
             };
             steps.element(row, &element)
         })
@@ -115,15 +113,17 @@ impl Reduction<'_> {
 }
 
 impl Steps {
-    fn element(&self, row: &ReduceOp, element: &dyn Fn(u64) -> Option<Bits>) -> Bits {
+    /// What is made of the elements at some distances, none where one of those is undefined.
+    fn element(&self, row: &ReduceOp, element: &dyn Fn(u64) -> Option<Bits>) -> Option<Bits> {
         let lane =
-            |time: u64, lane: Option<u64>| lane.and_then(|lane| element(time + lane)).unwrap_or(row.identity);
+            |time: u64, lane: Option<u64>| lane.map_or(Some(row.identity), |lane| element(time + lane));
         let steps = self.time.iter().map(|&time| {
-            let lanes = self.lanes.iter().map(|&own| lane(time, own)).collect();
-            neighbours(row, lanes)
+            let lanes: Option<Vec<Bits>> = self.lanes.iter().map(|&own| lane(time, own)).collect();
+            lanes.map(|lanes| neighbours(row, lanes))
         });
         let idle = self.idle.then_some(row.identity);
-        steps.chain(idle).reduce(|held, next| (row.apply)(held, next)).unwrap_or(row.identity)
+        let steps: Option<Vec<Bits>> = steps.chain(idle.map(Some)).collect();
+        Some(steps?.into_iter().reduce(|held, next| (row.apply)(held, next)).unwrap_or(row.identity))
     }
 }
 

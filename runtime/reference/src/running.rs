@@ -26,7 +26,7 @@ pub(crate) struct Running<'a> {
 impl Running<'_> {
     /// The results for the stream's elements, each slice by itself, in the order of time.
     pub(crate) fn run(&self, stream: &Logical, initial: &Logical) -> Result<Logical, Diagnostic> {
-        let axes = union_axes(union(stream, initial), self.ids);
+        let axes = self.own_axes(union_axes(union(stream, initial), self.ids))?;
         let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
         let size = element_count(&extents, self.span)?;
         let (mut data, mut defined) = (vec![0; size], vec![false; size]);
@@ -52,6 +52,19 @@ impl Running<'_> {
             }
         }
         Ok(Logical::partial(stream.dtype, axes, data, defined))
+    }
+
+    /// The axes of the result: also those of the stream along which no operand differs, since a later element there
+    /// reads what an earlier one wrote.
+    fn own_axes(&self, mut axes: Vec<Axis>) -> Result<Vec<Axis>, Diagnostic> {
+        let held = Coverage::new(self.stream, self.axes, self.span)?;
+        let moved = Coverage::of(self.stream, &[Dim::Time, Dim::Packet], self.axes, self.span)?;
+        for id in moved.axes() {
+            if axes.iter().all(|axis| axis.id != id) {
+                axes.push(Axis { id, held: held.held(id, saturated(self.axes.size(id))) });
+            }
+        }
+        Ok(axes)
     }
 
     fn live(&self, dim: Dim) -> Result<Vec<Index>, Diagnostic> {

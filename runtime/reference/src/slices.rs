@@ -62,10 +62,11 @@ impl Slices<'_> {
             .map(|axis| output(axis, &parts))
             .collect();
         let strides = tensor.strides(outputs.iter().map(|axis| axis.id));
-        Logical::tabulate(tensor.dtype, outputs, self.span, |at| {
+        Logical::where_defined(tensor.dtype, outputs, self.span, |at| {
             let first = offset(&strides, at);
-            let elements = members.iter().map(|member| tensor.at(first + member));
-            elements.reduce(op.apply).unwrap_or(op.identity)
+            let elements: Option<Vec<_>> =
+                members.iter().map(|member| tensor.element(first + member)).collect();
+            Some(elements?.into_iter().reduce(op.apply).unwrap_or(op.identity))
         })
     }
 

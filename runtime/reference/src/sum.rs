@@ -111,9 +111,23 @@ impl<'a> Sum<'a> {
         };
         let (left, right) = (numbers(self.left), numbers(self.right));
         let reduction = contraction.reduction;
-        Logical::tabulate(contraction.result.dtype, outputs, contraction.span, |at| {
-            self.element(&left, &right, at, (reduction, order))
+        let whole = self.left.is_whole() && self.right.is_whole();
+        Logical::where_defined(contraction.result.dtype, outputs, contraction.span, |at| {
+            (whole || self.is_defined(at)).then(|| self.element(&left, &right, at, (reduction, order)))
         })
+    }
+
+    /// Whether all elements are defined that enter the element of the result at a coordinate vector.
+    fn is_defined(&self, at: &[usize]) -> bool {
+        let outer: Vec<usize> = self.outputs.iter().zip(at).map(|((part, ..), &at)| part.outer[at]).collect();
+        let group: Vec<usize> = at.iter().zip(&outer).map(|(at, outer)| at - outer).collect();
+        let base = self.base(&outer);
+        let defined = |step: &Term, member: &Term| {
+            let (left, right) = (base.left + step.left + member.left, base.right + step.right + member.right);
+            !self.inside(&base, step, member) || self.left.is_defined(left) && self.right.is_defined(right)
+        };
+        let members = || self.groups.get(&group).into_iter().flatten().flatten();
+        self.steps.iter().all(|step| members().all(|member| defined(step, member)))
     }
 
     /// The element of the result at a coordinate vector.

@@ -50,24 +50,49 @@ impl Logical {
         self.defined.as_ref().is_none_or(|defined| defined[offset])
     }
 
-    /// The same tensor with every coordinate left out along the last axis at which some element is undefined. What
-    /// depends on several elements asks for it: then fewer of its results are defined than might be.
-    pub(crate) fn even(mut self) -> Self {
-        let Some(last) = self.axes.last().map(|axis| axis.held.len()) else { return self };
-        let Some(defined) = self.defined.take() else { return self };
-        let extents: Vec<usize> = self.axes.iter().map(|axis| axis.held.len()).collect();
-        let mut at = Vec::new();
-        let mut kept = vec![true; last];
-        for flat in (0..defined.len()).filter(|&flat| !defined[flat]) {
-            unflatten(flat, &extents, &mut at);
-            if self.holds(&at) {
-                kept[flat % last] = false;
+    /// Whether every element is defined that the axes hold.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.defined.is_none()
+    }
+
+    /// The tensor whose element at each held coordinate vector is `element`, undefined where there is none.
+    pub(crate) fn where_defined(
+        dtype: DType,
+        axes: Vec<Axis>,
+        span: Span,
+        element: impl Fn(&[usize]) -> Option<Bits> + Sync,
+    ) -> Result<Self, Diagnostic> {
+        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
+        let count = element_count(&extents, span)?;
+        let fill = |at: &mut Vec<usize>, flat: usize| {
+            unflatten(flat, &extents, at);
+            let held = axes.iter().zip(at.iter()).all(|(axis, &coordinate)| axis.held[coordinate]);
+            match held.then(|| element(at)) {
+                Some(Some(bits)) => (bits, true),
+                Some(None) => (0, false),
+                // Whether it is defined, the axes say.
+                None => (0, true),
             }
+        };
+        let (data, defined): (Vec<Bits>, Vec<bool>) =
+            (0..count).into_par_iter().map_init(Vec::new, fill).unzip();
+        Ok(Self::partial(dtype, axes, data, defined))
+    }
+
+    /// The tensor under other axes: the same along those that it does not have.
+    pub(crate) fn under<'a>(&'a self, axes: &[Axis]) -> Seen<'a> {
+        let own = |axis: &Axis| self.axis(axis.id).map(|own| &*own.held);
+        let partly = axes.iter().enumerate().filter_map(|(place, axis)| Some((place, own(axis)?, axis)));
+        let partly =
+            partly.filter(|(_, own, axis)| !covers(own, &axis.held)).map(|(place, own, _)| (place, own));
+        let other = |own: &&Axis| axes.iter().all(|axis| axis.id != own.id);
+        let left_out = self.axes.iter().filter(other).all(|own| own.held.first() == Some(&true));
+        Seen {
+            tensor: self,
+            strides: self.strides(axes.iter().map(|axis| axis.id)),
+            partly: partly.collect(),
+            holds_first: left_out,
         }
-        if let Some(axis) = self.axes.last_mut() {
-            axis.held.iter_mut().zip(kept).for_each(|(held, kept)| *held = *held && kept);
-        }
-        self
     }
 
     /// The tensor whose element at each held coordinate vector is `element`.
@@ -91,6 +116,11 @@ impl Logical {
     /// The element at a distance that [`Logical::strides`] gives.
     pub(crate) fn at(&self, offset: usize) -> Bits {
         self.data[offset]
+    }
+
+    /// The same, if it is defined.
+    pub(crate) fn element(&self, offset: usize) -> Option<Bits> {
+        self.is_defined(offset).then(|| self.data[offset])
     }
 
     /// All elements.
@@ -145,23 +175,37 @@ impl Logical {
         if axes.len() == self.axes.len() {
             return Ok(Self { axes, ..self.clone() });
         }
-        let strides = self.strides(axes.iter().map(|axis| axis.id));
-        let narrowed = Self::tabulate(self.dtype, axes.clone(), span, |at| self.at(offset(&strides, at)))?;
-        if self.defined.is_none() {
-            return Ok(narrowed);
-        }
-        let defined = |at: &[usize]| Bits::from(self.is_defined(offset(&strides, at)));
-        let defined = Self::tabulate(self.dtype, axes, span, defined)?;
-        let defined = Arc::new(defined.data.iter().map(|&bits| bits == 1).collect());
-        Ok(Self { defined: Some(defined), ..narrowed })
+        let seen = self.under(&axes);
+        Self::where_defined(self.dtype, axes.clone(), span, |at| seen.get(at))
     }
 
     /// The same tensor with the axes that are `inner` innermost in its data.
     pub(crate) fn with_inner(&self, inner: impl Fn(AxisId) -> bool, span: Span) -> Result<Self, Diagnostic> {
         let mut axes = self.axes.clone();
         axes.sort_by_key(|axis| inner(axis.id));
-        let strides = self.strides(axes.iter().map(|axis| axis.id));
-        Self::tabulate(self.dtype, axes, span, |at| self.at(offset(&strides, at)))
+        let seen = self.under(&axes);
+        Self::where_defined(self.dtype, axes.clone(), span, |at| seen.get(at))
+    }
+
+    /// The same tensor with these coordinates held too, where there are any of an axis: elements that it lacks there
+    /// are undefined.
+    pub(crate) fn filled(
+        self,
+        held: impl Fn(&Axis) -> Option<Vec<bool>>,
+        span: Span,
+    ) -> Result<Self, Diagnostic> {
+        let wanted = |own: &Axis| {
+            let Some(mut held) = held(own) else { return own.clone() };
+            let last = held.iter().rposition(|&held| held).map_or(0, |last| last + 1);
+            held.truncate(last.max(own.held.len()));
+            Axis { id: own.id, held }
+        };
+        let axes: Vec<Axis> = self.axes.iter().map(wanted).collect();
+        if self.axes.iter().zip(&axes).all(|(own, wanted)| covers(&own.held, &wanted.held)) {
+            return Ok(self);
+        }
+        let seen = self.under(&axes);
+        Self::where_defined(self.dtype, axes.clone(), span, |at| seen.get(at))
     }
 
     /// Every element converted.
@@ -170,6 +214,30 @@ impl Logical {
         let axes = self.axes.clone();
         Self { dtype, axes, data: Arc::new(data), defined: self.defined.clone() }
     }
+}
+
+/// A tensor under some axes.
+pub(crate) struct Seen<'a> {
+    tensor: &'a Logical,
+    strides: Vec<usize>,
+    /// Of each axis along which the tensor holds less: where it is among the axes, and what is held.
+    partly: Vec<(usize, &'a [bool])>,
+    /// Whether the tensor holds coordinate 0 along each axis of its own that is not among them.
+    holds_first: bool,
+}
+
+impl Seen<'_> {
+    /// The element at these coordinates, if it is defined.
+    pub(crate) fn get(&self, at: &[usize]) -> Option<Bits> {
+        let holds = self.partly.iter().all(|(place, held)| held.get(at[*place]) == Some(&true));
+        let place = offset(&self.strides, at);
+        (holds && self.holds_first).then(|| self.tensor.element(place)).flatten()
+    }
+}
+
+/// Whether one holds all coordinates that are wanted.
+fn covers(own: &[bool], wanted: &[bool]) -> bool {
+    wanted.iter().zip(0..).all(|(&wanted, at)| !wanted || own.get(at) == Some(&true))
 }
 
 /// The coordinates that the axis holds and the type too.

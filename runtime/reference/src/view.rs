@@ -16,7 +16,7 @@ pub(crate) fn shifted(tensor: &Logical, shift: &Index, span: Span) -> Result<Log
     let strides = tensor.strides(axes.iter().map(|axis| axis.id));
     let base: usize =
         axes.iter().zip(&strides).map(|(axis, stride)| by(axis.id).saturating_mul(*stride)).sum();
-    Logical::tabulate(tensor.dtype, axes, span, |at| tensor.at(base + offset(&strides, at)))
+    Logical::where_defined(tensor.dtype, axes, span, |at| tensor.element(base + offset(&strides, at)))
 }
 
 /// The tensor whose coordinate along the second axis of each pair is the given one's along the first.
@@ -29,7 +29,7 @@ pub(crate) fn renamed(
     let axes: Vec<Axis> =
         tensor.axes.iter().map(|axis| Axis { id: name(axis.id), held: axis.held.clone() }).collect();
     let strides = tensor.strides(tensor.axes.iter().map(|axis| axis.id));
-    Logical::tabulate(tensor.dtype, axes, span, |at| tensor.at(offset(&strides, at)))
+    Logical::where_defined(tensor.dtype, axes, span, |at| tensor.element(offset(&strides, at)))
 }
 
 /// The tensor that holds at index `new(i)` what the given one holds at `old(i)`, for every position i of the two
@@ -74,10 +74,10 @@ pub(crate) fn relabelled(
     let places = places(tensor, &pairs, &ends, span)?;
     let strides = tensor.strides(result[..count].iter().map(|axis| axis.id));
     let extents: Vec<usize> = ends.values().copied().collect();
-    Logical::tabulate(tensor.dtype, result, span, |at| {
+    Logical::where_defined(tensor.dtype, result, span, |at| {
         let flat =
             at[count..].iter().zip(&extents).fold(0, |flat, (coordinate, extent)| flat * extent + coordinate);
-        tensor.at(places[flat] + offset(&strides, &at[..count]))
+        places[flat].and_then(|place| tensor.element(place + offset(&strides, &at[..count])))
     })
 }
 
@@ -90,20 +90,24 @@ fn held(cell: Option<Cell>) -> Vec<Index> {
     }
 }
 
-/// For each combination of new coordinates, in C order, where the old tensor has its element.
+/// For each combination of new coordinates, in C order, where the old tensor has its element, if it holds one.
 fn places(
     tensor: &Logical,
     pairs: &[(Index, Index)],
     ends: &BTreeMap<AxisId, usize>,
     span: Span,
-) -> Result<Vec<usize>, Diagnostic> {
+) -> Result<Vec<Option<usize>>, Diagnostic> {
     let extents: Vec<usize> = ends.values().copied().collect();
-    let mut places = vec![0; element_count(&extents, span)?];
+    let mut places = vec![None; element_count(&extents, span)?];
     for (from, to) in pairs {
         let flat = ends.iter().fold(0, |flat, (&id, extent)| flat * extent + to.get(id) as usize);
         let strides = tensor.strides(from.iter().map(|(id, _)| id));
-        places[flat] =
+        let place =
             from.iter().zip(strides).map(|((_, coordinate), stride)| coordinate as usize * stride).sum();
+        let holds = |(id, coordinate): (AxisId, u64)| {
+            tensor.axis(id).is_none_or(|axis| axis.held.get(coordinate as usize) == Some(&true))
+        };
+        places[flat] = from.iter().all(holds).then_some(place);
     }
     Ok(places)
 }

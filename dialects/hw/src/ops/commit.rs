@@ -4,7 +4,7 @@ use crate::attrs::{PROGRAM, STEPS};
 use crate::build::{Build, Moves};
 use crate::clauses::{machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
-use crate::ops::control::{Moving, steps};
+use crate::ops::control::{Moving, steps_of_stage};
 use crate::ops::exec;
 use crate::ops::exec::context_of;
 use std::ops::Range;
@@ -136,18 +136,7 @@ fn read(op: OpRef<'_>) -> Result<CommitUnit, Diagnostic> {
 
 /// C11: how the addresses of a commit move with the loops around it.
 fn moving(op: OpRef<'_>) -> Result<Moving, Diagnostic> {
-    let moving = steps(op, "C11", "steps", Commit::of(op)?.steps()?)?;
-    let refuse = |message: String| Err(op.clause_error("C11", "steps", message));
-    if moving.with_scalars() {
-        return refuse(
-            "addresses of a pipeline move with a scalar, but only those of transfers can".to_owned(),
-        );
-    }
-    let align = machine(op).limits.commit_stride_align;
-    match moving.misaligned(align) {
-        Some(step) => refuse(format!("a step is {step} bytes, expected a multiple of {align}")),
-        None => Ok(moving),
-    }
+    steps_of_stage(op, "C11", Commit::of(op)?.steps()?, machine(op).limits.commit_stride_align)
 }
 
 /// The slice bitmap; `constraint` wants its ranges in order, within the run's slices.

@@ -175,6 +175,27 @@ pub(crate) fn steps(
     Ok(Moving { steps, ranges, scalars: around.scalars })
 }
 
+/// The same of a pipeline's stage: with loops only, by multiples of `align` bytes.
+pub(crate) fn steps_of_stage(
+    op: OpRef<'_>,
+    constraint: &str,
+    written: Option<Rc<Steps>>,
+    align: u64,
+) -> Result<Moving, Diagnostic> {
+    const CLAUSE: &str = "steps";
+    let moving = steps(op, constraint, CLAUSE, written)?;
+    let refuse = |message: String| Err(op.clause_error(constraint, CLAUSE, message));
+    if moving.with_scalars() {
+        return refuse(
+            "addresses of a pipeline move with a scalar, but only those of transfers can".to_owned(),
+        );
+    }
+    match moving.misaligned(align) {
+        Some(step) => refuse(format!("a step is {step} bytes, expected a multiple of {align}")),
+        None => Ok(moving),
+    }
+}
+
 /// How addresses move, and which numbers the scalars and loops go through that they move with.
 pub(crate) struct Moving {
     pub(crate) steps: Steps,

@@ -6,7 +6,7 @@ use crate::build::{Build, KnowsSlices, Moves};
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
-use crate::ops::control::{Moving, steps};
+use crate::ops::control::{Moving, steps_of_stage};
 use crate::ops::exec::context_of;
 use crate::program::Context;
 use std::ops::Range;
@@ -216,12 +216,7 @@ fn read(op: OpRef<'_>) -> Result<FetchUnit, Diagnostic> {
 
 /// C13: how the addresses of a fetch move with the loops around it.
 fn moving(op: OpRef<'_>) -> Result<Moving, Diagnostic> {
-    let moving = steps(op, "C13", "steps", Fetch::of(op)?.steps()?)?;
-    if moving.with_scalars() {
-        let message = "addresses of a pipeline move with a scalar, but only those of transfers can";
-        return Err(op.clause_error("C13", "steps", message.to_owned()));
-    }
-    Ok(moving)
+    steps_of_stage(op, "C13", Fetch::of(op)?.steps()?, 1)
 }
 
 /// C3.

@@ -1,10 +1,12 @@
 //! `hw.fill`: one number over and over into data memory (book 09, generate mode).
 
-use crate::attrs::PROGRAM;
-use crate::build::Build;
+use crate::attrs::{PROGRAM, STEPS};
+use crate::build::{Build, Moves};
 use crate::clauses::machine;
 use crate::loops::{Loops, Written, overwrites};
+use crate::ops::control::{Moving, steps_of_stage};
 use std::ops::Range;
+use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::{
@@ -14,7 +16,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::module::OpRef;
-use visa_loops::Program;
+use visa_loops::{Program, Steps};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -43,6 +45,11 @@ pub static FILL: OpDecl = OpDecl {
              (book 33)",
         ),
         ("C5", "every address is in the slice's data memory"),
+        (
+            "C6",
+            "`steps` has a number for each scalar and each loop around the run at most, a multiple of the access, 0 for \
+             scalars: only transfers move with them",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead("value", ClauseKind::Int, "The 32 bits, as an unsigned number."),
@@ -51,12 +58,22 @@ pub static FILL: OpDecl = OpDecl {
             ClauseKind::body::<Program>(&PROGRAM),
             "Data memory addresses, bytes; the packet is the size of one access.",
         ),
+        ClauseDecl::optional(
+            "steps",
+            ClauseKind::body::<Steps>(&STEPS),
+            "How far all addresses move with each `hw.scalar` and then each `hw.for` around the run, the outermost \
+             first, in bytes.",
+        ),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[writes(Target::Memory("dm"))]),
     verify: Some(|op, _| read(op).map(drop)),
     example: "hw.fill 0, loops [32 : 128, 64 : 1] : 8 @ 8192",
-    interfaces: &[Interface(&rngd::GENERATE), Interface(&Build(|op, _| Ok(Stage::store(read(op)?))))],
+    interfaces: &[
+        Interface(&rngd::GENERATE),
+        Interface(&Moves(|op| moving(op).map(Moving::after_first))),
+        Interface(&Build(|op, _| Ok(Stage::store(read(op)?)))),
+    ],
     ..OpDecl::BASE
 };
 
@@ -78,8 +95,18 @@ fn read(op: OpRef<'_>) -> Result<FillUnit, Diagnostic> {
     if let Some(message) = overwrites(&written.program) {
         return Err(written.error("C4", message));
     }
-    written.within("C5", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
-    Ok(FillUnit { value, loops: written.loops("C5")? })
+    let moving = moving(*op)?;
+    for touched in moving.reaches(&written.program) {
+        let touched = Written::new(*op, "loops", Rc::new(touched));
+        touched.within("C5", machine.memory.dm_bytes_per_slice, "the slice's data memory")?;
+    }
+    Ok(FillUnit { value, loops: written.loops_from("C5", moving.first())? })
+}
+
+/// C6: how the addresses of a fill move with the loops around it.
+fn moving(op: OpRef<'_>) -> Result<Moving, Diagnostic> {
+    let fill = Fill::of(op)?;
+    steps_of_stage(op, "C6", fill.steps()?, fill.loops()?.packet.max(1))
 }
 
 impl Unit for FillUnit {
@@ -112,7 +139,7 @@ impl Unit for FillUnit {
 impl Store for FillUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, _stream: Stream) {
         let number = self.value.to_le_bytes();
-        for Range { start, end } in self.loops.runs().iter().cloned() {
+        for Range { start, end } in self.loops.runs_from(cx.moved as isize) {
             memory.dm.write(start, &number.repeat((end - start) / number.len()));
             if cx.shadow.is_some() {
                 memory.dm.write_shadow(start, &vec![Shadow::DEFINED; end - start]);

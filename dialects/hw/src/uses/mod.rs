@@ -9,15 +9,19 @@ mod touched;
 
 use crate::program::Program;
 use covered::covers;
+use std::cell::Cell;
 use std::ops::Range;
 use touched::{Touch, touches};
 use visa_engine::Space;
 use visa_ir::span::Span;
-use visa_loops::{Condition, Moving, Pairs, meet, narrowed};
+use visa_loops::{Condition, Moving, Pairs, may_contain, meet, narrowed};
 use visa_machine::Machine;
 
 /// Boxes of a read that are looked at before the question is given up.
 const MAX_BOXES: usize = 1 << 10;
+
+/// Partial sums that all questions about a read may take together ([`meet`]), before they are given up.
+const MAX_SUMS: usize = 1 << 20;
 
 /// A read of what is written only later.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +55,8 @@ pub fn early_uses(program: &Program, machine: &Machine) -> Uses {
     for read in all.iter().filter(|touch| !touch.write) {
         let writes: Vec<&Touch> =
             all.iter().filter(|touch| touch.write && touch.space == read.space).collect();
-        let mut search = Search { read, scalars: program.scalars.len(), left: MAX_BOXES };
+        let mut search =
+            Search { read, scalars: program.scalars.len(), left: MAX_BOXES, sums: Cell::new(MAX_SUMS) };
         match search.run(&writes) {
             Found::Fine => {}
             Found::Early { written, iteration } => {
@@ -88,6 +93,8 @@ struct Search<'a> {
     scalars: usize,
     /// How many more boxes are looked at.
     left: usize,
+    /// How many more partial sums.
+    sums: Cell<usize>,
 }
 
 impl Search<'_> {
@@ -99,7 +106,9 @@ impl Search<'_> {
 
     /// An early use of a part, of all but some writes that do not meet it.
     fn part(&mut self, part: &Part, writes: &[&Touch]) -> Found {
-        let Some(left) = self.left.checked_sub(1) else { return Found::Undecided };
+        let Some(left) = self.left.checked_sub(1).filter(|_| self.sums.get() > 0) else {
+            return Found::Undecided;
+        };
         self.left = left;
         let of = |write_first: bool| -> Vec<&Touch> {
             let meets = |write: &&&Touch| self.meets(write, part, write_first) != Some(false);
@@ -114,8 +123,10 @@ impl Search<'_> {
             return self.early(part, &after);
         }
         // A single unit in a single iteration was written by what meets it.
-        let Some(parts) = halves(part) else { return Found::Fine };
-        let known: Vec<&Touch> = before.into_iter().chain(after).collect();
+        let Some(parts) = between(part, &before).or_else(|| halves(part)) else { return Found::Fine };
+        // In a loop most writes come before and after: each is looked at once in the halves.
+        let known = |write: &&&Touch| before.iter().chain(&after).any(|known| std::ptr::eq(*known, **write));
+        let known: Vec<&Touch> = writes.iter().filter(known).copied().collect();
         let mut found = parts.iter().map(|half| self.part(half, &known));
         found.find(|found| !matches!(found, Found::Fine)).unwrap_or(Found::Fine)
     }
@@ -145,7 +156,11 @@ impl Search<'_> {
         let read = Moving { program: &part.program, steps: &self.read.steps, loops: &part.ranges, when };
         let mut met = Some(false);
         for pairs in earlier.chain(same) {
-            match if write_first { meet(write, read, pairs) } else { meet(read, write, pairs) } {
+            let [first, second] = if write_first { [write, read] } else { [read, write] };
+            let mut left = self.sums.get();
+            let meeting = meet(first, second, pairs, &mut left);
+            self.sums.set(left);
+            match meeting {
                 Some(true) => return Some(true),
                 Some(false) => {}
                 None => met = None,
@@ -164,6 +179,16 @@ fn split(part: &Part, depth: usize) -> [Part; 2] {
         half.ranges[depth] = range;
         half
     })
+}
+
+/// A part as two, by the shortest loop of what it touches that is in none of the writes: rows of two tensors, one after
+/// the other, which are written each by itself. Nothing if there is no such loop.
+fn between(part: &Part, writes: &[&Touch]) -> Option<[Part; 2]> {
+    let entries = part.program.entries.iter().enumerate();
+    let apart = entries.filter(|(_, entry)| writes.iter().all(|write| !may_contain(&write.program, entry)));
+    let (at, _) = apart.min_by_key(|(_, entry)| entry.limit)?;
+    let programs = part.program.halves_of(at)?;
+    Some(programs.map(|program| Part { ranges: part.ranges.clone(), program }))
 }
 
 /// A part as two: its iterations, or what it touches. Nothing if it is one unit in one iteration.

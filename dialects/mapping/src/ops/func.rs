@@ -1,8 +1,10 @@
 //! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
 
 use crate::attrs::{AxisSizes, MAP, SIZES};
-use crate::facts::{DeclaredAxes, check_overlaps, check_skew, machine, mapping_error, placements, quoted};
+use crate::facts::{DeclaredAxes, check_skew, machine, mapping_error, quoted};
 use crate::frames::{self, Frames};
+use crate::overlaps::check_overlaps;
+use crate::placed::placements;
 use crate::tensor::{Dim, Tensor};
 use crate::{Axes, Expr, HBM, HOST, overwrites, scalar};
 use visa_ir::context::Attr;

@@ -10,10 +10,11 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_mapping::address::{THEN, check_addresses, further};
 use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{Introduces, check_mappings, machine};
 use visa_mapping::numbers::{NUMBER, Number};
-use visa_mapping::ops::func::{check_chips, check_place, chips_of};
+use visa_mapping::ops::func::{check_chips, chips_of};
 use visa_mapping::ops::transfer::check_dimension;
 use visa_mapping::{DM, Dim, Expr, PadKind, Tensor, make};
 use visa_numerics::{Bits, DType, load};
@@ -45,6 +46,7 @@ pub static DECL: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead("value", ClauseKind::body::<Number>(&NUMBER), "the number"),
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
+        THEN,
         ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "its format"),
         ClauseDecl::optional(
             "chip",
@@ -108,15 +110,14 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let machine = machine(op);
     let of = FillTensor::of(op)?;
     let at = of.at_unless_auto()?;
-    check_place(op, "at", &result, at, machine.memory.dm_bytes_per_slice, axes, "C3")?;
+    check_addresses(op, &result, at, machine.memory.dm_bytes_per_slice, axes, "C3")?;
     check_chips(&result, chips_of(op)?, axes, op.clause_span("chip"))?;
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C4")?;
     check_dimension(op, &result, Dim::Slice, machine.topology.slices_per_cluster, axes, "C4")?;
     let plan = planned::<FillPlan>(op, cx)?;
-    plan.0
-        .at(at.unwrap_or(FROM_ITS_START), &machine)
-        .map(drop)
-        .map_err(|why| op.clause_error("C5", "element", why))
+    let first = at.unwrap_or(FROM_ITS_START);
+    let distances: Vec<i64> = further(op).into_iter().flatten().map(|address| address - first).collect();
+    plan.0.at(first, &distances, &machine).map(drop).map_err(|why| op.clause_error("C5", "element", why))
 }
 
 /// Where the fill of a tensor writes, from the tensor's first byte on.

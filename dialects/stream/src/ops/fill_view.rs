@@ -126,7 +126,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let plan = planned::<FillViewPlan>(op, cx)?;
-    plan.0.at(FROM_ITS_START, &machine).map(drop).map_err(|why| op.clause_error("C4", "element", why))
+    plan.0.at(FROM_ITS_START, &[], &machine).map(drop).map_err(|why| op.clause_error("C4", "element", why))
 }
 
 /// Where the fill of a part writes, from the tensor's first byte on.

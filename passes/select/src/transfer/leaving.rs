@@ -4,8 +4,9 @@
 use crate::transfer::moved::Moves;
 use visa_cost::MemoryModel;
 use visa_ir::module::{OpRef, TypeId};
-use visa_mapping::facts::{machine, written_place};
+use visa_mapping::facts::machine;
 use visa_mapping::ops::transfer::ToHbm;
+use visa_mapping::placed::written_place;
 use visa_mapping::{Axes, Dim, HBM, Tensor};
 
 /// Cycles of the transfers that take the result of `last` to HBM, if it has type `ty`. `None` if anything else reads

@@ -17,6 +17,17 @@ pub fn contains(outer: &Program, inner: &Program) -> bool {
     parts.iter().all(|part| fits(outer_base(outer), &digits, part))
 }
 
+/// Whether the iterations of one loop of `inner`, wherever it starts, can all be in `outer`, as far as its strides show
+/// it. Where they cannot, no part of `inner` with two of them is shown to be contained.
+#[must_use]
+pub fn may_contain(outer: &Program, inner: &Entry) -> bool {
+    let (Some(digits), Some(stride)) = (digits(outer), inner.stride.fixed()) else { return true };
+    let steps = i128::from(inner.limit.saturating_sub(1));
+    let fits =
+        |counts: Vec<i128>| counts.iter().zip(&digits).all(|(count, digit)| count * steps < digit.limit);
+    steps == 0 || counts(i128::from(stride).abs(), &digits).is_some_and(fits)
+}
+
 /// A digit of an address: so many of them, so far apart.
 #[derive(Clone, Copy, Debug)]
 struct Digit {
@@ -132,6 +143,15 @@ mod tests {
         assert!(contained("[4 : 16, 32 : 1] : 32", "[80 : 1] : 1"));
         assert!(!contained("[4 : 16, 32 : 1] : 32", "[81 : 1] : 1"));
         assert!(!contained("[4 : 33, 32 : 1] : 32", "[40 : 1] : 1"));
+    }
+
+    /// Rows of two matrices in turn: no one of them has both, and each has all of its own.
+    #[test]
+    fn a_loop_between_two() {
+        let matrix: Program = "[4 : 32, 32 : 1] : 32 @ 1000".parse().expect("a program");
+        let may = |limit: u64, stride: i64| may_contain(&matrix, &Entry::new(limit, stride));
+        assert!(may(4, 32) && may(4, -32) && may(1, 5000) && may(128, 1));
+        assert!(!may(2, 5000) && !may(2, -5000) && !may(5, 32));
     }
 
     #[test]

@@ -25,13 +25,13 @@ mod text;
 
 pub use addresses::Addresses;
 pub use condition::{Condition, iterations, narrowed, some_iteration};
-pub use contain::contains;
+pub use contain::{contains, may_contain};
 pub use dependence::{Moving, Pairs, meet};
 pub use engines::{EnginePart, EngineTable, Segments};
 pub use error::{SeqError, code};
 pub use limits::{MAX_TIMES, SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};
-pub use overlap::{first_overlap, overlap};
+pub use overlap::{first_overlap, overlap, overlap_within};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, dma_packet, fetch_size, misaligned};
 pub use steps::{Step, Steps, gcd, lcm};

@@ -8,7 +8,10 @@ use crate::program::Program;
 use std::collections::{BTreeMap, HashSet};
 
 /// Most partial sums that are looked at before a question is given up.
-const MAX_SUMS: usize = 1 << 20;
+const MAX_SUMS: usize = 1 << 21;
+
+/// Partial sums that a question counts as, however few it looks at.
+const QUESTION: usize = 16;
 
 /// The first two of `programs` that touch a unit both. Programs of which that cannot be told within a bounded time
 /// count as apart.
@@ -18,9 +21,18 @@ pub fn first_overlap(programs: &[Program]) -> Option<(usize, usize)> {
     pairs.find(|&(one, other)| overlap(&programs[one], &programs[other]) == Some(true))
 }
 
-/// Whether two programs touch a unit both; `None` if that cannot be told by 2^20 partial sums.
+/// Whether two programs touch a unit both; `None` if that cannot be told by 2^21 partial sums.
 #[must_use]
 pub fn overlap(one: &Program, other: &Program) -> Option<bool> {
+    let mut left = MAX_SUMS + QUESTION;
+    overlap_within(one, other, &mut left)
+}
+
+/// The same by so many partial sums, from which those that are looked at are taken: for several questions that have
+/// them together. A question takes a few in any case.
+#[must_use]
+pub fn overlap_within(one: &Program, other: &Program, left: &mut usize) -> Option<bool> {
+    take(left, QUESTION)?;
     let ((start, end), (other_start, other_end)) = (one.extent().ok()?, other.extent().ok()?);
     if end <= other_start || other_end <= start {
         return Some(false);
@@ -32,7 +44,14 @@ pub fn overlap(one: &Program, other: &Program) -> Option<bool> {
     // What one adds to its base must be what the other adds, and the distance of the bases.
     sums.add(one, 1);
     sums.add(other, -1);
-    sums.reached()
+    sums.reached(left)
+}
+
+/// Takes from what is left. Where that is too little, nothing is left.
+fn take(left: &mut usize, sums: usize) -> Option<()> {
+    let rest = left.checked_sub(sums);
+    *left = rest.unwrap_or(0);
+    rest.map(|_| ())
 }
 
 /// Sums of numbers, each times a count from 0 up to a greatest one.
@@ -70,13 +89,14 @@ impl Sums {
     }
 
     /// Whether the wanted sum is one; `None` if it takes too long to tell.
-    fn reached(&self) -> Option<bool> {
+    fn reached(&self, left: &mut usize) -> Option<bool> {
         let mut wanted = HashSet::from([self.wanted]);
         for table in &self.tables {
-            wanted.len().checked_mul(table.len()).filter(|&sums| sums <= MAX_SUMS)?;
+            let sums = wanted.len().checked_mul(table.len()).filter(|&sums| sums <= MAX_SUMS)?;
+            take(left, sums)?;
             wanted = wanted.iter().flat_map(|sum| table.iter().map(move |at| sum - at)).collect();
         }
-        let mut search = Search { terms: Term::all(&self.terms), failed: HashSet::new(), left: MAX_SUMS };
+        let mut search = Search { terms: Term::all(&self.terms), failed: HashSet::new(), left };
         let terms = search.terms.len();
         for sum in wanted {
             if search.reach(terms, sum)? {
@@ -119,18 +139,18 @@ impl Term {
     }
 }
 
-struct Search {
+struct Search<'a> {
     terms: Vec<Term>,
     /// How many of the terms do not make which sum.
     failed: HashSet<(usize, i128)>,
     /// How many more sums are looked at.
-    left: usize,
+    left: &'a mut usize,
 }
 
-impl Search {
+impl Search<'_> {
     /// Whether the first terms make a sum; `None` if it takes too long to tell.
     fn reach(&mut self, terms: usize, sum: i128) -> Option<bool> {
-        self.left = self.left.checked_sub(1)?;
+        take(self.left, 1)?;
         let Some(&Term { number, most, divisor, reach, dense }) = self.terms[..terms].last() else {
             return Some(sum == 0);
         };
@@ -216,6 +236,19 @@ mod tests {
         let one = Program { entries: vec![Entry::new(2, 3)], packet: 1, base: 1 };
         assert_eq!(overlap(&tables(2), &one), Some(false));
         assert_eq!(overlap(&tables(3), &one), None);
+    }
+
+    /// Several questions have their sums together: what is left after one of them answers no more than that.
+    #[test]
+    fn questions_that_share_their_sums() {
+        let [one, other]: [Program; 2] =
+            ["[100000 : 7, 3 : 1] : 1", "[2 : 11, 2 : 1] : 1 @ 700000"].map(|text| text.parse().expect(text));
+        let mut left = 64;
+        assert_eq!(overlap_within(&one, &other, &mut left), Some(false));
+        assert!(left <= 64 - QUESTION);
+        left = QUESTION - 1;
+        assert_eq!(overlap_within(&one, &other, &mut left), None);
+        assert_eq!(left, 0);
     }
 
     #[test]

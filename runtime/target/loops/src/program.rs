@@ -126,17 +126,22 @@ impl Program {
     /// The iterations of its longest loop as two programs; nothing if no loop has two iterations.
     #[must_use]
     pub fn halves(&self) -> Option<[Self; 2]> {
-        let longest = (0..self.entries.len()).max_by_key(|&at| self.entries[at].limit)?;
-        let entry = &self.entries[longest];
+        self.halves_of((0..self.entries.len()).max_by_key(|&at| self.entries[at].limit)?)
+    }
+
+    /// The iterations of one of its loops as two programs; nothing if it has not two.
+    #[must_use]
+    pub fn halves_of(&self, at: usize) -> Option<[Self; 2]> {
+        let entry = self.entries.get(at)?;
         let middle = Some(entry.limit / 2).filter(|&middle| middle > 0)?;
         let part = |range: Range<u64>, base: i64| {
             let limit = range.end - range.start;
             let stride = match entry.stride.table() {
                 None => entry.stride.clone(),
-                Some(_) => (range).map(|at| entry.stride.offset(at)).collect::<Vec<_>>().into(),
+                Some(_) => range.map(|step| entry.stride.offset(step)).collect::<Vec<_>>().into(),
             };
             let mut part = Self { base, ..self.clone() };
-            part.entries[longest] = Entry { limit, stride };
+            part.entries[at] = Entry { limit, stride };
             part
         };
         let moved = entry.stride.fixed().map_or(0, |stride| stride.wrapping_mul(middle.cast_signed()));
