@@ -1,32 +1,40 @@
-//! Loads of the tensor register file beside a contraction that reads it (book 18): reads go first, and writes wait.
+//! Runs of the sub context beside those of main, which goes first: writes of the tensor register file wait for reads
+//! of a contraction (book 18), and accesses to a bank of data memory for main's ([`crate::banks`], book 11).
 
-use crate::prices::Run;
-use crate::report::Resource;
-use crate::schedule::{Slot, schedule};
+use crate::banks;
+use crate::beside::{Rival, lost};
+use crate::place::Slot;
+use crate::prices::{Run, Stalled};
+use crate::queues::Queues;
+use crate::report::{Stalls, Wait, Why};
+use crate::schedule::schedule;
 
-/// Schedules that are tried: a load that waits can put off what waits for it, which can meet other contractions.
+/// Schedules that are tried: a run that waits can put off what waits for it, which can meet other runs of main.
 const ROUNDS: usize = 16;
 
-/// The schedule with the waits of the loads, which become part of their cycles. They never get fewer from one
-/// round to the next, so the last round stands for all that were not run.
-pub(crate) fn schedule_with_stalls(runs: &mut [Run]) -> Vec<Slot> {
-    let mut slots = schedule(runs);
+/// The schedule with the stalls of sub, which become part of its cycles. They never get fewer from one round to the
+/// next, so the last round stands for all that were not run. `limit` is that of accesses to a bank in a row.
+pub(crate) fn schedule_with_stalls(runs: &mut [Run], limit: u64) -> Vec<Slot> {
+    let mut slots = schedule(runs, limit);
     for _ in 1..ROUNDS {
         let readers = Readers::new(runs, &slots);
-        let stalls: Vec<u64> = (0..runs.len()).map(|at| stalls(runs, &slots, &readers, at)).collect();
-        if runs.iter().zip(&stalls).all(|(run, &stalls)| stalls <= run.stalls) {
+        let stalls: Vec<Stalled> = (0..runs.len()).map(|at| stalls(runs, &slots, &readers, at)).collect();
+        let longer = |run: &Run, stalled: &Stalled| stalled.cycles.total() > run.stalled.cycles.total();
+        if !runs.iter().zip(&stalls).any(|(run, stalled)| longer(run, stalled)) {
             break;
         }
-        for (run, stalls) in runs.iter_mut().zip(stalls) {
-            run.stalls = run.stalls.max(stalls);
-            run.cycles = run.work.cycles.saturating_add(run.stalls);
+        for (run, stalled) in runs.iter_mut().zip(stalls) {
+            if longer(run, &stalled) {
+                run.stalled = stalled;
+            }
+            run.cycles = run.work.cycles.saturating_add(run.stalled.cycles.total());
         }
-        slots = schedule(runs);
+        slots = schedule(runs, limit);
     }
     slots
 }
 
-/// The contractions that read the register file, by start.
+/// The runs of main that may slow those of sub, by start.
 struct Readers {
     commands: Vec<usize>,
     /// When the last of those up to each has ended.
@@ -35,7 +43,9 @@ struct Readers {
 
 impl Readers {
     fn new(runs: &[Run], slots: &[Slot]) -> Self {
-        Self::of((0..runs.len()).filter(|&run| runs[run].work.bank_reads.is_some()), slots)
+        let reads = |run: &Run| run.work.bank_reads.is_some() || run.walks.most > 0;
+        let main = |run: &Run| run.work.queues == Queues::MAIN && reads(run);
+        Self::of((0..runs.len()).filter(|&run| main(&runs[run])), slots)
     }
 
     fn of(commands: impl Iterator<Item = usize>, slots: &[Slot]) -> Self {
@@ -57,45 +67,51 @@ impl Readers {
     }
 }
 
-/// Cycles that run `number` waits for the reads of contractions that run meanwhile.
-fn stalls(runs: &[Run], slots: &[Slot], readers: &Readers, number: usize) -> u64 {
-    let (work, alone) = (&runs[number].work, runs[number].work.cycles);
-    if work.bank_writes == 0 || work.resource != Resource::Sub {
-        return 0;
+/// Cycles that run `number` waits for the runs of main meanwhile.
+fn stalls(runs: &[Run], slots: &[Slot], readers: &Readers, number: usize) -> Stalled {
+    let run = &runs[number];
+    if run.work.queues != Queues::SUB || run.work.bank_writes == 0 && run.walks.most == 0 {
+        return Stalled::default();
     }
     let Slot { start, end, .. } = slots[number];
     // What starts when it has ended may have waited for it: should it not have, it will be met in the next round.
-    let beside = readers.during(slots, start, end).iter().filter_map(|&command| {
-        let other = &runs[command];
-        Some((&slots[command], other.work.bank_reads?, other.cycles.saturating_sub(other.work.latency)))
+    let beside = readers.during(slots, start, end);
+    let slowed: Vec<Slowed> = beside.iter().map(|&command| slowed(run, &runs[command])).collect();
+    let rivals = beside.iter().zip(&slowed).map(|(&command, slowed)| {
+        let Slot { start, end, .. } = slots[command];
+        Rival { start, end, slowed: slowed.cycles }
     });
-    let (mut now, mut left) = (start, alone);
-    for (slot, reads, cycles) in beside {
-        if slot.end <= now || slot.start >= now.saturating_add(left) {
-            continue;
-        }
-        if slot.start > now {
-            left -= slot.start - now;
-            now = slot.start;
-        }
-        let window = slot.end - now;
-        let slowed =
-            reads.beside(work.bank_writes, cycles).map(|taken| alone.max(taken.saturating_add(work.latency)));
-        let scaled = |cycles: u64, by: u64, of: u64| {
-            (u128::from(cycles) * u128::from(by) / u128::from(of.max(1))) as u64
-        };
-        match slowed {
-            Some(slowed) if scaled(left, slowed, alone) <= window => {
-                now += scaled(left, slowed, alone);
-                left = 0;
-                break;
-            }
-            Some(slowed) => left -= scaled(window, alone, slowed).min(left),
-            None => {}
-        }
-        now = slot.end;
+    let mut stalled = Stalled::default();
+    for (rival, cycles) in lost(start, run.work.cycles, rivals) {
+        let why = slowed[rival].why;
+        stalled.cycles = stalled.cycles.plus(Stalls::of(why, cycles));
+        stalled.by.push(Wait { command: beside[rival], why });
     }
-    now.saturating_add(left).saturating_sub(start).saturating_sub(alone)
+    stalled
+}
+
+/// A run of sub beside one of main.
+struct Slowed {
+    /// Cycles that it takes; nothing if it stands still.
+    cycles: Option<u64>,
+    /// What it waits for longest.
+    why: Why,
+}
+
+fn slowed(run: &Run, main: &Run) -> Slowed {
+    let (work, alone) = (&run.work, run.work.cycles);
+    let cycles = main.cycles.saturating_sub(main.work.latency);
+    let whole = |taken: Option<u64>| taken.map(|taken| alone.max(taken.saturating_add(work.latency)));
+    let file = match main.work.bank_reads.filter(|_| work.bank_writes > 0) {
+        Some(reads) => whole(reads.beside(work.bank_writes, cycles)),
+        None => Some(alone),
+    };
+    let banks = whole(banks::beside(&run.walks, &main.walks, cycles));
+    match (file, banks) {
+        (Some(file), Some(banks)) if banks <= file => Slowed { cycles: Some(file), why: Why::Trf },
+        (None, _) => Slowed { cycles: None, why: Why::Trf },
+        (Some(_), cycles) => Slowed { cycles, why: Why::Banks },
+    }
 }
 
 #[cfg(test)]
@@ -105,7 +121,12 @@ mod tests {
     #[test]
     fn the_readers_of_some_cycles_are_found() {
         // Starts and lengths that overlap, touch, nest and are empty.
-        let slot = |at: u64| Slot { start: at * 7 % 23, end: at * 7 % 23 + at * 5 % 11, waits: Vec::new() };
+        let slot = |at: u64| Slot {
+            start: at * 7 % 23,
+            end: at * 7 % 23 + at * 5 % 11,
+            stalls: 0,
+            waits: Vec::new(),
+        };
         let slots: Vec<_> = (0..40).map(slot).collect();
         let readers = Readers::of((0..40).filter(|at| at % 3 != 0), &slots);
         for (from, until) in (0..30).flat_map(|from| (from..35).map(move |until| (from, until))) {

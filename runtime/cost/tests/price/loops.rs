@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use visa_cost::{MAX_RUNS, MAX_SAMPLED, MemoryModel, Report, price};
+use visa_cost::{MAX_RUNS, MAX_SAMPLED, MemoryModel, Report, Why, price};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::parse::parse;
@@ -27,12 +27,44 @@ fn priced(text: &str, model: MemoryModel) -> Report {
 /// A command whose addresses move with the loops around it.
 #[derive(Clone)]
 enum Command {
-    Load { from: i64, to: i64, steps: [Steps; 2], bytes: i64, pcie: bool },
-    Store { from: i64, to: i64, steps: [Steps; 2], bytes: i64 },
-    Run { context: &'static str, slice: i64, from: i64, flits: i64, to: i64, steps: [Steps; 3] },
+    Load {
+        from: i64,
+        to: i64,
+        steps: [Steps; 2],
+        bytes: i64,
+        pcie: bool,
+        engine: i64,
+    },
+    Store {
+        from: i64,
+        to: i64,
+        steps: [Steps; 2],
+        bytes: i64,
+        engine: i64,
+    },
+    /// A fetch and a commit of so many flits; if `apart` is given, of 8 bytes that are so far apart in data memory.
+    Run {
+        context: &'static str,
+        slice: i64,
+        from: i64,
+        flits: i64,
+        apart: Option<i64>,
+        to: i64,
+        steps: [Steps; 3],
+    },
+    /// A switch that is set up first.
+    Custom,
     Launch,
-    Loop { times: u64, body: Vec<Command> },
-    If { steps: Vec<i64>, from: i64, below: Option<i64>, body: Vec<Command> },
+    Loop {
+        times: u64,
+        body: Vec<Command>,
+    },
+    If {
+        steps: Vec<i64>,
+        from: i64,
+        below: Option<i64>,
+        body: Vec<Command>,
+    },
 }
 
 fn moved(base: i64, steps: &[i64], indices: &[u64]) -> i64 {
@@ -49,9 +81,9 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
             None | Some(_) => String::new(),
         };
         let _infallible = match command {
-            Command::Load { from, to, steps: [read, write], bytes, pcie } => writeln!(
+            Command::Load { from, to, steps: [read, write], bytes, pcie, engine } => writeln!(
                 out,
-                "hw.dma {}, from {}, to {}, loops [{bytes} : 1 -> 1] : 8 @ {} -> {}{}{}",
+                "hw.dma {}, from {}, to {}, table [{engine} : [{bytes} : 1 -> 1] : 8 @ {} -> {}]{}{}",
                 if *pcie { "pcie" } else { "tensor" },
                 if *pcie { "host" } else { "hbm" },
                 if *pcie { "hbm" } else { "dm" },
@@ -60,27 +92,37 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
                 clause("read_steps", read),
                 clause("write_steps", write)
             ),
-            Command::Store { from, to, steps: [read, write], bytes } => writeln!(
+            Command::Store { from, to, steps: [read, write], bytes, engine } => writeln!(
                 out,
-                "hw.dma tensor, from dm, to hbm, loops [{bytes} : 1 -> 1] : 8 @ {} -> {}{}{}",
+                "hw.dma tensor, from dm, to hbm, table [{engine} : [{bytes} : 1 -> 1] : 8 @ {} -> {}]{}{}",
                 at(*from, read),
                 at(*to, write),
                 clause("read_steps", read),
                 clause("write_steps", write)
             ),
-            Command::Run { context, slice, from, flits, to, steps: [slices, read, write] } => {
+            Command::Custom => writeln!(
+                out,
+                "hw.exec main, slices [2, 4] {{\n  hw.fetch i8, packet 32, loops [64 : 1] : 32\n  hw.switch custom, ring 2, snoop \
+                 [{{1}}, {{0}}]\n  hw.collect flits 1\n  hw.commit bytes 32, loops [64 : 1] : 32 @ 4096\n}}"
+            ),
+            Command::Run { context, slice, from, flits, apart, to, steps: [slices, read, write] } => {
                 let (flit, halves) = if *context == "dual" { (64, ", halves") } else { (32, "") };
+                let (packet, bytes) = if apart.is_some() { (8, 8) } else { (flit, 32) };
+                let loops = |of: i64| match apart {
+                    Some(apart) => format!("[{flits} : {apart}, 8 : 1]"),
+                    None => format!("[{} : 1]", flits * of),
+                };
                 writeln!(
                     out,
-                    "hw.exec {context}, slices [{}, {}]{} {{\n  hw.fetch i8, packet {flit}, loops [{} : 1] : 8 @ {}{}\n  \
-                     hw.collect flits 1{halves}\n  hw.commit bytes 32, loops [{} : 1] : 8 @ {}{}\n}}",
+                    "hw.exec {context}, slices [{}, {}]{} {{\n  hw.fetch i8, packet {packet}, loops {} : 8 @ {}{}\n  \
+                     hw.collect flits 1{halves}\n  hw.commit bytes {bytes}, loops {} : 8 @ {}{}\n}}",
                     at(*slice, slices),
                     at(*slice, slices) + 2,
                     clause("steps", slices),
-                    flits * flit,
+                    loops(flit),
                     at(*from, read),
                     clause("steps", read),
-                    flits * flit,
+                    loops(flit),
                     at(*to, write),
                     clause("steps", write),
                 )
@@ -142,6 +184,11 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
     for _ in 0..1 + random.below(4) {
         let dm = |random: &mut Random| 65536 + 64 * random.below(8) as i64;
         let hbm = |random: &mut Random| (1 << 30) + 4096 * random.below(8) as i64;
+        // Mostly of one cluster, sometimes of the other.
+        let engine = |random: &mut Random, pcie: bool| match random.below(3) {
+            0 if !pcie => 4,
+            _ => 0,
+        };
         let bytes = 64 << random.below(4);
         let slice = 524_288;
         out.push(match random.below(if depth < 2 { 10 } else { 8 }) {
@@ -154,26 +201,36 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
                     if pcie || random.below(2) == 0 { steps } else { [steps[0].clone(), Steps::default()] };
                 let from = hbm(random);
                 let to = if pcie { to } else { to + slice * random.below(2) as i64 };
-                Command::Load { from, to, steps, bytes, pcie }
+                Command::Load { from, to, steps, bytes, pcie, engine: engine(random, pcie) }
             }
             2 | 3 => {
                 let (from, to) = (dm(random) + slice * random.below(2) as i64, hbm(random));
-                Command::Store { from, to, steps: [Steps::default(), steps(random, 4096)], bytes }
+                let steps = [Steps::default(), steps(random, 4096)];
+                Command::Store { from, to, steps, bytes, engine: engine(random, false) }
             }
-            4 | 5 => Command::Run {
-                context: ["main", "sub", "dual"][random.below(3)],
-                slice: random.below(2) as i64,
-                from: dm(random),
-                flits: 1 + random.below(40) as i64,
-                to: dm(random) + 65536 * random.below(2) as i64,
+            4 | 5 => {
+                // Some stay on a bank, and are in each other's way there alone.
+                let apart = (random.below(2) == 0).then(|| [8, 128, 128, 256, 136][random.below(5)]);
+                let far = if apart.is_some() { 131_072 } else { 0 };
+                let own = if apart.is_some() { 2 } else { 3 };
                 // Most runs stay on their slices, and write where they have written.
-                steps: [1, 64, 64].map(|unit| {
+                let steps = [1, 64, 64].map(|unit| {
                     match unit == 64 && random.below(2) == 0 || random.below(4) == 0 {
                         true => steps(random, unit),
                         false => Steps::default(),
                     }
-                }),
-            },
+                });
+                Command::Run {
+                    context: ["main", "sub", "dual"][random.below(own)],
+                    slice: random.below(2) as i64,
+                    from: dm(random) + far,
+                    flits: 1 + random.below(if apart.is_some() { 80 } else { 40 }) as i64,
+                    apart,
+                    to: dm(random) + far + 65536 * random.below(2) as i64,
+                    steps,
+                }
+            }
+            6 if random.below(2) == 0 => Command::Custom,
             6 => Command::Launch,
             7 if depth > 0 => {
                 let steps: Vec<i64> = (0..depth).map(|_| random.below(5) as i64 - 2).collect();
@@ -202,7 +259,8 @@ fn summary(report: &Report) -> String {
 #[test]
 fn a_loop_is_priced_as_it_is_written_out() {
     let mut with_loops = 0;
-    for case in 0..400 {
+    let mut seen = [Why::Starvation, Why::Setup, Why::Banks].map(|why| (why, 0));
+    for case in 0..600 {
         let random = &mut Random::of_case(2026, case);
         let commands = commands(random, &[]);
         with_loops +=
@@ -213,8 +271,13 @@ fn a_loop_is_priced_as_it_is_written_out() {
         assert_eq!(summary(&one), summary(&other), "case {case}\n{looped}\n{written_out}");
         let runs: u64 = one.commands.iter().map(|command| command.runs).sum();
         assert_eq!(runs, other.commands.len() as u64, "case {case}\n{looped}");
+        for (why, cases) in &mut seen {
+            let mut waits = one.commands.iter().flat_map(|command| &command.waits);
+            *cases += u64::from(one.commands.len() < runs as usize && waits.any(|wait| wait.why == *why));
+        }
     }
     assert!(with_loops > 40, "{with_loops} cases have a long loop");
+    assert!(seen.iter().all(|(_, cases)| *cases > 10), "{seen:?}");
 }
 
 /// A tile in, a run over it, a tile out: from the second iteration on they repeat. Each takes a load and a store of 500
