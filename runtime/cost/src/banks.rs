@@ -62,11 +62,13 @@ impl Walks {
         self.each.iter().filter(move |walk| walk.is_in(slice)).map(move |walk| of(&walk.accesses))
     }
 
-    /// Which part of its time a run takes the bank that it takes most.
-    pub(crate) fn share(&self, work: &Work) -> f64 {
-        let most = |walk: &Walk| walk.accesses.all.iter().copied().fold(0, u64::max);
-        let most = self.each.iter().map(most).fold(0, u64::saturating_add);
-        most as f64 / work.cycles.saturating_sub(work.latency).max(1) as f64
+    /// Which part of its time a run takes each bank, its slices together; of all banks the most if it may be at others
+    /// in other iterations.
+    pub(crate) fn shares(&self, work: &Work, moves: bool) -> Vec<f64> {
+        let cycles = work.cycles.saturating_sub(work.latency).max(1) as f64;
+        let sums = sums(self.each.iter().map(|walk| &walk.accesses.all)).into_iter();
+        let shares: Vec<f64> = sums.map(|accesses| accesses as f64 / cycles).collect();
+        if moves { vec![shares.iter().copied().fold(0.0, f64::max); shares.len()] } else { shares }
     }
 }
 

@@ -7,31 +7,113 @@ use crate::place::Slot;
 use crate::prices::{Run, Stalled};
 use crate::queues::Queues;
 use crate::report::{Stalls, Wait, Why};
-use crate::schedule::schedule;
+use crate::schedule::{after, schedule};
 
-/// Schedules that are tried: a run that waits can put off what waits for it, which can meet other runs of main.
+/// Schedules that are tried where runs were placed too often: a run that waits can put off what waits for it, which can
+/// meet other runs of main.
 const ROUNDS: usize = 16;
 
-/// The schedule with the stalls of sub, which become part of its cycles. They never get fewer from one round to the
-/// next, so the last round stands for all that were not run. `limit` is that of accesses to a bank in a row.
+/// How often each run is placed on average, beside [`SOME`].
+const TIMES: usize = 8;
+
+/// Places beside those.
+const SOME: usize = 1 << 18;
+
+/// The schedule with the stalls of sub, which become part of its cycles. `limit` is that of accesses to a bank in a
+/// row. Where main and sub drift far apart, it may be too long to find each run's own stalls: then they are found for
+/// all runs at once, again and again. They never get fewer from one round to the next, so the last round stands for
+/// all that were not run.
 pub(crate) fn schedule_with_stalls(runs: &mut [Run], limit: u64) -> Vec<Slot> {
+    if let Some(slots) = one_by_one(runs, limit) {
+        return slots;
+    }
+    runs.iter_mut().for_each(|run| run.stall(Stalled::default()));
     let mut slots = schedule(runs, limit);
     for _ in 1..ROUNDS {
         let readers = Readers::new(runs, &slots);
         let stalls: Vec<Stalled> = (0..runs.len()).map(|at| stalls(runs, &slots, &readers, at)).collect();
-        let longer = |run: &Run, stalled: &Stalled| stalled.cycles.total() > run.stalled.cycles.total();
-        if !runs.iter().zip(&stalls).any(|(run, stalled)| longer(run, stalled)) {
+        if !runs.iter().zip(&stalls).any(|(run, stalled)| stalled.longer_than(&run.stalled)) {
             break;
         }
         for (run, stalled) in runs.iter_mut().zip(stalls) {
-            if longer(run, &stalled) {
-                run.stalled = stalled;
+            if stalled.longer_than(&run.stalled) {
+                run.stall(stalled);
             }
-            run.cycles = run.work.cycles.saturating_add(run.stalled.cycles.total());
         }
         slots = schedule(runs, limit);
     }
     slots
+}
+
+/// The schedule with the stalls of each run of sub: as soon as a run of main has its place beside it, the run of sub and
+/// all after it get their places anew. A run of main beside it does not wait for it, so that its own place stays.
+/// Nothing if that needs too many places.
+fn one_by_one(runs: &mut [Run], limit: u64) -> Option<Vec<Slot>> {
+    let mut places = Places::default();
+    let mut left = runs.len().saturating_mul(TIMES).saturating_add(SOME);
+    while places.slots.len() < runs.len() {
+        left = left.checked_sub(1)?;
+        let number = places.slots.len();
+        places.add(runs, limit);
+        let Some((sub, stalled)) = places.slowed(runs, number) else { continue };
+        places.forget_from(sub, runs);
+        runs[sub].stall(stalled);
+    }
+    Some(places.slots)
+}
+
+/// Places of the first runs of a program.
+#[derive(Default)]
+struct Places {
+    slots: Vec<Slot>,
+    queues: [Vec<usize>; Queues::COUNT],
+}
+
+impl Places {
+    /// Places the next run.
+    fn add(&mut self, runs: &[Run], limit: u64) {
+        let number = self.slots.len();
+        let slot = after(runs, &self.slots, &self.queues, number, limit);
+        self.slots.push(slot);
+        runs[number].work.queues.numbers().for_each(|own| self.queues[own].push(number));
+    }
+
+    /// Forgets the places of runs from one on, and what those after it waited for.
+    fn forget_from(&mut self, first: usize, runs: &mut [Run]) {
+        let forgotten = first + 1..self.slots.len();
+        runs[forgotten].iter_mut().for_each(|run| run.stall(Stalled::default()));
+        self.slots.truncate(first);
+        for queue in &mut self.queues {
+            queue.truncate(queue.partition_point(|&run| run < first));
+        }
+    }
+
+    /// The first run of sub that waits longer than it is known to, now that run `number` has its place; and for what.
+    fn slowed(&self, runs: &[Run], number: usize) -> Option<(usize, Stalled)> {
+        let [main, sub] = [Queues::MAIN, Queues::SUB].map(|queue| queue.numbers().next().unwrap_or_default());
+        let beside: &[usize] = if is_reader(&runs[number]) {
+            let ended = |&run: &usize| self.slots[run].end <= self.slots[number].start;
+            &self.queues[sub][self.queues[sub].partition_point(ended)..]
+        } else if runs[number].work.queues == Queues::SUB {
+            std::slice::from_ref(&number)
+        } else {
+            return None;
+        };
+        beside.iter().find_map(|&sub| {
+            let Slot { start, end, .. } = self.slots[sub];
+            let first = self.queues[main].partition_point(|&run| self.slots[run].end <= start);
+            let readers =
+                self.queues[main][first..].iter().copied().take_while(|&run| self.slots[run].start < end);
+            let readers: Vec<usize> = readers.filter(|&run| is_reader(&runs[run])).collect();
+            let stalled = stalls_beside(runs, &self.slots, &readers, sub);
+            stalled.longer_than(&runs[sub].stalled).then_some((sub, stalled))
+        })
+    }
+}
+
+/// Whether a run may slow those of sub.
+fn is_reader(run: &Run) -> bool {
+    run.work.queues == Queues::MAIN && (run.work.bank_reads.is_some() || run.walks.most > 0)
 }
 
 /// The runs of main that may slow those of sub, by start.
@@ -43,9 +125,7 @@ struct Readers {
 
 impl Readers {
     fn new(runs: &[Run], slots: &[Slot]) -> Self {
-        let reads = |run: &Run| run.work.bank_reads.is_some() || run.walks.most > 0;
-        let main = |run: &Run| run.work.queues == Queues::MAIN && reads(run);
-        Self::of((0..runs.len()).filter(|&run| main(&runs[run])), slots)
+        Self::of((0..runs.len()).filter(|&run| is_reader(&runs[run])), slots)
     }
 
     fn of(commands: impl Iterator<Item = usize>, slots: &[Slot]) -> Self {
@@ -69,13 +149,18 @@ impl Readers {
 
 /// Cycles that run `number` waits for the runs of main meanwhile.
 fn stalls(runs: &[Run], slots: &[Slot], readers: &Readers, number: usize) -> Stalled {
+    let Slot { start, end, .. } = slots[number];
+    // What starts when it has ended may have waited for it: should it not have, it will be met in the next round.
+    stalls_beside(runs, slots, readers.during(slots, start, end), number)
+}
+
+/// Cycles that run `number` waits for these runs of main, by start.
+fn stalls_beside(runs: &[Run], slots: &[Slot], beside: &[usize], number: usize) -> Stalled {
     let run = &runs[number];
     if run.work.queues != Queues::SUB || run.work.bank_writes == 0 && run.walks.most == 0 {
         return Stalled::default();
     }
-    let Slot { start, end, .. } = slots[number];
-    // What starts when it has ended may have waited for it: should it not have, it will be met in the next round.
-    let beside = readers.during(slots, start, end);
+    let start = slots[number].start;
     let slowed: Vec<Slowed> = beside.iter().map(|&command| slowed(run, &runs[command])).collect();
     let rivals = beside.iter().zip(&slowed).map(|(&command, slowed)| {
         let Slot { start, end, .. } = slots[command];

@@ -54,6 +54,20 @@ pub(crate) struct Stalled {
     pub(crate) by: Vec<Wait>,
 }
 
+impl Run {
+    /// The run with what it waits for meanwhile.
+    pub(crate) fn stall(&mut self, stalled: Stalled) {
+        self.cycles = self.work.cycles.saturating_add(stalled.cycles.total());
+        self.stalled = stalled;
+    }
+}
+
+impl Stalled {
+    pub(crate) fn longer_than(&self, other: &Self) -> bool {
+        self.cycles.total() > other.cycles.total()
+    }
+}
+
 /// How many bytes what a command reads, writes, and takes indices from has moved.
 type Moved = [i64; 3];
 

@@ -9,15 +9,25 @@ pub(crate) fn schedule(runs: &[Run], limit: u64) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::with_capacity(runs.len());
     let mut queues: [Vec<usize>; Queues::COUNT] = Default::default();
     for (number, run) in runs.iter().enumerate() {
-        let before = |command: usize| {
-            let Slot { start, end, .. } = slots[command];
-            Before { command, run: &runs[command], start, end }
-        };
-        let slot = place(run, |queue| queues[queue].iter().rev().map(|&command| before(command)), limit);
-        slots.push(slot);
+        slots.push(after(runs, &slots, &queues, number, limit));
         run.work.queues.numbers().for_each(|own| queues[own].push(number));
     }
     slots
+}
+
+/// The place of run `number` after those before it, which are in these places and queues.
+pub(crate) fn after(
+    runs: &[Run],
+    slots: &[Slot],
+    queues: &[Vec<usize>; Queues::COUNT],
+    number: usize,
+    limit: u64,
+) -> Slot {
+    let before = |command: usize| {
+        let Slot { start, end, .. } = slots[command];
+        Before { command, run: &runs[command], start, end }
+    };
+    place(&runs[number], |queue| queues[queue].iter().rev().map(|&command| before(command)), limit)
 }
 
 #[cfg(test)]

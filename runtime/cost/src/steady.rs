@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use visa_hw::program::{Command, CommandKind, Loop, Program, runs};
 use visa_ir::diag::Diagnostic;
-use visa_loops::{Condition, gcd, lcm};
+use visa_loops::{Condition, Steps, gcd, lcm};
 use visa_machine::Machine;
 
 use crate::banks;
@@ -70,6 +70,17 @@ fn most_in_a_row(command: &Command, machine: &Machine) -> u64 {
     }
 }
 
+/// Whether a command is at other banks of data memory in other iterations of the loops around it.
+fn moves_banks(command: &Command, machine: &Machine) -> bool {
+    let around = machine.memory.dm_bank_width.saturating_mul(machine.memory.dm_banks);
+    let CommandKind::Exec(exec) = &command.kind else { return false };
+    let moves = |steps: &Steps| {
+        let all = steps.each.iter().flat_map(|step| step.turns.iter().chain([&step.by]));
+        all.copied().any(|by| by.rem_euclid(around.cast_signed()) != 0)
+    };
+    exec.stages.iter().filter(|stage| stage.bank_walk().is_some()).any(|stage| moves(&stage.steps))
+}
+
 /// After how many iterations of the loop at a depth the addresses of a command are as far from a multiple of `bytes`
 /// again, apart from their turns.
 fn aligned_again(command: &Command, depth: usize, bytes: u64) -> u64 {
@@ -106,6 +117,8 @@ struct Steady<'p> {
     sides: Vec<Vec<Side>>,
     /// The most accesses in a row to a bank of data memory.
     in_a_row: Vec<u64>,
+    /// Whether a command may be at other banks in other iterations.
+    moves_banks: Vec<bool>,
     machine: &'p Machine,
     /// Whether a loop repeats only where its commands are at the same banks again.
     all_banks: bool,
@@ -176,6 +189,7 @@ impl<'p> Steady<'p> {
         Self {
             takes: flat.iter().map(|(command, _)| queues(command, terms)).collect(),
             in_a_row: flat.iter().map(|(command, _)| most_in_a_row(command, terms.machine)).collect(),
+            moves_banks: flat.iter().map(|(command, _)| moves_banks(command, terms.machine)).collect(),
             machine: terms.machine,
             all_banks: false,
             sides: flat.iter().map(|(command, loops)| sides(command, loops, terms.machine)).collect(),
@@ -220,9 +234,9 @@ impl Steady<'_> {
         let last = |queue: usize| self.queues[queue].iter().rev().map(Live::before);
         let Slot { start, end, stalls, waits } = place(run, last, self.machine.limits.dm_bank_starvation);
         let (command, work) = (run.command, &run.work);
-        let bank_share = run.walks.share(work);
+        let bank_shares = run.walks.shares(work, self.moves_banks[command]);
         let (cycles, stalls) = (run.cycles.saturating_add(stalls), Stalls::of(Why::Hbm, stalls));
-        self.tallies.add(Placed { command, work, cycles, stalls, bank_share, start, end, waits });
+        self.tallies.add(Placed { command, work, cycles, stalls, bank_shares, start, end, waits });
         let live = Live { command, indices: indices.into(), run: run.clone(), start, end };
         work.queues.numbers().for_each(|own| self.queues[own].push_back(live.clone()));
         Ok(())

@@ -21,8 +21,8 @@ pub(crate) struct Tally {
     pub(crate) start: u64,
     /// When the last run has ended.
     pub(crate) end: u64,
-    /// Which part of its time a run takes the bank that it takes most, at most.
-    pub(crate) bank_share: f64,
+    /// Which part of its time a run takes each bank of data memory at most.
+    pub(crate) bank_shares: Vec<f64>,
     /// What runs waited for: commands by number.
     pub(crate) waits: Vec<Wait>,
     /// How far the cycles of a run may be off at most, where they follow from those of others.
@@ -67,8 +67,8 @@ pub(crate) struct Placed<'a> {
     pub(crate) work: &'a Rc<Work>,
     pub(crate) cycles: u64,
     pub(crate) stalls: Stalls,
-    /// Which part of its time it takes the bank that it takes most.
-    pub(crate) bank_share: f64,
+    /// Which part of its time it takes each bank of data memory.
+    pub(crate) bank_shares: Vec<f64>,
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) waits: Vec<Wait>,
@@ -84,7 +84,7 @@ impl<'a> Placed<'a> {
             work,
             cycles: cycles.saturating_add(slot.stalls),
             stalls: stalled.cycles.plus(Stalls::of(Why::Hbm, slot.stalls)),
-            bank_share: walks.share(work),
+            bank_shares: walks.shares(work, false),
             start: slot.start,
             end: slot.end,
             waits: slot.waits.iter().chain(&stalled.by).map(named).collect(),
@@ -102,9 +102,11 @@ impl Tallies {
 
     /// Whether main and sub may together ask for some bank of data memory more often than it serves.
     pub(crate) fn banks_may_stall(&self) -> bool {
-        let share = |queues: Queues| self.of(queues).map(|tally| tally.bank_share).fold(0.0, f64::max);
-        let (main, sub) = (share(Queues::MAIN), share(Queues::SUB));
-        main > 0.0 && sub > 0.0 && main + sub > ALL_OF_A_BANK
+        let shares = |queues: Queues| {
+            self.of(queues).fold(Vec::new(), |shares, tally| most(&shares, &tally.bank_shares))
+        };
+        let (main, sub) = (shares(Queues::MAIN), shares(Queues::SUB));
+        main.iter().zip(&sub).any(|(main, sub)| *main > 0.0 && *sub > 0.0 && main + sub > ALL_OF_A_BANK)
     }
 
     /// The commands that take these queues and no others.
@@ -114,17 +116,18 @@ impl Tallies {
 
     /// Counts a run.
     pub(crate) fn add(&mut self, run: Placed<'_>) {
-        let Placed { command, work, cycles, stalls, bank_share, start, end, waits } = run;
+        let Placed { command, work, cycles, stalls, bank_shares, start, end, waits } = run;
         let tally = self.0.entry(command).or_insert_with(|| {
             let counts = Counts::default();
             let waits = Vec::new();
-            Tally { work: Rc::clone(work), cycles, counts, bank_share, start, end, waits, error: None }
+            let bank_shares = Vec::new();
+            Tally { work: Rc::clone(work), cycles, counts, bank_shares, start, end, waits, error: None }
         });
         tally.error = tally.error.into_iter().chain(work.error).reduce(f64::max);
         tally.counts.runs += 1;
         tally.counts.cycles = tally.counts.cycles.saturating_add(cycles);
         tally.counts.stalls = tally.counts.stalls.plus(stalls);
-        tally.bank_share = tally.bank_share.max(bank_share);
+        tally.bank_shares = most(&tally.bank_shares, &bank_shares);
         tally.end = tally.end.max(end);
         for wait in waits {
             if !tally.waits.contains(&wait) {
@@ -132,4 +135,10 @@ impl Tallies {
             }
         }
     }
+}
+
+/// The greater one of each; none counts as 0.
+fn most(one: &[f64], other: &[f64]) -> Vec<f64> {
+    let of = |shares: &[f64], bank: usize| shares.get(bank).copied().unwrap_or_default();
+    (0..one.len().max(other.len())).map(|bank| of(one, bank).max(of(other, bank))).collect()
 }
