@@ -54,11 +54,7 @@ impl Walks {
     }
 
     /// The accesses to each bank of a slice: all, or those in a row.
-    fn to<'a>(
-        &'a self,
-        slice: u64,
-        of: fn(&BankAccesses) -> &Vec<u64>,
-    ) -> impl Iterator<Item = &'a Vec<u64>> {
+    fn to(&self, slice: u64, of: fn(&BankAccesses) -> &Vec<u64>) -> impl Iterator<Item = &Vec<u64>> {
         self.each.iter().filter(move |walk| walk.is_in(slice)).map(move |walk| of(&walk.accesses))
     }
 

@@ -9,8 +9,8 @@ use crate::queues::Queues;
 use crate::report::{Stalls, Wait, Why};
 use crate::schedule::{after, schedule};
 
-/// Schedules that are tried where runs were placed too often: a run that waits can put off what waits for it, which can
-/// meet other runs of main.
+/// Schedules that are tried where runs were placed too often: a run that waits can put off what waits for it, which
+/// can meet other runs of main.
 const ROUNDS: usize = 16;
 
 /// How often each run is placed on average, beside [`SOME`].
@@ -45,8 +45,8 @@ pub(crate) fn schedule_with_stalls(runs: &mut [Run], limit: u64) -> Vec<Slot> {
     slots
 }
 
-/// The schedule with the stalls of each run of sub: as soon as a run of main has its place beside it, the run of sub and
-/// all after it get their places anew. A run of main beside it does not wait for it, so that its own place stays.
+/// The schedule with the stalls of each run of sub: as soon as a run of main has its place beside it, the run of sub
+/// and all after it get their places anew. A run of main beside it does not wait for it, so that its own place stays.
 /// Nothing if that needs too many places.
 fn one_by_one(runs: &mut [Run], limit: u64) -> Option<Vec<Slot>> {
     let mut places = Places::default();

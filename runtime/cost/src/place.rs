@@ -110,8 +110,8 @@ fn starves(one: &Run, other: &Run, limit: u64) -> bool {
     }
 }
 
-/// Of a transfer and runs in main and sub that starve it together, but not alone, the last one in the program waits until one of the
-/// other two has ended.
+/// Of a transfer and runs in main and sub that starve it together, but not alone, the last one in the program waits
+/// until one of the other two has ended.
 fn starved_by_two<'a>(run: &Run, live: impl Iterator<Item = Before<'a>>, limit: u64, found: &mut Found) {
     let own_most = run.walks.most;
     if own_most == 0 && (run.work.resource.is_context() || !touches_data_memory(run)) {

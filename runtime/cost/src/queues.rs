@@ -1,10 +1,10 @@
 //! What runs commands one at a time, in program order (book 28): the contexts, the link to the host, and a DMA queue
 //! for each cluster.
 //!
-//! A chip has a DMA engine for each processing element (book 10), and a cluster's transfers are in order. So a transfer
-//! takes the queues of the clusters whose engines it uses, whatever memories it moves between: any engine reaches all of
-//! them (book 10, "DMA Engine assignment is flexible"). The `flat` model shares every transfer among all engines, so
-//! that it takes the queues of all clusters.
+//! A chip has a DMA engine for each processing element (book 10), and a cluster's transfers are in order. So a
+//! transfer takes the queues of the clusters whose engines it uses, whatever memories it moves between: any engine
+//! reaches all of them (book 10, "DMA Engine assignment is flexible"). The `flat` model shares every transfer among
+//! all engines, so that it takes the queues of all clusters.
 
 use visa_hw::program::{Context, Dma, DmaPart};
 use visa_machine::Machine;

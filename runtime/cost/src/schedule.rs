@@ -163,8 +163,8 @@ mod tests {
         }
     }
 
-    /// The definition, read off: a run starts when all that it waits for has ended. Transfers of the tests take HBM all
-    /// the time or never, so that they stand still beside another one.
+    /// The definition, read off: a run starts when all that it waits for has ended. Transfers of the tests take HBM
+    /// all the time or never, so that they stand still beside another one.
     fn as_defined(runs: &[Run]) -> Vec<Slot> {
         let mut timeline = Timeline { runs, slots: Vec::new() };
         for (number, run) in runs.iter().enumerate() {

@@ -102,8 +102,8 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
             ),
             Command::Custom => writeln!(
                 out,
-                "hw.exec main, slices [2, 4] {{\n  hw.fetch i8, packet 32, loops [64 : 1] : 32\n  hw.switch custom, ring 2, snoop \
-                 [{{1}}, {{0}}]\n  hw.collect flits 1\n  hw.commit bytes 32, loops [64 : 1] : 32 @ 4096\n}}"
+                "hw.exec main, slices [2, 4] {{\n  hw.fetch i8, packet 32, loops [64 : 1] : 32\n  hw.switch custom, ring 2, \
+                 snoop [{{1}}, {{0}}]\n  hw.collect flits 1\n  hw.commit bytes 32, loops [64 : 1] : 32 @ 4096\n}}"
             ),
             Command::Run { context, slice, from, flits, apart, to, steps: [slices, read, write] } => {
                 let (flit, halves) = if *context == "dual" { (64, ", halves") } else { (32, "") };
@@ -392,8 +392,8 @@ fn long_loops_of_loads_that_wait_are_priced_as_they_are_written_out() {
 fn strided(context: &str, count: u64, [from, to]: [u64; 2], steps: u64) -> String {
     let steps = if steps > 0 { format!(", steps [{steps}]") } else { String::new() };
     format!(
-        "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 8, loops [{count} : 128, 8 : 1] : 8 @ {from}{steps}\n  \
-         hw.collect flits 1\n  hw.commit bytes 8, loops [{} : 1] : 8 @ {to}\n}}\n",
+        "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 8, loops [{count} : 128, 8 : 1] : 8 @ \
+         {from}{steps}\n  hw.collect flits 1\n  hw.commit bytes 8, loops [{} : 1] : 8 @ {to}\n}}\n",
         8 * count,
     )
 }
@@ -449,21 +449,21 @@ fn a_bank_that_main_and_sub_share_takes_no_longer_than_both() {
     }
 }
 
-/// Main reads one buffer while a transfer fills the other one, and sub what main has written: with 64 accesses to a bank
-/// in a row main and the transfer take turns. Loops repeat either way.
+/// Main reads one buffer while a transfer fills the other one, and sub what main has written: with 64 accesses to a
+/// bank in a row main and the transfer take turns. Loops repeat either way.
 #[test]
 fn long_loops_of_transfers_that_would_starve_repeat() {
     let run = |context: &str, count: u64, [from, to]: [u64; 2], steps: &str| {
         format!(
-            "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 8, loops [{count} : 128, 8 : 1] : 8 @ {from}{steps}\n  \
-             hw.collect flits 1\n  hw.commit bytes 8, loops [{count} : 128, 8 : 1] : 8 @ {to}\n}}\n"
+            "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 8, loops [{count} : 128, 8 : 1] : 8 @ \
+             {from}{steps}\n  hw.collect flits 1\n  hw.commit bytes 8, loops [{count} : 128, 8 : 1] : 8 @ {to}\n}}\n"
         )
     };
     let of = |times: u64, count: u64| {
         let main = run("main", count, [327_680, 65544], ", steps [(0, -65536)]");
         let sub = run("sub", 20, [65552, 196_632], "");
-        let load = "hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64 @ 0 -> 262144, read_steps [64], write_steps \
-                    [(0, 65536)]\n";
+        let load = "hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64 @ 0 -> 262144, read_steps [64], \
+                    write_steps [(0, 65536)]\n";
         let text = format!("visa 1\nhw.program @p, chips 1 {{\nhw.for {times} {{\n{main}{sub}{load}}}\n}}\n");
         let report = priced(&text, MemoryModel::Flat);
         let mut waits = report.commands[2].waits.iter();

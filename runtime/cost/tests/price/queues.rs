@@ -11,8 +11,8 @@ use crate::doubles::{report, report_by};
 fn load(number: u64, first: u64, engines: u64, blocks: u64) -> CommandKind {
     let (read, write) = (first << 28, (first << 25) + (number << 16));
     let loops = format!(
-        "[{engines} : 268435456 -> 33554432, {blocks} : 16384 -> 256, 32 : 512 -> 524288, 2 : 256 -> 16777216, 256 : 1 -> 1] : \
-         256 @ {read} -> {write}"
+        "[{engines} : 268435456 -> 33554432, {blocks} : 16384 -> 256, 32 : 512 -> 524288, 2 : 256 -> 16777216, 256 \
+         : 1 -> 1] : 256 @ {read} -> {write}"
     );
     let mut dma = Dma::homogeneous(false, [Hbm, Dm], loops.parse().expect("loops"), 1);
     dma.parts[0].first = first;
