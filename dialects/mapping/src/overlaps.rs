@@ -140,8 +140,8 @@ fn check_carried(func: OpRef<'_>, all: &[Placement], report: &dyn Fn(Diagnostic)
     }
 }
 
-/// Reports what a body puts where the tensor that it carries is, although that is still needed, where an address of the
-/// two is open yet: that is so at any address. Several addresses in turn are apart.
+/// Reports what a body puts where the tensor that it carries is, although that is still needed, where an address of
+/// the two is open yet: that is so at any address. Several addresses in turn are apart.
 fn check_replaced(op: OpRef<'_>, through: &Carried, all: &[Placement], report: &dyn Fn(Diagnostic)) {
     let find = |value: ValueId| all.iter().find(|placed| placed.value == value);
     let was = |value: ValueId| std::iter::successors(find(value), |placed| placed.before.and_then(find));

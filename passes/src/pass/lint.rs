@@ -11,6 +11,7 @@ use visa_ir::module::OpRef;
 use visa_loops::{Program, contiguous, fetch_size};
 use visa_lowering::access;
 use visa_machine::{Machine, Unit};
+use visa_memory::BankAccesses;
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
 use visa_stream::forgotten;
@@ -38,9 +39,6 @@ pub static PASS: Pass = Pass {
     run,
     ..Pass::BASE
 };
-
-/// Most accesses of a command that are looked at. Loops repeat their pattern long before.
-const MAX_ACCESSES: usize = 1 << 20;
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.walk_all() {
@@ -175,7 +173,7 @@ fn partial(op: OpRef<'_>, found: &str, machine: &Machine) -> Diagnostic {
 /// L3.
 fn starvation(op: OpRef<'_>, program: &Program, machine: &Machine) -> Option<Diagnostic> {
     let most = machine.limits.dm_bank_starvation;
-    let (bank, run) = longest_run(program, machine)?;
+    let (bank, run) = BankAccesses::of(program, machine).longest();
     if run < most {
         return None;
     }
@@ -190,23 +188,4 @@ fn starvation(op: OpRef<'_>, program: &Program, machine: &Machine) -> Option<Dia
         counted(all, "byte")
     );
     Some(warning(op, "L3", message, &fix))
-}
-
-/// The bank that is accessed most often in a row, and how often.
-fn longest_run(program: &Program, machine: &Machine) -> Option<(usize, u64)> {
-    let (banks, width) = (usize::try_from(machine.memory.dm_banks).ok()?, machine.memory.dm_bank_width);
-    let mut runs = vec![0_u64; banks];
-    let mut longest = (0, 0);
-    for address in program.addresses().take(MAX_ACCESSES) {
-        let first = u64::try_from(address).ok()?;
-        let (start, end) = (first / width, (first + program.packet.max(1) - 1) / width);
-        for (bank, run) in runs.iter_mut().enumerate() {
-            let touched = (start..=end).any(|word| word % banks as u64 == bank as u64);
-            *run = if touched { *run + 1 } else { 0 };
-            if *run > longest.1 {
-                longest = (bank, *run);
-            }
-        }
-    }
-    Some(longest)
 }

@@ -11,12 +11,18 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 
 use crate::pipeline::PipelineTime;
+use crate::queues::Queues;
 use crate::report::{EngineCycles, MemoryReport, Resource, Traffic};
 
 /// A command priced by itself, before it has its place in the schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) resource: Resource,
+    /// The queues that it takes.
+    pub(crate) queues: Queues,
+    /// Cycles at its start in which registers of the switch are written, while nothing else of the device runs (book
+    /// 13).
+    pub(crate) setup: u64,
     /// Whether it is the start of a kernel, which the device's other commands do not cross.
     pub(crate) launches: bool,
     pub(crate) label: String,
@@ -93,6 +99,8 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let busiest = first_of_busiest(&engines);
     Work {
         resource: Resource::of_context(exec.context),
+        queues: Queues::of_context(exec.context),
+        setup: exec.stages.iter().map(|stage| stage.setup(machine)).fold(0, u64::saturating_add),
         launches: false,
         label: exec.stages.iter().map(|stage| short(stage.name)).collect::<Vec<_>>().join(">"),
         span,
@@ -115,6 +123,8 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
 pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Work {
     Work {
         resource: Resource::Main,
+        queues: Queues::MAIN,
+        setup: 0,
         launches: true,
         label: format!("launch {kernel}"),
         span,
@@ -161,8 +171,17 @@ pub(crate) mod tests {
 
     /// A command that only takes time.
     pub(crate) fn work(resource: Resource, cycles: u64) -> Work {
+        let queues = match resource {
+            Resource::Main => Queues::MAIN,
+            Resource::Sub => Queues::SUB,
+            Resource::Dual => Queues::MAIN.and(Queues::SUB),
+            Resource::Pcie => Queues::PCIE,
+            Resource::Dma => Queues::of_cluster(0).and(Queues::of_cluster(1)),
+        };
         Work {
             resource,
+            queues,
+            setup: 0,
             launches: false,
             label: String::new(),
             span: Span::default(),

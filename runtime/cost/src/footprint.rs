@@ -93,9 +93,23 @@ pub(crate) struct Side {
     /// Whether it moves within each slice that it touches, and not from slice to slice, or the other way round: then a
     /// move changes regions of one step alike.
     evenly: bool,
+    /// How far apart the slices that it touches are in addresses.
+    unit: i64,
 }
 
 impl Side {
+    /// Whether it is data memory.
+    pub(crate) fn is_data_memory(&self) -> bool {
+        self.all.space == Space::Dm
+    }
+
+    /// How many slices further it is after an iteration of the loop at a depth, apart from its turns; nothing if that
+    /// is not the same after each.
+    pub(crate) fn slices_apart(&self, depth: usize) -> Option<i64> {
+        let step = self.steps.of(depth);
+        self.evenly.then(|| if step % self.unit == 0 { step / self.unit } else { 0 })
+    }
+
     /// Whether two commands meet with these in some pair of iterations, and one of them writes. It may say so where
     /// they do not.
     pub(crate) fn may_meet(&self, other: &Self) -> bool {
@@ -119,7 +133,7 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
         let all = region(space, write, &Program { entries, base, ..program.clone() }, machine);
         let unit = unit(space, machine);
         let evenly = steps.each.iter().all(|step| step.by % unit == 0) || all.bytes.end < unit.unsigned_abs();
-        Side { all, steps: steps.clone(), evenly }
+        Side { all, steps: steps.clone(), evenly, unit }
     };
     match &command.kind {
         CommandKind::Loop(_) | CommandKind::Launch(_) => Vec::new(),
@@ -169,8 +183,8 @@ fn run_side(mut all: Region, bytes: &Steps, slices: &Steps, loops: &[u64], machi
     widen(&mut all.bytes, bytes);
     all.slices.iter_mut().for_each(|range| widen(range, slices));
     let evenly = (0..loops.len()).all(|depth| bytes.of(depth) == 0 || slices.of(depth) == 0);
-    let steps = bytes.with(slices, unit(all.space, machine));
-    Side { all, steps, evenly }
+    let unit = unit(all.space, machine);
+    Side { steps: bytes.with(slices, unit), all, evenly, unit }
 }
 
 /// The bytes of a memory that addresses count one after the other, of a chip's, a slice's or a PE's.

@@ -16,6 +16,7 @@ use visa_memory::{Access, Channels, Scratchpads, Transfer, channel_cycles, reque
 use crate::command::Work;
 use crate::footprint::{Region, region};
 use crate::memory::{self, MemoryModel, memory};
+use crate::queues::Queues;
 use crate::report::EngineCycles;
 use crate::rows::Rows;
 use crate::transfer::{cycles, flat_work, read};
@@ -64,6 +65,7 @@ pub(crate) fn indexed_work(
     }
     work.cycles = work.cycles.saturating_add(index);
     work.engines.push(EngineCycles { engine: "index", cycles: index });
+    work.queues = Queues::of_parts([&transfer.part], machine, model);
     Ok(work)
 }
 

@@ -3,6 +3,8 @@
 //! [`price`] asks every stage what it costs, places the commands on the machine's resources in program order (book
 //! 28) and returns a [`Report`]: as text for the kernel's author, as JSON by serde for programs.
 
+mod banks;
+mod beside;
 mod bound;
 mod command;
 mod conflicts;
@@ -11,8 +13,10 @@ mod indexed;
 mod indices;
 mod memory;
 mod pipeline;
+mod place;
 mod price;
 mod prices;
+mod queues;
 mod report;
 mod rows;
 mod runs;
@@ -31,7 +35,7 @@ pub use price::{price, price_with_rows};
 pub use prices::MAX_SAMPLED;
 pub use report::{
     Assumed, Bound, BoundPart, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles,
-    MemoryReport, Report, Resource, Totals, Traffic, Wait, Why,
+    MemoryReport, Report, Resource, Stalls, Totals, Traffic, Wait, Why,
 };
 pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;

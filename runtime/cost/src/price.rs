@@ -14,6 +14,7 @@ use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
 use crate::memory::MemoryModel;
 use crate::prices::Terms;
+use crate::queues::Queues;
 use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};
 use crate::rows::Rows;
 use crate::runs::runs;
@@ -56,7 +57,7 @@ pub fn price_with_rows(
         memory_model: model.name(),
         chips: program.chips,
         clock_ghz: machine.timing.clock_ghz,
-        commands: tallies.0.iter().map(|(&index, tally)| command_report(index, tally)).collect(),
+        commands: tallies.0.iter().map(|(&index, tally)| command_report(index, tally, machine)).collect(),
         totals,
         bound,
         assumptions,
@@ -70,24 +71,26 @@ fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Diagnostic> {
         if !found.may_stall() {
             return Ok(found);
         }
-        if let Some(found) = stretch::tallies(program, terms)? {
+        if let Some(found) = stretch::tallies(program, terms, found.banks_may_stall())? {
             return Ok(found);
         }
     }
     let mut runs = runs(program, terms)?;
-    let slots = schedule_with_stalls(&mut runs);
+    let slots = schedule_with_stalls(&mut runs, terms.machine.limits.dm_bank_starvation);
     let mut tallies = Tallies::default();
     runs.iter().zip(&slots).for_each(|(run, slot)| tallies.add(Placed::of(run, slot, &runs)));
     Ok(tallies)
 }
 
-fn command_report(index: usize, tally: &Tally) -> CommandReport {
+fn command_report(index: usize, tally: &Tally, machine: &Machine) -> CommandReport {
     let work = &tally.work;
     let mut waits = tally.waits.clone();
     waits.sort_by_key(|wait| (wait.command, wait.why));
+    let everywhere = Queues::of_all_clusters(machine).are_in(work.queues);
     CommandReport {
         index,
         kind: work.resource,
+        clusters: if everywhere { Vec::new() } else { work.queues.clusters() },
         label: work.label.clone(),
         span: work.span,
         engines: work.engines.clone(),
@@ -99,7 +102,8 @@ fn command_report(index: usize, tally: &Tally) -> CommandReport {
         macs: sum(work.macs.values()),
         contraction: contraction(work),
         memory: work.memory.clone(),
-        stalls: tally.counts.stalls,
+        stalls: tally.counts.stalls.total(),
+        stalls_for: tally.counts.stalls,
         error: tally.error,
         start: tally.start,
         end: tally.end,
@@ -136,7 +140,8 @@ fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
     Totals {
         cycles,
         microseconds: cycles as f64 / (machine.timing.clock_ghz * 1e3),
-        busy: Resource::ALL.map(|resource| busy(tallies, resource)).to_vec(),
+        busy: Resource::ALL.map(|resource| busy(tallies, resource, machine)).to_vec(),
+        dma_queues: dma_queues(tallies, machine),
         macs,
         share_of_peak: share_of_peak(&by_format, cycles, machine, chips),
         bytes,
@@ -144,9 +149,28 @@ fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
     }
 }
 
-fn busy(tallies: &Tallies, resource: Resource) -> Busy {
-    let own = tallies.0.values().filter(|tally| tally.work.resource.takes().contains(&resource));
-    Busy { resource, cycles: sum(own.map(|tally| &tally.counts.cycles)) }
+/// How long a resource is busy: the DMA as long as its busiest queue.
+fn busy(tallies: &Tallies, resource: Resource, machine: &Machine) -> Busy {
+    let cycles = match resource {
+        Resource::Main => queue_busy(tallies, Queues::MAIN),
+        Resource::Sub => queue_busy(tallies, Queues::SUB),
+        Resource::Dual => queue_busy(tallies, Queues::MAIN.and(Queues::SUB)),
+        Resource::Pcie => queue_busy(tallies, Queues::PCIE),
+        Resource::Dma => dma_queues(tallies, machine).into_iter().fold(0, u64::max),
+    };
+    Busy { resource, cycles }
+}
+
+/// How long the DMA queue of each cluster is busy.
+fn dma_queues(tallies: &Tallies, machine: &Machine) -> Vec<u64> {
+    let clusters = Queues::of_all_clusters(machine).clusters().into_iter();
+    clusters.map(|cluster| queue_busy(tallies, Queues::of_cluster(cluster))).collect()
+}
+
+/// Cycles of the commands that take all of some queues.
+fn queue_busy(tallies: &Tallies, queues: Queues) -> u64 {
+    let own = tallies.0.values().filter(|tally| queues.are_in(tally.work.queues));
+    sum(own.map(|tally| &tally.counts.cycles))
 }
 
 /// Cycles that the multiply-accumulates would take at full rate, over the cycles that the program takes.

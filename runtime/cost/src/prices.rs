@@ -9,12 +9,14 @@ use visa_hw::program::{Command, CommandKind, Dma};
 use visa_ir::diag::Diagnostic;
 use visa_loops::{PairedProgram, Program, lcm};
 use visa_machine::Machine;
-use visa_memory::CHANNEL_PERIOD;
+use visa_memory::{BankAccesses, CHANNEL_PERIOD};
 
+use crate::banks::{Walks, exec_walks, stage_accesses};
 use crate::command::{Work, exec_work, launch_work};
 use crate::footprint::{Region, dma_regions, exec_regions};
 use crate::indexed::{indexed_regions, indexed_work};
 use crate::memory::MemoryModel;
+use crate::report::{Stalls, Wait};
 use crate::rows::Rows;
 use crate::transfer::dma_work;
 
@@ -36,10 +38,34 @@ pub(crate) struct Run {
     pub(crate) work: Rc<Work>,
     /// What it reads and writes.
     pub(crate) regions: Rc<[Region]>,
-    /// Cycles, those included that its writes wait for reads of the other context.
+    /// Which banks of data memory it takes, if it is a run of the Tensor Unit.
+    pub(crate) walks: Rc<Walks>,
+    /// Cycles, those included that it waits for main if it is in sub.
     pub(crate) cycles: u64,
-    /// How many of them it waits.
-    pub(crate) stalls: u64,
+    /// How many of them it waits, and for what.
+    pub(crate) stalled: Stalled,
+}
+
+/// What a run of sub waits for meanwhile.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stalled {
+    pub(crate) cycles: Stalls,
+    /// The runs of main.
+    pub(crate) by: Vec<Wait>,
+}
+
+impl Run {
+    /// The run with what it waits for meanwhile.
+    pub(crate) fn stall(&mut self, stalled: Stalled) {
+        self.cycles = self.work.cycles.saturating_add(stalled.cycles.total());
+        self.stalled = stalled;
+    }
+}
+
+impl Stalled {
+    pub(crate) fn longer_than(&self, other: &Self) -> bool {
+        self.cycles.total() > other.cycles.total()
+    }
 }
 
 /// How many bytes what a command reads, writes, and takes indices from has moved.
@@ -54,11 +80,22 @@ pub(crate) struct Prices<'a> {
     samples: HashMap<usize, Samples>,
     /// What commands touch whose addresses have not moved.
     still: HashMap<usize, Rc<[Region]>>,
+    /// The walks of commands that have not moved.
+    still_walks: HashMap<usize, Rc<Walks>>,
+    /// What stages ask of banks, by the number of the command, that of the stage, and how far it has moved among them.
+    accesses: HashMap<(usize, usize, i64), Option<Rc<BankAccesses>>>,
 }
 
 impl<'a> Prices<'a> {
     pub(crate) fn new(terms: Terms<'a>) -> Self {
-        Self { terms, priced: HashMap::new(), samples: HashMap::new(), still: HashMap::new() }
+        Self {
+            terms,
+            priced: HashMap::new(),
+            samples: HashMap::new(),
+            still: HashMap::new(),
+            still_walks: HashMap::new(),
+            accesses: HashMap::new(),
+        }
     }
 
     /// The run of command `number` in an iteration.
@@ -87,8 +124,9 @@ impl<'a> Prices<'a> {
                 }
             }
         };
-        let regions = self.regions(command, number, indices);
-        Ok(Run { command: number, cycles: work.cycles, stalls: 0, work, regions })
+        let (regions, walks) = (self.regions(command, number, indices), self.walks(command, number, indices));
+        let (cycles, stalled) = (work.cycles, Stalled::default());
+        Ok(Run { command: number, cycles, stalled, work, regions, walks })
     }
 
     fn work(&self, command: &Command, indices: &[u64]) -> Result<Work, Diagnostic> {
@@ -114,6 +152,27 @@ impl<'a> Prices<'a> {
         let machine = self.terms.machine;
         let known = self.still.entry(number).or_insert_with(|| regions(command, indices, machine).into());
         Rc::clone(known)
+    }
+
+    /// Which banks a command takes in an iteration.
+    pub(crate) fn walks(&mut self, command: &Command, number: usize, indices: &[u64]) -> Rc<Walks> {
+        let CommandKind::Exec(exec) = &command.kind else { return Rc::default() };
+        let still = moved(command, indices) == Moved::default();
+        if let Some(known) = self.still_walks.get(&number).filter(|_| still) {
+            return Rc::clone(known);
+        }
+        let machine = self.terms.machine;
+        let around = machine.memory.dm_banks.saturating_mul(machine.memory.dm_bank_width).cast_signed();
+        let accesses = &mut self.accesses;
+        let walks = Rc::new(exec_walks(exec, indices, |stage, moved| {
+            let moved = moved.rem_euclid(around);
+            let known = accesses.entry((number, stage, moved));
+            known.or_insert_with(|| stage_accesses(exec, stage, moved, machine).map(Rc::new)).clone()
+        }));
+        if still {
+            self.still_walks.insert(number, Rc::clone(&walks));
+        }
+        walks
     }
 
     /// The moves as far as prices depend on them.

@@ -35,7 +35,7 @@ pub enum Resource {
     Main,
     /// The Tensor Unit's sub context.
     Sub,
-    /// The chip's DMA engines, which share every transfer.
+    /// The chip's DMA engines: a queue for each cluster (book 10).
     Dma,
     /// The link to the host.
     Pcie,
@@ -76,6 +76,14 @@ impl Resource {
         }
     }
 
+    /// Whether it is of the Tensor Unit.
+    pub(crate) const fn is_context(self) -> bool {
+        match self {
+            Self::Main | Self::Sub | Self::Dual => true,
+            Self::Dma | Self::Pcie => false,
+        }
+    }
+
     /// What runs a transfer.
     pub(crate) const fn of_transfer(dma: &Dma) -> Self {
         if dma.pcie { Self::Pcie } else { Self::Dma }
@@ -101,6 +109,9 @@ pub struct CommandReport {
     pub index: usize,
     /// What runs it.
     pub kind: Resource,
+    /// Of a tensor transfer: the clusters whose DMA queue it takes, where those are not all of the chip's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<u64>,
     /// Its engines in order, e.g. `fetch>collect>store_trf`, or its memories, e.g. `hbm>dm`.
     pub label: String,
     /// Where the work is in the source, bytes.
@@ -128,9 +139,11 @@ pub struct CommandReport {
     /// Of a transfer, by a model of requests: what it asks of the memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryReport>,
-    /// Cycles among `cycles` in which its writes to the tensor register file wait for reads of a contraction (book
-    /// 18).
+    /// Cycles of all runs in which it waits for others that go first, `stalls_for` what.
     pub stalls: u64,
+    /// The parts of `stalls`; not in JSON where there are none.
+    #[serde(skip_serializing_if = "Stalls::is_none")]
+    pub stalls_for: Stalls,
     /// How far the cycles of a run may be off, as a share of them, where the `detailed` model follows from some
     /// requests to others.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,8 +152,52 @@ pub struct CommandReport {
     pub start: u64,
     /// Cycle in which its last run has ended.
     pub end: u64,
-    /// What kept its runs from starting earlier; empty where it starts in cycle 0.
+    /// What kept its runs from starting earlier, nothing where it starts in cycle 0; and what they waited for
+    /// meanwhile.
     pub waits: Vec<Wait>,
+}
+
+/// Cycles in which a command waits for others that go first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stalls {
+    /// Its writes to the tensor register file for reads of a contraction (book 18).
+    pub register_file: u64,
+    /// Sub's accesses to a bank of data memory for main's (book 11).
+    pub banks: u64,
+    /// A transfer for HBM, which an earlier one of another cluster takes.
+    pub hbm: u64,
+}
+
+impl Stalls {
+    /// So many cycles for one reason; none for a reason to start later.
+    pub(crate) fn of(why: Why, cycles: u64) -> Self {
+        let none = Self::default();
+        match why {
+            Why::Trf => Self { register_file: cycles, ..none },
+            Why::Banks => Self { banks: cycles, ..none },
+            Why::Hbm => Self { hbm: cycles, ..none },
+            Why::Busy | Why::Raw | Why::War | Why::Waw | Why::Launch | Why::Starvation | Why::Setup => none,
+        }
+    }
+
+    /// These and others.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            register_file: self.register_file.saturating_add(other.register_file),
+            banks: self.banks.saturating_add(other.banks),
+            hbm: self.hbm.saturating_add(other.hbm),
+        }
+    }
+
+    /// All together.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.register_file.saturating_add(self.banks).saturating_add(self.hbm)
+    }
+
+    fn is_none(&self) -> bool {
+        self.total() == 0
+    }
 }
 
 /// What a transfer asks of the memories of a chip.
@@ -300,6 +357,17 @@ pub enum Why {
     Waw,
     /// One of them is the start of a kernel.
     Launch,
+    /// One of them is a transfer, which the other one would starve, alone or with what runs beside it: 64 accesses to
+    /// a bank of data memory in a row (book 11, B2).
+    Starvation,
+    /// One of them is a custom switch, whose set-up nothing of the device overlaps (book 13).
+    Setup,
+    /// It writes the tensor register file, and the other one's reads go first (book 18).
+    Trf,
+    /// It wants a bank of data memory, where main goes before sub (book 11).
+    Banks,
+    /// It wants HBM, which an earlier transfer of another cluster takes.
+    Hbm,
 }
 
 impl Why {
@@ -312,6 +380,11 @@ impl Why {
             Self::War => "WAR",
             Self::Waw => "WAW",
             Self::Launch => "launch",
+            Self::Starvation => "starvation",
+            Self::Setup => "set-up",
+            Self::Trf => "TRF",
+            Self::Banks => "banks",
+            Self::Hbm => "HBM",
         }
     }
 }
@@ -323,8 +396,11 @@ pub struct Totals {
     pub cycles: u64,
     /// The same in microseconds of the machine's clock.
     pub microseconds: f64,
-    /// How long each resource is busy.
+    /// How long each resource is busy: the DMA as long as the busiest queue.
     pub busy: Vec<Busy>,
+    /// How long the DMA queue of each cluster is busy, in cycles; not in JSON where all are alike.
+    #[serde(skip_serializing_if = "are_alike")]
+    pub dma_queues: Vec<u64>,
     /// Multiply-accumulates of all chips.
     pub macs: u64,
     /// Part of what the chips could multiply and add in these cycles (0 to 1), each format measured by its own peak;
@@ -380,6 +456,10 @@ pub struct Assumed {
 #[expect(clippy::trivially_copy_pass_by_ref)]
 fn is_one(runs: &u64) -> bool {
     *runs == 1
+}
+
+fn are_alike(queues: &[u64]) -> bool {
+    queues.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 fn is_zero(bytes: &u64) -> bool {

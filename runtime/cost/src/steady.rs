@@ -15,13 +15,16 @@ use std::rc::Rc;
 
 use visa_hw::program::{Command, CommandKind, Loop, Program, runs};
 use visa_ir::diag::Diagnostic;
-use visa_loops::{Condition, lcm};
+use visa_loops::{Condition, Steps, gcd, lcm};
+use visa_machine::Machine;
 
+use crate::banks;
 use crate::footprint::{Side, sides};
+use crate::place::{Before, Slot, place};
 use crate::prices::{Prices, Run, Terms};
-use crate::report::{Resource, Wait, Why};
+use crate::queues::Queues;
+use crate::report::{Stalls, Why};
 use crate::runs::{MAX_RUNS, commands_in, too_many};
-use crate::schedule::reasons;
 use crate::tally::{Counts, Placed, Tallies};
 
 /// The tallies of a program whose writes wait for no reads.
@@ -35,25 +38,60 @@ pub(crate) fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Di
 }
 
 /// After how many iterations a loop that is in no other one may repeat, as far as its commands tell by themselves;
-/// nothing if it may not, or branches change with it.
-pub(crate) fn period(program: &Program, command: &Command, terms: Terms<'_>) -> Option<u64> {
+/// nothing if it may not, or branches change with it. With `all_banks` its commands are at the same banks of data
+/// memory again.
+pub(crate) fn period(program: &Program, command: &Command, terms: Terms<'_>, all_banks: bool) -> Option<u64> {
     let CommandKind::Loop(repeat) = &command.kind else { return None };
     let before = program.commands.iter().take_while(|other| !std::ptr::eq(*other, command));
     let first: usize = before.map(commands_in).sum();
-    let steady = Steady::of(program, terms);
+    let steady = Steady { all_banks, ..Steady::of(program, terms) };
     match stretches(repeat, &[]).as_slice() {
         [whole] => steady.period(whole, first..first + commands_in(command), &[]),
         _ => None,
     }
 }
 
-/// What runs a command.
-fn resource(command: &Command) -> Resource {
+/// The queues that a command takes.
+fn queues(command: &Command, terms: Terms<'_>) -> Queues {
     match &command.kind {
-        CommandKind::Dma(dma) => Resource::of_transfer(dma),
-        CommandKind::Indexed(_) | CommandKind::Loop(_) => Resource::Dma,
-        CommandKind::Launch(_) => Resource::Main,
-        CommandKind::Exec(exec) => Resource::of_context(exec.context),
+        CommandKind::Dma(dma) => Queues::of_transfer(dma, terms.machine, terms.model),
+        CommandKind::Indexed(transfer) => Queues::of_parts([&transfer.part], terms.machine, terms.model),
+        CommandKind::Loop(_) => Queues::default(),
+        CommandKind::Launch(_) => Queues::MAIN,
+        CommandKind::Exec(exec) => Queues::of_context(exec.context),
+    }
+}
+
+/// The most accesses in a row to a bank of data memory by a command in any iteration.
+fn most_in_a_row(command: &Command, machine: &Machine) -> u64 {
+    match &command.kind {
+        CommandKind::Exec(exec) => banks::most_in_a_row(exec, machine),
+        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => 0,
+    }
+}
+
+/// Whether a command is at other banks of data memory in other iterations of the loops around it.
+fn moves_banks(command: &Command, machine: &Machine) -> bool {
+    let around = machine.memory.dm_bank_width.saturating_mul(machine.memory.dm_banks);
+    let CommandKind::Exec(exec) = &command.kind else { return false };
+    let moves = |steps: &Steps| {
+        let all = steps.each.iter().flat_map(|step| step.turns.iter().chain([&step.by]));
+        all.copied().any(|by| by.rem_euclid(around.cast_signed()) != 0)
+    };
+    exec.stages.iter().filter(|stage| stage.bank_walk().is_some()).any(|stage| moves(&stage.steps))
+}
+
+/// After how many iterations of the loop at a depth the addresses of a command are as far from a multiple of `bytes`
+/// again, apart from their turns.
+fn aligned_again(command: &Command, depth: usize, bytes: u64) -> u64 {
+    match &command.kind {
+        CommandKind::Exec(exec) => {
+            let steps = exec.stages.iter().filter(|stage| stage.bank_walk().is_some());
+            let steps =
+                steps.map(|stage| stage.steps.of(depth).rem_euclid(bytes.cast_signed()).cast_unsigned());
+            steps.map(|step| bytes / gcd(step, bytes)).fold(1, lcm)
+        }
+        CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => 1,
     }
 }
 
@@ -63,23 +101,37 @@ struct Live {
     command: usize,
     indices: Rc<[u64]>,
     run: Run,
+    start: u64,
     end: u64,
+}
+
+impl Live {
+    fn before(&self) -> Before<'_> {
+        Before { command: self.command, run: &self.run, start: self.start, end: self.end }
+    }
 }
 
 struct Steady<'p> {
     commands: Vec<&'p Command>,
-    resources: Vec<Resource>,
+    takes: Vec<Queues>,
     sides: Vec<Vec<Side>>,
+    /// The most accesses in a row to a bank of data memory.
+    in_a_row: Vec<u64>,
+    /// Whether a command may be at other banks in other iterations.
+    moves_banks: Vec<bool>,
+    machine: &'p Machine,
+    /// Whether a loop repeats only where its commands are at the same banks again.
+    all_banks: bool,
     prices: Prices<'p>,
-    /// The runs of each resource, in the order in which they end.
-    queues: [VecDeque<Live>; Resource::ALL.len()],
+    /// The runs of each queue, in the order in which they end.
+    queues: [VecDeque<Live>; Queues::COUNT],
     tallies: Tallies,
     /// Runs that were placed one by one.
     placed: u64,
 }
 
-/// How things are after an iteration: what has not ended, by command, loops ago and cycles left.
-type State = Vec<(usize, Vec<i64>, u64)>;
+/// How things are after an iteration: what has not ended, by command, loops ago, cycles left and cycles in all.
+type State = Vec<(usize, Vec<i64>, u64, u64)>;
 
 /// An iteration that later ones are compared with.
 struct Mark {
@@ -135,7 +187,11 @@ impl<'p> Steady<'p> {
     fn of(program: &'p Program, terms: Terms<'p>) -> Self {
         let flat = program.flat();
         Self {
-            resources: flat.iter().map(|(command, _)| resource(command)).collect(),
+            takes: flat.iter().map(|(command, _)| queues(command, terms)).collect(),
+            in_a_row: flat.iter().map(|(command, _)| most_in_a_row(command, terms.machine)).collect(),
+            moves_banks: flat.iter().map(|(command, _)| moves_banks(command, terms.machine)).collect(),
+            machine: terms.machine,
+            all_banks: false,
             sides: flat.iter().map(|(command, loops)| sides(command, loops, terms.machine)).collect(),
             commands: flat.iter().map(|(command, _)| *command).collect(),
             prices: Prices::new(terms),
@@ -169,38 +225,20 @@ impl Steady<'_> {
         Ok(())
     }
 
-    /// As [`crate::schedule::schedule`] places a run.
+    /// Places a run as [`crate::schedule::schedule`] does.
     fn place(&mut self, run: &Run, indices: &[u64]) -> Result<(), Diagnostic> {
         self.placed += 1;
         if self.placed > MAX_RUNS {
             return Err(too_many(self.placed));
         }
-        let own = run.work.resource.takes();
-        let before = own.iter().filter_map(|&own| self.queues[own as usize].back());
-        let mut waits: Vec<(u64, Wait)> =
-            before.map(|live| (live.end, Wait { command: live.command, why: Why::Busy })).collect();
-        let mut start = waits.iter().map(|(end, _)| *end).max().unwrap_or(0);
-        let earliest = start;
-        for live in
-            self.queues.iter().flat_map(|queue| queue.iter().rev().take_while(|live| live.end >= earliest))
-        {
-            // What is found on the way may have put it off.
-            if live.end < start {
-                continue;
-            }
-            let found = reasons(&live.run, run);
-            if !found.is_empty() {
-                start = live.end;
-            }
-            waits.extend(found.into_iter().map(|why| (live.end, Wait { command: live.command, why })));
-        }
-        waits.retain(|(end, _)| start > 0 && *end == start);
-        let end = start.saturating_add(run.cycles);
-        let waits = waits.into_iter().map(|(_, wait)| wait).collect();
-        let (cycles, stalls, work) = (run.cycles, run.stalls, &run.work);
-        self.tallies.add(Placed { command: run.command, work, cycles, stalls, start, end, waits });
-        let live = Live { command: run.command, indices: indices.into(), run: run.clone(), end };
-        own.iter().for_each(|&own| self.queues[own as usize].push_back(live.clone()));
+        let last = |queue: usize| self.queues[queue].iter().rev().map(Live::before);
+        let Slot { start, end, stalls, waits } = place(run, last, self.machine.limits.dm_bank_starvation);
+        let (command, work) = (run.command, &run.work);
+        let bank_shares = run.walks.shares(work, self.moves_banks[command]);
+        let (cycles, stalls) = (run.cycles.saturating_add(stalls), Stalls::of(Why::Hbm, stalls));
+        self.tallies.add(Placed { command, work, cycles, stalls, bank_shares, start, end, waits });
+        let live = Live { command, indices: indices.into(), run: run.clone(), start, end };
+        work.queues.numbers().for_each(|own| self.queues[own].push_back(live.clone()));
         Ok(())
     }
 
@@ -279,20 +317,65 @@ impl Steady<'_> {
         if end - start < 4 || !stretch.alike || !self.meet_alike(inside.clone(), depth) {
             return None;
         }
-        // A resource that the loop leaves idle may run a later command at once: it would meet iterations of any age.
+        // A queue that the loop leaves idle may run a later command at once: it would meet iterations of any age.
         let indices: Vec<u64> = outer.iter().copied().chain([start]).collect();
-        let used = |resource: Resource| {
-            inside
-                .clone()
-                .any(|own| self.resources[own].takes().contains(&resource) && self.runs_always(own, &indices))
-        };
+        let always = inside.clone().filter(|own| self.runs_always(*own, &indices));
+        let used = always.map(|own| self.takes[own]).fold(Queues::default(), Queues::and);
         let later = if depth == 0 { inside.start } else { 0 };
-        let needed = |resource: &Resource| resource.takes().iter().all(|&own| used(own));
-        if !self.resources[later..].iter().all(needed) {
+        if !self.takes[later..].iter().all(|needed| needed.are_in(used)) {
             return None;
         }
+        let banks = self.bank_period(inside.clone(), depth)?;
         let mut periods = self.commands[inside].iter().map(|command| self.prices.period(command, depth));
-        periods.try_fold(1_u64, |all, own| Some(lcm(all, own?)))
+        periods.try_fold(banks, |all, own| Some(lcm(all, own?)))
+    }
+
+    /// After how many iterations of a loop the banks of data memory that its commands take are as they were, as far as
+    /// that counts: they lie alike in the width of a bank, and where somebody may wait for one, in all banks. Nothing
+    /// if the slices of those that may starve and be starved do not move alike.
+    fn bank_period(&self, inside: Range<usize>, depth: usize) -> Option<u64> {
+        let memory = &self.machine.memory;
+        let again = |bytes: u64| {
+            self.commands[inside.clone()].iter().map(|own| aligned_again(own, depth, bytes)).fold(1, lcm)
+        };
+        let starving = self.may_starve(inside.clone());
+        if starving && !self.slices_move_alike(inside.clone(), depth) {
+            return None;
+        }
+        let banks = if starving || self.all_banks { memory.dm_banks } else { 1 };
+        Some(again(memory.dm_bank_width.saturating_mul(banks)))
+    }
+
+    /// Whether all slices that commands of a loop touch are as many further in each iteration.
+    fn slices_move_alike(&self, inside: Range<usize>, depth: usize) -> bool {
+        let mut apart = BTreeSet::new();
+        for own in inside {
+            match &self.commands[own].kind {
+                CommandKind::Exec(exec) => {
+                    apart.insert(Some(exec.steps.of(depth)));
+                }
+                CommandKind::Dma(_)
+                | CommandKind::Indexed(_)
+                | CommandKind::Loop(_)
+                | CommandKind::Launch(_) => {
+                    let sides = self.sides[own].iter().filter(|side| side.is_data_memory());
+                    apart.extend(sides.map(|side| side.slices_apart(depth)));
+                }
+            }
+        }
+        !apart.contains(&None) && apart.len() <= 1
+    }
+
+    /// Whether runs of a loop may keep one of its transfers from a bank, in main and sub together.
+    fn may_starve(&self, inside: Range<usize>) -> bool {
+        let most = |queues: Queues| {
+            let own = inside.clone().filter(|own| self.takes[*own].meet(queues));
+            own.map(|own| self.in_a_row[own]).fold(0, u64::max)
+        };
+        let transfers = inside.clone().filter(|own| !self.takes[*own].meet(Queues::MAIN.and(Queues::SUB)));
+        let mut transfers = transfers.flat_map(|own| &self.sides[own]);
+        let all = most(Queues::MAIN).saturating_add(most(Queues::SUB));
+        all >= self.machine.limits.dm_bank_starvation && transfers.any(Side::is_data_memory)
     }
 
     /// Whether a command runs in all iterations of the loops inside the ones whose indices are known.
@@ -313,18 +396,12 @@ impl Steady<'_> {
         pairs.all(|(one, other)| one.moves_like(other, depth))
     }
 
-    /// Whether commands with these numbers take a resource.
-    fn takes(&self, inside: Range<usize>, resource: Resource) -> bool {
-        self.resources[inside].iter().any(|own| own.takes().contains(&resource))
-    }
-
     /// How things are after iteration `index - 1` of a loop; nothing if something else than the loop has not ended.
     /// With it the cycle from which on something can start.
     fn state(&mut self, inside: Range<usize>, outer: &[u64], index: u64) -> Option<(State, u64)> {
-        let used: Vec<Resource> =
-            Resource::ALL.into_iter().filter(|own| self.takes(inside.clone(), *own)).collect();
-        let last = |own: &Resource| self.queues[*own as usize].back().map_or(0, |live| live.end);
-        let now = used.iter().map(last).min()?;
+        let used = self.takes[inside.clone()].iter().copied().fold(Queues::default(), Queues::and);
+        let last = |own: usize| self.queues[own].back().map_or(0, |live| live.end);
+        let now = used.numbers().map(last).min()?;
         let mut state = Vec::new();
         for queue in &mut self.queues {
             while queue.front().is_some_and(|live| live.end < now) && queue.len() > 1 {
@@ -341,7 +418,7 @@ impl Steady<'_> {
                     // The loops inside begin anew with each iteration.
                     None => own.cast_signed(),
                 });
-                state.push((live.command, ago.collect(), live.end - now));
+                state.push((live.command, ago.collect(), live.end - now, live.end - live.start));
             }
         }
         Some((state, now))
@@ -364,8 +441,11 @@ impl Steady<'_> {
         for live in self.queues.iter_mut().flatten().filter(|live| inside.contains(&live.command)) {
             let mut indices = live.indices.to_vec();
             indices[depth] += iterations;
+            live.start = live.start.saturating_add(cycles);
             live.end = live.end.saturating_add(cycles);
-            live.run.regions = self.prices.regions(self.commands[live.command], live.command, &indices);
+            let command = self.commands[live.command];
+            live.run.regions = self.prices.regions(command, live.command, &indices);
+            live.run.walks = self.prices.walks(command, live.command, &indices);
             live.indices = indices.into();
         }
     }

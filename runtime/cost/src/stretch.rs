@@ -1,8 +1,9 @@
-//! The schedule of a long loop in which loads of the tensor register file may wait for contractions (book 18).
+//! The schedule of a long loop in which runs of sub may wait for those of main: for reads of the tensor register file
+//! (book 18), or for banks of data memory (book 11).
 //!
-//! Such a load waits for what runs meanwhile, which may come after it in the program, so that iterations are not
+//! Such a run waits for what runs meanwhile, which may come after it in the program, so that iterations are not
 //! scheduled one after the other. The loop is scheduled as a whole with fewer iterations instead, in the middle of
-//! which everything repeats, and that middle is made longer. What a load waits for is beside it in time: in each
+//! which everything repeats, and that middle is made longer. What a run waits for is beside it in time: in each
 //! round of [`schedule_with_stalls`] an end of the loop changes a few iterations more, and the middle is longer
 //! than all rounds reach.
 
@@ -10,9 +11,10 @@ use visa_hw::program::{CommandKind, Loop, Program};
 use visa_ir::diag::Diagnostic;
 
 use crate::conflicts::schedule_with_stalls;
+use crate::place::Slot;
 use crate::prices::{Run, Terms};
 use crate::runs::{Cut, runs_of};
-use crate::schedule::Slot;
+
 use crate::steady;
 use crate::tally::{Placed, Tallies, Tally};
 
@@ -23,11 +25,16 @@ const PERIODS: u64 = 192;
 const EDGE: u64 = 48;
 
 /// The tallies of a program with one long loop that repeats; nothing if there is none, or it was not seen to repeat.
+/// With `banks` runs may wait for banks of data memory, so that it repeats where its commands are at the same again.
 ///
 /// # Errors
 /// A transfer for which the model has no price.
-pub(crate) fn tallies(program: &Program, terms: Terms<'_>) -> Result<Option<Tallies>, Diagnostic> {
-    let Some((repeat, period)) = longest(program, terms) else { return Ok(None) };
+pub(crate) fn tallies(
+    program: &Program,
+    terms: Terms<'_>,
+    banks: bool,
+) -> Result<Option<Tallies>, Diagnostic> {
+    let Some((repeat, period)) = longest(program, terms, banks) else { return Ok(None) };
     let some = repeat.times % period + period * PERIODS;
     if repeat.times < some + 2 * period {
         return Ok(None);
@@ -44,13 +51,13 @@ pub(crate) fn tallies(program: &Program, terms: Terms<'_>) -> Result<Option<Tall
 }
 
 /// The loop with most iterations that is in no other one, and after how many iterations it may repeat.
-fn longest<'p>(program: &'p Program, terms: Terms<'_>) -> Option<(&'p Loop, u64)> {
+fn longest<'p>(program: &'p Program, terms: Terms<'_>, banks: bool) -> Option<(&'p Loop, u64)> {
     let loops = program.commands.iter().filter_map(|command| match &command.kind {
         CommandKind::Loop(repeat) => Some((command, repeat)),
         CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Exec(_) => None,
     });
     let (command, repeat) = loops.max_by_key(|(_, repeat)| repeat.times)?;
-    let period = steady::period(program, command, terms)?;
+    let period = steady::period(program, command, terms, banks)?;
     Some((repeat, period))
 }
 
@@ -66,7 +73,7 @@ struct Scheduled {
 impl Scheduled {
     fn of(program: &Program, terms: Terms<'_>, cut: Cut<'_>) -> Result<Self, Diagnostic> {
         let (mut runs, iterations) = runs_of(program, terms, Some(cut))?;
-        let slots = schedule_with_stalls(&mut runs);
+        let slots = schedule_with_stalls(&mut runs, terms.machine.limits.dm_bank_starvation);
         let mut tallies = Tallies::default();
         for (run, slot) in runs.iter().zip(&slots) {
             tallies.add(Placed::of(run, slot, &runs));

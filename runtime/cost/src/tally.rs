@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::command::Work;
+use crate::place::Slot;
 use crate::prices::Run;
-use crate::report::{Resource, Wait};
-use crate::schedule::Slot;
+use crate::queues::Queues;
+use crate::report::{Stalls, Wait, Why};
 
 /// The runs of a command so far.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Tally {
     pub(crate) start: u64,
     /// When the last run has ended.
     pub(crate) end: u64,
+    /// Which part of its time a run takes each bank of data memory at most.
+    pub(crate) bank_shares: Vec<f64>,
     /// What runs waited for: commands by number.
     pub(crate) waits: Vec<Wait>,
     /// How far the cycles of a run may be off at most, where they follow from those of others.
@@ -32,7 +35,7 @@ pub(crate) struct Counts {
     pub(crate) runs: u64,
     /// Cycles, stalls included.
     pub(crate) cycles: u64,
-    pub(crate) stalls: u64,
+    pub(crate) stalls: Stalls,
 }
 
 impl Counts {
@@ -42,10 +45,17 @@ impl Counts {
         Self {
             runs: more(self.runs, before.runs),
             cycles: more(self.cycles, before.cycles),
-            stalls: more(self.stalls, before.stalls),
+            stalls: Stalls {
+                register_file: more(self.stalls.register_file, before.stalls.register_file),
+                banks: more(self.stalls.banks, before.stalls.banks),
+                hbm: more(self.stalls.hbm, before.stalls.hbm),
+            },
         }
     }
 }
+
+/// What a bank can serve, but for what shares of it are rounded.
+const ALL_OF_A_BANK: f64 = 1.0 - 1e-9;
 
 /// The tallies of the commands that have run, by number.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +66,9 @@ pub(crate) struct Placed<'a> {
     pub(crate) command: usize,
     pub(crate) work: &'a Rc<Work>,
     pub(crate) cycles: u64,
-    pub(crate) stalls: u64,
+    pub(crate) stalls: Stalls,
+    /// Which part of its time it takes each bank of data memory.
+    pub(crate) bank_shares: Vec<f64>,
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) waits: Vec<Wait>,
@@ -65,38 +77,57 @@ pub(crate) struct Placed<'a> {
 impl<'a> Placed<'a> {
     /// One of some runs in its place.
     pub(crate) fn of(run: &'a Run, slot: &Slot, runs: &[Run]) -> Self {
-        let waits = slot.waits.iter().map(|wait| Wait { command: runs[wait.command].command, why: wait.why });
-        let Run { command, work, cycles, stalls, .. } = run;
+        let named = |wait: &Wait| Wait { command: runs[wait.command].command, why: wait.why };
+        let Run { command, work, cycles, stalled, walks, .. } = run;
         Self {
             command: *command,
             work,
-            cycles: *cycles,
-            stalls: *stalls,
+            cycles: cycles.saturating_add(slot.stalls),
+            stalls: stalled.cycles.plus(Stalls::of(Why::Hbm, slot.stalls)),
+            bank_shares: walks.shares(work, false),
             start: slot.start,
             end: slot.end,
-            waits: waits.collect(),
+            waits: slot.waits.iter().chain(&stalled.by).map(named).collect(),
         }
     }
 }
 
 impl Tallies {
-    /// Whether writes of the sub context to the tensor register file may wait for reads of it.
+    /// Whether runs of the sub context may wait for those of main.
     pub(crate) fn may_stall(&self) -> bool {
-        let writes = |tally: &Tally| tally.work.bank_writes > 0 && tally.work.resource == Resource::Sub;
-        self.0.values().any(writes) && self.0.values().any(|tally| tally.work.bank_reads.is_some())
+        let mut loads = self.of(Queues::SUB).filter(|tally| tally.work.bank_writes > 0);
+        let mut reads = self.of(Queues::MAIN).filter(|tally| tally.work.bank_reads.is_some());
+        loads.next().is_some() && reads.next().is_some() || self.banks_may_stall()
+    }
+
+    /// Whether main and sub may together ask for some bank of data memory more often than it serves.
+    pub(crate) fn banks_may_stall(&self) -> bool {
+        let shares = |queues: Queues| {
+            self.of(queues).fold(Vec::new(), |shares, tally| most(&shares, &tally.bank_shares))
+        };
+        let (main, sub) = (shares(Queues::MAIN), shares(Queues::SUB));
+        main.iter().zip(&sub).any(|(main, sub)| *main > 0.0 && *sub > 0.0 && main + sub > ALL_OF_A_BANK)
+    }
+
+    /// The commands that take these queues and no others.
+    fn of(&self, queues: Queues) -> impl Iterator<Item = &Tally> {
+        self.0.values().filter(move |tally| tally.work.queues == queues)
     }
 
     /// Counts a run.
     pub(crate) fn add(&mut self, run: Placed<'_>) {
-        let Placed { command, work, cycles, stalls, start, end, waits } = run;
+        let Placed { command, work, cycles, stalls, bank_shares, start, end, waits } = run;
         let tally = self.0.entry(command).or_insert_with(|| {
             let counts = Counts::default();
-            Tally { work: Rc::clone(work), cycles, counts, start, end, waits: Vec::new(), error: None }
+            let waits = Vec::new();
+            let bank_shares = Vec::new();
+            Tally { work: Rc::clone(work), cycles, counts, bank_shares, start, end, waits, error: None }
         });
         tally.error = tally.error.into_iter().chain(work.error).reduce(f64::max);
         tally.counts.runs += 1;
         tally.counts.cycles = tally.counts.cycles.saturating_add(cycles);
-        tally.counts.stalls = tally.counts.stalls.saturating_add(stalls);
+        tally.counts.stalls = tally.counts.stalls.plus(stalls);
+        tally.bank_shares = most(&tally.bank_shares, &bank_shares);
         tally.end = tally.end.max(end);
         for wait in waits {
             if !tally.waits.contains(&wait) {
@@ -104,4 +135,10 @@ impl Tallies {
             }
         }
     }
+}
+
+/// The greater one of each; none counts as 0.
+fn most(one: &[f64], other: &[f64]) -> Vec<f64> {
+    let of = |shares: &[f64], bank: usize| shares.get(bank).copied().unwrap_or_default();
+    (0..one.len().max(other.len())).map(|bank| of(one, bank).max(of(other, bank))).collect()
 }

@@ -5,7 +5,9 @@ use visa_ir::diag::counted;
 
 use visa_ir::span::Span;
 
-use crate::report::{Bound, ChannelReport, CommandReport, ContractionReport, MemoryReport, Report, Traffic};
+use crate::report::{
+    Bound, ChannelReport, CommandReport, ContractionReport, MemoryReport, Report, Stalls, Traffic,
+};
 
 /// The column of how often commands run, which is there where one runs more than once.
 const RUNS: &str = "runs";
@@ -49,7 +51,7 @@ impl Report {
         let busy = totals.busy.iter().filter(|busy| busy.cycles > 0).map(|busy| {
             format!("{} {} ({})", busy.resource.name(), busy.cycles, percent(busy.cycles, totals.cycles))
         });
-        let busy = busy.collect::<Vec<_>>().join(", ");
+        let busy = busy.chain(queues(&totals.dma_queues)).collect::<Vec<_>>().join(", ");
         let mut work = format!("{} MACs", totals.macs);
         if let Some(share) = totals.share_of_peak {
             let _infallible = write!(work, ", {:.2}% of peak", share * 100.0);
@@ -70,14 +72,7 @@ impl Report {
                 );
                 rows.push(("estimate", off));
             }
-            if command.stalls > 0 {
-                let stalls = format!(
-                    "{}: {} waiting for reads of the register file",
-                    command.index,
-                    counted(command.stalls, "cycle")
-                );
-                rows.push(("stalls", stalls));
-            }
+            rows.extend(stalls(command.index, &command.stalls_for).map(|stalls| ("stalls", stalls)));
         }
         for assumed in &self.assumptions {
             rows.push(("assumed", format!("{}: {}", assumed.field, assumed.why)));
@@ -88,6 +83,30 @@ impl Report {
     }
 }
 
+/// The DMA queues of the clusters, where some are busy longer than others.
+fn queues(cycles: &[u64]) -> Option<String> {
+    let uneven = cycles.windows(2).any(|pair| pair[0] != pair[1]);
+    let each = cycles.iter().enumerate().map(|(cluster, cycles)| format!("cluster {cluster} {cycles}"));
+    uneven.then(|| format!("of the dma {}", each.collect::<Vec<_>>().join(" and ")))
+}
+
+/// How long a command waits meanwhile, and for what.
+fn stalls(index: usize, stalls: &Stalls) -> impl Iterator<Item = String> {
+    let each = [
+        (stalls.register_file, "waiting for reads of the register file"),
+        (stalls.banks, "waiting for banks of data memory that main takes"),
+        (stalls.hbm, "waiting for HBM that the DMA of another cluster takes"),
+    ];
+    let some = each.into_iter().filter(|(cycles, _)| *cycles > 0);
+    some.map(move |(cycles, what)| format!("{index}: {} {what}", counted(cycles, "cycle")))
+}
+
+/// What runs a command: of a transfer that takes the queues of some clusters alone, with their numbers.
+fn context(command: &CommandReport) -> String {
+    let clusters: Vec<_> = command.clusters.iter().map(u64::to_string).collect();
+    format!("{}{}", command.kind.name(), clusters.join(","))
+}
+
 type Row = [String; COLUMNS.len()];
 
 fn row(command: &CommandReport, line: Option<usize>) -> Row {
@@ -95,7 +114,7 @@ fn row(command: &CommandReport, line: Option<usize>) -> Row {
     [
         command.index.to_string(),
         line.map_or_else(|| "-".to_owned(), |line| line.to_string()),
-        command.kind.name().to_owned(),
+        context(command),
         command.label.clone(),
         command.runs.to_string(),
         command.start.to_string(),

@@ -10,6 +10,7 @@ use visa_machine::Machine;
 
 use crate::command::{Work, first_of_busiest};
 use crate::memory::{self, MemoryModel};
+use crate::queues::Queues;
 use crate::report::{EngineCycles, Resource, Traffic};
 use crate::scratchpads;
 
@@ -32,7 +33,9 @@ pub(crate) fn dma_work(
     chips: usize,
     model: MemoryModel,
 ) -> Result<Work, Diagnostic> {
-    memory::work(model, flat_work(dma, span, machine, chips), machine, || memory::table(dma, machine))
+    let work =
+        memory::work(model, flat_work(dma, span, machine, chips), machine, || memory::table(dma, machine))?;
+    Ok(Work { queues: Queues::of_transfer(dma, machine, model), ..work })
 }
 
 /// Prices a transfer by a start-up and the rate of the narrowest place on the way. A memory that is read and written
@@ -49,6 +52,8 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
     let startup = machine.timing.dma_startup_cycles;
     Work {
         resource: Resource::of_transfer(dma),
+        queues: Queues::of_transfer(dma, machine, MemoryModel::Flat),
+        setup: 0,
         launches: false,
         label: format!("{}>{}", space_name(dma.from), space_name(dma.to)),
         span,

@@ -10,7 +10,8 @@ use std::ops::Range;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::{
-    Access, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
+    Access, BankWalk, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream,
+    Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -248,6 +249,11 @@ impl Unit for CommitPackedUnit {
         let packets = self.bytes.div_ceil(packet);
         let out = Flow { packets, packet };
         StageCost { engine: Engine::COMMIT, cycles: packets.max(input.packets), latency: 1, macs: 0, out }
+    }
+
+    /// Where all is kept. What it reads of its counts is little beside what it writes.
+    fn bank_walk(&self) -> Option<BankWalk<'_>> {
+        Some(BankWalk { loops: &self.registers.loops.program, alike: true })
     }
 
     fn accesses(&self) -> Vec<Access> {

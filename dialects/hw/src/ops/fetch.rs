@@ -14,7 +14,8 @@ use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
-    Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire,
+    Access, BankWalk, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit,
+    Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -310,6 +311,10 @@ impl Unit for FetchUnit {
 
     fn walk(&self) -> Option<&Program> {
         (self.starts.most == 0).then_some(&self.loops.program)
+    }
+
+    fn bank_walk(&self) -> Option<BankWalk<'_>> {
+        Some(BankWalk { loops: &self.loops.program, alike: self.starts.most == 0 })
     }
 
     fn accesses(&self) -> Vec<Access> {

@@ -47,8 +47,8 @@ pub static FILL: OpDecl = OpDecl {
         ("C5", "every address is in the slice's data memory"),
         (
             "C6",
-            "`steps` has a number for each scalar and each loop around the run at most, a multiple of the access, 0 for \
-             scalars: only transfers move with them",
+            "`steps` has a number for each scalar and each loop around the run at most, a multiple of the access, \
+             0 for scalars: only transfers move with them",
         ),
     ],
     clauses: &[

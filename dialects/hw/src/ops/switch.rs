@@ -48,7 +48,8 @@ pub static SWITCH: OpDecl = OpDecl {
           ring is `ring` slices.\n\n\
           What a member that is not active gives is undefined (docs/numerics.md, memory that nothing wrote). The \
           bitmap is written to registers before the first packet, 32 bits in `timing.bitmap_word_cycles` \
-          (assumed): 2048 cycles for 256 slices, once a command.",
+          (assumed): 2048 cycles for 256 slices, once a command. The other contexts and the DMA of the chip stand \
+          still meanwhile (book 13).",
     constraints: &[
         ("C1", "slice1, slice0 and ring are powers of two (book 13)"),
         ("C2", "the ring is within a cluster: its slices divide those of a cluster (book 13)"),
@@ -289,8 +290,12 @@ impl Unit for SwitchUnit {
         let cycles = ring.saturating_mul(input.packets).saturating_mul(flits);
         let packets = self.route.priced(input.packets);
         let out = Flow { packets, packet: input.packet };
-        let setup = if self.custom { machine.bitmap_cycles() } else { 0 };
-        StageCost { engine: Engine::SWITCH, cycles, latency: setup.saturating_add(ring - 1), macs: 0, out }
+        let latency = self.setup(machine).saturating_add(ring - 1);
+        StageCost { engine: Engine::SWITCH, cycles, latency, macs: 0, out }
+    }
+
+    fn setup(&self, machine: &Machine) -> u64 {
+        if self.custom { machine.bitmap_cycles() } else { 0 }
     }
 
     fn assumed(&self) -> Vec<&'static str> {

@@ -181,8 +181,8 @@ fn split(part: &Part, depth: usize) -> [Part; 2] {
     })
 }
 
-/// A part as two, by the shortest loop of what it touches that is in none of the writes: rows of two tensors, one after
-/// the other, which are written each by itself. Nothing if there is no such loop.
+/// A part as two, by the shortest loop of what it touches that is in none of the writes: rows of two tensors in turn,
+/// which are written each by itself. Nothing if there is no such loop.
 fn between(part: &Part, writes: &[&Touch]) -> Option<[Part; 2]> {
     let entries = part.program.entries.iter().enumerate();
     let apart = entries.filter(|(_, entry)| writes.iter().all(|write| !may_contain(&write.program, entry)));

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use visa_cost::{MemoryModel, Report, price};
 use visa_engine::{
-    Access, BankUse, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream,
-    TreeUse, Unit, Wire,
+    Access, BankUse, BankWalk, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost,
+    Store, Stream, TreeUse, Unit, Wire,
 };
-use visa_hw::program::{Command, CommandKind, Context, Dma, Exec, PlacedStage, Program};
+use visa_hw::program::{self, Command, CommandKind, Context, Dma, Exec, PlacedStage};
 use visa_ir::span::Span;
-use visa_loops::Steps;
+use visa_loops::{Program, Steps};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
@@ -25,13 +25,27 @@ pub(crate) struct Fixed {
     pub(crate) trees: Option<TreeUse>,
     /// The slice bitmap, if it has one.
     pub(crate) stored: Option<Vec<Range<usize>>>,
+    /// The loops in which it takes banks of data memory, if it does.
+    pub(crate) walk: Option<Program>,
+    /// Cycles in which it writes registers first.
+    pub(crate) setup: u64,
 }
 
 /// A stage that keeps `engine` busy for `cycles` and makes a packet of 8 bytes a cycle.
 pub(crate) fn stage(name: &'static str, engine: Engine, cycles: u64) -> Fixed {
     let out = Flow { packets: cycles, packet: 8 };
     let cost = StageCost { engine, cycles, latency: 0, macs: 0, out };
-    Fixed { name, cost, dtype: DType::Bf16, accesses: Vec::new(), bank: None, trees: None, stored: None }
+    Fixed {
+        name,
+        cost,
+        dtype: DType::Bf16,
+        accesses: Vec::new(),
+        bank: None,
+        trees: None,
+        stored: None,
+        walk: None,
+        setup: 0,
+    }
 }
 
 impl Fixed {
@@ -57,6 +71,18 @@ impl Fixed {
 
     pub(crate) fn trees(mut self, trees: TreeUse) -> Self {
         self.trees = Some(trees);
+        self
+    }
+
+    /// With loops over data memory, in bytes.
+    pub(crate) fn walks(mut self, loops: &str) -> Self {
+        self.walk = Some(loops.parse().expect(loops));
+        self
+    }
+
+    /// With so many cycles at its start in which it writes registers.
+    pub(crate) fn sets_up(mut self, cycles: u64) -> Self {
+        (self.setup, self.cost.latency) = (cycles, cycles);
         self
     }
 
@@ -95,6 +121,12 @@ impl Unit for Fixed {
     }
     fn accesses(&self) -> Vec<Access> {
         self.accesses.clone()
+    }
+    fn bank_walk(&self) -> Option<BankWalk<'_>> {
+        self.walk.as_ref().map(|loops| BankWalk { loops, alike: true })
+    }
+    fn setup(&self, _machine: &Machine) -> u64 {
+        self.setup
     }
 }
 
@@ -136,19 +168,15 @@ pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
 
 /// The price on RNGD; command `n` is at byte `n`.
 pub(crate) fn report(chips: usize, kinds: Vec<CommandKind>) -> Report {
+    report_by(MemoryModel::Flat, chips, kinds)
+}
+
+/// The same by a model of memories.
+pub(crate) fn report_by(model: MemoryModel, chips: usize, kinds: Vec<CommandKind>) -> Report {
     let command = |(at, kind)| Command::new(Span::new(at..at + 1), kind);
     let commands = kinds.into_iter().enumerate().map(command).collect();
-    price(
-        &Program {
-            name: "test".to_owned(),
-            chips,
-            pes: None,
-            buffers: Vec::new(),
-            scalars: Vec::new(),
-            commands,
-        },
-        &Machine::rngd(),
-        MemoryModel::Flat,
-    )
-    .expect("the flat model has a price for all")
+    let name = "test".to_owned();
+    let (buffers, scalars) = (Vec::new(), Vec::new());
+    price(&program::Program { name, chips, pes: None, buffers, scalars, commands }, &Machine::rngd(), model)
+        .expect("the model has a price for all")
 }

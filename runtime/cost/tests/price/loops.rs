@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use visa_cost::{MAX_RUNS, MAX_SAMPLED, MemoryModel, Report, price};
+use visa_cost::{MAX_RUNS, MAX_SAMPLED, MemoryModel, Report, Why, price};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::parse::parse;
@@ -27,12 +27,44 @@ fn priced(text: &str, model: MemoryModel) -> Report {
 /// A command whose addresses move with the loops around it.
 #[derive(Clone)]
 enum Command {
-    Load { from: i64, to: i64, steps: [Steps; 2], bytes: i64, pcie: bool },
-    Store { from: i64, to: i64, steps: [Steps; 2], bytes: i64 },
-    Run { context: &'static str, slice: i64, from: i64, flits: i64, to: i64, steps: [Steps; 3] },
+    Load {
+        from: i64,
+        to: i64,
+        steps: [Steps; 2],
+        loops: String,
+        pcie: bool,
+        engine: i64,
+    },
+    Store {
+        from: i64,
+        to: i64,
+        steps: [Steps; 2],
+        bytes: i64,
+        engine: i64,
+    },
+    /// A fetch and a commit of so many flits; if `apart` is given, of 8 bytes that are so far apart in data memory.
+    Run {
+        context: &'static str,
+        slice: i64,
+        from: i64,
+        flits: i64,
+        apart: Option<i64>,
+        to: i64,
+        steps: [Steps; 3],
+    },
+    /// A switch that is set up first.
+    Custom,
     Launch,
-    Loop { times: u64, body: Vec<Command> },
-    If { steps: Vec<i64>, from: i64, below: Option<i64>, body: Vec<Command> },
+    Loop {
+        times: u64,
+        body: Vec<Command>,
+    },
+    If {
+        steps: Vec<i64>,
+        from: i64,
+        below: Option<i64>,
+        body: Vec<Command>,
+    },
 }
 
 fn moved(base: i64, steps: &[i64], indices: &[u64]) -> i64 {
@@ -49,9 +81,9 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
             None | Some(_) => String::new(),
         };
         let _infallible = match command {
-            Command::Load { from, to, steps: [read, write], bytes, pcie } => writeln!(
+            Command::Load { from, to, steps: [read, write], loops, pcie, engine } => writeln!(
                 out,
-                "hw.dma {}, from {}, to {}, loops [{bytes} : 1 -> 1] : 8 @ {} -> {}{}{}",
+                "hw.dma {}, from {}, to {}, table [{engine} : {loops} @ {} -> {}]{}{}",
                 if *pcie { "pcie" } else { "tensor" },
                 if *pcie { "host" } else { "hbm" },
                 if *pcie { "hbm" } else { "dm" },
@@ -60,27 +92,37 @@ fn text(commands: &[Command], indices: Option<&[u64]>, out: &mut String) {
                 clause("read_steps", read),
                 clause("write_steps", write)
             ),
-            Command::Store { from, to, steps: [read, write], bytes } => writeln!(
+            Command::Store { from, to, steps: [read, write], bytes, engine } => writeln!(
                 out,
-                "hw.dma tensor, from dm, to hbm, loops [{bytes} : 1 -> 1] : 8 @ {} -> {}{}{}",
+                "hw.dma tensor, from dm, to hbm, table [{engine} : [{bytes} : 1 -> 1] : 8 @ {} -> {}]{}{}",
                 at(*from, read),
                 at(*to, write),
                 clause("read_steps", read),
                 clause("write_steps", write)
             ),
-            Command::Run { context, slice, from, flits, to, steps: [slices, read, write] } => {
+            Command::Custom => writeln!(
+                out,
+                "hw.exec main, slices [2, 4] {{\n  hw.fetch i8, packet 32, loops [64 : 1] : 32\n  hw.switch custom, ring 2, \
+                 snoop [{{1}}, {{0}}]\n  hw.collect flits 1\n  hw.commit bytes 32, loops [64 : 1] : 32 @ 4096\n}}"
+            ),
+            Command::Run { context, slice, from, flits, apart, to, steps: [slices, read, write] } => {
                 let (flit, halves) = if *context == "dual" { (64, ", halves") } else { (32, "") };
+                let (packet, bytes) = if apart.is_some() { (8, 8) } else { (flit, 32) };
+                let loops = |of: i64| match apart {
+                    Some(apart) => format!("[{flits} : {apart}, 8 : 1]"),
+                    None => format!("[{} : 1]", flits * of),
+                };
                 writeln!(
                     out,
-                    "hw.exec {context}, slices [{}, {}]{} {{\n  hw.fetch i8, packet {flit}, loops [{} : 1] : 8 @ {}{}\n  \
-                     hw.collect flits 1{halves}\n  hw.commit bytes 32, loops [{} : 1] : 8 @ {}{}\n}}",
+                    "hw.exec {context}, slices [{}, {}]{} {{\n  hw.fetch i8, packet {packet}, loops {} : 8 @ {}{}\n  \
+                     hw.collect flits 1{halves}\n  hw.commit bytes {bytes}, loops {} : 8 @ {}{}\n}}",
                     at(*slice, slices),
                     at(*slice, slices) + 2,
                     clause("steps", slices),
-                    flits * flit,
+                    loops(flit),
                     at(*from, read),
                     clause("steps", read),
-                    flits * flit,
+                    loops(flit),
                     at(*to, write),
                     clause("steps", write),
                 )
@@ -142,6 +184,11 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
     for _ in 0..1 + random.below(4) {
         let dm = |random: &mut Random| 65536 + 64 * random.below(8) as i64;
         let hbm = |random: &mut Random| (1 << 30) + 4096 * random.below(8) as i64;
+        // Mostly of one cluster, sometimes of the other.
+        let engine = |random: &mut Random, pcie: bool| match random.below(3) {
+            0 if !pcie => 4,
+            _ => 0,
+        };
         let bytes = 64 << random.below(4);
         let slice = 524_288;
         out.push(match random.below(if depth < 2 { 10 } else { 8 }) {
@@ -154,26 +201,41 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
                     if pcie || random.below(2) == 0 { steps } else { [steps[0].clone(), Steps::default()] };
                 let from = hbm(random);
                 let to = if pcie { to } else { to + slice * random.below(2) as i64 };
-                Command::Load { from, to, steps, bytes, pcie }
+                // Some read another row of the same bank of HBM each time, so that it is busy most of the time.
+                let loops = match random.below(4) {
+                    0 if !pcie => "[32 : 536870912 -> 64, 64 : 1 -> 1] : 64".to_owned(),
+                    _ => format!("[{bytes} : 1 -> 1] : 8"),
+                };
+                Command::Load { from, to, steps, loops, pcie, engine: engine(random, pcie) }
             }
             2 | 3 => {
                 let (from, to) = (dm(random) + slice * random.below(2) as i64, hbm(random));
-                Command::Store { from, to, steps: [Steps::default(), steps(random, 4096)], bytes }
+                let steps = [Steps::default(), steps(random, 4096)];
+                Command::Store { from, to, steps, bytes, engine: engine(random, false) }
             }
-            4 | 5 => Command::Run {
-                context: ["main", "sub", "dual"][random.below(3)],
-                slice: random.below(2) as i64,
-                from: dm(random),
-                flits: 1 + random.below(40) as i64,
-                to: dm(random) + 65536 * random.below(2) as i64,
+            4 | 5 => {
+                // Some stay on a bank, and are in each other's way there alone.
+                let apart = (random.below(2) == 0).then(|| [8, 128, 128, 256, 136][random.below(5)]);
+                let far = if apart.is_some() { 131_072 } else { 0 };
+                let own = if apart.is_some() { 2 } else { 3 };
                 // Most runs stay on their slices, and write where they have written.
-                steps: [1, 64, 64].map(|unit| {
+                let steps = [1, 64, 64].map(|unit| {
                     match unit == 64 && random.below(2) == 0 || random.below(4) == 0 {
                         true => steps(random, unit),
                         false => Steps::default(),
                     }
-                }),
-            },
+                });
+                Command::Run {
+                    context: ["main", "sub", "dual"][random.below(own)],
+                    slice: random.below(2) as i64,
+                    from: dm(random) + far,
+                    flits: 1 + random.below(if apart.is_some() { 80 } else { 40 }) as i64,
+                    apart,
+                    to: dm(random) + far + 65536 * random.below(2) as i64,
+                    steps,
+                }
+            }
+            6 if random.below(2) == 0 => Command::Custom,
             6 => Command::Launch,
             7 if depth > 0 => {
                 let steps: Vec<i64> = (0..depth).map(|_| random.below(5) as i64 - 2).collect();
@@ -202,6 +264,7 @@ fn summary(report: &Report) -> String {
 #[test]
 fn a_loop_is_priced_as_it_is_written_out() {
     let mut with_loops = 0;
+    let mut seen = [Why::Starvation, Why::Setup, Why::Banks, Why::Hbm].map(|why| (why, 0));
     for case in 0..400 {
         let random = &mut Random::of_case(2026, case);
         let commands = commands(random, &[]);
@@ -213,8 +276,13 @@ fn a_loop_is_priced_as_it_is_written_out() {
         assert_eq!(summary(&one), summary(&other), "case {case}\n{looped}\n{written_out}");
         let runs: u64 = one.commands.iter().map(|command| command.runs).sum();
         assert_eq!(runs, other.commands.len() as u64, "case {case}\n{looped}");
+        for (why, cases) in &mut seen {
+            let mut waits = one.commands.iter().flat_map(|command| &command.waits);
+            *cases += u64::from(one.commands.len() < runs as usize && waits.any(|wait| wait.why == *why));
+        }
     }
     assert!(with_loops > 40, "{with_loops} cases have a long loop");
+    assert!(seen.iter().all(|(_, cases)| *cases > 10), "{seen:?}");
 }
 
 /// A tile in, a run over it, a tile out: from the second iteration on they repeat. Each takes a load and a store of 500
@@ -318,4 +386,90 @@ fn long_loops_of_loads_that_wait_are_priced_as_they_are_written_out() {
         [500, 501].map(|times| priced(&loads_beside_contractions(times, false), MemoryModel::Flat));
     let each = two.totals.cycles - one.totals.cycles;
     assert_eq!(million, one.totals.cycles + 999_500 * each);
+}
+
+/// A run that comes to a bank so many times in a row from an address on, and writes to another one.
+fn strided(context: &str, count: u64, [from, to]: [u64; 2], steps: u64) -> String {
+    let steps = if steps > 0 { format!(", steps [{steps}]") } else { String::new() };
+    format!(
+        "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 8, loops [{count} : 128, 8 : 1] : 8 @ \
+         {from}{steps}\n  hw.collect flits 1\n  hw.commit bytes 8, loops [{} : 1] : 8 @ {to}\n}}\n",
+        8 * count,
+    )
+}
+
+/// Runs of sub that want bank 0 beside runs of main that take it: in every iteration, or in every 16th, as sub is a
+/// bank further in each. Then main needs what sub has written.
+fn sub_behind_main(times: u64, step: u64, written_out: bool) -> String {
+    let body = |sub: u64, step: u64| {
+        strided("main", 100, [0, 65536], 0)
+            + &strided("sub", 70, [sub, 196_608], step)
+            + &strided("main", 4, [196_616, 262_144], 0)
+    };
+    let inside = match written_out {
+        true => (0..times).map(|index| body(131_072 + step * index, 0)).collect(),
+        false => format!("hw.for {times} {{\n{}}}\n", body(131_072, step)),
+    };
+    let [before, after] = [("sub", 9, 131_072), ("main", 3, 0)]
+        .map(|(context, count, from)| strided(context, count, [from, 327_680], 0));
+    format!("visa 1\nhw.program @p, chips 1 {{\n{before}{inside}{after}}}\n")
+}
+
+#[test]
+fn long_loops_of_runs_behind_main_are_priced_as_they_are_written_out() {
+    let stalls =
+        |report: &Report| report.commands.iter().map(|command| command.stalls_for.banks).sum::<u64>();
+    for (times, step) in [(3, 0), (193, 0), (260, 0), (401, 0), (3500, 8)] {
+        let looped = priced(&sub_behind_main(times, step, false), MemoryModel::Flat);
+        let written_out = priced(&sub_behind_main(times, step, true), MemoryModel::Flat);
+        assert_eq!(looped.totals, written_out.totals, "{times}");
+        assert_eq!(stalls(&looped), stalls(&written_out), "{times}");
+        assert!(stalls(&looped) >= times / if step > 0 { 16 } else { 1 }, "{times}: nothing waits");
+    }
+    let total = |times| priced(&sub_behind_main(times, 0, false), MemoryModel::Flat).totals.cycles;
+    let each = total(501) - total(500);
+    assert_eq!(total(1_000_000), total(500) + 999_500 * each);
+}
+
+/// Main and sub that nothing orders drift apart; each run of sub waits for the runs of main that are beside it then.
+#[test]
+fn a_bank_that_main_and_sub_share_takes_no_longer_than_both() {
+    let all = |main: usize, sub: usize| {
+        let runs = |context, from, times| strided(context, 50, [from, 65536 + from], 0).repeat(times);
+        let text = runs("sub", 131_072, sub) + &runs("main", 0, main);
+        priced(&format!("visa 1\nhw.program @p, chips 1 {{\n{text}}}\n"), MemoryModel::Flat).totals.cycles
+    };
+    // 50 accesses and 3 cycles that fill the pipeline.
+    for (main, sub) in [(1, 1), (7, 3), (3, 7), (20, 20), (60, 1)] {
+        let [alone, other, both] = [all(main, 0), all(0, sub), all(main, sub)];
+        assert_eq!((alone, other), (53 * main as u64, 53 * sub as u64));
+        assert!(both >= alone.max(other) && both <= alone + other, "{alone} and {other} take {both}");
+        // Main leaves the bank free in the 3 cycles in which its pipeline fills, of which the price knows nothing.
+        assert_eq!(both, alone + other, "{main} and {sub}");
+    }
+}
+
+/// Main reads one buffer while a transfer fills the other one, and sub what main has written: with 64 accesses to a
+/// bank in a row main and the transfer take turns. Loops repeat either way.
+#[test]
+fn long_loops_of_transfers_that_would_starve_repeat() {
+    let run = |context: &str, count: u64, [from, to]: [u64; 2], steps: &str| {
+        format!(
+            "hw.exec {context}, slices [0, 2] {{\n  hw.fetch i8, packet 8, loops [{count} : 128, 8 : 1] : 8 @ \
+             {from}{steps}\n  hw.collect flits 1\n  hw.commit bytes 8, loops [{count} : 128, 8 : 1] : 8 @ {to}\n}}\n"
+        )
+    };
+    let of = |times: u64, count: u64| {
+        let main = run("main", count, [327_680, 65544], ", steps [(0, -65536)]");
+        let sub = run("sub", 20, [65552, 196_632], "");
+        let load = "hw.dma tensor, from hbm, to dm, loops [64 : 1 -> 1] : 64 @ 0 -> 262144, read_steps [64], \
+                    write_steps [(0, 65536)]\n";
+        let text = format!("visa 1\nhw.program @p, chips 1 {{\nhw.for {times} {{\n{main}{sub}{load}}}\n}}\n");
+        let report = priced(&text, MemoryModel::Flat);
+        let mut waits = report.commands[2].waits.iter();
+        (report.totals.cycles, waits.any(|wait| (wait.command, wait.why) == (0, Why::Starvation)))
+    };
+    // A transfer takes 501 cycles, a run of 64 accesses 67.
+    assert_eq!(of(1_000_000, 63), (1_000_000 * 501, false));
+    assert_eq!(of(1_000_000, 64), (1_000_000 * (501 + 67), true));
 }

@@ -2,6 +2,7 @@
 
 use crate::read_cache::CacheReads;
 use crate::wire::Flow;
+use visa_loops::Program;
 
 /// An engine that can be the bottleneck of a command, by the name that reports give it. Stages of one engine are
 /// stations of one pipeline: the slowest counts.
@@ -50,6 +51,15 @@ pub enum BankUse {
     Reads(CacheReads),
     /// Writes that many flits, one a cycle at most, each to the column after the last one's.
     Writes(u64),
+}
+
+/// How a stage takes the banks of data memory (book 11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BankWalk<'a> {
+    /// Addresses in a slice, bytes.
+    pub loops: &'a Program,
+    /// Whether all slices begin at the same address.
+    pub alike: bool,
 }
 
 /// How much of the Reducer a contraction uses (book 19).

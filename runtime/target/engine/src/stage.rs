@@ -1,7 +1,7 @@
 //! The contract of a stage, between the operations that make it, the interpreter (which runs it) and the cost
 //! model (which prices it). Everything is bytes; no axis and no mapping can be named here.
 
-use crate::cost::{BankUse, StageCost, TreeUse};
+use crate::cost::{BankUse, BankWalk, StageCost, TreeUse};
 use crate::memory::{Access, SliceMemory};
 use crate::running::RunCx;
 use crate::stream::Stream;
@@ -56,6 +56,18 @@ pub trait Unit: Send + Sync {
     /// The loops in which it walks a slice's data memory, where they say more than [`Unit::accesses`].
     fn walk(&self) -> Option<&Program> {
         None
+    }
+
+    /// The loops in which it takes the banks of a slice's data memory, where it has any. It makes no more accesses
+    /// than those (book 11).
+    fn bank_walk(&self) -> Option<BankWalk<'_>> {
+        self.walk().map(|loops| BankWalk { loops, alike: true })
+    }
+
+    /// Cycles before its first packet in which it writes registers of the whole Tensor Unit; nothing else of the
+    /// device that uses them runs meanwhile (book 13).
+    fn setup(&self, _machine: &Machine) -> u64 {
+        0
     }
 }
 

@@ -17,8 +17,8 @@ pub fn contains(outer: &Program, inner: &Program) -> bool {
     parts.iter().all(|part| fits(outer_base(outer), &digits, part))
 }
 
-/// Whether the iterations of one loop of `inner`, wherever it starts, can all be in `outer`, as far as its strides show
-/// it. Where they cannot, no part of `inner` with two of them is shown to be contained.
+/// Whether the iterations of one loop of `inner`, wherever it starts, can all be in `outer`, as far as its strides
+/// show it. Where they cannot, no part of `inner` with two of them is shown to be contained.
 #[must_use]
 pub fn may_contain(outer: &Program, inner: &Entry) -> bool {
     let (Some(digits), Some(stride)) = (digits(outer), inner.stride.fixed()) else { return true };

@@ -39,8 +39,8 @@ pub enum Pairs {
     Earlier(usize),
 }
 
-/// Whether two accesses meet in some of the pairs of iterations; nothing if that cannot be told by as many partial sums
-/// as are left. Those that are looked at are taken from them.
+/// Whether two accesses meet in some of the pairs of iterations; nothing if that cannot be told by as many partial
+/// sums as are left. Those that are looked at are taken from them.
 #[must_use]
 pub fn meet(one: Moving<'_>, other: Moving<'_>, pairs: Pairs, left: &mut usize) -> Option<bool> {
     let mut question = Question { one, other, left, undecided: false };

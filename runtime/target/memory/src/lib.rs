@@ -1,5 +1,6 @@
 //! Where addresses are in HBM, what a transfer asks of the memories, and what that takes (books 10, 11).
 
+mod banks;
 mod book;
 mod channels;
 mod descriptor;
@@ -12,6 +13,7 @@ mod rows;
 mod scale;
 mod scratchpads;
 
+pub use banks::BankAccesses;
 pub use book::{Bound, Price, book, channel_cycles};
 pub use channels::{Access, ChannelLoad, Channels};
 pub use descriptor::{Descriptor, Engine, Medium, Memory, Transfer};
