@@ -14,7 +14,7 @@ use crate::stages::{Plans, plans};
 use crate::tasks::{Task, Tasks};
 use std::collections::HashMap;
 use visa_allocate::NO_ROOM;
-use visa_cost::{Report, Resource};
+use visa_cost::{Queues, Report};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, Module, OpId};
@@ -319,25 +319,25 @@ impl Work<'_> {
         self.tasks(commands, vec![Vec::new(); commands.all.len()])
     }
 
-    /// What a command takes; of a loop, its busiest resource in all iterations.
-    fn of(&self, command: &Command) -> Result<(u64, Vec<Resource>), Diagnostic> {
+    /// What a command takes; of a loop, its busiest queue in all iterations.
+    fn of(&self, command: &Command) -> Result<(u64, Queues), Diagnostic> {
         let op = self.module.op(self.ctx, command.last());
         if op.regions().is_empty() {
             return Ok(match self.times.get(&op.span()) {
-                Some(time) => (time.cycles, time.resource.takes().to_vec()),
-                None => (0, Vec::new()),
+                Some(time) => (time.cycles, time.queues),
+                None => (0, Queues::default()),
             });
         }
         let times = For::cast(op).map_or(Ok(1), |op| control::times(op, self.axes))?;
-        let mut busy = [0_u64; Resource::ALL.len()];
+        let (mut busy, mut uses) = ([0_u64; Queues::COUNT], Queues::default());
         for &block in op.regions() {
             for task in self.alone(&Commands::of(self.ctx, self.module, block))?.0 {
-                for own in task.uses {
-                    busy[own as usize] = busy[own as usize].saturating_add(task.cycles);
+                uses = uses.and(task.uses);
+                for queue in task.uses.numbers() {
+                    busy[queue] = busy[queue].saturating_add(task.cycles);
                 }
             }
         }
-        let uses = Resource::ALL.into_iter().filter(|&own| busy[own as usize] > 0).collect();
         Ok((busy.into_iter().fold(0, u64::max).saturating_mul(times), uses))
     }
 }

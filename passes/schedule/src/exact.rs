@@ -13,7 +13,6 @@ use pumpkin_core::{DefaultBrancher, Solver};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use visa_cost::Resource;
 
 /// Most commands whose order is looked for exactly.
 pub const MAX_COMMANDS: usize = 40;
@@ -104,10 +103,8 @@ fn model(solver: &mut Solver, tasks: &Tasks, latest: i32) -> Option<(Vec<DomainI
             solver.add_constraint(order).post();
         }
     }
-    for resource in Resource::ALL {
-        let own: Vec<usize> = (0..tasks.0.len())
-            .filter(|&number| tasks.0[number].uses.contains(&resource) && cycles[number] > 0)
-            .collect();
+    for queue in tasks.queues() {
+        let own: Vec<usize> = queue.into_iter().filter(|&number| cycles[number] > 0).collect();
         // The constraint wants tasks that it can watch.
         if own.len() < 2 {
             continue;

@@ -4,7 +4,7 @@
 use crate::tasks::Tasks;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use visa_cost::Resource;
+use visa_cost::Queues;
 
 /// An order of commands.
 #[must_use]
@@ -15,22 +15,22 @@ pub fn order(tasks: &Tasks) -> Vec<usize> {
     for (number, task) in tasks.0.iter().enumerate() {
         task.after.iter().for_each(|&before| later[before].push(number));
     }
-    let (mut ready, mut free) = (vec![0_u64; count], [0_u64; Resource::ALL.len()]);
+    let (mut ready, mut free) = (vec![0_u64; count], [0_u64; Queues::COUNT]);
     let key = |number: usize, start: u64| Reverse((start, Reverse(tails[number]), number));
     let mut open: BinaryHeap<_> =
         (0..count).filter(|&number| missing[number] == 0).map(|number| key(number, 0)).collect();
     let mut order = Vec::with_capacity(count);
     while let Some(Reverse((known, _, number))) = open.pop() {
         let task = &tasks.0[number];
-        let queued = task.uses.iter().map(|&resource| free[resource as usize]).max().unwrap_or(0);
+        let queued = task.uses.numbers().map(|queue| free[queue]).max().unwrap_or(0);
         let start = ready[number].max(queued);
-        // Its resource may have been taken since: then it waits with the others.
+        // Its queue may have been taken since: then it waits with the others.
         if start > known {
             open.push(key(number, start));
             continue;
         }
         let end = start.saturating_add(task.cycles);
-        task.uses.iter().for_each(|&resource| free[resource as usize] = end);
+        task.uses.numbers().for_each(|queue| free[queue] = end);
         order.push(number);
         for &next in &later[number] {
             ready[next] = ready[next].max(end);

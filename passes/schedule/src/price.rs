@@ -1,7 +1,7 @@
 //! What a function takes, and what each of its commands takes by itself.
 
 use std::collections::HashMap;
-use visa_cost::{Report, Resource};
+use visa_cost::{Queues, Report};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
@@ -35,7 +35,7 @@ fn alone(ctx: &Context, module: &Module, func: OpId) -> Module {
 /// What the command of an operation takes by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Time {
-    pub(crate) resource: Resource,
+    pub(crate) queues: Queues,
     pub(crate) cycles: u64,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Time {
 pub(crate) fn times(report: &Report) -> HashMap<Span, Time> {
     let mut times: HashMap<Span, Time> = HashMap::new();
     for command in &report.commands {
-        let time = Time { resource: command.kind, cycles: command.cycles.saturating_sub(command.stalls) };
+        let time = Time { queues: command.queues, cycles: command.alone };
         let known = times.entry(command.span).or_insert(time);
         if known.cycles < time.cycles {
             *known = time;

@@ -7,7 +7,7 @@ use crate::places::Places;
 use crate::rotate::{Body, Plan, Turning};
 use crate::tasks::Tasks;
 use std::collections::{BTreeSet, HashMap};
-use visa_cost::Resource;
+use visa_cost::Queues;
 use visa_ir::context::Context;
 use visa_ir::module::{Module, ValueId};
 use visa_mapping::ops::control::carried;
@@ -91,9 +91,9 @@ impl Loop<'_> {
     }
 
     fn is_transfer(&self, number: usize) -> bool {
-        let uses = &self.tasks.0[number].uses;
-        !uses.is_empty()
-            && uses.iter().all(|resource| matches!(resource, Resource::Dma | Resource::Pcie))
+        let uses = self.tasks.0[number].uses;
+        uses != Queues::default()
+            && !uses.meet(Queues::MAIN.and(Queues::SUB))
             && !self.body.commands.all[number].has_body(self.ctx, self.module)
     }
 

@@ -1,6 +1,6 @@
-//! Commands as work on resources: how long each takes, what it takes meanwhile, and what must have ended before it.
+//! Commands as work in queues: how long each takes, what it takes meanwhile, and what must have ended before it.
 
-use visa_cost::Resource;
+use visa_cost::Queues;
 
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Task {
     /// From its start to its end.
     pub cycles: u64,
     /// What it takes all the while.
-    pub uses: Vec<Resource>,
+    pub uses: Queues,
     /// Those that must have ended, all of which have lower numbers.
     pub after: Vec<usize>,
 }
@@ -19,20 +19,20 @@ pub struct Tasks(pub Vec<Task>);
 
 impl Tasks {
     /// When each command starts where they are written in an order, and when all have ended. Each starts as the
-    /// machine starts it: once those of its resources that are written before it have ended, and what it needs
+    /// machine starts it: once those of its queues that are written before it have ended, and what it needs
     /// (book 28).
     #[must_use]
     pub fn placed(&self, order: &[usize]) -> (Vec<u64>, u64) {
         let mut starts = vec![0; self.0.len()];
-        let mut free = [0_u64; Resource::ALL.len()];
+        let mut free = [0_u64; Queues::COUNT];
         let mut all = 0;
         for &number in order {
             let task = &self.0[number];
             let ready = task.after.iter().map(|&other| self.end(&starts, other));
-            let queued = task.uses.iter().map(|&resource| free[resource as usize]);
+            let queued = task.uses.numbers().map(|queue| free[queue]);
             starts[number] = ready.chain(queued).max().unwrap_or(0);
             let end = self.end(&starts, number);
-            task.uses.iter().for_each(|&resource| free[resource as usize] = end);
+            task.uses.numbers().for_each(|queue| free[queue] = end);
             all = all.max(end);
         }
         (starts, all)
@@ -40,6 +40,15 @@ impl Tasks {
 
     fn end(&self, starts: &[u64], number: usize) -> u64 {
         starts[number].saturating_add(self.0[number].cycles)
+    }
+
+    /// The commands of each queue that some command takes.
+    pub fn queues(&self) -> impl Iterator<Item = Vec<usize>> {
+        let mut queues = vec![Vec::new(); Queues::COUNT];
+        for (number, task) in self.0.iter().enumerate() {
+            task.uses.numbers().for_each(|queue| queues[queue].push(number));
+        }
+        queues.into_iter().filter(|queue| !queue.is_empty())
     }
 
     /// From each command's start to the end of all that must come after it.
@@ -64,19 +73,19 @@ impl Tasks {
         heads
     }
 
-    /// Cycles that no order is below: the longest chain of needs, and for each resource what comes before its
+    /// Cycles that no order is below: the longest chain of needs, and for each queue what comes before its
     /// commands at least, they one after the other, and what comes after them at least.
     #[must_use]
     pub fn bound(&self) -> u64 {
         let (heads, tails) = (self.heads(), self.tails());
         let chain = (0..self.0.len()).map(|number| heads[number].saturating_add(tails[number])).max();
-        let resource = |resource: Resource| {
-            let own = || (0..self.0.len()).filter(move |&number| self.0[number].uses.contains(&resource));
+        let of_queue = |own: Vec<usize>| {
+            let own = || own.iter().copied();
             let work = own().fold(0_u64, |sum, number| sum.saturating_add(self.0[number].cycles));
             let before = own().map(|number| heads[number]).min().unwrap_or(0);
             let behind = own().map(|number| tails[number].saturating_sub(self.0[number].cycles)).min();
             before.saturating_add(work).saturating_add(behind.unwrap_or(0))
         };
-        chain.into_iter().chain(Resource::ALL.into_iter().map(resource)).max().unwrap_or(0)
+        chain.into_iter().chain(self.queues().map(of_queue)).max().unwrap_or(0)
     }
 }

@@ -1,6 +1,6 @@
 //! Orders of random tasks, against every order that they may have.
 
-use visa_cost::Resource;
+use visa_cost::Queues;
 use visa_schedule::exact::{Unfound, sooner};
 use visa_schedule::list;
 use visa_schedule::tasks::{Task, Tasks};
@@ -13,13 +13,17 @@ const CONFLICTS: u64 = 100_000;
 fn draw(random: &mut Random, most: usize) -> Tasks {
     let count = random.below(most + 1);
     let task = |number: usize, random: &mut Random| {
-        let uses = match random.below(6) {
-            0 | 1 => vec![Resource::Dma],
-            2 => vec![Resource::Main],
-            3 => vec![Resource::Sub],
-            4 => vec![Resource::Main, Resource::Sub],
-            _ => Vec::new(),
-        };
+        let [first, second] = [0, 1].map(Queues::of_cluster);
+        let all = [
+            first,
+            second,
+            first.and(second),
+            Queues::MAIN,
+            Queues::SUB,
+            Queues::MAIN.and(Queues::SUB),
+            Queues::default(),
+        ];
+        let uses = all[random.below(all.len())];
         let after = (0..number).filter(|_| random.below(4) == 0).collect();
         Task { cycles: random.below(12) as u64, uses, after }
     };
@@ -71,15 +75,15 @@ fn no_order_takes_less_than_what_is_found() {
 
 #[test]
 fn a_search_ends_after_its_conflicts() {
-    // Jobs of three resources in turn: hard enough that ten conflicts prove nothing.
-    let resources = [Resource::Dma, Resource::Main, Resource::Sub];
+    // Jobs of three queues in turn: hard enough that ten conflicts prove nothing.
+    let queues = [Queues::of_cluster(0), Queues::MAIN, Queues::SUB];
     let mut tasks = Tasks::default();
     for job in 0..8_usize {
         for step in 0..3 {
             let number = tasks.0.len();
             let after = if step == 0 { Vec::new() } else { vec![number - 1] };
             let cycles = 3 + ((job * 7 + step * 5) % 11) as u64;
-            tasks.0.push(Task { cycles, uses: vec![resources[(job + step) % 3]], after });
+            tasks.0.push(Task { cycles, uses: queues[(job + step) % 3], after });
         }
     }
     let (_, known) = tasks.placed(&list::order(&tasks));
@@ -90,9 +94,9 @@ fn a_search_ends_after_its_conflicts() {
 
 #[test]
 fn what_takes_longer_than_the_solver_counts_is_left_to_the_list() {
-    let task = || Task { cycles: 1 << 31, uses: vec![Resource::Dma], after: Vec::new() };
+    let task = || Task { cycles: 1 << 31, uses: Queues::of_cluster(0), after: Vec::new() };
     let tasks = Tasks(vec![task(), task()]);
     assert_eq!(sooner(&tasks, 1 << 32, CONFLICTS), Err(Unfound::TooLong));
-    let tasks = Tasks(vec![Task { cycles: (1 << 31) - 2, uses: vec![Resource::Dma], after: Vec::new() }]);
+    let tasks = Tasks(vec![Task { cycles: (1 << 31) - 2, uses: Queues::of_cluster(0), after: Vec::new() }]);
     assert_eq!(sooner(&tasks, (1 << 31) - 2, CONFLICTS), Err(Unfound::Proven(0)));
 }

@@ -33,6 +33,7 @@ pub use memory::MemoryModel;
 pub use pipeline::PipelineTime;
 pub use price::{price, price_with_rows};
 pub use prices::MAX_SAMPLED;
+pub use queues::Queues;
 pub use report::{
     Assumed, Bound, BoundPart, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles,
     MemoryReport, Report, Resource, Stalls, Totals, Traffic, Wait, Why,

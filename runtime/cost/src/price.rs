@@ -96,6 +96,8 @@ fn command_report(index: usize, tally: &Tally, machine: &Machine) -> CommandRepo
         engines: work.engines.clone(),
         latency: work.latency,
         cycles: tally.cycles,
+        alone: work.cycles,
+        queues: work.queues,
         runs: tally.counts.runs,
         bottleneck: work.bottleneck,
         bytes: work.bytes,

@@ -16,14 +16,17 @@ const MAX_CLUSTERS: u64 = 16;
 
 /// Some of the queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Queues(u32);
+pub struct Queues(u32);
 
 impl Queues {
     /// How many queues there can be.
-    pub(crate) const COUNT: usize = 3 + MAX_CLUSTERS as usize;
-    pub(crate) const MAIN: Self = Self(1);
-    pub(crate) const SUB: Self = Self(1 << 1);
-    pub(crate) const PCIE: Self = Self(1 << 2);
+    pub const COUNT: usize = 3 + MAX_CLUSTERS as usize;
+    /// That of the Tensor Unit's main context.
+    pub const MAIN: Self = Self(1);
+    /// That of its sub context.
+    pub const SUB: Self = Self(1 << 1);
+    /// That of the link to the host.
+    pub const PCIE: Self = Self(1 << 2);
 
     /// Those that a context's pipelines take.
     pub(crate) const fn of_context(context: Context) -> Self {
@@ -35,7 +38,8 @@ impl Queues {
     }
 
     /// The DMA queue of a cluster.
-    pub(crate) const fn of_cluster(cluster: u64) -> Self {
+    #[must_use]
+    pub const fn of_cluster(cluster: u64) -> Self {
         let last = MAX_CLUSTERS - 1;
         Self(1 << (3 + if cluster < last { cluster } else { last }))
     }
@@ -68,7 +72,8 @@ impl Queues {
     }
 
     /// These and others.
-    pub(crate) const fn and(self, other: Self) -> Self {
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -78,17 +83,19 @@ impl Queues {
     }
 
     /// Whether one of these is among others.
-    pub(crate) const fn meet(self, others: Self) -> bool {
+    #[must_use]
+    pub const fn meet(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
     /// Whether they run tensor transfers.
-    pub(crate) const fn are_dma(self) -> bool {
+    #[must_use]
+    pub const fn are_dma(self) -> bool {
         self.0 >> 3 != 0
     }
 
     /// Their numbers, below [`Self::COUNT`].
-    pub(crate) fn numbers(self) -> impl Iterator<Item = usize> {
+    pub fn numbers(self) -> impl Iterator<Item = usize> {
         (0..Self::COUNT).filter(move |number| self.0 >> number & 1 == 1)
     }
 

@@ -4,6 +4,8 @@ use serde::{Serialize, Serializer};
 use visa_hw::program::{Context, Dma};
 use visa_ir::span::Span;
 
+use crate::queues::Queues;
+
 /// The price of a program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
@@ -46,18 +48,6 @@ pub enum Resource {
 impl Resource {
     /// All that run one command at a time, in the order of reports: the first of the enumeration.
     pub const ALL: [Self; 4] = [Self::Main, Self::Sub, Self::Dma, Self::Pcie];
-
-    /// Those of [`Self::ALL`] that a command takes.
-    #[must_use]
-    pub const fn takes(self) -> &'static [Self] {
-        match self {
-            Self::Main => &[Self::Main],
-            Self::Sub => &[Self::Sub],
-            Self::Dual => &[Self::Main, Self::Sub],
-            Self::Dma => &[Self::Dma],
-            Self::Pcie => &[Self::Pcie],
-        }
-    }
 
     /// What runs a context's pipelines.
     pub(crate) const fn of_context(context: Context) -> Self {
@@ -124,6 +114,12 @@ pub struct CommandReport {
     /// Cycles from start to end: the busiest engine and the latency. As all that follows, of the first run, if loops
     /// around the command run it more than once.
     pub cycles: u64,
+    /// Cycles of a run that waits for nobody while it runs.
+    #[serde(skip)]
+    pub alone: u64,
+    /// The queues that it takes.
+    #[serde(skip)]
+    pub queues: Queues,
     /// How often it runs; not in JSON where that is once.
     #[serde(skip_serializing_if = "is_one")]
     pub runs: u64,
