@@ -132,7 +132,8 @@ fn in_loops(random: &mut Random, case: u64) -> bool {
         let mut later = others.iter().filter(|(later, _)| is_pair(pairs, indices, later));
         later.any(|(_, theirs)| own.iter().any(|at| theirs.binary_search(at).is_ok()))
     });
-    let found = meet(one.moving(), other.moving(), pairs);
+    let mut left = visa_loops::MAX_SUMS;
+    let found = meet(one.moving(), other.moving(), pairs, &mut left);
     assert_eq!(
         found,
         Some(expected),

@@ -31,7 +31,7 @@ pub use engines::{EnginePart, EngineTable, Segments};
 pub use error::{SeqError, code};
 pub use limits::{MAX_TIMES, SequencerLimits, check, check_paired};
 pub use mask::{Mask, innermost};
-pub use overlap::{first_overlap, overlap, overlap_within};
+pub use overlap::{MAX_SUMS, first_overlap, overlap, overlap_within};
 pub use program::{Entry, PairedEntry, PairedProgram, Program};
 pub use sizes::{CommitSize, commit_size, contiguous, contiguous_paired, dma_packet, fetch_size, misaligned};
 pub use steps::{Step, Steps, gcd, lcm};

@@ -8,7 +8,7 @@ use crate::program::Program;
 use std::collections::{BTreeMap, HashSet};
 
 /// Most partial sums that are looked at before a question is given up.
-const MAX_SUMS: usize = 1 << 21;
+pub const MAX_SUMS: usize = 1 << 21;
 
 /// Partial sums that a question counts as, however few it looks at.
 const QUESTION: usize = 16;
