@@ -15,7 +15,8 @@ use visa_memory::{Access, Channels, Scratchpads, Transfer, channel_cycles, reque
 
 use crate::command::Work;
 use crate::footprint::{Region, region};
-use crate::memory::{self, MemoryModel, memory};
+use crate::memory::{self, memory};
+use crate::model::MemoryModel;
 use crate::queues::Queues;
 use crate::report::EngineCycles;
 use crate::rows::Rows;

@@ -12,7 +12,7 @@ use crate::bound::bound;
 use crate::command::Work;
 use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
-use crate::memory::MemoryModel;
+use crate::model::MemoryModel;
 use crate::prices::Terms;
 use crate::queues::Queues;
 use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};

@@ -11,14 +11,14 @@ use visa_loops::{PairedProgram, Program, lcm};
 use visa_machine::Machine;
 use visa_memory::{BankAccesses, CHANNEL_PERIOD};
 
-use crate::banks::{Walks, exec_walks, stage_accesses};
 use crate::command::{Work, exec_work, launch_work};
 use crate::footprint::{Region, dma_regions, exec_regions};
 use crate::indexed::{indexed_regions, indexed_work};
-use crate::memory::MemoryModel;
+use crate::model::MemoryModel;
 use crate::report::{Stalls, Wait};
 use crate::rows::Rows;
 use crate::transfer::dma_work;
+use crate::walks::{Walks, exec_walks, stage_accesses};
 
 /// What pricing depends on besides the program.
 #[derive(Clone, Copy)]

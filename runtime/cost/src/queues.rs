@@ -9,7 +9,7 @@
 use visa_hw::program::{Context, Dma, DmaPart};
 use visa_machine::Machine;
 
-use crate::memory::MemoryModel;
+use crate::model::MemoryModel;
 
 /// Clusters that have a queue of their own: as many as a machine description can have.
 const MAX_CLUSTERS: u64 = 16;

@@ -35,11 +35,11 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
-    use crate::banks::tests::walks;
     use crate::command::{Work, tests::work};
     use crate::footprint::{Region, hazards};
     use crate::prices::Stalled;
     use crate::report::{EngineCycles, Resource, Wait, Why};
+    use crate::walks::tests::walks;
     use visa_engine::Space;
     use visa_support::Random;
 

@@ -18,7 +18,6 @@ use visa_ir::diag::Diagnostic;
 use visa_loops::{Condition, Steps, gcd, lcm};
 use visa_machine::Machine;
 
-use crate::banks;
 use crate::footprint::{Side, sides};
 use crate::place::{Before, Slot, place};
 use crate::prices::{Prices, Run, Terms};
@@ -26,6 +25,7 @@ use crate::queues::Queues;
 use crate::report::{Stalls, Why};
 use crate::runs::{MAX_RUNS, commands_in, too_many};
 use crate::tally::{Counts, Placed, Tallies};
+use crate::walks;
 
 /// The tallies of a program whose writes wait for no reads.
 ///
@@ -65,7 +65,7 @@ fn queues(command: &Command, terms: Terms<'_>) -> Queues {
 /// The most accesses in a row to a bank of data memory by a command in any iteration.
 fn most_in_a_row(command: &Command, machine: &Machine) -> u64 {
     match &command.kind {
-        CommandKind::Exec(exec) => banks::most_in_a_row(exec, machine),
+        CommandKind::Exec(exec) => walks::most_in_a_row(exec, machine),
         CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => 0,
     }
 }

@@ -9,7 +9,8 @@ use visa_ir::span::Span;
 use visa_machine::Machine;
 
 use crate::command::{Work, first_of_busiest};
-use crate::memory::{self, MemoryModel};
+use crate::memory;
+use crate::model::MemoryModel;
 use crate::queues::Queues;
 use crate::report::{EngineCycles, Resource, Traffic};
 use crate::scratchpads;
