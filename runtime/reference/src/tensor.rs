@@ -62,6 +62,16 @@ impl Logical {
         span: Span,
         element: impl Fn(&[usize]) -> Option<Bits> + Sync,
     ) -> Result<Self, Diagnostic> {
+        Self::filled_by(dtype, axes, span, &element)
+    }
+
+    /// [`Self::where_defined`], compiled once for all functions.
+    fn filled_by(
+        dtype: DType,
+        axes: Vec<Axis>,
+        span: Span,
+        element: &(dyn Fn(&[usize]) -> Option<Bits> + Sync),
+    ) -> Result<Self, Diagnostic> {
         let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
         let count = element_count(&extents, span)?;
         let fill = |at: &mut Vec<usize>, flat: usize| {
@@ -102,15 +112,7 @@ impl Logical {
         span: Span,
         element: impl Fn(&[usize]) -> Bits + Sync,
     ) -> Result<Self, Diagnostic> {
-        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
-        let count = element_count(&extents, span)?;
-        let fill = |at: &mut Vec<usize>, flat: usize| {
-            unflatten(flat, &extents, at);
-            let held = axes.iter().zip(at.iter()).all(|(axis, &coordinate)| axis.held[coordinate]);
-            if held { element(at) } else { 0 }
-        };
-        let data = (0..count).into_par_iter().map_init(Vec::new, fill).collect();
-        Ok(Self::new(dtype, axes, data))
+        Self::where_defined(dtype, axes, span, |at| Some(element(at)))
     }
 
     /// The element at a distance that [`Logical::strides`] gives.

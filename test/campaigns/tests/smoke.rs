@@ -33,52 +33,52 @@ fn cases(name: &str, count: u64) {
 
 #[test]
 fn pipelines() {
-    cases("pipelines", 2_000);
+    cases("pipelines", 1_000);
 }
 
 #[test]
 fn compute() {
-    cases("compute", 2_000);
+    cases("compute", 1_000);
 }
 
 #[test]
 fn contractions() {
-    cases("contractions", 1_000);
+    cases("contractions", 500);
 }
 
 #[test]
 fn transfers() {
-    cases("transfers", 2_000);
+    cases("transfers", 1_000);
 }
 
 #[test]
 fn loops() {
-    cases("loops", 300);
+    cases("loops", 150);
 }
 
 #[test]
 fn orders() {
-    cases("orders", 12);
+    cases("orders", 6);
 }
 
 #[test]
 fn schedules() {
-    cases("schedules", 300);
+    cases("schedules", 150);
 }
 
 #[test]
 fn rows() {
-    cases("rows", 2_000);
+    cases("rows", 1_000);
 }
 
 #[test]
 fn chips() {
-    cases("chips", 2_000);
+    cases("chips", 1_000);
 }
 
 #[test]
 fn choices() {
-    cases("choices", 100);
+    cases("choices", 50);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
 }
 
 /// Mutants of each kind.
-const MUTANTS: u64 = 15;
+const MUTANTS: u64 = 8;
 
 /// Kernels whose evaluation takes longest.
 const LARGEST: &[&str] = &[
