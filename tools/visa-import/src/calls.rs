@@ -1,0 +1,402 @@
+//! Functions and loops of the input: functions are written in place of their calls, loops over an index stay loops.
+
+use crate::eval::{Cell, Eval, Evaluator, Frame, Generic, Stop, Want, affine, names};
+use crate::map::Map;
+use crate::program::{Item, ModuleId};
+use crate::value::{Affine, TensorType, Type, Value, Variant};
+use proc_macro2::Span;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use syn::spanned::Spanned;
+
+/// Iterations of a loop that are written out.
+pub const MAX_WRITTEN_OUT: i128 = 4096;
+
+impl Evaluator<'_> {
+    pub(crate) fn call(&mut self, frame: &mut Frame, call: &syn::ExprCall, want: &Want) -> Eval<Value> {
+        let syn::Expr::Path(path) = &*call.func else {
+            return Err(frame.error(call.func.span(), "what is called is a name here"));
+        };
+        let parts = names(&path.path);
+        if let [name] = &*parts {
+            if let Some(Value::Closure(closure)) = frame.local(name).cloned() {
+                return self.call_closure(frame, &closure, call, want);
+            }
+            if let Some(item) = frame.item(name) {
+                if let syn::Item::Fn(item) = &*item {
+                    let module = frame.module;
+                    return self.call_fn(frame, (module, &Rc::new(item.clone())), path, call, want);
+                }
+            }
+        }
+        match self.program.find(frame.module, &parts) {
+            Some(Item::Fn(module, item)) => return self.call_fn(frame, (module, &item), path, call, want),
+            Some(_) | None => {}
+        }
+        if parts.last().is_some_and(|last| last == "new") {
+            if let Some(tensor) = self.new_tensor(frame, path, want)? {
+                return Ok(tensor);
+            }
+        }
+        let mut args = Vec::new();
+        for arg in &call.args {
+            args.push(self.expr(frame, arg, &Want::default())?);
+        }
+        match (parts.last().map(String::as_str), &*args) {
+            (Some("from_f32" | "from_f64" | "from"), [number @ (Value::Float(_) | Value::Int(_))]) => {
+                Ok(number.clone())
+            }
+            (Some("from_i32"), [number @ Value::Int(_)]) => Ok(number.clone()),
+            (Some("imm" | "rf" | "matches" | "not_matches" | "all"), _) => Ok(variant(parts, args)),
+            (Some(name), _) if name.starts_with(char::is_uppercase) => Ok(variant(parts, args)),
+            (_, _) => {
+                Err(frame.error(path.span(), format!("the function `{}` is not known", parts.join("::"))))
+            }
+        }
+    }
+
+    /// `DmTensor::<..>::new()`: a tensor that nothing has written yet.
+    fn new_tensor(&mut self, frame: &mut Frame, path: &syn::ExprPath, want: &Want) -> Eval<Option<Value>> {
+        let mut own = path.path.clone();
+        own.segments.pop();
+        own.segments.pop_punct();
+        let written = self.ty(frame, &syn::Type::Path(syn::TypePath { qself: None, path: own }))?;
+        let Type::Tensor(written) = written else { return Ok(None) };
+        let ty = match want.tensor() {
+            Some(wanted) => merged(&written, wanted),
+            None => written,
+        };
+        let view = self.cell(None, ty, want.name.clone());
+        Ok(Some(Value::View(view)))
+    }
+
+    fn call_closure(
+        &mut self,
+        frame: &mut Frame,
+        closure: &crate::value::Closure,
+        call: &syn::ExprCall,
+        want: &Want,
+    ) -> Eval<Value> {
+        // Variables that it sees are those of its caller, if they are still there: a closure may be called again.
+        let mut own = closure.frame.clone();
+        own.scopes.push(crate::eval::Scope::default());
+        for (pat, arg) in closure.item.inputs.iter().zip(&call.args) {
+            let value = self.expr(frame, arg, &Want::default())?;
+            self.bind(&mut own, pat, value)?;
+        }
+        let frame = frame.clone();
+        self.enter(&frame, call.span(), |eval| eval.expr(&mut own, &closure.item.body, want))
+    }
+
+    fn call_fn(
+        &mut self,
+        frame: &mut Frame,
+        (module, item): (ModuleId, &Rc<syn::ItemFn>),
+        path: &syn::ExprPath,
+        call: &syn::ExprCall,
+        want: &Want,
+    ) -> Eval<Value> {
+        let mut own = self.frame(module);
+        own.generics = self.generics(frame, item, path)?;
+        let inputs = &item.sig.inputs;
+        if inputs.len() != call.args.len() {
+            let message = format!(
+                "`{}` takes {} arguments, but {} are given",
+                item.sig.ident,
+                inputs.len(),
+                call.args.len()
+            );
+            return Err(frame.error(call.span(), message));
+        }
+        let mut values = Vec::new();
+        for (input, arg) in inputs.iter().zip(&call.args) {
+            let syn::FnArg::Typed(typed) = input else {
+                return Err(own.error(input.span(), "methods of the input are not read"));
+            };
+            // Generics that are not known yet leave the type open.
+            let wanted = self.ty(&mut own, &typed.ty).unwrap_or(Type::Open);
+            let value = self.expr(frame, arg, &Want::of(wanted))?;
+            self.infer(&mut own, &item.sig.generics, &typed.ty, &value);
+            values.push((typed.pat.clone(), value));
+        }
+        if let (syn::ReturnType::Type(_, ty), Some(wanted)) = (&item.sig.output, &want.ty) {
+            self.infer_type(&mut own, &item.sig.generics, ty, wanted);
+        }
+        for (pat, value) in values {
+            self.bind(&mut own, &pat, value)?;
+        }
+        let ty = match &item.sig.output {
+            syn::ReturnType::Default => None,
+            syn::ReturnType::Type(_, ty) => Some(self.ty(&mut own, ty)?),
+        };
+        let want = Want { ty, name: want.name.clone() };
+        let frame = frame.clone();
+        self.enter(&frame, call.span(), |eval| match eval.block(&mut own, &item.block, &want) {
+            Err(Stop::Return(value)) => Ok(value),
+            other => other,
+        })
+    }
+
+    /// What the call says of the generics.
+    fn generics(
+        &mut self,
+        frame: &mut Frame,
+        item: &syn::ItemFn,
+        path: &syn::ExprPath,
+    ) -> Eval<HashMap<String, Generic>> {
+        let mut found = HashMap::new();
+        let Some(segment) = path.path.segments.last() else { return Ok(found) };
+        let syn::PathArguments::AngleBracketed(list) = &segment.arguments else { return Ok(found) };
+        let parameters: Vec<&syn::GenericParam> = item
+            .sig
+            .generics
+            .params
+            .iter()
+            .filter(|parameter| !matches!(parameter, syn::GenericParam::Lifetime(_)))
+            .collect();
+        let given =
+            list.args.iter().filter(|argument| !matches!(argument, syn::GenericArgument::Lifetime(_)));
+        for (parameter, argument) in parameters.into_iter().zip(given) {
+            match (parameter, argument) {
+                (syn::GenericParam::Type(own), syn::GenericArgument::Type(ty)) => {
+                    let ty = self.ty(frame, ty)?;
+                    if ty != Type::Open {
+                        found.insert(own.ident.to_string(), Generic::Type(ty));
+                    }
+                }
+                (syn::GenericParam::Const(own), syn::GenericArgument::Const(expr)) => {
+                    found.insert(own.ident.to_string(), Generic::Const(self.number(frame, expr)?));
+                }
+                (syn::GenericParam::Const(own), syn::GenericArgument::Type(syn::Type::Path(ty))) => {
+                    let expr = syn::Expr::Path(syn::ExprPath {
+                        attrs: Vec::new(),
+                        qself: None,
+                        path: ty.path.clone(),
+                    });
+                    found.insert(own.ident.to_string(), Generic::Const(self.number(frame, &expr)?));
+                }
+                (_, _) => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// What a generic parameter is, by an argument.
+    fn infer(&mut self, own: &mut Frame, generics: &syn::Generics, ty: &syn::Type, value: &Value) {
+        if let Value::View(view) = value {
+            self.infer_type(own, generics, ty, &Type::Tensor(view.ty.clone()));
+        }
+    }
+
+    fn infer_type(&mut self, own: &mut Frame, generics: &syn::Generics, ty: &syn::Type, known: &Type) {
+        match (ty, known) {
+            (syn::Type::Reference(inner), _) => self.infer_type(own, generics, &inner.elem, known),
+            (syn::Type::Tuple(tuple), Type::Tuple(types)) => {
+                for (ty, known) in tuple.elems.iter().zip(types) {
+                    self.infer_type(own, generics, ty, known);
+                }
+            }
+            (syn::Type::Path(path), Type::Tensor(tensor)) => {
+                let Some(segment) = path.path.segments.last() else { return };
+                let syn::PathArguments::AngleBracketed(list) = &segment.arguments else { return };
+                let types = list.args.iter().filter_map(|argument| match argument {
+                    syn::GenericArgument::Type(ty) => Some(ty),
+                    _ => None,
+                });
+                let dtype = tensor.dtype.clone().map(Type::Number);
+                let maps = tensor.maps.iter().cloned().map(|map| map.map(Type::Map));
+                for (ty, known) in types.zip(std::iter::once(dtype).chain(maps)) {
+                    let (syn::Type::Path(path), Some(known)) = (ty, known) else { continue };
+                    let Some(name) = path.path.get_ident().map(ToString::to_string) else { continue };
+                    let is_own = generics.type_params().any(|parameter| parameter.ident == name);
+                    if is_own {
+                        own.generics.entry(name).or_insert(Generic::Type(known));
+                    }
+                }
+            }
+            (_, _) => {}
+        }
+    }
+
+    pub(crate) fn for_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop) -> Eval<Value> {
+        match self.expr(frame, &own.expr, &Want::default())? {
+            Value::Array(values) => self.written_out(frame, own, values.into_iter()),
+            Value::Range(start, end) => {
+                let (Value::Int(start), Value::Int(end)) = (*start, *end) else {
+                    return Err(self.needs_number(frame, own.expr.span()));
+                };
+                if end <= start {
+                    return Ok(Value::Nothing);
+                }
+                self.counted(frame, own, start, end)
+            }
+            other => {
+                Err(frame
+                    .error(own.expr.span(), format!("{} is nothing that a loop goes through", other.kind())))
+            }
+        }
+    }
+
+    fn written_out(
+        &mut self,
+        frame: &mut Frame,
+        own: &syn::ExprForLoop,
+        values: impl Iterator<Item = Value>,
+    ) -> Eval<Value> {
+        for value in values {
+            frame.scopes.push(crate::eval::Scope::default());
+            let found = self
+                .bind(frame, &own.pat, value)
+                .and_then(|()| self.block(frame, &own.body, &Want::default()));
+            frame.scopes.pop();
+            match found {
+                Err(Stop::Break) => break,
+                Ok(_) | Err(Stop::Continue) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(Value::Nothing)
+    }
+
+    /// A loop over numbers: one of ours, unless something in it needs the number.
+    fn counted(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: i128, end: i128) -> Eval<Value> {
+        let before = (self.state.clone(), frame.clone());
+        if end - start > 1 {
+            match self.as_loop(frame, own, start, end) {
+                Err(Stop::NeedsNumber(_)) => {}
+                Ok(()) => return Ok(Value::Nothing),
+                Err(other) => return Err(other),
+            }
+        }
+        (self.state, *frame) = before;
+        if end - start > MAX_WRITTEN_OUT {
+            let message = format!("a loop of {} iterations whose index is needed as a number", end - start);
+            return Err(frame.error(own.span(), message));
+        }
+        self.written_out(frame, own, (start..end).map(Value::Int))
+    }
+
+    fn as_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: i128, end: i128) -> Eval<()> {
+        let count = self.state.cells.len();
+        let before = (self.state.clone(), frame.clone());
+        let index = self.state.out.name(pattern_name(&own.pat).as_deref());
+        // Which tensors does it change?
+        self.iteration(frame, own, &index, start)?;
+        let changed: Vec<usize> =
+            (0..count).filter(|&at| self.state.cells[at].writes != before.0.cells[at].writes).collect();
+        (self.state, *frame) = before;
+        for &at in &changed {
+            self.begun(crate::value::PlaceId(at), &frame.place(own.span()));
+        }
+        let index = self.state.out.name(pattern_name(&own.pat).as_deref());
+        let wanted = |cell: &Cell| cell.wanted.clone();
+        let initial: Vec<String> =
+            changed.iter().filter_map(|&at| self.state.cells[at].name.clone()).collect();
+        let carried: Vec<String> = changed
+            .iter()
+            .map(|&at| {
+                let name = wanted(&self.state.cells[at]);
+                self.state.out.name(name.as_deref())
+            })
+            .collect();
+        let results: Vec<String> = changed
+            .iter()
+            .map(|&at| {
+                let name = wanted(&self.state.cells[at]);
+                self.state.out.name(name.as_deref())
+            })
+            .collect();
+        for (&at, name) in changed.iter().zip(&carried) {
+            self.state.cells[at].name = Some(name.clone());
+        }
+        let arguments: Vec<&str> = std::iter::once(&index).chain(&carried).map(String::as_str).collect();
+        let made = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
+        let given = if initial.is_empty() { String::new() } else { format!(" {}", initial.join(", ")) };
+        self.state.out.open(&format!("{made}tm.for [{}]({}){given}", end - start, arguments.join(", ")));
+        self.iteration(frame, own, &index, start)?;
+        let yielded: Vec<String> =
+            changed.iter().filter_map(|&at| self.state.cells[at].name.clone()).collect();
+        let place = frame.place(own.span());
+        let text = if yielded.is_empty() {
+            "tm.yield".to_owned()
+        } else {
+            format!("tm.yield {}", yielded.join(", "))
+        };
+        self.state.out.line(&text, &place);
+        self.state.out.close(&place);
+        for (&at, name) in changed.iter().zip(results) {
+            self.state.cells[at].name = Some(name);
+            self.state.cells[at].writes += 1;
+        }
+        Ok(())
+    }
+
+    fn iteration(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, index: &str, start: i128) -> Eval<()> {
+        let mut number = Affine::index(index);
+        number.plus = i64::try_from(start).unwrap_or(i64::MAX);
+        frame.scopes.push(crate::eval::Scope::default());
+        let found = self
+            .bind(frame, &own.pat, Value::Index(number))
+            .and_then(|()| self.block(frame, &own.body, &Want::default()));
+        frame.scopes.pop();
+        match found {
+            Ok(_) => Ok(()),
+            Err(Stop::Break | Stop::Continue) => Err(self.needs_number(frame, own.span())),
+            Err(other) => Err(other),
+        }
+    }
+
+    pub(crate) fn macro_call(&mut self, frame: &mut Frame, mac: &syn::Macro, want: &Want) -> Eval<Value> {
+        let name = names(&mac.path).last().cloned().unwrap_or_default();
+        match name.as_str() {
+            // What the author wants to hold was checked by the compiler, or stops the kernel there.
+            "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq" => Ok(Value::Nothing),
+            "panic" | "unimplemented" | "todo" | "unreachable" => {
+                Err(frame.error(mac.span(), format!("the kernel reaches `{name}!`")))
+            }
+            _ => {
+                let rules = self.program.modules[frame.module.0].macros.get(&name).cloned();
+                let rules = rules
+                    .ok_or_else(|| frame.error(mac.span(), format!("the macro `{name}!` is not known")))?;
+                let tokens = crate::macros::expand(&rules, mac.tokens.clone(), &name, 0)
+                    .map_err(|why| frame.error(mac.span(), why))?;
+                let braced = proc_macro2::TokenStream::from(proc_macro2::TokenTree::Group(
+                    proc_macro2::Group::new(proc_macro2::Delimiter::Brace, tokens),
+                ));
+                let block: syn::Block =
+                    syn::parse2(braced).map_err(|why| frame.error(mac.span(), why.to_string()))?;
+                let place = frame.clone();
+                self.enter(&place, mac.span(), |eval| eval.block(frame, &block, want))
+            }
+        }
+    }
+
+    pub(crate) fn index_of(&self, frame: &Frame, span: Span, value: &Value) -> Eval<Affine> {
+        affine(value).ok_or_else(|| frame.error(span, format!("{}, expected a position", value.kind())))
+    }
+}
+
+/// A type with what another one knows of it.
+pub(crate) fn merged(written: &TensorType, wanted: &TensorType) -> TensorType {
+    let map = |(own, other): (&Option<Map>, &Option<Map>)| own.clone().or_else(|| other.clone());
+    match written.memory == wanted.memory {
+        true => TensorType {
+            memory: written.memory,
+            dtype: written.dtype.clone().or_else(|| wanted.dtype.clone()),
+            maps: written.maps.iter().zip(&wanted.maps).map(map).collect(),
+        },
+        false => written.clone(),
+    }
+}
+
+fn variant(path: Vec<String>, args: Vec<Value>) -> Value {
+    Value::Variant(Box::new(Variant { path, args, fields: BTreeMap::new() }))
+}
+
+fn pattern_name(pat: &syn::Pat) -> Option<String> {
+    match pat {
+        syn::Pat::Ident(ident) => Some(ident.ident.to_string()),
+        syn::Pat::Type(typed) => pattern_name(&typed.pat),
+        _ => None,
+    }
+}

@@ -1,0 +1,59 @@
+//! The text that is written, and the names in it.
+
+use crate::error::Place;
+use std::collections::HashMap;
+
+/// The body of a kernel, line by line.
+#[derive(Clone, Default)]
+pub(crate) struct Emitter {
+    lines: Vec<String>,
+    depth: usize,
+    /// How often each name was asked for.
+    names: HashMap<String, usize>,
+    /// The number of the next name that nobody gave.
+    next: usize,
+}
+
+impl Emitter {
+    /// A name that nothing else has: as the author has it, if it can be.
+    pub(crate) fn name(&mut self, wanted: Option<&str>) -> String {
+        let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
+            self.next += 1;
+            return format!("%{}", self.next - 1);
+        };
+        let wanted = wanted.trim_start_matches("r#");
+        let mut free = wanted.to_owned();
+        loop {
+            let count = self.names.entry(free.clone()).or_default();
+            *count += 1;
+            if *count == 1 {
+                return format!("%{free}");
+            }
+            let number = *count;
+            free = format!("{wanted}_{number}");
+        }
+    }
+
+    /// Writes an operation, with where it is in the input.
+    pub(crate) fn line(&mut self, text: &str, place: &Place) {
+        let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
+        self.lines.push(format!("{}{text} {location}", "  ".repeat(self.depth + 1)));
+    }
+
+    /// Begins a body.
+    pub(crate) fn open(&mut self, text: &str) {
+        self.lines.push(format!("{}{text} {{", "  ".repeat(self.depth + 1)));
+        self.depth += 1;
+    }
+
+    /// Ends a body.
+    pub(crate) fn close(&mut self, place: &Place) {
+        self.depth -= 1;
+        let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
+        self.lines.push(format!("{}}} {location}", "  ".repeat(self.depth + 1)));
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+}

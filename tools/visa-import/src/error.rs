@@ -1,0 +1,69 @@
+//! What cannot be read, and where it is.
+
+use proc_macro2::Span;
+use std::fmt;
+use std::rc::Rc;
+
+/// A place in a file of the input.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file, as it was named or found.
+    pub file: Rc<str>,
+    /// Its line, from 1 on.
+    pub line: usize,
+    /// The column of that line, in characters from 1 on.
+    pub column: usize,
+}
+
+impl Place {
+    /// Where a span of a file begins.
+    #[must_use]
+    pub fn of(file: &Rc<str>, span: Span) -> Self {
+        let start = span.start();
+        Self { file: Rc::clone(file), line: start.line, column: start.column + 1 }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// Something of the input that cannot be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Where it is; nothing of a file that cannot be read.
+    pub place: Option<Place>,
+    /// What was found, and what was expected.
+    pub message: String,
+    /// What would help, if that is known.
+    pub fix: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+        Self { place: Some(place), message: message.into(), fix: None }
+    }
+
+    pub(crate) fn anywhere(message: impl Into<String>) -> Self {
+        Self { place: None, message: message.into(), fix: None }
+    }
+
+    pub(crate) fn fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[import]: {}", self.message)?;
+        if let Some(place) = &self.place {
+            write!(f, "\n   --> {place}")?;
+        }
+        if let Some(fix) = &self.fix {
+            write!(f, "\n   = fix: {fix}")?;
+        }
+        Ok(())
+    }
+}

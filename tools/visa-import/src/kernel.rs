@@ -1,0 +1,201 @@
+//! A kernel: a function that is marked `#[device]`, as a `tm.func`.
+
+use crate::error::Error;
+use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Want};
+use crate::program::{Device, Program};
+use crate::value::{Memory, PlaceId, Type, Value, View};
+use quote::ToTokens;
+use std::collections::BTreeMap;
+use syn::spanned::Spanned;
+
+/// What `#[device(chip = 1, pe = 4)]` says.
+struct Size {
+    chips: i128,
+    pes: Option<i128>,
+}
+
+/// A kernel's arguments as they are written in its head.
+#[derive(Default)]
+struct Arguments {
+    texts: Vec<String>,
+    /// Those that are changed and stay: their numbers, and where they are.
+    inout: Vec<(usize, PlaceId)>,
+}
+
+/// Imports a kernel under a name.
+pub(crate) fn kernel(
+    program: &Program,
+    device: &Device,
+    name: &str,
+    (sizes, axis_names): (&[u64], &[String]),
+) -> Result<String, Error> {
+    let mut eval = Evaluator::new(program, sizes.to_vec(), axis_names);
+    let mut frame = eval.frame(device.module);
+    match whole(&mut eval, &mut frame, device, name) {
+        Ok(text) => Ok(text),
+        Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
+        Err(Stop::Return(_) | Stop::Break | Stop::Continue) => Err(Error::new(
+            frame.place(device.item.sig.span()),
+            "`return`, `break` or `continue` out of place",
+        )),
+    }
+}
+
+fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &str) -> Eval<String> {
+    let item = &device.item;
+    if let Some(parameter) =
+        item.sig.generics.params.iter().find(|own| !matches!(own, syn::GenericParam::Lifetime(_)))
+    {
+        let message = "a kernel with generic parameters: the device runs it for one choice of them";
+        return Err(frame.error(parameter.span(), message));
+    }
+    let size = size(eval, frame, item)?;
+    let mut arguments = Arguments::default();
+    for input in &item.sig.inputs {
+        let syn::FnArg::Typed(typed) = input else {
+            return Err(frame.error(input.span(), "a kernel is a function, not a method"));
+        };
+        let ty = eval.ty(frame, &typed.ty)?;
+        let name = match &*typed.pat {
+            syn::Pat::Ident(ident) => ident.ident.to_string(),
+            _ => format!("argument{}", arguments.texts.len()),
+        };
+        let changed = changes(&typed.ty);
+        let value = argument(eval, frame, &mut arguments, (&name, &ty, changed), input.span())?;
+        eval.bind(frame, &typed.pat, value)?;
+    }
+    let want = match &item.sig.output {
+        syn::ReturnType::Default => Want::default(),
+        syn::ReturnType::Type(_, ty) => Want::of(eval.ty(frame, ty)?),
+    };
+    let result = match eval.block(frame, &item.block, &want) {
+        Err(Stop::Return(value)) => value,
+        other => other?,
+    };
+    let place = frame.place(item.sig.span());
+    let mut names = Vec::new();
+    results(eval, frame, item.sig.output.span(), &result, &mut names)?;
+    for (_, own) in &arguments.inout {
+        names.push(eval.current(frame, item.sig.span(), *own)?);
+    }
+    let returned =
+        if names.is_empty() { "tm.return".to_owned() } else { format!("tm.return {}", names.join(", ")) };
+    eval.state.out.line(&returned, &place);
+    let inout: Vec<String> = arguments.inout.iter().map(|(number, _)| number.to_string()).collect();
+    let mut head = format!("tm.func @{name}({}) at auto, chips {}", arguments.texts.join(", "), size.chips);
+    if let Some(pes) = size.pes {
+        head.push_str(&format!(", pes {pes}"));
+    }
+    if !inout.is_empty() {
+        head.push_str(&format!(", inout [{}]", inout.join(", ")));
+    }
+    let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
+    Ok(format!("{head} {{\n{}}} {location}\n", eval.state.out.text()))
+}
+
+fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn) -> Eval<Size> {
+    type List = syn::punctuated::Punctuated<syn::MetaNameValue, syn::Token![,]>;
+    let mut size = Size { chips: 1, pes: None };
+    let Some(attr) = item.attrs.iter().find(|attr| attr.path().is_ident("device")) else { return Ok(size) };
+    if matches!(attr.meta, syn::Meta::Path(_)) {
+        return Ok(size);
+    }
+    let list = attr.parse_args_with(List::parse_terminated);
+    let list = list.map_err(|why| frame.error(attr.span(), why.to_string()))?;
+    for pair in list {
+        let number = eval.number(frame, &pair.value)?;
+        match pair.path.to_token_stream().to_string().as_str() {
+            "chip" => size.chips = number,
+            "pe" if number == 8 => {}
+            "pe" => size.pes = Some(number),
+            other => return Err(frame.error(pair.span(), format!("`{other}` of a device is not known"))),
+        }
+    }
+    Ok(size)
+}
+
+/// Whether a type is one of what is changed and stays.
+fn changes(ty: &syn::Type) -> bool {
+    match ty {
+        syn::Type::Reference(reference) => reference.mutability.is_some() || changes(&reference.elem),
+        syn::Type::Path(path) => {
+            path.path.segments.last().is_some_and(|last| last.ident.to_string().ends_with("ViewMut"))
+        }
+        _ => false,
+    }
+}
+
+fn argument(
+    eval: &mut Evaluator<'_>,
+    frame: &Frame,
+    all: &mut Arguments,
+    (name, ty, changed): (&str, &Type, bool),
+    span: proc_macro2::Span,
+) -> Eval<Value> {
+    match ty {
+        Type::Context => Ok(Value::Context),
+        Type::Tensor(tensor) => {
+            let complete = tensor.memory == Memory::Hbm && tensor.maps.iter().all(Option::is_some);
+            let Some(dtype) = tensor.dtype.clone().filter(|_| complete) else {
+                return Err(
+                    frame.error(span, format!("`{name}` is no tensor in HBM whose mappings are known"))
+                );
+            };
+            let text = eval.state.out.name(Some(name));
+            let maps: Vec<String> = tensor.maps.iter().flatten().map(|map| eval.text(map)).collect();
+            all.texts.push(format!("{text}: !tm.hbm<{dtype}, {}>", maps.join(", ")));
+            let place = PlaceId(eval.state.cells.len());
+            eval.state.cells.push(Cell {
+                name: Some(text),
+                ty: tensor.clone(),
+                wanted: Some(name.to_owned()),
+                stays: changed,
+                writes: 0,
+            });
+            if changed {
+                all.inout.push((all.texts.len() - 1, place));
+            }
+            Ok(Value::View(View { place, steps: Vec::new(), ty: tensor.clone() }))
+        }
+        Type::Tuple(types) => {
+            let own = |(at, ty): (usize, &Type)| {
+                argument(eval, frame, all, (&format!("{name}_{at}"), ty, changed), span)
+            };
+            types.iter().enumerate().map(own).collect::<Eval<_>>().map(Value::Tuple)
+        }
+        Type::Struct(fields) => {
+            let mut values = BTreeMap::new();
+            for (field, ty) in fields {
+                let value = argument(eval, frame, all, (&format!("{name}_{field}"), ty, changed), span)?;
+                values.insert(field.clone(), value);
+            }
+            Ok(Value::Struct(values))
+        }
+        Type::Number(format) => Err(frame.error(
+            span,
+            format!("`{name}` is a number (`{format}`) that is known only when the kernel runs"),
+        )),
+        Type::Open | Type::Map(_) | Type::Array(_) | Type::Other(_) => {
+            Err(frame.error(span, format!("an argument of the type of `{name}` is not read")))
+        }
+    }
+}
+
+/// The names of what a kernel gives.
+fn results(
+    eval: &mut Evaluator<'_>,
+    frame: &Frame,
+    span: proc_macro2::Span,
+    value: &Value,
+    names: &mut Vec<String>,
+) -> Eval<()> {
+    match value {
+        Value::Nothing => Ok(()),
+        Value::View(view) if view.ty.memory == Memory::Hbm && view.steps.is_empty() => {
+            names.push(eval.current(frame, span, view.place)?);
+            Ok(())
+        }
+        Value::Tuple(values) => values.iter().try_for_each(|own| results(eval, frame, span, own, names)),
+        other => Err(frame.error(span, format!("a kernel gives {}, expected tensors in HBM", other.kind()))),
+    }
+}

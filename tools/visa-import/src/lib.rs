@@ -1,0 +1,159 @@
+//! Kernels that are written in the vendor's Rust become textual IR: the host part runs while it is read, what is left
+//! are operations. No code of the input is compiled or runs.
+
+mod calls;
+mod emit;
+mod error;
+mod eval;
+mod kernel;
+mod macros;
+mod map;
+mod memory;
+mod method;
+mod numbers;
+mod program;
+mod stream;
+mod types;
+mod value;
+mod vector;
+
+pub use error::{Error, Place};
+
+use crate::eval::{Evaluator, Stop, Want};
+use crate::map::AxisId;
+use crate::program::Program;
+use crate::value::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What became of a kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its name in the text.
+    pub name: String,
+    /// Its text, or why there is none.
+    pub text: Result<String, Error>,
+}
+
+/// What files come to.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// The axes that the kernels have.
+    pub axes: String,
+    /// The kernels, in the order of the files.
+    pub kernels: Vec<Kernel>,
+    /// What cannot be read of the files beside kernels.
+    pub errors: Vec<Error>,
+}
+
+impl Imported {
+    /// The module with all kernels that could be read.
+    #[must_use]
+    pub fn module(&self) -> String {
+        let kernels = self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().ok());
+        let all: Vec<&str> = kernels.map(String::as_str).collect();
+        format!("visa 1\n{}\n{}", self.axes, all.join("\n"))
+    }
+}
+
+/// Imports the kernels of some files, or one of them.
+#[must_use]
+pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
+    let mut program = Program::read(paths);
+    let mut imported = Imported { errors: std::mem::take(&mut program.errors), ..Imported::default() };
+    let sizes = match sizes(&program) {
+        Ok(sizes) => sizes,
+        Err(errors) => {
+            imported.errors.extend(errors);
+            return imported;
+        }
+    };
+    let axis_names = axis_names(&program, &sizes);
+    let names = program.kernel_names();
+    for (device, name) in program.devices.iter().zip(&names) {
+        if entry.is_none_or(|entry| entry == name) {
+            let text = kernel::kernel(&program, device, name, (&sizes, &axis_names));
+            imported.kernels.push(Kernel { name: name.clone(), text });
+        }
+    }
+    if imported.kernels.is_empty() && imported.errors.is_empty() {
+        imported.errors.push(match entry {
+            Some(entry) => {
+                let near = visa_words::nearest(entry, names.iter().map(String::as_str));
+                let error = Error::anywhere(format!("there is no kernel `{entry}`"));
+                match near {
+                    Some(near) => error.fix(format!("did you mean `{near}`?")),
+                    None => error,
+                }
+            }
+            None => Error::anywhere("no function is marked `#[device]`"),
+        });
+    }
+    imported.axes = declared(&axis_names, &sizes, &imported);
+    imported
+}
+
+/// The sizes of all axes.
+fn sizes(program: &Program) -> Result<Vec<u64>, Vec<Error>> {
+    let mut sizes = Vec::new();
+    let mut errors = Vec::new();
+    for axis in &program.axes {
+        let mut eval = Evaluator::new(program, sizes.clone(), &[]);
+        let mut frame = eval.frame(axis.module);
+        let size = match eval.expr(&mut frame, &axis.size, &Want::default()) {
+            Ok(Value::Int(size)) if (1..=1 << 62).contains(&size) => size as u64,
+            Ok(_) => {
+                errors.push(Error::new(
+                    axis.place.clone(),
+                    format!("the size of `{}` is no positive integer", axis.name),
+                ));
+                1
+            }
+            Err(Stop::Error(error) | Stop::NeedsNumber(error)) => {
+                errors.push(error);
+                1
+            }
+            Err(Stop::Return(_) | Stop::Break | Stop::Continue) => 1,
+        };
+        sizes.push(size);
+    }
+    if errors.is_empty() { Ok(sizes) } else { Err(errors) }
+}
+
+/// What each axis is called: as the author calls it; axes of one name and one size share it.
+fn axis_names(program: &Program, sizes: &[u64]) -> Vec<String> {
+    let mut known: BTreeMap<String, u64> = BTreeMap::new();
+    let mut names = Vec::new();
+    for (axis, &size) in program.axes.iter().zip(sizes) {
+        let mut name = axis.name.clone();
+        let mut number = 1;
+        while known.get(&name).is_some_and(|&other| other != size) {
+            number += 1;
+            name = format!("{}_{number}", axis.name);
+        }
+        known.insert(name.clone(), size);
+        names.push(name);
+    }
+    names
+}
+
+/// The declaration of the axes that some kernel mentions.
+fn declared(names: &[String], sizes: &[u64], imported: &Imported) -> String {
+    let mut own: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    let texts: Vec<&String> =
+        imported.kernels.iter().filter_map(|kernel| kernel.text.as_ref().ok()).collect();
+    for (at, (name, &size)) in names.iter().zip(sizes).enumerate() {
+        if texts.iter().any(|text| mentions(text, name)) {
+            own.entry(name).or_insert((at, size));
+        }
+    }
+    let mut all: Vec<(usize, String)> =
+        own.into_iter().map(|(name, (at, size))| (AxisId(at).0, format!("{name} = {size}"))).collect();
+    all.sort();
+    let all: Vec<String> = all.into_iter().map(|(_, axis)| axis).collect();
+    format!("tm.axes [{}]", all.join(", "))
+}
+
+fn mentions(text: &str, name: &str) -> bool {
+    text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == name)
+}

@@ -1,0 +1,129 @@
+//! Mappings, as `m![..]` writes them, once all names in them are known.
+
+use std::fmt;
+use std::rc::Rc;
+
+/// An axis that the input declares: its number among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AxisId(pub usize);
+
+/// What padding holds (book 03).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pad {
+    /// Anything: `#`, `#{*}`.
+    Top,
+    /// Zero: `#{0}`.
+    Zero,
+    /// Nothing that may be written: `#{!}`.
+    Bottom,
+}
+
+/// A mapping.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Map {
+    /// So many copies of the same.
+    Copies(u64),
+    /// All of an axis.
+    Axis(AxisId),
+    /// `E / n`
+    Stride(Rc<Map>, u64),
+    /// `E % n`
+    Modulo(Rc<Map>, u64),
+    /// `E = n`
+    Resize(Rc<Map>, u64),
+    /// `E # n`
+    Padding(Rc<Map>, u64, Pad),
+    /// Factors, the outermost first.
+    List(Vec<Map>),
+}
+
+/// What prints a mapping needs to know of axes.
+pub(crate) trait Axes {
+    fn name(&self, id: AxisId) -> String;
+    fn size(&self, id: AxisId) -> u64;
+}
+
+impl Map {
+    /// The mapping of one position.
+    pub(crate) fn one() -> Self {
+        Self::List(vec![Self::Copies(1)])
+    }
+
+    /// Its factors, the outermost first.
+    pub(crate) fn factors(&self) -> Vec<&Self> {
+        match self {
+            Self::List(factors) => factors.iter().flat_map(Self::factors).collect(),
+            Self::Copies(_)
+            | Self::Axis(_)
+            | Self::Stride(..)
+            | Self::Modulo(..)
+            | Self::Resize(..)
+            | Self::Padding(..) => vec![self],
+        }
+    }
+
+    /// The positions of it; nothing past 64 bits.
+    pub(crate) fn size(&self, axes: &dyn Axes) -> Option<u64> {
+        match self {
+            Self::Copies(count) => Some(*count),
+            Self::Axis(id) => Some(axes.size(*id)),
+            Self::Stride(of, by) => Some(of.size(axes)?.div_ceil((*by).max(1))),
+            Self::Modulo(of, by) => Some(of.size(axes)?.min(*by)),
+            Self::Resize(_, size) | Self::Padding(_, size, _) => Some(*size),
+            Self::List(all) => {
+                all.iter().try_fold(1_u64, |product, own| product.checked_mul(own.size(axes)?))
+            }
+        }
+    }
+
+    /// The axes that it mentions, in order.
+    pub(crate) fn axes(&self, found: &mut Vec<AxisId>) {
+        match self {
+            Self::Copies(_) => {}
+            Self::Axis(id) => found.push(*id),
+            Self::Stride(of, _) | Self::Modulo(of, _) | Self::Resize(of, _) | Self::Padding(of, ..) => {
+                of.axes(found);
+            }
+            Self::List(all) => all.iter().for_each(|own| own.axes(found)),
+        }
+    }
+
+    /// The mapping as text of ours, with its brackets.
+    pub(crate) fn text(&self, axes: &dyn Axes) -> String {
+        let factors: Vec<String> = self.factors().into_iter().map(|own| own.term(axes)).collect();
+        format!("[{}]", factors.join(", "))
+    }
+
+    fn term(&self, axes: &dyn Axes) -> String {
+        let inner = |of: &Self| match of {
+            Self::List(_) => of.text(axes),
+            Self::Copies(_)
+            | Self::Axis(_)
+            | Self::Stride(..)
+            | Self::Modulo(..)
+            | Self::Resize(..)
+            | Self::Padding(..) => of.term(axes),
+        };
+        match self {
+            Self::Copies(count) => count.to_string(),
+            Self::Axis(id) => axes.name(*id),
+            Self::Stride(of, by) => format!("{} / {by}", inner(of)),
+            Self::Modulo(of, by) => format!("{} % {by}", inner(of)),
+            Self::Resize(of, size) => format!("{} = {size}", inner(of)),
+            Self::Padding(of, size, Pad::Top) => format!("{} # {size}", inner(of)),
+            Self::Padding(of, size, Pad::Zero) => format!("{} # {size} {{0}}", inner(of)),
+            Self::Padding(of, size, Pad::Bottom) => format!("{} # {size} {{!}}", inner(of)),
+            Self::List(_) => self.text(axes),
+        }
+    }
+}
+
+impl fmt::Display for Pad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Top => "*",
+            Self::Zero => "0",
+            Self::Bottom => "!",
+        })
+    }
+}

@@ -1,0 +1,383 @@
+//! Tensors at rest: transfers, views, and parts that are written.
+
+use crate::calls::merged;
+use crate::error::Place;
+use crate::eval::{Eval, Evaluator, Frame};
+use crate::map::Map;
+use crate::method::{Call, readable};
+use crate::value::{Affine, Memory, PlaceId, Step, TensorType, Value, View};
+use proc_macro2::Span;
+
+impl Evaluator<'_> {
+    pub(crate) fn tensor_method(&mut self, frame: &mut Frame, view: View, call: &Call) -> Eval<Value> {
+        match call.name.as_str() {
+            "view" | "view_mut" | "clone" | "as_ref" | "as_mut" => Ok(Value::View(view)),
+            "tile" => self.tile(frame, view, call),
+            "pad" => self.shaped(frame, view, call, Step::Pad),
+            "unpad" => self.shaped(frame, view, call, Step::Unpad),
+            "reshape" | "transmute" => self.reshape(frame, view, call),
+            "to_dm" | "to_dm_pcopy" => self.transfer(frame, &view, call, Memory::Dm),
+            "to_hbm" => self.transfer(frame, &view, call, Memory::Hbm),
+            "to_spm" => self.transfer(frame, &view, call, Memory::Spm),
+            "to_dm_view" | "to_hbm_view" | "to_dm_view_pcopy" => {
+                let [Value::View(to)] = &*call.given() else {
+                    return Err(
+                        frame.error(call.span, format!("`{}` takes the view that is written", call.name))
+                    );
+                };
+                self.written(frame, call.span, &view, to)?;
+                Ok(Value::Nothing)
+            }
+            "memset" => self.memset(frame, &view, call),
+            "dma_gather_scaled" | "dma_gather_unscaled" | "dma_gather" => self.gather(frame, &view, call),
+            "dma_scatter" | "dma_scatter_unscaled" => self.scatter(frame, &view, call),
+            _ => Err(self.unknown(frame, call, "a tensor")),
+        }
+    }
+
+    /// The name of a tensor that is there.
+    pub(crate) fn current(&mut self, frame: &Frame, span: Span, place: PlaceId) -> Eval<String> {
+        match &self.state.cells[place.0].name {
+            Some(name) => Ok(name.clone()),
+            None => Ok(self.begun(place, &frame.place(span))),
+        }
+    }
+
+    /// The name of a tensor, which is declared if nothing has written it yet.
+    pub(crate) fn begun(&mut self, place: PlaceId, at: &Place) -> String {
+        let cell = &self.state.cells[place.0];
+        if let Some(name) = &cell.name {
+            return name.clone();
+        }
+        let (ty, wanted) = (cell.ty.clone(), cell.wanted.clone());
+        let name = self.state.out.name(wanted.as_deref());
+        let dtype = ty.dtype.as_deref().unwrap_or("bf16").to_owned();
+        let text =
+            format!("{name} = tm.empty {}, dtype {dtype}, at auto{}", ty.memory.name(), self.clauses(&ty));
+        self.state.out.line(&text, at);
+        self.state.cells[place.0].name = Some(name.clone());
+        name
+    }
+
+    /// The mappings of a tensor as clauses.
+    fn clauses(&self, ty: &TensorType) -> String {
+        let dims = ty.memory.dims().iter().zip(&ty.maps);
+        let known = dims.filter_map(|(dim, map)| Some((dim, map.as_ref()?)));
+        // One chip is what a tensor is on that does not say.
+        let known = known.filter(|(dim, map)| **dim != "chip" || **map != Map::one());
+        known.map(|(dim, map)| format!(", {dim} {}", self.text(&readable(map)))).collect()
+    }
+
+    /// The name under which a view is read.
+    pub(crate) fn read(&mut self, frame: &Frame, span: Span, view: &View) -> Eval<String> {
+        let mut name = self.current(frame, span, view.place)?;
+        for step in &view.steps {
+            let text = match step {
+                Step::Tile { along, size, first, element } => {
+                    let (operands, clauses) = self.first(frame, span, std::slice::from_ref(first))?;
+                    let tile = tile_clauses(&self.text(along), *size, &clauses);
+                    format!("tm.tile {name}{operands} {tile}, element {}", self.text(&readable(element)))
+                }
+                Step::Pad(element) => format!("tm.pad {name} element {}", self.text(&readable(element))),
+                Step::Unpad(element) => format!("tm.unpad {name} element {}", self.text(&readable(element))),
+                Step::Reshape(ty) => {
+                    let element = ty.element().cloned().unwrap_or_else(Map::one);
+                    format!("tm.reshape {name} element {}", self.text(&readable(&element)))
+                }
+            };
+            name = self.made(frame, span, None, &text);
+        }
+        Ok(name)
+    }
+
+    /// Where tiles begin: operands, and the clause for what is known.
+    fn first(&mut self, frame: &Frame, span: Span, first: &[Affine]) -> Eval<(String, String)> {
+        let [only] = first else {
+            let mut operands = String::new();
+            for own in first {
+                operands.push_str(&format!(", {}", self.index_name(frame, span, own)?));
+            }
+            return Ok((operands, String::new()));
+        };
+        if let Some(number) = only.number() {
+            return Ok((String::new(), format!(", index {number}")));
+        }
+        let moving = Affine { plus: 0, ..only.clone() };
+        let name = self.index_name(frame, span, &moving)?;
+        let plus = if only.plus == 0 { String::new() } else { format!(", index {}", only.plus) };
+        Ok((format!(", {name}"), plus))
+    }
+
+    fn index_name(&mut self, frame: &Frame, span: Span, index: &Affine) -> Eval<String> {
+        let terms: Vec<(&String, &i64)> = index.terms.iter().collect();
+        if let ([(name, 1)], 0) = (&*terms, index.plus) {
+            return Ok((*name).clone());
+        }
+        if terms.is_empty() {
+            return Err(
+                frame.error(span, "a tile of a tile begins at a number; write one of them with an index")
+            );
+        }
+        let names: Vec<&str> = terms.iter().map(|(name, _)| name.as_str()).collect();
+        let by: Vec<String> = terms.iter().map(|(_, factor)| factor.to_string()).collect();
+        let plus = if index.plus == 0 { String::new() } else { format!(", plus {}", index.plus) };
+        let text = format!("tm.affine {} by [{}]{plus}", names.join(", "), by.join(", "));
+        Ok(self.made(frame, span, None, &text))
+    }
+
+    fn tile(&mut self, frame: &mut Frame, mut view: View, call: &Call) -> Eval<Value> {
+        let along = self.wanted_map(frame, call, call.map(0), "along what it cuts")?;
+        let element = self.wanted_map(frame, call, call.map(1), "what the tile holds")?;
+        let size = call.numbers.first().copied().unwrap_or(1);
+        let size =
+            u64::try_from(size).map_err(|_| frame.error(call.span, "a tile of less than no positions"))?;
+        let first = match &*call.given() {
+            [value] => self.index_of(frame, call.span, value)?,
+            _ => return Err(frame.error(call.span, "`tile` takes where it begins")),
+        };
+        view.ty = view.ty.with_element(element.clone());
+        // A dimension of one position has one tile: the whole.
+        if along.size(self) != Some(1) {
+            view.steps.push(Step::Tile { along, size, first, element });
+        }
+        Ok(Value::View(view))
+    }
+
+    fn shaped(
+        &mut self,
+        frame: &mut Frame,
+        mut view: View,
+        call: &Call,
+        step: fn(Map) -> Step,
+    ) -> Eval<Value> {
+        let wanted = call.want.tensor().and_then(TensorType::element).cloned();
+        let element = self.wanted_map(frame, call, call.map(0).or(wanted), "what it holds then")?;
+        view.ty = view.ty.with_element(element.clone());
+        view.steps.push(step(element));
+        Ok(Value::View(view))
+    }
+
+    fn reshape(&mut self, frame: &mut Frame, mut view: View, call: &Call) -> Eval<Value> {
+        let dims = view.ty.maps.len();
+        let mut ty = view.ty.clone();
+        ty.maps = vec![None; dims];
+        for at in 0..dims {
+            ty.maps[at] = call.map(at);
+        }
+        if let Some(wanted) = call.want.tensor() {
+            ty = merged(&ty, wanted);
+        }
+        if ty.maps.iter().any(Option::is_none) {
+            return Err(frame.error(call.span, "`reshape` does not say the tensor's new mappings"));
+        }
+        if ty.maps[..dims - 1] != view.ty.maps[..dims - 1] {
+            let message = "a relabelling of chips, clusters or slices has no operation of ours yet";
+            return Err(frame.error(call.span, message));
+        }
+        if ty.maps != view.ty.maps {
+            view.steps.push(Step::Reshape(ty.clone()));
+        }
+        view.ty = ty;
+        Ok(Value::View(view))
+    }
+
+    fn transfer(&mut self, frame: &mut Frame, view: &View, call: &Call, memory: Memory) -> Eval<Value> {
+        let dims = memory.dims().len();
+        let mut ty = TensorType { memory, dtype: view.ty.dtype.clone(), maps: vec![None; dims] };
+        let given: Vec<Option<Map>> = (0..call.types.len()).map(|at| call.map(at)).collect();
+        // The last mappings are given; chips stay as they are.
+        for (at, map) in given.into_iter().rev().enumerate() {
+            if let Some(own) = dims.checked_sub(at + 1) {
+                ty.maps[own] = map;
+            }
+        }
+        if let Some(wanted) = call.want.tensor() {
+            ty = merged(&ty, wanted);
+        }
+        let like =
+            if view.ty.memory == memory { view.ty.maps.clone() } else { vec![view.ty.maps[0].clone()] };
+        for (own, other) in ty.maps[..dims - 1].iter_mut().zip(like) {
+            *own = own.take().or(other);
+        }
+        for (dim, map) in memory.dims().iter().zip(&ty.maps) {
+            self.wanted_map(frame, call, map.clone(), &format!("what `{dim}` holds"))?;
+        }
+        let source = self.read(frame, call.span, view)?;
+        let chips = ty.maps[0] != view.ty.maps[0];
+        let clauses = match chips {
+            true => self.clauses(&ty),
+            false => {
+                let mut own = ty.clone();
+                own.maps[0] = None;
+                self.clauses(&own)
+            }
+        };
+        let text = format!("tm.to_{} {source} at auto{clauses}", memory.name());
+        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+    }
+
+    /// A tensor moves to a tile of another one, or to all of it.
+    fn written(&mut self, frame: &mut Frame, span: Span, from: &View, to: &View) -> Eval<()> {
+        let source = self.read(frame, span, from)?;
+        let stays = self.state.cells[to.place.0].stays;
+        let text = match self.target(frame, span, to)? {
+            Some((tensor, tile)) => format!("tm.to_tile {source}, {tensor}{tile}"),
+            None if stays => {
+                let tensor = self.current(frame, span, to.place)?;
+                format!("tm.to_tile {source}, {tensor} {}", self.whole(frame, span, to)?)
+            }
+            None => {
+                let mut own = to.ty.clone();
+                if own.maps[0] == from.ty.maps[0] {
+                    own.maps[0] = None;
+                }
+                format!("tm.to_{} {source} at auto{}", own.memory.name(), self.clauses(&own))
+            }
+        };
+        self.changed(frame, span, to.place, &text);
+        Ok(())
+    }
+
+    /// A tensor is another one from here on.
+    pub(crate) fn changed(&mut self, frame: &Frame, span: Span, place: PlaceId, text: &str) {
+        let wanted = self.state.cells[place.0].wanted.clone();
+        let name = self.made(frame, span, wanted.as_deref(), text);
+        let cell = &mut self.state.cells[place.0];
+        cell.name = Some(name);
+        cell.writes += 1;
+    }
+
+    /// The tensor whose tile is written, and the operands and clauses that say which; nothing for a whole tensor.
+    pub(crate) fn target(&mut self, frame: &Frame, span: Span, to: &View) -> Eval<Option<(String, String)>> {
+        if to.steps.is_empty() {
+            return Ok(None);
+        }
+        let mut tiles = Vec::new();
+        for step in &to.steps {
+            match step {
+                Step::Tile { along, size, first, element } => {
+                    tiles.push((along, *size, first.clone(), element))
+                }
+                Step::Pad(_) | Step::Unpad(_) | Step::Reshape(_) => {
+                    return Err(
+                        frame.error(span, "what is written is a tensor or a tile of it, not another view")
+                    );
+                }
+            }
+        }
+        let tensor = self.current(frame, span, to.place)?;
+        if tiles.len() > 1 && tiles.iter().any(|(_, size, ..)| *size != 1) {
+            return Err(frame.error(span, "of tiles of tiles, each has one position"));
+        }
+        let firsts: Vec<Affine> = tiles.iter().map(|(_, _, first, _)| first.clone()).collect();
+        let (operands, clauses) = self.first(frame, span, &firsts)?;
+        let along: Vec<&Map> = tiles.iter().map(|(along, ..)| *along).collect();
+        let along = self.text(&Map::List(along.into_iter().cloned().collect()));
+        let element = tiles.last().map(|(_, _, _, element)| self.text(element));
+        let size = tiles.last().map_or(1, |(_, size, ..)| *size);
+        let tile = tile_clauses(&along, size, &clauses);
+        let element = element.map_or_else(String::new, |element| format!(", element {element}"));
+        Ok(Some((tensor, format!("{operands} {tile}{element}"))))
+    }
+
+    /// All of a tensor as one tile of it.
+    pub(crate) fn whole(&self, frame: &Frame, span: Span, to: &View) -> Eval<String> {
+        let element = to.ty.element().cloned().unwrap_or_else(Map::one);
+        let factor =
+            element.factors().into_iter().find(|own| own.size(self).is_some_and(|size| size > 1)).cloned();
+        let factor =
+            factor.ok_or_else(|| frame.error(span, "a tensor of one element that stays has no tile"))?;
+        let size = factor.size(self).unwrap_or(1);
+        Ok(tile_clauses(&self.text(&Map::List(vec![factor])), size, ", index 0"))
+    }
+
+    fn memset(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {
+        let number = match &*call.given() {
+            [Value::Int(number)] => number.to_string(),
+            [Value::Float(number)] => format!("{number:?}"),
+            _ => return Err(frame.error(call.span, "`memset` takes a number")),
+        };
+        if view.steps.iter().any(|step| !matches!(step, Step::Tile { .. })) || view.steps.len() > 1 {
+            return Err(frame.error(call.span, "`memset` of such a view is not read"));
+        }
+        let text = match view.steps.first() {
+            None if self.state.cells[view.place.0].name.is_none() => {
+                let ty = view.ty.clone();
+                let dtype = ty.dtype.as_deref().unwrap_or("bf16").to_owned();
+                format!("stream.fill {number}, at auto, dtype {dtype}{}", self.clauses(&ty))
+            }
+            Some(_) => return Err(frame.error(call.span, "`memset` of a tile is not read")),
+            None => {
+                let tensor = self.current(frame, call.span, view.place)?;
+                let element = view.ty.element().cloned().unwrap_or_else(Map::one);
+                format!("stream.fill_view {tensor} value {number}, element {}", self.text(&element))
+            }
+        };
+        self.changed(frame, call.span, view.place, &text);
+        Ok(Value::Nothing)
+    }
+
+    fn gather(&mut self, frame: &mut Frame, table: &View, call: &Call) -> Eval<Value> {
+        let [Value::View(index), ..] = &*call.given() else {
+            return Err(frame.error(call.span, "a gather takes an index"));
+        };
+        let Some(ty) = call.want.tensor().cloned() else {
+            return Err(frame.error(call.span, "the type of what is gathered is not known"));
+        };
+        let along = self.key(frame, call, table, index, &ty)?;
+        let (table_name, index_name) =
+            (self.read(frame, call.span, table)?, self.read(frame, call.span, index)?);
+        let mut own = ty.clone();
+        own.maps[0] = None;
+        own.dtype = table.ty.dtype.clone();
+        let text = format!(
+            "tm.gather_to_{} {table_name}, {index_name} along {along}, at auto{}",
+            ty.memory.name(),
+            self.clauses(&own)
+        );
+        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        let ty = TensorType { dtype: table.ty.dtype.clone(), ..ty };
+        Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+    }
+
+    /// The axis of a table that an index chooses rows along: one that neither the index nor what is chosen has.
+    fn key(
+        &self,
+        frame: &Frame,
+        call: &Call,
+        table: &View,
+        index: &View,
+        chosen: &TensorType,
+    ) -> Eval<String> {
+        let axes = |maps: &[Option<Map>]| {
+            let mut found = Vec::new();
+            maps.iter().flatten().for_each(|map| map.axes(&mut found));
+            found
+        };
+        let (own, index, chosen) = (axes(&table.ty.maps), axes(&index.ty.maps), axes(&chosen.maps));
+        let key = own.iter().find(|id| !index.contains(id) && !chosen.contains(id));
+        match key {
+            Some(id) => Ok(self.text(&Map::List(vec![Map::Axis(*id)]))),
+            None => Err(frame.error(call.span, "no axis of the table is left out in what is chosen")),
+        }
+    }
+
+    fn scatter(&mut self, frame: &mut Frame, rows: &View, call: &Call) -> Eval<Value> {
+        let [Value::View(index), Value::View(table)] = &*call.given() else {
+            return Err(frame.error(call.span, "a scatter takes an index and a table"));
+        };
+        let along = self.key(frame, call, table, index, &rows.ty)?;
+        let names = [rows, index].map(|view| self.read(frame, call.span, view));
+        let [rows, index] = names;
+        let tensor = self.current(frame, call.span, table.place)?;
+        let text = format!("tm.scatter {}, {}, {tensor} along {along}", rows?, index?);
+        self.changed(frame, call.span, table.place, &text);
+        Ok(Value::Nothing)
+    }
+}
+
+fn tile_clauses(along: &str, size: u64, rest: &str) -> String {
+    let size = if size == 1 { String::new() } else { format!(", size {size}") };
+    format!("along {along}{size}{rest}")
+}

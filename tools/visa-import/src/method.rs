@@ -1,0 +1,164 @@
+//! Methods of the input: what each of them is of ours.
+
+use crate::eval::{Eval, Evaluator, Frame, Want, names};
+use crate::map::{Map, Pad};
+use crate::value::{Type, Value};
+use proc_macro2::Span;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+
+/// A call of a method, whose receiver and arguments are known.
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) span: Span,
+    pub(crate) args: Vec<Value>,
+    /// What is between `::<` and `>`, `_` left open.
+    pub(crate) types: Vec<Type>,
+    /// Numbers among these.
+    pub(crate) numbers: Vec<i128>,
+    pub(crate) want: Want,
+}
+
+impl Call {
+    /// A mapping among the types, by its number; nothing if it is open.
+    pub(crate) fn map(&self, at: usize) -> Option<Map> {
+        match self.types.get(at) {
+            Some(Type::Map(map)) => Some(map.clone()),
+            Some(_) | None => None,
+        }
+    }
+
+    /// A format among the types.
+    pub(crate) fn format(&self, at: usize) -> Option<Rc<str>> {
+        match self.types.get(at) {
+            Some(Type::Number(name)) => Some(Rc::clone(name)),
+            Some(_) | None => None,
+        }
+    }
+
+    /// The arguments that are no contexts.
+    pub(crate) fn given(&self) -> Vec<&Value> {
+        self.args.iter().filter(|value| !matches!(value, Value::Unit(_) | Value::Context)).collect()
+    }
+}
+
+impl Evaluator<'_> {
+    pub(crate) fn method(
+        &mut self,
+        frame: &mut Frame,
+        call: &syn::ExprMethodCall,
+        want: &Want,
+    ) -> Eval<Value> {
+        let of = self.expr(frame, &call.receiver, &Want::default())?;
+        let mut own = Call {
+            name: call.method.to_string(),
+            span: call.method.span(),
+            args: Vec::new(),
+            types: Vec::new(),
+            numbers: Vec::new(),
+            want: want.clone(),
+        };
+        if let Some(list) = &call.turbofish {
+            for argument in &list.args {
+                self.argument(frame, argument, &mut own)?;
+            }
+        }
+        for arg in &call.args {
+            own.args.push(self.expr(frame, arg, &Want::default())?);
+        }
+        match of {
+            Value::View(view) => self.tensor_method(frame, view, &own),
+            Value::Stream(stream) => self.stream_method(frame, *stream, &own),
+            Value::Unit(_) => self.begin(frame, &of, &own),
+            Value::Variant(variant) if matches!(own.name.as_str(), "imm" | "rf") => {
+                let mut variant = *variant;
+                variant.args.extend(own.args);
+                variant.path.push(own.name);
+                Ok(Value::Variant(Box::new(variant)))
+            }
+            Value::Variant(variant) if matches!(own.name.as_str(), "clone" | "into") => {
+                Ok(Value::Variant(variant))
+            }
+            other => self.number_method(frame, call.span(), (&own.name, other), own.args),
+        }
+    }
+
+    fn argument(&mut self, frame: &mut Frame, argument: &syn::GenericArgument, own: &mut Call) -> Eval<()> {
+        match argument {
+            // A constant's name looks like a type's.
+            syn::GenericArgument::Type(syn::Type::Path(path)) if self.is_const(frame, path) => {
+                let expr = syn::Expr::Path(syn::ExprPath {
+                    attrs: Vec::new(),
+                    qself: None,
+                    path: path.path.clone(),
+                });
+                let number = self.number(frame, &expr)?;
+                own.numbers.push(number);
+            }
+            syn::GenericArgument::Type(ty) => {
+                let ty = self.ty(frame, ty)?;
+                own.types.push(ty);
+            }
+            syn::GenericArgument::Const(expr) => {
+                if let Value::Int(number) = self.expr(frame, expr, &Want::default())? {
+                    own.numbers.push(number);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_const(&self, frame: &Frame, path: &syn::TypePath) -> bool {
+        let parts = names(&path.path);
+        let own = match &*parts {
+            [name] => {
+                matches!(frame.generics.get(name), Some(crate::eval::Generic::Const(_)))
+                    || matches!(frame.item(name).as_deref(), Some(syn::Item::Const(_)))
+            }
+            _ => false,
+        };
+        own || matches!(self.program.find(frame.module, &parts), Some(crate::program::Item::Const(..)))
+    }
+
+    /// A mapping as text.
+    pub(crate) fn text(&self, map: &Map) -> String {
+        map.text(self)
+    }
+
+    /// The mapping that a call must give.
+    pub(crate) fn wanted_map(&self, frame: &Frame, call: &Call, map: Option<Map>, what: &str) -> Eval<Map> {
+        map.ok_or_else(|| {
+            let message = format!("`{}` does not say {what}, and nothing around it does", call.name);
+            crate::eval::Stop::Error(
+                crate::error::Error::new(frame.place(call.span), message)
+                    .fix(format!("write it: `.{}::<m![..]>()`, or the type of what it makes", call.name)),
+            )
+        })
+    }
+
+    pub(crate) fn unknown(&self, frame: &Frame, call: &Call, of: &str) -> crate::eval::Stop {
+        frame.error(call.span, format!("`{}` of {of} is not read", call.name))
+    }
+
+    /// An operation that makes one value, which gets a name.
+    pub(crate) fn made(&mut self, frame: &Frame, span: Span, wanted: Option<&str>, text: &str) -> String {
+        let name = self.state.out.name(wanted);
+        let place = frame.place(span);
+        self.state.out.line(&format!("{name} = {text}"), &place);
+        name
+    }
+}
+
+/// A mapping whose padding that must not be written is padding that holds anything: of what is read.
+pub(crate) fn readable(map: &Map) -> Map {
+    match map {
+        Map::Copies(_) | Map::Axis(_) => map.clone(),
+        Map::Stride(of, by) => Map::Stride(readable(of).into(), *by),
+        Map::Modulo(of, by) => Map::Modulo(readable(of).into(), *by),
+        Map::Resize(of, size) => Map::Resize(readable(of).into(), *size),
+        Map::Padding(of, size, Pad::Bottom) => Map::Padding(readable(of).into(), *size, Pad::Top),
+        Map::Padding(of, size, pad) => Map::Padding(readable(of).into(), *size, *pad),
+        Map::List(all) => Map::List(all.iter().map(readable).collect()),
+    }
+}

@@ -1,0 +1,285 @@
+//! Tensors on their way through the Tensor Unit.
+
+use crate::eval::{Eval, Evaluator, Frame};
+use crate::map::Map;
+use crate::method::Call;
+use crate::numbers::context;
+use crate::value::{Fetch, Memory, Stream, TensorType, Value, Variant, View};
+
+impl Evaluator<'_> {
+    pub(crate) fn begin(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
+        let Some(context) = context(unit) else { return Err(self.unknown(frame, call, unit.kind())) };
+        let views: Vec<&View> = call
+            .args
+            .iter()
+            .filter_map(|value| match value {
+                Value::View(view) => Some(view),
+                _ => None,
+            })
+            .collect();
+        let Some(first) = views.first().copied() else {
+            return Err(frame.error(call.span, format!("`{}` takes a tensor", call.name)));
+        };
+        let ty = first.ty.clone();
+        let names: Vec<String> =
+            views.iter().map(|view| self.read(frame, call.span, view)).collect::<Eval<_>>()?;
+        let text = match call.name.as_str() {
+            "begin" => format!("stream.begin {context} {}", names.join(", ")),
+            "begin_interleaved" => {
+                let axis =
+                    self.wanted_map(frame, call, call.map(0), "the axis that the tensors alternate along")?;
+                format!("stream.begin_interleaved {context} {} axis {}", names.join(", "), self.text(&axis))
+            }
+            _ => return Err(self.unknown(frame, call, unit.kind())),
+        };
+        let name = self.made(frame, call.span, None, &text);
+        let dim = |name: &str| ty.dim(name).cloned().unwrap_or_else(Map::one);
+        let dtype =
+            ty.dtype.clone().ok_or_else(|| frame.error(call.span, "a tensor whose format is not known"))?;
+        Ok(Value::Stream(Box::new(Stream {
+            name,
+            fetch: None,
+            dtype,
+            chip: dim("chip"),
+            cluster: dim("cluster"),
+            slice: dim("slice"),
+            stash: None,
+        })))
+    }
+
+    pub(crate) fn stream_method(
+        &mut self,
+        frame: &mut Frame,
+        mut stream: Stream,
+        call: &Call,
+    ) -> Eval<Value> {
+        let pair = |call: &Call| -> (Option<Map>, Option<Map>) {
+            // The format may come first: `fetch::<bf16, m![..], m![..]>`.
+            let at = usize::from(call.format(0).is_some());
+            (call.map(at), call.map(at + 1))
+        };
+        match call.name.as_str() {
+            "fetch" => {
+                let (time, packet) = pair(call);
+                let time = self.wanted_map(frame, call, time, "its time")?;
+                let packet = self.wanted_map(frame, call, packet, "its packet")?;
+                let begin = stream.name.clone();
+                let mut fetch = Fetch { begin, time, packet, clauses: Vec::new() };
+                if let Some(format) = call.format(0).filter(|format| *format != stream.dtype) {
+                    fetch.clauses.push(format!("dtype {format}"));
+                    stream.dtype = format;
+                }
+                stream.fetch = Some(fetch);
+                return Ok(Value::Stream(Box::new(stream)));
+            }
+            "fetch_cast" => {
+                let format =
+                    call.format(0).ok_or_else(|| frame.error(call.span, "`fetch_cast` without a format"))?;
+                if format != stream.dtype {
+                    let Some(fetch) = &mut stream.fetch else {
+                        return Err(self.unknown(frame, call, "this stream"));
+                    };
+                    fetch.clauses.push(format!("dtype {format}"));
+                    stream.dtype = format;
+                }
+                return Ok(Value::Stream(Box::new(stream)));
+            }
+            // What memory keeps of a packet follows from the tensor that is written.
+            "commit_trim" | "contract_time" => return Ok(Value::Stream(Box::new(stream))),
+            _ => {}
+        }
+        self.fetched(frame, call, &mut stream)?;
+        if call.name.starts_with("vector_") {
+            return self.vector_method(frame, stream, call);
+        }
+        let text = match call.name.as_str() {
+            "collect" => {
+                let (time, packet) = self.time_and_packet(frame, call)?;
+                format!("stream.collect {} time {time}, packet {packet}", stream.name)
+            }
+            "switch" => self.switch(frame, &mut stream, call)?,
+            "transpose" => {
+                let (time, packet) = self.time_and_packet(frame, call)?;
+                format!("stream.transpose {} time {time}, packet {packet}", stream.name)
+            }
+            "cast" => {
+                let format =
+                    call.format(0).ok_or_else(|| frame.error(call.span, "`cast` without a format"))?;
+                let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
+                stream.dtype = format;
+                format!("stream.cast {} {} packet {}", stream.dtype, stream.name, self.text(&packet))
+            }
+            "contract_outer" | "align" => {
+                let [Value::View(weights)] = &*call.given() else {
+                    return Err(frame.error(call.span, format!("`{}` takes a register file", call.name)));
+                };
+                let weights = self.read(frame, call.span, weights)?;
+                let (time, packet) = self.time_and_packet(frame, call)?;
+                format!("stream.align {}, {weights} time {time}, packet {packet}", stream.name)
+            }
+            "contract_packet" | "contract" => {
+                let packet = self.wanted_map(frame, call, call.map(0), "its packet")?;
+                stream.dtype =
+                    if matches!(&*stream.dtype, "i4" | "i5" | "i8" | "i9") { "i32" } else { "f32" }.into();
+                format!("stream.contract {} packet {}", stream.name, self.text(&packet))
+            }
+            "contract_lane" | "accumulate" => {
+                let (time, packet) = self.time_and_packet(frame, call)?;
+                let mode = match &*call.given() {
+                    [Value::Variant(mode)] => match mode.name() {
+                        "Interleaved" => "interleaved",
+                        "Sequential" => "sequential",
+                        other => {
+                            return Err(
+                                frame.error(call.span, format!("`{other}` is no mode of the accumulator"))
+                            );
+                        }
+                    },
+                    _ => return Err(frame.error(call.span, "the accumulator's mode is not given")),
+                };
+                format!("stream.accumulate {mode} {} time {time}, packet {packet}", stream.name)
+            }
+            "to_trf" | "to_vrf" => return self.to_register_file(frame, &stream, call),
+            "commit" => return self.commit(frame, &stream, call),
+            "commit_view" => return self.commit_view(frame, &stream, call),
+            _ => return Err(self.unknown(frame, call, "a stream")),
+        };
+        stream.name = self.made(frame, call.span, None, &text);
+        Ok(Value::Stream(Box::new(stream)))
+    }
+
+    pub(crate) fn time_and_packet(&mut self, frame: &Frame, call: &Call) -> Eval<(String, String)> {
+        let time = self.wanted_map(frame, call, call.map(0), "its time")?;
+        let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
+        Ok((self.text(&time), self.text(&packet)))
+    }
+
+    /// Writes what is fetched, now that nothing more is said of it.
+    fn fetched(&mut self, frame: &Frame, call: &Call, stream: &mut Stream) -> Eval<()> {
+        let Some(fetch) = stream.fetch.take() else { return Ok(()) };
+        let clauses: String = fetch.clauses.iter().map(|clause| format!(" {clause},")).collect();
+        let (time, packet) = (self.text(&fetch.time), self.text(&fetch.packet));
+        let text = format!("stream.fetch {}{clauses} time {time}, packet {packet}", fetch.begin);
+        stream.name = self.made(frame, call.span, None, &text);
+        Ok(())
+    }
+
+    fn switch(&mut self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<String> {
+        let slice = self.wanted_map(frame, call, call.map(0), "its slices")?;
+        let time = self.wanted_map(frame, call, call.map(1), "its time")?;
+        let [Value::Variant(config)] = &*call.given() else {
+            return Err(frame.error(call.span, "`switch` takes a topology"));
+        };
+        let (topology, fields): (&str, &[(&str, &str)]) = match config.name() {
+            "Forwarding" => ("forwarding", &[]),
+            "Broadcast01" => {
+                ("broadcast01", &[("slice1", "slice1"), ("slice0", "slice0"), ("time0", "time0")])
+            }
+            "Broadcast1" => ("broadcast1", &[("slice1", "slice1"), ("slice0", "slice0")]),
+            "Transpose" => ("transpose", &[("slice1", "slice1"), ("slice0", "slice0")]),
+            "InterTranspose" => {
+                ("inter_transpose", &[("slice1", "slice1"), ("slice0", "slice0"), ("time0", "time0")])
+            }
+            "TransposedBroadcast1" => {
+                ("transposed_broadcast1", &[("slice1", "slice1"), ("slice0", "slice0")])
+            }
+            "CustomBroadcast" => ("custom", &[("ring_size", "ring")]),
+            other => return Err(frame.error(call.span, format!("the topology `{other}` is not known"))),
+        };
+        let clauses = fields.iter().map(|(theirs, ours)| match config.fields.get(*theirs) {
+            Some(Value::Int(number)) => Ok(format!("{ours} {number}, ")),
+            Some(_) | None => Err(frame.error(call.span, format!("the topology lacks `{theirs}`"))),
+        });
+        let clauses = clauses.collect::<Eval<String>>()?;
+        let text = format!(
+            "stream.switch {topology} {} {clauses}slice {}, time {}",
+            stream.name,
+            self.text(&slice),
+            self.text(&time)
+        );
+        stream.slice = slice;
+        Ok(text)
+    }
+
+    fn to_register_file(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
+        let memory = if call.name == "to_trf" { Memory::Trf } else { Memory::Vrf };
+        let dims = memory.dims().len();
+        let mut maps =
+            vec![Some(stream.chip.clone()), Some(stream.cluster.clone()), Some(stream.slice.clone())];
+        maps.resize(dims, None);
+        for at in 0..call.types.len() {
+            if let Some(own) = (dims + at).checked_sub(call.types.len()) {
+                maps[own] = call.map(at).or_else(|| maps[own].clone());
+            }
+        }
+        let mut ty = TensorType { memory, dtype: Some(stream.dtype.clone()), maps };
+        if let Some(wanted) = call.want.tensor() {
+            ty = crate::calls::merged(&ty, wanted);
+        }
+        let element = self.wanted_map(frame, call, ty.element().cloned(), "what it holds")?;
+        let text = match memory {
+            Memory::Trf => {
+                let row = self.wanted_map(frame, call, ty.dim("row").cloned(), "its rows")?;
+                format!(
+                    "stream.to_trf {} at auto, row {}, element {}",
+                    stream.name,
+                    self.text(&row),
+                    self.text(&element)
+                )
+            }
+            Memory::Vrf | Memory::Hbm | Memory::Dm | Memory::Spm => {
+                format!("stream.to_vrf {} at auto, element {}", stream.name, self.text(&element))
+            }
+        };
+        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+    }
+
+    fn commit(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
+        let wanted = call.want.tensor().and_then(TensorType::element).cloned();
+        let element = self.wanted_map(frame, call, call.map(0).or(wanted), "what is stored")?;
+        let maps = vec![
+            Some(stream.chip.clone()),
+            Some(stream.cluster.clone()),
+            Some(stream.slice.clone()),
+            Some(element.clone()),
+        ];
+        let ty = TensorType { memory: Memory::Dm, dtype: Some(stream.dtype.clone()), maps };
+        let text = format!("stream.commit {} at auto, element {}", stream.name, self.text(&element));
+        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+    }
+
+    fn commit_view(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
+        let [Value::View(to)] = &*call.given() else {
+            return Err(frame.error(call.span, "`commit_view` takes the view that is written"));
+        };
+        let to = to.clone();
+        let text = match self.target(frame, call.span, &to)? {
+            Some((tensor, tile)) => format!("stream.commit_tile {}, {tensor}{tile}", stream.name),
+            None => {
+                let element = to.ty.element().cloned().unwrap_or_else(Map::one);
+                match self.state.cells[to.place.0].name.clone() {
+                    None => format!("stream.commit {} at auto, element {}", stream.name, self.text(&element)),
+                    Some(tensor) => {
+                        format!(
+                            "stream.commit_view {}, {tensor} element {}",
+                            stream.name,
+                            self.text(&element)
+                        )
+                    }
+                }
+            }
+        };
+        self.changed(frame, call.span, to.place, &text);
+        Ok(Value::Nothing)
+    }
+}
+
+/// A choice without arguments, by its name.
+pub(crate) fn choice(value: &Value) -> Option<&Variant> {
+    match value {
+        Value::Variant(variant) => Some(variant),
+        _ => None,
+    }
+}

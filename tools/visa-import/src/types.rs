@@ -1,0 +1,318 @@
+//! Types and mappings of the input, with all names in them.
+
+use crate::error::Error;
+use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, names};
+use crate::map::{Map, Pad};
+use crate::program::{Item, ModuleId};
+use crate::value::{Memory, TensorType, Type, Value};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+
+/// Formats of elements.
+pub(crate) const FORMATS: &[&str] =
+    &["i4", "i5", "i8", "i9", "i16", "i32", "u8", "f4e2m1", "f8e4m3", "f8e5m2", "f16", "bf16", "f32"];
+
+/// Numbers of the host alone.
+const HOST_NUMBERS: &[&str] = &["usize", "isize", "u16", "u32", "u64", "u128", "i64", "i128", "f64", "bool"];
+
+impl Evaluator<'_> {
+    pub(crate) fn ty(&mut self, frame: &mut Frame, ty: &syn::Type) -> Eval<Type> {
+        match ty {
+            syn::Type::Infer(_) => Ok(Type::Open),
+            syn::Type::Paren(inner) => self.ty(frame, &inner.elem),
+            syn::Type::Group(inner) => self.ty(frame, &inner.elem),
+            syn::Type::Reference(inner) => self.ty(frame, &inner.elem),
+            syn::Type::Tuple(tuple) => {
+                let types = tuple.elems.iter().map(|own| self.ty(frame, own));
+                Ok(Type::Tuple(types.collect::<Eval<_>>()?))
+            }
+            syn::Type::Array(array) => Ok(Type::Array(Box::new(self.ty(frame, &array.elem)?))),
+            syn::Type::Slice(slice) => Ok(Type::Array(Box::new(self.ty(frame, &slice.elem)?))),
+            syn::Type::Macro(own) if own.mac.path.is_ident("m") => {
+                Ok(Type::Map(self.map(frame, &own.mac.tokens)?))
+            }
+            syn::Type::Path(path) => self.type_path(frame, path),
+            other => Err(frame.error(other.span(), "a type of this kind is not read in a kernel")),
+        }
+    }
+
+    fn type_path(&mut self, frame: &mut Frame, path: &syn::TypePath) -> Eval<Type> {
+        let parts = names(&path.path);
+        let last = path.path.segments.last().map(|segment| &segment.arguments);
+        let none = syn::PathArguments::None;
+        let arguments = last.unwrap_or(&none);
+        if let [name] = &*parts {
+            match frame.generics.get(name) {
+                Some(Generic::Type(ty)) => return Ok(ty.clone()),
+                Some(Generic::Const(_)) | None => {}
+            }
+            if let Some(item) = frame.item(name) {
+                if let syn::Item::Type(alias) = &*item {
+                    return self.alias(frame, alias, arguments, None);
+                }
+            }
+        }
+        match self.program.find(frame.module, &parts) {
+            Some(Item::Type(module, alias)) => return self.alias(frame, &alias, arguments, Some(module)),
+            Some(Item::Struct(module, item)) => return self.struct_type(module, &item),
+            Some(Item::Axis(id)) => return Ok(Type::Map(Map::List(vec![Map::Axis(id)]))),
+            Some(Item::Module(_) | Item::Fn(..) | Item::Const(..)) | None => {}
+        }
+        let name = parts.last().cloned().unwrap_or_default();
+        let memory = match name.as_str() {
+            "HbmTensor" | "HbmTensorView" | "HbmTensorViewMut" => Memory::Hbm,
+            "DmTensor" | "DmTensorView" | "DmTensorViewMut" => Memory::Dm,
+            "SpmTensor" | "SpmTensorView" | "SpmTensorViewMut" => Memory::Spm,
+            "TrfTensor" => Memory::Trf,
+            "VrfTensor" => Memory::Vrf,
+            "Context" => return Ok(Type::Context),
+            name if FORMATS.contains(&name) || HOST_NUMBERS.contains(&name) => {
+                return Ok(Type::Number(name.into()));
+            }
+            _ => return Ok(Type::Other(name)),
+        };
+        self.tensor_type(frame, memory, arguments).map(Type::Tensor)
+    }
+
+    fn struct_type(&mut self, module: ModuleId, item: &syn::ItemStruct) -> Eval<Type> {
+        let mut frame = self.frame(module);
+        let mut fields = BTreeMap::new();
+        for (at, field) in item.fields.iter().enumerate() {
+            let name = field.ident.as_ref().map_or_else(|| at.to_string(), ToString::to_string);
+            fields.insert(name, self.ty(&mut frame, &field.ty)?);
+        }
+        Ok(Type::Struct(fields))
+    }
+
+    fn tensor_type(
+        &mut self,
+        frame: &mut Frame,
+        memory: Memory,
+        arguments: &syn::PathArguments,
+    ) -> Eval<TensorType> {
+        let mut types = Vec::new();
+        if let syn::PathArguments::AngleBracketed(list) = arguments {
+            for argument in &list.args {
+                if let syn::GenericArgument::Type(ty) = argument {
+                    types.push(self.ty(frame, ty)?);
+                }
+            }
+        }
+        let mut types = types.into_iter();
+        let dtype = match types.next() {
+            Some(Type::Number(name)) => Some(name),
+            Some(_) | None => None,
+        };
+        let map = |ty: Option<Type>| match ty {
+            Some(Type::Map(map)) => Some(map),
+            Some(_) | None => None,
+        };
+        let maps = memory.dims().iter().map(|_| map(types.next())).collect();
+        Ok(TensorType { memory, dtype, maps })
+    }
+
+    fn alias(
+        &mut self,
+        frame: &mut Frame,
+        alias: &syn::ItemType,
+        arguments: &syn::PathArguments,
+        module: Option<ModuleId>,
+    ) -> Eval<Type> {
+        let mut given = Vec::new();
+        if let syn::PathArguments::AngleBracketed(list) = arguments {
+            for argument in &list.args {
+                match argument {
+                    syn::GenericArgument::Type(ty) => given.push(Generic::Type(self.ty(frame, ty)?)),
+                    syn::GenericArgument::Const(expr) => {
+                        given.push(Generic::Const(self.number(frame, expr)?))
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut own = match module {
+            Some(module) => self.frame(module),
+            None => frame.clone(),
+        };
+        let parameters = alias.generics.params.iter().filter_map(|parameter| match parameter {
+            syn::GenericParam::Type(parameter) => Some(parameter.ident.to_string()),
+            syn::GenericParam::Const(parameter) => Some(parameter.ident.to_string()),
+            syn::GenericParam::Lifetime(_) => None,
+        });
+        own.generics.extend(parameters.zip(given));
+        let frame = frame.clone();
+        self.enter(&frame, alias.span(), |eval| eval.ty(&mut own, &alias.ty))
+    }
+
+    /// The mapping that a type is.
+    pub(crate) fn map_of(&mut self, frame: &mut Frame, ty: &syn::Type) -> Eval<Option<Map>> {
+        match self.ty(frame, ty)? {
+            Type::Map(map) => Ok(Some(map)),
+            Type::Open => Ok(None),
+            _ => Err(frame.error(ty.span(), "expected a mapping, as in `m![A / 8]`")),
+        }
+    }
+
+    /// What `m![..]` says.
+    pub(crate) fn map(&mut self, frame: &mut Frame, tokens: &TokenStream) -> Eval<Map> {
+        let tokens: Vec<TokenTree> = ungrouped(tokens.clone());
+        let mut parser = Parser { eval: self, frame, tokens: &tokens, at: 0 };
+        let map = parser.list()?;
+        match parser.tokens.get(parser.at) {
+            None => Ok(map),
+            Some(token) => {
+                let message = format!("`{token}` in a mapping, expected `/`, `%`, `=`, `#` or `,`");
+                Err(frame.error(token.span(), message))
+            }
+        }
+    }
+}
+
+/// Tokens without the invisible groups that macros put around what they were given.
+fn ungrouped(tokens: TokenStream) -> Vec<TokenTree> {
+    let own = |token: TokenTree| match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => ungrouped(group.stream()),
+        other => vec![other],
+    };
+    tokens.into_iter().flat_map(own).collect()
+}
+
+struct Parser<'e, 'a, 't> {
+    eval: &'e mut Evaluator<'a>,
+    frame: &'e mut Frame,
+    tokens: &'t [TokenTree],
+    at: usize,
+}
+
+impl Parser<'_, '_, '_> {
+    fn sign(&self) -> Option<char> {
+        match self.tokens.get(self.at) {
+            Some(TokenTree::Punct(sign)) => Some(sign.as_char()),
+            Some(_) | None => None,
+        }
+    }
+
+    fn list(&mut self) -> Eval<Map> {
+        let mut factors = Vec::new();
+        while self.at < self.tokens.len() {
+            factors.push(self.term()?);
+            if self.sign() != Some(',') {
+                break;
+            }
+            self.at += 1;
+        }
+        Ok(Map::List(factors))
+    }
+
+    fn term(&mut self) -> Eval<Map> {
+        let mut map = self.atom()?;
+        while let Some(sign @ ('/' | '%' | '=' | '#')) = self.sign() {
+            self.at += 1;
+            let pad = if sign == '#' { self.pad()? } else { Pad::Top };
+            let number = self.number()?;
+            let of = Rc::new(map);
+            map = match sign {
+                '/' => Map::Stride(of, number),
+                '%' => Map::Modulo(of, number),
+                '=' => Map::Resize(of, number),
+                _ => Map::Padding(of, number, pad),
+            };
+        }
+        Ok(map)
+    }
+
+    /// What is after `#`: `{!}`, `{0}`, `{*}`, or nothing, where an escaped number may follow.
+    fn pad(&mut self) -> Eval<Pad> {
+        let Some(TokenTree::Group(group)) = self.tokens.get(self.at) else { return Ok(Pad::Top) };
+        let pad = match group.stream().to_string().as_str() {
+            "!" => Pad::Bottom,
+            "0" if self.tokens.get(self.at + 1).is_some_and(is_number) => Pad::Zero,
+            "*" => Pad::Top,
+            _ => return Ok(Pad::Top),
+        };
+        self.at += 1;
+        Ok(pad)
+    }
+
+    fn number(&mut self) -> Eval<u64> {
+        let Some(token) = self.tokens.get(self.at).cloned() else {
+            return Err(Stop::Error(Error::anywhere("a mapping ends where a number is expected")));
+        };
+        self.at += 1;
+        let number = match &token {
+            TokenTree::Literal(literal) => {
+                let lit = syn::Lit::new(literal.clone());
+                crate::eval::literal(self.frame, &lit)?
+            }
+            TokenTree::Group(group) => {
+                let expr = syn::parse2::<syn::Expr>(group.stream())
+                    .map_err(|why| self.frame.error(token.span(), why.to_string()))?;
+                self.eval.expr(self.frame, &expr, &Want::default())?
+            }
+            TokenTree::Ident(ident) => {
+                let expr = syn::parse_str::<syn::Expr>(&ident.to_string())
+                    .map_err(|why| self.frame.error(token.span(), why.to_string()))?;
+                self.eval.expr(self.frame, &expr, &Want::default())?
+            }
+            TokenTree::Punct(_) => Value::Nothing,
+        };
+        match number {
+            Value::Int(number) if u64::try_from(number).is_ok() => Ok(number as u64),
+            _ => Err(self.frame.error(token.span(), "expected a number that is not negative")),
+        }
+    }
+
+    fn atom(&mut self) -> Eval<Map> {
+        let Some(token) = self.tokens.get(self.at).cloned() else {
+            return Err(Stop::Error(Error::anywhere("an empty mapping; one position is `m![1]`")));
+        };
+        match &token {
+            TokenTree::Literal(_) => self.number().map(Map::Copies),
+            TokenTree::Ident(ident) => {
+                self.at += 1;
+                self.named(ident)
+            }
+            TokenTree::Group(group) => {
+                self.at += 1;
+                match group.delimiter() {
+                    Delimiter::Bracket | Delimiter::Parenthesis | Delimiter::None => {
+                        self.eval.map(self.frame, &group.stream())
+                    }
+                    Delimiter::Brace => {
+                        let ty = syn::parse2::<syn::Type>(group.stream())
+                            .map_err(|why| self.frame.error(token.span(), why.to_string()))?;
+                        let map = self.eval.map_of(self.frame, &ty)?;
+                        map.ok_or_else(|| self.frame.error(token.span(), "a mapping that is not known"))
+                    }
+                }
+            }
+            TokenTree::Punct(sign) => Err(self
+                .frame
+                .error(token.span(), format!("`{sign}` in a mapping, expected an axis or a number"))),
+        }
+    }
+
+    fn named(&mut self, ident: &syn::Ident) -> Eval<Map> {
+        let name = ident.to_string();
+        match self.eval.program.find(self.frame.module, &[name.clone()]) {
+            Some(Item::Axis(id)) => return Ok(Map::Axis(id)),
+            Some(_) | None => {}
+        }
+        let ty: syn::Type =
+            syn::parse_str(&name).map_err(|why| self.frame.error(ident.span(), why.to_string()))?;
+        match self.eval.ty(self.frame, &ty)? {
+            Type::Map(map) => Ok(map),
+            _ => Err(self.frame.error(ident.span(), format!("`{name}` is no axis"))),
+        }
+    }
+}
+
+fn is_number(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Literal(_) => true,
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Ident(_) | TokenTree::Punct(_) => false,
+    }
+}

@@ -1,0 +1,266 @@
+//! What expressions of the input are worth while it is read.
+
+use crate::map::Map;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A memory in which tensors are at rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// `HbmTensor`
+    Hbm,
+    /// `DmTensor`
+    Dm,
+    /// `SpmTensor`
+    Spm,
+    /// `TrfTensor`
+    Trf,
+    /// `VrfTensor`
+    Vrf,
+}
+
+impl Memory {
+    /// The name of our type.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Hbm => "hbm",
+            Self::Dm => "dm",
+            Self::Spm => "spm",
+            Self::Trf => "trf",
+            Self::Vrf => "vrf",
+        }
+    }
+
+    /// The clauses of its mappings, in order.
+    pub(crate) fn dims(self) -> &'static [&'static str] {
+        match self {
+            Self::Hbm => &["chip", "element"],
+            Self::Dm | Self::Vrf => &["chip", "cluster", "slice", "element"],
+            Self::Spm => &["chip", "cluster", "pe", "element"],
+            Self::Trf => &["chip", "cluster", "slice", "row", "element"],
+        }
+    }
+}
+
+/// A type, as far as it is written: what `_` stands for follows from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// `_`, or not written.
+    Open,
+    /// A number, by its name.
+    Number(Rc<str>),
+    /// A mapping.
+    Map(Map),
+    /// A tensor at rest, owned, borrowed or seen.
+    Tensor(TensorType),
+    /// A tuple.
+    Tuple(Vec<Type>),
+    /// An array, and its length where that is known.
+    Array(Box<Type>),
+    /// A structure of the input with the types of its fields.
+    Struct(BTreeMap<String, Type>),
+    /// The context.
+    Context,
+    /// Anything else, by its name.
+    Other(String),
+}
+
+/// The type of a tensor at rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorType {
+    /// Its memory.
+    pub memory: Memory,
+    /// Its format, if it is written.
+    pub dtype: Option<Rc<str>>,
+    /// Its mappings as [`Memory::dims`] lists them, as far as they are written.
+    pub maps: Vec<Option<Map>>,
+}
+
+impl TensorType {
+    pub(crate) fn element(&self) -> Option<&Map> {
+        self.maps.last().and_then(Option::as_ref)
+    }
+
+    /// The mapping of a dimension, if it is written.
+    pub(crate) fn dim(&self, name: &str) -> Option<&Map> {
+        let at = self.memory.dims().iter().position(|own| *own == name)?;
+        self.maps.get(at)?.as_ref()
+    }
+
+    pub(crate) fn with_element(&self, element: Map) -> Self {
+        let mut own = self.clone();
+        if let Some(last) = own.maps.last_mut() {
+            *last = Some(element);
+        }
+        own
+    }
+}
+
+/// A sum of indices of loops, each times a factor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Affine {
+    /// Indices by their names in the text.
+    pub terms: BTreeMap<String, i64>,
+    /// What is added.
+    pub plus: i64,
+}
+
+impl Affine {
+    pub(crate) fn of(number: i64) -> Self {
+        Self { terms: BTreeMap::new(), plus: number }
+    }
+
+    pub(crate) fn index(name: &str) -> Self {
+        Self { terms: BTreeMap::from([(name.to_owned(), 1)]), plus: 0 }
+    }
+
+    pub(crate) fn number(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.plus)
+    }
+
+    pub(crate) fn add(&self, other: &Self, sign: i64) -> Option<Self> {
+        let mut sum = self.clone();
+        sum.plus = sum.plus.checked_add(other.plus.checked_mul(sign)?)?;
+        for (name, factor) in &other.terms {
+            let own = sum.terms.entry(name.clone()).or_default();
+            *own = own.checked_add(factor.checked_mul(sign)?)?;
+        }
+        sum.terms.retain(|_, factor| *factor != 0);
+        Some(sum)
+    }
+
+    pub(crate) fn times(&self, by: i64) -> Option<Self> {
+        let mut product = Self::of(self.plus.checked_mul(by)?);
+        for (name, factor) in &self.terms {
+            product.terms.insert(name.clone(), factor.checked_mul(by)?);
+        }
+        product.terms.retain(|_, factor| *factor != 0);
+        Some(product)
+    }
+}
+
+/// A tensor at rest of the kernel: its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaceId(pub usize);
+
+/// What a view does to what it is taken of.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Tile { along: Map, size: u64, first: Affine, element: Map },
+    Pad(Map),
+    Unpad(Map),
+    Reshape(TensorType),
+}
+
+/// A part of a tensor, or all of it, under its own mappings.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) place: PlaceId,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) ty: TensorType,
+}
+
+/// What a fetch reads that is not written yet: what follows may still be its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetch {
+    pub(crate) begin: String,
+    pub(crate) time: Map,
+    pub(crate) packet: Map,
+    pub(crate) clauses: Vec<String>,
+}
+
+/// A tensor on its way through the Tensor Unit.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    /// Its name in the text; of what is fetched it is not known yet.
+    pub(crate) name: String,
+    pub(crate) fetch: Option<Fetch>,
+    pub(crate) dtype: Rc<str>,
+    pub(crate) chip: Map,
+    pub(crate) cluster: Map,
+    pub(crate) slice: Map,
+    /// The stream that was stashed last.
+    pub(crate) stash: Option<String>,
+}
+
+/// A choice that an engine is given, or a structure of the toolchain's.
+#[derive(Clone)]
+pub(crate) struct Variant {
+    pub(crate) path: Vec<String>,
+    pub(crate) args: Vec<Value>,
+    pub(crate) fields: BTreeMap<String, Value>,
+}
+
+impl Variant {
+    pub(crate) fn name(&self) -> &str {
+        self.path.last().map_or("", String::as_str)
+    }
+}
+
+/// A closure with what it sees.
+#[derive(Clone)]
+pub(crate) struct Closure {
+    pub(crate) item: Rc<syn::ExprClosure>,
+    pub(crate) frame: crate::eval::Frame,
+}
+
+/// The parts of a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Main,
+    Sub,
+    Dma,
+}
+
+#[derive(Clone)]
+pub(crate) enum Value {
+    Nothing,
+    Int(i128),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+    Tuple(Vec<Value>),
+    Array(Vec<Value>),
+    Struct(BTreeMap<String, Value>),
+    Variant(Box<Variant>),
+    Range(Box<Value>, Box<Value>),
+    Index(Affine),
+    /// Whether an index of a loop is at least `from`, and below `below`.
+    Condition {
+        number: Affine,
+        from: Option<i64>,
+        below: Option<i64>,
+    },
+    Context,
+    Unit(Unit),
+    View(View),
+    Stream(Box<Stream>),
+    Closure(Rc<Closure>),
+}
+
+impl Value {
+    /// What it is, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Int(_) => "an integer",
+            Self::Float(_) => "a floating-point number",
+            Self::Bool(_) => "a truth value",
+            Self::Text(_) => "a text",
+            Self::Tuple(_) => "a tuple",
+            Self::Array(_) => "an array",
+            Self::Struct(_) => "a structure",
+            Self::Variant(_) => "a choice of an engine",
+            Self::Range(..) => "a range",
+            Self::Index(_) => "an index of a loop",
+            Self::Condition { .. } => "a condition on an index",
+            Self::Context => "the context",
+            Self::Unit(Unit::Main) => "the main context",
+            Self::Unit(Unit::Sub) => "the sub context",
+            Self::Unit(Unit::Dma) => "a DMA context",
+            Self::View(_) => "a tensor",
+            Self::Stream(_) => "a stream",
+            Self::Closure(_) => "a closure",
+        }
+    }
+}

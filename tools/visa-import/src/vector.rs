@@ -1,0 +1,325 @@
+//! The stages of the vector engine.
+
+use crate::eval::{Eval, Evaluator, Frame};
+use crate::method::Call;
+use crate::stream::choice;
+use crate::value::{Stream, Value, Variant};
+
+/// What an operation of the vector engine takes beside the stream.
+#[derive(Default)]
+struct Operand {
+    /// Register files and stashed streams, each after a comma.
+    values: String,
+    /// Clauses.
+    clauses: String,
+}
+
+impl Evaluator<'_> {
+    pub(crate) fn vector_method(
+        &mut self,
+        frame: &mut Frame,
+        mut stream: Stream,
+        call: &Call,
+    ) -> Eval<Value> {
+        let name = stream.name.clone();
+        let text = match call.name.as_str() {
+            "vector_init" => format!("stream.vector_init {name}"),
+            "vector_final" => format!("stream.vector_final {name}"),
+            "vector_intra_slice_tag" | "vector_intra_slice_branch" => self.tagged(frame, &stream, call)?,
+            "vector_stash" => {
+                let stashed = self.made(frame, call.span, None, &format!("stream.vector_stash {name}"));
+                stream.stash = Some(stashed.clone());
+                stream.name = stashed;
+                return Ok(Value::Stream(Box::new(stream)));
+            }
+            "vector_narrow_trim" | "vector_trim_way4" => self.packet(frame, call, "vector_trim", &name)?,
+            "vector_widen_pad" | "vector_pad_way8" => self.packet(frame, call, "vector_pad", &name)?,
+            "vector_narrow_split" | "vector_split" => self.both(frame, call, "vector_split", &name)?,
+            "vector_widen_concat" | "vector_concat" => self.both(frame, call, "vector_concat", &name)?,
+            "vector_intra_slice_reduce" => {
+                let axis = self.wanted_map(frame, call, call.map(0), "the axis that it reduces")?;
+                let time = self.wanted_map(frame, call, call.map(1), "its time")?;
+                let packet = self.wanted_map(frame, call, call.map(2), "its packet")?;
+                let op = self.op(frame, call)?;
+                let [axis, time, packet] = [axis, time, packet].map(|map| self.text(&map));
+                format!(
+                    "stream.vector_intra_slice_reduce {op} {name} axis {axis}, time {time}, packet {packet}"
+                )
+            }
+            "vector_inter_slice_reduce" => {
+                let slice = self.wanted_map(frame, call, call.map(0), "its slices")?;
+                let time = self.wanted_map(frame, call, call.map(1), "its time")?;
+                let op = self.op(frame, call)?;
+                let text = format!(
+                    "stream.vector_inter_slice_reduce {op} {name} slice {}, time {}",
+                    self.text(&slice),
+                    self.text(&time)
+                );
+                stream.slice = slice;
+                text
+            }
+            "vector_intra_slice_unzip" => {
+                let axis = self.wanted_map(frame, call, call.map(0), "the axis of the groups")?;
+                format!("stream.vector_unzip {name} axis {}", self.text(&axis))
+            }
+            "vector_fxp_to_fp" | "vector_fp_to_fxp" => {
+                let width = match &*call.given() {
+                    [Value::Int(width)] => *width,
+                    _ => {
+                        return Err(frame
+                            .error(call.span, format!("`{}` takes the bits before the point", call.name)));
+                    }
+                };
+                stream.dtype = if call.name == "vector_fxp_to_fp" { "f32" } else { "i32" }.into();
+                format!("stream.{} {name} int_width {width}", call.name)
+            }
+            "vector_logic_zip" | "vector_fxp_zip" | "vector_fp_zip" | "vector_clip_zip" => {
+                let op = self.op(frame, call)?;
+                format!("stream.{} {op} {name}", call.name)
+            }
+            "vector_logic_zip_with_mode"
+            | "vector_fxp_zip_with_mode"
+            | "vector_fp_zip_with_mode"
+            | "vector_clip_zip_with_mode" => {
+                let op = self.op(frame, call)?;
+                let mode =
+                    mode(&call.given()).ok_or_else(|| frame.error(call.span, "the mode is not given"))?;
+                format!("stream.{} {op} {name} mode {mode}", call.name.trim_end_matches("_with_mode"))
+            }
+            "vector_fp_unary" => {
+                let op = self.op(frame, call)?;
+                format!("stream.vector_fp {op} {name}")
+            }
+            "vector_fp_div" => {
+                let operand = self.operand(frame, &stream, call, call.given().last().copied())?;
+                format!("stream.vector_fp_div DivF {name}{}{}", operand.values, operand.clauses)
+            }
+            "vector_logic"
+            | "vector_fxp"
+            | "vector_clip"
+            | "vector_fp_binary"
+            | "vector_fp_ternary"
+            | "vector_logic_with_mode"
+            | "vector_fxp_with_mode"
+            | "vector_clip_with_mode"
+            | "vector_fp_binary_with_mode"
+            | "vector_fp_ternary_with_mode" => self.alu(frame, &stream, call)?,
+            _ => return Err(self.unknown(frame, call, "a stream in the vector engine")),
+        };
+        stream.name = self.made(frame, call.span, None, &text);
+        Ok(Value::Stream(Box::new(stream)))
+    }
+
+    fn alu(&mut self, frame: &Frame, stream: &Stream, call: &Call) -> Eval<String> {
+        let op = self.op(frame, call)?;
+        let given = call.given();
+        let with_mode = call.name.ends_with("_with_mode");
+        let mode = if with_mode { mode(&given) } else { None };
+        let own = match call.name.trim_end_matches("_with_mode") {
+            "vector_fp_binary" | "vector_fp_ternary" => "vector_fp",
+            other => other,
+        };
+        let last = given.get(1..).unwrap_or_default().iter().copied().rfind(|value| !is_mode(value));
+        let operand = self.operand(frame, stream, call, last)?;
+        let mode = mode.map_or_else(String::new, |mode| format!(" mode {mode}"));
+        let clauses = match (mode.is_empty(), operand.clauses.is_empty()) {
+            (false, false) => format!("{mode},{}", operand.clauses),
+            (_, _) => format!("{mode}{}", operand.clauses),
+        };
+        Ok(format!("stream.{own} {op} {}{}{clauses}", stream.name, operand.values))
+    }
+
+    /// The operation that the first argument names.
+    fn op(&self, frame: &Frame, call: &Call) -> Eval<String> {
+        let given = call.given();
+        let Some(variant) = given.first().and_then(|value| choice(value)) else {
+            return Err(frame.error(call.span, format!("`{}` takes an operation", call.name)));
+        };
+        Ok(match (variant.name(), variant.args.first().and_then(choice)) {
+            ("MulF", Some(alu)) if alu.name() == "Mul1" => "MulF1".to_owned(),
+            ("MulF", _) => "MulF0".to_owned(),
+            (name, _) => name.to_owned(),
+        })
+    }
+
+    fn packet(&mut self, frame: &Frame, call: &Call, op: &str, name: &str) -> Eval<String> {
+        let packet = self.wanted_map(frame, call, call.map(0), "its packet")?;
+        Ok(format!("stream.{op} {name} packet {}", self.text(&packet)))
+    }
+
+    fn both(&mut self, frame: &Frame, call: &Call, op: &str, name: &str) -> Eval<String> {
+        let (time, packet) = self.time_and_packet(frame, call)?;
+        Ok(format!("stream.{op} {name} time {time}, packet {packet}"))
+    }
+
+    /// How elements get their execution ids.
+    fn tagged(&mut self, frame: &Frame, stream: &Stream, call: &Call) -> Eval<String> {
+        let name = &stream.name;
+        let given = call.given();
+        let Some(mode) = given.first().and_then(|value| choice(value)) else {
+            return Err(frame.error(call.span, format!("`{}` takes a mode", call.name)));
+        };
+        match mode.name() {
+            "Zero" | "Unconditional" => Ok(format!("stream.vector_branch unconditional {name}")),
+            "ValidCount" => Ok(format!("stream.vector_branch valid_count {name}")),
+            "Comparison" => {
+                let Some(Value::Array(all)) = mode.args.first() else {
+                    return Err(frame.error(call.span, "comparisons are an array"));
+                };
+                let all =
+                    all.iter().map(|own| self.comparison(frame, call, own)).collect::<Eval<Vec<_>>>()?;
+                Ok(format!("stream.vector_branch comparison {name} compare [{}]", all.join(", ")))
+            }
+            other => Err(frame.error(call.span, format!("the mode `{other}` is not read"))),
+        }
+    }
+
+    fn comparison(&self, frame: &Frame, call: &Call, value: &Value) -> Eval<String> {
+        let Some(own) = choice(value) else { return Err(frame.error(call.span, "no comparison")) };
+        let kind = match own.name() {
+            "True" => return Ok("true".to_owned()),
+            "False" => return Ok("false".to_owned()),
+            "Equal" => "equal",
+            "Less" => "less",
+            "Greater" => "greater",
+            "LessUnsigned" => "less_unsigned",
+            "GreaterUnsigned" => "greater_unsigned",
+            other => return Err(frame.error(call.span, format!("the comparison `{other}` is not known"))),
+        };
+        match own.args.first().and_then(number) {
+            Some(number) => Ok(format!("{kind} {number}")),
+            None => Err(frame.error(call.span, "a comparison takes a number")),
+        }
+    }
+
+    fn operand(
+        &mut self,
+        frame: &Frame,
+        stream: &Stream,
+        call: &Call,
+        value: Option<&Value>,
+    ) -> Eval<Operand> {
+        let Some(value) = value else {
+            return Err(frame.error(call.span, format!("`{}` takes an operand", call.name)));
+        };
+        match value {
+            Value::Int(_) | Value::Float(_) => {
+                let number = number(value).unwrap_or_default();
+                Ok(Operand { values: String::new(), clauses: format!(" constant {number}") })
+            }
+            Value::View(view) => Ok(Operand {
+                values: format!(", {}", self.read(frame, call.span, view)?),
+                clauses: String::new(),
+            }),
+            Value::Tuple(pair) => self.two(frame, stream, call, pair),
+            Value::Variant(variant) if variant.name() == "Stash" => {
+                Ok(Operand { values: format!(", {}", stashed(frame, stream, call)?), clauses: String::new() })
+            }
+            Value::Variant(variant) if variant.path.iter().any(|part| part == "Branched") => {
+                self.branched(frame, stream, call, variant)
+            }
+            other => {
+                Err(frame.error(call.span, format!("{} is no operand of the vector engine", other.kind())))
+            }
+        }
+    }
+
+    /// Two operands: of an operation on three.
+    fn two(&mut self, frame: &Frame, stream: &Stream, call: &Call, pair: &[Value]) -> Eval<Operand> {
+        let mut operand = Operand::default();
+        let mut constants = Vec::new();
+        for (at, value) in pair.iter().enumerate() {
+            let clause = if at == 0 { "constant" } else { "constant1" };
+            match (number(value), value) {
+                (Some(number), _) => constants.push(format!("{clause} {number}")),
+                (None, Value::View(view)) => {
+                    operand.values.push_str(&format!(", {}", self.read(frame, call.span, view)?));
+                }
+                (None, Value::Variant(variant)) if variant.name() == "Stash" => {
+                    operand.values.push_str(&format!(", {}", stashed(frame, stream, call)?));
+                }
+                (None, other) => {
+                    return Err(frame
+                        .error(call.span, format!("{} is no operand of the vector engine", other.kind())));
+                }
+            }
+        }
+        if !constants.is_empty() {
+            operand.clauses = format!(" {}", constants.join(", "));
+        }
+        Ok(operand)
+    }
+
+    /// Operands under guards: the arguments of `imm` and `rf` in turn, a guard and an operand each.
+    fn branched(&mut self, frame: &Frame, stream: &Stream, call: &Call, variant: &Variant) -> Eval<Operand> {
+        let mut operand = Operand::default();
+        let mut guards = Vec::new();
+        for pair in variant.args.chunks(2) {
+            let [guard, value] = pair else {
+                return Err(frame.error(call.span, "a guard without an operand"));
+            };
+            let guard =
+                guard_text(guard).ok_or_else(|| frame.error(call.span, "a guard that is not read"))?;
+            match (number(value), value) {
+                (Some(number), _) => guards.push(format!("{guard}: {number}")),
+                (None, Value::View(view)) => {
+                    operand.values = format!(", {}", self.read(frame, call.span, view)?);
+                    guards.push(format!("{guard}: value"));
+                }
+                (None, Value::Variant(own)) if own.name() == "Stash" => {
+                    operand.values = format!(", {}", stashed(frame, stream, call)?);
+                    guards.push(format!("{guard}: value"));
+                }
+                (None, other) => {
+                    return Err(
+                        frame.error(call.span, format!("{} is no operand under a guard", other.kind()))
+                    );
+                }
+            }
+        }
+        operand.clauses = format!(" when [{}]", guards.join(", "));
+        Ok(operand)
+    }
+}
+
+fn stashed(frame: &Frame, stream: &Stream, call: &Call) -> Eval<String> {
+    stream.stash.clone().ok_or_else(|| frame.error(call.span, "nothing was stashed before"))
+}
+
+/// A number as our text has it.
+pub(crate) fn number(value: &Value) -> Option<String> {
+    match value {
+        Value::Int(number) => Some(number.to_string()),
+        Value::Float(number) => Some(format!("{number:?}")),
+        _ => None,
+    }
+}
+
+/// `TagGuard::matches([One, Ignore, ..])`: bit 0 comes first there, and last in ours.
+fn guard_text(value: &Value) -> Option<String> {
+    let own = choice(value)?;
+    let bits = match (own.name(), own.args.first()) {
+        ("all", None) => return Some("xxxx".to_owned()),
+        ("matches" | "not_matches", Some(Value::Array(bits))) => bits,
+        (_, _) => return None,
+    };
+    let bit = |value: &Value| {
+        Some(match choice(value)?.name() {
+            "One" => '1',
+            "Zero" => '0',
+            "Ignore" => 'x',
+            _ => return None,
+        })
+    };
+    let bits: String = bits.iter().rev().map(bit).collect::<Option<_>>()?;
+    Some(if own.name() == "matches" { bits } else { format!("!{bits}") })
+}
+
+fn is_mode(value: &Value) -> bool {
+    choice(value).is_some_and(|own| own.name().starts_with("Mode"))
+}
+
+/// `BinaryArgMode::Mode10`
+fn mode(given: &[&Value]) -> Option<String> {
+    given.iter().find(|value| is_mode(value)).and_then(|value| choice(value)).map(|own| own.name().to_owned())
+}
