@@ -2,7 +2,7 @@
 
 use crate::eval::{Cell, Eval, Evaluator, Frame, Generic, Stop, Want, affine, names};
 use crate::map::Map;
-use crate::program::{Item, ModuleId};
+use crate::program::{Item, ModuleId, Space};
 use crate::value::{Affine, TensorType, Type, Value, Variant};
 use proc_macro2::Span;
 use std::collections::{BTreeMap, HashMap};
@@ -29,7 +29,7 @@ impl Evaluator<'_> {
                 }
             }
         }
-        match self.program.find(frame.module, &parts) {
+        match self.program.find(frame.module, &parts, Space::Values) {
             Some(Item::Fn(module, item)) => return self.call_fn(frame, (module, &item), path, call, want),
             Some(_) | None => {}
         }

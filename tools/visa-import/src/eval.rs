@@ -3,7 +3,7 @@
 use crate::emit::Emitter;
 use crate::error::{Error, Place};
 use crate::map::{Axes, AxisId};
-use crate::program::{Item, ModuleId, Program};
+use crate::program::{Item, ModuleId, Program, Space};
 use crate::value::{Affine, PlaceId, TensorType, Type, Value, View};
 use proc_macro2::Span;
 use std::collections::{BTreeMap, HashMap};
@@ -357,7 +357,7 @@ impl<'a> Evaluator<'a> {
             fields.insert(name.to_string(), self.expr(frame, &field.expr, &Want::default())?);
         }
         let path = names(&of.path);
-        let known = self.program.find(frame.module, &path);
+        let known = self.program.find(frame.module, &path, Space::Types);
         Ok(match known {
             Some(Item::Struct(..)) => Value::Struct(fields),
             Some(_) | None => {

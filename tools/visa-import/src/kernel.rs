@@ -18,8 +18,8 @@ struct Size {
 #[derive(Default)]
 struct Arguments {
     texts: Vec<String>,
-    /// Those that are changed and stay: their numbers, and where they are.
-    inout: Vec<(usize, PlaceId)>,
+    /// Those that are changed and stay.
+    inout: Vec<PlaceId>,
 }
 
 /// Imports a kernel under a name.
@@ -75,19 +75,15 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &st
     let place = frame.place(item.sig.span());
     let mut names = Vec::new();
     results(eval, frame, item.sig.output.span(), &result, &mut names)?;
-    for (_, own) in &arguments.inout {
+    for own in &arguments.inout {
         names.push(eval.current(frame, item.sig.span(), *own)?);
     }
     let returned =
         if names.is_empty() { "tm.return".to_owned() } else { format!("tm.return {}", names.join(", ")) };
     eval.state.out.line(&returned, &place);
-    let inout: Vec<String> = arguments.inout.iter().map(|(number, _)| number.to_string()).collect();
     let mut head = format!("tm.func @{name}({}) at auto, chips {}", arguments.texts.join(", "), size.chips);
     if let Some(pes) = size.pes {
         head.push_str(&format!(", pes {pes}"));
-    }
-    if !inout.is_empty() {
-        head.push_str(&format!(", inout [{}]", inout.join(", ")));
     }
     let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
     Ok(format!("{head} {{\n{}}} {location}\n", eval.state.out.text()))
@@ -143,7 +139,8 @@ fn argument(
             };
             let text = eval.state.out.name(Some(name));
             let maps: Vec<String> = tensor.maps.iter().flatten().map(|map| eval.text(map)).collect();
-            all.texts.push(format!("{text}: !tm.hbm<{dtype}, {}>", maps.join(", ")));
+            let stays = if changed { "inout " } else { "" };
+            all.texts.push(format!("{text}: {stays}!tm.hbm<{dtype}, {}>", maps.join(", ")));
             let place = PlaceId(eval.state.cells.len());
             eval.state.cells.push(Cell {
                 name: Some(text),
@@ -153,7 +150,7 @@ fn argument(
                 writes: 0,
             });
             if changed {
-                all.inout.push((all.texts.len() - 1, place));
+                all.inout.push(place);
             }
             Ok(Value::View(View { place, steps: Vec::new(), ty: tensor.clone() }))
         }

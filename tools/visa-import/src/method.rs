@@ -2,6 +2,7 @@
 
 use crate::eval::{Eval, Evaluator, Frame, Want, names};
 use crate::map::{Map, Pad};
+use crate::program::Space;
 use crate::value::{Type, Value};
 use proc_macro2::Span;
 use std::rc::Rc;
@@ -118,7 +119,10 @@ impl Evaluator<'_> {
             }
             _ => false,
         };
-        own || matches!(self.program.find(frame.module, &parts), Some(crate::program::Item::Const(..)))
+        own || matches!(
+            self.program.find(frame.module, &parts, Space::Values),
+            Some(crate::program::Item::Const(..))
+        )
     }
 
     /// A mapping as text.

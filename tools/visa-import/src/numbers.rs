@@ -1,7 +1,7 @@
 //! Arithmetic of the host, and names that stand for numbers.
 
 use crate::eval::{Eval, Evaluator, Frame, Generic, Want, affine, names};
-use crate::program::Item;
+use crate::program::{Item, Space};
 use crate::value::{Affine, Type, Unit, Value, Variant};
 use proc_macro2::Span;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl Evaluator<'_> {
                 return Ok(Value::Int(size.into()));
             }
         }
-        match self.program.find(frame.module, &parts) {
+        match self.program.find(frame.module, &parts, Space::Values) {
             Some(Item::Const(module, item)) => {
                 let mut own = self.frame(module);
                 let frame = frame.clone();

@@ -30,6 +30,24 @@ pub(crate) enum Item {
     Struct(ModuleId, Rc<syn::ItemStruct>),
 }
 
+/// What a name may stand for beside the same name of the other kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    /// Modules, types and axes.
+    Types,
+    /// Functions and constants.
+    Values,
+}
+
+impl Item {
+    fn space(&self) -> Space {
+        match self {
+            Self::Module(_) | Self::Axis(_) | Self::Type(..) | Self::Struct(..) => Space::Types,
+            Self::Fn(..) | Self::Const(..) => Space::Values,
+        }
+    }
+}
+
 /// An axis as the input declares it.
 pub(crate) struct Axis {
     pub(crate) name: String,
@@ -42,7 +60,8 @@ pub(crate) struct Module {
     pub(crate) file: Rc<str>,
     pub(crate) name: String,
     pub(crate) parent: Option<ModuleId>,
-    items: HashMap<String, Item>,
+    /// Modules and types, and apart from them functions and constants.
+    items: [HashMap<String, Item>; 2],
     /// Names that stand for those of other modules.
     uses: Vec<(String, Vec<String>)>,
     /// Modules all of whose names are names of this one.
@@ -51,6 +70,9 @@ pub(crate) struct Module {
     /// Directories in which `mod x;` looks.
     folder: PathBuf,
 }
+
+/// What was asked on the way to a name: modules may name each other.
+type Asked = HashSet<(ModuleId, Vec<String>, Space)>;
 
 /// A function that is marked `#[device]`.
 #[derive(Clone)]
@@ -155,7 +177,7 @@ impl Program {
             file,
             name,
             parent,
-            items: HashMap::new(),
+            items: [HashMap::new(), HashMap::new()],
             uses: Vec::new(),
             globs: Vec::new(),
             macros,
@@ -182,7 +204,8 @@ impl Program {
     }
 
     fn add(&mut self, id: ModuleId, name: String, item: Item) {
-        self.modules[id.0].items.insert(name, item);
+        let space = item.space() as usize;
+        self.modules[id.0].items[space].insert(name, item);
     }
 
     fn item(&mut self, id: ModuleId, item: syn::Item, depth: usize) {
@@ -326,49 +349,45 @@ impl Program {
     }
 
     /// What a path stands for in a module; nothing if none of the input's names does.
-    pub(crate) fn find(&self, from: ModuleId, path: &[String]) -> Option<Item> {
-        self.find_within(from, path, &mut HashSet::new())
+    pub(crate) fn find(&self, from: ModuleId, path: &[String], space: Space) -> Option<Item> {
+        self.find_within(from, path, space, &mut HashSet::new())
     }
 
-    fn find_within(
-        &self,
-        from: ModuleId,
-        path: &[String],
-        asked: &mut HashSet<(ModuleId, Vec<String>)>,
-    ) -> Option<Item> {
-        if !asked.insert((from, path.to_vec())) {
+    fn find_within(&self, from: ModuleId, path: &[String], space: Space, asked: &mut Asked) -> Option<Item> {
+        if !asked.insert((from, path.to_vec(), space)) {
             return None;
         }
         let (first, rest) = path.split_first()?;
+        let own = if rest.is_empty() { space } else { Space::Types };
         let start = match first.as_str() {
             "crate" => Some(Item::Module(self.crate_of(from))),
             "self" => Some(Item::Module(from)),
             "super" => self.modules[from.0].parent.map(Item::Module),
-            name => self.name(from, name, asked),
+            name => self.name(from, name, own, asked),
         }?;
         match (rest.is_empty(), start) {
             (true, found) => Some(found),
-            (false, Item::Module(module)) => self.find_within(module, rest, asked),
+            (false, Item::Module(module)) => self.find_within(module, rest, space, asked),
             (false, _) => None,
         }
     }
 
-    fn name(&self, from: ModuleId, name: &str, asked: &mut HashSet<(ModuleId, Vec<String>)>) -> Option<Item> {
+    fn name(&self, from: ModuleId, name: &str, space: Space, asked: &mut Asked) -> Option<Item> {
         let module = &self.modules[from.0];
-        if let Some(own) = module.items.get(name) {
+        if let Some(own) = module.items[space as usize].get(name) {
             return Some(own.clone());
         }
-        let renamed = module.uses.iter().filter(|(own, _)| own == name);
-        for (_, path) in renamed {
-            // `use a::b` starts at the crate's names as well as at the module's.
-            let found = self.find_within(from, path, asked);
-            if found.is_some() {
-                return found;
-            }
-        }
-        module.globs.iter().find_map(|path| {
-            let Some(Item::Module(other)) = self.find_within(from, path, asked) else { return None };
-            self.find_within(other, &[name.to_owned()], asked)
+        let mut renamed = module.uses.iter().filter(|(own, _)| own == name);
+        let found = renamed.find_map(|(_, path)| self.find_within(from, path, space, asked));
+        found.or_else(|| {
+            module.globs.iter().find_map(|path| {
+                let Some(Item::Module(other)) =
+                    self.find_within(from, path, Space::Types, &mut asked.clone())
+                else {
+                    return None;
+                };
+                self.find_within(other, &[name.to_owned()], space, asked)
+            })
         })
     }
 

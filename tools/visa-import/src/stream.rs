@@ -44,6 +44,7 @@ impl Evaluator<'_> {
             cluster: dim("cluster"),
             slice: dim("slice"),
             stash: None,
+            groups: None,
         })))
     }
 
@@ -114,7 +115,17 @@ impl Evaluator<'_> {
                     return Err(frame.error(call.span, format!("`{}` takes a register file", call.name)));
                 };
                 let weights = self.read(frame, call.span, weights)?;
-                let (time, packet) = self.time_and_packet(frame, call)?;
+                let time = self.wanted_map(frame, call, call.map(0), "its time")?;
+                let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
+                // One flit of two: the other is padding.
+                let whole = 64 * 8 / bits(&stream.dtype);
+                let packet = match packet.size(self) {
+                    Some(size) if size < whole => {
+                        Map::List(vec![Map::Padding(packet.into(), whole, crate::map::Pad::Top)])
+                    }
+                    Some(_) | None => packet,
+                };
+                let (time, packet) = (self.text(&time), self.text(&packet));
                 format!("stream.align {}, {weights} time {time}, packet {packet}", stream.name)
             }
             "contract_packet" | "contract" => {
@@ -281,5 +292,15 @@ pub(crate) fn choice(value: &Value) -> Option<&Variant> {
     match value {
         Value::Variant(variant) => Some(variant),
         _ => None,
+    }
+}
+
+/// Bits of an element in a stream: i5 and i9 take those of i4 and i8, and one beside.
+pub(crate) fn bits(dtype: &str) -> u64 {
+    match dtype {
+        "i4" | "i5" | "f4e2m1" => 4,
+        "i8" | "i9" | "u8" | "f8e4m3" | "f8e5m2" => 8,
+        "i16" | "f16" | "bf16" => 16,
+        _ => 32,
     }
 }

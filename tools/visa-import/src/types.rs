@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, names};
 use crate::map::{Map, Pad};
-use crate::program::{Item, ModuleId};
+use crate::program::{Item, ModuleId, Space};
 use crate::value::{Memory, TensorType, Type, Value};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ impl Evaluator<'_> {
                 }
             }
         }
-        match self.program.find(frame.module, &parts) {
+        match self.program.find(frame.module, &parts, Space::Types) {
             Some(Item::Type(module, alias)) => return self.alias(frame, &alias, arguments, Some(module)),
             Some(Item::Struct(module, item)) => return self.struct_type(module, &item),
             Some(Item::Axis(id)) => return Ok(Type::Map(Map::List(vec![Map::Axis(id)]))),
@@ -296,7 +296,7 @@ impl Parser<'_, '_, '_> {
 
     fn named(&mut self, ident: &syn::Ident) -> Eval<Map> {
         let name = ident.to_string();
-        match self.eval.program.find(self.frame.module, &[name.clone()]) {
+        match self.eval.program.find(self.frame.module, &[name.clone()], Space::Types) {
             Some(Item::Axis(id)) => return Ok(Map::Axis(id)),
             Some(_) | None => {}
         }

@@ -181,6 +181,8 @@ pub(crate) struct Stream {
     pub(crate) slice: Map,
     /// The stream that was stashed last.
     pub(crate) stash: Option<String>,
+    /// The axis of its two groups, where it has some.
+    pub(crate) groups: Option<Map>,
 }
 
 /// A choice that an engine is given, or a structure of the toolchain's.

@@ -1,6 +1,7 @@
 //! The stages of the vector engine.
 
 use crate::eval::{Eval, Evaluator, Frame};
+use crate::map::Map;
 use crate::method::Call;
 use crate::stream::choice;
 use crate::value::{Stream, Value, Variant};
@@ -34,8 +35,8 @@ impl Evaluator<'_> {
             }
             "vector_narrow_trim" | "vector_trim_way4" => self.packet(frame, call, "vector_trim", &name)?,
             "vector_widen_pad" | "vector_pad_way8" => self.packet(frame, call, "vector_pad", &name)?,
-            "vector_narrow_split" | "vector_split" => self.both(frame, call, "vector_split", &name)?,
-            "vector_widen_concat" | "vector_concat" => self.both(frame, call, "vector_concat", &name)?,
+            "vector_narrow_split" | "vector_split" => self.both(frame, call, "vector_split", &stream)?,
+            "vector_widen_concat" | "vector_concat" => self.both(frame, call, "vector_concat", &stream)?,
             "vector_intra_slice_reduce" => {
                 let axis = self.wanted_map(frame, call, call.map(0), "the axis that it reduces")?;
                 let time = self.wanted_map(frame, call, call.map(1), "its time")?;
@@ -60,7 +61,9 @@ impl Evaluator<'_> {
             }
             "vector_intra_slice_unzip" => {
                 let axis = self.wanted_map(frame, call, call.map(0), "the axis of the groups")?;
-                format!("stream.vector_unzip {name} axis {}", self.text(&axis))
+                let text = format!("stream.vector_unzip {name} axis {}", self.text(&axis));
+                stream.groups = Some(axis);
+                text
             }
             "vector_fxp_to_fp" | "vector_fp_to_fxp" => {
                 let width = match &*call.given() {
@@ -74,6 +77,7 @@ impl Evaluator<'_> {
                 format!("stream.{} {name} int_width {width}", call.name)
             }
             "vector_logic_zip" | "vector_fxp_zip" | "vector_fp_zip" | "vector_clip_zip" => {
+                stream.groups = None;
                 let op = self.op(frame, call)?;
                 format!("stream.{} {op} {name}", call.name)
             }
@@ -81,6 +85,7 @@ impl Evaluator<'_> {
             | "vector_fxp_zip_with_mode"
             | "vector_fp_zip_with_mode"
             | "vector_clip_zip_with_mode" => {
+                stream.groups = None;
                 let op = self.op(frame, call)?;
                 let mode =
                     mode(&call.given()).ok_or_else(|| frame.error(call.span, "the mode is not given"))?;
@@ -88,11 +93,24 @@ impl Evaluator<'_> {
             }
             "vector_fp_unary" => {
                 let op = self.op(frame, call)?;
-                format!("stream.vector_fp {op} {name}")
+                let guards = match &*call.given() {
+                    [_, Value::Bool(first), Value::Bool(second)] => match (first, second) {
+                        (true, true) => "",
+                        (true, false) => " when [0xxx]",
+                        (false, true) => " when [1xxx]",
+                        (false, false) => return Err(frame.error(call.span, "an operation of no group")),
+                    },
+                    _ => "",
+                };
+                format!("stream.vector_fp {op} {name}{guards}")
             }
-            "vector_fp_div" => {
-                let operand = self.operand(frame, &stream, call, call.given().last().copied())?;
-                format!("stream.vector_fp_div DivF {name}{}{}", operand.values, operand.clauses)
+            "vector_fp_div" | "vector_fp_div_with_mode" => {
+                let given: Vec<&Value> = call.given().into_iter().filter(|value| !is_mode(value)).collect();
+                let given: Vec<&Value> = given.into_iter().filter(|value| !is_division(value)).collect();
+                let operand = self.operands(frame, &stream, call, &given)?;
+                let mode = mode(&call.given()).map_or_else(String::new, |mode| format!(" mode {mode}"));
+                let comma = if mode.is_empty() || operand.clauses.is_empty() { "" } else { "," };
+                format!("stream.vector_fp_div DivF {name}{}{mode}{comma}{}", operand.values, operand.clauses)
             }
             "vector_logic"
             | "vector_fxp"
@@ -119,8 +137,9 @@ impl Evaluator<'_> {
             "vector_fp_binary" | "vector_fp_ternary" => "vector_fp",
             other => other,
         };
-        let last = given.get(1..).unwrap_or_default().iter().copied().rfind(|value| !is_mode(value));
-        let operand = self.operand(frame, stream, call, last)?;
+        let rest: Vec<&Value> =
+            given.get(1..).unwrap_or_default().iter().copied().filter(|value| !is_mode(value)).collect();
+        let operand = self.operands(frame, stream, call, &rest)?;
         let mode = mode.map_or_else(String::new, |mode| format!(" mode {mode}"));
         let clauses = match (mode.is_empty(), operand.clauses.is_empty()) {
             (false, false) => format!("{mode},{}", operand.clauses),
@@ -147,9 +166,20 @@ impl Evaluator<'_> {
         Ok(format!("stream.{op} {name} packet {}", self.text(&packet)))
     }
 
-    fn both(&mut self, frame: &Frame, call: &Call, op: &str, name: &str) -> Eval<String> {
-        let (time, packet) = self.time_and_packet(frame, call)?;
-        Ok(format!("stream.{op} {name} time {time}, packet {packet}"))
+    fn both(&mut self, frame: &Frame, call: &Call, op: &str, stream: &Stream) -> Eval<String> {
+        let time = self.wanted_map(frame, call, call.map(0), "its time")?;
+        let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
+        // The author's time leaves the groups out, which alternate packet by packet before they are split.
+        let time = match &stream.groups {
+            None => time,
+            Some(groups) => {
+                let mut factors: Vec<Map> = time.factors().into_iter().cloned().collect();
+                let at = if op == "vector_split" { factors.len().saturating_sub(1) } else { factors.len() };
+                factors.insert(at, groups.clone());
+                Map::List(factors)
+            }
+        };
+        Ok(format!("stream.{op} {} time {}, packet {}", stream.name, self.text(&time), self.text(&packet)))
     }
 
     /// How elements get their execution ids.
@@ -190,6 +220,45 @@ impl Evaluator<'_> {
             Some(number) => Ok(format!("{kind} {number}")),
             None => Err(frame.error(call.span, "a comparison takes a number")),
         }
+    }
+
+    /// The operand of an operation, or those of its two groups.
+    fn operands(&mut self, frame: &Frame, stream: &Stream, call: &Call, given: &[&Value]) -> Eval<Operand> {
+        let [first, second] = given else {
+            return self.operand(frame, stream, call, given.first().copied());
+        };
+        let mut operand = Operand::default();
+        let mut guards = Vec::new();
+        let mut both = Vec::new();
+        for (guard, value) in [("0xxx", first), ("1xxx", second)] {
+            let (own, second) = match value {
+                Value::Nothing => continue,
+                Value::Tuple(pair) => match &**pair {
+                    [own, second] => (own, Some(second)),
+                    _ => return Err(frame.error(call.span, "an operand of two numbers")),
+                },
+                own => (*own, None),
+            };
+            both.extend(second.and_then(number));
+            match (number(own), own) {
+                (Some(number), _) => guards.push(format!("{guard}: {number}")),
+                (None, Value::View(view)) => {
+                    operand.values = format!(", {}", self.read(frame, call.span, view)?);
+                    guards.push(format!("{guard}: value"));
+                }
+                (None, other) => {
+                    return Err(frame.error(call.span, format!("{} is no operand of a group", other.kind())));
+                }
+            }
+        }
+        both.dedup();
+        let second = match &*both {
+            [] => String::new(),
+            [second] => format!(" constant1 {second},"),
+            _ => return Err(frame.error(call.span, "the second operands of two groups are alike")),
+        };
+        operand.clauses = format!("{second} when [{}]", guards.join(", "));
+        Ok(operand)
     }
 
     fn operand(
@@ -313,6 +382,10 @@ fn guard_text(value: &Value) -> Option<String> {
     };
     let bits: String = bits.iter().rev().map(bit).collect::<Option<_>>()?;
     Some(if own.name() == "matches" { bits } else { format!("!{bits}") })
+}
+
+fn is_division(value: &Value) -> bool {
+    choice(value).is_some_and(|own| own.name() == "DivF")
 }
 
 fn is_mode(value: &Value) -> bool {
