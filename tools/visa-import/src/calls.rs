@@ -10,7 +10,7 @@ use std::rc::Rc;
 use syn::spanned::Spanned;
 
 /// Iterations of a loop that are written out.
-pub const MAX_WRITTEN_OUT: i128 = 4096;
+pub(crate) const MAX_WRITTEN_OUT: i128 = 4096;
 
 impl Evaluator<'_> {
     pub(crate) fn call(&mut self, frame: &mut Frame, call: &syn::ExprCall, want: &Want) -> Eval<Value> {

@@ -3,6 +3,7 @@
 use proc_macro2::Span;
 use std::fmt;
 use std::rc::Rc;
+use visa_ir::diag::Diagnostic;
 
 /// A place in a file of the input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +49,16 @@ impl Error {
 
     pub(crate) fn anywhere(message: impl Into<String>) -> Self {
         Self { place: None, message: message.into(), fix: None }
+    }
+
+    /// As a finding of the tools, which names the place in its message.
+    #[must_use]
+    pub fn diagnostic(&self) -> Diagnostic {
+        let message = match &self.place {
+            Some(place) => format!("{place}: {}", self.message),
+            None => self.message.clone(),
+        };
+        Diagnostic::error("import", visa_ir::span::Span::default(), message).fix(self.fix.clone())
     }
 
     pub(crate) fn fix(self, fix: impl Into<String>) -> Self {

@@ -11,10 +11,10 @@ use std::rc::Rc;
 use syn::spanned::Spanned;
 
 /// Expressions that the host part of one kernel may run.
-pub const MAX_STEPS: u64 = 1 << 22;
+pub(crate) const MAX_STEPS: u64 = 1 << 22;
 
 /// Functions that may be in each other.
-pub const MAX_DEPTH: usize = 100;
+pub(crate) const MAX_DEPTH: usize = 100;
 
 /// What stops an evaluation.
 #[derive(Clone)]
@@ -435,7 +435,7 @@ impl<'a> Evaluator<'a> {
                 Some((_, other)) => self.expr(frame, other, want),
                 None => Ok(Value::Nothing),
             },
-            Value::Condition { .. } => Err(self.needs_number(frame, own.cond.span())),
+            Value::Condition => Err(self.needs_number(frame, own.cond.span())),
             other => Err(frame.error(own.cond.span(), format!("{} is no condition", other.kind()))),
         }
     }
@@ -468,7 +468,7 @@ impl<'a> Evaluator<'a> {
             match self.expr(frame, &own.cond, &Want::default())? {
                 Value::Bool(false) => return Ok(Value::Nothing),
                 Value::Bool(true) => {}
-                Value::Condition { .. } => return Err(self.needs_number(frame, own.cond.span())),
+                Value::Condition => return Err(self.needs_number(frame, own.cond.span())),
                 other => {
                     return Err(frame.error(own.cond.span(), format!("{} is no condition", other.kind())));
                 }
@@ -510,13 +510,6 @@ impl<'a> Evaluator<'a> {
         let found = run(self);
         self.depth -= 1;
         found
-    }
-
-    pub(crate) fn view(&self, frame: &Frame, span: Span, value: Value) -> Eval<View> {
-        match value {
-            Value::View(view) => Ok(view),
-            other => Err(frame.error(span, format!("{}, expected a tensor", other.kind()))),
-        }
     }
 
     /// A new tensor at rest.
@@ -569,7 +562,6 @@ pub(crate) fn literal(frame: &Frame, lit: &syn::Lit) -> Eval<Value> {
             number.map(Value::Float).map_err(|why| frame.error(lit.span(), why.to_string()))
         }
         syn::Lit::Bool(truth) => Ok(Value::Bool(truth.value)),
-        syn::Lit::Str(text) => Ok(Value::Text(text.value())),
         other => Err(frame.error(other.span(), "a literal of this kind is not read in a kernel")),
     }
 }

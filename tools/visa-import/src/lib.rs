@@ -47,6 +47,11 @@ pub struct Imported {
 }
 
 impl Imported {
+    /// What could not be read: of the files, and of kernels.
+    pub fn refused(&self) -> impl Iterator<Item = &Error> {
+        self.errors.iter().chain(self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().err()))
+    }
+
     /// The module with all kernels that could be read.
     #[must_use]
     pub fn module(&self) -> String {

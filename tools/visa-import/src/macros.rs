@@ -7,10 +7,10 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 
 /// Most macros that may be expanded one in the other.
-pub const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Most tokens that an expansion may have.
-pub const MAX_TOKENS: usize = 1 << 20;
+pub(crate) const MAX_TOKENS: usize = 1 << 20;
 
 /// What a macro's use stands for: that of its first rule that matches.
 pub(crate) fn expand(

@@ -32,22 +32,23 @@ enum Command {
 fn main() -> ExitCode {
     let Command::Rust { files, entry, output } = Args::parse().command;
     let imported = visa_import::import(&files, entry.as_deref());
-    let refused = imported.kernels.iter().filter_map(|kernel| kernel.text.as_ref().err());
-    let errors: Vec<_> = imported.errors.iter().chain(refused).collect();
-    for error in &errors {
+    let mut fine = true;
+    for error in imported.refused() {
         eprintln!("{error}\n");
+        fine = false;
     }
     if imported.kernels.iter().any(|kernel| kernel.text.is_ok()) {
         let text = imported.module();
         match output {
             None => print!("{text}"),
             Some(path) => {
-                if let Err(why) = std::fs::write(&path, text) {
+                let written = visa_files::write(&path, None, |file| file.write_all(text.as_bytes()));
+                if let Err(why) = written {
                     eprintln!("error: cannot write `{}`: {why}", path.display());
                     return ExitCode::FAILURE;
                 }
             }
         }
     }
-    if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 /// An axis that the input declares: its number among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AxisId(pub usize);
+pub(crate) struct AxisId(pub(crate) usize);
 
 /// What padding holds (book 03).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pad {
+pub(crate) enum Pad {
     /// Anything: `#`, `#{*}`.
     Top,
     /// Zero: `#{0}`.
@@ -20,7 +20,7 @@ pub enum Pad {
 
 /// A mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Map {
+pub(crate) enum Map {
     /// So many copies of the same.
     Copies(u64),
     /// All of an axis.

@@ -274,11 +274,35 @@ impl Evaluator<'_> {
         let (operands, clauses) = self.first(frame, span, &firsts)?;
         let along: Vec<&Map> = tiles.iter().map(|(along, ..)| *along).collect();
         let along = self.text(&Map::List(along.into_iter().cloned().collect()));
-        let element = tiles.last().map(|(_, _, _, element)| self.text(element));
+        let element = tiles.last().map(|(along, _, _, element)| self.text(&self.named(along, element)));
         let size = tiles.last().map_or(1, |(_, size, ..)| *size);
         let tile = tile_clauses(&along, size, &clauses);
         let element = element.map_or_else(String::new, |element| format!(", element {element}"));
         Ok(Some((tensor, format!("{operands} {tile}{element}"))))
+    }
+
+    /// What a tile of one position holds, with the dimension that it is cut along where the author writes `1`.
+    fn named(&self, along: &Map, element: &Map) -> Map {
+        let (mut axes, mut known) = (Vec::new(), Vec::new());
+        along.axes(&mut axes);
+        element.axes(&mut known);
+        if axes.iter().any(|id| known.contains(id)) {
+            return element.clone();
+        }
+        let size = along.size(self);
+        let mut found = false;
+        let factor = |own: &Map| match own {
+            Map::Padding(of, all, pad) if !found && **of == Map::Copies(1) && Some(*all) == size => {
+                found = true;
+                let only = match &*along.factors() {
+                    [only] => (*only).clone(),
+                    _ => along.clone(),
+                };
+                Map::Padding(Map::Resize(only.into(), 1).into(), *all, *pad)
+            }
+            other => other.clone(),
+        };
+        Map::List(element.factors().into_iter().map(factor).collect())
     }
 
     /// All of a tensor as one tile of it.

@@ -285,10 +285,6 @@ fn truths(op: &syn::BinOp, left: bool, right: bool) -> Option<Value> {
 
 /// What stays a sum of indices, and comparisons of one with a number.
 fn indices(op: &syn::BinOp, left: &Affine, right: &Affine) -> Option<Value> {
-    let condition = |from: Option<i64>, below: Option<i64>| {
-        let number = left.add(right, -1)?;
-        Some(Value::Condition { number, from, below })
-    };
     match op {
         syn::BinOp::Add(_) => left.add(right, 1).map(Value::Index),
         syn::BinOp::Sub(_) => left.add(right, -1).map(Value::Index),
@@ -297,11 +293,12 @@ fn indices(op: &syn::BinOp, left: &Affine, right: &Affine) -> Option<Value> {
             (None, Some(by)) => left.times(by).map(Value::Index),
             (None, None) => None,
         },
-        syn::BinOp::Eq(_) => condition(Some(0), Some(1)),
-        syn::BinOp::Lt(_) => condition(None, Some(0)),
-        syn::BinOp::Le(_) => condition(None, Some(1)),
-        syn::BinOp::Ge(_) => condition(Some(0), None),
-        syn::BinOp::Gt(_) => condition(Some(1), None),
+        syn::BinOp::Eq(_)
+        | syn::BinOp::Ne(_)
+        | syn::BinOp::Lt(_)
+        | syn::BinOp::Le(_)
+        | syn::BinOp::Ge(_)
+        | syn::BinOp::Gt(_) => Some(Value::Condition),
         _ => None,
     }
 }

@@ -10,10 +10,10 @@ use std::rc::Rc;
 use syn::spanned::Spanned;
 
 /// Most bytes of a file that is read.
-pub const MAX_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_BYTES: u64 = 16 << 20;
 
 /// Most modules that the input may have, those in files and those in braces.
-pub const MAX_MODULES: usize = 10_000;
+pub(crate) const MAX_MODULES: usize = 10_000;
 
 /// A module: its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

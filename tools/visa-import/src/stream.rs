@@ -65,7 +65,7 @@ impl Evaluator<'_> {
                 let time = self.wanted_map(frame, call, time, "its time")?;
                 let packet = self.wanted_map(frame, call, packet, "its packet")?;
                 let begin = stream.name.clone();
-                let mut fetch = Fetch { begin, time, packet, clauses: Vec::new() };
+                let mut fetch = Fetch { begin, time, packet, clauses: Vec::new(), span: call.span };
                 if let Some(format) = call.format(0).filter(|format| *format != stream.dtype) {
                     fetch.clauses.push(format!("dtype {format}"));
                     stream.dtype = format;
@@ -89,7 +89,7 @@ impl Evaluator<'_> {
             "commit_trim" | "contract_time" => return Ok(Value::Stream(Box::new(stream))),
             _ => {}
         }
-        self.fetched(frame, call, &mut stream)?;
+        self.fetched(frame, &mut stream)?;
         if call.name.starts_with("vector_") {
             return self.vector_method(frame, stream, call);
         }
@@ -166,12 +166,12 @@ impl Evaluator<'_> {
     }
 
     /// Writes what is fetched, now that nothing more is said of it.
-    fn fetched(&mut self, frame: &Frame, call: &Call, stream: &mut Stream) -> Eval<()> {
+    fn fetched(&mut self, frame: &Frame, stream: &mut Stream) -> Eval<()> {
         let Some(fetch) = stream.fetch.take() else { return Ok(()) };
         let clauses: String = fetch.clauses.iter().map(|clause| format!(" {clause},")).collect();
         let (time, packet) = (self.text(&fetch.time), self.text(&fetch.packet));
         let text = format!("stream.fetch {}{clauses} time {time}, packet {packet}", fetch.begin);
-        stream.name = self.made(frame, call.span, None, &text);
+        stream.name = self.made(frame, fetch.span, None, &text);
         Ok(())
     }
 

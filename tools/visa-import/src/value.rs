@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 /// A memory in which tensors are at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub(crate) enum Memory {
     /// `HbmTensor`
     Hbm,
     /// `DmTensor`
@@ -44,7 +44,7 @@ impl Memory {
 
 /// A type, as far as it is written: what `_` stands for follows from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Type {
+pub(crate) enum Type {
     /// `_`, or not written.
     Open,
     /// A number, by its name.
@@ -67,13 +67,13 @@ pub enum Type {
 
 /// The type of a tensor at rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorType {
+pub(crate) struct TensorType {
     /// Its memory.
-    pub memory: Memory,
+    pub(crate) memory: Memory,
     /// Its format, if it is written.
-    pub dtype: Option<Rc<str>>,
+    pub(crate) dtype: Option<Rc<str>>,
     /// Its mappings as [`Memory::dims`] lists them, as far as they are written.
-    pub maps: Vec<Option<Map>>,
+    pub(crate) maps: Vec<Option<Map>>,
 }
 
 impl TensorType {
@@ -98,11 +98,11 @@ impl TensorType {
 
 /// A sum of indices of loops, each times a factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Affine {
+pub(crate) struct Affine {
     /// Indices by their names in the text.
-    pub terms: BTreeMap<String, i64>,
+    pub(crate) terms: BTreeMap<String, i64>,
     /// What is added.
-    pub plus: i64,
+    pub(crate) plus: i64,
 }
 
 impl Affine {
@@ -141,7 +141,7 @@ impl Affine {
 
 /// A tensor at rest of the kernel: its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PlaceId(pub usize);
+pub(crate) struct PlaceId(pub(crate) usize);
 
 /// What a view does to what it is taken of.
 #[derive(Clone, Debug)]
@@ -167,6 +167,8 @@ pub(crate) struct Fetch {
     pub(crate) time: Map,
     pub(crate) packet: Map,
     pub(crate) clauses: Vec<String>,
+    /// Where it is in the input.
+    pub(crate) span: proc_macro2::Span,
 }
 
 /// A tensor on its way through the Tensor Unit.
@@ -220,19 +222,14 @@ pub(crate) enum Value {
     Int(i128),
     Float(f64),
     Bool(bool),
-    Text(String),
     Tuple(Vec<Value>),
     Array(Vec<Value>),
     Struct(BTreeMap<String, Value>),
     Variant(Box<Variant>),
     Range(Box<Value>, Box<Value>),
     Index(Affine),
-    /// Whether an index of a loop is at least `from`, and below `below`.
-    Condition {
-        number: Affine,
-        from: Option<i64>,
-        below: Option<i64>,
-    },
+    /// A comparison with an index of a loop.
+    Condition,
     Context,
     Unit(Unit),
     View(View),
@@ -248,14 +245,13 @@ impl Value {
             Self::Int(_) => "an integer",
             Self::Float(_) => "a floating-point number",
             Self::Bool(_) => "a truth value",
-            Self::Text(_) => "a text",
             Self::Tuple(_) => "a tuple",
             Self::Array(_) => "an array",
             Self::Struct(_) => "a structure",
             Self::Variant(_) => "a choice of an engine",
             Self::Range(..) => "a range",
             Self::Index(_) => "an index of a loop",
-            Self::Condition { .. } => "a condition on an index",
+            Self::Condition => "a condition on an index",
             Self::Context => "the context",
             Self::Unit(Unit::Main) => "the main context",
             Self::Unit(Unit::Sub) => "the sub context",

@@ -182,14 +182,28 @@ impl<'a> Session<'a> {
 
     fn load(&mut self, ctx: &Context) -> Outcome<Module> {
         let name = self.flags.file.clone();
-        let source = read_source(self.io, &name).map_err(|(source, finding)| {
-            self.renderer.emit(self.io, Some(&source), &[finding]);
-            Stopped
-        })?;
+        let source = match name.ends_with(".rs") {
+            true => self.import(&name)?,
+            false => read_source(self.io, &name).map_err(|(source, finding)| {
+                self.renderer.emit(self.io, Some(&source), &[finding]);
+                Stopped
+            })?,
+        };
         let loaded = load_module(ctx, &source, 0..source.text.len());
         self.source = Some(source);
         self.emit(&loaded.findings);
         loaded.module.ok_or(Stopped)
+    }
+
+    /// The text of kernels that are written in Rust.
+    fn import(&mut self, name: &str) -> Outcome<Source> {
+        let imported = visa_import::import(&[self.io.path(name)], self.flags.entry.as_deref());
+        let errors: Vec<Diagnostic> = imported.refused().map(visa_import::Error::diagnostic).collect();
+        if !errors.is_empty() {
+            self.renderer.emit(self.io, None, &errors);
+            return Err(Stopped);
+        }
+        Ok(Source::new(format!("{name} (imported)"), imported.module()))
     }
 
     /// Puts functions in place of their calls: what they leave open is chosen for each call.
