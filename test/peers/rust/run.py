@@ -29,10 +29,12 @@ def crates(root):
     found = []
     for manifest in sorted(root.rglob("Cargo.toml")):
         source = manifest.parent / "src" / "lib.rs"
-        files = [p for p in manifest.parent.glob("src/**/*.rs") if "#[device" in p.read_text(errors="replace")]
+        files = [p for p in manifest.parent.glob("src/**/*.rs") if re.search(r"^\s*#\[device", p.read_text(errors="replace"), re.M)]
         if source.is_file() and files:
             found.append(source)
-    return found
+    known = [source.parent for source in found]
+    single = [p for p in sorted(root.rglob("*.rs")) if re.search(r"^#\[device", p.read_text(errors="replace"), re.M)]
+    return found + [p for p in single if not any(p.is_relative_to(folder) for folder in known)]
 
 
 def kernel(tools, text, name, folder):
@@ -48,9 +50,10 @@ def kernel(tools, text, name, folder):
         return "refused", first_error(err), ""
     command = [tools / "visa-run", folder / f"{name}.planned.visa", "--check", "--shadow"]
     code, out, err = run([*command, *given])
-    rows = re.search(r"expected where a row starts: a multiple of (\d+) bytes from 0 to (\d+)", err)
+    wanted = r"expected (?:where a row starts: a multiple of (\d+) bytes from 0 to (\d+)|the number of a row: 0 to (\d+))"
+    rows = re.search(wanted, err)
     if rows:
-        given = with_indices(text, given, int(rows[1]), int(rows[2]), folder / name)
+        given = with_indices(text, given, int(rows[1] or 1), int(rows[2] or rows[3]), folder / name)
         code, out, err = run([*command, *given])
     cycles = re.search(r"^(\d+) cycles", out, re.M)
     cycles = cycles[1] if cycles else ""
@@ -102,12 +105,35 @@ def main():
         for (name, text), (state, why, cycles) in zip(jobs, done):
             place = re.search(r'loc\("([^"]*)":\d+:\d+\)\s*$', text.strip())
             rows.append((place[1] if place else "", name, state, why, cycles))
-    rows.sort()
-    counts = {}
+    table(rows, root)
+
+
+def table(rows, root):
+    """Files with how many kernels ended how, and then each kernel that is not equal, with the reason."""
+    root = root.resolve()
+    short = lambda path: str(Path(path).resolve().relative_to(root)) if Path(path).resolve().is_relative_to(root) else str(path)
+    files = {}
     for file, name, state, why, cycles in rows:
-        counts[state] = counts.get(state, 0) + 1
-        print(f"| {Path(file).relative_to(root) if Path(file).is_absolute() or str(file).startswith(str(root)) else file} | {name} | {state} | {cycles} | {why} |")
-    print(", ".join(f"{count} {state}" for state, count in sorted(counts.items())))
+        # What was not imported names its place instead.
+        file = short(name.rsplit(":", 2)[0]) if state == "not imported" else short(file)
+        files.setdefault(file, []).append((name.rsplit("/", 1)[-1], state, why, cycles))
+    print("| file | imported | verified | run | equal | refused, and the reason |")
+    print("|---|---|---|---|---|---|")
+    sums = [0] * 5
+    for file, own in sorted(files.items()):
+        states = [state for _, state, _, _ in own]
+        imported = sum(state != "not imported" for state in states)
+        verified = imported - states.count("refused")
+        ran = verified - states.count("not run")
+        counts = [len(own), imported, verified, ran, states.count("equal")]
+        sums = [one + other for one, other in zip(sums, counts)]
+        reasons = "; ".join(f"`{name}`: {why}" for name, state, why, _ in sorted(own) if state != "equal")
+        print(f"| {file} | {imported} of {len(own)} | {verified} | {ran} | {counts[4]} | {reasons.replace('|', chr(92) + '|')} |")
+    print(f"\n{sums[0]} kernels: {sums[1]} imported, {sums[2]} verified, {sums[3]} run, {sums[4]} equal")
+    differs = [row for row in rows if row[2] == "differs"]
+    if differs:
+        print(f"{len(differs)} DIFFER")
+        sys.exit(1)
 
 
 main()

@@ -22,21 +22,20 @@ impl Evaluator<'_> {
             if let Some(Value::Closure(closure)) = frame.local(name).cloned() {
                 return self.call_closure(frame, &closure, call, want);
             }
-            if let Some(item) = frame.item(name) {
-                if let syn::Item::Fn(item) = &*item {
-                    let module = frame.module;
-                    return self.call_fn(frame, (module, &Rc::new(item.clone())), path, call, want);
-                }
+            if let Some(item) = frame.item(name)
+                && let syn::Item::Fn(item) = &*item
+            {
+                let module = frame.module;
+                return self.call_fn(frame, (module, &Rc::new(item.clone())), path, call, want);
             }
         }
-        match self.program.find(frame.module, &parts, Space::Values) {
-            Some(Item::Fn(module, item)) => return self.call_fn(frame, (module, &item), path, call, want),
-            Some(_) | None => {}
+        if let Some(Item::Fn(module, item)) = self.program.find(frame.module, &parts, Space::Values) {
+            return self.call_fn(frame, (module, &item), path, call, want);
         }
-        if parts.last().is_some_and(|last| last == "new") {
-            if let Some(tensor) = self.new_tensor(frame, path, want)? {
-                return Ok(tensor);
-            }
+        if parts.last().is_some_and(|last| last == "new")
+            && let Some(tensor) = self.new_tensor(frame, path, want)?
+        {
+            return Ok(tensor);
         }
         let mut args = Vec::new();
         for arg in &call.args {

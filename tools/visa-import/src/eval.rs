@@ -6,7 +6,7 @@ use crate::map::{Axes, AxisId};
 use crate::program::{Item, ModuleId, Program, Space};
 use crate::value::{Affine, PlaceId, TensorType, Type, Value, View};
 use proc_macro2::Span;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 
@@ -131,6 +131,8 @@ pub(crate) struct Cell {
 pub(crate) struct State {
     pub(crate) out: Emitter,
     pub(crate) cells: Vec<Cell>,
+    /// Formats with those that they are looked up as.
+    pub(crate) tables: BTreeSet<(String, String)>,
 }
 
 pub(crate) struct Evaluator<'a> {
@@ -241,10 +243,10 @@ impl<'a> Evaluator<'a> {
 
     fn statements(&mut self, frame: &mut Frame, all: &[syn::Stmt], want: &Want) -> Eval<Value> {
         for stmt in all {
-            if let (syn::Stmt::Item(item), Some(scope)) = (stmt, frame.scopes.last_mut()) {
-                if let Some(name) = item_name(item) {
-                    scope.items.insert(name, Rc::new(item.clone()));
-                }
+            if let (syn::Stmt::Item(item), Some(scope)) = (stmt, frame.scopes.last_mut())
+                && let Some(name) = item_name(item)
+            {
+                scope.items.insert(name, Rc::new(item.clone()));
             }
         }
         let mut last = Value::Nothing;

@@ -5,7 +5,7 @@ use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Want};
 use crate::program::{Device, Program};
 use crate::value::{Memory, PlaceId, Type, Value, View};
 use quote::ToTokens;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syn::spanned::Spanned;
 
 /// What `#[device(chip = 1, pe = 4)]` says.
@@ -28,11 +28,11 @@ pub(crate) fn kernel(
     device: &Device,
     name: &str,
     (sizes, axis_names): (&[u64], &[String]),
-) -> Result<String, Error> {
+) -> Result<(String, BTreeSet<(String, String)>), Error> {
     let mut eval = Evaluator::new(program, sizes.to_vec(), axis_names);
     let mut frame = eval.frame(device.module);
     match whole(&mut eval, &mut frame, device, name) {
-        Ok(text) => Ok(text),
+        Ok(text) => Ok((text, eval.state.tables)),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
         Err(Stop::Return(_) | Stop::Break | Stop::Continue) => Err(Error::new(
             frame.place(device.item.sig.span()),

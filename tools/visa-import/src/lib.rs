@@ -23,7 +23,7 @@ use crate::eval::{Evaluator, Stop, Want};
 use crate::map::AxisId;
 use crate::program::Program;
 use crate::value::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// What became of a kernel.
@@ -38,7 +38,7 @@ pub struct Kernel {
 /// What files come to.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
-    /// The axes that the kernels have.
+    /// The axes and tables that the kernels have.
     pub axes: String,
     /// The kernels, in the order of the files.
     pub kernels: Vec<Kernel>,
@@ -75,9 +75,14 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
     };
     let axis_names = axis_names(&program, &sizes);
     let names = program.kernel_names();
+    let mut tables = BTreeSet::new();
     for (device, name) in program.devices.iter().zip(&names) {
         if entry.is_none_or(|entry| entry == name) {
-            let text = kernel::kernel(&program, device, name, (&sizes, &axis_names));
+            let found = kernel::kernel(&program, device, name, (&sizes, &axis_names));
+            let text = found.map(|(text, own)| {
+                tables.extend(own);
+                text
+            });
             imported.kernels.push(Kernel { name: name.clone(), text });
         }
     }
@@ -95,6 +100,11 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
         });
     }
     imported.axes = declared(&axis_names, &sizes, &imported);
+    for (from, to) in tables {
+        imported
+            .axes
+            .push_str(&format!("\ntm.table @{}, from {from}, to {to}", stream::table_name(&from, &to)));
+    }
     imported
 }
 

@@ -322,3 +322,62 @@ fn mentions(body: TokenStream, names: &mut Vec<String>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(rules: &str, given: &str) -> Result<String, String> {
+        let tokens = |text: &str| text.parse::<TokenStream>().expect(text);
+        expand(&tokens(rules), tokens(given), "own", 0).map(|found| found.to_string())
+    }
+
+    #[test]
+    fn fragments_are_put_in_place() {
+        assert_eq!(
+            expanded("($a:ident, $t:ty) => { let $a: $t; };", "x, Vec<u8>"),
+            Ok("let x : Vec < u8 > ;".into())
+        );
+        assert_eq!(expanded("($n:literal) => { $n + 1 }", "-3"), Ok("- 3 + 1".into()));
+        // An expression stays one.
+        assert_eq!(expanded("($e:expr) => { $e * 2 }", "1 + 2"), Ok("1 + 2 * 2".into()));
+        let grouped = expand(
+            &"($e:expr) => { $e * 2 }".parse().expect("rules"),
+            "1 + 2".parse().expect("tokens"),
+            "own",
+            0,
+        );
+        let grouped = grouped.expect("it matches").into_iter().next();
+        assert!(matches!(grouped, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None));
+    }
+
+    #[test]
+    fn the_first_rule_that_matches_counts() {
+        let rules =
+            "() => { none }; ($a:ident) => { one $a }; ($a:ident, $($b:ident),+) => { $a $(and $b)* }";
+        assert_eq!(expanded(rules, ""), Ok("none".into()));
+        assert_eq!(expanded(rules, "x"), Ok("one x".into()));
+        assert_eq!(expanded(rules, "x, y, z"), Ok("x and y and z".into()));
+        assert_eq!(expanded(rules, "x, 3"), Err("no rule of `own!` matches".into()));
+    }
+
+    #[test]
+    fn what_is_repeated_is_so_with_what_is_between() {
+        let rules = "($($name:ident = $size:expr),* $(,)?) => { [$($size),*] $($name;)* }";
+        assert_eq!(expanded(rules, "A = 1, B = 2,"), Ok("[1 ,2] A ; B ;".into()));
+        assert_eq!(expanded(rules, ""), Ok("[]".into()));
+    }
+
+    #[test]
+    fn expansions_end() {
+        let rules: TokenStream = "() => {}".parse().expect("rules");
+        assert!(expand(&rules, TokenStream::new(), "own", MAX_DEPTH - 1).is_ok());
+        let error = expand(&rules, TokenStream::new(), "own", MAX_DEPTH).expect_err("too deep");
+        assert_eq!(error, "`own!` expands into macros without end: more than 64 in each other");
+        assert_eq!(
+            expanded("($a:vis) => {}", ""),
+            Err("a rule of `own!` has a fragment that is not known here".into())
+        );
+        assert_eq!(expanded("() => { $b }", ""), Err("`$b` is not bound".into()));
+    }
+}

@@ -127,3 +127,49 @@ impl fmt::Display for Pad {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Two;
+
+    impl Axes for Two {
+        fn name(&self, id: AxisId) -> String {
+            ["A", "B"][id.0].to_owned()
+        }
+
+        fn size(&self, id: AxisId) -> u64 {
+            [12, 7][id.0]
+        }
+    }
+
+    fn a() -> Rc<Map> {
+        Map::Axis(AxisId(0)).into()
+    }
+
+    #[test]
+    fn mappings_are_written_as_ours() {
+        let stride = Map::Stride(a(), 8);
+        let pads = [Pad::Top, Pad::Zero, Pad::Bottom].map(|pad| Map::Padding(a(), 16, pad));
+        let list = Map::List([vec![stride.clone(), Map::Copies(1)], pads.to_vec()].concat());
+        assert_eq!(list.text(&Two), "[A / 8, 1, A # 16, A # 16 {0}, A # 16 {!}]");
+        let nested =
+            Map::Padding(Map::List(vec![Map::Axis(AxisId(1)), Map::Modulo(a(), 4)]).into(), 32, Pad::Top);
+        assert_eq!(Map::List(vec![nested, Map::Resize(a(), 3)]).text(&Two), "[[B, A % 4] # 32, A = 3]");
+    }
+
+    #[test]
+    fn positions_are_counted() {
+        let size = |map: Map| map.size(&Two);
+        // 12 over steps of 8 are two.
+        assert_eq!(size(Map::Stride(a(), 8)), Some(2));
+        assert_eq!(size(Map::Modulo(a(), 8)), Some(8));
+        assert_eq!(size(Map::Modulo(a(), 16)), Some(12));
+        assert_eq!(
+            size(Map::List(vec![Map::Axis(AxisId(0)), Map::Axis(AxisId(1)), Map::Copies(2)])),
+            Some(168)
+        );
+        assert_eq!(size(Map::List(vec![Map::Copies(1 << 40); 2])), None);
+    }
+}

@@ -350,8 +350,8 @@ impl Evaluator<'_> {
             return Err(frame.error(call.span, "the type of what is gathered is not known"));
         };
         let along = self.key(frame, call, table, index, &ty)?;
-        let (table_name, index_name) =
-            (self.read(frame, call.span, table)?, self.read(frame, call.span, index)?);
+        let table_name = self.read(frame, call.span, table)?;
+        let index_name = self.index_of_rows(frame, call, index)?;
         let mut own = ty.clone();
         own.maps[0] = None;
         own.dtype = table.ty.dtype.clone();
@@ -363,6 +363,22 @@ impl Evaluator<'_> {
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
         let ty = TensorType { dtype: table.ty.dtype.clone(), ..ty };
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+    }
+
+    /// An index where a gather reads it: what is in data memory goes to scratchpad memory.
+    fn index_of_rows(&mut self, frame: &Frame, call: &Call, index: &View) -> Eval<String> {
+        let name = self.read(frame, call.span, index)?;
+        if index.ty.memory != Memory::Dm {
+            return Ok(name);
+        }
+        let dim = |name: &str| index.ty.dim(name).cloned().unwrap_or_else(Map::one);
+        let element = Map::List(vec![dim("slice"), dim("element")]);
+        let cluster = self.text(&readable(&dim("cluster")));
+        let text = format!(
+            "tm.to_spm {name} at auto, cluster {cluster}, pe [1 # 4], element {}",
+            self.text(&element)
+        );
+        Ok(self.made(frame, call.span, None, &text))
     }
 
     /// The axis of a table that an index chooses rows along: one that neither the index nor what is chosen has.

@@ -18,18 +18,18 @@ impl Evaluator<'_> {
                 Some(Generic::Const(number)) => return Ok(Value::Int(*number)),
                 Some(Generic::Type(_)) | None => {}
             }
-            if let Some(item) = frame.item(name) {
-                if let syn::Item::Const(item) = &*item {
-                    let item = item.clone();
-                    let ty = self.ty(frame, &item.ty)?;
-                    return self.expr(frame, &item.expr, &Want::of(ty));
-                }
+            if let Some(item) = frame.item(name)
+                && let syn::Item::Const(item) = &*item
+            {
+                let item = item.clone();
+                let ty = self.ty(frame, &item.ty)?;
+                return self.expr(frame, &item.expr, &Want::of(ty));
             }
         }
-        if parts.last().is_some_and(|last| last == "SIZE") {
-            if let Some(size) = self.size_of(frame, path)? {
-                return Ok(Value::Int(size.into()));
-            }
+        if parts.last().is_some_and(|last| last == "SIZE")
+            && let Some(size) = self.size_of(frame, path)?
+        {
+            return Ok(Value::Int(size.into()));
         }
         match self.program.find(frame.module, &parts, Space::Values) {
             Some(Item::Const(module, item)) => {

@@ -85,6 +85,31 @@ impl Evaluator<'_> {
                 }
                 return Ok(Value::Stream(Box::new(stream)));
             }
+            "fetch_table_lookup" => {
+                let format =
+                    call.format(0).ok_or_else(|| frame.error(call.span, "a lookup without a format"))?;
+                let Some(fetch) = &mut stream.fetch else {
+                    return Err(self.unknown(frame, call, "this stream"));
+                };
+                fetch.clauses.push(format!("table @{}", table_name(&stream.dtype, &format)));
+                self.state.tables.insert((stream.dtype.to_string(), format.to_string()));
+                stream.dtype = format;
+                return Ok(Value::Stream(Box::new(stream)));
+            }
+            "fetch_zero_point_sub" => {
+                let Some(fetch) = &mut stream.fetch else {
+                    return Err(self.unknown(frame, call, "this stream"));
+                };
+                if let Some(format) = call.format(0).filter(|format| *format != stream.dtype) {
+                    fetch.clauses.push(format!("dtype {format}"));
+                    stream.dtype = format;
+                }
+                let points: Option<Vec<String>> =
+                    call.given().into_iter().map(crate::vector::number).collect();
+                let points = points.ok_or_else(|| frame.error(call.span, "zero points are numbers"))?;
+                fetch.clauses.push(format!("zero_points [{}]", points.join(", ")));
+                return Ok(Value::Stream(Box::new(stream)));
+            }
             // What memory keeps of a packet follows from the tensor that is written.
             "commit_trim" | "contract_time" => return Ok(Value::Stream(Box::new(stream))),
             _ => {}
@@ -150,7 +175,7 @@ impl Evaluator<'_> {
                 };
                 format!("stream.accumulate {mode} {} time {time}, packet {packet}", stream.name)
             }
-            "to_trf" | "to_vrf" => return self.to_register_file(frame, &stream, call),
+            "to_trf" | "to_vrf" => return self.register_file(frame, &stream, call),
             "commit" => return self.commit(frame, &stream, call),
             "commit_view" => return self.commit_view(frame, &stream, call),
             _ => return Err(self.unknown(frame, call, "a stream")),
@@ -167,7 +192,11 @@ impl Evaluator<'_> {
 
     /// Writes what is fetched, now that nothing more is said of it.
     fn fetched(&mut self, frame: &Frame, stream: &mut Stream) -> Eval<()> {
-        let Some(fetch) = stream.fetch.take() else { return Ok(()) };
+        let Some(mut fetch) = stream.fetch.take() else { return Ok(()) };
+        // A table's format is that of the stream unless it says so.
+        if fetch.clauses.last().is_some_and(|last| last.starts_with("table")) {
+            fetch.clauses.push(format!("dtype {}", stream.dtype));
+        }
         let clauses: String = fetch.clauses.iter().map(|clause| format!(" {clause},")).collect();
         let (time, packet) = (self.text(&fetch.time), self.text(&fetch.packet));
         let text = format!("stream.fetch {}{clauses} time {time}, packet {packet}", fetch.begin);
@@ -212,7 +241,7 @@ impl Evaluator<'_> {
         Ok(text)
     }
 
-    fn to_register_file(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
+    fn register_file(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
         let memory = if call.name == "to_trf" { Memory::Trf } else { Memory::Vrf };
         let dims = memory.dims().len();
         let mut maps =
@@ -293,6 +322,11 @@ pub(crate) fn choice(value: &Value) -> Option<&Variant> {
         Value::Variant(variant) => Some(variant),
         _ => None,
     }
+}
+
+/// What a table is called that gives each number of a format in another one.
+pub(crate) fn table_name(from: &str, to: &str) -> String {
+    format!("{from}_as_{to}")
 }
 
 /// Bits of an element in a stream: i5 and i9 take those of i4 and i8, and one beside.

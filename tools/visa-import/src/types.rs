@@ -48,10 +48,10 @@ impl Evaluator<'_> {
                 Some(Generic::Type(ty)) => return Ok(ty.clone()),
                 Some(Generic::Const(_)) | None => {}
             }
-            if let Some(item) = frame.item(name) {
-                if let syn::Item::Type(alias) = &*item {
-                    return self.alias(frame, alias, arguments, None);
-                }
+            if let Some(item) = frame.item(name)
+                && let syn::Item::Type(alias) = &*item
+            {
+                return self.alias(frame, alias, arguments, None);
             }
         }
         match self.program.find(frame.module, &parts, Space::Types) {
@@ -296,9 +296,10 @@ impl Parser<'_, '_, '_> {
 
     fn named(&mut self, ident: &syn::Ident) -> Eval<Map> {
         let name = ident.to_string();
-        match self.eval.program.find(self.frame.module, &[name.clone()], Space::Types) {
-            Some(Item::Axis(id)) => return Ok(Map::Axis(id)),
-            Some(_) | None => {}
+        if let Some(Item::Axis(id)) =
+            self.eval.program.find(self.frame.module, std::slice::from_ref(&name), Space::Types)
+        {
+            return Ok(Map::Axis(id));
         }
         let ty: syn::Type =
             syn::parse_str(&name).map_err(|why| self.frame.error(ident.span(), why.to_string()))?;

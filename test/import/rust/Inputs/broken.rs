@@ -9,7 +9,10 @@ pub fn no_type(ctx: &mut Context, input: &HbmTensor<i32, m![1], m![A]>) -> HbmTe
 }
 
 #[device(chip = 1)]
-pub fn no_such_method(ctx: &mut Context, input: &HbmTensor<i32, m![1], m![A]>) -> HbmTensor<i32, m![1], m![A]> {
+pub fn no_such_method(
+    ctx: &mut Context,
+    input: &HbmTensor<i32, m![1], m![A]>,
+) -> HbmTensor<i32, m![1], m![A]> {
     input.sort(&mut ctx.tdma)
 }
 
