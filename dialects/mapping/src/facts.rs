@@ -193,8 +193,9 @@ impl Support {
 
 /// Which axes of a view under other axes stand for axes of its source.
 enum Relabelled {
-    /// Those of the new element mapping, all together, for those of the old one.
-    Reshaped(Names, Names),
+    /// Those of new mappings, of each all together, for those of an old one. Where that was padding, the view depends
+    /// on the new ones in any case.
+    Reshaped(Vec<(Names, Names, bool)>),
     /// New name to old name.
     Renamed(Vec<(String, String)>),
 }
@@ -204,8 +205,10 @@ impl Relabelled {
     fn depends(&self, name: &Arc<str>, source: &[&Rc<Names>]) -> bool {
         let held = |name: &str| source.iter().any(|axes| axes.contains(name));
         match self {
-            Self::Reshaped(new, old) if new.contains(name) => old.iter().any(|name| held(name)),
-            Self::Reshaped(..) => held(name),
+            Self::Reshaped(pairs) => match pairs.iter().find(|(new, ..)| new.contains(name)) {
+                Some((_, old, padded)) => *padded || old.iter().any(|name| held(name)),
+                None => held(name),
+            },
             Self::Renamed(pairs) => match pairs.iter().find(|(to, _)| **to == **name) {
                 Some((_, from)) => held(from),
                 None => held(name),
@@ -214,14 +217,24 @@ impl Relabelled {
     }
 }
 
+/// Whether a mapping has padding; one that has no digits may have.
+fn pads(map: &Expr, axes: &Axes) -> bool {
+    digits(map, axes).map_or(true, |found| found.iter().any(|digit| digit.live < digit.extent))
+}
+
 fn relabels(op: OpRef<'_>, axes: &Axes) -> Option<Relabelled> {
     let kind = view::kind(op)?;
+    let names = |map: &Expr| -> Names { map.axis_names(axes).into_iter().collect() };
     match kind {
         ViewKind::Slice | ViewKind::Tile | ViewKind::Padding => None,
         ViewKind::Reshape | ViewKind::Window => {
-            let names = |map: Expr| map.axis_names(axes).into_iter().collect();
             let (own, source) = (view::own_element(op).ok()?, view::element(op).ok()?);
-            Some(Relabelled::Reshaped(names(own), names(source)))
+            Some(Relabelled::Reshaped(vec![(names(&own), names(&source), false)]))
+        }
+        ViewKind::Relabel => {
+            let all = view::relabelled(op).ok()?;
+            let pair = |own: &view::Relabelling| (names(&own.new), names(&own.old), pads(&own.old, axes));
+            Some(Relabelled::Reshaped(all.iter().map(pair).collect()))
         }
         ViewKind::Transpose => {
             let (from, to) = view::renamed_axes(op).ok()?;

@@ -35,6 +35,8 @@ pub enum ViewKind {
     Reshape,
     /// `tm.window`: the same positions as windows that overlap.
     Window,
+    /// `tm.relabel`: the same bytes under other axes, by the author's word.
+    Relabel,
     /// `tm.transpose`: axes exchange their names.
     Transpose,
 }
@@ -57,8 +59,9 @@ pub enum Semantics {
     Same,
     /// The element at x is the source's at x plus this.
     Shifted(Index),
-    /// Each element that the second mapping holds at a position is the source's that the first one holds there.
-    Relabelled(Expr, Expr),
+    /// Each element that the second mapping of a pair holds at a position is the source's that the first one holds
+    /// there, pair after pair.
+    Relabelled(Vec<(Expr, Expr)>),
     /// The coordinate along the second axis of a pair is the source's along the first.
     Renamed(Vec<(AxisId, AxisId)>),
 }
@@ -102,7 +105,12 @@ pub fn meaning(
                 cases.at(indices).ok_or_else(|| op.error("C3", "no tile is there in this iteration"))?;
             Semantics::Shifted(tile.shift(&tile.at(indices)?)?)
         }
-        ViewKind::Reshape | ViewKind::Window => Semantics::Relabelled(element(op)?, own_element(op)?),
+        ViewKind::Reshape | ViewKind::Window => {
+            Semantics::Relabelled(vec![(element(op)?, own_element(op)?)])
+        }
+        ViewKind::Relabel => {
+            Semantics::Relabelled(relabelled(op)?.into_iter().map(|own| (own.old, own.new)).collect())
+        }
         ViewKind::Transpose => Semantics::Renamed(renaming(op, axes)?),
     })
 }
@@ -113,9 +121,11 @@ pub fn meaning(
 /// If the source holds the view's first index nowhere, or has no digit form, or tiles are not evenly apart.
 pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Cases<Affine>, Diagnostic> {
     match kind {
-        ViewKind::Padding | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose => {
-            Ok(Cases::always(Affine::default()))
-        }
+        ViewKind::Padding
+        | ViewKind::Reshape
+        | ViewKind::Window
+        | ViewKind::Relabel
+        | ViewKind::Transpose => Ok(Cases::always(Affine::default())),
         ViewKind::Tile => tile(op, axes)?.map(Tile::starts),
         ViewKind::Slice => slice_start(op, axes).map(|at| Cases::always(Affine::constant(at.cast_signed()))),
     }
@@ -171,6 +181,42 @@ pub(crate) fn element(op: OpRef<'_>) -> Result<Expr, Diagnostic> {
 /// The view's own element mapping.
 pub(crate) fn own_element(op: OpRef<'_>) -> Result<Expr, Diagnostic> {
     Ok(ViewOp::seen(op).result_view()?.of_type::<Tensor>()?.dim(Dim::Element))
+}
+
+/// A part of a dimension that a relabelling gives other axes.
+pub(crate) struct Relabelling {
+    /// The dimension.
+    pub(crate) dim: Dim,
+    /// What it held.
+    pub(crate) old: Expr,
+    /// What it holds.
+    pub(crate) new: Expr,
+    /// The terms around it that stay.
+    pub(crate) kept: Vec<Expr>,
+}
+
+/// The dimensions that a `tm.relabel` changes, without the terms that stay around what changes.
+pub(crate) fn relabelled(op: OpRef<'_>) -> Result<Vec<Relabelling>, Diagnostic> {
+    let view = ViewOp::seen(op);
+    let (old, new) = (view.source()?.of_type::<Tensor>()?, view.result_view()?.of_type::<Tensor>()?);
+    let dims = old.kind.dims.iter().zip(old.maps.iter().zip(&new.maps));
+    let changed = dims.filter(|(_, (old, new))| old != new);
+    Ok(changed.map(|(&dim, (old, new))| unlike(dim, old, new)).collect())
+}
+
+fn unlike(dim: Dim, old: &Expr, new: &Expr) -> Relabelling {
+    let terms = |map: &Expr| if let Expr::Pair(terms) = map { terms.clone() } else { vec![map.clone()] };
+    let (mut old, mut new, mut kept) = (terms(old), terms(new), Vec::new());
+    while old.len() > 1 && new.len() > 1 && old.last() == new.last() {
+        kept.extend(old.pop());
+        new.pop();
+    }
+    while old.len() > 1 && new.len() > 1 && old.first() == new.first() {
+        kept.push(old.remove(0));
+        new.remove(0);
+    }
+    let whole = |mut terms: Vec<Expr>| if terms.len() == 1 { terms.remove(0) } else { Expr::Pair(terms) };
+    Relabelling { dim, old: whole(old), new: whole(new), kept }
 }
 
 /// The pairs of axes of a transposition: from, to.

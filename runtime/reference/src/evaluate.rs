@@ -355,7 +355,9 @@ impl Run<'_> {
             View::Same => source.clone(),
             View::Shifted(shift) => view::shifted(source, &shift, span)?,
             View::Renamed(pairs) => view::renamed(source, &pairs, span)?,
-            View::Relabelled(old, new) => view::relabelled(source, &old, &new, self.axes, span)?,
+            View::Relabelled(pairs) => pairs.iter().try_fold(source.clone(), |tensor, (old, new)| {
+                view::relabelled(&tensor, old, new, self.axes, span)
+            })?,
         };
         seen.narrow(&Coverage::new(to, self.axes, span)?, span)
     }

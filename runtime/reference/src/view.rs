@@ -53,8 +53,10 @@ pub(crate) fn relabelled(
             Some(Cell::Shared(_) | Cell::Pad(_)) | None => Vec::new(),
         })
         .collect();
+    // What was padding is undefined under its new index.
+    let fresh = (0..positions).any(|i| !matches!(old.cell(i), Some(Cell::Live(_))) && !held(new.cell(i)).is_empty());
     let moved = |id: AxisId| skewed.contains(&id) || pairs.iter().any(|(from, _)| from.get(id) > 0);
-    if !tensor.axes.iter().any(|axis| moved(axis.id)) {
+    if !fresh && !tensor.axes.iter().any(|axis| moved(axis.id)) {
         return Ok(tensor.clone());
     }
     let mut ends: BTreeMap<AxisId, usize> = skewed_to.into_iter().map(|id| (id, 1)).collect();

@@ -80,9 +80,9 @@ impl Evaluator<'_> {
                 }
                 Step::Pad(element) => format!("tm.pad {name} element {}", self.text(&readable(element))),
                 Step::Unpad(element) => format!("tm.unpad {name} element {}", self.text(&readable(element))),
-                Step::Reshape(ty) => {
-                    let element = ty.element().cloned().unwrap_or_else(Map::one);
-                    format!("tm.reshape {name} element {}", self.text(&readable(&element)))
+                Step::Reshape(changed) => {
+                    let clauses = self.clauses(changed);
+                    format!("tm.relabel {name}{}", clauses.strip_prefix(',').unwrap_or(&clauses))
                 }
             };
             name = self.made(frame, span, None, &text);
@@ -170,12 +170,12 @@ impl Evaluator<'_> {
         if ty.maps.iter().any(Option::is_none) {
             return Err(frame.error(call.span, "`reshape` does not say the tensor's new mappings"));
         }
-        if ty.maps[..dims - 1] != view.ty.maps[..dims - 1] {
-            let message = "a relabelling of chips, clusters or slices has no operation of ours yet";
-            return Err(frame.error(call.span, message));
-        }
         if ty.maps != view.ty.maps {
-            view.steps.push(Step::Reshape(ty.clone()));
+            let mut changed = ty.clone();
+            for (own, before) in changed.maps.iter_mut().zip(&view.ty.maps) {
+                own.take_if(|own| Some(&*own) == before.as_ref());
+            }
+            view.steps.push(Step::Reshape(changed));
         }
         view.ty = ty;
         Ok(Value::View(view))

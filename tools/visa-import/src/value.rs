@@ -149,6 +149,7 @@ pub(crate) enum Step {
     Tile { along: Map, size: u64, first: Affine, element: Map },
     Pad(Map),
     Unpad(Map),
+    /// The mappings that change, and those alone.
     Reshape(TensorType),
 }
 

@@ -181,6 +181,34 @@ pub static WINDOW: OpDecl = OpDecl {
     ..VIEW
 };
 
+/// `tm.relabel`.
+#[visa_ir::view(Relabel: ViewOp)]
+pub static RELABEL: OpDecl = OpDecl {
+    name: "tm.relabel",
+    summary: "The same bytes under other axes, by the author's word.",
+    doc: "Every position keeps its bytes and gets another index, padding and copies included: slices `[L, 1 # 4]` as \
+          `[L, D]`, or `[D]` as `[1 # 8]`. What was padding is undefined under its new index. A dimension that is not \
+          written stays. Nothing says that the new indices mean what the author takes them for: what `tm.reshape` \
+          allows, it says better.",
+    constraints: &[
+        ("C1", "each dimension that is written is one of the tensor's, and has as many positions as before"),
+        ("C2", "each index of the view is at one position"),
+        ("C3", "axes of what changes, old or new, occur nowhere else in the tensor"),
+    ],
+    clauses: &[
+        ClauseDecl::optional("chip", ClauseKind::body::<Expr>(&MAP), "which part each chip holds"),
+        ClauseDecl::optional("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),
+        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "which part each slice holds"),
+        ClauseDecl::optional("pe", ClauseKind::body::<Expr>(&MAP), "which part each PE of a cluster holds"),
+        ClauseDecl::optional("element", ClauseKind::body::<Expr>(&MAP), "the view's layout, in elements"),
+    ],
+    infer: Some(infer_relabel),
+    fold: None,
+    interfaces: &[Interface(&ViewKind::Relabel)],
+    example: "%r = tm.relabel %x element [C]",
+    ..VIEW
+};
+
 /// `tm.transpose`.
 #[visa_ir::view(Transpose: ViewOp)]
 pub static TRANSPOSE: OpDecl = OpDecl {
@@ -212,7 +240,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
 };
 
 /// The operations of this file.
-pub static OPS: &[&OpDecl] = &[&SLICE, &TILE, &PAD, &UNPAD, &RESHAPE, &WINDOW, &TRANSPOSE];
+pub static OPS: &[&OpDecl] = &[&SLICE, &TILE, &PAD, &UNPAD, &RESHAPE, &WINDOW, &RELABEL, &TRANSPOSE];
 
 /// A view that leaves everything as it is, or that takes back what its source does, is that tensor.
 ///
@@ -226,7 +254,7 @@ fn fold(op: OpRef<'_>) -> Option<Fold> {
     let source = *op.operands().first()?;
     let kind = view::kind(op).filter(|kind| match kind {
         ViewKind::Slice | ViewKind::Padding | ViewKind::Reshape | ViewKind::Transpose => true,
-        ViewKind::Tile | ViewKind::Window => false,
+        ViewKind::Tile | ViewKind::Window | ViewKind::Relabel => false,
     })?;
     if op.module.ty(source) == ty {
         return Some(Fold::Values(vec![source]));
@@ -273,6 +301,33 @@ fn infer_tile(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     Ok(vec![make(op.ctx, view)])
 }
 
+/// The source's type with the mappings of the clauses.
+fn infer_relabel(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
+    let source = source(op)?;
+    let given = Relabel::of(op)?.given()?;
+    if let Some((dim, _)) = given.iter().find(|(dim, _)| !source.kind.dims.contains(dim)) {
+        let message = format!("{} has no {dim} mapping", source.kind.def.name);
+        return Err(op.clause_error("C1", clause_of(*dim), message));
+    }
+    let view = Tensor::build(source.kind, None, source.dtype, &given, &source)
+        .map_err(|dim| op.error("C1", format!("the {dim} mapping is not known")))?;
+    Ok(vec![make(op.ctx, view)])
+}
+
+impl Relabel<'_> {
+    /// The dimensions that are written.
+    fn given(&self) -> Result<Vec<(Dim, Expr)>, Diagnostic> {
+        let all = [
+            (Dim::Chip, self.chip()?),
+            (Dim::Cluster, self.cluster()?),
+            (Dim::Slice, self.slice()?),
+            (Dim::Pe, self.pe()?),
+            (Dim::Element, self.element()?),
+        ];
+        Ok(all.into_iter().filter_map(|(dim, map)| Some((dim, (*map?).clone()))).collect())
+    }
+}
+
 fn infer_transpose(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = source(op)?;
     let (from, to) = renamed_axes(op)?;
@@ -299,7 +354,63 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         ViewKind::Tile => check_tile(op, &cx.analysis::<Frames>(), axes),
         ViewKind::Padding => check_padding(op, axes),
         ViewKind::Reshape | ViewKind::Window => check_relabelled(op, kind, axes),
+        ViewKind::Relabel => check_relabel(op, axes),
         ViewKind::Transpose => check_transpose(op, axes),
+    }
+}
+
+/// Relabellings: each dimension keeps its positions, and its new indices are one each.
+fn check_relabel(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+    let source = source(op)?;
+    let names = |maps: &[Expr]| Tensor { maps: maps.to_vec(), ..(*source).clone() }.axis_names(axes);
+    let all = view::relabelled(op)?;
+    for own in &all {
+        let clause = clause_of(own.dim);
+        let refuse = |constraint: &str, message: String| Err(op.clause_error(constraint, clause, message));
+        let size = |map: &Expr| map.size(axes).map_err(|error| mapping_error(error, op.clause_span(clause)));
+        let (old, new) = (size(&own.old)?, size(&own.new)?);
+        if old != new {
+            let message = format!(
+                "`{}` has {}, where `{}` has {old}",
+                own.new,
+                counted(new, "position"),
+                own.old
+            );
+            return refuse("C1", message);
+        }
+        let placed = digits(&own.new, axes).map(|found| place(&found, 1));
+        let placed = placed.map_err(|error| {
+            op.clause_error("C2", clause, format!("cannot relabel as `{}`: {error}", own.new))
+        })?;
+        if !is_injective(&placed) {
+            return refuse("C2", format!("`{}` holds an index at several positions", own.new));
+        }
+        let dims = source.kind.dims.iter().zip(&source.maps);
+        let mut others: Vec<Expr> =
+            dims.filter(|(dim, _)| **dim != own.dim).map(|(_, map)| map.clone()).collect();
+        others.extend(all.iter().filter(|other| other.dim != own.dim).map(|other| other.new.clone()));
+        others.extend(own.kept.iter().cloned());
+        let others = names(&others);
+        if let Some(name) =
+            names(&[own.old.clone(), own.new.clone()]).into_iter().find(|name| others.contains(name))
+        {
+            return refuse("C3", format!("axis `{name}` occurs elsewhere in the tensor, where it keeps its name"));
+        }
+    }
+    Ok(())
+}
+
+/// The clause of a dimension at rest.
+fn clause_of(dim: Dim) -> &'static str {
+    match dim {
+        Dim::Chip => "chip",
+        Dim::Cluster => "cluster",
+        Dim::Slice => "slice",
+        Dim::Pe => "pe",
+        Dim::Row => "row",
+        Dim::Element => "element",
+        Dim::Time => "time",
+        Dim::Packet => "packet",
     }
 }
 
