@@ -54,13 +54,15 @@ pub(crate) fn relabelled(
         })
         .collect();
     // What was padding is undefined under its new index.
-    let fresh = (0..positions).any(|i| !matches!(old.cell(i), Some(Cell::Live(_))) && !held(new.cell(i)).is_empty());
+    let padding = (0..positions).filter(|&i| !matches!(old.cell(i), Some(Cell::Live(_))));
+    let fresh: Vec<Index> = padding.flat_map(|i| held(new.cell(i))).collect();
     let moved = |id: AxisId| skewed.contains(&id) || pairs.iter().any(|(from, _)| from.get(id) > 0);
-    if !fresh && !tensor.axes.iter().any(|axis| moved(axis.id)) {
+    if fresh.is_empty() && !tensor.axes.iter().any(|axis| moved(axis.id)) {
         return Ok(tensor.clone());
     }
     let mut ends: BTreeMap<AxisId, usize> = skewed_to.into_iter().map(|id| (id, 1)).collect();
-    for (id, coordinate) in pairs.iter().flat_map(|(_, to)| to.iter()) {
+    let own = || pairs.iter().map(|(_, to)| to).chain(&fresh);
+    for (id, coordinate) in own().flat_map(Index::iter) {
         let end = ends.entry(id).or_insert(1);
         *end = (*end).max(saturated(coordinate).saturating_add(1));
     }
@@ -68,7 +70,7 @@ pub(crate) fn relabelled(
     let count = kept.len();
     let mut result = kept;
     result.extend(ends.iter().map(|(&id, &end)| Axis { id, held: vec![false; end] }));
-    for (id, coordinate) in pairs.iter().flat_map(|(_, to)| ends.keys().map(|id| (*id, to.get(*id)))) {
+    for (id, coordinate) in own().flat_map(|to| ends.keys().map(|id| (*id, to.get(*id)))) {
         if let Some(axis) = result[count..].iter_mut().find(|axis| axis.id == id) {
             axis.held[coordinate as usize] = true;
         }

@@ -306,7 +306,7 @@ fn infer_relabel(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = source(op)?;
     let given = Relabel::of(op)?.given()?;
     if let Some((dim, _)) = given.iter().find(|(dim, _)| !source.kind.dims.contains(dim)) {
-        let message = format!("{} has no {dim} mapping", source.kind.def.name);
+        let message = format!("{} has no {} mapping", source.kind.def.name, clause_of(*dim));
         return Err(op.clause_error("C1", clause_of(*dim), message));
     }
     let view = Tensor::build(source.kind, None, source.dtype, &given, &source)
@@ -370,12 +370,8 @@ fn check_relabel(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
         let size = |map: &Expr| map.size(axes).map_err(|error| mapping_error(error, op.clause_span(clause)));
         let (old, new) = (size(&own.old)?, size(&own.new)?);
         if old != new {
-            let message = format!(
-                "`{}` has {}, where `{}` has {old}",
-                own.new,
-                counted(new, "position"),
-                own.old
-            );
+            let message =
+                format!("`{}` has {}, where `{}` has {old}", own.new, counted(new, "position"), own.old);
             return refuse("C1", message);
         }
         let placed = digits(&own.new, axes).map(|found| place(&found, 1));
@@ -394,7 +390,10 @@ fn check_relabel(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
         if let Some(name) =
             names(&[own.old.clone(), own.new.clone()]).into_iter().find(|name| others.contains(name))
         {
-            return refuse("C3", format!("axis `{name}` occurs elsewhere in the tensor, where it keeps its name"));
+            return refuse(
+                "C3",
+                format!("axis `{name}` occurs elsewhere in the tensor, where it keeps its name"),
+            );
         }
     }
     Ok(())

@@ -325,7 +325,9 @@ fn layout(last: OpRef<'_>) -> Option<Expr> {
 fn same_indices(op: OpRef<'_>) -> bool {
     match view::kind(op) {
         None | Some(ViewKind::Slice | ViewKind::Padding) => true,
-        Some(ViewKind::Tile | ViewKind::Reshape | ViewKind::Window | ViewKind::Transpose) => false,
+        Some(
+            ViewKind::Tile | ViewKind::Reshape | ViewKind::Window | ViewKind::Relabel | ViewKind::Transpose,
+        ) => false,
     }
 }
 
