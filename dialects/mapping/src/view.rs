@@ -105,9 +105,7 @@ pub fn meaning(
                 cases.at(indices).ok_or_else(|| op.error("C3", "no tile is there in this iteration"))?;
             Semantics::Shifted(tile.shift(&tile.at(indices)?)?)
         }
-        ViewKind::Reshape | ViewKind::Window => {
-            Semantics::Relabelled(vec![(element(op)?, own_element(op)?)])
-        }
+        ViewKind::Reshape | ViewKind::Window => Semantics::Relabelled(vec![(element(op)?, own_element(op)?)]),
         ViewKind::Relabel => {
             Semantics::Relabelled(relabelled(op)?.into_iter().map(|own| (own.old, own.new)).collect())
         }

@@ -2,6 +2,7 @@
 //! are operations. No code of the input is compiled or runs.
 
 mod calls;
+mod command;
 mod emit;
 mod error;
 mod eval;
@@ -17,6 +18,7 @@ mod types;
 mod value;
 mod vector;
 
+pub use command::{Done, run};
 pub use error::{Error, Place};
 
 use crate::eval::{Evaluator, Stop, Want};

@@ -311,3 +311,12 @@ pub(crate) fn context(value: &Value) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// A number as our text has it.
+pub(crate) fn number(value: &Value) -> Option<String> {
+    match value {
+        Value::Int(number) => Some(number.to_string()),
+        Value::Float(number) => Some(format!("{number:?}")),
+        _ => None,
+    }
+}

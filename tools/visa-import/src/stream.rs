@@ -3,8 +3,8 @@
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::Map;
 use crate::method::Call;
-use crate::numbers::context;
-use crate::value::{Fetch, Memory, Stream, TensorType, Value, Variant, View};
+use crate::numbers::{context, number};
+use crate::value::{Fetch, Memory, Stream, TensorType, Value, View};
 
 impl Evaluator<'_> {
     pub(crate) fn begin(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
@@ -104,8 +104,7 @@ impl Evaluator<'_> {
                     fetch.clauses.push(format!("dtype {format}"));
                     stream.dtype = format;
                 }
-                let points: Option<Vec<String>> =
-                    call.given().into_iter().map(crate::vector::number).collect();
+                let points: Option<Vec<String>> = call.given().into_iter().map(number).collect();
                 let points = points.ok_or_else(|| frame.error(call.span, "zero points are numbers"))?;
                 fetch.clauses.push(format!("zero_points [{}]", points.join(", ")));
                 return Ok(Value::Stream(Box::new(stream)));
@@ -313,14 +312,6 @@ impl Evaluator<'_> {
         };
         self.changed(frame, call.span, to.place, &text);
         Ok(Value::Nothing)
-    }
-}
-
-/// A choice without arguments, by its name.
-pub(crate) fn choice(value: &Value) -> Option<&Variant> {
-    match value {
-        Value::Variant(variant) => Some(variant),
-        _ => None,
     }
 }
 

@@ -146,7 +146,12 @@ pub(crate) struct PlaceId(pub(crate) usize);
 /// What a view does to what it is taken of.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Tile { along: Map, size: u64, first: Affine, element: Map },
+    Tile {
+        along: Map,
+        size: u64,
+        first: Affine,
+        element: Map,
+    },
     Pad(Map),
     Unpad(Map),
     /// The mappings that change, and those alone.
@@ -261,5 +266,13 @@ impl Value {
             Self::Stream(_) => "a stream",
             Self::Closure(_) => "a closure",
         }
+    }
+}
+
+/// A choice without arguments, by its name.
+pub(crate) fn choice(value: &Value) -> Option<&Variant> {
+    match value {
+        Value::Variant(variant) => Some(variant),
+        _ => None,
     }
 }

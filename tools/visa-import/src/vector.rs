@@ -3,8 +3,8 @@
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::Map;
 use crate::method::Call;
-use crate::stream::choice;
-use crate::value::{Stream, Value, Variant};
+use crate::numbers::number;
+use crate::value::{Stream, Value, Variant, choice};
 
 /// What an operation of the vector engine takes beside the stream.
 #[derive(Default)]
@@ -353,15 +353,6 @@ impl Evaluator<'_> {
 
 fn stashed(frame: &Frame, stream: &Stream, call: &Call) -> Eval<String> {
     stream.stash.clone().ok_or_else(|| frame.error(call.span, "nothing was stashed before"))
-}
-
-/// A number as our text has it.
-pub(crate) fn number(value: &Value) -> Option<String> {
-    match value {
-        Value::Int(number) => Some(number.to_string()),
-        Value::Float(number) => Some(format!("{number:?}")),
-        _ => None,
-    }
 }
 
 /// `TagGuard::matches([One, Ignore, ..])`: bit 0 comes first there, and last in ours.
