@@ -1,6 +1,7 @@
 //! Where the tensors of a function are, and for how long they are needed there.
 
 use crate::Axes;
+use crate::HBM;
 use crate::address::{Address, address, carried_address, index};
 use crate::liveness::Positions;
 use crate::ops::control::{Carried, For, carried, carries, times};
@@ -46,8 +47,9 @@ pub fn placements(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placement>, Diagno
     let until = |value: ValueId, from: usize| needed.get(&value).map_or(from, |&until| until.max(from));
     let Some(&block) = func.regions().first() else { return Ok(Vec::new()) };
     let addresses = addresses(Func::of(func)?)?;
-    let args =
-        func.module.args(block).iter().filter(|&&arg| func.ctx.type_name(func.module.ty(arg)) == "tm.hbm");
+    let in_hbm =
+        |arg: ValueId| func.ctx.type_value::<Tensor>(func.module.ty(arg)).is_some_and(|own| own.is(&HBM));
+    let args = func.module.args(block).iter().filter(|&&arg| in_hbm(arg));
     let all: Vec<_> = args
         .enumerate()
         .map(|(index, &value)| Placement {

@@ -1,9 +1,9 @@
 //! Functions and loops of the input: functions are written in place of their calls, loops over an index stay loops.
 
-use crate::eval::{Cell, Eval, Evaluator, Frame, Generic, Stop, Want, affine, names};
+use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
 use crate::map::Map;
 use crate::program::{Item, ModuleId, Space};
-use crate::value::{Affine, TensorType, Type, Value, Variant};
+use crate::value::{Affine, PlaceId, TensorType, Type, Value, Variant};
 use proc_macro2::Span;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -76,8 +76,8 @@ impl Evaluator<'_> {
         call: &syn::ExprCall,
         want: &Want,
     ) -> Eval<Value> {
-        // Variables that it sees are those of its caller, if they are still there: a closure may be called again.
         let mut own = closure.frame.clone();
+        own.seen = own.scopes.len();
         own.scopes.push(crate::eval::Scope::default());
         for (pat, arg) in closure.item.inputs.iter().zip(&call.args) {
             let value = self.expr(frame, arg, &Want::default())?;
@@ -202,7 +202,7 @@ impl Evaluator<'_> {
                     syn::GenericArgument::Type(ty) => Some(ty),
                     _ => None,
                 });
-                let dtype = tensor.dtype.clone().map(Type::Number);
+                let dtype = tensor.dtype.map(|dtype| Type::Number(dtype.name().into()));
                 let maps = tensor.maps.iter().cloned().map(|map| map.map(Type::Map));
                 for (ty, known) in types.zip(std::iter::once(dtype).chain(maps)) {
                     let (syn::Type::Path(path), Some(known)) = (ty, known) else { continue };
@@ -285,26 +285,12 @@ impl Evaluator<'_> {
             (0..count).filter(|&at| self.state.cells[at].writes != before.0.cells[at].writes).collect();
         (self.state, *frame) = before;
         for &at in &changed {
-            self.begun(crate::value::PlaceId(at), &frame.place(own.span()));
+            self.current(frame, own.span(), PlaceId(at))?;
         }
         let index = self.state.out.name(pattern_name(&own.pat).as_deref());
-        let wanted = |cell: &Cell| cell.wanted.clone();
         let initial: Vec<String> =
             changed.iter().filter_map(|&at| self.state.cells[at].name.clone()).collect();
-        let carried: Vec<String> = changed
-            .iter()
-            .map(|&at| {
-                let name = wanted(&self.state.cells[at]);
-                self.state.out.name(name.as_deref())
-            })
-            .collect();
-        let results: Vec<String> = changed
-            .iter()
-            .map(|&at| {
-                let name = wanted(&self.state.cells[at]);
-                self.state.out.name(name.as_deref())
-            })
-            .collect();
+        let (carried, results) = (self.new_names(&changed), self.new_names(&changed));
         for (&at, name) in changed.iter().zip(&carried) {
             self.state.cells[at].name = Some(name.clone());
         }
@@ -330,14 +316,22 @@ impl Evaluator<'_> {
         Ok(())
     }
 
+    /// A new name for each of some tensors.
+    fn new_names(&mut self, cells: &[usize]) -> Vec<String> {
+        let State { out, cells: all, .. } = &mut self.state;
+        cells.iter().map(|&at| out.name(all[at].wanted.as_deref())).collect()
+    }
+
     fn iteration(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, index: &str, start: i128) -> Eval<()> {
         let mut number = Affine::index(index);
         number.plus = i64::try_from(start).unwrap_or(i64::MAX);
+        let outside = std::mem::replace(&mut frame.same_each_time, frame.scopes.len());
         frame.scopes.push(crate::eval::Scope::default());
         let found = self
             .bind(frame, &own.pat, Value::Index(number))
             .and_then(|()| self.block(frame, &own.body, &Want::default()));
         frame.scopes.pop();
+        frame.same_each_time = outside;
         match found {
             Ok(_) => Ok(()),
             Err(Stop::Break | Stop::Continue) => Err(self.needs_number(frame, own.span())),
@@ -348,8 +342,9 @@ impl Evaluator<'_> {
     pub(crate) fn macro_call(&mut self, frame: &mut Frame, mac: &syn::Macro, want: &Want) -> Eval<Value> {
         let name = names(&mac.path).last().cloned().unwrap_or_default();
         match name.as_str() {
-            // What the author wants to hold was checked by the compiler, or stops the kernel there.
-            "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq" => Ok(Value::Nothing),
+            "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq" | "debug_assert_ne" => {
+                self.assertion(frame, mac, name.trim_start_matches("debug_"))
+            }
             "panic" | "unimplemented" | "todo" | "unreachable" => {
                 Err(frame.error(mac.span(), format!("the kernel reaches `{name}!`")))
             }
@@ -370,6 +365,29 @@ impl Evaluator<'_> {
         }
     }
 
+    /// What must hold while a kernel is read; of an index of a loop nothing can be said.
+    fn assertion(&mut self, frame: &mut Frame, mac: &syn::Macro, name: &str) -> Eval<Value> {
+        type List = syn::punctuated::Punctuated<syn::Expr, syn::Token![,]>;
+        let list = mac.parse_body_with(List::parse_terminated);
+        let list = list.map_err(|why| frame.error(mac.span(), why.to_string()))?;
+        let condition = match (name, list.iter().collect::<Vec<_>>().as_slice()) {
+            ("assert", [condition, ..]) => (*condition).clone(),
+            ("assert_eq", [left, right, ..]) => syn::parse_quote!(#left == #right),
+            ("assert_ne", [left, right, ..]) => syn::parse_quote!(#left != #right),
+            (_, _) => return Err(frame.error(mac.span(), format!("`{name}!` without what must hold"))),
+        };
+        match self.expr(frame, &condition, &Want::default())? {
+            Value::Bool(true) => Ok(Value::Nothing),
+            Value::Bool(false) => Err(frame.error(mac.span(), format!("`{name}!` does not hold"))),
+            Value::Condition => {
+                let message =
+                    format!("`{name}!` of an index of a loop: a kernel does not stop while it runs");
+                Err(frame.error(mac.span(), message))
+            }
+            other => Err(frame.error(mac.span(), format!("{} is no condition", other.kind()))),
+        }
+    }
+
     pub(crate) fn index_of(&self, frame: &Frame, span: Span, value: &Value) -> Eval<Affine> {
         affine(value).ok_or_else(|| frame.error(span, format!("{}, expected a position", value.kind())))
     }
@@ -381,7 +399,7 @@ pub(crate) fn merged(written: &TensorType, wanted: &TensorType) -> TensorType {
     match written.memory == wanted.memory {
         true => TensorType {
             memory: written.memory,
-            dtype: written.dtype.clone().or_else(|| wanted.dtype.clone()),
+            dtype: written.dtype.or(wanted.dtype),
             maps: written.maps.iter().zip(&wanted.maps).map(map).collect(),
         },
         false => written.clone(),

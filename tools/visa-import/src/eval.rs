@@ -6,6 +6,7 @@ use crate::map::{Axes, AxisId};
 use crate::program::{Item, ModuleId, Program, Space};
 use crate::value::{Affine, PlaceId, TensorType, Type, Value, View};
 use proc_macro2::Span;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use syn::spanned::Spanned;
@@ -66,6 +67,10 @@ pub(crate) struct Frame {
     pub(crate) file: Rc<str>,
     pub(crate) generics: HashMap<String, Generic>,
     pub(crate) scopes: Vec<Scope>,
+    /// So many of the scopes are outside of a loop that is read once for all its iterations: their variables stay.
+    pub(crate) same_each_time: usize,
+    /// So many of the scopes are what a closure sees.
+    pub(crate) seen: usize,
 }
 
 #[derive(Clone)]
@@ -82,15 +87,31 @@ pub(crate) struct Scope {
 
 impl Frame {
     pub(crate) fn new(module: ModuleId, file: Rc<str>) -> Self {
-        Self { module, file, generics: HashMap::new(), scopes: vec![Scope::default()] }
+        let scopes = vec![Scope::default()];
+        Self { module, file, generics: HashMap::new(), scopes, same_each_time: 0, seen: 0 }
     }
 
     pub(crate) fn local(&self, name: &str) -> Option<&Value> {
         self.scopes.iter().rev().find_map(|scope| scope.locals.get(name))
     }
 
-    pub(crate) fn local_mut(&mut self, name: &str) -> Option<&mut Value> {
-        self.scopes.iter_mut().rev().find_map(|scope| scope.locals.get_mut(name))
+    /// Gives a variable another value.
+    pub(crate) fn assign(&mut self, name: &str, value: Value, span: Span) -> Eval<()> {
+        let scopes = self.scopes.iter().enumerate().rev();
+        let depth =
+            scopes.filter(|(_, scope)| scope.locals.contains_key(name)).map(|(depth, _)| depth).next();
+        let Some(depth) = depth else { return Err(self.error(span, format!("`{name}` is no variable"))) };
+        if depth < self.seen {
+            return Err(
+                self.error(span, format!("a closure that changes what it sees, as `{name}`, is not read"))
+            );
+        }
+        if depth < self.same_each_time {
+            let message = format!("`{name}` changes from one iteration to the next");
+            return Err(Stop::NeedsNumber(Error::new(self.place(span), message)));
+        }
+        self.scopes[depth].locals.insert(name.to_owned(), value);
+        Ok(())
     }
 
     pub(crate) fn item(&self, name: &str) -> Option<Rc<syn::Item>> {
@@ -112,6 +133,9 @@ impl Frame {
     }
 }
 
+/// Formats with those that they are looked up as.
+pub(crate) type Tables = BTreeSet<(&'static str, &'static str)>;
+
 /// A tensor at rest, and what it is called now.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
@@ -132,7 +156,7 @@ pub(crate) struct State {
     pub(crate) out: Emitter,
     pub(crate) cells: Vec<Cell>,
     /// Formats with those that they are looked up as.
-    pub(crate) tables: BTreeSet<(String, String)>,
+    pub(crate) tables: Tables,
 }
 
 pub(crate) struct Evaluator<'a> {
@@ -140,12 +164,15 @@ pub(crate) struct Evaluator<'a> {
     pub(crate) state: State,
     pub(crate) sizes: Vec<u64>,
     pub(crate) axis_names: &'a [String],
+    /// The axes that the text mentions.
+    pub(crate) used: RefCell<BTreeSet<AxisId>>,
     steps: u64,
     depth: usize,
 }
 
 impl Axes for Evaluator<'_> {
     fn name(&self, id: AxisId) -> String {
+        self.used.borrow_mut().insert(id);
         self.axis_names[id.0].clone()
     }
 
@@ -156,7 +183,15 @@ impl Axes for Evaluator<'_> {
 
 impl<'a> Evaluator<'a> {
     pub(crate) fn new(program: &'a Program, sizes: Vec<u64>, axis_names: &'a [String]) -> Self {
-        Self { program, state: State::default(), sizes, axis_names, steps: 0, depth: 0 }
+        Self {
+            program,
+            state: State::default(),
+            sizes,
+            axis_names,
+            used: RefCell::default(),
+            steps: 0,
+            depth: 0,
+        }
     }
 
     pub(crate) fn frame(&self, module: ModuleId) -> Frame {
@@ -423,10 +458,7 @@ impl<'a> Evaluator<'a> {
         let name = path.path.get_ident().map(ToString::to_string).unwrap_or_default();
         let want = Want { ty: None, name: Some(name.clone()) };
         let value = self.expr(frame, &assign.right, &want)?;
-        match frame.local_mut(&name) {
-            Some(known) => *known = value,
-            None => return Err(frame.error(path.span(), format!("`{name}` is no variable"))),
-        }
+        frame.assign(&name, value, path.span())?;
         Ok(Value::Nothing)
     }
 
@@ -531,6 +563,11 @@ pub(crate) fn affine(value: &Value) -> Option<Affine> {
     }
 }
 
+/// A number as `f32` has it.
+pub(crate) fn single(number: f64) -> f64 {
+    (number as f32).into()
+}
+
 pub(crate) fn is_float(name: &str) -> bool {
     name.starts_with('f') || name.starts_with("bf")
 }
@@ -561,7 +598,9 @@ pub(crate) fn literal(frame: &Frame, lit: &syn::Lit) -> Eval<Value> {
         }
         syn::Lit::Float(float) => {
             let number = float.base10_digits().parse::<f64>();
-            number.map(Value::Float).map_err(|why| frame.error(lit.span(), why.to_string()))
+            let number = number.map_err(|why| frame.error(lit.span(), why.to_string()))?;
+            // Kernels count in f32 where nothing else is written.
+            Ok(Value::Float(if float.suffix() == "f64" { number } else { single(number) }))
         }
         syn::Lit::Bool(truth) => Ok(Value::Bool(truth.value)),
         other => Err(frame.error(other.span(), "a literal of this kind is not read in a kernel")),

@@ -1,11 +1,11 @@
 //! A kernel: a function that is marked `#[device]`, as a `tm.func`.
 
 use crate::error::Error;
-use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Want};
+use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::program::{Device, Program};
 use crate::value::{Memory, PlaceId, Type, Value, View};
 use quote::ToTokens;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use syn::spanned::Spanned;
 
 /// What `#[device(chip = 1, pe = 4)]` says.
@@ -28,17 +28,31 @@ pub(crate) fn kernel(
     device: &Device,
     name: &str,
     (sizes, axis_names): (&[u64], &[String]),
-) -> Result<(String, BTreeSet<(String, String)>), Error> {
+) -> Result<(String, Tables), Error> {
     let mut eval = Evaluator::new(program, sizes.to_vec(), axis_names);
     let mut frame = eval.frame(device.module);
     match whole(&mut eval, &mut frame, device, name) {
-        Ok(text) => Ok((text, eval.state.tables)),
+        Ok(text) => one_name_each(&eval, &frame, device).map(|()| (text, eval.state.tables)),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
         Err(Stop::Return(_) | Stop::Break | Stop::Continue) => Err(Error::new(
             frame.place(device.item.sig.span()),
             "`return`, `break` or `continue` out of place",
         )),
     }
+}
+
+/// Axes of several modules may share a name, but not in one kernel.
+fn one_name_each(eval: &Evaluator<'_>, frame: &Frame, device: &Device) -> Result<(), Error> {
+    let mut known = BTreeMap::new();
+    for &id in eval.used.borrow().iter() {
+        if let Some(other) = known.insert(&eval.axis_names[id.0], id) {
+            let [one, other] = [other, id].map(|id| &eval.program.axes[id.0].place);
+            let message = format!("the kernel has two axes `{}`: {one} and {other}", eval.axis_names[id.0]);
+            let place = frame.place(device.item.sig.span());
+            return Err(Error::new(place, message).fix("give one of them another name"));
+        }
+    }
+    Ok(())
 }
 
 fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &str) -> Eval<String> {
@@ -132,7 +146,7 @@ fn argument(
         Type::Context => Ok(Value::Context),
         Type::Tensor(tensor) => {
             let complete = tensor.memory == Memory::Hbm && tensor.maps.iter().all(Option::is_some);
-            let Some(dtype) = tensor.dtype.clone().filter(|_| complete) else {
+            let Some(dtype) = tensor.dtype.filter(|_| complete) else {
                 return Err(
                     frame.error(span, format!("`{name}` is no tensor in HBM whose mappings are known"))
                 );

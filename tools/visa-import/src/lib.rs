@@ -22,7 +22,6 @@ pub use command::{Done, run};
 pub use error::{Error, Place};
 
 use crate::eval::{Evaluator, Stop, Want};
-use crate::map::AxisId;
 use crate::program::Program;
 use crate::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,7 +104,7 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
     for (from, to) in tables {
         imported
             .axes
-            .push_str(&format!("\ntm.table @{}, from {from}, to {to}", stream::table_name(&from, &to)));
+            .push_str(&format!("\ntm.table @{}, from {from}, to {to}", stream::table_name(from, to)));
     }
     imported
 }
@@ -165,7 +164,7 @@ fn declared(names: &[String], sizes: &[u64], imported: &Imported) -> String {
         }
     }
     let mut all: Vec<(usize, String)> =
-        own.into_iter().map(|(name, (at, size))| (AxisId(at).0, format!("{name} = {size}"))).collect();
+        own.into_iter().map(|(name, (at, size))| (at, format!("{name} = {size}"))).collect();
     all.sort();
     let all: Vec<String> = all.into_iter().map(|(_, axis)| axis).collect();
     format!("tm.axes [{}]", all.join(", "))

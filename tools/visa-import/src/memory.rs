@@ -1,17 +1,18 @@
 //! Tensors at rest: transfers, views, and parts that are written.
 
 use crate::calls::merged;
-use crate::error::Place;
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::Map;
 use crate::method::{Call, readable};
+use crate::numbers::number;
 use crate::value::{Affine, Memory, PlaceId, Step, TensorType, Value, View};
 use proc_macro2::Span;
+use visa_numerics::DType;
 
 impl Evaluator<'_> {
     pub(crate) fn tensor_method(&mut self, frame: &mut Frame, view: View, call: &Call) -> Eval<Value> {
         match call.name.as_str() {
-            "view" | "view_mut" | "clone" | "as_ref" | "as_mut" => Ok(Value::View(view)),
+            "view" | "view_mut" | "as_ref" | "as_mut" => Ok(Value::View(view)),
             "tile" => self.tile(frame, view, call),
             "pad" => self.shaped(frame, view, call, Step::Pad),
             "unpad" => self.shaped(frame, view, call, Step::Unpad),
@@ -35,28 +36,29 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The name of a tensor that is there.
-    pub(crate) fn current(&mut self, frame: &Frame, span: Span, place: PlaceId) -> Eval<String> {
-        match &self.state.cells[place.0].name {
-            Some(name) => Ok(name.clone()),
-            None => Ok(self.begun(place, &frame.place(span))),
-        }
-    }
-
     /// The name of a tensor, which is declared if nothing has written it yet.
-    pub(crate) fn begun(&mut self, place: PlaceId, at: &Place) -> String {
+    pub(crate) fn current(&mut self, frame: &Frame, span: Span, place: PlaceId) -> Eval<String> {
         let cell = &self.state.cells[place.0];
         if let Some(name) = &cell.name {
-            return name.clone();
+            return Ok(name.clone());
         }
         let (ty, wanted) = (cell.ty.clone(), cell.wanted.clone());
-        let name = self.state.out.name(wanted.as_deref());
-        let dtype = ty.dtype.as_deref().unwrap_or("bf16").to_owned();
-        let text =
-            format!("{name} = tm.empty {}, dtype {dtype}, at auto{}", ty.memory.name(), self.clauses(&ty));
-        self.state.out.line(&text, at);
+        let dtype = self.dtype(frame, span, &ty)?;
+        let text = format!("tm.empty {}, dtype {dtype}, at auto{}", ty.memory.name(), self.clauses(&ty));
+        let name = self.made(frame, span, wanted.as_deref(), &text);
         self.state.cells[place.0].name = Some(name.clone());
-        name
+        Ok(name)
+    }
+
+    /// The format of a tensor, which must be known.
+    pub(crate) fn dtype(&self, frame: &Frame, span: Span, ty: &TensorType) -> Eval<DType> {
+        ty.dtype.ok_or_else(|| frame.error(span, "a tensor whose format is not known"))
+    }
+
+    /// The mapping of a dimension, which must be known.
+    pub(crate) fn dim(&self, frame: &Frame, span: Span, ty: &TensorType, name: &str) -> Eval<Map> {
+        let map = ty.dim(name).cloned();
+        map.ok_or_else(|| frame.error(span, format!("what `{name}` of the tensor holds is not known")))
     }
 
     /// The mappings of a tensor as clauses.
@@ -128,9 +130,9 @@ impl Evaluator<'_> {
     fn tile(&mut self, frame: &mut Frame, mut view: View, call: &Call) -> Eval<Value> {
         let along = self.wanted_map(frame, call, call.map(0), "along what it cuts")?;
         let element = self.wanted_map(frame, call, call.map(1), "what the tile holds")?;
-        let size = call.numbers.first().copied().unwrap_or(1);
+        let size = call.numbers.first().and_then(|&size| u64::try_from(size).ok());
         let size =
-            u64::try_from(size).map_err(|_| frame.error(call.span, "a tile of less than no positions"))?;
+            size.ok_or_else(|| frame.error(call.span, "`tile` does not say how many positions it has"))?;
         let first = match &*call.given() {
             [value] => self.index_of(frame, call.span, value)?,
             _ => return Err(frame.error(call.span, "`tile` takes where it begins")),
@@ -183,7 +185,7 @@ impl Evaluator<'_> {
 
     fn transfer(&mut self, frame: &mut Frame, view: &View, call: &Call, memory: Memory) -> Eval<Value> {
         let dims = memory.dims().len();
-        let mut ty = TensorType { memory, dtype: view.ty.dtype.clone(), maps: vec![None; dims] };
+        let mut ty = TensorType { memory, dtype: view.ty.dtype, maps: vec![None; dims] };
         let given: Vec<Option<Map>> = (0..call.types.len()).map(|at| call.map(at)).collect();
         // The last mappings are given; chips stay as they are.
         for (at, map) in given.into_iter().rev().enumerate() {
@@ -307,34 +309,28 @@ impl Evaluator<'_> {
 
     /// All of a tensor as one tile of it.
     pub(crate) fn whole(&self, frame: &Frame, span: Span, to: &View) -> Eval<String> {
-        let element = to.ty.element().cloned().unwrap_or_else(Map::one);
-        let factor =
-            element.factors().into_iter().find(|own| own.size(self).is_some_and(|size| size > 1)).cloned();
-        let factor =
-            factor.ok_or_else(|| frame.error(span, "a tensor of one element that stays has no tile"))?;
-        let size = factor.size(self).unwrap_or(1);
+        let element = self.dim(frame, span, &to.ty, "element")?;
+        let sizes = element.factors().into_iter().filter_map(|own| Some((own, own.size(self)?)));
+        let found = sizes.filter(|(_, size)| *size > 1).map(|(own, size)| (own.clone(), size)).next();
+        let (factor, size) =
+            found.ok_or_else(|| frame.error(span, "a tensor of one element that stays has no tile"))?;
         Ok(tile_clauses(&self.text(&Map::List(vec![factor])), size, ", index 0"))
     }
 
     fn memset(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {
-        let number = match &*call.given() {
-            [Value::Int(number)] => number.to_string(),
-            [Value::Float(number)] => format!("{number:?}"),
-            _ => return Err(frame.error(call.span, "`memset` takes a number")),
-        };
-        if view.steps.iter().any(|step| !matches!(step, Step::Tile { .. })) || view.steps.len() > 1 {
-            return Err(frame.error(call.span, "`memset` of such a view is not read"));
+        let given = call.given();
+        let number = given.first().and_then(|value| number(value));
+        let number = number.ok_or_else(|| frame.error(call.span, "`memset` takes a number"))?;
+        if !view.steps.is_empty() {
+            return Err(frame.error(call.span, "`memset` of a part of a tensor is not read"));
         }
-        let text = match view.steps.first() {
-            None if self.state.cells[view.place.0].name.is_none() => {
-                let ty = view.ty.clone();
-                let dtype = ty.dtype.as_deref().unwrap_or("bf16").to_owned();
-                format!("stream.fill {number}, at auto, dtype {dtype}{}", self.clauses(&ty))
-            }
-            Some(_) => return Err(frame.error(call.span, "`memset` of a tile is not read")),
+        let text = match self.state.cells[view.place.0].name.clone() {
             None => {
-                let tensor = self.current(frame, call.span, view.place)?;
-                let element = view.ty.element().cloned().unwrap_or_else(Map::one);
+                let dtype = self.dtype(frame, call.span, &view.ty)?;
+                format!("stream.fill {number}, at auto, dtype {dtype}{}", self.clauses(&view.ty))
+            }
+            Some(tensor) => {
+                let element = self.dim(frame, call.span, &view.ty, "element")?;
                 format!("stream.fill_view {tensor} value {number}, element {}", self.text(&element))
             }
         };
@@ -354,14 +350,14 @@ impl Evaluator<'_> {
         let index_name = self.index_of_rows(frame, call, index)?;
         let mut own = ty.clone();
         own.maps[0] = None;
-        own.dtype = table.ty.dtype.clone();
+        own.dtype = table.ty.dtype;
         let text = format!(
             "tm.gather_to_{} {table_name}, {index_name} along {along}, at auto{}",
             ty.memory.name(),
             self.clauses(&own)
         );
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
-        let ty = TensorType { dtype: table.ty.dtype.clone(), ..ty };
+        let ty = TensorType { dtype: table.ty.dtype, ..ty };
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
 
@@ -371,9 +367,9 @@ impl Evaluator<'_> {
         if index.ty.memory != Memory::Dm {
             return Ok(name);
         }
-        let dim = |name: &str| index.ty.dim(name).cloned().unwrap_or_else(Map::one);
-        let element = Map::List(vec![dim("slice"), dim("element")]);
-        let cluster = self.text(&readable(&dim("cluster")));
+        let dim = |name: &str| self.dim(frame, call.span, &index.ty, name);
+        let element = Map::List(vec![dim("slice")?, dim("element")?]);
+        let cluster = self.text(&readable(&dim("cluster")?));
         let text = format!(
             "tm.to_spm {name} at auto, cluster {cluster}, pe [1 # 4], element {}",
             self.text(&element)

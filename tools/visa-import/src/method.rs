@@ -5,8 +5,8 @@ use crate::map::{Map, Pad};
 use crate::program::Space;
 use crate::value::{Type, Value};
 use proc_macro2::Span;
-use std::rc::Rc;
 use syn::spanned::Spanned;
+use visa_numerics::DType;
 
 /// A call of a method, whose receiver and arguments are known.
 pub(crate) struct Call {
@@ -30,9 +30,9 @@ impl Call {
     }
 
     /// A format among the types.
-    pub(crate) fn format(&self, at: usize) -> Option<Rc<str>> {
+    pub(crate) fn format(&self, at: usize) -> Option<DType> {
         match self.types.get(at) {
-            Some(Type::Number(name)) => Some(Rc::clone(name)),
+            Some(Type::Number(name)) => DType::parse(name),
             Some(_) | None => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Arithmetic of the host, and names that stand for numbers.
 
-use crate::eval::{Eval, Evaluator, Frame, Generic, Want, affine, names};
+use crate::eval::{Eval, Evaluator, Frame, Generic, Want, affine, names, single};
 use crate::program::{Item, Space};
 use crate::value::{Affine, Type, Unit, Value, Variant};
 use proc_macro2::Span;
@@ -89,11 +89,15 @@ impl Evaluator<'_> {
         let value = self.expr(frame, &cast.expr, &Want::default())?;
         let Type::Number(name) = self.ty(frame, &cast.ty)? else { return Ok(value) };
         match (value, crate::eval::is_float(&name)) {
-            (Value::Int(number), true) => Ok(Value::Float(number as f64)),
-            (Value::Float(number), false) => Ok(Value::Int(number as i128)),
+            (Value::Int(number), true) if &*name == "f64" => Ok(Value::Float(number as f64)),
+            (Value::Int(number), true) => Ok(Value::Float((number as f32).into())),
+            (Value::Int(number), false) => wrapped(&name, number)
+                .map(Value::Int)
+                .ok_or_else(|| frame.error(cast.span(), format!("a cast to `{name}` is not read"))),
+            (Value::Float(number), false) => Ok(Value::Int(saturated(&name, number))),
             (Value::Bool(truth), _) => Ok(Value::Int(truth.into())),
-            (Value::Float(number), true) if &*name == "f32" => Ok(Value::Float((number as f32).into())),
-            (value @ (Value::Int(_) | Value::Float(_) | Value::Index(_)), _) => Ok(value),
+            (Value::Float(number), true) if &*name == "f32" => Ok(Value::Float(single(number))),
+            (value @ (Value::Float(_) | Value::Index(_)), _) => Ok(value),
             (other, _) => Err(frame.error(cast.span(), format!("{} is no number", other.kind()))),
         }
     }
@@ -115,13 +119,7 @@ impl Evaluator<'_> {
                 return Err(frame.error(span, "what is assigned to is a name here"));
             };
             let name = path.path.get_ident().map(ToString::to_string).unwrap_or_default();
-            return match frame.local_mut(&name) {
-                Some(known) => {
-                    *known = value;
-                    Ok(Value::Nothing)
-                }
-                None => Err(frame.error(span, format!("`{name}` is no variable"))),
-            };
+            return frame.assign(&name, value, span).map(|()| Value::Nothing);
         }
         self.computed(frame, span, &binary.op, left, right)
     }
@@ -205,6 +203,37 @@ impl Evaluator<'_> {
     }
 }
 
+/// An integer in so many bits, as `as` makes it; nothing of a type that is no integer.
+fn wrapped(name: &str, number: i128) -> Option<i128> {
+    Some(match name {
+        "i8" => i128::from(number as i8),
+        "i16" => i128::from(number as i16),
+        "i32" => i128::from(number as i32),
+        "i64" | "isize" => i128::from(number as i64),
+        "u8" => i128::from(number as u8),
+        "u16" => i128::from(number as u16),
+        "u32" => i128::from(number as u32),
+        "u64" | "usize" => i128::from(number as u64),
+        "i128" => number,
+        _ => return None,
+    })
+}
+
+/// A float as an integer, as `as` makes it: the nearest towards zero, or the last there is.
+fn saturated(name: &str, number: f64) -> i128 {
+    match name {
+        "i8" => (number as i8).into(),
+        "i16" => (number as i16).into(),
+        "i32" => (number as i32).into(),
+        "i64" | "isize" => (number as i64).into(),
+        "u8" => (number as u8).into(),
+        "u16" => (number as u16).into(),
+        "u32" => (number as u32).into(),
+        "u64" | "usize" => (number as u64).into(),
+        _ => number as i128,
+    }
+}
+
 /// Numbers that the language names.
 fn constant(path: &[String]) -> Option<Value> {
     let [.., of, name] = path else { return None };
@@ -261,12 +290,16 @@ fn integers(op: &syn::BinOp, left: i128, right: i128) -> Option<Value> {
     })
 }
 
+/// Of numbers that are `f32`, a result is one: an operation in `f64` that is rounded is the same (twice as many bits
+/// and two more).
 fn floats(op: &syn::BinOp, left: f64, right: f64) -> Option<Value> {
+    let both = single(left).to_bits() == left.to_bits() && single(right).to_bits() == right.to_bits();
+    let float = |number: f64| Value::Float(if both { single(number) } else { number });
     Some(match op {
-        syn::BinOp::Add(_) => Value::Float(left + right),
-        syn::BinOp::Sub(_) => Value::Float(left - right),
-        syn::BinOp::Mul(_) => Value::Float(left * right),
-        syn::BinOp::Div(_) => Value::Float(left / right),
+        syn::BinOp::Add(_) => float(left + right),
+        syn::BinOp::Sub(_) => float(left - right),
+        syn::BinOp::Mul(_) => float(left * right),
+        syn::BinOp::Div(_) => float(left / right),
         syn::BinOp::Lt(_) => Value::Bool(left < right),
         syn::BinOp::Gt(_) => Value::Bool(left > right),
         _ => return None,
@@ -316,6 +349,8 @@ pub(crate) fn context(value: &Value) -> Option<&'static str> {
 pub(crate) fn number(value: &Value) -> Option<String> {
     match value {
         Value::Int(number) => Some(number.to_string()),
+        // The shortest text that is the number.
+        Value::Float(number) if single(*number) == *number => Some(format!("{:?}", *number as f32)),
         Value::Float(number) => Some(format!("{number:?}")),
         _ => None,
     }

@@ -5,6 +5,10 @@ use crate::map::Map;
 use crate::method::Call;
 use crate::numbers::{context, number};
 use crate::value::{Fetch, Memory, Stream, TensorType, Value, View};
+use std::fmt::Display;
+
+/// Bytes of a packet of the contraction: two flits (book 18).
+const CONTRACTION_BYTES: u64 = 64;
 
 impl Evaluator<'_> {
     pub(crate) fn begin(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
@@ -33,16 +37,15 @@ impl Evaluator<'_> {
             _ => return Err(self.unknown(frame, call, unit.kind())),
         };
         let name = self.made(frame, call.span, None, &text);
-        let dim = |name: &str| ty.dim(name).cloned().unwrap_or_else(Map::one);
-        let dtype =
-            ty.dtype.clone().ok_or_else(|| frame.error(call.span, "a tensor whose format is not known"))?;
+        let dim = |name: &str| self.dim(frame, call.span, &ty, name);
+        let dtype = self.dtype(frame, call.span, &ty)?;
         Ok(Value::Stream(Box::new(Stream {
             name,
             fetch: None,
             dtype,
-            chip: dim("chip"),
-            cluster: dim("cluster"),
-            slice: dim("slice"),
+            chip: dim("chip")?,
+            cluster: dim("cluster")?,
+            slice: dim("slice")?,
             stash: None,
             groups: None,
         })))
@@ -91,8 +94,8 @@ impl Evaluator<'_> {
                 let Some(fetch) = &mut stream.fetch else {
                     return Err(self.unknown(frame, call, "this stream"));
                 };
-                fetch.clauses.push(format!("table @{}", table_name(&stream.dtype, &format)));
-                self.state.tables.insert((stream.dtype.to_string(), format.to_string()));
+                fetch.clauses.push(format!("table @{}", table_name(stream.dtype, format)));
+                self.state.tables.insert((stream.dtype.name(), format.name()));
                 stream.dtype = format;
                 return Ok(Value::Stream(Box::new(stream)));
             }
@@ -142,7 +145,7 @@ impl Evaluator<'_> {
                 let time = self.wanted_map(frame, call, call.map(0), "its time")?;
                 let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
                 // One flit of two: the other is padding.
-                let whole = 64 * 8 / bits(&stream.dtype);
+                let whole = stream.dtype.elements(CONTRACTION_BYTES);
                 let packet = match packet.size(self) {
                     Some(size) if size < whole => {
                         Map::List(vec![Map::Padding(packet.into(), whole, crate::map::Pad::Top)])
@@ -154,8 +157,9 @@ impl Evaluator<'_> {
             }
             "contract_packet" | "contract" => {
                 let packet = self.wanted_map(frame, call, call.map(0), "its packet")?;
-                stream.dtype =
-                    if matches!(&*stream.dtype, "i4" | "i5" | "i8" | "i9") { "i32" } else { "f32" }.into();
+                stream.dtype = stream.dtype.accumulator().ok_or_else(|| {
+                    frame.error(call.span, format!("{} cannot enter a contraction", stream.dtype))
+                })?;
                 format!("stream.contract {} packet {}", stream.name, self.text(&packet))
             }
             "contract_lane" | "accumulate" => {
@@ -251,7 +255,7 @@ impl Evaluator<'_> {
                 maps[own] = call.map(at).or_else(|| maps[own].clone());
             }
         }
-        let mut ty = TensorType { memory, dtype: Some(stream.dtype.clone()), maps };
+        let mut ty = TensorType { memory, dtype: Some(stream.dtype), maps };
         if let Some(wanted) = call.want.tensor() {
             ty = crate::calls::merged(&ty, wanted);
         }
@@ -283,7 +287,7 @@ impl Evaluator<'_> {
             Some(stream.slice.clone()),
             Some(element.clone()),
         ];
-        let ty = TensorType { memory: Memory::Dm, dtype: Some(stream.dtype.clone()), maps };
+        let ty = TensorType { memory: Memory::Dm, dtype: Some(stream.dtype), maps };
         let text = format!("stream.commit {} at auto, element {}", stream.name, self.text(&element));
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
@@ -297,7 +301,7 @@ impl Evaluator<'_> {
         let text = match self.target(frame, call.span, &to)? {
             Some((tensor, tile)) => format!("stream.commit_tile {}, {tensor}{tile}", stream.name),
             None => {
-                let element = to.ty.element().cloned().unwrap_or_else(Map::one);
+                let element = self.dim(frame, call.span, &to.ty, "element")?;
                 match self.state.cells[to.place.0].name.clone() {
                     None => format!("stream.commit {} at auto, element {}", stream.name, self.text(&element)),
                     Some(tensor) => {
@@ -316,16 +320,6 @@ impl Evaluator<'_> {
 }
 
 /// What a table is called that gives each number of a format in another one.
-pub(crate) fn table_name(from: &str, to: &str) -> String {
+pub(crate) fn table_name(from: impl Display, to: impl Display) -> String {
     format!("{from}_as_{to}")
-}
-
-/// Bits of an element in a stream: i5 and i9 take those of i4 and i8, and one beside.
-pub(crate) fn bits(dtype: &str) -> u64 {
-    match dtype {
-        "i4" | "i5" | "f4e2m1" => 4,
-        "i8" | "i9" | "u8" | "f8e4m3" | "f8e5m2" => 8,
-        "i16" | "f16" | "bf16" => 16,
-        _ => 32,
-    }
 }

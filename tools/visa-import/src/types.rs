@@ -9,10 +9,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
-
-/// Formats of elements.
-pub(crate) const FORMATS: &[&str] =
-    &["i4", "i5", "i8", "i9", "i16", "i32", "u8", "f4e2m1", "f8e4m3", "f8e5m2", "f16", "bf16", "f32"];
+use visa_numerics::DType;
 
 /// Numbers of the host alone.
 const HOST_NUMBERS: &[&str] = &["usize", "isize", "u16", "u32", "u64", "u128", "i64", "i128", "f64", "bool"];
@@ -68,7 +65,7 @@ impl Evaluator<'_> {
             "TrfTensor" => Memory::Trf,
             "VrfTensor" => Memory::Vrf,
             "Context" => return Ok(Type::Context),
-            name if FORMATS.contains(&name) || HOST_NUMBERS.contains(&name) => {
+            name if DType::parse(name).is_some() || HOST_NUMBERS.contains(&name) => {
                 return Ok(Type::Number(name.into()));
             }
             _ => return Ok(Type::Other(name)),
@@ -102,7 +99,7 @@ impl Evaluator<'_> {
         }
         let mut types = types.into_iter();
         let dtype = match types.next() {
-            Some(Type::Number(name)) => Some(name),
+            Some(Type::Number(name)) => DType::parse(&name),
             Some(_) | None => None,
         };
         let map = |ty: Option<Type>| match ty {

@@ -3,6 +3,7 @@
 use crate::map::Map;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use visa_numerics::DType;
 
 /// A memory in which tensors are at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +72,7 @@ pub(crate) struct TensorType {
     /// Its memory.
     pub(crate) memory: Memory,
     /// Its format, if it is written.
-    pub(crate) dtype: Option<Rc<str>>,
+    pub(crate) dtype: Option<DType>,
     /// Its mappings as [`Memory::dims`] lists them, as far as they are written.
     pub(crate) maps: Vec<Option<Map>>,
 }
@@ -183,7 +184,7 @@ pub(crate) struct Stream {
     /// Its name in the text; of what is fetched it is not known yet.
     pub(crate) name: String,
     pub(crate) fetch: Option<Fetch>,
-    pub(crate) dtype: Rc<str>,
+    pub(crate) dtype: DType,
     pub(crate) chip: Map,
     pub(crate) cluster: Map,
     pub(crate) slice: Map,

@@ -5,6 +5,7 @@ use crate::map::Map;
 use crate::method::Call;
 use crate::numbers::number;
 use crate::value::{Stream, Value, Variant, choice};
+use visa_numerics::DType;
 
 /// What an operation of the vector engine takes beside the stream.
 #[derive(Default)]
@@ -73,7 +74,7 @@ impl Evaluator<'_> {
                             .error(call.span, format!("`{}` takes the bits before the point", call.name)));
                     }
                 };
-                stream.dtype = if call.name == "vector_fxp_to_fp" { "f32" } else { "i32" }.into();
+                stream.dtype = if call.name == "vector_fxp_to_fp" { DType::F32 } else { DType::I32 };
                 format!("stream.{} {name} int_width {width}", call.name)
             }
             "vector_logic_zip" | "vector_fxp_zip" | "vector_fp_zip" | "vector_clip_zip" => {
@@ -271,11 +272,10 @@ impl Evaluator<'_> {
         let Some(value) = value else {
             return Err(frame.error(call.span, format!("`{}` takes an operand", call.name)));
         };
+        if let Some(number) = number(value) {
+            return Ok(Operand { values: String::new(), clauses: format!(" constant {number}") });
+        }
         match value {
-            Value::Int(_) | Value::Float(_) => {
-                let number = number(value).unwrap_or_default();
-                Ok(Operand { values: String::new(), clauses: format!(" constant {number}") })
-            }
             Value::View(view) => Ok(Operand {
                 values: format!(", {}", self.read(frame, call.span, view)?),
                 clauses: String::new(),

@@ -50,8 +50,8 @@ pub fn overlap_within(one: &Program, other: &Program, left: &mut usize) -> Optio
 /// Takes from what is left. Where that is too little, nothing is left.
 fn take(left: &mut usize, sums: usize) -> Option<()> {
     let rest = left.checked_sub(sums);
-    *left = rest.unwrap_or(0);
-    rest.map(|_| ())
+    *left = left.saturating_sub(sums);
+    rest.map(drop)
 }
 
 /// Sums of numbers, each times a count from 0 up to a greatest one.
