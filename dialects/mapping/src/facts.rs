@@ -1,5 +1,5 @@
-//! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, the axes each
-//! value depends on, and how long each tensor must stay where it is.
+//! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, and the
+//! axes each value depends on.
 
 pub use crate::error::mapping_error;
 use crate::keeps_axes::KeepsAxes;

@@ -90,7 +90,7 @@ impl Places {
 
     /// The first run of sub that waits longer than it is known to, now that run `number` has its place; and for what.
     fn slowed(&self, runs: &[Run], number: usize) -> Option<(usize, Stalled)> {
-        let [main, sub] = [Queues::MAIN, Queues::SUB].map(|queue| queue.numbers().next().unwrap_or_default());
+        let [main, sub] = [Queues::MAIN, Queues::SUB].map(Queues::first);
         let beside: &[usize] = if is_reader(&runs[number]) {
             let ended = |&run: &usize| self.slots[run].end <= self.slots[number].start;
             &self.queues[sub][self.queues[sub].partition_point(ended)..]

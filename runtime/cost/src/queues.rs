@@ -99,6 +99,11 @@ impl Queues {
         (0..Self::COUNT).filter(move |number| self.0 >> number & 1 == 1)
     }
 
+    /// The least of their numbers.
+    pub(crate) const fn first(self) -> usize {
+        self.0.trailing_zeros() as usize
+    }
+
     /// The clusters whose DMA queue is among these.
     pub(crate) fn clusters(self) -> Vec<u64> {
         (0..MAX_CLUSTERS).filter(|cluster| Self::of_cluster(*cluster).are_in(self)).collect()

@@ -306,8 +306,8 @@ fn infer_relabel(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = source(op)?;
     let given = Relabel::of(op)?.given()?;
     if let Some((dim, _)) = given.iter().find(|(dim, _)| !source.kind.dims.contains(dim)) {
-        let message = format!("{} has no {} mapping", source.kind.def.name, clause_of(*dim));
-        return Err(op.clause_error("C1", clause_of(*dim), message));
+        let message = format!("{} has no {} mapping", source.kind.def.name, dim.name());
+        return Err(op.clause_error("C1", dim.name(), message));
     }
     let view = Tensor::build(source.kind, None, source.dtype, &given, &source)
         .map_err(|dim| op.error("C1", format!("the {dim} mapping is not known")))?;
@@ -365,7 +365,7 @@ fn check_relabel(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     let names = |maps: &[Expr]| Tensor { maps: maps.to_vec(), ..(*source).clone() }.axis_names(axes);
     let all = view::relabelled(op)?;
     for own in &all {
-        let clause = clause_of(own.dim);
+        let clause = own.dim.name();
         let refuse = |constraint: &str, message: String| Err(op.clause_error(constraint, clause, message));
         let size = |map: &Expr| map.size(axes).map_err(|error| mapping_error(error, op.clause_span(clause)));
         let (old, new) = (size(&own.old)?, size(&own.new)?);
@@ -397,20 +397,6 @@ fn check_relabel(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
-}
-
-/// The clause of a dimension at rest.
-fn clause_of(dim: Dim) -> &'static str {
-    match dim {
-        Dim::Chip => "chip",
-        Dim::Cluster => "cluster",
-        Dim::Slice => "slice",
-        Dim::Pe => "pe",
-        Dim::Row => "row",
-        Dim::Element => "element",
-        Dim::Time => "time",
-        Dim::Packet => "packet",
-    }
 }
 
 fn undecided(op: OpRef<'_>, error: MapError) -> Diagnostic {
