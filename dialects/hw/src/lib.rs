@@ -31,6 +31,7 @@ pub mod snoop;
 mod trf;
 mod uses;
 pub mod valid_count;
+mod vrf;
 mod ways;
 
 pub use clauses::machine;

@@ -3,7 +3,7 @@
 use crate::ops::switch::Switch;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::{Axes, AxisId, Cell, Equality, Expr, describe, equal_streams};
+use visa_mapping::{Axes, AxisId, Cell, Equality, Expr, Refinement, describe, equal_streams, refines};
 
 /// The topologies, in the book's order.
 pub const TOPOLOGIES: &[&str] = &[
@@ -272,12 +272,41 @@ pub fn same(found: &Expr, wanted: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &A
     match equal_streams(&blanked(found, free, axes)?, &blanked(wanted, free, axes)?, axes) {
         Equality::Equal => Ok(()),
         Equality::Unknown { why } => Err(format!("cannot decide whether `{found}` is `{wanted}`: {why}")),
-        Equality::Different { at, left, right } => {
-            let axis = at_fault(left.as_ref(), right.as_ref(), axes);
-            let (left, right) = (describe(left.as_ref(), axes), describe(right.as_ref(), axes));
-            Err(format!("{axis}`{found}` has {left} at position {at}, expected {right} as in `{wanted}`"))
-        }
+        Equality::Different { at, left, right } => Err(differs(at, (found, left), (wanted, right), axes)),
     }
+}
+
+/// [`same`] for slices, of which `found` may claim fewer: what is don't-care padding there may hold anything.
+///
+/// # Errors
+/// As [`same`].
+pub fn same_slices(
+    found: &Expr,
+    wanted: &Expr,
+    free: &dyn Fn(AxisId) -> bool,
+    axes: &Axes,
+) -> Result<(), String> {
+    same(found, wanted, free, axes).or_else(|why| {
+        match refines(&blanked(wanted, free, axes)?, &blanked(found, free, axes)?, axes) {
+            Refinement::Refines => Ok(()),
+            Refinement::Unknown { .. } => Err(why),
+            Refinement::Violated { at, left, right } => {
+                Err(differs(at, (found, right), (wanted, left), axes))
+            }
+        }
+    })
+}
+
+/// What either mapping holds where they differ.
+fn differs(
+    at: u64,
+    (found, left): (&Expr, Option<Cell>),
+    (wanted, right): (&Expr, Option<Cell>),
+    axes: &Axes,
+) -> String {
+    let axis = at_fault(left.as_ref(), right.as_ref(), axes);
+    let (left, right) = (describe(left.as_ref(), axes), describe(right.as_ref(), axes));
+    format!("{axis}`{found}` has {left} at position {at}, expected {right} as in `{wanted}`")
 }
 
 /// `axis A: `, the first axis along which two cells differ.

@@ -303,11 +303,9 @@ fn align(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
     }
 }
 
-/// The program of a read of the vector register file in bytes: a packet of the vector engine at once, a flit or
-/// half of one.
+/// The program of a read of the vector register file in bytes: an access is what it reads for a packet.
 fn vector(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
-    let flit = machine.limits.flit_bytes;
-    cut(program, program.packet, &limits(machine, &[flit / 2, flit]))
+    cut(program, program.packet, &limits(machine, &machine.vrf_read_sizes()))
 }
 
 /// The program of a DMA in bytes: a packet is the largest contiguous run that a transaction carries (book 10), in

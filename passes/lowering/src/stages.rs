@@ -33,7 +33,7 @@ use visa_stream::ops::store::{ToTrf, ToVrf};
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::vector_alu::RegisterReads;
 use visa_stream::ops::vector_intra_slice_reduce::{self as intra_slice, ReducePlan};
-use visa_stream::ops::{self, begin_interleaved, contract, fetch, vector_alu, vector_filter};
+use visa_stream::ops::{self, begin_interleaved, contract, fetch, vector_filter};
 use visa_stream::pad::Pad;
 use visa_stream::plan::{self, Plan, TimeLoop};
 use visa_stream::reduce::Reduction;
@@ -508,15 +508,9 @@ fn filter(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>
 /// How operand `index` is read from the vector register file.
 fn vector_operand(cx: &StageCx<'_>, op: OpRef<'_>, index: usize) -> Result<Program, Diagnostic> {
     let reads = cx.plan::<RegisterReads>(op)?;
-    let mut plan = reads.of(index).cloned().ok_or_else(|| op.error("C0", "no register file"))?;
-    // A packet is read whole; lanes beyond the live ones read on into what follows and are padding.
-    let lanes = vector_alu::lanes(op);
-    if let Some(inner) = plan.loops.last_mut() {
-        inner.entry.limit = lanes;
-    }
-    plan.packet = lanes;
+    let plan = reads.of(index).ok_or_else(|| op.error("C0", "no register file"))?;
     let base = address::in_elements(cx, op, view::operand(&op, index, "register file")?)?;
-    accessed(cx, op, (&plan, base), DType::I32, Accessor::Vector)
+    accessed(cx, op, (plan, base), DType::I32, Accessor::Vector)
 }
 
 /// The program of a plan for a tensor at `base`, if there are accesses that run it.

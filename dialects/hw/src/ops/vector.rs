@@ -3,16 +3,15 @@
 use crate::attrs::{GUARDS, PROGRAM};
 use crate::build::Build;
 use crate::clauses::machine;
-use crate::loops::{Loops, Written};
 use crate::ops::vector_lanes::How;
+use crate::vrf::RegisterFile;
 use crate::ways::way_bytes;
 use std::borrow::Cow;
-use std::rc::Rc;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
-    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stash,
-    Stream, Unit, Wire,
+    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stash, Stream,
+    Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -50,7 +49,10 @@ pub static VECTOR: OpDecl = OpDecl {
         ),
         ("C2", "a constant fits a signed 32-bit integer; that of a float is its bit pattern"),
         ("C3", "the stage has the operation, for elements of the stream's format (book 21)"),
-        ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
+        (
+            "C4",
+            "the loops fit the sequencer, with accesses of one packet (book 07), or of a power of two of its elements, repeated (w)",
+        ),
         ("C5", "every address is in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
         ("C7", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
@@ -136,7 +138,7 @@ const VALUES: [[&str; 2]; 2] = [["vrf", "stash"], ["vrf1", "stash1"]];
 
 /// What a port of the ALU reads.
 enum Port {
-    Vrf(Box<Loops>),
+    Vrf(Box<RegisterFile>),
     Stash,
 }
 
@@ -243,7 +245,7 @@ fn ports(op: Vector<'_>) -> Result<Vec<Port>, Diagnostic> {
                 let message = format!("`{vrf}` and `{stash}` are both there, expected one of them");
                 return Err(op.clause_error("C1", stash, message));
             }
-            (Some(program), false) => Port::Vrf(Box::new(register_file(*op, (vrf, program))?)),
+            (Some(program), false) => Port::Vrf(Box::new(RegisterFile::of(*op, (vrf, program))?)),
             (None, true) => Port::Stash,
             (None, false) => continue,
         };
@@ -309,19 +311,6 @@ fn write_back(op: Vector<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
     }
 }
 
-/// The loops of a clause that reads the vector register file, whose accesses are packets of 8 or 4 lanes: C4 and C5.
-pub(crate) fn register_file(
-    op: OpRef<'_>,
-    (clause, program): (&'static str, Rc<Program>),
-) -> Result<Loops, Diagnostic> {
-    let machine = machine(op);
-    let written = Written::new(op, clause, program);
-    let flit = machine.limits.flit_bytes;
-    written.sequencer("C4", &[flit / 2, flit])?;
-    written.within("C5", machine.memory.vrf_bytes, "the vector register file")?;
-    written.loops("C5")
-}
-
 /// How a stash is read in packets of another width than it was written in.
 enum Reread {
     Same,
@@ -372,22 +361,7 @@ fn delivered(port: &[[u8; 4]], at: usize) -> Bits {
 impl VectorUnit {
     fn check_port(port: &Port, [vrf, stash]: [&'static str; 2], input: &Wire) -> Result<(), Mismatch> {
         match port {
-            Port::Vrf(loops) if loops.program.packet != input.packet => {
-                let message = format!(
-                    "accesses of {}, expected packets of {}",
-                    counted(loops.program.packet, "byte"),
-                    input.packet
-                );
-                Err(Mismatch::new("C4", vrf, message))
-            }
-            Port::Vrf(loops) if loops.accesses() != input.packets => {
-                let message = format!(
-                    "the loops make {}, expected {}, one a packet",
-                    counted(loops.accesses(), "access"),
-                    input.packets
-                );
-                Err(Mismatch::new("C6", vrf, message))
-            }
+            Port::Vrf(file) => file.check(vrf, input),
             Port::Stash
                 if !input.stash.is_some_and(|(dtype, flow)| {
                     dtype == input.dtype && Reread::of(flow, input.flow()).is_some()
@@ -409,6 +383,21 @@ impl VectorUnit {
                 );
                 Err(Mismatch::new("C8", stash, message))
             }
+            Port::Stash => Ok(()),
+        }
+    }
+
+    /// C12: what is written back replaces a packet's words, each of which a lane of its own read.
+    fn check_write_back(&self, port: &Port, input: &Wire) -> Result<(), Mismatch> {
+        match port {
+            Port::Vrf(file) if self.write_back.is_some() && file.read_size() != input.packet => {
+                let message = format!(
+                    "lanes share the {} of an access, expected packets of {}, as each lane writes back its own",
+                    counted(file.read_size(), "byte"),
+                    input.packet
+                );
+                Err(Mismatch::new("C12", "write_back", message))
+            }
             Port::Vrf(_) | Port::Stash => Ok(()),
         }
     }
@@ -426,11 +415,7 @@ impl VectorUnit {
             Some(Port::Stash) => {
                 stash.map_or(Cow::Borrowed(&[]), |stash| reread(&stash.bytes, stash, stream, 0))
             }
-            Some(Port::Vrf(loops)) => {
-                let mut operands = Vec::with_capacity((stream.packets * stream.packet) as usize);
-                loops.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut operands));
-                Cow::Owned(operands)
-            }
+            Some(Port::Vrf(file)) => Cow::Owned(file.words(memory, stream.packet as usize)),
         }
     }
 
@@ -532,35 +517,33 @@ impl VectorUnit {
     }
 
     fn marks_of(port: &Port, memory: &SliceMemory, stream: &Stream) -> Vec<Shadow> {
-        let mut marks = Vec::new();
         match port {
             Port::Stash => {
                 let stash = stream.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());
                 let flow = flow(stream.bytes.len(), stream.packet);
-                let read = stash.and_then(|stash| {
-                    Some(reread(stash.shadow.as_ref()?, stash, flow, Shadow::NEVER_WRITTEN))
+                let marks = stash.and_then(|stash| {
+                    Some(reread(stash.shadow.as_ref()?, stash, flow, Shadow::NEVER_WRITTEN).into_owned())
                 });
-                marks.extend(read.iter().flat_map(|marks| marks.iter()));
+                marks.unwrap_or_default()
             }
-            Port::Vrf(loops) => {
-                for run in loops.runs() {
-                    memory.vrf.read_shadow(run.clone(), Shadow::NEVER_WRITTEN, &mut marks);
-                }
-            }
+            Port::Vrf(file) => file.marks(memory, stream.packet),
         }
-        marks
     }
 
     /// One packet after the other, each of which leaves results in the register file for the next.
-    fn run_writing(&self, cx: RunCx<'_>, (row, loops): (&AluOp, &Loops), file: &Bank, input: &mut Stream) {
+    fn run_writing(
+        &self,
+        cx: RunCx<'_>,
+        (row, reads): (&AluOp, &RegisterFile),
+        file: &Bank,
+        input: &mut Stream,
+    ) {
         let Some(write_back) = &self.write_back else { return };
         let size = input.packet.max(1);
         let mut file = file.clone();
         let mut lanes = input.lanes.take().unwrap_or_default();
         let mut marker = cx.marker();
-        for ((number, packet), &address) in
-            input.bytes.chunks_mut(size).enumerate().zip(loops.addresses().iter())
-        {
+        for ((number, packet), &address) in input.bytes.chunks_mut(size).enumerate().zip(reads.addresses()) {
             let (address, first) = (address as usize, number * size / 4);
             let range = address..address + packet.len();
             let mut port = Vec::with_capacity(size);
@@ -622,6 +605,7 @@ impl Unit for VectorUnit {
         }
         for (port, clauses) in self.ports.iter().zip(VALUES) {
             Self::check_port(port, clauses, &input)?;
+            self.check_write_back(port, &input)?;
         }
         Ok(Wire { dtype: row.to, ..input })
     }
@@ -633,12 +617,9 @@ impl Unit for VectorUnit {
 
     fn accesses(&self) -> Vec<Access> {
         let of_port = |port: &Port| match port {
-            Port::Vrf(loops) => {
-                let access = |write| Access { space: Space::Vrf, write, range: loops.extent() };
-                [Some(access(false)), self.write_back.is_some().then(|| access(true))]
-                    .into_iter()
-                    .flatten()
-                    .collect()
+            Port::Vrf(file) => {
+                let written = self.write_back.is_some().then(|| file.access(true));
+                [Some(file.access(false)), written].into_iter().flatten().collect()
             }
             Port::Stash => Vec::new(),
         };
@@ -650,8 +631,8 @@ impl Map for VectorUnit {
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, mut input: Stream) -> Stream {
         let Some(row) = alu_op(self.stage, self.name, input.dtype) else { return input };
         input.dtype = row.to;
-        if let (Some(Port::Vrf(loops)), Some(_)) = (self.ports.first(), &self.write_back) {
-            self.run_writing(cx, (row, loops), &memory.vrf, &mut input);
+        if let (Some(Port::Vrf(file)), Some(_)) = (self.ports.first(), &self.write_back) {
+            self.run_writing(cx, (row, file), &memory.vrf, &mut input);
             return input;
         }
         let stash = input.lanes.as_ref().and_then(|lanes| lanes.stash.as_ref());

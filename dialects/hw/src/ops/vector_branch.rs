@@ -1,15 +1,14 @@
 //! `hw.vector_branch`: gives every element of a stream its execution id (book 21).
 
-use super::vector::register_file;
 use crate::attrs::{COMPARISONS, PROGRAM};
 use crate::build::Build;
 use crate::clauses::given;
-use crate::loops::Loops;
+use crate::vrf::RegisterFile;
 use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
 use visa_engine::{
-    Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire,
+    Access, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -41,7 +40,10 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         ("C1", "`toggle`, `compare` and `vrf` are there in their modes and in no other"),
         ("C2", "`toggle` is pairs of at least 1 and at least 2"),
         ("C3", "there are 4 comparisons at most"),
-        ("C4", "the loops fit the sequencer, with accesses of one packet (book 07)"),
+        (
+            "C4",
+            "the loops fit the sequencer, with accesses of one packet (book 07), or of a power of two of its elements, repeated (w)",
+        ),
         ("C5", "every address is in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),
         ("C7", "a packet is 8 elements of i32 or f32 (book 21)"),
@@ -85,7 +87,7 @@ enum Mode {
     Toggle(Vec<[u64; 2]>),
     ValidCount,
     Comparison(Comparisons<Bits>),
-    Vrf(Loops),
+    Vrf(RegisterFile),
 }
 
 struct VectorBranchUnit {
@@ -109,7 +111,7 @@ fn read(op: OpRef<'_>) -> Result<VectorBranchUnit, Diagnostic> {
     let mode = match &*word {
         "toggle" => Mode::Toggle(toggle(*op, &given(*op, "C1", ("toggle", toggles))?)?),
         "comparison" => Mode::Comparison(comparisons(*op, &*given(*op, "C1", ("compare", compare))?)?),
-        "vrf" => Mode::Vrf(register_file(*op, ("vrf", given(*op, "C1", ("vrf", vrf))?))?),
+        "vrf" => Mode::Vrf(RegisterFile::of(*op, ("vrf", given(*op, "C1", ("vrf", vrf))?))?),
         "valid_count" => Mode::ValidCount,
         other => {
             return Err(op.error(
@@ -163,11 +165,7 @@ impl VectorBranchUnit {
                 .iter()
                 .map(|element| comparisons.id(stream.dtype, Bits::from_le_bytes(*element)))
                 .collect(),
-            Mode::Vrf(loops) => {
-                let mut words = Vec::with_capacity(stream.bytes.len());
-                loops.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut words));
-                words.chunks(4).map(|word| word[0] & 15).collect()
-            }
+            Mode::Vrf(file) => file.words(memory, stream.packet).chunks(4).map(|word| word[0] & 15).collect(),
         }
     }
 
@@ -179,13 +177,7 @@ impl VectorBranchUnit {
                 let marks = stream.shadow.as_deref().unwrap_or_default();
                 marks.chunks(4).map(Shadow::all).collect()
             }
-            Mode::Vrf(loops) => {
-                let mut marks = Vec::with_capacity(stream.bytes.len());
-                for run in loops.runs() {
-                    memory.vrf.read_shadow(run.clone(), Shadow::NEVER_WRITTEN, &mut marks);
-                }
-                marks.chunks(4).map(Shadow::all).collect()
-            }
+            Mode::Vrf(file) => file.marks(memory, stream.packet).chunks(4).map(Shadow::all).collect(),
         }
     }
 }
@@ -202,22 +194,9 @@ impl Unit for VectorBranchUnit {
             );
             return Err(Mismatch::new("C7", "mode", message));
         }
-        let Mode::Vrf(loops) = &self.mode else { return Ok(input) };
-        if loops.program.packet != input.packet {
-            let message = format!(
-                "accesses of {}, expected packets of {}",
-                counted(loops.program.packet, "byte"),
-                input.packet
-            );
-            return Err(Mismatch::new("C4", "vrf", message));
-        }
-        if loops.accesses() != input.packets {
-            let message = format!(
-                "the loops make {}, expected {}, one a packet",
-                counted(loops.accesses(), "access"),
-                input.packets
-            );
-            return Err(Mismatch::new("C6", "vrf", message));
+        match &self.mode {
+            Mode::Vrf(file) => file.check("vrf", &input)?,
+            Mode::Toggle(_) | Mode::ValidCount | Mode::Comparison(_) => {}
         }
         Ok(input)
     }
@@ -228,7 +207,7 @@ impl Unit for VectorBranchUnit {
 
     fn accesses(&self) -> Vec<Access> {
         match &self.mode {
-            Mode::Vrf(loops) => vec![Access { space: Space::Vrf, write: false, range: loops.extent() }],
+            Mode::Vrf(file) => vec![file.access(false)],
             Mode::Toggle(_) | Mode::ValidCount | Mode::Comparison(_) => Vec::new(),
         }
     }

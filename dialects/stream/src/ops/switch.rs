@@ -6,7 +6,7 @@ use crate::pipeline;
 use crate::planner::planned;
 use crate::semantics::Semantics;
 use crate::snoop::Snooping;
-use crate::topology::{TOPOLOGIES, Topology, same};
+use crate::topology::{TOPOLOGIES, Topology, same, same_slices};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -47,7 +47,10 @@ pub static DECL: OpDecl = OpDecl {
             "sizes of rings and of their parts are powers of two and divide the slices; time0, for \
              inter_transpose slice1 x time0, divides time (book 13)",
         ),
-        ("C2", "the slice mapping has 256 positions, and holds what the topology makes (book 13)"),
+        (
+            "C2",
+            "the slice mapping has 256 positions, and holds what the topology makes, or don't-care padding (book 13)",
+        ),
         ("C3", "the time mapping holds what the topology makes (book 13)"),
         (
             "C4",
@@ -145,11 +148,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return planned::<Snooping>(op, cx).map(drop);
     };
     let made = topology.result(&slice, &time);
-    for (dim, constraint, wanted) in [(Dim::Slice, "C2", made.0), (Dim::Time, "C3", made.1)] {
-        same(&result.dim(dim), &wanted, &free, axes).map_err(|why| {
-            let message = format!("{} mapping: {why}", dim.name());
-            op.clause_error(constraint, dim.name(), message)
-        })?;
-    }
-    Ok(())
+    let refuse = |constraint: &'static str, dim: Dim| {
+        move |why: String| op.clause_error(constraint, dim.name(), format!("{} mapping: {why}", dim.name()))
+    };
+    same_slices(&result.dim(Dim::Slice), &made.0, &free, axes).map_err(refuse("C2", Dim::Slice))?;
+    same(&result.dim(Dim::Time), &made.1, &free, axes).map_err(refuse("C3", Dim::Time))
 }

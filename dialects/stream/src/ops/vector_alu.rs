@@ -372,8 +372,8 @@ fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// C4 and C5: operand `index` of `op` is in the stream's slices and holds what each packet of so many lanes asks
-/// for.
+/// C4 and C5: operand `index` of `op` is in the stream's slices and holds what each packet asks for. What is
+/// written back has a word for each of so many lanes.
 ///
 /// # Errors
 /// What it lacks.
@@ -387,26 +387,18 @@ pub fn verify_register_file(
     let axes = &axes(cx).0;
     let source = input(op)?;
     check_place(op, "C4", file, &source, axes)?;
-    let free = free_axes(op, cx, index);
-    let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
     let reads = planned::<RegisterReads>(op, cx)?;
     let Some(read) = reads.of(index) else { return Ok(()) };
-    let live = plan::digits_of(&packet, axes).ok().and_then(|digits| digits.live_count());
-    if read.packet == lanes || live.is_some_and(|live| read.packet >= live) {
+    if op.attr("write_back").is_none() || read.packet == lanes {
         return Ok(());
     }
+    let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
     let message = format!(
-        "packet `{packet}` reads {} of `{element}`, expected all {lanes}",
+        "packet `{packet}` reads {} of `{element}`, expected all {lanes}: what is written back has a word for \
+         each lane",
         counted(read.packet, "contiguous element")
     );
-    let same = packet.axis_names(axes).into_iter().find(|name| axes.id(name).is_some_and(&free));
-    let fix = same.map(|name| {
-        format!(
-            "lanes along `{name}` share an element: let `to_vrf` store a copy for each, with the packet's part of \
-             `{name}` innermost in `element`"
-        )
-    });
-    Err(op.error("C5", message).fix(fix))
+    Err(op.error("C5", message))
 }
 
 /// How the register files that an operation takes are read.
@@ -433,7 +425,8 @@ impl StagePlan for RegisterReads {
 }
 
 /// How a register file of this type is read beside a stream of that type. `free` names the axes that it does not
-/// depend on. Its copies along such an axis are the same until `write_back` makes them differ. C5.
+/// depend on. Its copies along such an axis are the same until `write_back` makes them differ. Lanes beyond the
+/// live ones read on into what follows and are padding; fewer elements than live lanes are repeated. C5.
 fn register_read(
     op: OpRef<'_>,
     file: &Tensor,
@@ -446,8 +439,17 @@ fn register_read(
     let own = element.axis_names(axes);
     let free = |axis: AxisId| free(axis) && !(written && own.iter().any(|name| **name == *axes.name(axis)));
     let shared = if written { Shared::Repeated } else { Shared::Copied };
-    plan::register_read(&element, &source.dim(Dim::Time), &source.dim(Dim::Packet), &free, shared, axes)
-        .map_err(|why| op.error("C5", why))
+    let (time, packet): (Expr, Expr) = (source.dim(Dim::Time), source.dim(Dim::Packet));
+    let refuse = |why| op.error("C5", why);
+    let mut read = plan::register_read(&element, &time, &packet, &free, shared, axes).map_err(refuse)?;
+    let live = plan::digits_of(&packet, axes).map_err(refuse)?.live_count();
+    if live.is_some_and(|live| read.packet >= live) {
+        read.packet = lanes(op);
+        if let Some(inner) = read.loops.last_mut() {
+            inner.entry.limit = read.packet;
+        }
+    }
+    Ok(read)
 }
 
 /// The lanes at the stage of `op`.

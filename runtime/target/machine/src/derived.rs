@@ -184,6 +184,15 @@ impl Machine {
         }
     }
 
+    /// Bytes of a read of the vector register file: a power of two of words of 32 bits, up to a packet (book 20;
+    /// fewer than a packet has are an assumption, after the tensor register file, book 18).
+    #[must_use]
+    pub fn vrf_read_sizes(&self) -> Vec<u64> {
+        let word = u64::from(u32::BITS) / 8;
+        let up_to_flit = |size: &u64| *size <= self.limits.flit_bytes;
+        std::iter::successors(Some(word), |size| size.checked_mul(2)).take_while(up_to_flit).collect()
+    }
+
     /// Most bytes that one fetch may grow to when its elements are converted: in dual channel mode what its flits
     /// hold more, it may hold more (book 08: the limit avoids an overflow of flits).
     pub const fn cast_fetch_max(&self, unit: Unit) -> u64 {
