@@ -5,6 +5,7 @@ pub use crate::error::mapping_error;
 use crate::keeps_axes::KeepsAxes;
 use crate::ops::control::{Carried, carried, carries};
 use crate::ops::func::{Func, declare};
+use crate::relabel::Relabelling;
 use crate::tensor::Tensor;
 use crate::view::{self, ViewKind};
 use crate::{Axes, AxisId, Digits, Expr, digits};
@@ -217,11 +218,6 @@ impl Relabelled {
     }
 }
 
-/// Whether a mapping has padding; one that has no digits may have.
-fn pads(map: &Expr, axes: &Axes) -> bool {
-    digits(map, axes).map_or(true, |found| found.iter().any(|digit| digit.live < digit.extent))
-}
-
 fn relabels(op: OpRef<'_>, axes: &Axes) -> Option<Relabelled> {
     let kind = view::kind(op)?;
     let names = |map: &Expr| -> Names { map.axis_names(axes).into_iter().collect() };
@@ -232,9 +228,10 @@ fn relabels(op: OpRef<'_>, axes: &Axes) -> Option<Relabelled> {
             Some(Relabelled::Reshaped(vec![(names(&own), names(&source), false)]))
         }
         ViewKind::Relabel => {
-            let all = view::relabelled(op).ok()?;
-            let pair = |own: &view::Relabelling| (names(&own.new), names(&own.old), pads(&own.old, axes));
-            Some(Relabelled::Reshaped(all.iter().map(pair).collect()))
+            let all = view::relabellings(op, axes).ok()?;
+            let reach =
+                |own: &Relabelling| (own.new_axes(axes), own.old_axes(axes), own.reaches_padding(axes));
+            Some(Relabelled::Reshaped(all.iter().map(reach).collect()))
         }
         ViewKind::Transpose => {
             let (from, to) = view::renamed_axes(op).ok()?;

@@ -45,6 +45,7 @@ mod parse;
 pub mod placed;
 mod placement;
 mod rebuild;
+mod relabel;
 mod runs;
 pub mod scalar;
 mod segments;

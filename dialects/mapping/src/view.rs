@@ -15,6 +15,7 @@ use crate::expr::Expr;
 use crate::inverse::inverse;
 use crate::ops::number::{constant, in_each, numbers};
 use crate::ops::view::{Tile as TileOp, Transpose, ViewOp};
+use crate::relabel::{self, Relabelling};
 use crate::tensor::{Dim, Tensor};
 use crate::tile::{Clauses, Tile};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
@@ -106,9 +107,9 @@ pub fn meaning(
             Semantics::Shifted(tile.shift(&tile.at(indices)?)?)
         }
         ViewKind::Reshape | ViewKind::Window => Semantics::Relabelled(vec![(element(op)?, own_element(op)?)]),
-        ViewKind::Relabel => {
-            Semantics::Relabelled(relabelled(op)?.into_iter().map(|own| (own.old, own.new)).collect())
-        }
+        ViewKind::Relabel => Semantics::Relabelled(
+            relabellings(op, axes)?.into_iter().map(|own| (own.old(), own.new())).collect(),
+        ),
         ViewKind::Transpose => Semantics::Renamed(renaming(op, axes)?),
     })
 }
@@ -181,40 +182,11 @@ pub(crate) fn own_element(op: OpRef<'_>) -> Result<Expr, Diagnostic> {
     Ok(ViewOp::seen(op).result_view()?.of_type::<Tensor>()?.dim(Dim::Element))
 }
 
-/// A part of a dimension that a relabelling gives other axes.
-pub(crate) struct Relabelling {
-    /// The dimension.
-    pub(crate) dim: Dim,
-    /// What it held.
-    pub(crate) old: Expr,
-    /// What it holds.
-    pub(crate) new: Expr,
-    /// The terms around it that stay.
-    pub(crate) kept: Vec<Expr>,
-}
-
-/// The dimensions that a `tm.relabel` changes, without the terms that stay around what changes.
-pub(crate) fn relabelled(op: OpRef<'_>) -> Result<Vec<Relabelling>, Diagnostic> {
+/// What a `tm.relabel` changes.
+pub(crate) fn relabellings(op: OpRef<'_>, axes: &Axes) -> Result<Vec<Relabelling>, Diagnostic> {
     let view = ViewOp::seen(op);
     let (old, new) = (view.source()?.of_type::<Tensor>()?, view.result_view()?.of_type::<Tensor>()?);
-    let dims = old.kind.dims.iter().zip(old.maps.iter().zip(&new.maps));
-    let changed = dims.filter(|(_, (old, new))| old != new);
-    Ok(changed.map(|(&dim, (old, new))| unlike(dim, old, new)).collect())
-}
-
-fn unlike(dim: Dim, old: &Expr, new: &Expr) -> Relabelling {
-    let terms = |map: &Expr| if let Expr::Pair(terms) = map { terms.clone() } else { vec![map.clone()] };
-    let (mut old, mut new, mut kept) = (terms(old), terms(new), Vec::new());
-    while old.len() > 1 && new.len() > 1 && old.last() == new.last() {
-        kept.extend(old.pop());
-        new.pop();
-    }
-    while old.len() > 1 && new.len() > 1 && old.first() == new.first() {
-        kept.push(old.remove(0));
-        new.remove(0);
-    }
-    let whole = |mut terms: Vec<Expr>| if terms.len() == 1 { terms.remove(0) } else { Expr::Pair(terms) };
-    Relabelling { dim, old: whole(old), new: whole(new), kept }
+    Ok(relabel::relabellings(&old, &new, axes))
 }
 
 /// The pairs of axes of a transposition: from, to.

@@ -7,6 +7,7 @@ use crate::error::MapError;
 use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
 use crate::frames::Frames;
 use crate::index::INDICES;
+use crate::relabel::Part;
 use crate::tensor::{Dim, Tensor, make};
 use crate::tile::{self, ALONG, INDEX, SIZE};
 use crate::view::{self, ELEMENT, ViewKind, element, own_element, renamed, renamed_axes, renaming};
@@ -188,12 +189,11 @@ pub static RELABEL: OpDecl = OpDecl {
     summary: "The same bytes under other axes, by the author's word.",
     doc: "Every position keeps its bytes and gets another index, padding and copies included: slices `[L, 1 # 4]` as \
           `[L, D]`, or `[D]` as `[1 # 8]`. What was padding is undefined under its new index. A dimension that is not \
-          written stays. Nothing says that the new indices mean what the author takes them for: what `tm.reshape` \
+          written stays; dimensions that share axes get their new indices together. Nothing says that the new indices mean what the author takes them for: what `tm.reshape` \
           allows, it says better.",
     constraints: &[
         ("C1", "each dimension that is written is one of the tensor's, and has as many positions as before"),
         ("C2", "each index of the view is at one position"),
-        ("C3", "axes of what changes, old or new, occur nowhere else in the tensor"),
     ],
     clauses: &[
         ClauseDecl::optional("chip", ClauseKind::body::<Expr>(&MAP), "which part each chip holds"),
@@ -359,41 +359,32 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// Relabellings: each dimension keeps its positions, and its new indices are one each.
+/// Relabellings: each dimension keeps its positions, and each new index is at one of them.
 fn check_relabel(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
-    let source = source(op)?;
-    let names = |maps: &[Expr]| Tensor { maps: maps.to_vec(), ..(*source).clone() }.axis_names(axes);
-    let all = view::relabelled(op)?;
-    for own in &all {
-        let clause = own.dim.name();
-        let refuse = |constraint: &str, message: String| Err(op.clause_error(constraint, clause, message));
-        let size = |map: &Expr| map.size(axes).map_err(|error| mapping_error(error, op.clause_span(clause)));
-        let (old, new) = (size(&own.old)?, size(&own.new)?);
-        if old != new {
-            let message =
-                format!("`{}` has {}, where `{}` has {old}", own.new, counted(new, "position"), own.old);
-            return refuse("C1", message);
+    for own in view::relabellings(op, axes)? {
+        let changed = own.0.iter().filter(|part| part.old != part.new);
+        for Part { dim, old, new } in changed.clone() {
+            let clause = dim.name();
+            let size =
+                |map: &Expr| map.size(axes).map_err(|error| mapping_error(error, op.clause_span(clause)));
+            let (before, after) = (size(old)?, size(new)?);
+            if before != after {
+                let message =
+                    format!("`{new}` has {}, where `{old}` has {before}", counted(after, "position"));
+                return Err(op.clause_error("C1", clause, message));
+            }
         }
-        let placed = digits(&own.new, axes).map(|found| place(&found, 1));
-        let placed = placed.map_err(|error| {
-            op.clause_error("C2", clause, format!("cannot relabel as `{}`: {error}", own.new))
-        })?;
+        let Some(clause) = changed.map(|part| part.dim.name()).last() else { continue };
+        let new = own.new();
+        let placed = digits(&new, axes)
+            .map(|found| place(&found, 1))
+            .map_err(|error| op.clause_error("C2", clause, format!("cannot relabel as `{new}`: {error}")))?;
         if !is_injective(&placed) {
-            return refuse("C2", format!("`{}` holds an index at several positions", own.new));
-        }
-        let dims = source.kind.dims.iter().zip(&source.maps);
-        let mut others: Vec<Expr> =
-            dims.filter(|(dim, _)| **dim != own.dim).map(|(_, map)| map.clone()).collect();
-        others.extend(all.iter().filter(|other| other.dim != own.dim).map(|other| other.new.clone()));
-        others.extend(own.kept.iter().cloned());
-        let others = names(&others);
-        if let Some(name) =
-            names(&[own.old.clone(), own.new.clone()]).into_iter().find(|name| others.contains(name))
-        {
-            return refuse(
-                "C3",
-                format!("axis `{name}` occurs elsewhere in the tensor, where it keeps its name"),
-            );
+            return Err(op.clause_error(
+                "C2",
+                clause,
+                format!("`{new}` holds an index at several positions"),
+            ));
         }
     }
     Ok(())
