@@ -1,5 +1,6 @@
 """What becomes of each kernel of a checkout: imported, verified, run and equal, or why not. See run.sh."""
 
+import math
 import os
 import re
 import struct
@@ -69,12 +70,11 @@ def with_indices(text, given, step, most, path):
     sizes = {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)", re.search(r"tm\.axes \[(.*?)\]", text)[1])}
     given = list(given)
     for argument, element in re.findall(r"%(\w+): (?:inout )?!tm\.hbm<i32, \[1\], \[([^\]]*)\]>", text):
-        count = 1
-        for factor in element.split(", "):
-            count *= sizes[factor]
+        shape = [sizes[factor] for factor in element.split(", ") if not factor.isdigit()]
+        count = math.prod(shape)
         rows = most // step + 1
         numbers = [(rows - 1 - row) % rows * step for row in range(count)]
-        head = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({', '.join(str(sizes[f]) for f in element.split(', '))},)}}"
+        head = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({''.join(f'{size},' for size in shape)})}}"
         head = head.ljust(117) + "\n"
         file = Path(f"{path}.{argument}.npy")
         file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{count}i", *numbers))
