@@ -4,7 +4,8 @@ use std::ops::Range;
 use visa_engine::{Access, Space};
 use visa_machine::Machine;
 
-/// The clause kind of a region: the whole file, or a half of each row.
+/// The clause kind of a region: the whole file, which fewer rows than there are share among them, or a half of each
+/// row.
 pub(crate) const REGION: &[&str] = &["full", "first", "second"];
 
 /// The same part of every row.
@@ -19,16 +20,18 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The region that a [`REGION`] clause names.
-    pub(crate) fn of(name: &str, machine: &Machine) -> Self {
+    /// The region that a [`REGION`] clause names, of so many rows.
+    pub(crate) fn of(name: &str, rows: u64, machine: &Machine) -> Self {
         let pitch = machine.memory.trf_bytes_per_row;
         let half = pitch / 2;
-        let (start, bytes) = match name {
-            "first" => (0, half),
-            "second" => (half, half),
-            _ => (0, pitch),
-        };
-        Self { start, bytes, pitch }
+        match name {
+            "first" => Self { start: 0, bytes: half, pitch },
+            "second" => Self { start: half, bytes: half, pitch },
+            _ => {
+                let whole = machine.trf_row_bytes(rows);
+                Self { start: 0, bytes: whole, pitch: whole }
+            }
+        }
     }
 
     /// The byte at `address` of the region in row `row`, in the register file.

@@ -351,15 +351,16 @@ impl Run<'_> {
         };
         let source = self.tensor_of(source, op.span())?;
         let span = op.span();
+        let coverage = Coverage::new(to, self.axes, span)?;
         let seen = match visa_mapping::view::meaning(op, kind, self.axes, &self.indices)? {
             View::Same => source.clone(),
-            View::Shifted(shift) => view::shifted(source, &shift, span)?,
+            View::Shifted(shift) => view::shifted(source, &shift, &coverage, span)?,
             View::Renamed(pairs) => view::renamed(source, &pairs, span)?,
             View::Relabelled(pairs) => pairs.iter().try_fold(source.clone(), |tensor, (old, new)| {
                 view::relabelled(&tensor, old, new, self.axes, span)
             })?,
         };
-        seen.narrow(&Coverage::new(to, self.axes, span)?, span)
+        seen.narrow(&coverage, span)
     }
 
     /// The tensor with a tile of it replaced, whose coordinates are counted from the tile's first.

@@ -74,19 +74,69 @@ impl Logical {
     ) -> Result<Self, Diagnostic> {
         let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
         let count = element_count(&extents, span)?;
-        let fill = |at: &mut Vec<usize>, flat: usize| {
-            unflatten(flat, &extents, at);
-            let held = axes.iter().zip(at.iter()).all(|(axis, &coordinate)| axis.held[coordinate]);
-            match held.then(|| element(at)) {
-                Some(Some(bits)) => (bits, true),
-                Some(None) => (0, false),
-                // Whether it is defined, the axes say.
-                None => (0, true),
+        let (outer, row) = rows_of(&extents);
+        // Where the axes hold nothing, they say so: what is left there is not looked at.
+        let (mut data, mut defined) = (vec![0; count], vec![true; count]);
+        let rows = data.par_chunks_mut(row).zip(defined.par_chunks_mut(row));
+        rows.enumerate().for_each_init(Vec::new, |at, (number, (data, defined))| {
+            unflatten(number, outer, at);
+            let held = |(axis, &coordinate): (&Axis, &usize)| axis.held[coordinate];
+            if !axes.iter().zip(at.iter()).all(held) {
+                return;
             }
-        };
-        let (data, defined): (Vec<Bits>, Vec<bool>) =
-            (0..count).into_par_iter().map_init(Vec::new, fill).unzip();
+            at.resize(extents.len(), 0);
+            for (coordinate, (bits, is_defined)) in data.iter_mut().zip(defined).enumerate() {
+                if let (Some(own), Some(axis)) = (at.last_mut(), axes.last()) {
+                    *own = coordinate;
+                    if !axis.held[coordinate] {
+                        continue;
+                    }
+                }
+                match element(at) {
+                    Some(found) => *bits = found,
+                    None => *is_defined = false,
+                }
+            }
+        });
         Ok(Self::partial(dtype, axes, data, defined))
+    }
+
+    /// A tensor of elements of this one: those of each row of `axes`, along the last one, begin at the distance that
+    /// `place` gives for the coordinates before it, if they are defined, and are `stride` apart.
+    pub(crate) fn rows(
+        &self,
+        axes: Vec<Axis>,
+        stride: usize,
+        span: Span,
+        place: impl Fn(&[usize]) -> Option<usize> + Sync,
+    ) -> Result<Self, Diagnostic> {
+        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
+        let count = element_count(&extents, span)?;
+        let (outer, row) = rows_of(&extents);
+        let whole = [true];
+        let held = axes.last().map_or(&whole[..], |axis| &axis.held);
+        let (mut data, mut defined) = (vec![0; count], vec![true; count]);
+        let rows = data.par_chunks_mut(row).zip(defined.par_chunks_mut(row));
+        rows.enumerate().for_each_init(Vec::new, |at, (number, (data, defined))| {
+            unflatten(number, outer, at);
+            if !axes.iter().zip(at.iter()).all(|(axis, &coordinate)| axis.held[coordinate]) {
+                return;
+            }
+            match place(at) {
+                Some(first) => self.copy_row(first, stride, held, data, defined),
+                None => defined.iter_mut().zip(held).for_each(|(own, held)| *own = !held),
+            }
+        });
+        Ok(Self::partial(self.dtype, axes, data, defined))
+    }
+
+    /// Copies a row of elements, where the axis holds them.
+    fn copy_row(&self, first: usize, stride: usize, held: &[bool], data: &mut [Bits], defined: &mut [bool]) {
+        let held = || held.iter().enumerate().filter(|(_, held)| **held);
+        held().for_each(|(at, _)| data[at] = self.data[first + at * stride]);
+        if let Some(own) = &self.defined {
+            held().for_each(|(at, _)| defined[at] = own[first + at * stride]);
+        }
     }
 
     /// The tensor under other axes: the same along those that it does not have.
@@ -148,19 +198,32 @@ impl Logical {
     pub(crate) fn trimmed(mut self) -> Self {
         let Some(defined) = self.defined.take() else { return self };
         let extents: Vec<usize> = self.axes.iter().map(|axis| axis.held.len()).collect();
-        let mut used: Vec<Vec<bool>> = extents.iter().map(|&extent| vec![false; extent]).collect();
-        let (mut at, mut all) = (Vec::new(), true);
-        for (flat, &is_defined) in defined.iter().enumerate() {
-            unflatten(flat, &extents, &mut at);
-            if is_defined && self.holds(&at) {
+        let (outer, row) = rows_of(&extents);
+        let held_last = |axes: &[Axis]| axes.last().map_or_else(|| vec![true], |axis| axis.held.clone());
+        let last = held_last(&self.axes);
+        let mut used: Vec<Vec<bool>> = outer.iter().map(|&extent| vec![false; extent]).collect();
+        let (mut used_last, mut at) = (vec![false; row], Vec::new());
+        for (number, own) in defined.chunks(row).enumerate() {
+            unflatten(number, outer, &mut at);
+            if !self.holds(&at) {
+                continue;
+            }
+            let mut any = false;
+            for (used, (&held, &is_defined)) in used_last.iter_mut().zip(last.iter().zip(own)) {
+                *used |= held && is_defined;
+                any |= held && is_defined;
+            }
+            if any {
                 used.iter_mut().zip(&at).for_each(|(used, &coordinate)| used[coordinate] = true);
             }
         }
+        used.push(used_last);
         self.axes.iter_mut().zip(used).for_each(|(axis, used)| axis.held = used);
-        for (flat, &is_defined) in defined.iter().enumerate() {
-            unflatten(flat, &extents, &mut at);
-            all = all && (is_defined || !self.holds(&at));
-        }
+        let last = held_last(&self.axes);
+        let all = defined.chunks(row).enumerate().all(|(number, own)| {
+            unflatten(number, outer, &mut at);
+            !self.holds(&at) || own.iter().zip(&last).all(|(&is_defined, &held)| is_defined || !held)
+        });
         let defined = (!all).then_some(defined);
         Self { defined, ..self }
     }
@@ -280,6 +343,12 @@ pub(crate) fn unflatten(mut flat: usize, extents: &[usize], at: &mut Vec<usize>)
         *coordinate = flat % extent;
         flat /= extent;
     }
+}
+
+/// The extents of an array's rows, and how many elements a row has.
+fn rows_of(extents: &[usize]) -> (&[usize], usize) {
+    let (outer, row) = extents.split_at(extents.len().saturating_sub(1));
+    (outer, row.first().copied().unwrap_or(1).max(1))
 }
 
 /// A count or a coordinate as a `usize`. One that is too large for it saturates: no array has as many elements.

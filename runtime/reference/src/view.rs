@@ -6,17 +6,31 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, skewed_names};
 
+use crate::coverage::Coverage;
 use crate::tensor::{Axis, Logical, element_count, offset, saturated};
 
-/// The tensor whose element at x is the given one's at x plus `shift`.
-pub(crate) fn shifted(tensor: &Logical, shift: &Index, span: Span) -> Result<Logical, Diagnostic> {
+/// The tensor whose element at x is the given one's at x plus `shift`, as far as a type may hold it.
+pub(crate) fn shifted(
+    tensor: &Logical,
+    shift: &Index,
+    to: &Coverage,
+    span: Span,
+) -> Result<Logical, Diagnostic> {
     let by = |axis: AxisId| saturated(shift.get(axis));
-    let cut = |axis: &Axis| Axis { id: axis.id, held: axis.held.iter().skip(by(axis.id)).copied().collect() };
+    let cut = |axis: &Axis| {
+        let rest: Vec<bool> = axis.held.iter().skip(by(axis.id)).copied().collect();
+        let end = match to.mentions(axis.id) {
+            true => to.held(axis.id, rest.len()).iter().rposition(|&held| held).map_or(0, |last| last + 1),
+            false => rest.len(),
+        };
+        Axis { id: axis.id, held: rest[..end].to_vec() }
+    };
     let axes: Vec<Axis> = tensor.axes.iter().map(cut).collect();
     let strides = tensor.strides(axes.iter().map(|axis| axis.id));
     let base: usize =
         axes.iter().zip(&strides).map(|(axis, stride)| by(axis.id).saturating_mul(*stride)).sum();
-    Logical::where_defined(tensor.dtype, axes, span, |at| tensor.element(base + offset(&strides, at)))
+    let stride = strides.last().copied().unwrap_or_default();
+    tensor.rows(axes, stride, span, |at| Some(base + offset(&strides, at)))
 }
 
 /// The tensor whose coordinate along the second axis of each pair is the given one's along the first.
@@ -66,23 +80,25 @@ pub(crate) fn relabelled(
         let end = ends.entry(id).or_insert(1);
         *end = (*end).max(saturated(coordinate).saturating_add(1));
     }
-    let kept: Vec<Axis> = tensor.axes.iter().filter(|axis| !moved(axis.id)).cloned().collect();
-    let count = kept.len();
-    let mut result = kept;
-    result.extend(ends.iter().map(|(&id, &end)| Axis { id, held: vec![false; end] }));
+    let mut result: Vec<Axis> = ends.iter().map(|(&id, &end)| Axis { id, held: vec![false; end] }).collect();
     for (id, coordinate) in own().flat_map(|to| ends.keys().map(|id| (*id, to.get(*id)))) {
-        if let Some(axis) = result[count..].iter_mut().find(|axis| axis.id == id) {
+        if let Some(axis) = result.iter_mut().find(|axis| axis.id == id) {
             axis.held[coordinate as usize] = true;
         }
     }
     let places = places(tensor, &pairs, &ends, span)?;
-    let strides = tensor.strides(result[..count].iter().map(|axis| axis.id));
     let extents: Vec<usize> = ends.values().copied().collect();
-    Logical::where_defined(tensor.dtype, result, span, |at| {
-        let flat =
-            at[count..].iter().zip(&extents).fold(0, |flat, (coordinate, extent)| flat * extent + coordinate);
-        places[flat].and_then(|place| tensor.element(place + offset(&strides, &at[..count])))
-    })
+    let count = extents.len();
+    let place = |at: &[usize]| {
+        places[at.iter().zip(&extents).fold(0, |flat, (coordinate, extent)| flat * extent + coordinate)]
+    };
+    result.extend(tensor.axes.iter().filter(|axis| !moved(axis.id)).cloned());
+    let strides = tensor.strides(result[count..].iter().map(|axis| axis.id));
+    match strides.last() {
+        Some(&stride) => tensor
+            .rows(result, stride, span, |at| Some(place(&at[..count])? + offset(&strides, &at[count..]))),
+        None => Logical::where_defined(tensor.dtype, result, span, |at| tensor.element(place(at)?)),
+    }
 }
 
 /// The indices that a cell holds.
@@ -119,6 +135,7 @@ fn places(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use visa_mapping::{HOST, parse_tensor};
     use visa_numerics::DType;
 
     fn axes() -> Axes {
@@ -139,7 +156,9 @@ mod tests {
     fn a_shift_counts_from_the_tile() {
         let table = axes();
         let shift = Index::from_iter([(table.id("B").unwrap(), 1)]);
-        let tile = shifted(&tensor(&table), &shift, Span::default()).unwrap();
+        let body = parse_tensor(&HOST, "i32, [A, B = 2]").unwrap().into_any();
+        let to = Coverage::new(body.downcast_ref().unwrap(), &table, Span::default()).unwrap();
+        let tile = shifted(&tensor(&table), &shift, &to, Span::default()).unwrap();
         assert_eq!(tile.elements(), [1, 2, 11, 12]);
     }
 
@@ -162,10 +181,10 @@ mod tests {
         // Column-major positions: (0,0) (1,0) (0,1) (1,1) (0,2) (1,2).
         assert_eq!(relabel("[B, A]", "[C]").elements(), [0, 10, 1, 11, 2, 12]);
         assert_eq!(relabel("[A, B]", "[C]").elements(), [0, 1, 2, 10, 11, 12]);
-        // B stays as it is: D takes the place of A.
-        assert_eq!(relabel("[A]", "[D]").elements(), [0, 10, 1, 11, 2, 12]);
+        // B stays as it is, after D, which takes the place of A.
+        assert_eq!(relabel("[A]", "[D]").elements(), [0, 1, 2, 10, 11, 12]);
         assert_eq!(relabel("[A, B # 4]", "[C / 3, C % 3 # 4]").elements(), [0, 1, 2, 10, 11, 12]);
-        // Windows of two: the element at A = a, D = d is that at B = a + d, here of A = 0.
-        assert_eq!(relabel("[B]", "[$(C % 2:1, D:1)]").elements()[..4], [0, 1, 1, 2]);
+        // Windows of two: the element at A = a, D = d is that at B = a + d, A innermost.
+        assert_eq!(relabel("[B]", "[$(C % 2:1, D:1)]").elements()[..8], [0, 10, 1, 11, 1, 11, 2, 12]);
     }
 }

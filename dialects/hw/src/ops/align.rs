@@ -105,13 +105,13 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
     let op = Align::of(op)?;
     let machine = machine(*op);
     let (limits, flit) = (&machine.limits, machine.flit_bytes(context_of(*op)?));
-    let region = Region::of(&op.region()?, &machine);
     let width = limits.mac_width_bytes;
     let flits: Vec<u64> = (1..=limits.shift_buffer_bytes / flit).collect();
     let flits = one_of(*op, "C1", ("flits", op.flits()?), &flits)?;
     let (shifts, shift_bytes) = shifts(op, flits, flit, width)?;
     let repeat = at_least(*op, "C1", ("repeat", op.repeat()?), 1)?;
     let rows = one_of(*op, "C2", ("rows", op.rows()?), &limits.row_counts)?;
+    let region = Region::of(&op.region()?, rows, &machine);
     let data = at_least(*op, "C3", ("data", op.data()?), 1)?;
     let most = width.min(flits * flit);
     if data > most {

@@ -7,6 +7,7 @@ use crate::build::Build;
 use crate::clauses::{REDUCTION, at_least, machine, takes_max};
 use crate::number::Number;
 use crate::ops::align::{ALIGN, Align};
+use crate::trf::Region;
 use std::ops::Range;
 use std::sync::OnceLock;
 use visa_engine::place::rngd;
@@ -124,7 +125,7 @@ fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
         kept,
         rows: aligner.rows,
         data: aligner.data,
-        pitch: machine.memory.trf_bytes_per_row,
+        pitch: aligner.region.pitch,
         // A maximum is the same in any order: its products go on to the accumulator, as those of a sequential sum.
         order: if max { SumOrder::Sequential } else { machine.sum_order },
         by_address: OnceLock::new(),
@@ -167,6 +168,8 @@ struct Aligner {
     data: u64,
     /// Bytes of a read.
     read: u64,
+    /// What it reads of the register file.
+    region: Region,
 }
 
 /// The aligner before a contraction. Nothing where there is none, which `hw.exec` reports, or one that is wrong in
@@ -174,10 +177,12 @@ struct Aligner {
 fn aligner(op: Contract<'_>) -> Option<Aligner> {
     let align = crate::order::before(*op).and_then(Align::cast)?;
     let number = |number: Result<i64, Diagnostic>| u64::try_from(number.ok()?).ok();
+    let rows = number(align.rows())?;
     Some(Aligner {
-        rows: number(align.rows())?,
+        rows,
         data: number(align.data())?,
         read: align.loops().ok()?.packet,
+        region: Region::of(&align.region().ok()?, rows, &machine(*op)),
     })
 }
 

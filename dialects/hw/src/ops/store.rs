@@ -31,7 +31,7 @@ pub static STORE_TRF: OpDecl = OpDecl {
           it, which takes longer to set up (book 18).",
     constraints: &[
         ("C1", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
-        ("C2", "a chunk fits the region's part of a row (books 04, 18)"),
+        ("C2", "a chunk fits the region's part of a row: of the whole file, what fewer rows than 8 leave extends them (book 18)"),
         ("C3", "the stream is `rows` times `row_bytes`"),
         (
             "C4",
@@ -114,8 +114,8 @@ pub fn contiguous_fetch(op: OpRef<'_>) -> Option<u64> {
 
 fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
     let op = StoreTrf::of(op)?;
-    let region = Region::of(&op.region()?, &machine(*op));
     let rows = one_of(*op, "C1", ("rows", op.rows()?), &machine(*op).limits.row_counts)?;
+    let region = Region::of(&op.region()?, rows, &machine(*op));
     let row_bytes = at_least(*op, "C2", ("row_bytes", op.row_bytes()?), 1)?;
     if row_bytes > region.bytes {
         let message = format!(

@@ -27,7 +27,8 @@ pub static TO_TRF: OpDecl = OpDecl {
         ("C2", "[row, element] is the stream's [time, packet] (book 18)"),
         (
             "C3",
-            "a row's elements fit its register file: 8 KB, half of it for `first` and `second` (book 04, 18)",
+            "a row's elements fit its part of the register file: `full` is 64 KB for all rows, 8 KB for each of 8; \
+             `first` and `second` are 4 KB for each (book 04, 18; halves of fewer rows have no more here)",
         ),
         ("C4", "what the mappings call zero is zero in the stream, not another `pad` of its fetch"),
     ],
@@ -121,8 +122,8 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     // An open half may become the whole file.
     let at = ToTrf::of(op)?.at_unless_auto()?;
     let at = at.as_deref().unwrap_or("full");
-    let capacity =
-        if at == "full" { machine.memory.trf_bytes_per_row } else { machine.memory.trf_bytes_per_row / 2 };
+    let whole = machine.trf_row_bytes(rows);
+    let capacity = if at == "full" { whole } else { machine.memory.trf_bytes_per_row / 2 };
     let element = result.dim(Dim::Element);
     let bytes = dim_bytes(op, &result, Dim::Element, axes)?;
     if bytes > capacity {
@@ -133,7 +134,7 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             counted(bytes, "byte"),
             counted(over, "byte")
         );
-        let fix = match bytes <= machine.memory.trf_bytes_per_row {
+        let fix = match bytes <= whole {
             true => "write `at full`".to_owned(),
             false => format!(
                 "at most {} of `{}` fit a row, it holds {}",

@@ -47,16 +47,18 @@ pub(crate) fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<
     let counts = machine.limits.row_counts.iter().rev();
     let rows: Vec<_> = counts.flat_map(|&rows| row_choices(&held, rows, &partner)).collect();
     // What no row has room for need not be tried.
-    let fits = |element: &Expr| {
+    let fits = |row: &Expr, element: &Expr| {
         let bytes = element.size(axes).ok().and_then(|elements| dtype.bytes(elements));
-        bytes.is_some_and(|bytes| bytes <= machine.memory.trf_bytes_per_row)
+        let room = row.size(axes).map(|rows| machine.trf_row_bytes(rows));
+        bytes.zip(room.ok()).is_some_and(|(bytes, room)| bytes <= room)
     };
     let mut found = Vec::new();
     for (row, rest) in &rows {
         let Some(row) = mapping(row.iter(), axes) else { continue };
         let parts =
             [in_order, apart, shared_inside, by_sums].into_iter().flat_map(|ways| ways(rest, &partner, axes));
-        for element in parts.flat_map(|parts| whole_flits(parts, dtype, machine, axes)).filter(fits) {
+        let elements = parts.flat_map(|parts| whole_flits(parts, dtype, machine, axes));
+        for element in elements.filter(|element| fits(&row, element)) {
             let layout = (row.clone(), element);
             if !found.contains(&layout) {
                 found.push(layout);

@@ -184,6 +184,13 @@ impl Machine {
         }
     }
 
+    /// Bytes of the tensor register file that each of so many rows has, of the whole file: with fewer rows than
+    /// there are, what the others would have extends them (book 18).
+    #[must_use]
+    pub fn trf_row_bytes(&self, rows: u64) -> u64 {
+        self.memory.trf_bytes_per_row * (self.memory.trf_rows / rows.max(1)).max(1)
+    }
+
     /// Bytes of a read of the vector register file: a power of two of words of 32 bits, up to a packet (book 20;
     /// fewer than a packet has are an assumption, after the tensor register file, book 18).
     #[must_use]
