@@ -12,6 +12,42 @@ use syn::spanned::Spanned;
 /// Iterations of a loop that are written out.
 pub(crate) const MAX_WRITTEN_OUT: i128 = 4096;
 
+/// The function that a statement gives a variable to, and at which place.
+fn given_to(stmt: &syn::Stmt, name: &str) -> Option<(Vec<String>, usize)> {
+    match stmt {
+        syn::Stmt::Local(local) => taken_by(&local.init.as_ref()?.expr, name),
+        syn::Stmt::Expr(expr, _) => taken_by(expr, name),
+        syn::Stmt::Item(_) | syn::Stmt::Macro(_) => None,
+    }
+}
+
+fn taken_by(expr: &syn::Expr, name: &str) -> Option<(Vec<String>, usize)> {
+    let of = |inner: &syn::Expr| taken_by(inner, name);
+    match expr {
+        syn::Expr::Call(call) => {
+            let own = |arg: &syn::Expr| match arg {
+                syn::Expr::Path(path) => path.path.is_ident(name),
+                syn::Expr::Reference(inner) => {
+                    matches!(&*inner.expr, syn::Expr::Path(path) if path.path.is_ident(name))
+                }
+                _ => false,
+            };
+            match (call.args.iter().position(own), &*call.func) {
+                (Some(at), syn::Expr::Path(path)) => Some((names(&path.path), at)),
+                (_, _) => call.args.iter().find_map(of),
+            }
+        }
+        syn::Expr::MethodCall(call) => of(&call.receiver).or_else(|| call.args.iter().find_map(of)),
+        syn::Expr::Reference(inner) => of(&inner.expr),
+        syn::Expr::Paren(inner) => of(&inner.expr),
+        syn::Expr::Assign(assign) => of(&assign.right),
+        syn::Expr::Tuple(tuple) => tuple.elems.iter().find_map(of),
+        syn::Expr::Unsafe(inner) => inner.block.stmts.iter().find_map(|stmt| given_to(stmt, name)),
+        syn::Expr::Block(inner) => inner.block.stmts.iter().find_map(|stmt| given_to(stmt, name)),
+        _ => None,
+    }
+}
+
 impl Evaluator<'_> {
     pub(crate) fn call(&mut self, frame: &mut Frame, call: &syn::ExprCall, want: &Want) -> Eval<Value> {
         let syn::Expr::Path(path) = &*call.func else {
@@ -67,6 +103,17 @@ impl Evaluator<'_> {
         };
         let view = self.cell(None, ty, want.name.clone());
         Ok(Some(Value::View(view)))
+    }
+
+    /// The type of a variable that has none written: what the first function takes that it is given to.
+    pub(crate) fn type_by_use(&mut self, frame: &Frame, name: &str, rest: &[syn::Stmt]) -> Option<Type> {
+        let (path, at) = rest.iter().find_map(|stmt| given_to(stmt, name))?;
+        let Item::Fn(module, item) = self.program.find(frame.module, &path, Space::Values)? else {
+            return None;
+        };
+        let syn::FnArg::Typed(typed) = item.sig.inputs.get(at)? else { return None };
+        let mut own = self.frame(module);
+        self.ty(&mut own, &typed.ty).ok()
     }
 
     fn call_closure(

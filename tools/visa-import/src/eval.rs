@@ -290,7 +290,7 @@ impl<'a> Evaluator<'a> {
             last = Value::Nothing;
             match stmt {
                 syn::Stmt::Item(_) => {}
-                syn::Stmt::Local(local) => self.local(frame, local)?,
+                syn::Stmt::Local(local) => self.local(frame, local, &all[at + 1..])?,
                 syn::Stmt::Expr(expr, None) if ends => last = self.expr(frame, expr, want)?,
                 syn::Stmt::Expr(expr, _) => {
                     self.expr(frame, expr, &Want::default())?;
@@ -306,7 +306,8 @@ impl<'a> Evaluator<'a> {
         Ok(last)
     }
 
-    fn local(&mut self, frame: &mut Frame, local: &syn::Local) -> Eval<()> {
+    /// A variable, and the statements that follow it.
+    fn local(&mut self, frame: &mut Frame, local: &syn::Local, rest: &[syn::Stmt]) -> Eval<()> {
         let (pat, ty) = match &local.pat {
             syn::Pat::Type(typed) => (&*typed.pat, Some(self.ty(frame, &typed.ty)?)),
             other => (other, None),
@@ -318,7 +319,11 @@ impl<'a> Evaluator<'a> {
         let Some(init) = &local.init else {
             return self.bind(frame, pat, Value::Nothing);
         };
-        let value = self.expr(frame, &init.expr, &Want { ty: ty.clone(), name })?;
+        let used = match (&ty, &name) {
+            (None, Some(name)) => self.type_by_use(frame, name, rest),
+            (_, _) => None,
+        };
+        let value = self.expr(frame, &init.expr, &Want { ty: ty.clone().or(used), name })?;
         let value = match (ty, value) {
             // `let x: f32 = 1.into()` and the like keep their kind; an integer of a float's type is one.
             (Some(Type::Number(name)), Value::Int(number)) if is_float(&name) => Value::Float(number as f64),
