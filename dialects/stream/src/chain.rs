@@ -9,7 +9,8 @@ use visa_mapping::cases::Case;
 use visa_mapping::facts::{DeclaredAxes, mapping_error, written};
 use visa_mapping::frames::Frames;
 use visa_mapping::{
-    Axes, Dim, Equality, Expr, Tensor, TensorKind, Unit, describe, equal_streams, make, operand, skewed_axes,
+    Axes, AxisId, Dim, Equality, Expr, Refinement, Tensor, TensorKind, Unit, describe, equal_streams, make,
+    operand, refines, skewed_axes,
 };
 use visa_numerics::DType;
 
@@ -115,14 +116,22 @@ pub fn check_same(
 pub fn check_place(
     op: OpRef<'_>,
     constraint: &str,
-    file: &Tensor,
+    (file, free): (&Tensor, &dyn Fn(AxisId) -> bool),
     stream: &Tensor,
     axes: &Axes,
 ) -> Result<(), Diagnostic> {
     check_same(op, constraint, Dim::Chip.name(), &file.dim(Dim::Chip), &stream.dim(Dim::Chip), axes)?;
     [Dim::Cluster, Dim::Slice].into_iter().try_for_each(|dim| {
         let (name, wanted) = (dim.name(), stream.dim(dim));
-        check_same(op, constraint, name, &file.dim(dim), &wanted, axes).map_err(|error| {
+        let held = file.dim(dim);
+        // Places that the stream does not have may hold more of the same.
+        let named = wanted.axis_names(axes);
+        let mut more = held.axis_names(axes).into_iter().filter(|name| !named.contains(name));
+        let same = more.all(|name| axes.id(&name).is_some_and(free));
+        if same && refines(&held, &wanted, axes) == Refinement::Refines {
+            return Ok(());
+        }
+        check_same(op, constraint, name, &held, &wanted, axes).map_err(|error| {
             error.fix(format!(
                 "load what the register file holds with `{name} {wanted}`: along an axis that it lacks, a load \
                  copies"

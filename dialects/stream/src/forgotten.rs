@@ -73,6 +73,7 @@ fn takes_axes_away(op: OpRef<'_>) -> bool {
         ) => true,
         Some(
             Semantics::Same
+            | Semantics::Reinterpret
             | Semantics::Constant(_)
             | Semantics::Fetch(_)
             | Semantics::Ids

@@ -8,7 +8,7 @@ use std::fmt;
 use visa_ir::diag::counted;
 use visa_loops::{Entry, Stride, distance};
 use visa_mapping::{
-    Axes, AxisId, Cell, Crossing, Digits, DivideError, Division, Expr, Gathers, Map, Movement, Placed,
+    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement, Placed,
     Placement, Step, crossings, digits, divide_across, flat, loops_of, place, place_expr, step_text,
 };
 
@@ -210,6 +210,23 @@ impl Order<'_> {
         Ok(self.walked(division, &stream, packet.size()))
     }
 
+    /// [`Self::read`] of a buffer that is the same within so many coordinates of some axes.
+    fn read_coarsely(
+        &self,
+        buffer: &Placement,
+        free: &dyn Fn(AxisId) -> bool,
+        coarse: &[(AxisId, u64)],
+    ) -> Result<Walked, PlanError> {
+        let packet = digits_of(&self.packet, self.axes())?;
+        let mut stream = self.stream(place(&packet, 1))?;
+        for &(axis, step) in coarse {
+            stream.digits =
+                stream.digits.into_iter().flat_map(|placed| without_finer(placed, axis, step)).collect();
+        }
+        let division = self.divide(&stream, buffer, free, "read from")?;
+        Ok(self.walked(division, &stream, packet.size()))
+    }
+
     fn walked(&self, division: Division, stream: &Placement, packet: u64) -> Walked {
         let left_over = division.left_over(self.axes());
         let (inner, outer) = self.within(division.steps, stream, packet);
@@ -356,6 +373,28 @@ fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
     }
 }
 
+/// A digit, with what it moves along `axis` by less than `step` made a repetition.
+fn without_finer(placed: Placed, axis: AxisId, step: u64) -> Vec<Placed> {
+    let Placed { digit, weight } = placed;
+    if digit.axis != Some(axis) || digit.stride >= step || !step.is_multiple_of(digit.stride) {
+        return vec![placed];
+    }
+    let repeats = |digit: Digit| Digit { axis: None, stride: 0, axis_size: 1, ..digit };
+    let inside = step / digit.stride;
+    if digit.extent <= inside {
+        return vec![Placed { digit: repeats(digit), weight }];
+    }
+    if !digit.extent.is_multiple_of(inside) || !digit.live.is_multiple_of(inside) {
+        return vec![placed];
+    }
+    let inner = Digit { extent: inside, live: inside, ..repeats(digit) };
+    let outer = Digit { stride: step, extent: digit.extent / inside, live: digit.live / inside, ..digit };
+    vec![
+        Placed { digit: inner, weight },
+        Placed { digit: outer, weight: weight.saturating_mul(distance(inside)) },
+    ]
+}
+
 /// How lanes get an element that they share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shared {
@@ -367,7 +406,8 @@ pub enum Shared {
 }
 
 /// How a register file sequencer reads `element` for each packet of a computation, and how many contiguous
-/// elements it reads at once (`reg_read_size`, book 18): the rest of the packet repeats them.
+/// elements it reads at once (`reg_read_size`, book 18): the rest of the packet repeats them. `coarse` names axes
+/// of which the file holds the multiples of a number, each for all coordinates up to the next.
 ///
 /// # Errors
 /// Why the register file cannot be read in that order.
@@ -376,14 +416,14 @@ pub fn register_read(
     time: &Expr,
     packet: &Expr,
     free: &dyn Fn(AxisId) -> bool,
-    shared: Shared,
+    (shared, coarse): (Shared, &[(AxisId, u64)]),
     axes: &Axes,
 ) -> Result<Plan, PlanError> {
     let access = Access { element, time, packet, axes };
     access.check_skew(free, "read from")?;
     let order = access.order()?;
     let buffer = order.buffer()?;
-    let Walked { base, inner, outer, left_over, starts } = order.read(&buffer, free)?;
+    let Walked { base, inner, outer, left_over, starts } = order.read_coarsely(&buffer, free, coarse)?;
     let mut read = 1_u64;
     let mut factors = Vec::new();
     let mut rest = inner.iter().peekable();

@@ -15,6 +15,8 @@ use visa_numerics::{Apply, ArgMode, Bits, Guards, ReduceOp, default_mode};
 pub enum Semantics {
     /// The same tensor in another place or order, its elements converted to the result's format.
     Same,
+    /// The same tensor, the bits of its elements taken for the result's format.
+    Reinterpret,
     /// The same number at every index.
     Constant(fn(OpRef<'_>) -> Result<Bits, Diagnostic>),
     /// The same tensor, each element changed by the fetch adapter on its way.

@@ -67,6 +67,7 @@ const STAGES: &[(&OpDecl, LowerFn)] = &[
     (&ops::vector_filter::DECL, filter),
     (&intra_slice::DECL, reduce),
     (&ops::cast::DECL, cast),
+    (&ops::vector_reinterpret::DECL, reinterpret),
     (&ops::commit::DECL, commit),
     (&ops::commit_view::DECL, commit_view),
     (&ops::commit_tile::DECL, commit_tile),
@@ -531,6 +532,12 @@ fn accessed(
 fn cast(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (_, result) = ends(op)?;
     Ok(Some(cx.body(cx.spec("hw.cast", op)?, "dtype", &visa_hw::attrs::DTYPE, result.dtype)))
+}
+
+fn reinterpret(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (_, result) = ends(op)?;
+    let spec = cx.spec("hw.vector_reinterpret", op)?;
+    Ok(Some(cx.body(spec, "dtype", &visa_hw::attrs::DTYPE, result.dtype)))
 }
 
 fn commit(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -25,6 +25,7 @@ use visa_numerics::{
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
 use visa_stream::expression::Dag;
+use visa_stream::ops::vector_alu::coarse;
 use visa_stream::semantics::{ContractionKind, Function, Reduced, Semantics, Zip};
 
 use crate::contraction::{Contraction, Pair};
@@ -297,6 +298,7 @@ impl Run<'_> {
         }
         Ok(match meaning(op)? {
             Semantics::Same => Value::Tensor(converted(op, self.held(op, 0, &to)?, to.dtype)?),
+            Semantics::Reinterpret => Value::Tensor(self.held(op, 0, &to)?.map(to.dtype, |bits| bits)),
             Semantics::Constant(bits) => Value::Tensor(Logical::new(to.dtype, Vec::new(), vec![bits(op)?])),
             Semantics::Fetch(adapter) => Value::Tensor(self.fetched(op, &to, &adapter(op)?)?),
             Semantics::Pack(filter) => Value::Tensor(self.packed(op, &to, filter(op)?)?),
@@ -536,8 +538,9 @@ impl Run<'_> {
         if function.write_back.is_some() {
             return self.running(op, to, function, &left);
         }
-        let rights =
-            (1..op.operands().len()).map(|index| self.held(op, index, to)).collect::<Result<Vec<_>, _>>()?;
+        let rights = (1..op.operands().len())
+            .map(|index| self.value_of(op, index, to))
+            .collect::<Result<Vec<_>, _>>()?;
         let conditional = function.guards.is_some();
         let ids = op.operands().first().and_then(|stream| self.ids.get(stream)).filter(|_| conditional);
         let axes = rights.iter().chain(ids).fold(left.axes.clone(), union_axes);
@@ -555,9 +558,21 @@ impl Run<'_> {
         })
     }
 
+    /// An operand of the vector engine: what a register file holds for a block is that of all of the block.
+    fn value_of(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
+        let held = self.held(op, index, to)?;
+        let Some(file) = op.operand_type::<Tensor>(index).filter(|own| !own.kind.stream) else {
+            return Ok(held);
+        };
+        coarse(&file, self.axes).into_iter().try_fold(held, |held, (axis, step)| {
+            held.spread(axis, saturated(step), saturated(self.axes.size(axis)), op.span())?
+                .narrow(&Coverage::new(to, self.axes, op.span())?, op.span())
+        })
+    }
+
     /// A function of one element of each operand.
     fn expression(&self, op: OpRef<'_>, to: &Tensor, dag: &Dag) -> Result<Logical, Diagnostic> {
-        let operands = (0..op.operands().len()).map(|index| self.held(op, index, to));
+        let operands = (0..op.operands().len()).map(|index| self.value_of(op, index, to));
         self.of_each(op, to, &operands.collect::<Result<Vec<_>, _>>()?, |elements| {
             dag.eval(elements).expect("the verifier reads the expression with these operands")
         })

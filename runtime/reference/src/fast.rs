@@ -126,7 +126,9 @@ impl Run<'_> {
             },
             Semantics::Reduce(reduced) => reduced(op, self.axes)?.row.increasing,
             Semantics::ReduceSlices(row) => row(op)?.increasing,
-            Semantics::Constant(_)
+            // Bits that are ordered as one format need not be as the other.
+            Semantics::Reinterpret
+            | Semantics::Constant(_)
             | Semantics::Pack(_)
             | Semantics::Ids
             | Semantics::Pair

@@ -273,6 +273,26 @@ impl Logical {
         Self::where_defined(self.dtype, axes.clone(), span, |at| seen.get(at))
     }
 
+    /// The same tensor with the element at each multiple of `step` along an axis of so many coordinates up to the
+    /// next multiple.
+    pub(crate) fn spread(
+        &self,
+        id: AxisId,
+        step: usize,
+        size: usize,
+        span: Span,
+    ) -> Result<Self, Diagnostic> {
+        let Some(place) = self.axes.iter().position(|axis| axis.id == id) else { return Ok(self.clone()) };
+        let mut axes = self.axes.clone();
+        let own = &self.axes[place].held;
+        axes[place].held = (0..size).map(|at| own.get(at / step * step) == Some(&true)).collect();
+        let strides = self.strides(axes.iter().map(|axis| axis.id));
+        Self::where_defined(self.dtype, axes, span, |at| {
+            let finer = at[place] % step;
+            self.element(offset(&strides, at) - finer * strides[place])
+        })
+    }
+
     /// Every element converted.
     pub(crate) fn map(&self, dtype: DType, apply: impl Fn(Bits) -> Bits + Sync) -> Self {
         let data = self.data.par_iter().map(|&bits| apply(bits)).collect();

@@ -40,6 +40,14 @@ impl Emitter {
         self.lines.push(format!("{}{text} {location}", "  ".repeat(self.depth + 1)));
     }
 
+    /// Writes the operation that makes `name` otherwise: what follows it tells more.
+    pub(crate) fn amend(&mut self, name: &str, from: &str, to: &str) {
+        let own = format!("{name} = {from}");
+        if let Some(line) = self.lines.iter_mut().rev().find(|line| line.trim_start().starts_with(&own)) {
+            *line = line.replacen(from, to, 1);
+        }
+    }
+
     /// Begins a body.
     pub(crate) fn open(&mut self, text: &str) {
         self.lines.push(format!("{}{text} {{", "  ".repeat(self.depth + 1)));

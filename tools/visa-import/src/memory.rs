@@ -2,7 +2,7 @@
 
 use crate::calls::merged;
 use crate::eval::{Eval, Evaluator, Frame};
-use crate::map::Map;
+use crate::map::{Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::number;
 use crate::value::{Affine, Memory, PlaceId, Step, TensorType, Value, View};
@@ -204,7 +204,10 @@ impl Evaluator<'_> {
         for (dim, map) in memory.dims().iter().zip(&ty.maps) {
             self.wanted_map(frame, call, map.clone(), &format!("what `{dim}` holds"))?;
         }
-        let source = self.read(frame, call.span, view)?;
+        let mut source = self.read(frame, call.span, view)?;
+        if memory == Memory::Dm && self.reads_on(&view.ty, &ty) {
+            source = self.made(frame, call.span, None, &format!("tm.pad {source} element [1 # 2]"));
+        }
         let chips = ty.maps[0] != view.ty.maps[0];
         let clauses = match chips {
             true => self.clauses(&ty),
@@ -217,6 +220,20 @@ impl Evaluator<'_> {
         let text = format!("tm.to_{} {source} at auto{clauses}", memory.name());
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+    }
+
+    /// Whether a transfer reads on into what follows one number in HBM: data memory is written 8 bytes at a time, and
+    /// the destination has padding there.
+    fn reads_on(&self, from: &TensorType, to: &TensorType) -> bool {
+        let one = |map: &Map| map.factors() == [&Map::Copies(1)];
+        let padded = |map: &Map| match &*map.factors() {
+            [Map::Padding(of, 2.., Pad::Top)] => one(of),
+            _ => false,
+        };
+        from.memory == Memory::Hbm
+            && from.dtype.is_some_and(|dtype| dtype.bits() == 32)
+            && from.element().is_some_and(one)
+            && to.element().is_some_and(padded)
     }
 
     /// A tensor moves to a tile of another one, or to all of it.

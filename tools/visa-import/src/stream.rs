@@ -10,6 +10,9 @@ use std::fmt::Display;
 /// Bytes of a packet of the contraction: two flits (book 18).
 const CONTRACTION_BYTES: u64 = 64;
 
+/// Methods that begin the use of a compute engine.
+const COMPUTES: &[&str] = &["vector_init", "contract_outer", "align", "cast", "transpose"];
+
 impl Evaluator<'_> {
     pub(crate) fn begin(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
         let Some(context) = context(unit) else { return Err(self.unknown(frame, call, unit.kind())) };
@@ -40,6 +43,7 @@ impl Evaluator<'_> {
         let dim = |name: &str| self.dim(frame, call.span, &ty, name);
         let dtype = self.dtype(frame, call.span, &ty)?;
         Ok(Value::Stream(Box::new(Stream {
+            sub: (context == "sub").then(|| name.clone()),
             name,
             fetch: None,
             dtype,
@@ -117,6 +121,12 @@ impl Evaluator<'_> {
             _ => {}
         }
         self.fetched(frame, &mut stream)?;
+        // The compute engines are there once: what computes in the sub context waits until main leaves them.
+        if COMPUTES.contains(&call.name.as_str())
+            && let Some(begin) = stream.sub.take()
+        {
+            self.state.out.amend(&begin, "stream.begin sub", "stream.begin main");
+        }
         if call.name.starts_with("vector_") {
             return self.vector_method(frame, stream, call);
         }

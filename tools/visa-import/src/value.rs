@@ -188,6 +188,8 @@ pub(crate) struct Stream {
     pub(crate) chip: Map,
     pub(crate) cluster: Map,
     pub(crate) slice: Map,
+    /// What begins it, in the sub context.
+    pub(crate) sub: Option<String>,
     /// The stream that was stashed last.
     pub(crate) stash: Option<String>,
     /// The axis of its two groups, where it has some.

@@ -34,6 +34,13 @@ impl Evaluator<'_> {
                 stream.name = stashed;
                 return Ok(Value::Stream(Box::new(stream)));
             }
+            "vector_reinterpret" => {
+                let format = call.format(0).ok_or_else(|| {
+                    frame.error(call.span, "`vector_reinterpret` takes a format, as `::<i32>`")
+                })?;
+                stream.dtype = format;
+                format!("stream.vector_reinterpret {format} {name}")
+            }
             "vector_narrow_trim" | "vector_trim_way4" => self.packet(frame, call, "vector_trim", &name)?,
             "vector_widen_pad" | "vector_pad_way8" => self.packet(frame, call, "vector_pad", &name)?,
             "vector_narrow_split" | "vector_split" => self.both(frame, call, "vector_split", &stream)?,

@@ -23,6 +23,7 @@ use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error, written};
+use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{
     Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, operand, padded_terms,
     place, without_zeros,
@@ -205,7 +206,7 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (source, Some(weights)) = (input(op)?, operand(op, 1)) else { return Ok(()) };
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     check_formats(op, &source, &weights)?;
-    check_place(op, "C4", &weights, &source, axes)?;
+    check_place(op, "C4", (&weights, &free_axes(op, cx, 1)), &source, axes)?;
     if let Some(pad @ (Pad::Lowest | Pad::Highest)) = padding_kept(op)? {
         let message = format!("the stream's fetch masks with `pad {pad}`, and products of that are not zero");
         return Err(op.error("C8", message).fix(Some("leave `pad` out at the fetch".to_owned())));
@@ -290,7 +291,7 @@ fn register_read(
         &view(&time)?,
         &view(&packet)?,
         &free,
-        Shared::Repeated,
+        (Shared::Repeated, &[]),
         &opaque.axes,
     )
     .map_err(|why| op.clause_error("C5", "time", why))

@@ -9,6 +9,7 @@ use crate::semantics::Semantics;
 use crate::vector::{
     Arguments, Station, arguments, check_alu, check_order, function, next_stage, row, station,
 };
+use std::collections::BTreeMap;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -386,7 +387,7 @@ pub fn verify_register_file(
 ) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     let source = input(op)?;
-    check_place(op, "C4", file, &source, axes)?;
+    check_place(op, "C4", (file, &free_axes(op, cx, index)), &source, axes)?;
     let reads = planned::<RegisterReads>(op, cx)?;
     let Some(read) = reads.of(index) else { return Ok(()) };
     if op.attr("write_back").is_none() || read.packet == lanes {
@@ -441,7 +442,8 @@ fn register_read(
     let shared = if written { Shared::Repeated } else { Shared::Copied };
     let (time, packet): (Expr, Expr) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let refuse = |why| op.error("C5", why);
-    let mut read = plan::register_read(&element, &time, &packet, &free, shared, axes).map_err(refuse)?;
+    let mut read = plan::register_read(&element, &time, &packet, &free, (shared, &coarse(file, axes)), axes)
+        .map_err(refuse)?;
     let live = plan::digits_of(&packet, axes).map_err(refuse)?.live_count();
     if live.is_some_and(|live| read.packet >= live) {
         read.packet = lanes(op);
@@ -450,6 +452,25 @@ fn register_read(
         }
     }
     Ok(read)
+}
+
+/// Axes of which a register file holds the multiples of a number only, as `H / 16` does: each of its elements is
+/// meant for all coordinates up to the next, as one scale is for a block of 16.
+#[must_use]
+pub fn coarse(file: &Tensor, axes: &Axes) -> Vec<(AxisId, u64)> {
+    let mut steps: BTreeMap<AxisId, u64> = BTreeMap::new();
+    for digits in file.maps.iter().map(|map| plan::digits_of(map, axes)) {
+        let Ok(digits) = digits else { return Vec::new() };
+        if !digits.offset().is_empty() {
+            return Vec::new();
+        }
+        for digit in digits.iter().filter(|digit| digit.live > 1) {
+            let Some(axis) = digit.axis else { continue };
+            steps.entry(axis).and_modify(|step| *step = digit.stride.min(*step)).or_insert(digit.stride);
+        }
+    }
+    steps.retain(|_, step| *step > 1);
+    steps.into_iter().collect()
 }
 
 /// The lanes at the stage of `op`.
