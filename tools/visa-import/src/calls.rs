@@ -8,6 +8,7 @@ use proc_macro2::Span;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use syn::spanned::Spanned;
+use visa_numerics::DType;
 
 /// Iterations of a loop that are written out.
 pub(crate) const MAX_WRITTEN_OUT: i128 = 4096;
@@ -73,6 +74,9 @@ impl Evaluator<'_> {
         {
             return Ok(tensor);
         }
+        if parts.last().is_some_and(|last| last == "size_of") && call.args.is_empty() {
+            return self.bytes_of(frame, path);
+        }
         let mut args = Vec::new();
         for arg in &call.args {
             args.push(self.expr(frame, arg, &Want::default())?);
@@ -86,6 +90,29 @@ impl Evaluator<'_> {
             (Some(name), _) if name.starts_with(char::is_uppercase) => Ok(variant(parts, args)),
             (_, _) => {
                 Err(frame.error(path.span(), format!("the function `{}` is not known", parts.join("::"))))
+            }
+        }
+    }
+
+    /// `size_of::<bf16>()`: bytes of an element.
+    fn bytes_of(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Value> {
+        let last = path.path.segments.last().map(|segment| &segment.arguments);
+        let ty = match last {
+            Some(syn::PathArguments::AngleBracketed(list)) => match list.args.first() {
+                Some(syn::GenericArgument::Type(ty)) => Some(self.ty(frame, ty)?),
+                Some(_) | None => None,
+            },
+            Some(_) | None => None,
+        };
+        let bits = match ty {
+            Some(Type::Number(name)) => DType::parse(&name).map(DType::bits),
+            Some(_) | None => None,
+        };
+        match bits.filter(|bits| bits.is_multiple_of(8)) {
+            Some(bits) => Ok(Value::Int(i128::from(bits / 8))),
+            None => {
+                Err(frame
+                    .error(path.span(), "`size_of` takes a format of whole bytes, as `size_of::<bf16>()`"))
             }
         }
     }

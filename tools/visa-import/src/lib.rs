@@ -158,7 +158,8 @@ fn declared(names: &[String], sizes: &[u64], imported: &Imported) -> String {
     let mut own: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
     let texts: Vec<&String> =
         imported.kernels.iter().filter_map(|kernel| kernel.text.as_ref().ok()).collect();
-    for (at, (name, &size)) in names.iter().zip(sizes).enumerate() {
+    let rows: Vec<String> = names.iter().map(|name| memory::rows_of(name)).collect();
+    for (at, (name, &size)) in names.iter().zip(sizes).chain(rows.iter().zip(sizes)).enumerate() {
         if texts.iter().any(|text| mentions(text, name)) {
             own.entry(name).or_insert((at, size));
         }

@@ -2,12 +2,63 @@
 
 use crate::calls::merged;
 use crate::eval::{Eval, Evaluator, Frame};
-use crate::map::{Map, Pad};
+use crate::map::{Axes, AxisId, Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::number;
 use crate::value::{Affine, Memory, PlaceId, Step, TensorType, Value, View};
 use proc_macro2::Span;
 use visa_numerics::DType;
+
+/// The axes of the input, one of which is called as rows of a table are.
+struct Rows<'a> {
+    axes: &'a dyn Axes,
+    id: AxisId,
+}
+
+impl Axes for Rows<'_> {
+    fn name(&self, id: AxisId) -> String {
+        let name = self.axes.name(id);
+        if id == self.id { rows_of(&name) } else { name }
+    }
+
+    fn size(&self, id: AxisId) -> u64 {
+        self.axes.size(id)
+    }
+}
+
+/// What the axis of a table's rows is called where the index has the axis itself.
+pub(crate) fn rows_of(name: &str) -> String {
+    format!("{name}_row")
+}
+
+/// A tile that is written: the dimension it is cut along, its positions, the first, and what it holds.
+type Part<'a> = (&'a Map, u64, Affine, &'a Map);
+
+/// Tiles of tiles, with those along the same dimension as one.
+fn joined(tiles: Vec<Part<'_>>) -> Vec<Part<'_>> {
+    let mut all: Vec<Part<'_>> = Vec::new();
+    for (along, size, first, element) in tiles {
+        match all.last_mut() {
+            Some((whole, positions, start, held)) if is_first_of(along, whole, *positions) => {
+                match start.add(&first, 1) {
+                    Some(sum) => (*start, *positions, *held) = (sum, size, element),
+                    None => all.push((along, size, first, element)),
+                }
+            }
+            Some(_) | None => all.push((along, size, first, element)),
+        }
+    }
+    all
+}
+
+/// Whether a dimension is the first positions of another one, as `A = 4` of A, padded or not.
+fn is_first_of(part: &Map, whole: &Map, positions: u64) -> bool {
+    match &*part.factors() {
+        [Map::Padding(of, ..)] => is_first_of(of, whole, positions),
+        [Map::Resize(of, size)] => *size == positions && of.factors() == whole.factors(),
+        _ => false,
+    }
+}
 
 impl Evaluator<'_> {
     pub(crate) fn tensor_method(&mut self, frame: &mut Frame, view: View, call: &Call) -> Eval<Value> {
@@ -286,6 +337,7 @@ impl Evaluator<'_> {
             }
         }
         let tensor = self.current(frame, span, to.place)?;
+        let tiles = joined(tiles);
         if tiles.len() > 1 && tiles.iter().any(|(_, size, ..)| *size != 1) {
             return Err(frame.error(span, "of tiles of tiles, each has one position"));
         }
@@ -327,7 +379,10 @@ impl Evaluator<'_> {
     /// All of a tensor as one tile of it.
     pub(crate) fn whole(&self, frame: &Frame, span: Span, to: &View) -> Eval<String> {
         let element = self.dim(frame, span, &to.ty, "element")?;
-        let sizes = element.factors().into_iter().filter_map(|own| Some((own, own.size(self)?)));
+        // Padding around one position has one position.
+        let one = |own: &&Map| matches!(own, Map::Padding(of, ..) if **of == Map::Copies(1));
+        let factors = element.factors().into_iter().filter(|own| !one(own));
+        let sizes = factors.filter_map(|own| Some((own, own.size(self)?)));
         let found = sizes.filter(|(_, size)| *size > 1).map(|(own, size)| (own.clone(), size)).next();
         let (factor, size) =
             found.ok_or_else(|| frame.error(span, "a tensor of one element that stays has no tile"))?;
@@ -362,8 +417,15 @@ impl Evaluator<'_> {
         let Some(ty) = call.want.tensor().cloned() else {
             return Err(frame.error(call.span, "the type of what is gathered is not known"));
         };
-        let along = self.key(frame, call, table, index, &ty)?;
-        let table_name = self.read(frame, call.span, table)?;
+        let mut table_name = self.read(frame, call.span, table)?;
+        let along = match self.key(frame, call, table, index, &ty) {
+            Ok(along) => along,
+            Err(stop) => {
+                let (row, text) = self.under_rows(table, index, &table_name).ok_or(stop)?;
+                table_name = self.made(frame, call.span, None, &text);
+                row
+            }
+        };
         let index_name = self.index_of_rows(frame, call, index)?;
         let mut own = ty.clone();
         own.maps[0] = None;
@@ -414,6 +476,20 @@ impl Evaluator<'_> {
             Some(id) => Ok(self.text(&Map::List(vec![Map::Axis(*id)]))),
             None => Err(frame.error(call.span, "no axis of the table is left out in what is chosen")),
         }
+    }
+
+    /// A table whose rows are chosen along an axis that the index has too, as block tables have: its rows get an axis
+    /// of their own. The axis, and the table under it.
+    fn under_rows(&self, table: &View, index: &View, name: &str) -> Option<(String, String)> {
+        let mut known = Vec::new();
+        index.ty.maps.iter().flatten().for_each(|map| map.axes(&mut known));
+        let element = table.ty.element()?;
+        let mut own = Vec::new();
+        element.axes(&mut own);
+        let id = own.into_iter().find(|id| known.contains(id))?;
+        let rows = Rows { axes: self, id };
+        let axis = Map::List(vec![Map::Axis(id)]).text(&rows);
+        Some((axis, format!("tm.relabel {name} element {}", element.text(&rows))))
     }
 
     fn scatter(&mut self, frame: &mut Frame, rows: &View, call: &Call) -> Eval<Value> {

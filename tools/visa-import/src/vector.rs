@@ -259,12 +259,7 @@ impl Evaluator<'_> {
                 }
             }
         }
-        both.dedup();
-        let second = match &*both {
-            [] => String::new(),
-            [second] => format!(" constant1 {second},"),
-            _ => return Err(frame.error(call.span, "the second operands of two groups are alike")),
-        };
+        let second = self.second(frame, call, both)?;
         operand.clauses = format!("{second} when [{}]", guards.join(", "));
         Ok(operand)
     }
@@ -329,13 +324,21 @@ impl Evaluator<'_> {
     /// Operands under guards: the arguments of `imm` and `rf` in turn, a guard and an operand each.
     fn branched(&mut self, frame: &Frame, stream: &Stream, call: &Call, variant: &Variant) -> Eval<Operand> {
         let mut operand = Operand::default();
-        let mut guards = Vec::new();
+        let (mut guards, mut seconds) = (Vec::new(), Vec::new());
         for pair in variant.args.chunks(2) {
             let [guard, value] = pair else {
                 return Err(frame.error(call.span, "a guard without an operand"));
             };
             let guard =
                 guard_text(guard).ok_or_else(|| frame.error(call.span, "a guard that is not read"))?;
+            let (value, second) = match value {
+                Value::Tuple(both) => match &**both {
+                    [own, second] => (own, number(second)),
+                    _ => return Err(frame.error(call.span, "an operand of two numbers")),
+                },
+                own => (own, None),
+            };
+            seconds.extend(second);
             match (number(value), value) {
                 (Some(number), _) => guards.push(format!("{guard}: {number}")),
                 (None, Value::View(view)) => {
@@ -353,8 +356,25 @@ impl Evaluator<'_> {
                 }
             }
         }
-        operand.clauses = format!(" when [{}]", guards.join(", "));
+        let second = self.second(frame, call, seconds)?;
+        operand.clauses = format!("{second} when [{}]", guards.join(", "));
         Ok(operand)
+    }
+
+    /// The second operand of an operation on three: one for all guards.
+    fn second(&self, frame: &Frame, call: &Call, mut found: Vec<String>) -> Eval<String> {
+        found.dedup();
+        match &*found {
+            [] => Ok(String::new()),
+            [second] => Ok(format!(" constant1 {second},")),
+            _ => {
+                let message = format!(
+                    "the second operands are {}: the engine has one for all groups and guards",
+                    found.join(" and ")
+                );
+                Err(frame.error(call.span, message))
+            }
+        }
     }
 }
 
