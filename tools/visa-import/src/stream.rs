@@ -10,8 +10,12 @@ use std::fmt::Display;
 /// Bytes of a packet of the contraction: two flits (book 18).
 const CONTRACTION_BYTES: u64 = 64;
 
+/// Bytes of a flit (book 14).
+const FLIT_BYTES: u64 = 32;
+
 /// Methods that begin the use of a compute engine.
-const COMPUTES: &[&str] = &["vector_init", "contract_outer", "align", "cast", "transpose"];
+const COMPUTES: &[&str] =
+    &["vector_init", "contract_outer", "align", "cast", "transpose", "commit_cast", "commit_cast_relu"];
 
 impl Evaluator<'_> {
     pub(crate) fn begin(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
@@ -44,6 +48,8 @@ impl Evaluator<'_> {
         let dtype = self.dtype(frame, call.span, &ty)?;
         Ok(Value::Stream(Box::new(Stream {
             sub: (context == "sub").then(|| name.clone()),
+            kept: None,
+            vector: false,
             name,
             fetch: None,
             dtype,
@@ -117,7 +123,11 @@ impl Evaluator<'_> {
                 return Ok(Value::Stream(Box::new(stream)));
             }
             // What memory keeps of a packet follows from the tensor that is written.
-            "commit_trim" | "contract_time" => return Ok(Value::Stream(Box::new(stream))),
+            "commit_trim" => {
+                stream.kept = call.map(0);
+                return Ok(Value::Stream(Box::new(stream)));
+            }
+            "contract_time" => return Ok(Value::Stream(Box::new(stream))),
             _ => {}
         }
         self.fetched(frame, &mut stream)?;
@@ -128,6 +138,7 @@ impl Evaluator<'_> {
             self.state.out.amend(&begin, "stream.begin sub", "stream.begin main");
         }
         if call.name.starts_with("vector_") {
+            stream.vector = true;
             return self.vector_method(frame, stream, call);
         }
         let text = match call.name.as_str() {
@@ -188,6 +199,7 @@ impl Evaluator<'_> {
                 };
                 format!("stream.accumulate {mode} {} time {time}, packet {packet}", stream.name)
             }
+            "commit_cast" | "commit_cast_relu" => self.commit_cast(frame, &mut stream, call)?,
             "to_trf" | "to_vrf" => return self.register_file(frame, &stream, call),
             "commit" => return self.commit(frame, &stream, call),
             "commit_view" => return self.commit_view(frame, &stream, call),
@@ -201,6 +213,30 @@ impl Evaluator<'_> {
         let time = self.wanted_map(frame, call, call.map(0), "its time")?;
         let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
         Ok((self.text(&time), self.text(&packet)))
+    }
+
+    /// The conversion of the commit adapter, which the book does not have: that of the cast engine, which gives the
+    /// same numbers, after a maximum with 0 where it is asked for.
+    fn commit_cast(&mut self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<String> {
+        let format = call
+            .format(0)
+            .ok_or_else(|| frame.error(call.span, format!("`{}` without a format", call.name)))?;
+        let kept = self.wanted_map(frame, call, stream.kept.clone(), "what is kept of a packet")?;
+        if call.name == "commit_cast_relu" {
+            if stream.vector {
+                let message = "`commit_cast_relu` after the vector engine is not read";
+                return Err(frame.error(call.span, message));
+            }
+            for step in ["vector_init", "vector_branch unconditional", "vector_clip Max", "vector_final"] {
+                let constant = if step.ends_with("Max") { " constant 0.0" } else { "" };
+                let text = format!("stream.{step} {}{constant}", stream.name);
+                stream.name = self.made(frame, call.span, None, &text);
+            }
+        }
+        stream.dtype = format;
+        let packet = Map::Padding(kept.into(), format.elements(FLIT_BYTES), crate::map::Pad::Top);
+        let packet = self.text(&Map::List(vec![packet]));
+        Ok(format!("stream.cast {format} {} packet {packet}", stream.name))
     }
 
     /// Writes what is fetched, now that nothing more is said of it.

@@ -190,6 +190,10 @@ pub(crate) struct Stream {
     pub(crate) slice: Map,
     /// What begins it, in the sub context.
     pub(crate) sub: Option<String>,
+    /// What a commit keeps of its packet, where that is said before.
+    pub(crate) kept: Option<Map>,
+    /// Whether it has been in the vector engine.
+    pub(crate) vector: bool,
     /// The stream that was stashed last.
     pub(crate) stash: Option<String>,
     /// The axis of its two groups, where it has some.

@@ -5,6 +5,7 @@ use crate::map::Map;
 use crate::method::Call;
 use crate::numbers::number;
 use crate::value::{Stream, Value, Variant, choice};
+use std::cmp::Ordering;
 use visa_numerics::DType;
 
 /// What an operation of the vector engine takes beside the stream.
@@ -329,8 +330,7 @@ impl Evaluator<'_> {
             let [guard, value] = pair else {
                 return Err(frame.error(call.span, "a guard without an operand"));
             };
-            let guard =
-                guard_text(guard).ok_or_else(|| frame.error(call.span, "a guard that is not read"))?;
+            let own = guard_texts(guard).ok_or_else(|| frame.error(call.span, "a guard that is not read"))?;
             let (value, second) = match value {
                 Value::Tuple(both) => match &**both {
                     [own, second] => (own, number(second)),
@@ -339,22 +339,23 @@ impl Evaluator<'_> {
                 own => (own, None),
             };
             seconds.extend(second);
-            match (number(value), value) {
-                (Some(number), _) => guards.push(format!("{guard}: {number}")),
+            let chosen = match (number(value), value) {
+                (Some(number), _) => number,
                 (None, Value::View(view)) => {
                     operand.values = format!(", {}", self.read(frame, call.span, view)?);
-                    guards.push(format!("{guard}: value"));
+                    "value".to_owned()
                 }
                 (None, Value::Variant(own)) if own.name() == "Stash" => {
                     operand.values = format!(", {}", stashed(frame, stream, call)?);
-                    guards.push(format!("{guard}: value"));
+                    "value".to_owned()
                 }
                 (None, other) => {
                     return Err(
                         frame.error(call.span, format!("{} is no operand under a guard", other.kind()))
                     );
                 }
-            }
+            };
+            guards.extend(own.into_iter().map(|guard| format!("{guard}: {chosen}")));
         }
         let second = self.second(frame, call, seconds)?;
         operand.clauses = format!("{second} when [{}]", guards.join(", "));
@@ -382,11 +383,12 @@ fn stashed(frame: &Frame, stream: &Stream, call: &Call) -> Eval<String> {
     stream.stash.clone().ok_or_else(|| frame.error(call.span, "nothing was stashed before"))
 }
 
-/// `TagGuard::matches([One, Ignore, ..])`: bit 0 comes first there, and last in ours.
-fn guard_text(value: &Value) -> Option<String> {
+/// `TagGuard::matches([One, Ignore, ..])`: bit 0 comes first there, and last in ours. What does not match differs in
+/// one of its bits: the first, or the second where the first is the same, and so on.
+fn guard_texts(value: &Value) -> Option<Vec<String>> {
     let own = choice(value)?;
     let bits = match (own.name(), own.args.first()) {
-        ("all", None) => return Some("xxxx".to_owned()),
+        ("all", None) => return Some(vec!["xxxx".to_owned()]),
         ("matches" | "not_matches", Some(Value::Array(bits))) => bits,
         (_, _) => return None,
     };
@@ -398,8 +400,20 @@ fn guard_text(value: &Value) -> Option<String> {
             _ => return None,
         })
     };
-    let bits: String = bits.iter().rev().map(bit).collect::<Option<_>>()?;
-    Some(if own.name() == "matches" { bits } else { format!("!{bits}") })
+    let bits: Vec<char> = bits.iter().rev().map(bit).collect::<Option<_>>()?;
+    if own.name() == "matches" {
+        return Some(vec![bits.into_iter().collect()]);
+    }
+    let differs = |at: usize| {
+        let text = bits.iter().enumerate().map(|(place, &bit)| match (place.cmp(&at), bit) {
+            (Ordering::Less, bit) => bit,
+            (Ordering::Equal, '0') => '1',
+            (Ordering::Equal, _) => '0',
+            (Ordering::Greater, _) => 'x',
+        });
+        text.collect()
+    };
+    Some((0..bits.len()).filter(|&at| bits[at] != 'x').map(differs).collect())
 }
 
 fn is_division(value: &Value) -> bool {
