@@ -80,6 +80,7 @@ impl Evaluator<'_> {
                 self.written(frame, call.span, &view, to)?;
                 Ok(Value::Nothing)
             }
+            "dm_chip_shuffle" | "hbm_chip_shuffle" => self.chip_shuffle(frame, &view, call),
             "memset" => self.memset(frame, &view, call),
             "dma_gather_scaled" | "dma_gather_unscaled" | "dma_gather" => self.gather(frame, &view, call),
             "dma_scatter" | "dma_scatter_unscaled" => self.scatter(frame, &view, call),
@@ -387,6 +388,22 @@ impl Evaluator<'_> {
         let (factor, size) =
             found.ok_or_else(|| frame.error(span, "a tensor of one element that stays has no tile"))?;
         Ok(tile_clauses(&self.text(&Map::List(vec![factor])), size, ", index 0"))
+    }
+
+    /// Chips exchange their parts.
+    fn chip_shuffle(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {
+        let chips = match &*call.given() {
+            [Value::Array(chips)] => chips.iter().map(number).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        let chips = chips.ok_or_else(|| {
+            let message = format!("`{}` takes the chip that each chip gets its part from", call.name);
+            frame.error(call.span, message)
+        })?;
+        let source = self.read(frame, call.span, view)?;
+        let text = format!("tm.chip_shuffle {source} by [{}], at auto", chips.join(", "));
+        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        Ok(Value::View(self.cell(Some(name), view.ty.clone(), call.want.name.clone())))
     }
 
     fn memset(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {
