@@ -46,26 +46,30 @@ pub(crate) fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<
     let partner = Partner::of(reader, cx);
     let counts = machine.limits.row_counts.iter().rev();
     let rows: Vec<_> = counts.flat_map(|&rows| row_choices(&held, rows, &partner)).collect();
-    // What no row has room for need not be tried.
+    // What no row has room for need not be tried. Rows that take the room of others compute less, so they come in
+    // only where nothing else fits.
+    let room = |rows: u64| machine.trf_row_bytes(rows);
     let fits = |row: &Expr, element: &Expr| {
         let bytes = element.size(axes).ok().and_then(|elements| dtype.bytes(elements));
-        let room = row.size(axes).map(|rows| machine.trf_row_bytes(rows));
-        bytes.zip(room.ok()).is_some_and(|(bytes, room)| bytes <= room)
+        let rows = row.size(axes).ok();
+        bytes.zip(rows).filter(|&(bytes, rows)| bytes <= room(rows)).map(|(bytes, _)| bytes)
     };
-    let mut found = Vec::new();
+    let (mut found, mut larger) = (Vec::new(), Vec::new());
     for (row, rest) in &rows {
         let Some(row) = mapping(row.iter(), axes) else { continue };
         let parts =
             [in_order, apart, shared_inside, by_sums].into_iter().flat_map(|ways| ways(rest, &partner, axes));
         let elements = parts.flat_map(|parts| whole_flits(parts, dtype, machine, axes));
-        for element in elements.filter(|element| fits(&row, element)) {
+        for element in elements {
+            let Some(bytes) = fits(&row, &element) else { continue };
+            let all = if bytes <= machine.memory.trf_bytes_per_row { &mut found } else { &mut larger };
             let layout = (row.clone(), element);
-            if !found.contains(&layout) {
-                found.push(layout);
+            if !all.contains(&layout) {
+                all.push(layout);
             }
         }
     }
-    found
+    if found.is_empty() { larger } else { found }
 }
 
 /// The format that a fetch or a cast converts to.
