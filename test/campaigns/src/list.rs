@@ -2,8 +2,8 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, bounds, chips, choices, compute, contractions, loops, mutants, open_clauses, orders,
-    overlaps, pipelines, rows, schedules, transfers, transposes,
+    Settings, addresses, bounds, chips, choices, compute, contractions, imports, loops, mutants,
+    open_clauses, orders, overlaps, pipelines, rows, schedules, transfers, transposes,
 };
 
 /// What a campaign does.
@@ -166,6 +166,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "changed safetensors files are read or refused",
         14_000,
         mutants::safetensors,
+    ),
+    drawn(
+        "imports",
+        "changed Rust kernels are imported as text that parses, or refused",
+        200_000,
+        imports::run,
     ),
     drawn("mutants-machine", "changed machine descriptions are read or refused", 20_000, mutants::machine),
     commands(

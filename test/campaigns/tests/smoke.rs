@@ -82,6 +82,11 @@ fn choices() {
 }
 
 #[test]
+fn imports() {
+    cases("imports", 300);
+}
+
+#[test]
 fn transposes() {
     cases("transposes", u64::MAX);
 }
@@ -133,6 +138,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "schedules",
         "orders",
         "overlaps",
+        "imports",
         "transposes",
         "addresses",
         "bounds",
