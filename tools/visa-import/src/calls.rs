@@ -86,6 +86,8 @@ impl Evaluator<'_> {
                 Ok(number.clone())
             }
             (Some("from_i32"), [number @ Value::Int(_)]) => Ok(number.clone()),
+            // `VeRhs::vrf(&r)`, `VeBranchOperand::always(2)`: what they hold.
+            (Some("vrf" | "always"), [operand]) if parts.len() > 1 => Ok(operand.clone()),
             (Some("imm" | "rf" | "matches" | "not_matches" | "all"), _) => Ok(variant(parts, args)),
             (Some(name), _) if name.starts_with(char::is_uppercase) => Ok(variant(parts, args)),
             (_, _) => {

@@ -269,7 +269,8 @@ impl Evaluator<'_> {
                 self.clauses(&own)
             }
         };
-        let text = format!("tm.to_{} {source} at auto{clauses}", memory.name());
+        let at = self.at(frame, call)?;
+        let text = format!("tm.to_{} {source} at {at}{clauses}", memory.name());
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
@@ -448,8 +449,9 @@ impl Evaluator<'_> {
         own.maps[0] = None;
         own.dtype = table.ty.dtype;
         let text = format!(
-            "tm.gather_to_{} {table_name}, {index_name} along {along}, at auto{}",
+            "tm.gather_to_{} {table_name}, {index_name} along {along}, at {}{}",
             ty.memory.name(),
+            self.at(frame, call)?,
             self.clauses(&own)
         );
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);

@@ -52,7 +52,7 @@ impl Evaluator<'_> {
     ) -> Eval<Value> {
         let of = self.expr(frame, &call.receiver, &Want::default())?;
         let mut own = Call {
-            name: call.method.to_string(),
+            name: placed_name(call.method.to_string()),
             span: call.method.span(),
             args: Vec::new(),
             types: Vec::new(),
@@ -125,6 +125,28 @@ impl Evaluator<'_> {
         )
     }
 
+    /// Where the author puts a tensor, as clause `at` says it; open where nothing is said.
+    pub(crate) fn at(&self, frame: &Frame, call: &Call) -> Eval<String> {
+        let placed = call.given().into_iter().filter(|value| !matches!(value, Value::View(_)));
+        let mut words = placed.map(|value| match value {
+            Value::Int(address) => Some(address.to_string()),
+            Value::Variant(half) => match half.name() {
+                "Full" => Some("full".to_owned()),
+                "FirstHalf" => Some("first".to_owned()),
+                "SecondHalf" => Some("second".to_owned()),
+                _ => None,
+            },
+            _ => None,
+        });
+        match (words.next(), words.next()) {
+            (None, _) => Ok("auto".to_owned()),
+            (Some(Some(word)), None) => Ok(word),
+            (Some(_), _) => {
+                Err(frame.error(call.span, format!("`{}` takes an address, a number", call.name)))
+            }
+        }
+    }
+
     /// A mapping as text.
     pub(crate) fn text(&self, map: &Map) -> String {
         map.text(self)
@@ -152,6 +174,14 @@ impl Evaluator<'_> {
         self.state.out.line(&format!("{name} = {text}"), &place);
         name
     }
+}
+
+/// The name of a method without what says that it takes an address (0.5), which its arguments say.
+fn placed_name(name: String) -> String {
+    const PLACED: &[&str] =
+        &["to_dm", "to_hbm", "to_dm_pcopy", "dma_gather_scaled", "to_trf", "to_vrf", "commit"];
+    let own = name.strip_suffix("_at").filter(|own| PLACED.contains(own)).map(str::to_owned);
+    own.unwrap_or(name)
 }
 
 /// A mapping whose padding that must not be written is padding that holds anything: of what is read.

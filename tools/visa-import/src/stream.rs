@@ -306,18 +306,19 @@ impl Evaluator<'_> {
             ty = crate::calls::merged(&ty, wanted);
         }
         let element = self.wanted_map(frame, call, ty.element().cloned(), "what it holds")?;
+        let at = self.at(frame, call)?;
         let text = match memory {
             Memory::Trf => {
                 let row = self.wanted_map(frame, call, ty.dim("row").cloned(), "its rows")?;
                 format!(
-                    "stream.to_trf {} at auto, row {}, element {}",
+                    "stream.to_trf {} at {at}, row {}, element {}",
                     stream.name,
                     self.text(&row),
                     self.text(&element)
                 )
             }
             Memory::Vrf | Memory::Hbm | Memory::Dm | Memory::Spm => {
-                format!("stream.to_vrf {} at auto, element {}", stream.name, self.text(&element))
+                format!("stream.to_vrf {} at {at}, element {}", stream.name, self.text(&element))
             }
         };
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
@@ -334,7 +335,8 @@ impl Evaluator<'_> {
             Some(element.clone()),
         ];
         let ty = TensorType { memory: Memory::Dm, dtype: Some(stream.dtype), maps };
-        let text = format!("stream.commit {} at auto, element {}", stream.name, self.text(&element));
+        let at = self.at(frame, call)?;
+        let text = format!("stream.commit {} at {at}, element {}", stream.name, self.text(&element));
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
