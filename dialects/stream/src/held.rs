@@ -1,6 +1,6 @@
-//! What a stream holds along axes that the tensor does not depend on. Any index of such an axis means the same element,
-//! but an author who writes the axis says where each part of it goes: a switch that puts it elsewhere, or names a
-//! broadcast by what the stream holds already, is not the one that was meant (book 13: a broadcast's axis is new).
+//! What a stream holds along axes that the tensor does not depend on. Any index of such an axis means the same
+//! element, but an author who writes the axis says where each part of it goes: a switch that puts it elsewhere, or
+//! names a broadcast by what the stream holds already, is not the one that was meant (book 13: the axis is new).
 
 use crate::topology::same;
 use visa_mapping::{Axes, AxisId, Cell, Digit, Expr, Index, describe, digits, map};
