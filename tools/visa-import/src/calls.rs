@@ -1,5 +1,6 @@
 //! Functions and loops of the input: functions are written in place of their calls, loops over an index stay loops.
 
+use crate::constant::{Computed, computed};
 use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
 use crate::map::Map;
 use crate::program::{Item, ModuleId, Space};
@@ -158,6 +159,7 @@ impl Evaluator<'_> {
         for (pat, arg) in closure.item.inputs.iter().zip(&call.args) {
             let value = self.expr(frame, arg, &Want::default())?;
             self.bind(&mut own, pat, value)?;
+            own.mark(&pattern_name(pat).unwrap_or_default(), computed(frame, arg).map(|(_, why)| why));
         }
         let frame = frame.clone();
         self.enter(&frame, call.span(), |eval| eval.expr(&mut own, &closure.item.body, want))
@@ -192,13 +194,14 @@ impl Evaluator<'_> {
             let wanted = self.ty(&mut own, &typed.ty).unwrap_or(Type::Open);
             let value = self.expr(frame, arg, &Want::of(wanted))?;
             self.infer(&mut own, &item.sig.generics, &typed.ty, &value);
-            values.push((typed.pat.clone(), value));
+            values.push((typed.pat.clone(), value, computed(frame, arg).map(|(_, why)| why)));
         }
         if let (syn::ReturnType::Type(_, ty), Some(wanted)) = (&item.sig.output, &want.ty) {
             self.infer_type(&mut own, &item.sig.generics, ty, wanted);
         }
-        for (pat, value) in values {
+        for (pat, value, why) in values {
             self.bind(&mut own, &pat, value)?;
+            own.mark(&pattern_name(&pat).unwrap_or_default(), why);
         }
         let ty = match &item.sig.output {
             syn::ReturnType::Default => None,
@@ -295,7 +298,7 @@ impl Evaluator<'_> {
 
     pub(crate) fn for_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop) -> Eval<Value> {
         match self.expr(frame, &own.expr, &Want::default())? {
-            Value::Array(values) => self.written_out(frame, own, values.into_iter()),
+            Value::Array(values) => self.written_out(frame, own, values.into_iter(), None),
             Value::Range(start, end) => {
                 let (Value::Int(start), Value::Int(end)) = (*start, *end) else {
                     return Err(self.needs_number(frame, own.expr.span()));
@@ -317,12 +320,13 @@ impl Evaluator<'_> {
         frame: &mut Frame,
         own: &syn::ExprForLoop,
         values: impl Iterator<Item = Value>,
+        why: Option<Computed>,
     ) -> Eval<Value> {
         for value in values {
             frame.scopes.push(crate::eval::Scope::default());
-            let found = self
-                .bind(frame, &own.pat, value)
-                .and_then(|()| self.block(frame, &own.body, &Want::default()));
+            let bound = self.bind(frame, &own.pat, value);
+            frame.mark(&pattern_name(&own.pat).unwrap_or_default(), why);
+            let found = bound.and_then(|()| self.block(frame, &own.body, &Want::default()));
             frame.scopes.pop();
             match found {
                 Err(Stop::Break) => break,
@@ -348,7 +352,7 @@ impl Evaluator<'_> {
             let message = format!("a loop of {} iterations whose index is needed as a number", end - start);
             return Err(frame.error(own.span(), message));
         }
-        self.written_out(frame, own, (start..end).map(Value::Int))
+        self.written_out(frame, own, (start..end).map(Value::Int), Some(Computed::Index))
     }
 
     fn as_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: i128, end: i128) -> Eval<()> {
@@ -403,9 +407,9 @@ impl Evaluator<'_> {
         number.plus = i64::try_from(start).unwrap_or(i64::MAX);
         let outside = std::mem::replace(&mut frame.same_each_time, frame.scopes.len());
         frame.scopes.push(crate::eval::Scope::default());
-        let found = self
-            .bind(frame, &own.pat, Value::Index(number))
-            .and_then(|()| self.block(frame, &own.body, &Want::default()));
+        let bound = self.bind(frame, &own.pat, Value::Index(number));
+        frame.mark(&pattern_name(&own.pat).unwrap_or_default(), Some(Computed::Index));
+        let found = bound.and_then(|()| self.block(frame, &own.body, &Want::default()));
         frame.scopes.pop();
         frame.same_each_time = outside;
         match found {

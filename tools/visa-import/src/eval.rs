@@ -1,5 +1,6 @@
 //! Runs the host part of a kernel: what is left is its operations, written as text.
 
+use crate::constant::{Computed, computed};
 use crate::emit::Emitter;
 use crate::error::{Error, Place};
 use crate::map::{Axes, AxisId};
@@ -82,6 +83,8 @@ pub(crate) enum Generic {
 #[derive(Clone, Default)]
 pub(crate) struct Scope {
     pub(crate) locals: HashMap<String, Value>,
+    /// Variables whose numbers the kernel computes while it runs.
+    pub(crate) computed: HashMap<String, Computed>,
     pub(crate) items: HashMap<String, Rc<syn::Item>>,
 }
 
@@ -120,7 +123,22 @@ impl Frame {
 
     pub(crate) fn bind(&mut self, name: String, value: Value) {
         if let Some(scope) = self.scopes.last_mut() {
+            scope.computed.remove(&name);
             scope.locals.insert(name, value);
+        }
+    }
+
+    /// Why the number of a variable is known only when the kernel runs.
+    pub(crate) fn computed(&self, name: &str) -> Option<Computed> {
+        let scope = self.scopes.iter().rev().find(|scope| scope.locals.contains_key(name))?;
+        scope.computed.get(name).copied()
+    }
+
+    /// The number of a variable is known only when the kernel runs.
+    pub(crate) fn mark(&mut self, name: &str, why: Option<Computed>) {
+        let scope = self.scopes.iter_mut().rev().find(|scope| scope.locals.contains_key(name));
+        if let (Some(scope), Some(why)) = (scope, why) {
+            scope.computed.insert(name.to_owned(), why);
         }
     }
 
@@ -323,13 +341,19 @@ impl<'a> Evaluator<'a> {
             (None, Some(name)) => self.type_by_use(frame, name, rest),
             (_, _) => None,
         };
-        let value = self.expr(frame, &init.expr, &Want { ty: ty.clone().or(used), name })?;
+        let why = computed(frame, &init.expr).map(|(_, why)| why);
+        let want = Want { ty: ty.clone().or(used), name: name.clone() };
+        let value = self.expr(frame, &init.expr, &want)?;
         let value = match (ty, value) {
             // `let x: f32 = 1.into()` and the like keep their kind; an integer of a float's type is one.
             (Some(Type::Number(name)), Value::Int(number)) if is_float(&name) => Value::Float(number as f64),
             (_, value) => value,
         };
-        self.bind(frame, pat, value)
+        self.bind(frame, pat, value)?;
+        if let Some(name) = name {
+            frame.mark(&name, why);
+        }
+        Ok(())
     }
 
     pub(crate) fn bind(&mut self, frame: &mut Frame, pat: &syn::Pat, value: Value) -> Eval<()> {
@@ -461,9 +485,16 @@ impl<'a> Evaluator<'a> {
             return Err(frame.error(assign.left.span(), "what is assigned to is a name here"));
         };
         let name = path.path.get_ident().map(ToString::to_string).unwrap_or_default();
-        let want = Want { ty: None, name: Some(name.clone()) };
+        // A tensor takes the place of one of the same type.
+        let ty = match frame.local(&name) {
+            Some(Value::View(view)) if view.steps.is_empty() => Some(Type::Tensor(view.ty.clone())),
+            Some(_) | None => None,
+        };
+        let want = Want { ty, name: Some(name.clone()) };
+        let why = computed(frame, &assign.right).map(|(_, why)| why);
         let value = self.expr(frame, &assign.right, &want)?;
         frame.assign(&name, value, path.span())?;
+        frame.mark(&name, why);
         Ok(Value::Nothing)
     }
 

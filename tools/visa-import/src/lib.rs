@@ -3,6 +3,7 @@
 
 mod calls;
 mod command;
+mod constant;
 mod emit;
 mod error;
 mod eval;

@@ -64,6 +64,7 @@ impl Evaluator<'_> {
                 self.argument(frame, argument, &mut own)?;
             }
         }
+        self.check_constants(frame, &of, call)?;
         for arg in &call.args {
             own.args.push(self.expr(frame, arg, &Want::default())?);
         }

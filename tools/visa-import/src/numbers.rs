@@ -1,5 +1,6 @@
 //! Arithmetic of the host, and names that stand for numbers.
 
+use crate::constant::computed;
 use crate::eval::{Eval, Evaluator, Frame, Generic, Want, affine, names, single};
 use crate::program::{Item, Space};
 use crate::value::{Affine, Type, Unit, Value, Variant};
@@ -119,7 +120,10 @@ impl Evaluator<'_> {
                 return Err(frame.error(span, "what is assigned to is a name here"));
             };
             let name = path.path.get_ident().map(ToString::to_string).unwrap_or_default();
-            return frame.assign(&name, value, span).map(|()| Value::Nothing);
+            let why = computed(frame, &binary.right).map(|(_, why)| why);
+            frame.assign(&name, value, span)?;
+            frame.mark(&name, why);
+            return Ok(Value::Nothing);
         }
         self.computed(frame, span, &binary.op, left, right)
     }

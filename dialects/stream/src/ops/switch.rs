@@ -2,6 +2,7 @@
 
 use crate::SWITCH;
 use crate::chain::{axes, check_first_slices, check_skewed, input, next, with_dims};
+use crate::held::Held;
 use crate::pipeline;
 use crate::planner::planned;
 use crate::semantics::Semantics;
@@ -25,7 +26,8 @@ pub static DECL: OpDecl = OpDecl {
     summary: "Redistributes packets between slices by a topology.",
     doc: "The topology takes the slices as [slice2, slice1, slice0] and makes of slice | time (book 13), \
           outermost first; a number stands for a broadcast, in whose place may stand axes that the tensor does \
-          not depend on:\n\n\
+          not depend on and the stream does not hold yet. What it holds keeps the place that the topology gives \
+          it, also along an axis that the tensor does not depend on:\n\n\
           | topology | time before | slice after | time after |\n\
           |---|---|---|---|\n\
           | `forwarding` | time | as before | as before |\n\
@@ -151,6 +153,10 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let refuse = |constraint: &'static str, dim: Dim| {
         move |why: String| op.clause_error(constraint, dim.name(), format!("{} mapping: {why}", dim.name()))
     };
-    same_slices(&result.dim(Dim::Slice), &made.0, &free, axes).map_err(refuse("C2", Dim::Slice))?;
-    same(&result.dim(Dim::Time), &made.1, &free, axes).map_err(refuse("C3", Dim::Time))
+    let (slices_found, time_found) = (result.dim(Dim::Slice), result.dim(Dim::Time));
+    same_slices(&slices_found, &made.0, &free, axes).map_err(refuse("C2", Dim::Slice))?;
+    same(&time_found, &made.1, &free, axes).map_err(refuse("C3", Dim::Time))?;
+    let held = Held::of(&slice, &time, &free, axes);
+    held.check_slices(&slices_found, &made.0).map_err(refuse("C2", Dim::Slice))?;
+    held.check_time(&time_found, &made.1).map_err(refuse("C3", Dim::Time))
 }
