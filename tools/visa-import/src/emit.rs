@@ -12,6 +12,8 @@ pub(crate) struct Emitter {
     names: HashMap<String, usize>,
     /// The number of the next name that nobody gave.
     next: usize,
+    /// Lines that make numbers alone.
+    numbers: usize,
 }
 
 impl Emitter {
@@ -38,6 +40,17 @@ impl Emitter {
     pub(crate) fn line(&mut self, text: &str, place: &Place) {
         let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
         self.lines.push(format!("{}{text} {location}", "  ".repeat(self.depth + 1)));
+    }
+
+    /// Writes an operation that makes a number of others.
+    pub(crate) fn number(&mut self, text: &str, place: &Place) {
+        self.line(text, place);
+        self.numbers += 1;
+    }
+
+    /// Lines that do something, which numbers do not.
+    pub(crate) fn acts(&self) -> usize {
+        self.lines.len() - self.numbers
     }
 
     /// Begins a body.

@@ -1,5 +1,6 @@
 //! Runs the host part of a kernel: what is left is its operations, written as text.
 
+use crate::condition::Ranges;
 use crate::emit::Emitter;
 use crate::error::{Error, Place};
 use crate::map::{Axes, AxisId};
@@ -157,6 +158,10 @@ pub(crate) struct State {
     pub(crate) cells: Vec<Cell>,
     /// Formats with those that they are looked up as.
     pub(crate) tables: Tables,
+    /// What indices may be, as far as it is known.
+    pub(crate) ranges: Ranges,
+    /// So many branches are around.
+    pub(crate) branches: usize,
 }
 
 pub(crate) struct Evaluator<'a> {
@@ -469,7 +474,7 @@ impl<'a> Evaluator<'a> {
                 Some((_, other)) => self.expr(frame, other, want),
                 None => Ok(Value::Nothing),
             },
-            Value::Condition => Err(self.needs_number(frame, own.cond.span())),
+            Value::Condition(condition) => self.branch_on(frame, own, &condition, want),
             other => Err(frame.error(own.cond.span(), format!("{} is no condition", other.kind()))),
         }
     }
@@ -502,7 +507,7 @@ impl<'a> Evaluator<'a> {
             match self.expr(frame, &own.cond, &Want::default())? {
                 Value::Bool(false) => return Ok(Value::Nothing),
                 Value::Bool(true) => {}
-                Value::Condition => return Err(self.needs_number(frame, own.cond.span())),
+                Value::Condition(_) => return Err(self.needs_number(frame, own.cond.span())),
                 other => {
                     return Err(frame.error(own.cond.span(), format!("{} is no condition", other.kind())));
                 }
