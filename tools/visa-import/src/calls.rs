@@ -1,5 +1,6 @@
 //! Functions and loops of the input: functions are written in place of their calls, loops over an index stay loops.
 
+use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
 use crate::map::Map;
 use crate::program::{Item, ModuleId, Space};
@@ -222,7 +223,10 @@ impl Evaluator<'_> {
             Value::Array(values) => self.written_out(frame, own, values.into_iter()),
             Value::Range(start, end) => {
                 let (Value::Int(start), Value::Int(end)) = (*start, *end) else {
-                    return Err(self.needs_number(frame, own.expr.span()));
+                    let message = "a loop over a range that is known only when the kernel runs";
+                    let fix = "go through all positions, and do in the loop what is to be done `if i < n`";
+                    let error = Error::new(frame.place(own.expr.span()), message).fix(fix);
+                    return Err(Stop::NeedsNumber(error));
                 };
                 if end <= start {
                     return Ok(Value::Nothing);
@@ -373,7 +377,7 @@ impl Evaluator<'_> {
             Value::Bool(false) => Err(frame.error(mac.span(), format!("`{name}!` does not hold"))),
             Value::Condition(_) => {
                 let message =
-                    format!("`{name}!` of an index of a loop: a kernel does not stop while it runs");
+                    format!("`{name}!` of what is known only when the kernel runs: it does not stop then");
                 Err(frame.error(mac.span(), message))
             }
             other => Err(frame.error(mac.span(), format!("{} is no condition", other.kind()))),

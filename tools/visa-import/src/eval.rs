@@ -5,6 +5,7 @@ use crate::emit::Emitter;
 use crate::error::{Error, Place};
 use crate::map::{Axes, AxisId};
 use crate::program::{Item, ModuleId, Program, Space};
+use crate::scalar::Positions;
 use crate::value::{Affine, PlaceId, TensorType, Type, Value, View};
 use proc_macro2::Span;
 use std::cell::RefCell;
@@ -160,6 +161,8 @@ pub(crate) struct State {
     pub(crate) tables: Tables,
     /// What indices may be, as far as it is known.
     pub(crate) ranges: Ranges,
+    /// Numbers that the kernel is given, and what they may be as far as tiles say.
+    pub(crate) scalars: BTreeMap<String, Option<Positions>>,
     /// So many branches are around.
     pub(crate) branches: usize,
 }
@@ -440,7 +443,8 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn needs_number(&self, frame: &Frame, span: Span) -> Stop {
-        let message = "a number is needed here, but an index of a loop is known only when the kernel runs";
+        let message = "a number is needed here, but an index of a loop, or a number that the kernel is given, is known \
+                       only when the kernel runs";
         Stop::NeedsNumber(Error::new(frame.place(span), message))
     }
 

@@ -15,6 +15,7 @@ mod memory;
 mod method;
 mod numbers;
 mod program;
+mod scalar;
 mod stream;
 mod types;
 mod value;

@@ -138,6 +138,7 @@ impl Evaluator<'_> {
             _ => return Err(frame.error(call.span, "`tile` takes where it begins")),
         };
         view.ty = view.ty.with_element(element.clone());
+        self.begins(&along, size, &first);
         // A dimension of one position has one tile: the whole.
         if along.size(self) != Some(1) {
             view.steps.push(Step::Tile { along, size, first, element });

@@ -97,12 +97,12 @@ pub fn two_outputs(
 pub fn value(
     ctx: &mut Context,
     input: &HbmTensor<i32, Chip, m![W]>,
-    out: &mut HbmTensor<i32, Chip, m![W]>,
+    out: &mut HbmTensor<i32, Chip, m![M, W]>,
 ) {
     let x: Row = input.to_dm(&mut ctx.tdma);
-    for i in 0..3 {
+    for i in 0..8 {
         let y = if i < 2 { plus(ctx, &x, 10) } else { plus(ctx, &x, 20) };
-        y.view().to_hbm_view(&mut ctx.tdma, out.view_mut());
+        y.view().to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![M], 1, m![1 #{!} 8, W]>(i));
     }
 }
 

@@ -48,13 +48,13 @@ pub fn assigned(ctx: &mut Context, input: &HbmTensor<i32, Chip, m![W]>) -> HbmTe
 pub fn there_before(
     ctx: &mut Context,
     input: &HbmTensor<i32, Chip, m![W]>,
-    out: &mut HbmTensor<i32, Chip, m![W]>,
+    out: &mut HbmTensor<i32, Chip, m![M, W]>,
 ) {
     let x: Row = input.to_dm(&mut ctx.tdma);
     let y = plus(ctx, &x, 5);
     for i in 0..2 {
         let z = if i == 0 { &x } else { &y };
-        z.view().to_hbm_view(&mut ctx.tdma, out.view_mut());
+        z.view().to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![M], 1, m![1 #{!} 8, W]>(i));
     }
 }
 
@@ -63,12 +63,12 @@ pub fn there_before(
 pub fn immediate(
     ctx: &mut Context,
     input: &HbmTensor<i32, Chip, m![W]>,
-    out: &mut HbmTensor<i32, Chip, m![W]>,
+    out: &mut HbmTensor<i32, Chip, m![M, W]>,
 ) {
     let x: Row = input.to_dm(&mut ctx.tdma);
     for i in 0..2 {
         let amount = if i == 1 { 1 } else { 2 };
-        plus(ctx, &x, amount).view().to_hbm_view(&mut ctx.tdma, out.view_mut());
+        plus(ctx, &x, amount).view().to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![M], 1, m![1 #{!} 8, W]>(i));
     }
 }
 
