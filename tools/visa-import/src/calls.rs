@@ -1,6 +1,7 @@
 //! Functions and loops of the input: functions are written in place of their calls, loops over an index stay loops.
 
 use crate::constant::{Computed, computed};
+use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
 use crate::map::Map;
 use crate::program::{Item, ModuleId, Space};
@@ -301,7 +302,10 @@ impl Evaluator<'_> {
             Value::Array(values) => self.written_out(frame, own, values.into_iter(), None),
             Value::Range(start, end) => {
                 let (Value::Int(start), Value::Int(end)) = (*start, *end) else {
-                    return Err(self.needs_number(frame, own.expr.span()));
+                    let message = "a loop over a range that is known only when the kernel runs";
+                    let fix = "go through all positions, and do in the loop what is to be done `if i < n`";
+                    let error = Error::new(frame.place(own.expr.span()), message).fix(fix);
+                    return Err(Stop::NeedsNumber(error));
                 };
                 if end <= start {
                     return Ok(Value::Nothing);
@@ -356,20 +360,17 @@ impl Evaluator<'_> {
     }
 
     fn as_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: i128, end: i128) -> Eval<()> {
-        let count = self.state.cells.len();
         let before = (self.state.clone(), frame.clone());
         let index = self.state.out.name(pattern_name(&own.pat).as_deref());
         // Which tensors does it change?
-        self.iteration(frame, own, &index, start)?;
-        let changed: Vec<usize> =
-            (0..count).filter(|&at| self.state.cells[at].writes != before.0.cells[at].writes).collect();
+        self.iteration(frame, own, &index, (start, end))?;
+        let changed = before.0.changed_by(&self.state);
         (self.state, *frame) = before;
         for &at in &changed {
             self.current(frame, own.span(), PlaceId(at))?;
         }
         let index = self.state.out.name(pattern_name(&own.pat).as_deref());
-        let initial: Vec<String> =
-            changed.iter().filter_map(|&at| self.state.cells[at].name.clone()).collect();
+        let initial = self.state.names(&changed);
         let (carried, results) = (self.new_names(&changed), self.new_names(&changed));
         for (&at, name) in changed.iter().zip(&carried) {
             self.state.cells[at].name = Some(name.clone());
@@ -378,31 +379,26 @@ impl Evaluator<'_> {
         let made = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
         let given = if initial.is_empty() { String::new() } else { format!(" {}", initial.join(", ")) };
         self.state.out.open(&format!("{made}tm.for [{}]({}){given}", end - start, arguments.join(", ")));
-        self.iteration(frame, own, &index, start)?;
-        let yielded: Vec<String> =
-            changed.iter().filter_map(|&at| self.state.cells[at].name.clone()).collect();
-        let place = frame.place(own.span());
-        let text = if yielded.is_empty() {
-            "tm.yield".to_owned()
-        } else {
-            format!("tm.yield {}", yielded.join(", "))
-        };
-        self.state.out.line(&text, &place);
-        self.state.out.close(&place);
-        for (&at, name) in changed.iter().zip(results) {
-            self.state.cells[at].name = Some(name);
-            self.state.cells[at].writes += 1;
-        }
+        self.iteration(frame, own, &index, (start, end))?;
+        self.close(frame, own.span(), &changed, results);
         Ok(())
     }
 
     /// A new name for each of some tensors.
-    fn new_names(&mut self, cells: &[usize]) -> Vec<String> {
+    pub(crate) fn new_names(&mut self, cells: &[usize]) -> Vec<String> {
         let State { out, cells: all, .. } = &mut self.state;
         cells.iter().map(|&at| out.name(all[at].wanted.as_deref())).collect()
     }
 
-    fn iteration(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, index: &str, start: i128) -> Eval<()> {
+    fn iteration(
+        &mut self,
+        frame: &mut Frame,
+        own: &syn::ExprForLoop,
+        index: &str,
+        (start, end): (i128, i128),
+    ) -> Eval<()> {
+        let last = i64::try_from(end - start - 1).unwrap_or(i64::MAX);
+        self.state.ranges.insert(index.to_owned(), (0, last));
         let mut number = Affine::index(index);
         number.plus = i64::try_from(start).unwrap_or(i64::MAX);
         let outside = std::mem::replace(&mut frame.same_each_time, frame.scopes.len());
@@ -414,7 +410,7 @@ impl Evaluator<'_> {
         frame.same_each_time = outside;
         match found {
             Ok(_) => Ok(()),
-            Err(Stop::Break | Stop::Continue) => Err(self.needs_number(frame, own.span())),
+            Err(Stop::Break | Stop::Continue | Stop::Return(_)) => Err(self.needs_number(frame, own.span())),
             Err(other) => Err(other),
         }
     }
@@ -459,9 +455,9 @@ impl Evaluator<'_> {
         match self.expr(frame, &condition, &Want::default())? {
             Value::Bool(true) => Ok(Value::Nothing),
             Value::Bool(false) => Err(frame.error(mac.span(), format!("`{name}!` does not hold"))),
-            Value::Condition => {
+            Value::Condition(_) => {
                 let message =
-                    format!("`{name}!` of an index of a loop: a kernel does not stop while it runs");
+                    format!("`{name}!` of what is known only when the kernel runs: it does not stop then");
                 Err(frame.error(mac.span(), message))
             }
             other => Err(frame.error(mac.span(), format!("{} is no condition", other.kind()))),

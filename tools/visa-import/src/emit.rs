@@ -12,6 +12,8 @@ pub(crate) struct Emitter {
     names: HashMap<String, usize>,
     /// The number of the next name that nobody gave.
     next: usize,
+    /// Lines that make numbers alone.
+    numbers: usize,
 }
 
 impl Emitter {
@@ -46,6 +48,17 @@ impl Emitter {
         if let Some(line) = self.lines.iter_mut().rev().find(|line| line.trim_start().starts_with(&own)) {
             *line = line.replacen(from, to, 1);
         }
+    }
+
+    /// Writes an operation that makes a number of others.
+    pub(crate) fn number(&mut self, text: &str, place: &Place) {
+        self.line(text, place);
+        self.numbers += 1;
+    }
+
+    /// Lines that do something, which numbers do not.
+    pub(crate) fn acts(&self) -> usize {
+        self.lines.len() - self.numbers
     }
 
     /// Begins a body.

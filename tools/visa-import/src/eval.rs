@@ -1,10 +1,12 @@
 //! Runs the host part of a kernel: what is left is its operations, written as text.
 
+use crate::condition::Ranges;
 use crate::constant::{Computed, computed};
 use crate::emit::Emitter;
 use crate::error::{Error, Place};
 use crate::map::{Axes, AxisId};
 use crate::program::{Item, ModuleId, Program, Space};
+use crate::scalar::Positions;
 use crate::value::{Affine, PlaceId, TensorType, Type, Value, View};
 use proc_macro2::Span;
 use std::cell::RefCell;
@@ -175,6 +177,12 @@ pub(crate) struct State {
     pub(crate) cells: Vec<Cell>,
     /// Formats with those that they are looked up as.
     pub(crate) tables: Tables,
+    /// What indices may be, as far as it is known.
+    pub(crate) ranges: Ranges,
+    /// Numbers that the kernel is given, and what they may be as far as tiles say.
+    pub(crate) scalars: BTreeMap<String, Option<Positions>>,
+    /// So many branches are around.
+    pub(crate) branches: usize,
 }
 
 pub(crate) struct Evaluator<'a> {
@@ -464,7 +472,8 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn needs_number(&self, frame: &Frame, span: Span) -> Stop {
-        let message = "a number is needed here, but an index of a loop is known only when the kernel runs";
+        let message = "a number is needed here, but an index of a loop, or a number that the kernel is given, is known \
+                       only when the kernel runs";
         Stop::NeedsNumber(Error::new(frame.place(span), message))
     }
 
@@ -505,7 +514,7 @@ impl<'a> Evaluator<'a> {
                 Some((_, other)) => self.expr(frame, other, want),
                 None => Ok(Value::Nothing),
             },
-            Value::Condition => Err(self.needs_number(frame, own.cond.span())),
+            Value::Condition(condition) => self.branch_on(frame, own, &condition, want),
             other => Err(frame.error(own.cond.span(), format!("{} is no condition", other.kind()))),
         }
     }
@@ -538,7 +547,7 @@ impl<'a> Evaluator<'a> {
             match self.expr(frame, &own.cond, &Want::default())? {
                 Value::Bool(false) => return Ok(Value::Nothing),
                 Value::Bool(true) => {}
-                Value::Condition => return Err(self.needs_number(frame, own.cond.span())),
+                Value::Condition(_) => return Err(self.needs_number(frame, own.cond.span())),
                 other => {
                     return Err(frame.error(own.cond.span(), format!("{} is no condition", other.kind())));
                 }

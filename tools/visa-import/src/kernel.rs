@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::program::{Device, Program};
+use crate::scalar::Scalar;
 use crate::value::{Memory, PlaceId, Type, Value, View};
 use quote::ToTokens;
 use std::collections::BTreeMap;
@@ -20,6 +21,8 @@ struct Arguments {
     texts: Vec<String>,
     /// Those that are changed and stay.
     inout: Vec<PlaceId>,
+    /// Those that are numbers.
+    scalars: Vec<Scalar>,
 }
 
 /// Imports a kernel under a name.
@@ -95,6 +98,7 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &st
     let returned =
         if names.is_empty() { "tm.return".to_owned() } else { format!("tm.return {}", names.join(", ")) };
     eval.state.out.line(&returned, &place);
+    eval.state.declare(frame, &arguments.scalars, &mut arguments.texts)?;
     let mut head = format!("tm.func @{name}({}) at auto, chips {}", arguments.texts.join(", "), size.chips);
     if let Some(pes) = size.pes {
         head.push_str(&format!(", pes {pes}"));
@@ -182,10 +186,12 @@ fn argument(
             }
             Ok(Value::Struct(values))
         }
-        Type::Number(format) => Err(frame.error(
-            span,
-            format!("`{name}` is a number (`{format}`) that is known only when the kernel runs"),
-        )),
+        Type::Number(format) => {
+            let (scalar, value) = eval.scalar(frame, (name, format, all.texts.len()), span)?;
+            all.texts.push(String::new());
+            all.scalars.push(scalar);
+            Ok(value)
+        }
         Type::Open | Type::Map(_) | Type::Array(_) | Type::Other(_) => {
             Err(frame.error(span, format!("an argument of the type of `{name}` is not read")))
         }

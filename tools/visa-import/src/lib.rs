@@ -1,8 +1,10 @@
 //! Kernels that are written in the vendor's Rust become textual IR: the host part runs while it is read, what is left
 //! are operations. No code of the input is compiled or runs.
 
+mod branch;
 mod calls;
 mod command;
+mod condition;
 mod constant;
 mod emit;
 mod error;
@@ -14,6 +16,7 @@ mod memory;
 mod method;
 mod numbers;
 mod program;
+mod scalar;
 mod stream;
 mod types;
 mod value;

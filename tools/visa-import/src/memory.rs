@@ -162,7 +162,7 @@ impl Evaluator<'_> {
         Ok((format!(", {name}"), plus))
     }
 
-    fn index_name(&mut self, frame: &Frame, span: Span, index: &Affine) -> Eval<String> {
+    pub(crate) fn index_name(&mut self, frame: &Frame, span: Span, index: &Affine) -> Eval<String> {
         let terms: Vec<(&String, &i64)> = index.terms.iter().collect();
         if let ([(name, 1)], 0) = (&*terms, index.plus) {
             return Ok((*name).clone());
@@ -176,7 +176,7 @@ impl Evaluator<'_> {
         let by: Vec<String> = terms.iter().map(|(_, factor)| factor.to_string()).collect();
         let plus = if index.plus == 0 { String::new() } else { format!(", plus {}", index.plus) };
         let text = format!("tm.affine {} by [{}]{plus}", names.join(", "), by.join(", "));
-        Ok(self.made(frame, span, None, &text))
+        Ok(self.index_made(frame, span, &text))
     }
 
     fn tile(&mut self, frame: &mut Frame, mut view: View, call: &Call) -> Eval<Value> {
@@ -190,6 +190,7 @@ impl Evaluator<'_> {
             _ => return Err(frame.error(call.span, "`tile` takes where it begins")),
         };
         view.ty = view.ty.with_element(element.clone());
+        self.begins(&along, size, &first);
         // A dimension of one position has one tile: the whole.
         if along.size(self) != Some(1) {
             view.steps.push(Step::Tile { along, size, first, element });

@@ -68,6 +68,11 @@ impl Evaluator<'_> {
         for arg in &call.args {
             own.args.push(self.expr(frame, arg, &Want::default())?);
         }
+        let begins = own.name == "tile";
+        let on_tensor = matches!(&of, Value::View(_) if !begins) || matches!(&of, Value::Stream(_));
+        if on_tensor && own.args.iter().any(Value::moves) {
+            return Err(self.needs_number(frame, call.span()));
+        }
         match of {
             Value::View(view) => self.tensor_method(frame, view, &own),
             Value::Stream(stream) => self.stream_method(frame, *stream, &own),
@@ -166,6 +171,14 @@ impl Evaluator<'_> {
 
     pub(crate) fn unknown(&self, frame: &Frame, call: &Call, of: &str) -> crate::eval::Stop {
         frame.error(call.span, format!("`{}` of {of} is not read", call.name))
+    }
+
+    /// An operation that makes a number of others.
+    pub(crate) fn index_made(&mut self, frame: &Frame, span: Span, text: &str) -> String {
+        let name = self.state.out.name(None);
+        let place = frame.place(span);
+        self.state.out.number(&format!("{name} = {text}"), &place);
+        name
     }
 
     /// An operation that makes one value, which gets a name.

@@ -1,5 +1,6 @@
 //! Arithmetic of the host, and names that stand for numbers.
 
+use crate::condition::{Condition, Ranges};
 use crate::constant::computed;
 use crate::eval::{Eval, Evaluator, Frame, Generic, Want, affine, names, single};
 use crate::program::{Item, Space};
@@ -82,6 +83,10 @@ impl Evaluator<'_> {
             (syn::UnOp::Neg(_), Value::Int(number)) => Ok(Value::Int(-number)),
             (syn::UnOp::Neg(_), Value::Float(number)) => Ok(Value::Float(-number)),
             (syn::UnOp::Not(_), Value::Bool(truth)) => Ok(Value::Bool(!truth)),
+            (syn::UnOp::Not(_), Value::Condition(own)) => Ok(Value::Condition(own.negated().into())),
+            (syn::UnOp::Neg(_), Value::Index(index)) => {
+                index.times(-1).map(Value::Index).ok_or_else(|| self.needs_number(frame, unary.span()))
+            }
             (_, value) => Err(frame.error(unary.span(), format!("{} has no such sign", value.kind()))),
         }
     }
@@ -98,6 +103,7 @@ impl Evaluator<'_> {
             (Value::Float(number), false) => Ok(Value::Int(saturated(&name, number))),
             (Value::Bool(truth), _) => Ok(Value::Int(truth.into())),
             (Value::Float(number), true) if &*name == "f32" => Ok(Value::Float(single(number))),
+            (Value::Index(_), true) | (Value::Condition(_), _) => Err(self.needs_number(frame, cast.span())),
             (value @ (Value::Float(_) | Value::Index(_)), _) => Ok(value),
             (other, _) => Err(frame.error(cast.span(), format!("{} is no number", other.kind()))),
         }
@@ -138,11 +144,13 @@ impl Evaluator<'_> {
             (Value::Bool(left), Value::Bool(right)) => {
                 truths(op, left, right).ok_or_else(|| frame.error(span, "truth values have no such operator"))
             }
+            (left, right) if [&left, &right].iter().any(|own| matches!(own, Value::Condition(_))) => {
+                conditions(op, left, right).ok_or_else(|| self.needs_number(frame, span))
+            }
             (left, right) => {
                 match (affine(&left), affine(&right)) {
-                    (Some(left), Some(right)) => {
-                        indices(op, &left, &right).ok_or_else(|| self.needs_number(frame, span))
-                    }
+                    (Some(left), Some(right)) => indices(op, &left, &right, &self.state.ranges)
+                        .ok_or_else(|| self.needs_number(frame, span)),
                     (_, _) => Err(frame
                         .error(span, format!("{} and {} have no such operator", left.kind(), right.kind()))),
                 }
@@ -320,8 +328,34 @@ fn truths(op: &syn::BinOp, left: bool, right: bool) -> Option<Value> {
     }))
 }
 
+/// What holds in some iterations, together with what holds in others, or in all, or in none.
+fn conditions(op: &syn::BinOp, left: Value, right: Value) -> Option<Value> {
+    match (op, left, right) {
+        (syn::BinOp::And(_) | syn::BinOp::BitAnd(_), Value::Condition(left), Value::Condition(right)) => {
+            left.and(&right).map(truth)
+        }
+        (syn::BinOp::Or(_) | syn::BinOp::BitOr(_), Value::Condition(left), Value::Condition(right)) => {
+            left.or(&right).map(truth)
+        }
+        (syn::BinOp::And(_) | syn::BinOp::BitAnd(_), Value::Bool(truth), other)
+        | (syn::BinOp::And(_) | syn::BinOp::BitAnd(_), other, Value::Bool(truth)) => {
+            Some(if truth { other } else { Value::Bool(false) })
+        }
+        (syn::BinOp::Or(_) | syn::BinOp::BitOr(_), Value::Bool(truth), other)
+        | (syn::BinOp::Or(_) | syn::BinOp::BitOr(_), other, Value::Bool(truth)) => {
+            Some(if truth { Value::Bool(true) } else { other })
+        }
+        (_, _, _) => None,
+    }
+}
+
+/// A condition, or what it is worth where that is known.
+fn truth(condition: Condition) -> Value {
+    condition.known().map_or_else(|| Value::Condition(condition.into()), Value::Bool)
+}
+
 /// What stays a sum of indices, and comparisons of one with a number.
-fn indices(op: &syn::BinOp, left: &Affine, right: &Affine) -> Option<Value> {
+fn indices(op: &syn::BinOp, left: &Affine, right: &Affine, ranges: &Ranges) -> Option<Value> {
     match op {
         syn::BinOp::Add(_) => left.add(right, 1).map(Value::Index),
         syn::BinOp::Sub(_) => left.add(right, -1).map(Value::Index),
@@ -335,7 +369,7 @@ fn indices(op: &syn::BinOp, left: &Affine, right: &Affine) -> Option<Value> {
         | syn::BinOp::Lt(_)
         | syn::BinOp::Le(_)
         | syn::BinOp::Ge(_)
-        | syn::BinOp::Gt(_) => Some(Value::Condition),
+        | syn::BinOp::Gt(_) => Condition::compare(op, left, right, ranges).map(truth),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! What expressions of the input are worth while it is read.
 
+use crate::condition::Condition;
 use crate::map::Map;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -241,8 +242,8 @@ pub(crate) enum Value {
     Variant(Box<Variant>),
     Range(Box<Value>, Box<Value>),
     Index(Affine),
-    /// A comparison with an index of a loop.
-    Condition,
+    /// What is true in some iterations of a loop alone.
+    Condition(Box<Condition>),
     Context,
     Unit(Unit),
     View(View),
@@ -251,6 +252,27 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// Whether a number in it is known only when the kernel runs.
+    pub(crate) fn moves(&self) -> bool {
+        match self {
+            Self::Index(index) => index.number().is_none(),
+            Self::Condition(_) => true,
+            Self::Tuple(all) | Self::Array(all) => all.iter().any(Self::moves),
+            Self::Struct(fields) => fields.values().any(Self::moves),
+            Self::Variant(own) => own.args.iter().chain(own.fields.values()).any(Self::moves),
+            Self::Range(start, end) => start.moves() || end.moves(),
+            Self::Nothing
+            | Self::Int(_)
+            | Self::Float(_)
+            | Self::Bool(_)
+            | Self::Context
+            | Self::Unit(_)
+            | Self::View(_)
+            | Self::Stream(_)
+            | Self::Closure(_) => false,
+        }
+    }
+
     /// What it is, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
@@ -264,7 +286,7 @@ impl Value {
             Self::Variant(_) => "a choice of an engine",
             Self::Range(..) => "a range",
             Self::Index(_) => "an index of a loop",
-            Self::Condition => "a condition on an index",
+            Self::Condition(_) => "a condition on an index",
             Self::Context => "the context",
             Self::Unit(Unit::Main) => "the main context",
             Self::Unit(Unit::Sub) => "the sub context",

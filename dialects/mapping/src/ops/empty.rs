@@ -1,6 +1,6 @@
 //! `tm.empty`: a tensor that is there and holds nothing yet.
 
-use super::control::carried;
+use super::control::{Carried, carried, carries};
 use super::func::{RETURN, check_chips, check_place, chips_of};
 use crate::attrs::{DTYPE, MAP};
 use crate::facts::{DeclaredAxes, check_mappings, machine, quoted};
@@ -126,7 +126,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_written(*op)
 }
 
-/// C4, through loops that carry the tensor. An operation whose result's type is not known yet may write it.
+/// C4, through loops and branches that carry the tensor: what a body makes and yields takes its place, and so writes it.
+/// An operation whose result's type is not known yet may write it.
 fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let mut same: Vec<ValueId> = op.results().to_vec();
     let (mut next, mut returned) = (0, None);
@@ -135,8 +136,15 @@ fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
         for user in op.module.uses(value).iter().map(|&user| op.other(user)) {
             let through = carried(user);
             if !through.is_empty() {
-                let taken = through.into_iter().filter(|carried| carried.initial == value);
-                same.extend(taken.flat_map(|carried| [carried.argument, carried.result]).flatten());
+                let taken: Vec<Carried> =
+                    through.into_iter().filter(|carried| carried.initial == value).collect();
+                let yielded = taken.iter().filter_map(|carried| op.value(carried.yielded?).made_by());
+                if yielded.filter(|made| !carries(*made)).any(|made| !made.is(&EMPTY)) {
+                    return Ok(());
+                }
+                same.extend(
+                    taken.into_iter().flat_map(|carried| [carried.argument, carried.result]).flatten(),
+                );
             } else if user.is(&RETURN) {
                 returned = Some((value, user));
             } else if user.results().iter().any(|&result| is_unknown(op.ctx, op.module.ty(result)))

@@ -1,0 +1,211 @@
+//! Branches on an index: what each arm does is a `tm.if`, what it chooses among numbers is a `tm.select`.
+
+use crate::condition::{Case, Condition, Within, range};
+use crate::error::Error;
+use crate::eval::{Eval, Evaluator, Frame, State, Stop, Want, affine};
+use crate::value::{Affine, Memory, PlaceId, TensorType, Value};
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+/// What an arm comes to.
+struct Arm {
+    value: Value,
+    /// The tensors outside of it that it changes.
+    changed: Vec<usize>,
+    /// Whether something is left of it for the device to do.
+    acts: bool,
+}
+
+impl Evaluator<'_> {
+    /// `if` on an index. What a `tm.if` cannot be needs the number, so that the loop is written out.
+    pub(crate) fn branch_on(
+        &mut self,
+        frame: &mut Frame,
+        own: &syn::ExprIf,
+        condition: &Condition,
+        want: &Want,
+    ) -> Eval<Value> {
+        let span = own.cond.span();
+        let count = self.state.cells.len();
+        let arms = [self.tried(frame, own, true, want)?, self.tried(frame, own, false, want)?];
+        let quiet = arms.iter().all(|arm| !arm.acts);
+        if quiet && arms.iter().all(|arm| affine(&arm.value).is_some()) {
+            return self.select(frame, own, condition, want);
+        }
+        let result = match &arms.each_ref().map(|arm| &arm.value) {
+            [Value::Nothing, Value::Nothing] => None,
+            [one, other] => match (own_tensor(one, count), own_tensor(other, count)) {
+                (Some(one), Some(other)) if one == other => Some(one.clone()),
+                (_, _) => return Err(self.needs_number(frame, span)),
+            },
+        };
+        let result = result.map(|ty| self.cell(None, ty, want.name.clone()));
+        for (cases, arm, then) in [(&condition.holds, &arms[0], true), (&condition.fails, &arms[1], false)] {
+            let mut cells = arm.changed.clone();
+            cells.extend(result.as_ref().map(|view| view.place.0));
+            for case in cases.iter().filter(|_| arm.acts) {
+                for &at in &cells {
+                    self.current(frame, span, PlaceId(at))?;
+                }
+                self.in_case(frame, (own, then), case, &cells, want)?;
+            }
+        }
+        Ok(result.map_or(Value::Nothing, Value::View))
+    }
+
+    /// Evaluates an arm to see what it does, and undoes it.
+    fn tried(&mut self, frame: &mut Frame, own: &syn::ExprIf, then: bool, want: &Want) -> Eval<Arm> {
+        let before = (self.state.clone(), frame.clone());
+        let found = self.arm(frame, own, then, want);
+        let after = std::mem::replace(&mut self.state, before.0);
+        *frame = before.1;
+        let value = found?;
+        let acts = after.out.acts() != self.state.out.acts();
+        Ok(Arm { value, changed: self.state.changed_by(&after), acts })
+    }
+
+    /// Evaluates an arm. What is wrong in it may be in an iteration that never comes to it: the loop is written out.
+    fn arm(&mut self, frame: &mut Frame, own: &syn::ExprIf, then: bool, want: &Want) -> Eval<Value> {
+        let outside = std::mem::replace(&mut frame.same_each_time, frame.scopes.len());
+        self.state.branches += 1;
+        let found = match (then, &own.else_branch) {
+            (true, _) => self.block(frame, &own.then_branch, want),
+            (false, Some((_, other))) => self.expr(frame, other, want),
+            (false, None) => Ok(Value::Nothing),
+        };
+        self.state.branches -= 1;
+        frame.same_each_time = outside;
+        match found {
+            Ok(value) => Ok(value),
+            Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(Stop::NeedsNumber(error)),
+            Err(Stop::Return(_) | Stop::Break | Stop::Continue) => {
+                let message = "`return`, `break` and `continue` under a condition on an index";
+                Err(Stop::NeedsNumber(Error::new(frame.place(own.cond.span()), message)))
+            }
+        }
+    }
+
+    /// An arm in one case: a `tm.if` for each of its ranges. The last of the tensors is the arm's value, if it has one.
+    fn in_case(
+        &mut self,
+        frame: &mut Frame,
+        (own, then): (&syn::ExprIf, bool),
+        case: &[Within],
+        cells: &[usize],
+        want: &Want,
+    ) -> Eval<()> {
+        let span = own.cond.span();
+        let Some((first, rest)) = case.split_first() else {
+            let value = self.arm(frame, own, then, want)?;
+            if let (Value::View(view), Some(&result)) = (value, cells.last()) {
+                self.state.cells[result].name = Some(self.current(frame, span, view.place)?);
+            }
+            return Ok(());
+        };
+        let number = self.index_name(frame, span, &first.of)?;
+        let initial: String = self.state.names(cells).iter().map(|name| format!(", {name}")).collect();
+        let results = self.new_names(cells);
+        let made = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
+        self.state.out.open(&format!("{made}tm.if {number}{initial} {}", first.clauses()));
+        self.in_case(frame, (own, then), rest, cells, want)?;
+        self.close(frame, own.span(), cells, results);
+        Ok(())
+    }
+
+    /// Ends a body that gives what became of some tensors, which have other names then.
+    pub(crate) fn close(&mut self, frame: &Frame, span: Span, cells: &[usize], results: Vec<String>) {
+        let place = frame.place(span);
+        let yielded = self.state.names(cells).join(", ");
+        self.state.out.line(format!("tm.yield {yielded}").trim_end(), &place);
+        self.state.out.close(&place);
+        for (&at, name) in cells.iter().zip(results) {
+            self.state.cells[at].name = Some(name);
+            self.state.cells[at].writes += 1;
+        }
+    }
+
+    /// A number that depends on a condition.
+    fn select(
+        &mut self,
+        frame: &mut Frame,
+        own: &syn::ExprIf,
+        condition: &Condition,
+        want: &Want,
+    ) -> Eval<Value> {
+        let span = own.cond.span();
+        let values = [self.arm(frame, own, true, want)?, self.arm(frame, own, false, want)?];
+        let [Some(then), Some(other)] = values.each_ref().map(affine) else {
+            return Err(self.needs_number(frame, span));
+        };
+        if then == other {
+            let [value, _] = values;
+            return Ok(value);
+        }
+        // Fewer cases are fewer choices.
+        let (cases, inside, outside) = match condition.holds.len() <= condition.fails.len() {
+            true => (&condition.holds, &then, &other),
+            false => (&condition.fails, &other, &then),
+        };
+        let [inside, outside] =
+            [self.operand_name(frame, span, inside)?, self.operand_name(frame, span, outside)?];
+        let mut name = outside;
+        for case in cases {
+            name = self.select_case(frame, span, case, (&inside, &name))?;
+        }
+        let both = [&then, &other].map(|value| range(value, &self.state.ranges));
+        if let [Some((low, high)), Some((other_low, other_high))] = both {
+            self.state.ranges.insert(name.clone(), (low.min(other_low), high.max(other_high)));
+        }
+        Ok(Value::Index(Affine::index(&name)))
+    }
+
+    fn select_case(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        case: &Case,
+        (inside, outside): (&str, &str),
+    ) -> Eval<String> {
+        let mut name = inside.to_owned();
+        for within in case {
+            let number = self.index_name(frame, span, &within.of)?;
+            let text = format!("tm.select {number}, {name}, {outside} {}", within.clauses());
+            name = self.index_made(frame, span, &text);
+        }
+        Ok(name)
+    }
+
+    /// A number as an operand, also one that is known.
+    pub(crate) fn operand_name(&mut self, frame: &Frame, span: Span, value: &Affine) -> Eval<String> {
+        match value.number() {
+            Some(number) => Ok(self.index_made(frame, span, &format!("tm.affine by [], plus {number}"))),
+            None => self.index_name(frame, span, value),
+        }
+    }
+}
+
+/// The type of a whole tensor at rest that an arm makes itself: so it may be where the result is.
+fn own_tensor(value: &Value, count: usize) -> Option<&TensorType> {
+    let Value::View(view) = value else { return None };
+    let at_rest = match view.ty.memory {
+        Memory::Hbm | Memory::Dm | Memory::Spm => true,
+        Memory::Trf | Memory::Vrf => false,
+    };
+    (at_rest && view.steps.is_empty() && view.place.0 >= count).then_some(&view.ty)
+}
+
+impl State {
+    /// The tensors of this state that have become others in a later one, or that were declared there.
+    pub(crate) fn changed_by(&self, later: &Self) -> Vec<usize> {
+        let both = self.cells.iter().zip(&later.cells).enumerate();
+        let changed = both.filter(|(_, (own, other))| {
+            own.writes != other.writes || own.name.is_none() && other.name.is_some()
+        });
+        changed.map(|(at, _)| at).collect()
+    }
+
+    /// What some tensors are called.
+    pub(crate) fn names(&self, cells: &[usize]) -> Vec<String> {
+        cells.iter().filter_map(|&at| self.cells[at].name.clone()).collect()
+    }
+}

@@ -1,0 +1,100 @@
+//! Numbers that a kernel is given: each is a position, and the tiles that begin there say of how many.
+
+use crate::condition::range;
+use crate::error::Error;
+use crate::eval::{Eval, Evaluator, Frame, State, Stop};
+use crate::map::Map;
+use crate::value::{Affine, Value};
+use proc_macro2::Span;
+
+/// Types of numbers that may be positions.
+const INTEGERS: &[&str] = &["usize", "isize", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
+
+/// How many numbers an argument may be, and the dimension whose positions they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Positions {
+    count: u64,
+    dimension: String,
+}
+
+/// An argument that is a number.
+pub(crate) struct Scalar {
+    /// What it is called in the text.
+    name: String,
+    /// The number of the argument whose text it is.
+    at: usize,
+    span: Span,
+}
+
+impl Evaluator<'_> {
+    /// An argument that is a number, the `at`th in the text. What it may be is known when the body has been read.
+    pub(crate) fn scalar(
+        &mut self,
+        frame: &Frame,
+        (name, format, at): (&str, &str, usize),
+        span: Span,
+    ) -> Eval<(Scalar, Value)> {
+        if !INTEGERS.contains(&format) {
+            let message = format!(
+                "`{name}` is a number of type `{format}`, expected an integer: a number that a \
+                 kernel is given says where tiles begin"
+            );
+            let fix = "make it a constant, or give it as a tensor";
+            return Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)));
+        }
+        let text = self.state.out.name(Some(name));
+        self.state.ranges.insert(text.clone(), (0, i64::MAX));
+        self.state.scalars.insert(text.clone(), None);
+        let value = Value::Index(Affine::index(&text));
+        Ok((Scalar { name: text, at, span }, value))
+    }
+
+    /// Takes from a tile what the number that it begins at may be. Under a condition it may be more elsewhere.
+    pub(crate) fn begins(&mut self, along: &Map, size: u64, first: &Affine) {
+        let mut own = first.terms.iter().filter(|(name, _)| self.state.scalars.contains_key(*name));
+        let (Some((name, &factor)), None, 0) = (own.next(), own.next(), self.state.branches) else { return };
+        let Some(found) = self.positions(along, size, (first, name, factor)) else { return };
+        if let Some(known) = self.state.scalars.get_mut(name)
+            && known.as_ref().is_none_or(|known| found.count < known.count)
+        {
+            *known = Some(found);
+        }
+    }
+
+    fn positions(
+        &self,
+        along: &Map,
+        size: u64,
+        (first, name, factor): (&Affine, &str, i64),
+    ) -> Option<Positions> {
+        let all = i64::try_from(along.size(self)?).ok()?;
+        let mut rest = first.clone();
+        rest.terms.remove(name);
+        let (_, most) = range(&rest, &self.state.ranges)?;
+        let last = all.checked_sub(i64::try_from(size).ok()?)?.checked_sub(most)?;
+        let count =
+            u64::try_from(last.checked_div_euclid(factor).filter(|_| factor > 0)?.checked_add(1)?).ok()?;
+        let whole = rest == Affine::default() && factor == 1 && size == 1;
+        let dimension = if whole { self.text(along) } else { format!("[{count}]") };
+        (count > 0).then_some(Positions { count, dimension })
+    }
+}
+
+impl State {
+    /// Writes the types of numbers among the arguments.
+    pub(crate) fn declare(&self, frame: &Frame, scalars: &[Scalar], texts: &mut [String]) -> Eval<()> {
+        for Scalar { name, at, span } in scalars {
+            let Some(Some(found)) = self.scalars.get(name) else {
+                let message = format!(
+                    "`{}` is a number that is known when the kernel starts, and no tile says how many it may be",
+                    name.trim_start_matches('%')
+                );
+                let fix = "let a tile begin there, outside of conditions, as in `x.view().tile::<m![S], 1, _>(n)`, or \
+                           make it a constant";
+                return Err(Stop::Error(Error::new(frame.place(*span), message).fix(fix)));
+            };
+            texts[*at] = format!("{name}: !tm.scalar<{}>", found.dimension);
+        }
+        Ok(())
+    }
+}
