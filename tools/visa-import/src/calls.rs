@@ -452,10 +452,12 @@ impl Evaluator<'_> {
             ("assert_ne", [left, right, ..]) => syn::parse_quote!(#left != #right),
             (_, _) => return Err(frame.error(mac.span(), format!("`{name}!` without what must hold"))),
         };
+        // A condition on an index is one on what the kernel counts, also where it always holds.
+        let counted = matches!(computed(frame, &condition), Some((_, Computed::Index)));
         match self.expr(frame, &condition, &Want::default())? {
-            Value::Bool(true) => Ok(Value::Nothing),
             Value::Bool(false) => Err(frame.error(mac.span(), format!("`{name}!` does not hold"))),
-            Value::Condition(_) => {
+            Value::Bool(true) if !counted => Ok(Value::Nothing),
+            Value::Bool(true) | Value::Condition(_) => {
                 let message =
                     format!("`{name}!` of what is known only when the kernel runs: it does not stop then");
                 Err(frame.error(mac.span(), message))

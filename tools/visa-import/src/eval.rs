@@ -357,6 +357,8 @@ impl<'a> Evaluator<'a> {
             (Some(Type::Number(name)), Value::Int(number)) if is_float(&name) => Value::Float(number as f64),
             (_, value) => value,
         };
+        // A tensor that follows from an index is none.
+        let why = why.filter(|_| !matches!(value, Value::View(_) | Value::Stream(_)));
         self.bind(frame, pat, value)?;
         if let Some(name) = name {
             frame.mark(&name, why);

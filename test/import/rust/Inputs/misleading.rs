@@ -31,6 +31,14 @@ pub fn fails(ctx: &mut Context, x: &HbmTensor<i32, m![1], m![A]>) -> HbmTensor<i
 }
 
 #[device(chip = 1)]
+pub fn always(ctx: &mut Context, x: &HbmTensor<i32, m![1], m![A]>) -> HbmTensor<i32, m![1], m![A]> {
+    for i in 0..4 {
+        assert!(i < 4);
+    }
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
 pub fn watched(ctx: &mut Context, x: &HbmTensor<i32, m![1], m![A]>) -> HbmTensor<i32, m![1], m![A]> {
     for i in 0..4 {
         assert!(i < 3);
