@@ -3,6 +3,7 @@
 use crate::constant::{Computed, computed};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
+use crate::host::not_of_host;
 use crate::map::Map;
 use crate::program::{Item, ModuleId, Space};
 use crate::value::{Affine, PlaceId, TensorType, Type, Value, Variant};
@@ -57,6 +58,10 @@ impl Evaluator<'_> {
             return Err(frame.error(call.func.span(), "what is called is a name here"));
         };
         let parts = names(&path.path);
+        if self.state.host.is_some() && crate::host::is_launch(&call.func) {
+            let error = Error::new(frame.place(call.span()), "nothing awaits the launch: it does not run");
+            return Err(Stop::Error(error.fix("write `.await` after it")));
+        }
         if let [name] = &*parts {
             if let Some(Value::Closure(closure)) = frame.local(name).cloned() {
                 return self.call_closure(frame, &closure, call, want);
@@ -92,6 +97,7 @@ impl Evaluator<'_> {
             (Some("vrf" | "always"), [operand]) if parts.len() > 1 => Ok(operand.clone()),
             (Some("imm" | "rf" | "matches" | "not_matches" | "all"), _) => Ok(variant(parts, args)),
             (Some(name), _) if name.starts_with(char::is_uppercase) => Ok(variant(parts, args)),
+            (_, _) if self.state.host.is_some() => Err(not_of_host(frame, path.span(), &parts.join("::"))),
             (_, _) => {
                 Err(frame.error(path.span(), format!("the function `{}` is not known", parts.join("::"))))
             }
@@ -174,6 +180,7 @@ impl Evaluator<'_> {
         call: &syn::ExprCall,
         want: &Want,
     ) -> Eval<Value> {
+        self.check_called(frame, item, call.span())?;
         let mut own = self.frame(module);
         own.generics = self.generics(frame, item, path)?;
         let inputs = &item.sig.inputs;
@@ -417,6 +424,9 @@ impl Evaluator<'_> {
 
     pub(crate) fn macro_call(&mut self, frame: &mut Frame, mac: &syn::Macro, want: &Want) -> Eval<Value> {
         let name = names(&mac.path).last().cloned().unwrap_or_default();
+        if self.state.host.is_some() && !self.program.modules[frame.module.0].macros.contains_key(&name) {
+            return Err(not_of_host(frame, mac.span(), &format!("{name}!")));
+        }
         match name.as_str() {
             "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq" | "debug_assert_ne" => {
                 self.assertion(frame, mac, name.trim_start_matches("debug_"))

@@ -14,12 +14,12 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Kernels of the vendor's Rust toolchain: each function that is marked `#[device]`
+    /// Kernels of the vendor's Rust toolchain: each function that is marked `#[device]`, and functions that launch them
     Rust {
         /// Files of Rust; modules that they name are found beside them
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Import this kernel alone
+        /// Import this kernel alone, or this function that launches kernels, with these
         #[arg(long)]
         entry: Option<String>,
         /// Write here instead of standard output
@@ -59,6 +59,9 @@ pub fn run(args: &[String], folder: &Path, interrupts: Option<&Interrupts>) -> D
     for error in imported.refused() {
         done.stderr.push_str(&format!("{error}\n\n"));
         done.code = 1;
+    }
+    for error in &imported.left_out {
+        done.stderr.push_str(&format!("{}\n\n", error.left_out()));
     }
     if !imported.kernels.iter().any(|kernel| kernel.text.is_ok()) {
         return done;

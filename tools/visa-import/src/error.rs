@@ -61,6 +61,17 @@ impl Error {
         Diagnostic::error("import", visa_ir::span::Span::default(), message).fix(self.fix.clone())
     }
 
+    /// As why a function that nobody asked for is left out.
+    pub(crate) fn left_out(&self) -> String {
+        self.shown("note[import]: a host program is left out: ")
+    }
+
+    fn shown(&self, before: &str) -> String {
+        let place = self.place.as_ref().map_or_else(String::new, |place| format!("\n   --> {place}"));
+        let fix = self.fix.as_ref().map_or_else(String::new, |fix| format!("\n   = fix: {fix}"));
+        format!("{before}{}{place}{fix}", self.message)
+    }
+
     pub(crate) fn fix(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
     }
@@ -68,13 +79,6 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[import]: {}", self.message)?;
-        if let Some(place) = &self.place {
-            write!(f, "\n   --> {place}")?;
-        }
-        if let Some(fix) = &self.fix {
-            write!(f, "\n   = fix: {fix}")?;
-        }
-        Ok(())
+        f.write_str(&self.shown("error[import]: "))
     }
 }

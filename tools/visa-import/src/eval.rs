@@ -4,6 +4,7 @@ use crate::condition::Ranges;
 use crate::constant::{Computed, computed};
 use crate::emit::Emitter;
 use crate::error::{Error, Place};
+use crate::host::Host;
 use crate::map::{Axes, AxisId};
 use crate::program::{Item, ModuleId, Program, Space};
 use crate::scalar::Positions;
@@ -181,6 +182,8 @@ pub(crate) struct State {
     pub(crate) ranges: Ranges,
     /// Numbers that the kernel is given, and what they may be as far as tiles say.
     pub(crate) scalars: BTreeMap<String, Option<Positions>>,
+    /// Of a function that launches kernels: what is known of it.
+    pub(crate) host: Option<Host>,
     /// So many branches are around.
     pub(crate) branches: usize,
 }
@@ -192,6 +195,8 @@ pub(crate) struct Evaluator<'a> {
     pub(crate) axis_names: &'a [String],
     /// The axes that the text mentions.
     pub(crate) used: RefCell<BTreeSet<AxisId>>,
+    /// Whether what is called now is awaited.
+    pub(crate) awaiting: bool,
     steps: u64,
     depth: usize,
 }
@@ -215,6 +220,7 @@ impl<'a> Evaluator<'a> {
             sizes,
             axis_names,
             used: RefCell::default(),
+            awaiting: false,
             steps: 0,
             depth: 0,
         }
@@ -290,6 +296,7 @@ impl<'a> Evaluator<'a> {
                 item: Rc::new(item.clone()),
                 frame: frame.clone(),
             }))),
+            syn::Expr::Await(own) if self.state.host.is_some() => self.awaited(frame, own, want),
             syn::Expr::Macro(own) => self.macro_call(frame, &own.mac, want),
             other => Err(frame.error(other.span(), format!("{} is not read in a kernel", kind_of(other)))),
         }

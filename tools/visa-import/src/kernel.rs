@@ -2,17 +2,27 @@
 
 use crate::error::Error;
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
+use crate::host::{Host, is_device};
 use crate::program::{Device, Program};
 use crate::scalar::Scalar;
 use crate::value::{Memory, PlaceId, Type, Value, View};
 use quote::ToTokens;
 use std::collections::BTreeMap;
+use std::fmt;
 use syn::spanned::Spanned;
 
 /// What `#[device(chip = 1, pe = 4)]` says.
-struct Size {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
     chips: i128,
     pes: Option<i128>,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chips {}", self.chips)?;
+        self.pes.map_or(Ok(()), |pes| write!(f, ", pes {pes}"))
+    }
 }
 
 /// A kernel's arguments as they are written in its head.
@@ -25,17 +35,30 @@ struct Arguments {
     scalars: Vec<Scalar>,
 }
 
-/// Imports a kernel under a name.
+/// A function as text.
+pub(crate) struct Written {
+    pub(crate) text: String,
+    pub(crate) tables: Tables,
+    /// The kernels that it launches.
+    pub(crate) launched: Vec<(String, Device)>,
+}
+
+/// Imports a kernel, or a function that launches some, under a name.
 pub(crate) fn kernel(
     program: &Program,
     device: &Device,
     name: &str,
     (sizes, axis_names): (&[u64], &[String]),
-) -> Result<(String, Tables), Error> {
+) -> Result<Written, Error> {
     let mut eval = Evaluator::new(program, sizes.to_vec(), axis_names);
+    eval.state.host = (!is_device(&device.item)).then(Host::default);
     let mut frame = eval.frame(device.module);
     match whole(&mut eval, &mut frame, device, name) {
-        Ok(text) => one_name_each(&eval, &frame, device).map(|()| (text, eval.state.tables)),
+        Ok(text) => one_name_each(&eval, &frame, device).map(|()| Written {
+            text,
+            tables: eval.state.tables,
+            launched: eval.state.host.map_or_else(Vec::new, |host| host.launched),
+        }),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
         Err(Stop::Return(_) | Stop::Break | Stop::Continue) => Err(Error::new(
             frame.place(device.item.sig.span()),
@@ -99,15 +122,17 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &st
         if names.is_empty() { "tm.return".to_owned() } else { format!("tm.return {}", names.join(", ")) };
     eval.state.out.line(&returned, &place);
     eval.state.declare(frame, &arguments.scalars, &mut arguments.texts)?;
-    let mut head = format!("tm.func @{name}({}) at auto, chips {}", arguments.texts.join(", "), size.chips);
-    if let Some(pes) = size.pes {
-        head.push_str(&format!(", pes {pes}"));
-    }
+    let size = match &eval.state.host {
+        Some(host) => host.size.as_ref().map(|(size, _)| *size),
+        None => Some(size),
+    };
+    let size = size.ok_or_else(|| frame.error(item.sig.span(), "a host program that launches no kernel"))?;
+    let head = format!("tm.func @{name}({}) at auto, {size}", arguments.texts.join(", "));
     let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
     Ok(format!("{head} {{\n{}}} {location}\n", eval.state.out.text()))
 }
 
-fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn) -> Eval<Size> {
+pub(crate) fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn) -> Eval<Size> {
     type List = syn::punctuated::Punctuated<syn::MetaNameValue, syn::Token![,]>;
     let mut size = Size { chips: 1, pes: None };
     let Some(attr) = item.attrs.iter().find(|attr| attr.path().is_ident("device")) else { return Ok(size) };
@@ -129,7 +154,7 @@ fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn) -> Eval
 }
 
 /// Whether a type is one of what is changed and stays.
-fn changes(ty: &syn::Type) -> bool {
+pub(crate) fn changes(ty: &syn::Type) -> bool {
     match ty {
         syn::Type::Reference(reference) => reference.mutability.is_some() || changes(&reference.elem),
         syn::Type::Path(path) => {

@@ -9,6 +9,7 @@ mod constant;
 mod emit;
 mod error;
 mod eval;
+mod host;
 mod kernel;
 mod macros;
 mod map;
@@ -25,11 +26,12 @@ mod vector;
 pub use command::{Done, run};
 pub use error::{Error, Place};
 
-use crate::eval::{Evaluator, Stop, Want};
-use crate::program::Program;
+use crate::eval::{Evaluator, Stop, Tables, Want};
+use crate::program::{Device, Program};
 use crate::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use syn::spanned::Spanned;
 
 /// What became of a kernel.
 #[derive(Clone, Debug)]
@@ -49,6 +51,8 @@ pub struct Imported {
     pub kernels: Vec<Kernel>,
     /// What cannot be read of the files beside kernels.
     pub errors: Vec<Error>,
+    /// Why functions that launch kernels are left out, which nobody asked for.
+    pub left_out: Vec<Error>,
 }
 
 impl Imported {
@@ -66,7 +70,7 @@ impl Imported {
     }
 }
 
-/// Imports the kernels of some files, or one of them.
+/// Imports the kernels of some files, and the functions that launch them over tensors in HBM; or one of these.
 #[must_use]
 pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
     let mut program = Program::read(paths);
@@ -79,30 +83,12 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
         }
     };
     let axis_names = axis_names(&program, &sizes);
-    let names = program.kernel_names();
-    let mut tables = BTreeSet::new();
-    for (device, name) in program.devices.iter().zip(&names) {
-        if entry.is_none_or(|entry| entry == name) {
-            let found = kernel::kernel(&program, device, name, (&sizes, &axis_names));
-            let text = found.map(|(text, own)| {
-                tables.extend(own);
-                text
-            });
-            imported.kernels.push(Kernel { name: name.clone(), text });
-        }
-    }
+    let mut importer =
+        Importer { program: &program, sizes: (&sizes, &axis_names), tables: BTreeSet::new(), imported };
+    importer.all(entry);
+    let Importer { tables, mut imported, .. } = importer;
     if imported.kernels.is_empty() && imported.errors.is_empty() {
-        imported.errors.push(match entry {
-            Some(entry) => {
-                let near = visa_words::nearest(entry, names.iter().map(String::as_str));
-                let error = Error::anywhere(format!("there is no kernel `{entry}`"));
-                match near {
-                    Some(near) => error.fix(format!("did you mean `{near}`?")),
-                    None => error,
-                }
-            }
-            None => Error::anywhere("no function is marked `#[device]`"),
-        });
+        imported.errors.push(nothing_found(&program, entry));
     }
     imported.axes = declared(&axis_names, &sizes, &imported);
     for (from, to) in tables {
@@ -111,6 +97,87 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
             .push_str(&format!("\ntm.table @{}, from {from}, to {to}", stream::table_name(from, to)));
     }
     imported
+}
+
+/// What is being imported.
+struct Importer<'a> {
+    program: &'a Program,
+    /// The axes' sizes and names.
+    sizes: (&'a [u64], &'a [String]),
+    tables: Tables,
+    imported: Imported,
+}
+
+impl Importer<'_> {
+    fn all(&mut self, entry: Option<&str>) {
+        let names = self.program.kernel_names();
+        for (device, name) in self.program.devices.iter().zip(&names) {
+            if entry.is_none_or(|entry| entry == name) {
+                self.kernel(device, name);
+            }
+        }
+        for host in &self.program.hosts {
+            let name = host.item.sig.ident.to_string();
+            let asked = entry.map(|entry| entry == name);
+            let unasked = |own: &Self| {
+                let (sizes, axis_names) = own.sizes;
+                Evaluator::new(own.program, sizes.to_vec(), axis_names).is_host_program(host)
+            };
+            if !names.contains(&name) && asked.unwrap_or_else(|| unasked(self)) {
+                self.host(host, name, asked.is_some());
+            }
+        }
+    }
+
+    /// Imports a kernel; whether it could be.
+    fn kernel(&mut self, device: &Device, name: &str) -> bool {
+        if let Some(known) = self.imported.kernels.iter().find(|kernel| kernel.name == name) {
+            return known.text.is_ok();
+        }
+        let found = kernel::kernel(self.program, device, name, self.sizes);
+        let text = found.map(|written| {
+            self.tables.extend(written.tables);
+            written.text
+        });
+        let read = text.is_ok();
+        self.imported.kernels.push(Kernel { name: name.to_owned(), text });
+        read
+    }
+
+    /// Imports a function that launches kernels, and these. One that nobody asked for is left out if it cannot be.
+    fn host(&mut self, host: &Device, name: String, asked: bool) {
+        let found = kernel::kernel(self.program, host, &name, self.sizes);
+        let launched = match &found {
+            Ok(written) => written.launched.clone(),
+            Err(_) => Vec::new(),
+        };
+        let text = found.and_then(|written| {
+            match launched.iter().find(|(name, device)| !self.kernel(device, name)) {
+                None => Ok(written.text),
+                Some((kernel, _)) => {
+                    let place = Place::of(&self.program.modules[host.module.0].file, host.item.sig.span());
+                    Err(Error::new(place, format!("`{name}` launches `{kernel}`, which cannot be read")))
+                }
+            }
+        });
+        match text {
+            Err(error) if !asked => self.imported.left_out.push(error),
+            text => self.imported.kernels.push(Kernel { name, text }),
+        }
+    }
+}
+
+/// That there is no kernel, or none of the name that is asked for.
+fn nothing_found(program: &Program, entry: Option<&str>) -> Error {
+    let Some(entry) = entry else { return Error::anywhere("no function is marked `#[device]`") };
+    let names = program.kernel_names();
+    let hosts = program.hosts.iter().map(|host| host.item.sig.ident.to_string());
+    let names: Vec<String> = names.into_iter().chain(hosts).collect();
+    let error = Error::anywhere(format!("there is no kernel `{entry}`"));
+    match visa_words::nearest(entry, names.iter().map(String::as_str)) {
+        Some(near) => error.fix(format!("did you mean `{near}`?")),
+        None => error,
+    }
 }
 
 /// The sizes of all axes.

@@ -51,6 +51,7 @@ impl Evaluator<'_> {
         want: &Want,
     ) -> Eval<Value> {
         let of = self.expr(frame, &call.receiver, &Want::default())?;
+        self.check_method(frame, &of, &call.method.to_string(), call.method.span())?;
         let mut own = Call {
             name: placed_name(call.method.to_string()),
             span: call.method.span(),

@@ -1,6 +1,7 @@
 //! The files of the input as modules, and what their names stand for.
 
 use crate::error::{Error, Place};
+use crate::host::is_device;
 use crate::map::AxisId;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -87,6 +88,8 @@ pub(crate) struct Program {
     pub(crate) modules: Vec<Module>,
     pub(crate) axes: Vec<Axis>,
     pub(crate) devices: Vec<Device>,
+    /// Functions that may launch kernels.
+    pub(crate) hosts: Vec<Device>,
     pub(crate) errors: Vec<Error>,
     /// Files that are being read, and all that were.
     files: HashSet<PathBuf>,
@@ -110,15 +113,18 @@ impl Program {
     /// Reads the crate that a file is of, and keeps the kernels of that file alone.
     fn root(&mut self, path: &Path) {
         let crate_root = crate_root(path);
-        let before = self.devices.len();
+        let before = (self.devices.len(), self.hosts.len());
         let root = crate_root.clone().unwrap_or_else(|| path.to_owned());
         let folder = root.parent().map_or_else(PathBuf::new, Path::to_owned);
         self.file(&root, "crate".to_owned(), None, folder, None);
         if crate_root.is_some() {
             let own = canonical(path);
             let modules = &self.modules;
-            let mut devices = self.devices.split_off(before);
-            devices.retain(|device| canonical(Path::new(&*modules[device.module.0].file)) == own);
+            let is_own = |device: &Device| canonical(Path::new(&*modules[device.module.0].file)) == own;
+            let mut devices = self.devices.split_off(before.0);
+            devices.retain(is_own);
+            let mut hosts = self.hosts.split_off(before.1);
+            hosts.retain(is_own);
             if devices.is_empty()
                 && !self.modules.iter().any(|module| canonical(Path::new(&*module.file)) == own)
             {
@@ -127,6 +133,7 @@ impl Program {
                 self.file(path, "crate".to_owned(), None, folder, None);
             } else {
                 self.devices.extend(devices);
+                self.hosts.extend(hosts);
             }
         }
     }
@@ -212,8 +219,11 @@ impl Program {
         match item {
             syn::Item::Fn(item) => {
                 let item = Rc::new(item);
-                if item.attrs.iter().any(|attr| attr.path().is_ident("device")) {
-                    self.devices.push(Device { module: id, item: Rc::clone(&item) });
+                let device = Device { module: id, item: Rc::clone(&item) };
+                match (is_device(&item), item.sig.asyncness.is_some()) {
+                    (true, _) => self.devices.push(device),
+                    (false, true) => self.hosts.push(device),
+                    (false, false) => {}
                 }
                 self.add(id, item.sig.ident.to_string(), Item::Fn(id, item));
             }
@@ -393,6 +403,18 @@ impl Program {
 
     fn crate_of(&self, from: ModuleId) -> ModuleId {
         std::iter::successors(Some(from), |id| self.modules[id.0].parent).last().unwrap_or(from)
+    }
+
+    /// What a kernel is called that is launched beside others, from here or from another file.
+    pub(crate) fn launched_name(&self, device: &Device, others: &[(String, Device)]) -> String {
+        let own = device.item.sig.ident.to_string();
+        let names = self.kernel_names();
+        let mut all = self.devices.iter().zip(&names);
+        if let Some((_, name)) = all.find(|(other, _)| Rc::ptr_eq(&other.item, &device.item)) {
+            return name.clone();
+        }
+        let taken = names.contains(&own) || others.iter().any(|(other, _)| *other == own);
+        if taken { format!("{}_{own}", self.modules[device.module.0].name) } else { own }
     }
 
     /// The kernels by their names; those that two have come with the names of their modules.

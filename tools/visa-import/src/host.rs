@@ -1,0 +1,325 @@
+//! Host programs: functions that launch kernels over tensors in HBM.
+
+use crate::error::Error;
+use crate::eval::{Eval, Evaluator, Frame, Stop, Want, names};
+use crate::kernel::{Size, changes, size};
+use crate::program::{Device, Item, Space};
+use crate::value::{Affine, Memory, Step, Type, Value, View};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+
+/// What is known of a function that is a host program.
+#[derive(Clone, Default)]
+pub(crate) struct Host {
+    /// The device that its kernels have, and the first of them.
+    pub(crate) size: Option<(Size, String)>,
+    /// The kernels that it launches, with their names in the text.
+    pub(crate) launched: Vec<(String, Device)>,
+}
+
+/// What a launch gives to a kernel.
+#[derive(Default)]
+struct Given {
+    operands: Vec<String>,
+    /// Tensors that the kernel changes.
+    inout: Vec<View>,
+}
+
+impl Evaluator<'_> {
+    /// `f(..).await` of a host program.
+    pub(crate) fn awaited(&mut self, frame: &mut Frame, own: &syn::ExprAwait, want: &Want) -> Eval<Value> {
+        let syn::Expr::Call(call) = &*own.base else {
+            // What it is says which construct is not read.
+            self.expr(frame, &own.base, want)?;
+            let message = "what a host program awaits is a launch, or a function that launches";
+            return Err(frame.error(own.span(), message));
+        };
+        if is_launch(&call.func) {
+            return self.launch(frame, call, want);
+        }
+        self.awaiting = true;
+        self.call(frame, call, want)
+    }
+
+    /// Refuses what a host program calls in a way that does not run it.
+    pub(crate) fn check_called(&mut self, frame: &Frame, item: &syn::ItemFn, span: Span) -> Eval<()> {
+        let awaiting = std::mem::take(&mut self.awaiting);
+        if self.state.host.is_none() {
+            return Ok(());
+        }
+        let name = &item.sig.ident;
+        let refuse =
+            |message: String, fix: String| Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)));
+        if is_device(item) {
+            let fix = format!("launch it: `launch({name}, (..)).await`");
+            return refuse(format!("`{name}` is a kernel, and a host program does not call it"), fix);
+        }
+        match (item.sig.asyncness.is_some(), awaiting) {
+            (true, false) => {
+                refuse(format!("`{name}` does not run: nothing awaits it"), "write `.await` after it".into())
+            }
+            (false, true) => refuse(format!("`{name}` is no `async` function"), "leave out `.await`".into()),
+            (true, true) | (false, false) => Ok(()),
+        }
+    }
+
+    /// Refuses what moves or computes, which kernels do.
+    pub(crate) fn check_method(&self, frame: &Frame, of: &Value, name: &str, span: Span) -> Eval<()> {
+        let own = match of {
+            Value::View(_) => {
+                matches!(name, "view" | "view_mut" | "as_ref" | "as_mut" | "reshape" | "transmute")
+            }
+            Value::Stream(_) | Value::Unit(_) => false,
+            _ => true,
+        };
+        match own || self.state.host.is_none() {
+            true => Ok(()),
+            false => Err(not_of_host(frame, span, name)),
+        }
+    }
+
+    fn launch(&mut self, frame: &mut Frame, call: &syn::ExprCall, want: &Want) -> Eval<Value> {
+        let span = call.span();
+        let mut arguments = call.args.iter();
+        let (Some(kernel), Some(given), None) = (arguments.next(), arguments.next(), arguments.next()) else {
+            return Err(frame.error(span, "`launch` takes a kernel and what it is given"));
+        };
+        let device = self.launched(frame, kernel)?;
+        let given = match given {
+            syn::Expr::Tuple(tuple) => tuple.elems.iter().collect(),
+            other => vec![other],
+        };
+        let inputs = &device.item.sig.inputs;
+        if inputs.len() != given.len() {
+            let name = &device.item.sig.ident;
+            let message = format!("`{name}` takes {} arguments, but {} are given", inputs.len(), given.len());
+            return Err(frame.error(span, message));
+        }
+        let mut own = self.frame(device.module);
+        let mut all = Given::default();
+        for (input, argument) in inputs.iter().zip(given) {
+            let syn::FnArg::Typed(typed) = input else {
+                return Err(own.error(input.span(), "a kernel is a function, not a method"));
+            };
+            let ty = self.ty(&mut own, &typed.ty)?;
+            let value = self.expr(frame, argument, &Want::of(ty))?;
+            self.give(frame, argument.span(), &value, changes(&typed.ty), &mut all)?;
+        }
+        let name = self.check_launched(frame, kernel.span(), &device)?;
+        let result = match &device.item.sig.output {
+            syn::ReturnType::Default => Type::Tuple(Vec::new()),
+            syn::ReturnType::Type(_, ty) => self.ty(&mut own, ty)?,
+        };
+        self.launched_as(frame, span, (&name, &result, all), want)
+    }
+
+    /// The kernel that a launch names.
+    fn launched(&mut self, frame: &Frame, kernel: &syn::Expr) -> Eval<Device> {
+        let syn::Expr::Path(path) = kernel else {
+            return Err(frame.error(kernel.span(), "what is launched is the name of a kernel"));
+        };
+        let parts = names(&path.path);
+        match self.program.find(frame.module, &parts, Space::Values) {
+            Some(Item::Fn(module, item)) if is_device(&item) => Ok(Device { module, item }),
+            _ => Err(frame.error(kernel.span(), format!("`{}` is no kernel that is read", parts.join("::")))),
+        }
+    }
+
+    /// Notes that a kernel is launched, under which name it is in the text: all of them have one device.
+    fn check_launched(&mut self, frame: &Frame, span: Span, device: &Device) -> Eval<String> {
+        let mut own = self.frame(device.module);
+        let wanted = size(self, &mut own, &device.item)?;
+        let Some(host) = &mut self.state.host else {
+            return Err(frame.error(span, "a kernel that launches another one"));
+        };
+        let known = host.launched.iter().find(|(_, other)| Rc::ptr_eq(&other.item, &device.item));
+        let name = match known {
+            Some((name, _)) => name.clone(),
+            None => {
+                let name = self.program.launched_name(device, &host.launched);
+                host.launched.push((name.clone(), device.clone()));
+                name
+            }
+        };
+        match &host.size {
+            Some((size, first)) if *size != wanted => {
+                let message =
+                    format!("`{name}` is for {wanted}, `{first}` for {size}: a host program has one device");
+                Err(frame.error(span, message))
+            }
+            Some(_) => Ok(name),
+            None => {
+                host.size = Some((wanted, name.clone()));
+                Ok(name)
+            }
+        }
+    }
+
+    /// Adds what an argument is to the operands, part by part.
+    fn give(&mut self, frame: &Frame, span: Span, value: &Value, changed: bool, all: &mut Given) -> Eval<()> {
+        match value {
+            Value::Context | Value::Unit(_) => Ok(()),
+            Value::View(view) => self.give_tensor(frame, span, view, changed, all),
+            Value::Tuple(values) => {
+                values.iter().try_for_each(|own| self.give(frame, span, own, changed, all))
+            }
+            Value::Struct(fields) => {
+                fields.values().try_for_each(|own| self.give(frame, span, own, changed, all))
+            }
+            Value::Int(number) => {
+                let number =
+                    i64::try_from(*number).map_err(|_| frame.error(span, "a number of more than 64 bits"))?;
+                let name = self.operand_name(frame, span, &Affine::of(number))?;
+                all.operands.push(name);
+                Ok(())
+            }
+            Value::Index(index) => {
+                let name = self.operand_name(frame, span, index)?;
+                all.operands.push(name);
+                Ok(())
+            }
+            other => Err(frame.error(
+                span,
+                format!("a kernel is given {}, expected tensors in HBM and integers", other.kind()),
+            )),
+        }
+    }
+
+    fn give_tensor(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        view: &View,
+        changed: bool,
+        all: &mut Given,
+    ) -> Eval<()> {
+        let whole = view.steps.iter().all(|step| !changed && matches!(step, Step::Reshape(_)));
+        if view.ty.memory != Memory::Hbm || !whole {
+            return Err(frame.error(span, "a kernel is given whole tensors in HBM"));
+        }
+        all.operands.push(self.read(frame, span, view)?);
+        if changed {
+            all.inout.push(view.clone());
+        }
+        Ok(())
+    }
+
+    fn launched_as(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        (kernel, result, given): (&str, &Type, Given),
+        want: &Want,
+    ) -> Eval<Value> {
+        let mut made = Vec::new();
+        let value = self.results_of(frame, span, result, want.name.as_deref(), &mut made)?;
+        let cells: Vec<usize> = made
+            .iter()
+            .map(|view: &View| view.place.0)
+            .chain(given.inout.iter().map(|view| view.place.0))
+            .collect();
+        let mut types = Vec::new();
+        for view in made.iter().chain(&given.inout) {
+            let dtype = self.dtype(frame, span, &view.ty)?;
+            let maps: Vec<String> = view.ty.maps.iter().flatten().map(|map| self.text(map)).collect();
+            types.push(format!("!tm.hbm<{dtype}, {}>", maps.join(", ")));
+        }
+        let names = self.new_names(&cells);
+        let results = if names.is_empty() { String::new() } else { format!("{} = ", names.join(", ")) };
+        let operands = format!(" {}", given.operands.join(", "));
+        let types = if types.is_empty() { String::new() } else { format!(" : {}", types.join(", ")) };
+        let place = frame.place(span);
+        self.state.out.line(&format!("{results}tm.launch @{kernel}{}{types}", operands.trim_end()), &place);
+        for (&at, name) in cells.iter().zip(names) {
+            self.state.cells[at].name = Some(name);
+            self.state.cells[at].writes += 1;
+        }
+        Ok(value)
+    }
+
+    /// What a kernel gives: a new tensor for each in its type.
+    fn results_of(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        ty: &Type,
+        name: Option<&str>,
+        made: &mut Vec<View>,
+    ) -> Eval<Value> {
+        match ty {
+            Type::Tensor(tensor)
+                if tensor.memory == Memory::Hbm && tensor.maps.iter().all(Option::is_some) =>
+            {
+                let view = self.cell(None, tensor.clone(), name.map(str::to_owned));
+                made.push(view.clone());
+                Ok(Value::View(view))
+            }
+            Type::Tuple(types) if types.is_empty() => Ok(Value::Nothing),
+            Type::Tuple(types) => {
+                let own = |(at, ty): (usize, &Type)| {
+                    let name = name.map(|name| format!("{name}_{at}"));
+                    self.results_of(frame, span, ty, name.as_deref(), made)
+                };
+                types.iter().enumerate().map(own).collect::<Eval<_>>().map(Value::Tuple)
+            }
+            Type::Open
+            | Type::Number(_)
+            | Type::Map(_)
+            | Type::Tensor(_)
+            | Type::Array(_)
+            | Type::Struct(_)
+            | Type::Context
+            | Type::Other(_) => Err(frame.error(span, "the kernel gives something else than tensors in HBM")),
+        }
+    }
+
+    /// Whether a function takes tensors in HBM and the context, and launches: it is a host program unasked.
+    pub(crate) fn is_host_program(&mut self, device: &Device) -> bool {
+        let mut frame = self.frame(device.module);
+        let mut tensors = 0;
+        for input in &device.item.sig.inputs {
+            let syn::FnArg::Typed(typed) = input else { return false };
+            match self.ty(&mut frame, &typed.ty) {
+                Ok(Type::Tensor(tensor)) if tensor.memory == Memory::Hbm => tensors += 1,
+                Ok(Type::Context) => {}
+                Ok(_) | Err(_) => return false,
+            }
+        }
+        tensors > 0 && launches(device.item.block.to_token_stream())
+    }
+}
+
+/// An error for what a host program has that ours have not.
+pub(crate) fn not_of_host(frame: &Frame, span: Span, name: &str) -> Stop {
+    let message =
+        format!("`{name}` is not read in a host program, which launches kernels over tensors in HBM");
+    frame.error(span, message)
+}
+
+pub(crate) fn is_device(item: &syn::ItemFn) -> bool {
+    item.attrs.iter().any(|attr| attr.path().is_ident("device"))
+}
+
+pub(crate) fn is_launch(func: &syn::Expr) -> bool {
+    matches!(func, syn::Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "launch"))
+}
+
+/// Whether `launch(..)` is somewhere in tokens.
+fn launches(tokens: TokenStream) -> bool {
+    let mut named = false;
+    for token in tokens {
+        let found = match &token {
+            TokenTree::Group(group) => {
+                named && group.delimiter() == Delimiter::Parenthesis || launches(group.stream())
+            }
+            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+        };
+        if found {
+            return true;
+        }
+        named = matches!(&token, TokenTree::Ident(ident) if ident == "launch");
+    }
+    false
+}
