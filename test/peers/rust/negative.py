@@ -30,7 +30,7 @@ REFUSED = {
     "gen_copy": ("a kernel is no generic function", r"a kernel with generic parameters"),
     "memset_missing_const_bf16": ("a fill value is a constant, no call", r"`memset` takes a constant.*: a call is known"),
     "runtime_if_scalar_immediate": ("an immediate is no choice by an index", r"`vector_fxp` takes a constant.*: the index of a loop"),
-    "runtime_panic": ("a kernel does not stop while it runs", r"`assert!` of an index of a loop"),
+    "runtime_panic": ("a kernel does not stop while it runs", r"`assert!` of what is known only when the kernel runs: it does not stop then"),
     "scalar_cast_missing_const": ("an immediate is a constant, no cast", r"`vector_fp_div` takes a constant.*: a cast"),
     # An index that scratchpad memory has no room for.
     "invalid_gather_unscaled_index_over_spm": ("an index fits scratchpad memory", r"to_spm-C1\] .* takes 8192 bytes .* has 4096"),

@@ -59,8 +59,13 @@ def kernel(tools, text, name, folder):
     wanted = r"expected (?:where a row starts: a multiple of (\d+) bytes from 0 to (\d+)|the number of a row: 0 to (\d+))"
     rows = re.search(wanted, err)
     if rows:
-        given = with_indices(text, given, int(rows[1] or 1), int(rows[2] or rows[3]), folder / name)
+        step, most = int(rows[1] or 1), int(rows[2] or rows[3])
+        given = with_indices(text, given, step, most, folder / name)
         code, out, err = run([*command, *given])
+        # A kernel may make offsets of numbers of rows itself.
+        if re.search(wanted, err):
+            given = with_indices(text, given, 1, most // step, folder / name)
+            code, out, err = run([*command, *given])
     cycles = re.search(r"^(\d+) cycles", out, re.M)
     cycles = cycles[1] if cycles else ""
     if code is None or (code != 0 and "[shadow]" not in err):
