@@ -28,7 +28,7 @@ const COLUMNS: [(&str, bool); 10] = [
 
 impl Report {
     /// A table of the commands, then the totals. `lines` gives the line of the source that a span is in.
-    pub fn text(&self, lines: impl Fn(Span) -> Option<usize>) -> String {
+    pub fn text(&self, lines: impl Fn(Span) -> Option<String>) -> String {
         let chips = if self.chips == 1 { "chip" } else { "chips" };
         let mut text = format!("{} on {}, {} {chips}\n\n", self.program, self.machine, self.chips);
         let rows: Vec<_> = self.commands.iter().map(|command| row(command, lines(command.span))).collect();
@@ -109,11 +109,11 @@ fn context(command: &CommandReport) -> String {
 
 type Row = [String; COLUMNS.len()];
 
-fn row(command: &CommandReport, line: Option<usize>) -> Row {
+fn row(command: &CommandReport, line: Option<String>) -> Row {
     let waits = command.waits.iter().map(|wait| format!("{} {}", wait.command, wait.why.name()));
     [
         command.index.to_string(),
-        line.map_or_else(|| "-".to_owned(), |line| line.to_string()),
+        line.unwrap_or_else(|| "-".to_owned()),
         context(command),
         command.label.clone(),
         command.runs.to_string(),

@@ -14,7 +14,7 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Kernels of the vendor's Rust toolchain: each function that is marked `#[device]`, and functions that launch them
+    /// Kernels of the vendor's Rust toolchain: functions that are marked `#[device]`, and those that launch them
     Rust {
         /// Files of Rust; modules that they name are found beside them
         #[arg(required = true)]

@@ -85,8 +85,8 @@ impl Condition {
 }
 
 impl Within {
-    /// The case that it is: with no range if it is always so. The inner nothing if it never is, the outer one of numbers
-    /// that are too large.
+    /// The case that it is: with no range if it is always so. The inner nothing if it never is, the outer one of
+    /// numbers that are too large.
     fn reduced(self, ranges: &Ranges) -> Option<Option<Case>> {
         let own = self.positive()?.divided();
         let Some((least, greatest)) = range(&own.of, ranges) else { return Some(Some(vec![own])) };

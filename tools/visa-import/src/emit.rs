@@ -7,6 +7,10 @@ use std::collections::HashMap;
 #[derive(Clone, Default)]
 pub(crate) struct Emitter {
     lines: Vec<String>,
+    /// Where each line is in the input; of the head of a body that is known at its end.
+    places: Vec<Option<Place>>,
+    /// The lines of the heads of the bodies around.
+    heads: Vec<usize>,
     depth: usize,
     /// How often each name was asked for.
     names: HashMap<String, usize>,
@@ -36,10 +40,18 @@ impl Emitter {
         }
     }
 
+    /// Writes an operation that makes a value without a name of the author's.
+    pub(crate) fn made(&mut self, text: &str, place: &Place) -> String {
+        let name = self.name(None);
+        self.line(&format!("{name} = {text}"), place);
+        name
+    }
+
     /// Writes an operation, with where it is in the input.
     pub(crate) fn line(&mut self, text: &str, place: &Place) {
         let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
         self.lines.push(format!("{}{text} {location}", "  ".repeat(self.depth + 1)));
+        self.places.push(Some(place.clone()));
     }
 
     /// Writes the operation that makes `name` otherwise: what follows it tells more.
@@ -63,7 +75,9 @@ impl Emitter {
 
     /// Begins a body.
     pub(crate) fn open(&mut self, text: &str) {
+        self.heads.push(self.lines.len());
         self.lines.push(format!("{}{text} {{", "  ".repeat(self.depth + 1)));
+        self.places.push(None);
         self.depth += 1;
     }
 
@@ -72,6 +86,15 @@ impl Emitter {
         self.depth -= 1;
         let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
         self.lines.push(format!("{}}} {location}", "  ".repeat(self.depth + 1)));
+        self.places.push(Some(place.clone()));
+        if let Some(head) = self.heads.pop() {
+            self.places[head] = Some(place.clone());
+        }
+    }
+
+    /// Where each line is in the input.
+    pub(crate) fn places(&self) -> Vec<Option<Place>> {
+        self.places.clone()
     }
 
     pub(crate) fn text(&self) -> String {

@@ -481,8 +481,8 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn needs_number(&self, frame: &Frame, span: Span) -> Stop {
-        let message = "a number is needed here, but an index of a loop, or a number that the kernel is given, is known \
-                       only when the kernel runs";
+        let message = "a number is needed here, but an index of a loop, or a number that the kernel is given, is \
+                       known only when the kernel runs";
         Stop::NeedsNumber(Error::new(frame.place(span), message))
     }
 

@@ -195,7 +195,7 @@ impl Evaluator<'_> {
         changed: bool,
         all: &mut Given,
     ) -> Eval<()> {
-        let whole = view.steps.iter().all(|step| !changed && matches!(step, Step::Reshape(_)));
+        let whole = view.steps.iter().all(|step| !changed && matches!(step, Step::Reshape(..)));
         if view.ty.memory != Memory::Hbm || !whole {
             return Err(frame.error(span, "a kernel is given whole tensors in HBM"));
         }

@@ -1,6 +1,6 @@
 //! A kernel: a function that is marked `#[device]`, as a `tm.func`.
 
-use crate::error::Error;
+use crate::error::{Error, Place};
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::host::{Host, is_device};
 use crate::program::{Device, Program};
@@ -38,6 +38,8 @@ struct Arguments {
 /// A function as text.
 pub(crate) struct Written {
     pub(crate) text: String,
+    /// Where each line of it is in the input.
+    pub(crate) places: Vec<Option<Place>>,
     pub(crate) tables: Tables,
     /// The kernels that it launches.
     pub(crate) launched: Vec<(String, Device)>,
@@ -56,6 +58,7 @@ pub(crate) fn kernel(
     match whole(&mut eval, &mut frame, device, name) {
         Ok(text) => one_name_each(&eval, &frame, device).map(|()| Written {
             text,
+            places: places(&eval, &frame, device),
             tables: eval.state.tables,
             launched: eval.state.host.map_or_else(Vec::new, |host| host.launched),
         }),
@@ -65,6 +68,12 @@ pub(crate) fn kernel(
             "`return`, `break` or `continue` out of place",
         )),
     }
+}
+
+/// Where the lines are: the head and the end are where the function is.
+fn places(eval: &Evaluator<'_>, frame: &Frame, device: &Device) -> Vec<Option<Place>> {
+    let own = || std::iter::once(Some(frame.place(device.item.sig.span())));
+    own().chain(eval.state.out.places()).chain(own()).collect()
 }
 
 /// Axes of several modules may share a name, but not in one kernel.

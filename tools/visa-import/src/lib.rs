@@ -31,6 +31,7 @@ use crate::program::{Device, Program};
 use crate::value::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::rc::Rc;
 use syn::spanned::Spanned;
 
 /// What became of a kernel.
@@ -40,6 +41,8 @@ pub struct Kernel {
     pub name: String,
     /// Its text, or why there is none.
     pub text: Result<String, Error>,
+    /// Where each line of its text is in the input.
+    pub places: Vec<Option<Place>>,
 }
 
 /// What files come to.
@@ -53,6 +56,8 @@ pub struct Imported {
     pub errors: Vec<Error>,
     /// Why functions that launch kernels are left out, which nobody asked for.
     pub left_out: Vec<Error>,
+    /// The files that were read, by their names in places.
+    pub sources: Vec<(Rc<str>, String)>,
 }
 
 impl Imported {
@@ -68,13 +73,27 @@ impl Imported {
         let all: Vec<&str> = kernels.map(String::as_str).collect();
         format!("visa 1\n{}\n{}", self.axes, all.join("\n"))
     }
+
+    /// Where each line of the module is in the input; nothing of what is of no function.
+    #[must_use]
+    pub fn places(&self) -> Vec<Option<Place>> {
+        let mut places = vec![None; 1 + self.axes.lines().count()];
+        for kernel in self.kernels.iter().filter(|kernel| kernel.text.is_ok()) {
+            places.extend(kernel.places.iter().cloned().chain([None]));
+        }
+        places
+    }
 }
 
 /// Imports the kernels of some files, and the functions that launch them over tensors in HBM; or one of these.
 #[must_use]
 pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
     let mut program = Program::read(paths);
-    let mut imported = Imported { errors: std::mem::take(&mut program.errors), ..Imported::default() };
+    let mut imported = Imported {
+        errors: std::mem::take(&mut program.errors),
+        sources: std::mem::take(&mut program.sources),
+        ..Imported::default()
+    };
     let sizes = match sizes(&program) {
         Ok(sizes) => sizes,
         Err(errors) => {
@@ -135,21 +154,23 @@ impl Importer<'_> {
             return known.text.is_ok();
         }
         let found = kernel::kernel(self.program, device, name, self.sizes);
+        let mut places = Vec::new();
         let text = found.map(|written| {
             self.tables.extend(written.tables);
+            places = written.places;
             written.text
         });
         let read = text.is_ok();
-        self.imported.kernels.push(Kernel { name: name.to_owned(), text });
+        self.imported.kernels.push(Kernel { name: name.to_owned(), text, places });
         read
     }
 
     /// Imports a function that launches kernels, and these. One that nobody asked for is left out if it cannot be.
     fn host(&mut self, host: &Device, name: String, asked: bool) {
         let found = kernel::kernel(self.program, host, &name, self.sizes);
-        let launched = match &found {
-            Ok(written) => written.launched.clone(),
-            Err(_) => Vec::new(),
+        let (launched, places) = match &found {
+            Ok(written) => (written.launched.clone(), written.places.clone()),
+            Err(_) => (Vec::new(), Vec::new()),
         };
         let text = found.and_then(|written| {
             match launched.iter().find(|(name, device)| !self.kernel(device, name)) {
@@ -162,7 +183,7 @@ impl Importer<'_> {
         });
         match text {
             Err(error) if !asked => self.imported.left_out.push(error),
-            text => self.imported.kernels.push(Kernel { name, text }),
+            text => self.imported.kernels.push(Kernel { name, text, places }),
         }
     }
 }

@@ -134,9 +134,11 @@ impl Evaluator<'_> {
                 }
                 Step::Pad(element) => format!("tm.pad {name} element {}", self.text(&readable(element))),
                 Step::Unpad(element) => format!("tm.unpad {name} element {}", self.text(&readable(element))),
-                Step::Reshape(changed) => {
+                Step::Reshape(changed, place) => {
                     let clauses = self.clauses(changed);
-                    format!("tm.relabel {name}{}", clauses.strip_prefix(',').unwrap_or(&clauses))
+                    let text = format!("tm.relabel {name}{}", clauses.strip_prefix(',').unwrap_or(&clauses));
+                    name = self.state.out.made(&text, place);
+                    continue;
                 }
             };
             name = self.made(frame, span, None, &text);
@@ -230,7 +232,7 @@ impl Evaluator<'_> {
             for (own, before) in changed.maps.iter_mut().zip(&view.ty.maps) {
                 own.take_if(|own| Some(&*own) == before.as_ref());
             }
-            view.steps.push(Step::Reshape(changed));
+            view.steps.push(Step::Reshape(changed, frame.place(call.span)));
         }
         view.ty = ty;
         Ok(Value::View(view))
@@ -332,7 +334,7 @@ impl Evaluator<'_> {
                 Step::Tile { along, size, first, element } => {
                     tiles.push((along, *size, first.clone(), element))
                 }
-                Step::Pad(_) | Step::Unpad(_) | Step::Reshape(_) => {
+                Step::Pad(_) | Step::Unpad(_) | Step::Reshape(..) => {
                     return Err(
                         frame.error(span, "what is written is a tensor or a tile of it, not another view")
                     );

@@ -91,6 +91,8 @@ pub(crate) struct Program {
     /// Functions that may launch kernels.
     pub(crate) hosts: Vec<Device>,
     pub(crate) errors: Vec<Error>,
+    /// The texts of the files, by their names in places.
+    pub(crate) sources: Vec<(Rc<str>, String)>,
     /// Files that are being read, and all that were.
     files: HashSet<PathBuf>,
 }
@@ -161,7 +163,9 @@ impl Program {
             }
         };
         let file: Rc<str> = path.display().to_string().into();
-        match syn::parse_file(&text) {
+        let parsed = syn::parse_file(&text);
+        self.sources.push((Rc::clone(&file), text));
+        match parsed {
             Ok(parsed) => Some(self.module(file, name, parent, folder, parsed.items)),
             Err(why) => {
                 self.errors.push(Error::new(Place::of(&file, why.span()), format!("this is no Rust: {why}")));

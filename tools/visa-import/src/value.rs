@@ -1,6 +1,7 @@
 //! What expressions of the input are worth while it is read.
 
 use crate::condition::Condition;
+use crate::error::Place;
 use crate::map::Map;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -156,8 +157,8 @@ pub(crate) enum Step {
     },
     Pad(Map),
     Unpad(Map),
-    /// The mappings that change, and those alone.
-    Reshape(TensorType),
+    /// The mappings that change, and those alone, and where the author says so.
+    Reshape(TensorType, Place),
 }
 
 /// A part of a tensor, or all of it, under its own mappings.

@@ -9,6 +9,8 @@ mod flags;
 mod kernel;
 mod output;
 mod progress;
+mod relabelled;
+mod rust;
 mod session;
 
 pub use output::Document;

@@ -2,6 +2,7 @@
 
 use crate::check::CheckReport;
 use crate::data::{Summary, Value};
+use crate::relabelled::RelabelledEntry;
 use serde::Serialize;
 use visa_cost::Report;
 
@@ -18,6 +19,9 @@ pub struct Document<'a> {
     pub shadow: Option<bool>,
     /// The price.
     pub report: &'a Report,
+    /// Dimensions that the kernel calls otherwise by its author's word; not there where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub relabelled: Vec<RelabelledEntry>,
 }
 
 /// A result in a JSON document.

@@ -5,6 +5,8 @@ use crate::data::{self, Array, Summary};
 use crate::flags::{Flags, named, source};
 use crate::kernel::{self, Refused};
 use crate::output::{Document, ResultEntry};
+use crate::relabelled::{self, Relabelled, RelabelledEntry};
+use crate::rust::RustLines;
 use std::collections::BTreeMap;
 use visa_cost::{KnownIndices, MemoryModel, Rows};
 use visa_hw::ops::contract::CONTRACT;
@@ -43,6 +45,10 @@ pub(crate) struct Session<'a> {
     io: &'a mut Io,
     renderer: Renderer,
     source: Option<Source>,
+    /// Where the lines of the source come from, if it was imported.
+    rust: Option<RustLines>,
+    /// What the module calls otherwise.
+    relabelled: Vec<Relabelled>,
 }
 
 /// What the interpreter made of a kernel.
@@ -54,7 +60,7 @@ struct Finished {
 impl<'a> Session<'a> {
     pub(crate) fn new(registry: &'a Registry, flags: &'a Flags, io: &'a mut Io) -> Self {
         let renderer = if flags.diagnostics == "json" { Renderer::Json } else { Renderer::Text };
-        Self { registry, flags, io, renderer, source: None }
+        Self { registry, flags, io, renderer, source: None, rust: None, relabelled: Vec::new() }
     }
 
     pub(crate) fn run(mut self, progress: &mut dyn FnMut(usize, usize)) -> i32 {
@@ -80,6 +86,7 @@ impl<'a> Session<'a> {
         let mut module = self.load(&ctx)?;
         self.inline(&ctx, &mut module)?;
         self.choose(&ctx, &mut module)?;
+        self.relabelled = relabelled::relabelled(&ctx, &module);
         let logical = (self.flags.check || self.flags.shadow).then(|| module.clone());
         self.check_level(&ctx, &module)?;
         self.passes(&ctx, &mut module)?;
@@ -114,7 +121,7 @@ impl<'a> Session<'a> {
         let shadow = self.flags.shadow.then_some(finished.undefined.is_empty());
         match self.flags.report.as_deref() {
             Some("json") => self.json(&program, &summaries, &outputs, check.as_ref(), shadow, &report)?,
-            Some(_) | None => self.text(&summaries, &outputs, check.as_ref(), &report),
+            Some(_) | None => self.text(&program, &summaries, &outputs, check.as_ref(), &report),
         }
         let checked = check.as_ref().is_none_or(|check| check.mismatches == 0);
         Ok(checked && expected && shadow.unwrap_or(true))
@@ -137,7 +144,37 @@ impl<'a> Session<'a> {
     }
 
     fn emit(&mut self, findings: &[Diagnostic]) {
-        self.renderer.emit(self.io, self.source.as_ref(), findings);
+        let (Some(rust), Some(module)) = (&self.rust, &self.source) else {
+            self.renderer.emit(self.io, self.source.as_ref(), findings);
+            return;
+        };
+        for finding in findings {
+            match rust.shown(module, finding) {
+                Some((file, shown)) => self.renderer.emit(self.io, Some(file), &[shown]),
+                None => self.renderer.emit(self.io, Some(module), std::slice::from_ref(finding)),
+            }
+        }
+    }
+
+    /// The line of the author's text that a span is in.
+    fn line(&self, span: Span) -> Option<String> {
+        let source = self.source.as_ref()?;
+        match &self.rust {
+            Some(rust) => rust.line(source, span),
+            None => Some(source.line(span.range().start).to_string()),
+        }
+    }
+
+    /// What the entry calls otherwise by its author's word.
+    fn relabelled(&self, program: &Program) -> Vec<RelabelledEntry> {
+        let Some(source) = &self.source else { return Vec::new() };
+        relabelled::entries(&self.relabelled, &program.name, |span| {
+            let rust = self.rust.as_ref().and_then(|rust| rust.place_text(source, span));
+            rust.unwrap_or_else(|| {
+                let (line, column) = source.position(span.range().start);
+                format!("{}:{line}:{column}", source.name)
+            })
+        })
     }
 
     fn refuse(&mut self, findings: Vec<Diagnostic>) -> Stopped {
@@ -203,7 +240,9 @@ impl<'a> Session<'a> {
             self.renderer.emit(self.io, None, &errors);
             return Err(Stopped);
         }
-        Ok(Source::new(format!("{name} (imported)"), imported.module()))
+        let source = Source::new(format!("{name} (imported)"), imported.module());
+        self.rust = Some(RustLines::of(imported));
+        Ok(source)
     }
 
     /// Puts functions in place of their calls: what they leave open is chosen for each call.
@@ -438,7 +477,7 @@ impl<'a> Session<'a> {
         match self.flags.report.as_deref() {
             Some("json") => self.json(program, &[], &BTreeMap::new(), None, None, report),
             Some(_) | None => {
-                self.text(&[], &BTreeMap::new(), None, report);
+                self.text(program, &[], &BTreeMap::new(), None, report);
                 Ok(())
             }
         }
@@ -525,6 +564,7 @@ impl<'a> Session<'a> {
 
     fn text(
         &mut self,
+        program: &Program,
         summaries: &[(String, &'static str, Summary)],
         outputs: &BTreeMap<String, String>,
         check: Option<&CheckReport>,
@@ -548,8 +588,8 @@ impl<'a> Session<'a> {
             out.extend(check.fast.as_ref().map(ToString::to_string));
         }
         if self.flags.report.is_some() {
-            let source = self.source.as_ref();
-            out.push_str(&report.text(|span| source.map(|source| source.line(span.range().start))));
+            out.push_str(&report.text(|span| self.line(span)));
+            out.extend(self.relabelled(program).iter().map(relabelled::line));
         } else {
             out.push_str(&format!(
                 "{} on {} ({:.1} us)\n",
@@ -574,7 +614,8 @@ impl<'a> Session<'a> {
             ResultEntry::new(name, dtype, summary, outputs.get(name).map(String::as_str))
         };
         let results = summaries.iter().map(entry).collect();
-        let document = Document { entry: &program.name, results, check, shadow, report };
+        let relabelled = self.relabelled(program);
+        let document = Document { entry: &program.name, results, check, shadow, report, relabelled };
         let text = serde_json::to_string_pretty(&document);
         let text = text.map_err(|error| self.stop("report", error.to_string()))?;
         self.io.stdout.extend(text.into_bytes());

@@ -31,7 +31,7 @@ fn a_memory_that_is_only_written_is_named() {
 
 #[test]
 fn the_table_is_aligned_and_says_what_is_waited_for() {
-    let text = kernel().text(|span| (span.start < 2).then_some(span.start as usize + 9));
+    let text = kernel().text(|span| (span.start < 2).then(|| (span.start + 9).to_string()));
     // 99 cycles at full rate of 601. 512 * 160 bytes and 512 * 400 bytes are fetched, of 512 * 40 a cycle.
     let expected = "test on rngd, 1 chip
 

@@ -1,0 +1,85 @@
+//! Findings about a module that was imported from Rust, at the lines of the Rust files.
+
+use std::path::Path;
+use visa_import::{Imported, Place};
+use visa_ir::diag::{Diagnostic, FilePlace, Note};
+use visa_ir::span::{Source, Span};
+
+/// Where the lines of an imported module come from.
+pub(crate) struct RustLines {
+    /// For each line of the module's text.
+    places: Vec<Option<Place>>,
+    /// The files that were read.
+    files: Vec<Source>,
+}
+
+impl RustLines {
+    pub(crate) fn of(imported: Imported) -> Self {
+        let places = imported.places();
+        let files = imported.sources.into_iter().map(|(name, text)| Source::new(&*name, text)).collect();
+        Self { places, files }
+    }
+
+    /// Where what is at a span of the module's text comes from.
+    fn place(&self, module: &Source, span: Span) -> Option<&Place> {
+        self.places.get(module.line(span.range().start).checked_sub(1)?)?.as_ref()
+    }
+
+    /// The line of the Rust file; with the file's name, if there are several.
+    pub(crate) fn line(&self, module: &Source, span: Span) -> Option<String> {
+        let place = self.place(module, span)?;
+        let mut files: Vec<&str> = self.places.iter().flatten().map(|place| &*place.file).collect();
+        files.dedup();
+        let several = files.iter().any(|file| *file != &*place.file);
+        let name = Path::new(&*place.file).file_name().map(|name| name.display().to_string());
+        Some(match name.filter(|_| several) {
+            Some(name) => format!("{name}:{}", place.line),
+            None => place.line.to_string(),
+        })
+    }
+
+    /// The place in the Rust file, as text.
+    pub(crate) fn place_text(&self, module: &Source, span: Span) -> Option<String> {
+        self.place(module, span).map(ToString::to_string)
+    }
+
+    /// A finding about the module as one about a Rust file; nothing of what the importer itself made.
+    pub(crate) fn shown(&self, module: &Source, finding: &Diagnostic) -> Option<(&Source, Diagnostic)> {
+        let place = self.place(module, finding.span)?;
+        let file = self.files.iter().find(|file| *file.name == *place.file)?;
+        let notes = finding.notes.iter().filter_map(|note| self.note(module, (file, place), note)).collect();
+        Some((file, Diagnostic { span: word(file, place)?, notes, ..finding.clone() }))
+    }
+
+    /// A note under a finding at a place. That it comes from there is said already.
+    fn note(&self, module: &Source, (file, at): (&Source, &Place), note: &Note) -> Option<Note> {
+        let is_here = |place: &FilePlace| {
+            *place.file == *at.file && (place.line as usize, place.column as usize) == (at.line, at.column)
+        };
+        if !note.places.is_empty() && note.places.iter().all(is_here) {
+            return None;
+        }
+        let Some(place) = note.span.and_then(|span| self.place(module, span)) else {
+            return Some(Note { span: None, ..note.clone() });
+        };
+        Some(match (place == at, *place.file == *file.name) {
+            (true, _) => Note { span: None, ..note.clone() },
+            (false, true) => Note { span: word(file, place), ..note.clone() },
+            (false, false) => {
+                Note { message: format!("{}: {place}", note.message), span: None, ..note.clone() }
+            }
+        })
+    }
+}
+
+/// The word that begins at a place: what it points at.
+fn word(file: &Source, place: &Place) -> Option<Span> {
+    let line = file.line_range(place.line)?;
+    let text = file.text.get(line.clone())?;
+    let start = text.char_indices().map(|(at, _)| at).nth(place.column.checked_sub(1)?)?;
+    let rest = &text[start..];
+    let letters =
+        rest.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(rest.len());
+    let length = letters.max(rest.chars().next().map_or(0, char::len_utf8));
+    Some(Span::new(line.start + start..line.start + start + length))
+}
