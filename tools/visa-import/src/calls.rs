@@ -166,7 +166,7 @@ impl Evaluator<'_> {
         for (pat, arg) in closure.item.inputs.iter().zip(&call.args) {
             let value = self.expr(frame, arg, &Want::default())?;
             self.bind(&mut own, pat, value)?;
-            own.mark(&pattern_name(pat).unwrap_or_default(), computed(frame, arg).map(|(_, why)| why));
+            own.mark(pattern_name(pat), computed(frame, arg).map(|(_, why)| why));
         }
         let frame = frame.clone();
         self.enter(&frame, call.span(), |eval| eval.expr(&mut own, &closure.item.body, want))
@@ -209,7 +209,7 @@ impl Evaluator<'_> {
         }
         for (pat, value, why) in values {
             self.bind(&mut own, &pat, value)?;
-            own.mark(&pattern_name(&pat).unwrap_or_default(), why);
+            own.mark(pattern_name(&pat), why);
         }
         let ty = match &item.sig.output {
             syn::ReturnType::Default => None,
@@ -336,7 +336,7 @@ impl Evaluator<'_> {
         for value in values {
             frame.scopes.push(crate::eval::Scope::default());
             let bound = self.bind(frame, &own.pat, value);
-            frame.mark(&pattern_name(&own.pat).unwrap_or_default(), why);
+            frame.mark(pattern_name(&own.pat), why);
             let found = bound.and_then(|()| self.block(frame, &own.body, &Want::default()));
             frame.scopes.pop();
             match found {
@@ -411,7 +411,7 @@ impl Evaluator<'_> {
         let outside = std::mem::replace(&mut frame.same_each_time, frame.scopes.len());
         frame.scopes.push(crate::eval::Scope::default());
         let bound = self.bind(frame, &own.pat, Value::Index(number));
-        frame.mark(&pattern_name(&own.pat).unwrap_or_default(), Some(Computed::Index));
+        frame.mark(pattern_name(&own.pat), Some(Computed::Index));
         let found = bound.and_then(|()| self.block(frame, &own.body, &Want::default()));
         frame.scopes.pop();
         frame.same_each_time = outside;

@@ -138,10 +138,10 @@ impl Frame {
     }
 
     /// The number of a variable is known only when the kernel runs.
-    pub(crate) fn mark(&mut self, name: &str, why: Option<Computed>) {
-        let scope = self.scopes.iter_mut().rev().find(|scope| scope.locals.contains_key(name));
-        if let (Some(scope), Some(why)) = (scope, why) {
-            scope.computed.insert(name.to_owned(), why);
+    pub(crate) fn mark(&mut self, name: Option<String>, why: Option<Computed>) {
+        let (Some(name), Some(why)) = (name, why) else { return };
+        if let Some(scope) = self.scopes.iter_mut().rev().find(|scope| scope.locals.contains_key(&name)) {
+            scope.computed.insert(name, why);
         }
     }
 
@@ -367,9 +367,7 @@ impl<'a> Evaluator<'a> {
         // A tensor that follows from an index is none.
         let why = why.filter(|_| !matches!(value, Value::View(_) | Value::Stream(_)));
         self.bind(frame, pat, value)?;
-        if let Some(name) = name {
-            frame.mark(&name, why);
-        }
+        frame.mark(name, why);
         Ok(())
     }
 
@@ -512,7 +510,7 @@ impl<'a> Evaluator<'a> {
         let why = computed(frame, &assign.right).map(|(_, why)| why);
         let value = self.expr(frame, &assign.right, &want)?;
         frame.assign(&name, value, path.span())?;
-        frame.mark(&name, why);
+        frame.mark(Some(name), why);
         Ok(Value::Nothing)
     }
 

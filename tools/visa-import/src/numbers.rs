@@ -128,7 +128,7 @@ impl Evaluator<'_> {
             let name = path.path.get_ident().map(ToString::to_string).unwrap_or_default();
             let why = computed(frame, &binary.right).map(|(_, why)| why);
             frame.assign(&name, value, span)?;
-            frame.mark(&name, why);
+            frame.mark(Some(name), why);
             return Ok(Value::Nothing);
         }
         self.computed(frame, span, &binary.op, left, right)

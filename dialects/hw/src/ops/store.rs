@@ -31,7 +31,11 @@ pub static STORE_TRF: OpDecl = OpDecl {
           it, which takes longer to set up (book 18).",
     constraints: &[
         ("C1", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
-        ("C2", "a chunk fits the region's part of a row: of the whole file, what fewer rows than 8 leave extends them (book 18)"),
+        (
+            "C2",
+            "a chunk fits the region's part of a row: of the whole file, what fewer rows than 8 leave extends \
+             them (book 18)",
+        ),
         ("C3", "the stream is `rows` times `row_bytes`"),
         (
             "C4",

@@ -42,7 +42,8 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         ("C3", "there are 4 comparisons at most"),
         (
             "C4",
-            "the loops fit the sequencer, with accesses of one packet (book 07), or of a power of two of its elements, repeated (w)",
+            "the loops fit the sequencer, with accesses of one packet (book 07), or of a power of two of its \
+             elements, repeated (w)",
         ),
         ("C5", "every address is in the vector register file (book 04)"),
         ("C6", "the loops make one access for each packet"),

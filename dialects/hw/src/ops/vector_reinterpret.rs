@@ -25,7 +25,11 @@ pub static VECTOR_REINTERPRET: OpDecl = OpDecl {
         ("C1", "the format is i32 or f32 (book 20)"),
         ("C2", "the stream's elements are i32 or f32"),
     ],
-    clauses: &[ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "What the words are from here on.")],
+    clauses: &[ClauseDecl::lead(
+        "dtype",
+        ClauseKind::body::<DType>(&DTYPE),
+        "What the words are from here on.",
+    )],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| read(op).map(drop)),

@@ -189,8 +189,8 @@ pub static RELABEL: OpDecl = OpDecl {
     summary: "The same bytes under other axes, by the author's word.",
     doc: "Every position keeps its bytes and gets another index, padding and copies included: slices `[L, 1 # 4]` as \
           `[L, D]`, or `[D]` as `[1 # 8]`. What was padding is undefined under its new index. A dimension that is not \
-          written stays; dimensions that share axes get their new indices together. Nothing says that the new indices mean what the author takes them for: what `tm.reshape` \
-          allows, it says better.",
+          written stays; dimensions that share axes get their new indices together. Nothing says that the new \
+          indices mean what the author takes them for: what `tm.reshape` allows, it says better.",
     constraints: &[
         ("C1", "each dimension that is written is one of the tensor's, and has as many positions as before"),
         ("C2", "each index of the view is at one position"),

@@ -18,17 +18,21 @@ pub static DECL: OpDecl = OpDecl {
     doc: "What follows takes the words of the stream for i32 or for f32: `BitAnd` of f32 with 0x7fffffff, written as \
           an integer, is the absolute value. Nothing is computed: it takes no stage and no cycle (w).",
     constraints: &[("C1", "the format is i32 or f32 (book 20)")],
-    operands: &[OperandDecl::one("stream", &["stream.vector", "stream.vector4", "stream.pair", "stream.pair4"])],
-    clauses: &[ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "what the words are from here on")],
+    operands: &[OperandDecl::one(
+        "stream",
+        &["stream.vector", "stream.vector4", "stream.pair", "stream.pair4"],
+    )],
+    clauses: &[ClauseDecl::lead(
+        "dtype",
+        ClauseKind::body::<DType>(&DTYPE),
+        "what the words are from here on",
+    )],
     results: &["stream"],
     effects: Effects::PURE,
     infer: Some(infer),
     verify: Some(|op, _| verify(op)),
     example: "%i = stream.vector_reinterpret i32 %x",
-    interfaces: &[
-        Interface(&rngd::VECTOR),
-        Interface(&Semantics::Reinterpret),
-    ],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Semantics::Reinterpret)],
     ..OpDecl::BASE
 };
 

@@ -57,15 +57,12 @@ pub fn all_but_one(
 
 /// Blocks under the diagonal of two indices, in some of the rows.
 #[device(chip = 1)]
-pub fn under(
-    ctx: &mut Context,
-    x: &HbmTensor<i32, Chip, m![M, N]>,
-    y: &mut HbmTensor<i32, Chip, m![M, N]>,
-) {
+pub fn under(ctx: &mut Context, x: &HbmTensor<i32, Chip, m![M, N]>, y: &mut HbmTensor<i32, Chip, m![M, N]>) {
     for i in 0..8 {
         for j in 0..8 {
             if 2 * i < 14 && i > j && i >= 2 {
-                let from = x.view().tile::<m![M], 1, m![1 # 8, N]>(i).tile::<m![N / 2], 1, m![1 # 8, N % 2]>(j);
+                let from =
+                    x.view().tile::<m![M], 1, m![1 # 8, N]>(i).tile::<m![N / 2], 1, m![1 # 8, N % 2]>(j);
                 let to = y.view_mut().tile::<m![M], 1, m![1 #{!} 8, N]>(i);
                 from.to_hbm_view(&mut ctx.tdma, to.tile::<m![N / 2], 1, m![1 #{!} 8, N % 2]>(j));
             }

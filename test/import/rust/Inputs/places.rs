@@ -26,7 +26,7 @@ pub fn shadow(ctx: &mut Context, x: &HbmTensor<i32, Chip, m![A]>) -> HbmTensor<i
 #[device(chip = 1)]
 pub fn allocate(ctx: &mut Context, x: &HbmTensor<i32, Chip, m![A, E]>) -> (Large, Large) {
     let first = x.to_dm::<m![1 # 2], m![A / 2], m![A % 2, E]>(&mut ctx.tdma);
-    /* äöü */ let second = x.to_dm::<m![1 # 2], m![A / 2], m![A % 2, E]>(&mut ctx.tdma);
+    let second = /* äöü */ x.to_dm::<m![1 # 2], m![A / 2], m![A % 2, E]>(&mut ctx.tdma);
     (first.to_hbm(&mut ctx.tdma), second.to_hbm(&mut ctx.tdma))
 }
 

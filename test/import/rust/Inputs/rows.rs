@@ -158,7 +158,8 @@ pub fn narrowed(ctx: &mut Context, x: &Floats) -> HbmTensor<bf16, Chip, m![A]> {
     y.to_hbm(&mut ctx.tdma)
 }
 
-/// Slices exchange parts: `switch`, `transpose`, slices that are padding afterwards, and a pipeline of the sub context that computes.
+/// Slices exchange parts: `switch`, `transpose`, slices that are padding afterwards, and a pipeline of the sub context
+/// that computes.
 #[device(chip = 1)]
 pub fn gathered(ctx: &mut Context, x: &HbmTensor<i8, Chip, m![N, B]>) -> HbmTensor<i8, Chip, m![B, N]> {
     let x = x.to_dm::<Cluster, m![N # 256], m![B]>(&mut ctx.tdma);

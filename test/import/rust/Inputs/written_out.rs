@@ -68,13 +68,19 @@ pub fn immediate(
     let x: Row = input.to_dm(&mut ctx.tdma);
     for i in 0..2 {
         let amount = if i == 1 { 1 } else { 2 };
-        plus(ctx, &x, amount).view().to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![M], 1, m![1 #{!} 8, W]>(i));
+        plus(ctx, &x, amount)
+            .view()
+            .to_hbm_view(&mut ctx.tdma, out.view_mut().tile::<m![M], 1, m![1 #{!} 8, W]>(i));
     }
 }
 
 /// The loop ends before its range does.
 #[device(chip = 1)]
-pub fn ends(ctx: &mut Context, input: &HbmTensor<i32, Chip, m![M, N]>, out: &mut HbmTensor<i32, Chip, m![M, N]>) {
+pub fn ends(
+    ctx: &mut Context,
+    input: &HbmTensor<i32, Chip, m![M, N]>,
+    out: &mut HbmTensor<i32, Chip, m![M, N]>,
+) {
     for i in 0..8 {
         if i == 2 {
             break;
