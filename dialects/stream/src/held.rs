@@ -14,7 +14,7 @@ pub(crate) struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// Those of a stream.
+    /// Those of a stream. Of a mapping that is no list of digits none is known, and nothing is refused for it.
     pub(crate) fn of(slice: &Expr, time: &Expr, free: &'a dyn Fn(AxisId) -> bool, axes: &'a Axes) -> Self {
         let maps = [slice, time];
         let parts = maps.into_iter().filter_map(|map| digits(map, axes).ok());
@@ -30,8 +30,10 @@ impl<'a> Held<'a> {
     /// # Errors
     /// The first position that has another part than the topology makes.
     pub(crate) fn check_slices(&self, found: &Expr, made: &Expr) -> Result<(), String> {
-        let slices = if self.parts.is_empty() { Some(0) } else { made.size(self.axes).ok() };
-        for at in 0..slices.unwrap_or(0) {
+        if self.parts.is_empty() {
+            return Ok(());
+        }
+        for at in 0..made.size(self.axes).map_err(|error| error.to_string())? {
             let (Some(Cell::Live(own)), Some(Cell::Live(wanted))) =
                 (map(found, self.axes, at), map(made, self.axes, at))
             else {

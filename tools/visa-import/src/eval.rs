@@ -178,6 +178,8 @@ pub(crate) struct State {
     pub(crate) cells: Vec<Cell>,
     /// Formats with those that they are looked up as.
     pub(crate) tables: Tables,
+    /// The axes of blocks that arguments have, and their sizes.
+    pub(crate) blocks: BTreeMap<String, u64>,
     /// What indices may be, as far as it is known.
     pub(crate) ranges: Ranges,
     /// Numbers that the kernel is given, and what they may be as far as tiles say.

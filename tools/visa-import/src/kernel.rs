@@ -3,9 +3,10 @@
 use crate::error::{Error, Place};
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::host::{Host, is_device};
+use crate::map::Map;
 use crate::program::{Device, Program};
 use crate::scalar::Scalar;
-use crate::value::{Memory, PlaceId, Type, Value, View};
+use crate::value::{Memory, PlaceId, TensorType, Type, Value, View};
 use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,6 +42,8 @@ pub(crate) struct Written {
     /// Where each line of it is in the input.
     pub(crate) places: Vec<Option<Place>>,
     pub(crate) tables: Tables,
+    /// The axes of blocks that its arguments have, and their sizes.
+    pub(crate) blocks: BTreeMap<String, u64>,
     /// The kernels that it launches.
     pub(crate) launched: Vec<(String, Device)>,
 }
@@ -60,6 +63,7 @@ pub(crate) fn kernel(
             text,
             places: places(&eval, &frame, device),
             tables: eval.state.tables,
+            blocks: eval.state.blocks,
             launched: eval.state.host.map_or_else(Vec::new, |host| host.launched),
         }),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
@@ -173,6 +177,35 @@ pub(crate) fn changes(ty: &syn::Type) -> bool {
     }
 }
 
+/// The element mapping of a tensor that holds one element for each block of an axis, as `H / 16`, with an axis of
+/// blocks in its place: what comes from the host is an array of whole axes.
+fn by_blocks(eval: &mut Evaluator<'_>, tensor: &TensorType) -> Option<String> {
+    let element = tensor.element()?;
+    let mut axes = Vec::new();
+    tensor.maps.iter().flatten().for_each(|map| map.axes(&mut axes));
+    let block = |factor: &Map| match factor {
+        Map::Stride(of, by) => match &*of.factors() {
+            [Map::Axis(id)] if axes.iter().filter(|own| *own == id).count() == 1 => Some((*id, *by)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut found = false;
+    let mut terms = Vec::new();
+    for factor in element.factors() {
+        terms.push(match block(factor).zip(factor.size(eval)) {
+            Some(((id, by), size)) => {
+                found = true;
+                let name = format!("{}_by_{by}", eval.axis_names[id.0]);
+                eval.state.blocks.insert(name.clone(), size);
+                name
+            }
+            None => eval.text(factor),
+        });
+    }
+    found.then(|| format!("[{}]", terms.join(", ")))
+}
+
 fn argument(
     eval: &mut Evaluator<'_>,
     frame: &Frame,
@@ -191,8 +224,18 @@ fn argument(
             };
             let text = eval.state.out.name(Some(name));
             let maps: Vec<String> = tensor.maps.iter().flatten().map(|map| eval.text(map)).collect();
+            let blocks = if changed { None } else { by_blocks(eval, tensor) };
             let stays = if changed { "inout " } else { "" };
-            all.texts.push(format!("{text}: {stays}!tm.hbm<{dtype}, {}>", maps.join(", ")));
+            let text = match (blocks, &*maps) {
+                (Some(array), [chip, element]) => {
+                    all.texts.push(format!("{text}: !tm.hbm<{dtype}, {chip}, {array}>"));
+                    eval.made(frame, span, Some(name), &format!("tm.relabel {text} element {element}"))
+                }
+                (_, _) => {
+                    all.texts.push(format!("{text}: {stays}!tm.hbm<{dtype}, {}>", maps.join(", ")));
+                    text
+                }
+            };
             let place = PlaceId(eval.state.cells.len());
             eval.state.cells.push(Cell {
                 name: Some(text),

@@ -102,14 +102,19 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
         }
     };
     let axis_names = axis_names(&program, &sizes);
-    let mut importer =
-        Importer { program: &program, sizes: (&sizes, &axis_names), tables: BTreeSet::new(), imported };
+    let mut importer = Importer {
+        program: &program,
+        sizes: (&sizes, &axis_names),
+        tables: BTreeSet::new(),
+        blocks: BTreeMap::new(),
+        imported,
+    };
     importer.all(entry);
-    let Importer { tables, mut imported, .. } = importer;
+    let Importer { tables, blocks, mut imported, .. } = importer;
     if imported.kernels.is_empty() && imported.errors.is_empty() {
         imported.errors.push(nothing_found(&program, entry));
     }
-    imported.axes = declared(&axis_names, &sizes, &imported);
+    imported.axes = declared(&axis_names, &sizes, &blocks, &imported);
     for (from, to) in tables {
         imported
             .axes
@@ -124,6 +129,7 @@ struct Importer<'a> {
     /// The axes' sizes and names.
     sizes: (&'a [u64], &'a [String]),
     tables: Tables,
+    blocks: BTreeMap<String, u64>,
     imported: Imported,
 }
 
@@ -157,6 +163,7 @@ impl Importer<'_> {
         let mut places = Vec::new();
         let text = found.map(|written| {
             self.tables.extend(written.tables);
+            self.blocks.extend(written.blocks);
             places = written.places;
             written.text
         });
@@ -246,12 +253,13 @@ fn axis_names(program: &Program, sizes: &[u64]) -> Vec<String> {
 }
 
 /// The declaration of the axes that some kernel mentions.
-fn declared(names: &[String], sizes: &[u64], imported: &Imported) -> String {
+fn declared(names: &[String], sizes: &[u64], blocks: &BTreeMap<String, u64>, imported: &Imported) -> String {
     let mut own: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
     let texts: Vec<&String> =
         imported.kernels.iter().filter_map(|kernel| kernel.text.as_ref().ok()).collect();
     let rows: Vec<String> = names.iter().map(|name| memory::rows_of(name)).collect();
-    for (at, (name, &size)) in names.iter().zip(sizes).chain(rows.iter().zip(sizes)).enumerate() {
+    let all = names.iter().zip(sizes).chain(rows.iter().zip(sizes)).chain(blocks);
+    for (at, (name, &size)) in all.enumerate() {
         if texts.iter().any(|text| mentions(text, name)) {
             own.entry(name).or_insert((at, size));
         }
