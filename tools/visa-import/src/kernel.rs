@@ -200,7 +200,10 @@ fn by_blocks(eval: &mut Evaluator<'_>, tensor: &TensorType) -> Option<String> {
                 eval.state.blocks.insert(name.clone(), size);
                 name
             }
-            None => eval.text(factor),
+            None => {
+                let text = eval.text(factor);
+                text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(&text).to_owned()
+            }
         });
     }
     found.then(|| format!("[{}]", terms.join(", ")))

@@ -224,11 +224,10 @@ pub fn chips(ctx: &mut Context, x: &HbmTensor<i32, m![T], m![B]>) -> HbmTensor<i
 pub fn scaled(
     ctx: &mut Context,
     x: &Floats,
-    scales: &HbmTensor<f32, Chip, m![N]>,
+    scales: &HbmTensor<f32, Chip, m![A / 16]>,
     factor: &HbmTensor<f32, Chip, m![1]>,
 ) -> Floats {
     let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
-    let scales: HbmTensorView<f32, Chip, m![A / 16]> = unsafe { scales.view().reshape() };
     let scales: DmTensor<f32, Chip, Cluster, Slice, m![A / 16 # 8]> = scales.to_dm(&mut ctx.tdma);
     let scales: VrfTensor<f32, Chip, Cluster, Slice, m![A / 16 # 8]> = ctx
         .sub
