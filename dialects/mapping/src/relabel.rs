@@ -24,31 +24,31 @@ pub(crate) struct Relabelling(pub(crate) Vec<Part>);
 
 impl Relabelling {
     /// What the positions of all parts held together.
-    pub(crate) fn old(&self) -> Expr {
+    pub(crate) fn held(&self) -> Expr {
         together(self.0.iter().map(|part| &part.old))
     }
 
     /// The axes of what they held.
     pub(crate) fn old_axes(&self, axes: &Axes) -> Names {
-        names(&[&self.old()], axes)
+        names(&[&self.held()], axes)
     }
 
     /// The axes of what they hold.
     pub(crate) fn new_axes(&self, axes: &Axes) -> Names {
-        names(&[&self.new()], axes)
+        names(&[&self.holds()], axes)
     }
 
     /// Whether a new index may be at a position that was padding.
     pub(crate) fn reaches_padding(&self, axes: &Axes) -> bool {
         let anything = |map: Expr| map.expanded(axes).and_then(|map| without_axes(&map, axes));
-        match (anything(self.old()), anything(self.new())) {
+        match (anything(self.held()), anything(self.holds())) {
             (Ok(old), Ok(new)) => refines(&old, &new, axes) != Refinement::Refines,
             (Err(_), _) | (_, Err(_)) => true,
         }
     }
 
     /// What they hold.
-    pub(crate) fn new(&self) -> Expr {
+    pub(crate) fn holds(&self) -> Expr {
         together(self.0.iter().map(|part| &part.new))
     }
 }

@@ -108,7 +108,7 @@ pub fn meaning(
         }
         ViewKind::Reshape | ViewKind::Window => Semantics::Relabelled(vec![(element(op)?, own_element(op)?)]),
         ViewKind::Relabel => Semantics::Relabelled(
-            relabellings(op, axes)?.into_iter().map(|own| (own.old(), own.new())).collect(),
+            relabellings(op, axes)?.into_iter().map(|own| (own.held(), own.holds())).collect(),
         ),
         ViewKind::Transpose => Semantics::Renamed(renaming(op, axes)?),
     })

@@ -56,7 +56,7 @@ fn report(criterion: &mut Criterion) {
     });
     measure("price and text", &|(program, source)| {
         let report = visa_cost::price(program, &machine, MemoryModel::default()).expect("a price");
-        black_box(report.text(|span| Some(source.line(span.range().start))));
+        black_box(report.text(|span| Some(source.line(span.range().start).to_string())));
     });
     measure("price and JSON", &|(program, _)| {
         let report = visa_cost::price(program, &machine, MemoryModel::default()).expect("a price");

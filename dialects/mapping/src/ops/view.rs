@@ -374,8 +374,8 @@ fn check_relabel(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
                 return Err(op.clause_error("C1", clause, message));
             }
         }
-        let Some(clause) = changed.map(|part| part.dim.name()).last() else { continue };
-        let new = own.new();
+        let Some(clause) = changed.map(|part| part.dim.name()).next_back() else { continue };
+        let new = own.holds();
         let placed = digits(&new, axes)
             .map(|found| place(&found, 1))
             .map_err(|error| op.clause_error("C2", clause, format!("cannot relabel as `{new}`: {error}")))?;
