@@ -11,12 +11,14 @@ pub(crate) const REGION: &[&str] = &["full", "first", "second"];
 /// The same part of every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// Where it starts in a row, bytes.
+    /// Where it starts in a bank row, bytes.
     pub(crate) start: u64,
     /// Its bytes in a row.
     pub(crate) bytes: u64,
-    /// From one row to the next, bytes.
-    pub(crate) pitch: u64,
+    /// From one bank row to the next, bytes.
+    pitch: u64,
+    /// Rows: the bank rows that these leave extend them.
+    rows: u64,
 }
 
 impl Region {
@@ -25,23 +27,44 @@ impl Region {
         let pitch = machine.memory.trf_bytes_per_row;
         let half = pitch / 2;
         match name {
-            "first" => Self { start: 0, bytes: half, pitch },
-            "second" => Self { start: half, bytes: half, pitch },
-            _ => {
-                let whole = machine.trf_row_bytes(rows);
-                Self { start: 0, bytes: whole, pitch: whole }
-            }
+            "first" => Self { start: 0, bytes: half, pitch, rows },
+            "second" => Self { start: half, bytes: half, pitch, rows },
+            _ => Self { start: 0, bytes: machine.trf_row_bytes(rows), pitch, rows },
         }
     }
 
-    /// The byte at `address` of the region in row `row`, in the register file.
+    /// The byte at `address` of the region in row `row`, in the register file: the row's bytes beyond its own bank
+    /// row are in those that no row has (book 18, the address's bits).
     pub(crate) fn at(&self, row: u64, address: u64) -> u64 {
-        row * self.pitch + self.start + address
+        let (bank_row, byte) = (address / self.pitch, address % self.pitch);
+        (row + bank_row * self.rows) * self.pitch + self.start + byte
     }
 
-    /// One access a row to the same `range` of the region.
+    /// The parts of a range of the region that are each in one bank row.
+    pub(crate) fn parts(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
+        let (pitch, end) = (self.pitch, range.end);
+        let next = move |at: &u64| Some(at / pitch * pitch + pitch).filter(|next| *next < end);
+        let starts = std::iter::successors((range.start < end).then_some(range.start), next);
+        starts.map(move |start| start..(start / pitch * pitch + pitch).min(end))
+    }
+
+    /// Whether a row has more than one bank row.
+    pub(crate) fn spans(&self) -> bool {
+        self.bytes > self.pitch
+    }
+
+    /// Whether a read of so many bytes at `address` goes on into another bank row.
+    pub(crate) fn crosses(&self, address: u64, bytes: u64) -> bool {
+        address % self.pitch + bytes > self.pitch
+    }
+
+    /// The accesses of each row to the same `range` of the region.
     pub(crate) fn accesses(&self, rows: u64, range: Range<u64>, write: bool) -> Vec<Access> {
-        let access = |row| self.at(row, range.start)..self.at(row, range.end);
-        (0..rows).map(|row| Access { space: Space::Trf, write, range: access(row) }).collect()
+        let of_row = |row| self.parts(range.clone()).map(move |part| (row, part));
+        let access = |(row, part): (u64, Range<u64>)| {
+            let start = self.at(row, part.start);
+            Access { space: Space::Trf, write, range: start..start + (part.end - part.start) }
+        };
+        (0..rows).flat_map(of_row).map(access).collect()
     }
 }

@@ -86,8 +86,8 @@ struct ContractUnit {
     rows: u64,
     /// Bytes of a packet that hold data, as the aligner says.
     data: u64,
-    /// Bytes from one row of the register file to the next.
-    pitch: u64,
+    /// What it reads of the register file.
+    region: Region,
     order: SumOrder,
     /// Made on first use: every slice reads the same addresses.
     by_address: OnceLock<ByAddress>,
@@ -125,7 +125,7 @@ fn read(op: OpRef<'_>) -> Result<ContractUnit, Diagnostic> {
         kept,
         rows: aligner.rows,
         data: aligner.data,
-        pitch: aligner.region.pitch,
+        region: aligner.region,
         // A maximum is the same in any order: its products go on to the accumulator, as those of a sequential sum.
         order: if max { SumOrder::Sequential } else { machine.sum_order },
         by_address: OnceLock::new(),
@@ -294,7 +294,8 @@ impl ContractUnit {
     /// Where row `row` reads at `address`, in bytes of the register file as this format sees it.
     fn range(&self, operand: &Operand, row: usize, address: u32) -> Range<usize> {
         let scale = self.dtype.wire_scale();
-        let at = (row * self.pitch as usize + address as usize) * scale;
+        let address = u64::from(address).saturating_sub(self.region.start);
+        let at = self.region.at(row as u64, address) as usize * scale;
         at..at + operand.read * scale
     }
 

@@ -175,11 +175,17 @@ impl Unit for StoreTrfUnit {
 impl Store for StoreTrfUnit {
     fn store(&self, cx: RunCx<'_>, memory: &mut SliceMemory, mut stream: Stream) {
         stream.pass_marks(cx);
-        let row_bytes = self.row_bytes as usize * stream.dtype.wire_scale();
+        let scale = stream.dtype.wire_scale();
+        let row_bytes = self.row_bytes as usize * scale;
         let mut marks = stream.shadow.as_deref().map(|marks| marks.chunks(row_bytes));
         for (row, chunk) in stream.bytes.chunks(row_bytes).enumerate() {
-            let at = self.region.at(row as u64, 0) as usize;
-            memory.write_trf(stream.dtype, at, chunk, marks.as_mut().and_then(Iterator::next));
+            let marks = marks.as_mut().and_then(Iterator::next);
+            for part in self.region.parts(0..self.row_bytes) {
+                let at = self.region.at(row as u64, part.start) as usize;
+                let own = part.start as usize * scale..part.end as usize * scale;
+                let marks = marks.and_then(|marks| marks.get(own.clone()));
+                memory.write_trf(stream.dtype, at, &chunk[own], marks);
+            }
         }
     }
 }

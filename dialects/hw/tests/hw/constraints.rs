@@ -180,7 +180,10 @@ fn store_constraints() {
     outside("hw.store_trf-C1", &store(96, "hw.store_trf full, rows 3, row_bytes 32"));
     outside("hw.store_trf-C1", &store(512, "hw.store_trf full, rows 16, row_bytes 32"));
     inside(&store(8192, "hw.store_trf full, rows 1, row_bytes 8192"));
-    outside("hw.store_trf-C2", &store(16384, "hw.store_trf full, rows 1, row_bytes 16384"));
+    inside(&store(65536, "hw.store_trf full, rows 1, row_bytes 65536"));
+    inside(&store(65536, "hw.store_trf full, rows 4, row_bytes 16384"));
+    outside("hw.store_trf-C2", &store(65536, "hw.store_trf full, rows 2, row_bytes 32800"));
+    outside("hw.store_trf-C2", &store(65536, "hw.store_trf full, rows 8, row_bytes 8224"));
     for half in ["first", "second"] {
         inside(&store(4096, &format!("hw.store_trf {half}, rows 1, row_bytes 4096")));
         outside("hw.store_trf-C2", &store(4128, &format!("hw.store_trf {half}, rows 1, row_bytes 4128")));
@@ -269,7 +272,11 @@ fn align_constraints() {
     align(1, "full, flits 1, rows 1, data 32, loops [2 : 32, 64 : 1] : 64", 1).outside("hw.align-C6");
     align(1, "full, flits 1, rows 1, data 32, loops [32 : 1] : 32 @ 32", 1).inside();
     align(1, "full, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 8128", 1).inside();
-    align(1, "full, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 8192", 1).outside("hw.align-C7");
+    align(1, "full, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 65472", 1).inside();
+    align(1, "full, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 65536", 1).outside("hw.align-C7");
+    align(1, "full, flits 1, rows 1, data 32, loops [32 : 1] : 32 @ 8160", 1).inside();
+    align(1, "full, flits 1, rows 1, data 32, loops [32 : 1] : 32 @ 8176", 1).outside("hw.align-C7");
+    align(1, "full, flits 1, rows 8, data 32, loops [64 : 1] : 64 @ 8192", 1).outside("hw.align-C7");
     align(1, "second, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 4032", 1).inside();
     align(1, "second, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 4096", 1).outside("hw.align-C7");
     align(1, "full, flits 1, rows 1, data 32, loops [1 : 1] : 1 @ -1", 1).outside("hw.align-C7");
@@ -384,7 +391,9 @@ fn vector_constraints() {
     outside("hw.vector-C2", &vector(", constant -2147483649"));
     outside("hw.vector-C3", &pass("f32", "hw.vector AddFxp, constant 1"));
     inside(&vector(", vrf [64 : 1] : 32"));
-    outside("hw.vector-C4", &vector(", vrf [32 : 1] : 16"));
+    inside(&vector(", vrf [32 : 1] : 16"));
+    inside(&vector(", vrf [8 : 1] : 4"));
+    outside("hw.vector-C4", &vector(", vrf [24 : 1] : 12"));
     outside(
         "hw.vector-C4",
         &vector(", vrf [1 : 1, 1 : 1, 1 : 1, 1 : 1, 1 : 1, 1 : 1, 1 : 1, 2 : 32, 32 : 1] : 32"),
