@@ -13,6 +13,7 @@ pub mod tensors;
 
 mod error;
 mod given;
+mod late;
 mod plan;
 
 pub use error::NO_ROOM;

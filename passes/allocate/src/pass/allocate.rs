@@ -1,5 +1,6 @@
 //! Gives every open address a value.
 
+use crate::late;
 use crate::policy::Reuse;
 use crate::tensors::{Placed, Site};
 use crate::{Given, Plan, Used, plan};
@@ -49,6 +50,8 @@ pub static PASS: Pass = Pass {
           own, so that no command waits for another one that the kernel does not make it wait for. Where they do \
           not fit, bytes are used again that have not been needed for as long as possible. With `reuse=always`, \
           the least memory is looked for instead (docs/choosing.md).\n\n\
+          Where they do not fit at all, registers of the vector engine are loaded where they are first read, \
+          not where the kernel says.\n\n\
           A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have \
           to be closed before, as sizes follow from types.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>()]),
@@ -90,7 +93,14 @@ impl Configured for Settings {
             }
             let (ctx, machine) = (cx.ctx, machine(func));
             let given = Given { axes: &axes, support: &support, frames: &frames, machine: &machine, reuse };
-            let found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
+            let mut found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
+            if found.is_err() && late::load_late(cx.ctx, cx.module, id) {
+                let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
+                let frames = cx.analysis::<Frames>();
+                let func = cx.module.op(cx.ctx, id);
+                let given = Given { axes: &axes, support: &support, frames: &frames, machine: &machine, reuse };
+                found = plan(func, &given, &mut |placed| demands.of(ctx, placed)).or(found);
+            }
             match found {
                 Ok(plan) => {
                     for (space, Used { end, live }) in &plan.used {

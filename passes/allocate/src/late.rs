@@ -1,0 +1,79 @@
+//! Loads of the vector register file where they are first read. An author who loads early holds the file for longer
+//! than he needs it.
+
+use visa_ir::context::Context;
+use visa_ir::module::{Module, OpId, OpRef, ValueId};
+use visa_mapping::{Tensor, view};
+use visa_stream::ops::store::TO_VRF;
+
+/// A load, and before which operation it may stand.
+struct Late {
+    /// The operations of its pipeline, in order.
+    pipeline: Vec<OpId>,
+    anchor: OpId,
+}
+
+/// Moves each load of the body of a function right before the pipeline that reads it first. Whether one moved.
+pub(crate) fn load_late(ctx: &Context, module: &mut Module, func: OpId) -> bool {
+    let bodies = module.op(ctx, func).regions().to_vec();
+    let ops = bodies.iter().flat_map(|&body| module.ops(body).to_vec());
+    let loads: Vec<OpId> = ops.filter(|&op| module.op(ctx, op).is(&TO_VRF)).collect();
+    let mut moved = false;
+    for load in loads {
+        let Some(Late { pipeline, anchor }) = late(ctx, module, load) else { continue };
+        for op in pipeline {
+            module.move_before(op, anchor);
+        }
+        moved = true;
+    }
+    moved
+}
+
+/// Where a load may stand later than it does.
+fn late(ctx: &Context, module: &Module, load: OpId) -> Option<Late> {
+    let pipeline = pipeline(module.op(ctx, load));
+    let ops = module.ops(module.op(ctx, load).block());
+    let at = |op: OpId| ops.iter().position(|own| *own == op);
+    let &file = module.op(ctx, load).results().first()?;
+    let start = at(load)? + 1;
+    let reader = ops[start..].iter().copied().find(|&op| reads(module.op(ctx, op), file))?;
+    let anchor = *self::pipeline(module.op(ctx, reader)).first()?;
+    let between = ops.get(start..at(anchor)?)?;
+    let own = sources(module.op(ctx, *pipeline.first()?));
+    // What is written over what is loaded must stay behind the load.
+    let replaces = |&op: &OpId| module.op(ctx, op).operands().iter().skip(1).any(|value| own.contains(value));
+    (!between.is_empty() && !between.iter().any(replaces)).then_some(Late { pipeline, anchor })
+}
+
+/// The operations of a pipeline up to one of them; of any other operation, itself.
+fn pipeline(last: OpRef<'_>) -> Vec<OpId> {
+    let mut all = vec![last.id];
+    let mut op = last;
+    while let Some(before) = op.operand_def(0) {
+        let streams = before.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
+        if !streams {
+            break;
+        }
+        all.push(before.id);
+        op = before;
+    }
+    all.reverse();
+    all
+}
+
+/// Whether an operation, or one in its regions, reads a value.
+fn reads(op: OpRef<'_>, value: ValueId) -> bool {
+    let mut below = op.regions().iter().flat_map(|&region| op.module.walk(region));
+    op.operands().contains(&value) || below.any(|inner| op.other(inner).operands().contains(&value))
+}
+
+/// The tensor that a pipeline begins with, and what it is a view of.
+fn sources(begin: OpRef<'_>) -> Vec<ValueId> {
+    let mut all = begin.operands().to_vec();
+    let mut op = begin.operand_def(0);
+    while let Some(seen) = op.filter(|op| view::kind(*op).is_some()) {
+        all.extend(seen.operands().first());
+        op = seen.operand_def(0);
+    }
+    all
+}
