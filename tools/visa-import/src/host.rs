@@ -1,9 +1,9 @@
 //! Host programs: functions that launch kernels over tensors in HBM.
 
+use crate::device::{Size, changes, size};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want, names};
-use crate::kernel::{Size, changes, size};
-use crate::program::{Device, Item, Space};
+use crate::program::{Device, Item, Space, is_device};
 use crate::value::{Affine, Memory, Step, Type, Value, View};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -296,10 +296,6 @@ pub(crate) fn not_of_host(frame: &Frame, span: Span, name: &str) -> Stop {
     let message =
         format!("`{name}` is not read in a host program, which launches kernels over tensors in HBM");
     frame.error(span, message)
-}
-
-pub(crate) fn is_device(item: &syn::ItemFn) -> bool {
-    item.attrs.iter().any(|attr| attr.path().is_ident("device"))
 }
 
 pub(crate) fn is_launch(func: &syn::Expr) -> bool {

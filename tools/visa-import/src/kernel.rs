@@ -1,30 +1,15 @@
 //! A kernel: a function that is marked `#[device]`, as a `tm.func`.
 
+use crate::device::{changes, size};
 use crate::error::{Error, Place};
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
-use crate::host::{Host, is_device};
+use crate::host::Host;
 use crate::map::Map;
-use crate::program::{Device, Program};
+use crate::program::{Device, Program, is_device};
 use crate::scalar::Scalar;
 use crate::value::{Memory, PlaceId, TensorType, Type, Value, View};
-use quote::ToTokens;
 use std::collections::BTreeMap;
-use std::fmt;
 use syn::spanned::Spanned;
-
-/// What `#[device(chip = 1, pe = 4)]` says.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Size {
-    chips: i128,
-    pes: Option<i128>,
-}
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "chips {}", self.chips)?;
-        self.pes.map_or(Ok(()), |pes| write!(f, ", pes {pes}"))
-    }
-}
 
 /// A kernel's arguments as they are written in its head.
 #[derive(Default)]
@@ -143,38 +128,6 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &st
     let head = format!("tm.func @{name}({}) at auto, {size}", arguments.texts.join(", "));
     let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
     Ok(format!("{head} {{\n{}}} {location}\n", eval.state.out.text()))
-}
-
-pub(crate) fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn) -> Eval<Size> {
-    type List = syn::punctuated::Punctuated<syn::MetaNameValue, syn::Token![,]>;
-    let mut size = Size { chips: 1, pes: None };
-    let Some(attr) = item.attrs.iter().find(|attr| attr.path().is_ident("device")) else { return Ok(size) };
-    if matches!(attr.meta, syn::Meta::Path(_)) {
-        return Ok(size);
-    }
-    let list = attr.parse_args_with(List::parse_terminated);
-    let list = list.map_err(|why| frame.error(attr.span(), why.to_string()))?;
-    for pair in list {
-        let number = eval.number(frame, &pair.value)?;
-        match pair.path.to_token_stream().to_string().as_str() {
-            "chip" => size.chips = number,
-            "pe" if number == 8 => {}
-            "pe" => size.pes = Some(number),
-            other => return Err(frame.error(pair.span(), format!("`{other}` of a device is not known"))),
-        }
-    }
-    Ok(size)
-}
-
-/// Whether a type is one of what is changed and stays.
-pub(crate) fn changes(ty: &syn::Type) -> bool {
-    match ty {
-        syn::Type::Reference(reference) => reference.mutability.is_some() || changes(&reference.elem),
-        syn::Type::Path(path) => {
-            path.path.segments.last().is_some_and(|last| last.ident.to_string().ends_with("ViewMut"))
-        }
-        _ => false,
-    }
 }
 
 /// The element mapping of a tensor that holds one element for each block of an axis, as `H / 16`, with an axis of

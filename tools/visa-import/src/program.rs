@@ -1,7 +1,6 @@
 //! The files of the input as modules, and what their names stand for.
 
 use crate::error::{Error, Place};
-use crate::host::is_device;
 use crate::map::AxisId;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -474,4 +473,9 @@ fn read(path: &Path) -> Result<String, String> {
     let bytes = visa_files::read(path, MAX_BYTES)
         .map_err(|why| format!("cannot read `{}`: {why}", path.display()))?;
     String::from_utf8(bytes).map_err(|_| format!("`{}` is no UTF-8 text", path.display()))
+}
+
+/// Whether a function runs on the device.
+pub(crate) fn is_device(item: &syn::ItemFn) -> bool {
+    item.attrs.iter().any(|attr| attr.path().is_ident("device"))
 }

@@ -1,0 +1,53 @@
+//! What `#[device]` says of a function, and what its arguments say.
+
+use crate::eval::{Eval, Evaluator, Frame};
+use quote::ToTokens;
+use std::fmt;
+use syn::spanned::Spanned;
+
+/// What `#[device(chip = 1, pe = 4)]` says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    chips: i128,
+    pes: Option<i128>,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chips {}", self.chips)?;
+        self.pes.map_or(Ok(()), |pes| write!(f, ", pes {pes}"))
+    }
+}
+
+/// The size that a function is marked with: one chip where it does not say.
+pub(crate) fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn) -> Eval<Size> {
+    type List = syn::punctuated::Punctuated<syn::MetaNameValue, syn::Token![,]>;
+    let mut size = Size { chips: 1, pes: None };
+    let Some(attr) = item.attrs.iter().find(|attr| attr.path().is_ident("device")) else { return Ok(size) };
+    if matches!(attr.meta, syn::Meta::Path(_)) {
+        return Ok(size);
+    }
+    let list = attr.parse_args_with(List::parse_terminated);
+    let list = list.map_err(|why| frame.error(attr.span(), why.to_string()))?;
+    for pair in list {
+        let number = eval.number(frame, &pair.value)?;
+        match pair.path.to_token_stream().to_string().as_str() {
+            "chip" => size.chips = number,
+            "pe" if number == 8 => {}
+            "pe" => size.pes = Some(number),
+            other => return Err(frame.error(pair.span(), format!("`{other}` of a device is not known"))),
+        }
+    }
+    Ok(size)
+}
+
+/// Whether a type is one of what is changed and stays.
+pub(crate) fn changes(ty: &syn::Type) -> bool {
+    match ty {
+        syn::Type::Reference(reference) => reference.mutability.is_some() || changes(&reference.elem),
+        syn::Type::Path(path) => {
+            path.path.segments.last().is_some_and(|last| last.ident.to_string().ends_with("ViewMut"))
+        }
+        _ => false,
+    }
+}
