@@ -98,7 +98,8 @@ impl Configured for Settings {
                 let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
                 let frames = cx.analysis::<Frames>();
                 let func = cx.module.op(cx.ctx, id);
-                let given = Given { axes: &axes, support: &support, frames: &frames, machine: &machine, reuse };
+                let given =
+                    Given { axes: &axes, support: &support, frames: &frames, machine: &machine, reuse };
                 found = plan(func, &given, &mut |placed| demands.of(ctx, placed)).or(found);
             }
             match found {
