@@ -185,7 +185,12 @@ fn argument(
             let text = match (blocks, &*maps) {
                 (Some(array), [chip, element]) => {
                     all.texts.push(format!("{text}: !tm.hbm<{dtype}, {chip}, {array}>"));
-                    eval.made(frame, span, Some(name), &format!("tm.relabel {text} element {element}"))
+                    // A host program hands it on as it is.
+                    if eval.state.host.is_some() {
+                        text
+                    } else {
+                        eval.made(frame, span, Some(name), &format!("tm.relabel {text} element {element}"))
+                    }
                 }
                 (_, _) => {
                     all.texts.push(format!("{text}: {stays}!tm.hbm<{dtype}, {}>", maps.join(", ")));
