@@ -53,7 +53,10 @@ impl Evaluator<'_> {
         }
         match self.program.find(frame.module, &parts, Space::Types) {
             Some(Item::Type(module, alias)) => return self.alias(frame, &alias, arguments, Some(module)),
-            Some(Item::Struct(module, item)) => return self.struct_type(module, &item),
+            Some(Item::Struct(module, item)) => {
+                let span = item.ident.span();
+                return self.enter(frame, span, |eval| eval.struct_type(module, &item));
+            }
             Some(Item::Axis(id)) => return Ok(Type::Map(Map::List(vec![Map::Axis(id)]))),
             Some(Item::Module(_) | Item::Fn(..) | Item::Const(..)) | None => {}
         }

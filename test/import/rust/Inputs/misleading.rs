@@ -62,3 +62,12 @@ pub fn no_format(ctx: &mut Context, x: &HbmTensor<i32, m![1], m![A]>) -> HbmTens
 pub fn no_size(ctx: &mut Context, x: &HbmTensor<i32, m![1], m![A]>) -> HbmTensor<i32, m![1], m![A / 2]> {
     x.view().tile::<m![A / 2], m![A / 2]>(0).to_hbm(&mut ctx.tdma)
 }
+
+pub struct Within<'a> {
+    pub more: &'a Within<'a>,
+}
+
+#[device(chip = 1)]
+pub fn endless(ctx: &mut Context, x: Within<'_>) {
+    x.more;
+}
