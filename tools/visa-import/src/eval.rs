@@ -591,7 +591,8 @@ impl<'a> Evaluator<'a> {
         run: impl FnOnce(&mut Self) -> Eval<T>,
     ) -> Eval<T> {
         if self.depth >= MAX_DEPTH {
-            let message = format!("functions or types use each other without end: more than {MAX_DEPTH} deep");
+            let message =
+                format!("functions or types use each other without end: more than {MAX_DEPTH} deep");
             return Err(frame.error(span, message));
         }
         self.depth += 1;

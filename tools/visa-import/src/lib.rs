@@ -6,6 +6,7 @@ mod calls;
 mod command;
 mod condition;
 mod constant;
+mod depth;
 mod device;
 mod emit;
 mod error;

@@ -1,5 +1,6 @@
 //! The files of the input as modules, and what their names stand for.
 
+use crate::depth::{MAX_NESTING, too_deep};
 use crate::error::{Error, Place};
 use crate::map::AxisId;
 use proc_macro2::TokenStream;
@@ -162,6 +163,12 @@ impl Program {
             }
         };
         let file: Rc<str> = path.display().to_string().into();
+        let deep = text.parse().ok().and_then(too_deep);
+        if let Some(span) = deep {
+            let message = format!("this is nested more than {MAX_NESTING} deep");
+            self.errors.push(Error::new(Place::of(&file, span), message));
+            return None;
+        }
         let parsed = syn::parse_file(&text);
         self.sources.push((Rc::clone(&file), text));
         match parsed {
