@@ -40,8 +40,12 @@ fn late(ctx: &Context, module: &Module, load: OpId) -> Option<Late> {
     let anchor = *self::pipeline(module.op(ctx, reader)).first()?;
     let between = ops.get(start..at(anchor)?)?;
     let own = sources(module.op(ctx, *pipeline.first()?));
-    // What is written over what is loaded must stay behind the load.
-    let replaces = |&op: &OpId| module.op(ctx, op).operands().iter().skip(1).any(|value| own.contains(value));
+    // What is written over what is loaded must stay behind the load. Pipelines and views only read it.
+    let replaces = |&op: &OpId| {
+        let op = module.op(ctx, op);
+        let streams = op.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
+        !streams && view::kind(op).is_none() && own.iter().any(|&value| reads(op, value))
+    };
     (!between.is_empty() && !between.iter().any(replaces)).then_some(Late { pipeline, anchor })
 }
 
