@@ -365,7 +365,7 @@ pub(crate) fn unflatten(mut flat: usize, extents: &[usize], at: &mut Vec<usize>)
     }
 }
 
-/// The extents of an array's rows, and how many elements a row has.
+/// The extents of an array's rows, and how many elements a row has: one where there is no axis.
 fn rows_of(extents: &[usize]) -> (&[usize], usize) {
     let (outer, row) = extents.split_at(extents.len().saturating_sub(1));
     (outer, row.first().copied().unwrap_or(1).max(1))

@@ -2,27 +2,14 @@
 
 import json
 import re
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-SECONDS = 300
+from run import first_error, kernels_of, run
+
 KINDS = ["dma", "main", "sub", "pcie"]
-
-
-def run(command):
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-        return done.returncode, done.stdout, done.stderr
-    except subprocess.TimeoutExpired:
-        return None, "", f"error: not ended after {SECONDS} s"
-
-
-def first_error(text):
-    found = re.search(r"^error(\[[^\]]*\])?: (.*)$", text, re.M)
-    return f"{found[1] or ''} {found[2]}".strip() if found else "?"
 
 
 def price(tools, folder, name, text):
@@ -45,8 +32,7 @@ def main():
     code, out, err = run([tools / "visa-import", "rust", crate / "src" / "lib.rs"])
     for message, place in re.findall(r"^error\[import\]: (.*)\n   --> (.*)$", err, re.M):
         print(f"not imported: {place}: {message}")
-    head, *functions = re.split(r"(?m)^(?=tm\.func )", out)
-    named = [(re.match(r"tm\.func @(\w+)", function)[1], head + function) for function in functions]
+    named = list(kernels_of(out))
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         rows = list(pool.map(lambda job: price(tools, Path(folder), *job), named))
     print(f"| kernel | cycles | {' | '.join(KINDS)} |")

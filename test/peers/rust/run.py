@@ -259,4 +259,5 @@ def refusals(rows):
     return bad
 
 
-main()
+if __name__ == "__main__":
+    main()
