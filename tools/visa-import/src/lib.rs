@@ -11,6 +11,7 @@ mod device;
 mod emit;
 mod error;
 mod eval;
+mod exchange;
 mod host;
 mod kernel;
 mod macros;

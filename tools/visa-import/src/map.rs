@@ -76,6 +76,32 @@ impl Map {
         }
     }
 
+    /// The positions of it that are no padding; nothing past 64 bits.
+    pub(crate) fn live(&self, axes: &dyn Axes) -> Option<u64> {
+        match self {
+            Self::Copies(_) | Self::Axis(_) | Self::Resize(..) => self.size(axes),
+            Self::Stride(of, by) => Some(of.live(axes)?.div_ceil((*by).max(1))),
+            Self::Modulo(of, by) => Some(of.live(axes)?.min(*by)),
+            Self::Padding(of, ..) => of.live(axes),
+            Self::List(all) => {
+                all.iter().try_fold(1_u64, |product, own| product.checked_mul(own.live(axes)?))
+            }
+        }
+    }
+
+    /// The same with other padding.
+    pub(crate) fn with_pads(&self, change: fn(Pad) -> Pad) -> Self {
+        let inner = |of: &Self| Rc::new(of.with_pads(change));
+        match self {
+            Self::Copies(_) | Self::Axis(_) => self.clone(),
+            Self::Stride(of, by) => Self::Stride(inner(of), *by),
+            Self::Modulo(of, by) => Self::Modulo(inner(of), *by),
+            Self::Resize(of, size) => Self::Resize(inner(of), *size),
+            Self::Padding(of, size, pad) => Self::Padding(inner(of), *size, change(*pad)),
+            Self::List(all) => Self::List(all.iter().map(|own| own.with_pads(change)).collect()),
+        }
+    }
+
     /// The axes that it mentions, in order.
     pub(crate) fn axes(&self, found: &mut Vec<AxisId>) {
         match self {
@@ -171,5 +197,9 @@ mod tests {
             Some(168)
         );
         assert_eq!(size(Map::List(vec![Map::Copies(1 << 40); 2])), None);
+        // 12 padded to 16 are live, 2 steps of 8 of them.
+        let padded: Rc<Map> = Map::Padding(a(), 16, Pad::Top).into();
+        assert_eq!(padded.live(&Two), Some(12));
+        assert_eq!(Map::Stride(padded, 8).live(&Two), Some(2));
     }
 }

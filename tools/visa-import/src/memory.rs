@@ -31,8 +31,8 @@ pub(crate) fn rows_of(name: &str) -> String {
     format!("{name}_row")
 }
 
-/// A tile that is written: the dimension it is cut along, its positions, the first, and what it holds.
-type Part<'a> = (&'a Map, u64, Affine, &'a Map);
+/// A tile that is written: the dimension it is cut along, its positions, the first, and its elements if those are cut.
+type Part<'a> = (&'a Map, u64, Affine, Option<&'a Map>);
 
 /// Tiles of tiles, with those along the same dimension as one.
 fn joined(tiles: Vec<Part<'_>>) -> Vec<Part<'_>> {
@@ -64,7 +64,10 @@ impl Evaluator<'_> {
     pub(crate) fn tensor_method(&mut self, frame: &mut Frame, view: View, call: &Call) -> Eval<Value> {
         match call.name.as_str() {
             "view" | "view_mut" | "as_ref" | "as_mut" => Ok(Value::View(view)),
-            "tile" => self.tile(frame, view, call),
+            "tile" => self.tile(frame, view, call, "element"),
+            "chip_tile" => self.tile(frame, view, call, "chip"),
+            "cluster_tile" => self.tile(frame, view, call, "cluster"),
+            "slice_tile" => self.tile(frame, view, call, "slice"),
             "pad" => self.shaped(frame, view, call, Step::Pad),
             "unpad" => self.shaped(frame, view, call, Step::Unpad),
             "reshape" | "transmute" => self.reshape(frame, view, call),
@@ -81,6 +84,7 @@ impl Evaluator<'_> {
                 Ok(Value::Nothing)
             }
             "dm_chip_shuffle" | "hbm_chip_shuffle" => self.chip_shuffle(frame, &view, call),
+            "dm_cluster_shuffle" => self.cluster_shuffle(frame, &view, call),
             "memset" => self.memset(frame, &view, call),
             "dma_gather_scaled" | "dma_gather_unscaled" | "dma_gather" => self.gather(frame, &view, call),
             "dma_scatter" | "dma_scatter_unscaled" => self.scatter(frame, &view, call),
@@ -130,7 +134,9 @@ impl Evaluator<'_> {
                 Step::Tile { along, size, first, element } => {
                     let (operands, clauses) = self.first(frame, span, std::slice::from_ref(first))?;
                     let tile = tile_clauses(&self.text(along), *size, &clauses);
-                    format!("tm.tile {name}{operands} {tile}, element {}", self.text(&readable(element)))
+                    let element = element.as_ref().map(|element| self.text(&readable(element)));
+                    let element = element.map_or_else(String::new, |element| format!(", element {element}"));
+                    format!("tm.tile {name}{operands} {tile}{element}")
                 }
                 Step::Pad(element) => format!("tm.pad {name} element {}", self.text(&readable(element))),
                 Step::Unpad(element) => format!("tm.unpad {name} element {}", self.text(&readable(element))),
@@ -181,23 +187,60 @@ impl Evaluator<'_> {
         Ok(self.index_made(frame, span, &text))
     }
 
-    fn tile(&mut self, frame: &mut Frame, mut view: View, call: &Call) -> Eval<Value> {
+    /// A tile along one dimension of a tensor: its elements, or the chips, clusters or slices that it is on.
+    fn tile(&mut self, frame: &mut Frame, mut view: View, call: &Call, dim: &str) -> Eval<Value> {
         let along = self.wanted_map(frame, call, call.map(0), "along what it cuts")?;
-        let element = self.wanted_map(frame, call, call.map(1), "what the tile holds")?;
+        let held = self.wanted_map(frame, call, call.map(1), "what the tile holds")?;
         let size = call.numbers.first().and_then(|&size| u64::try_from(size).ok());
-        let size =
-            size.ok_or_else(|| frame.error(call.span, "`tile` does not say how many positions it has"))?;
+        let size = size.ok_or_else(|| {
+            frame.error(call.span, format!("`{}` does not say how many positions it has", call.name))
+        })?;
         let first = match &*call.given() {
             [value] => self.index_of(frame, call.span, value)?,
-            _ => return Err(frame.error(call.span, "`tile` takes where it begins")),
+            _ => return Err(frame.error(call.span, format!("`{}` takes where it begins", call.name))),
         };
-        view.ty = view.ty.with_element(element.clone());
         self.begins(&along, size, &first);
-        // A dimension of one position has one tile: the whole.
-        if along.size(self) != Some(1) {
-            view.steps.push(Step::Tile { along, size, first, element });
-        }
+        let element = (dim == "element").then(|| held.clone());
+        view = self.cut(frame, call, view, Step::Tile { along, size, first, element }, (dim, held))?;
         Ok(Value::View(view))
+    }
+
+    /// A view of a tile, whose dimension `dim` holds what is given with it.
+    pub(crate) fn cut(
+        &self,
+        frame: &Frame,
+        call: &Call,
+        mut view: View,
+        step: Step,
+        (dim, held): (&str, Map),
+    ) -> Eval<View> {
+        let before = self.dim(frame, call.span, &view.ty, dim)?;
+        if dim != "element"
+            && let Step::Tile { along, size, .. } = &step
+            && !self.is_tile(&before, along, *size, &held)
+        {
+            let message = format!(
+                "`{}` says that `{dim}` holds {}, but a tile of {} has {size} of {}, and padding for the others",
+                call.name,
+                self.text(&held),
+                self.text(&before),
+                self.text(along)
+            );
+            return Err(frame.error(call.span, message));
+        }
+        view.ty = view.ty.with_dim(dim, held);
+        // A dimension of one position has one tile: the whole.
+        if !matches!(&step, Step::Tile { along, .. } if along.size(self) == Some(1)) {
+            view.steps.push(step);
+        }
+        Ok(view)
+    }
+
+    /// Whether a mapping has as many positions as another one, and those of a tile of it hold something.
+    fn is_tile(&self, whole: &Map, along: &Map, size: u64, tile: &Map) -> bool {
+        let product = |all: [Option<u64>; 2]| all[0]?.checked_mul(all[1]?);
+        whole.size(self) == tile.size(self)
+            && product([whole.live(self), Some(size)]) == product([tile.live(self), along.live(self)])
     }
 
     fn shaped(
@@ -209,7 +252,7 @@ impl Evaluator<'_> {
     ) -> Eval<Value> {
         let wanted = call.want.tensor().and_then(TensorType::element).cloned();
         let element = self.wanted_map(frame, call, call.map(0).or(wanted), "what it holds then")?;
-        view.ty = view.ty.with_element(element.clone());
+        view.ty = view.ty.with_dim("element", element.clone());
         view.steps.push(step(element));
         Ok(Value::View(view))
     }
@@ -332,7 +375,7 @@ impl Evaluator<'_> {
         for step in &to.steps {
             match step {
                 Step::Tile { along, size, first, element } => {
-                    tiles.push((along, *size, first.clone(), element))
+                    tiles.push((along, *size, first.clone(), element.as_ref()))
                 }
                 Step::Pad(_) | Step::Unpad(_) | Step::Reshape(..) => {
                     return Err(
@@ -350,7 +393,8 @@ impl Evaluator<'_> {
         let (operands, clauses) = self.first(frame, span, &firsts)?;
         let along: Vec<&Map> = tiles.iter().map(|(along, ..)| *along).collect();
         let along = self.text(&Map::List(along.into_iter().cloned().collect()));
-        let element = tiles.last().map(|(along, _, _, element)| self.text(&self.named(along, element)));
+        let element = tiles.iter().rev().find_map(|(along, _, _, element)| Some((along, (*element)?)));
+        let element = element.map(|(along, element)| self.text(&self.named(along, element)));
         let size = tiles.last().map_or(1, |(_, size, ..)| *size);
         let tile = tile_clauses(&along, size, &clauses);
         let element = element.map_or_else(String::new, |element| format!(", element {element}"));
@@ -392,22 +436,6 @@ impl Evaluator<'_> {
         let (factor, size) =
             found.ok_or_else(|| frame.error(span, "a tensor of one element that stays has no tile"))?;
         Ok(tile_clauses(&self.text(&Map::List(vec![factor])), size, ", index 0"))
-    }
-
-    /// Chips exchange their parts.
-    fn chip_shuffle(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {
-        let chips = match &*call.given() {
-            [Value::Array(chips)] => chips.iter().map(number).collect::<Option<Vec<_>>>(),
-            _ => None,
-        };
-        let chips = chips.ok_or_else(|| {
-            let message = format!("`{}` takes the chip that each chip gets its part from", call.name);
-            frame.error(call.span, message)
-        })?;
-        let source = self.read(frame, call.span, view)?;
-        let text = format!("tm.chip_shuffle {source} by [{}], at auto", chips.join(", "));
-        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
-        Ok(Value::View(self.cell(Some(name), view.ty.clone(), call.want.name.clone())))
     }
 
     fn memset(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {

@@ -69,7 +69,7 @@ impl Evaluator<'_> {
         for arg in &call.args {
             own.args.push(self.expr(frame, arg, &Want::default())?);
         }
-        let begins = own.name == "tile";
+        let begins = matches!(own.name.as_str(), "tile" | "chip_tile" | "cluster_tile" | "slice_tile");
         let on_tensor = matches!(&of, Value::View(_) if !begins) || matches!(&of, Value::Stream(_));
         if on_tensor && own.args.iter().any(Value::moves) {
             return Err(self.needs_number(frame, call.span()));
@@ -201,13 +201,8 @@ fn placed_name(name: String) -> String {
 
 /// A mapping whose padding that must not be written is padding that holds anything: of what is read.
 pub(crate) fn readable(map: &Map) -> Map {
-    match map {
-        Map::Copies(_) | Map::Axis(_) => map.clone(),
-        Map::Stride(of, by) => Map::Stride(readable(of).into(), *by),
-        Map::Modulo(of, by) => Map::Modulo(readable(of).into(), *by),
-        Map::Resize(of, size) => Map::Resize(readable(of).into(), *size),
-        Map::Padding(of, size, Pad::Bottom) => Map::Padding(readable(of).into(), *size, Pad::Top),
-        Map::Padding(of, size, pad) => Map::Padding(readable(of).into(), *size, *pad),
-        Map::List(all) => Map::List(all.iter().map(readable).collect()),
-    }
+    map.with_pads(|pad| match pad {
+        Pad::Top | Pad::Bottom => Pad::Top,
+        Pad::Zero => Pad::Zero,
+    })
 }

@@ -1,10 +1,10 @@
 //! Tensors on their way through the Tensor Unit.
 
 use crate::eval::{Eval, Evaluator, Frame};
-use crate::map::Map;
-use crate::method::Call;
+use crate::map::{Map, Pad};
+use crate::method::{Call, readable};
 use crate::numbers::{context, number};
-use crate::value::{Fetch, Memory, Stream, TensorType, Value, View};
+use crate::value::{Counted, Fetch, Memory, Stream, TensorType, Value, View};
 use std::fmt::Display;
 
 /// Bytes of a packet of the contraction: two flits (book 18).
@@ -19,6 +19,9 @@ const COMPUTES: &[&str] =
 
 impl Evaluator<'_> {
     pub(crate) fn begin(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
+        if matches!(call.name.as_str(), "parallel_copy_chip_slice" | "parallel_copy_cluster_slice") {
+            return self.parallel_copy(frame, unit, call);
+        }
         let Some(context) = context(unit) else { return Err(self.unknown(frame, call, unit.kind())) };
         let views: Vec<&View> = call
             .args
@@ -49,6 +52,7 @@ impl Evaluator<'_> {
         Ok(Value::Stream(Box::new(Stream {
             sub: (context == "sub").then(|| name.clone()),
             kept: None,
+            counted: None,
             vector: false,
             name,
             fetch: None,
@@ -84,6 +88,10 @@ impl Evaluator<'_> {
                     stream.dtype = format;
                 }
                 stream.fetch = Some(fetch);
+                return Ok(Value::Stream(Box::new(stream)));
+            }
+            "fetch_mask" => {
+                self.mask(frame, &mut stream, call)?;
                 return Ok(Value::Stream(Box::new(stream)));
             }
             "fetch_cast" => {
@@ -125,6 +133,18 @@ impl Evaluator<'_> {
             // What memory keeps of a packet follows from the tensor that is written.
             "commit_trim" => {
                 stream.kept = call.map(0);
+                return Ok(Value::Stream(Box::new(stream)));
+            }
+            "commit_valid_count_pack" => {
+                let count = match &*call.given() {
+                    [value] => number(value),
+                    _ => None,
+                };
+                let count = count.ok_or_else(|| {
+                    frame.error(call.span, format!("`{}` takes how many of a flit are kept", call.name))
+                })?;
+                self.fetched(frame, &mut stream)?;
+                stream.counted = Some(Counted::Number(count));
                 return Ok(Value::Stream(Box::new(stream)));
             }
             "contract_time" => return Ok(Value::Stream(Box::new(stream))),
@@ -169,7 +189,7 @@ impl Evaluator<'_> {
                 let whole = stream.dtype.elements(CONTRACTION_BYTES);
                 let packet = match packet.size(self) {
                     Some(size) if size < whole => {
-                        Map::List(vec![Map::Padding(packet.into(), whole, crate::map::Pad::Top)])
+                        Map::List(vec![Map::Padding(packet.into(), whole, Pad::Top)])
                     }
                     Some(_) | None => packet,
                 };
@@ -234,7 +254,7 @@ impl Evaluator<'_> {
             }
         }
         stream.dtype = format;
-        let packet = Map::Padding(kept.into(), format.elements(FLIT_BYTES), crate::map::Pad::Top);
+        let packet = Map::Padding(kept.into(), format.elements(FLIT_BYTES), Pad::Top);
         let packet = self.text(&Map::List(vec![packet]));
         Ok(format!("stream.cast {format} {} packet {packet}", stream.name))
     }
@@ -250,6 +270,27 @@ impl Evaluator<'_> {
         let (time, packet) = (self.text(&fetch.time), self.text(&fetch.packet));
         let text = format!("stream.fetch {}{clauses} time {time}, packet {packet}", fetch.begin);
         stream.name = self.made(frame, fetch.span, None, &text);
+        Ok(())
+    }
+
+    /// What padding holds changes from anything to zero, and nothing else does.
+    fn mask(&self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<()> {
+        let time = self.wanted_map(frame, call, call.map(0), "its time")?;
+        let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
+        let Some(fetch) = stream.fetch.as_mut().filter(|fetch| fetch.clauses.is_empty()) else {
+            return Err(frame.error(call.span, "`fetch_mask` comes right after `fetch`"));
+        };
+        for (before, after) in [(&mut fetch.time, time), (&mut fetch.packet, packet)] {
+            if before.with_pads(|_| Pad::Top) != after.with_pads(|_| Pad::Top) {
+                let message = format!(
+                    "`fetch_mask` makes {} of {}: it changes what padding holds, as `# 8` to `#{{0}} 8`, and nothing else",
+                    self.text(&after),
+                    self.text(before)
+                );
+                return Err(frame.error(call.span, message));
+            }
+            *before = after;
+        }
         Ok(())
     }
 
@@ -336,15 +377,37 @@ impl Evaluator<'_> {
         ];
         let ty = TensorType { memory: Memory::Dm, dtype: Some(stream.dtype), maps };
         let at = self.at(frame, call)?;
-        let text = format!("stream.commit {} at {at}, element {}", stream.name, self.text(&element));
+        let op = match &stream.counted {
+            None => format!("stream.commit {}", stream.name),
+            Some(Counted::Filter) => format!("stream.commit_packed {}", stream.name),
+            Some(Counted::Number(count)) => {
+                let counts = self.counts(frame, stream, call, count);
+                format!("stream.commit_packed {}, {counts}", stream.name)
+            }
+        };
+        let text = format!("{op} at {at}, element {}", self.text(&element));
         let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
+    }
+
+    /// One number for all flits, where the engine reads it: in data memory.
+    fn counts(&mut self, frame: &Frame, stream: &Stream, call: &Call, count: &str) -> String {
+        let dims = [("chip", &stream.chip), ("cluster", &stream.cluster), ("slice", &stream.slice)];
+        // One chip is what a tensor is on that does not say.
+        let dims = dims.into_iter().filter(|(dim, map)| *dim != "chip" || **map != Map::one());
+        let dims: String = dims.map(|(dim, map)| format!(", {dim} {}", self.text(&readable(map)))).collect();
+        let text = format!("stream.fill {count}, at auto, dtype i32{dims}, element [1 # 2]");
+        self.made(frame, call.span, None, &text)
     }
 
     fn commit_view(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
         let [Value::View(to)] = &*call.given() else {
             return Err(frame.error(call.span, "`commit_view` takes the view that is written"));
         };
+        if stream.counted.is_some() {
+            let message = "`commit_view` of a part of each flit is not read: `commit` makes a tensor of them";
+            return Err(frame.error(call.span, message));
+        }
         let to = to.clone();
         let text = match self.target(frame, call.span, &to)? {
             Some((tensor, tile)) => format!("stream.commit_tile {}, {tensor}{tile}", stream.name),

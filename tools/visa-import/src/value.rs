@@ -90,10 +90,13 @@ impl TensorType {
         self.maps.get(at)?.as_ref()
     }
 
-    pub(crate) fn with_element(&self, element: Map) -> Self {
+    /// The same with another mapping of a dimension that its memory has.
+    pub(crate) fn with_dim(&self, name: &str, map: Map) -> Self {
         let mut own = self.clone();
-        if let Some(last) = own.maps.last_mut() {
-            *last = Some(element);
+        for (dim, held) in self.memory.dims().iter().zip(&mut own.maps) {
+            if *dim == name {
+                *held = Some(map.clone());
+            }
         }
         own
     }
@@ -153,7 +156,8 @@ pub(crate) enum Step {
         along: Map,
         size: u64,
         first: Affine,
-        element: Map,
+        /// What it holds, if elements are cut: else chips, clusters or slices are.
+        element: Option<Map>,
     },
     Pad(Map),
     Unpad(Map),
@@ -196,10 +200,21 @@ pub(crate) struct Stream {
     pub(crate) kept: Option<Map>,
     /// Whether it has been in the vector engine.
     pub(crate) vector: bool,
+    /// What says how many elements of each flit are written, where not all are.
+    pub(crate) counted: Option<Counted>,
     /// The stream that was stashed last.
     pub(crate) stash: Option<String>,
     /// The axis of its two groups, where it has some.
     pub(crate) groups: Option<Map>,
+}
+
+/// What says how many elements of a flit are written.
+#[derive(Clone, Debug)]
+pub(crate) enum Counted {
+    /// The filter, before it.
+    Filter,
+    /// This number, for all flits.
+    Number(String),
 }
 
 /// A choice that an engine is given, or a structure of the toolchain's.

@@ -4,7 +4,7 @@ use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::Map;
 use crate::method::Call;
 use crate::numbers::number;
-use crate::value::{Stream, Value, Variant, choice};
+use crate::value::{Counted, Stream, Value, Variant, choice};
 use std::cmp::Ordering;
 use visa_numerics::DType;
 
@@ -27,7 +27,20 @@ impl Evaluator<'_> {
         let name = stream.name.clone();
         let text = match call.name.as_str() {
             "vector_init" => format!("stream.vector_init {name}"),
+            // A filter leaves the engine by itself.
+            "vector_final" if matches!(stream.counted, Some(Counted::Filter)) => {
+                return Ok(Value::Stream(Box::new(stream)));
+            }
             "vector_final" => format!("stream.vector_final {name}"),
+            "vector_filter" => {
+                let [guard] = &*call.given() else {
+                    return Err(frame.error(call.span, "`vector_filter` takes a guard"));
+                };
+                let guards =
+                    guard_texts(guard).ok_or_else(|| frame.error(call.span, "a guard that is not read"))?;
+                stream.counted = Some(Counted::Filter);
+                format!("stream.vector_filter {name} keep [{}]", guards.join(", "))
+            }
             "vector_intra_slice_tag" | "vector_intra_slice_branch" => self.tagged(frame, &stream, call)?,
             "vector_stash" => {
                 let stashed = self.made(frame, call.span, None, &format!("stream.vector_stash {name}"));

@@ -303,3 +303,120 @@ pub fn decoded(ctx: &mut Context, x: &HbmTensor<f4e2m1, Chip, m![A]>) -> Floats 
         .commit();
     y.view().pad::<m![A # 128]>().unpad::<m![A]>().to_hbm(&mut ctx.tdma)
 }
+
+axes![C = 2, K = 6, P = 64, V = 32];
+
+/// Sums of 6 numbers that are read as 8, the last two of them as zeros: `fetch_mask`.
+#[device(chip = 1)]
+pub fn masked(ctx: &mut Context, x: &HbmTensor<i32, Chip, m![N, K]>) -> HbmTensor<i32, Chip, m![N]> {
+    let x = x.to_dm::<Cluster, Slice, m![N, K # 8]>(&mut ctx.tdma);
+    let y: DmTensor<i32, Chip, Cluster, Slice, m![N, 1 # 2]> = ctx
+        .main
+        .begin(x.view())
+        .fetch::<m![N], m![K # 8]>()
+        .fetch_mask::<m![N], m![K #{0} 8]>()
+        .collect::<m![N], m![K #{0} 8]>()
+        .vector_init()
+        .vector_intra_slice_tag(TagMode::Zero)
+        .vector_narrow_split::<m![N, [K #{0} 8] / 4], m![[K #{0} 8] % 4]>()
+        .vector_intra_slice_reduce::<m![K], m![N], m![1 # 4]>(IntraSliceReduceOpI32::AddSat)
+        .vector_widen_pad::<m![1 # 8]>()
+        .vector_final()
+        .commit_trim::<m![1 # 2]>()
+        .commit();
+    y.to_hbm(&mut ctx.tdma)
+}
+
+/// The numbers above 39, without those below: `vector_filter`. 40 to 63 are left, 24 of them.
+#[device(chip = 1)]
+pub fn filtered(ctx: &mut Context, x: &Words) -> HbmTensor<i32, Chip, m![P = 24]> {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let y: DmTensor<i32, Chip, Cluster, Slice, m![P]> = ctx
+        .main
+        .begin(x.view())
+        .fetch::<m![A / 8], m![A % 8]>()
+        .collect::<m![A / 8], m![A % 8]>()
+        .vector_init()
+        .vector_intra_slice_tag(TagMode::Comparison([Cmp::Greater(39), Cmp::False, Cmp::False, Cmp::False]))
+        .vector_filter::<m![P / 8]>(TagGuard::matches([One, Ignore, Ignore, Ignore]))
+        .vector_final()
+        .commit_trim::<m![A % 8]>()
+        .commit();
+    y.view().tile::<m![P], 24, m![P = 24 # 64]>(0).to_hbm(&mut ctx.tdma)
+}
+
+/// The first four of each eight numbers: `commit_valid_count_pack`.
+#[device(chip = 1)]
+pub fn packed(ctx: &mut Context, x: &Words) -> HbmTensor<i32, Chip, m![P = 32]> {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let y: DmTensor<i32, Chip, Cluster, Slice, m![P]> = ctx
+        .sub
+        .begin(x.view())
+        .fetch::<m![A / 8], m![A % 8]>()
+        .collect::<m![A / 8], m![A % 8]>()
+        .commit_trim::<m![A % 8]>()
+        .commit_valid_count_pack(4)
+        .commit();
+    y.view().tile::<m![P], 32, m![P = 32 # 64]>(0).to_hbm(&mut ctx.tdma)
+}
+
+/// Chips swap in pairs, through HBM: `chip_tile` of what is read and of what is written.
+#[device(chip = 4)]
+pub fn chip_tiles(ctx: &mut Context, x: &HbmTensor<i32, m![T], m![B]>) -> HbmTensor<i32, m![T], m![B]> {
+    let mut y: HbmTensor<i32, m![T], m![B]> = HbmTensor::new();
+    for i in 0..4 {
+        let from = x.view().chip_tile::<m![T], 1, m![T = 1 # 4]>([1, 0, 3, 2][i]);
+        let to = y.view_mut().chip_tile::<m![T], 1, m![T = 1 #{!} 4]>(i);
+        from.to_hbm_view(&mut ctx.tdma, to);
+    }
+    y
+}
+
+/// Clusters swap their parts, once by tiles and once by name: `cluster_tile`, `dm_cluster_shuffle`.
+#[device(chip = 1)]
+pub fn clusters(ctx: &mut Context, x: &HbmTensor<i32, Chip, m![C, B]>) -> HbmTensor<i32, Chip, m![C, B]> {
+    let x = x.to_dm::<m![C], Slice, m![B]>(&mut ctx.tdma);
+    let mut y: DmTensor<i32, Chip, m![C], Slice, m![B]> = DmTensor::new();
+    let first = x.view().cluster_tile::<m![C], 1, m![1 # 2]>(0);
+    first.to_dm_view(&mut ctx.tdma, y.view_mut().cluster_tile::<m![C], 1, m![1 #{!} 2]>(1));
+    let second = x.view().cluster_tile::<m![C], 1, m![1 # 2]>(1);
+    second.to_dm_view(&mut ctx.tdma, y.view_mut().cluster_tile::<m![C], 1, m![1 #{!} 2]>(0));
+    let z = y.view().dm_cluster_shuffle::<2>(&mut ctx.tdma, &[1, 0]);
+    let z = z.view().dm_cluster_shuffle::<2>(&mut ctx.tdma, &[1, 0]);
+    z.to_hbm(&mut ctx.tdma)
+}
+
+/// Each of four slices is read by itself and written in the reverse order: `slice_tile`.
+#[device(chip = 1)]
+pub fn slice_tiles(ctx: &mut Context, x: &HbmTensor<i32, Chip, m![N, B]>) -> HbmTensor<i32, Chip, m![N, B]> {
+    let x = x.to_dm::<Cluster, m![N # 256], m![B]>(&mut ctx.tdma);
+    let mut y: HbmTensor<i32, Chip, m![N, B]> = HbmTensor::new();
+    for i in 0..4 {
+        let own = x.view().slice_tile::<m![N], 1, m![N = 1 # 256]>(i);
+        own.to_hbm_view(&mut ctx.tdma, y.view_mut().tile::<m![N], 1, m![N = 1 #{!} 4, B]>(3 - i));
+    }
+    y
+}
+
+/// Cluster 0 keeps the second half of its numbers, cluster 1 the first: `parallel_copy_cluster_slice`.
+#[device(chip = 1)]
+pub fn halves(ctx: &mut Context, x: &HbmTensor<i32, Chip, m![C, A]>) -> HbmTensor<i32, Chip, m![C, V]> {
+    let x: DmTensor<i32, Chip, m![C], Slice, m![A / 32, A % 32]> = x.to_dm(&mut ctx.tdma);
+    let y: DmTensor<i32, Chip, m![C], Slice, m![A % 32]> =
+        ctx.sub.parallel_copy_cluster_slice::<2, m![A / 32], m![1 # 2, A % 32], m![A % 32], _, _, _, _, _>(
+            x.view(),
+            &[1, 0],
+        );
+    let y: DmTensor<i32, Chip, m![C], Slice, m![V]> = unsafe { y.reshape() };
+    y.to_hbm(&mut ctx.tdma)
+}
+
+/// Each of four chips keeps another quarter of its numbers: `parallel_copy_chip_slice`.
+#[device(chip = 4)]
+pub fn quarters(ctx: &mut Context, x: &HbmTensor<i32, m![T], m![N, B]>) -> HbmTensor<i32, m![T], m![B]> {
+    let x = x.to_dm::<Cluster, Slice, m![N, B]>(&mut ctx.tdma);
+    let y: DmTensor<i32, m![T], Cluster, Slice, m![B]> = ctx
+        .sub
+        .parallel_copy_chip_slice::<4, m![N], m![1 # 4, B], m![B], _, _, _, _, _>(x.view(), &[3, 0, 1, 2]);
+    y.to_hbm(&mut ctx.tdma)
+}

@@ -290,3 +290,128 @@ pub fn half(ctx: &mut Context, x: &Words) -> Words {
     size_of::<i4>();
     x.to_hbm(&mut ctx.tdma)
 }
+
+#[device(chip = 1)]
+pub fn mask_late(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let s = ctx.main.begin(x.view()).fetch::<m![A / 8], m![A % 8]>().collect::<m![A / 8], m![A % 8]>();
+    s.fetch_mask::<m![A / 8], m![A % 8]>();
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn mask_after(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let s = ctx.main.begin(x.view()).fetch::<m![A / 8], m![A % 8]>();
+    s.fetch_cast::<f32>().fetch_mask::<m![A / 8], m![A % 8]>();
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn mask_other(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let s = ctx.main.begin(x.view()).fetch::<m![A / 8], m![A % 8]>();
+    s.fetch_mask::<m![A / 8], m![A % 4 #{0} 8]>();
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn filter_guard(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let s = ctx.main.begin(x.view()).fetch::<m![A / 8], m![A % 8]>().collect::<m![A / 8], m![A % 8]>();
+    s.vector_init().vector_filter::<m![A]>();
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn filter_open(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let s = ctx.main.begin(x.view()).fetch::<m![A / 8], m![A % 8]>().collect::<m![A / 8], m![A % 8]>();
+    s.vector_init().vector_filter::<m![A]>(TagMode::Zero);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn pack_count(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let s = ctx.main.begin(x.view()).fetch::<m![A / 8], m![A % 8]>().collect::<m![A / 8], m![A % 8]>();
+    s.commit_trim::<m![A % 8]>().commit_valid_count_pack();
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn pack_view(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    let s = ctx.main.begin(x.view()).fetch::<m![A / 8], m![A % 8]>().collect::<m![A / 8], m![A % 8]>();
+    let mut y: DmTensor<i32, Chip, Cluster, Slice, m![A]> = DmTensor::new();
+    s.commit_trim::<m![A % 8]>().commit_valid_count_pack(4).commit_view(y.view_mut());
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn chip_size(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    x.view().chip_tile::<m![1], m![1]>(0);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn cluster_size(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    x.view().cluster_tile::<m![1 # 2], 1, m![1]>(0);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn slice_begin(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    x.view().slice_tile::<m![1 # 256], 1, m![1 # 256]>();
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn cluster_order(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    x.view().dm_cluster_shuffle::<2>(&mut ctx.tdma, 1);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn cluster_outside(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    x.view().dm_cluster_shuffle::<2>(&mut ctx.tdma, &[1, 0, 1]);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn cluster_short(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    ctx.sub.parallel_copy_cluster_slice::<1, m![A / 32], m![1 # 2, A % 32], m![A % 32]>(x.view(), &[1]);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn chip_main(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    ctx.main.parallel_copy_chip_slice::<1, m![A / 32], m![1 # 2, A % 32], m![A % 32]>(x.view(), &[1]);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn chip_axis(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    ctx.sub.parallel_copy_chip_slice::<1>(x.view(), &[1]);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 1)]
+pub fn copy_tensor(ctx: &mut Context, x: &Words) -> Words {
+    let x = x.to_dm::<Cluster, Slice, m![A]>(&mut ctx.tdma);
+    ctx.sub.parallel_copy_chip_slice::<1>(&[1]);
+    x.to_hbm(&mut ctx.tdma)
+}
+
+#[device(chip = 4)]
+pub fn chips_all(ctx: &mut Context, x: &HbmTensor<i32, m![A / 16], m![A % 16]>) {
+    x.view().chip_tile::<m![A / 16], 1, m![A / 16]>(0);
+}
