@@ -109,6 +109,10 @@ impl Adapter {
     }
 
     /// Cycles from an element's entry to its exit.
+    pub(crate) const fn looks_up(&self) -> bool {
+        self.table.is_some()
+    }
+
     pub(crate) fn latency(&self, machine: &Machine) -> u64 {
         let table = self.table.as_ref().map_or(0, |_| machine.timing.fetch_table_cycles);
         table + self.cast.map_or(0, |_| machine.timing.fetch_cast_cycles)

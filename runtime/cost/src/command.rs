@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use visa_engine::read_cache::CacheReads;
-use visa_engine::{BankUse, Engine, Flow, Space, TreeUse, Wire};
+use visa_engine::{BankUse, Engine, Flow, Pace, Space, TreeUse, Wire};
 use visa_hw::program::Exec;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
+use crate::anatomy::Anatomy;
 use crate::pipeline::PipelineTime;
 use crate::queues::Queues;
 use crate::report::{EngineCycles, MemoryReport, Resource, Traffic};
@@ -44,6 +45,8 @@ pub(crate) struct Work {
     pub(crate) bank_writes: u64,
     /// Of a transfer, by a model of requests: what it asks of the memories.
     pub(crate) memory: Option<MemoryReport>,
+    /// What its time is made of.
+    pub(crate) anatomy: Anatomy,
     /// How far its cycles may be off, as a share of them, where they follow from those of others.
     pub(crate) error: Option<f64>,
 }
@@ -60,6 +63,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let (mut engines, mut time) = (Vec::new(), PipelineTime::default());
     let (mut bytes, mut macs) = (Traffic::default(), BTreeMap::new());
     let (mut trees, mut bank_reads, mut bank_writes) = (None, None, 0);
+    let mut steps = [0; Pace::ALL.len()];
     for stage in &exec.stages {
         let cost = stage.cost(machine, flow);
         trees = stage.tree_use(machine, flow).map(|trees| (trees, cost.macs)).or(trees);
@@ -70,6 +74,11 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         }
         busy(&mut engines, cost.engine, cost.cycles);
         time = time.then(&cost);
+        for (pace, steps) in Pace::ALL.into_iter().zip(&mut steps) {
+            if pace == stage.pace() {
+                *steps = cost.cycles.max(*steps);
+            }
+        }
         // A stage that cannot be connected is refused by the verifier; without a format its work has no peak.
         if let Some(entering) = wire.take() {
             if cost.macs > 0 {
@@ -97,6 +106,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         flow = cost.out;
     }
     let busiest = first_of_busiest(&engines);
+    let anatomy = Anatomy::Pass { fill: time.latency, steps };
     Work {
         resource: Resource::of_context(exec.context),
         queues: Queues::of_context(exec.context),
@@ -104,7 +114,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         launches: false,
         label: exec.stages.iter().map(|stage| short(stage.name)).collect::<Vec<_>>().join(">"),
         span,
-        cycles: time.cycles(),
+        cycles: anatomy.cycles(machine, time.cycles()),
         bottleneck: busiest.engine,
         engines,
         latency: time.latency,
@@ -115,6 +125,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         bank_reads,
         bank_writes,
         memory: None,
+        anatomy,
         error: None,
     }
 }
@@ -139,6 +150,7 @@ pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Work {
         bank_reads: None,
         bank_writes: 0,
         memory: None,
+        anatomy: Anatomy::Other(machine.timing.launch_cycles),
         error: None,
     }
 }
@@ -196,6 +208,7 @@ pub(crate) mod tests {
             bank_reads: None,
             bank_writes: 0,
             memory: None,
+            anatomy: Anatomy::Other(cycles),
             error: None,
         }
     }

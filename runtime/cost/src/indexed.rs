@@ -67,7 +67,7 @@ pub(crate) fn indexed_work(
     work.cycles = work.cycles.saturating_add(index);
     work.engines.push(EngineCycles { engine: "index", cycles: index });
     work.queues = Queues::of_parts([&transfer.part], machine, model);
-    Ok(work)
+    Ok(work.measured(machine))
 }
 
 /// What the transfer may touch, whichever rows are chosen.

@@ -3,6 +3,7 @@
 //! [`price`] asks every stage what it costs, places the commands on the machine's resources in program order (book
 //! 28) and returns a [`Report`]: as text for the kernel's author, as JSON by serde for programs.
 
+mod anatomy;
 mod banks;
 mod beside;
 mod bound;
@@ -26,10 +27,12 @@ mod scratchpads;
 mod steady;
 mod stretch;
 mod tally;
+mod ticks;
 mod text;
 mod transfer;
 mod walks;
 
+pub use anatomy::Anatomy;
 pub use indices::KnownIndices;
 pub use model::MemoryModel;
 pub use pipeline::PipelineTime;
@@ -38,7 +41,7 @@ pub use prices::MAX_SAMPLED;
 pub use queues::Queues;
 pub use report::{
     Assumed, Bound, BoundPart, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles,
-    MemoryReport, Report, Resource, Stalls, Totals, Traffic, Wait, Why,
+    MemoryReport, NoiseReport, Report, Resource, Stalls, TimeUnit, Totals, Traffic, Wait, Why,
 };
 pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;

@@ -13,6 +13,7 @@ use visa_memory::{
     Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_cycles,
 };
 
+use crate::anatomy::Anatomy;
 use crate::command::Work;
 use crate::model::MemoryModel;
 use crate::report::{ChannelReport, EngineCycles, MemoryReport};
@@ -32,6 +33,18 @@ pub(crate) fn work(
         MemoryModel::Flat => Ok(flat),
         MemoryModel::Book => book_work(&transfer()?, flat, machine),
         MemoryModel::Detailed => detailed_work(&transfer()?, flat, machine),
+    }
+}
+
+impl Work {
+    /// The transfer as a machine that was measured takes it.
+    pub(crate) fn measured(self, machine: &Machine) -> Self {
+        let moving = self.cycles.saturating_sub(machine.timing.dma_startup_cycles);
+        let anatomy = match self.anatomy {
+            Anatomy::Transfer { written, .. } => Anatomy::Transfer { moving, written },
+            Anatomy::Pass { .. } | Anatomy::Other(_) => self.anatomy,
+        };
+        Self { cycles: anatomy.cycles(machine, self.cycles), anatomy, ..self }
     }
 }
 
@@ -97,6 +110,27 @@ fn banks(found: &Detailed, machine: &Machine) -> Vec<u64> {
     if banks.iter().all(|&accesses| accesses == 0) { Vec::new() } else { banks }
 }
 
+/// Bytes that a transfer writes into the data memory of the cluster that gets the most of a chip.
+fn written(transfer: &Transfer, machine: &Machine) -> u64 {
+    let bytes = machine.topology.slices_per_cluster.saturating_mul(machine.memory.dm_bytes_per_slice);
+    let mut clusters: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for descriptor in transfer.engines.iter().flat_map(|(_, told)| told) {
+        let Descriptor { to, loops, .. } = descriptor;
+        let (Medium::Dm, Some(all), Ok((start, end))) = (to.medium, loops.steps(), loops.write().extent()) else {
+            continue;
+        };
+        let of = |address: i64| address.max(0).cast_unsigned() / bytes.max(1);
+        let own = of(start)..=of(end.saturating_sub(1)).max(of(start));
+        // Of loops over several clusters each gets as much as the others.
+        let share = all / own.clone().count().max(1) as u64;
+        for cluster in own {
+            let sum = clusters.entry((to.chip, cluster)).or_default();
+            *sum = sum.saturating_add(share);
+        }
+    }
+    clusters.into_values().fold(0, u64::max)
+}
+
 fn simulated_channels(found: &Detailed) -> Vec<ChannelReport> {
     let channels = found.chips.iter().flat_map(|chip| &chip.channels);
     let report = channels.map(|channel| ChannelReport {
@@ -144,6 +178,7 @@ fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work,
         bottleneck: name(price.bound),
         engines: busy(&price, machine),
         memory: Some(report),
+        anatomy: Anatomy::Transfer { moving: price.cycles, written: written(transfer, machine) },
         assumed,
         ..flat
     })

@@ -15,10 +15,11 @@ use crate::indexed;
 use crate::model::MemoryModel;
 use crate::prices::Terms;
 use crate::queues::Queues;
-use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, Totals, Traffic};
+use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals, Traffic};
 use crate::rows::Rows;
 use crate::runs::runs;
 use crate::tally::{Placed, Tallies, Tally};
+use crate::ticks::in_ticks;
 use crate::{steady, stretch};
 
 /// Prices a verified program on `machine`, its transfers by `model`. The rows that indices choose are taken to be
@@ -51,16 +52,22 @@ pub fn price_with_rows(
     let totals = totals(&tallies, machine, program.chips);
     let assumptions = assumptions(&tallies, rows);
     let bound = bound(program, machine, totals.cycles);
-    Ok(Report {
+    let report = Report {
         program: program.name.clone(),
         machine: machine.name.clone(),
         memory_model: model.name(),
         chips: program.chips,
         clock_ghz: machine.timing.clock_ghz,
+        unit: TimeUnit::Cycle,
+        noise: None,
         commands: tallies.0.iter().map(|(&index, tally)| command_report(index, tally, machine)).collect(),
         totals,
         bound,
         assumptions,
+    };
+    Ok(match &machine.measured {
+        None => report,
+        Some(measured) => in_ticks(report, measured),
     })
 }
 
@@ -104,6 +111,7 @@ fn command_report(index: usize, tally: &Tally, machine: &Machine) -> CommandRepo
         macs: sum(work.macs.values()),
         contraction: contraction(work),
         memory: work.memory.clone(),
+        anatomy: work.anatomy,
         stalls: tally.counts.stalls.total(),
         stalls_for: tally.counts.stalls,
         error: tally.error,

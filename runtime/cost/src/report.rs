@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use visa_hw::program::{Context, Dma};
 use visa_ir::span::Span;
 
+use crate::anatomy::Anatomy;
 use crate::queues::Queues;
 
 /// The price of a program.
@@ -19,6 +20,11 @@ pub struct Report {
     pub chips: usize,
     /// Clock, GHz.
     pub clock_ghz: f64,
+    /// What its times count: cycles of that clock, or ticks of the counter of a machine that was measured.
+    pub unit: TimeUnit,
+    /// Of a machine that was measured: how far its runs are apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseReport>,
     /// Every command in program order.
     pub commands: Vec<CommandReport>,
     /// The whole program.
@@ -27,6 +33,36 @@ pub struct Report {
     pub bound: Bound,
     /// Assumed values of the machine description that a figure rests on.
     pub assumptions: Vec<Assumed>,
+}
+
+/// What times are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeUnit {
+    /// Cycles of the machine's clock.
+    Cycle,
+    /// Ticks of the device's counter.
+    Tick,
+}
+
+impl TimeUnit {
+    /// One of it, in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cycle => "cycle",
+            Self::Tick => "tick",
+        }
+    }
+}
+
+/// In how many ticks a program of that price runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NoiseReport {
+    /// Medians of jobs: the least and the most.
+    pub jobs: [u64; 2],
+    /// Cold runs: the least and the most.
+    pub cold: [u64; 2],
 }
 
 /// What runs a command: one at a time, in program order (book 28).
@@ -135,6 +171,9 @@ pub struct CommandReport {
     /// Of a transfer, by a model of requests: what it asks of the memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryReport>,
+    /// What its time is made of.
+    #[serde(skip)]
+    pub anatomy: Anatomy,
     /// Cycles of all runs in which it waits for others that go first, `stalls_for` what.
     pub stalls: u64,
     /// The parts of `stalls`; not in JSON where there are none.

@@ -6,7 +6,8 @@ use visa_ir::diag::counted;
 use visa_ir::span::Span;
 
 use crate::report::{
-    Bound, ChannelReport, CommandReport, ContractionReport, MemoryReport, Report, Stalls, Traffic,
+    Bound, ChannelReport, CommandReport, ContractionReport, MemoryReport, NoiseReport, Report, Stalls, TimeUnit,
+    Traffic,
 };
 
 /// The column of how often commands run, which is there where one runs more than once.
@@ -32,7 +33,7 @@ impl Report {
         let chips = if self.chips == 1 { "chip" } else { "chips" };
         let mut text = format!("{} on {}, {} {chips}\n\n", self.program, self.machine, self.chips);
         let rows: Vec<_> = self.commands.iter().map(|command| row(command, lines(command.span))).collect();
-        table(&mut text, &rows, self.commands.iter().any(|command| command.runs > 1));
+        table(&mut text, &rows, self.unit, self.commands.iter().any(|command| command.runs > 1));
         text.push('\n');
         for (name, value) in self.total_rows() {
             push_line(&mut text, &format!("{name:<8}  {value}"));
@@ -44,7 +45,7 @@ impl Report {
         let totals = &self.totals;
         let time = format!(
             "{}, {:.3} us at {} GHz",
-            counted(totals.cycles, "cycle"),
+            counted(totals.cycles, self.unit.name()),
             totals.microseconds,
             self.clock_ghz
         );
@@ -59,8 +60,12 @@ impl Report {
         if let Some(intensity) = totals.operations_per_hbm_byte {
             let _infallible = write!(work, ", {intensity:.2} operations per HBM byte");
         }
-        let mut rows =
-            vec![("total", time), ("busy", busy), ("work", work), ("bytes", traffic(&totals.bytes))];
+        let mut rows = vec![("total", time)];
+        if let Some(NoiseReport { jobs, cold }) = self.noise {
+            let [[least, most], [cold_least, cold_most]] = [jobs, cold];
+            rows.push(("runs", format!("medians of warm jobs {least} to {most}, cold runs {cold_least} to {cold_most}")));
+        }
+        rows.extend([("busy", busy), ("work", work), ("bytes", traffic(&totals.bytes))]);
         for command in &self.commands {
             rows.extend(command.memory.as_ref().map(|found| ("memory", memory(command.index, found))));
             rows.extend(command.contraction.map(|found| ("reducer", reducer(command.index, &found))));
@@ -72,12 +77,12 @@ impl Report {
                 );
                 rows.push(("estimate", off));
             }
-            rows.extend(stalls(command.index, &command.stalls_for).map(|stalls| ("stalls", stalls)));
+            rows.extend(stalls(command.index, &command.stalls_for, self.unit).map(|stalls| ("stalls", stalls)));
         }
         for assumed in &self.assumptions {
             rows.push(("assumed", format!("{}: {}", assumed.field, assumed.why)));
         }
-        rows.push(("bound", bound(&self.bound)));
+        rows.push(("bound", bound(&self.bound, self.unit)));
         rows.retain(|(_, value)| !value.is_empty());
         rows
     }
@@ -91,14 +96,14 @@ fn queues(cycles: &[u64]) -> Option<String> {
 }
 
 /// How long a command waits meanwhile, and for what.
-fn stalls(index: usize, stalls: &Stalls) -> impl Iterator<Item = String> {
+fn stalls(index: usize, stalls: &Stalls, unit: TimeUnit) -> impl Iterator<Item = String> {
     let each = [
         (stalls.register_file, "waiting for reads of the register file"),
         (stalls.banks, "waiting for banks of data memory that main takes"),
         (stalls.hbm, "waiting for HBM that the DMA of another cluster takes"),
     ];
     let some = each.into_iter().filter(|(cycles, _)| *cycles > 0);
-    some.map(move |(cycles, what)| format!("{index}: {} {what}", counted(cycles, "cycle")))
+    some.map(move |(cycles, what)| format!("{index}: {} {what}", counted(cycles, unit.name())))
 }
 
 /// What runs a command: of a transfer that takes the queues of some clusters alone, with their numbers.
@@ -125,8 +130,11 @@ fn row(command: &CommandReport, line: Option<String>) -> Row {
     ]
 }
 
-fn table(text: &mut String, rows: &[Row], with_runs: bool) {
-    let heads = COLUMNS.map(|(head, _)| head.to_owned());
+fn table(text: &mut String, rows: &[Row], unit: TimeUnit, with_runs: bool) {
+    let heads = COLUMNS.map(|(head, _)| match (head, unit) {
+        ("cycles", TimeUnit::Tick) => "ticks".to_owned(),
+        (head, TimeUnit::Tick | TimeUnit::Cycle) => head.to_owned(),
+    });
     let width = |column: usize| rows.iter().chain([&heads]).map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
     for row in [&heads].into_iter().chain(rows) {
@@ -142,9 +150,9 @@ fn table(text: &mut String, rows: &[Row], with_runs: bool) {
 }
 
 /// How few cycles the work can take, and of what.
-fn bound(bound: &Bound) -> String {
+fn bound(bound: &Bound, unit: TimeUnit) -> String {
     let Some((binding, others)) = bound.parts.split_first() else { return String::new() };
-    let least = format!("{} by {}", counted(bound.cycles, "cycle"), binding.of);
+    let least = format!("{} by {}", counted(bound.cycles, unit.name()), binding.of);
     let others =
         others.iter().map(|part| format!("{} {}", part.of, part.cycles)).collect::<Vec<_>>().join(", ");
     let others = if others.is_empty() { others } else { format!(" ({others})") };

@@ -8,6 +8,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 
+use crate::anatomy::Anatomy;
 use crate::command::{Work, first_of_busiest};
 use crate::memory;
 use crate::model::MemoryModel;
@@ -36,7 +37,7 @@ pub(crate) fn dma_work(
 ) -> Result<Work, Diagnostic> {
     let work =
         memory::work(model, flat_work(dma, span, machine, chips), machine, || memory::table(dma, machine))?;
-    Ok(Work { queues: Queues::of_transfer(dma, machine, model), ..work })
+    Ok(Work { queues: Queues::of_transfer(dma, machine, model), ..work }.measured(machine))
 }
 
 /// Prices a transfer by a start-up and the rate of the narrowest place on the way. A memory that is read and written
@@ -72,6 +73,7 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
         bank_reads: None,
         bank_writes: 0,
         memory: None,
+        anatomy: Anatomy::Transfer { moving: busiest.cycles, written: 0 },
         error: None,
     }
 }

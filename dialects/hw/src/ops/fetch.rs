@@ -14,7 +14,7 @@ use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
-    Access, BankWalk, Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit,
+    Access, BankWalk, Engine, Flow, Map, Mismatch, Pace, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit,
     Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
@@ -291,6 +291,10 @@ impl Unit for FetchUnit {
             rows: None,
             ..Wire::NOTHING
         })
+    }
+
+    fn pace(&self) -> Pace {
+        if self.adapter.looks_up() { Pace::Table } else { Pace::Cycle }
     }
 
     fn cost(&self, machine: &Machine, _input: Flow) -> StageCost {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
-    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stash, Stream,
+    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, Pace, RunCx, SliceMemory, Stage, StageCost, Stash, Stream,
     Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
@@ -609,6 +609,10 @@ impl Unit for VectorUnit {
             self.check_write_back(port, &input)?;
         }
         Ok(Wire { dtype: row.to, ..input })
+    }
+
+    fn pace(&self) -> Pace {
+        if self.ports.is_empty() { Pace::Cycle } else { Pace::RegisterOperand }
     }
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {

@@ -29,6 +29,24 @@ impl Engine {
     pub const COMMIT: Self = Self("commit");
 }
 
+/// How fast an engine takes its steps. The book has one a cycle for all of them; silicon does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// A step a cycle.
+    Cycle,
+    /// The Vector Engine where a packet meets a register or a stashed stream.
+    RegisterOperand,
+    /// A contraction's packets.
+    Contraction,
+    /// Reads whose elements are looked up in a table.
+    Table,
+}
+
+impl Pace {
+    /// All of them, in the order of the enumeration.
+    pub const ALL: [Self; 4] = [Self::Cycle, Self::RegisterOperand, Self::Contraction, Self::Table];
+}
+
 /// What a stage costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageCost {

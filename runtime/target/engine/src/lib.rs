@@ -13,7 +13,7 @@ pub mod stream;
 pub mod unwritten;
 pub mod wire;
 
-pub use cost::{BankUse, BankWalk, Engine, StageCost, TreeUse};
+pub use cost::{BankUse, BankWalk, Engine, Pace, StageCost, TreeUse};
 pub use memory::{Access, Bank, SliceMemory, Space};
 pub use running::RunCx;
 pub use stage::{Exchange, Map, Stage, Store, Unit};

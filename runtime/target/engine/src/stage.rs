@@ -1,7 +1,7 @@
 //! The contract of a stage, between the operations that make it, the interpreter (which runs it) and the cost
 //! model (which prices it). Everything is bytes; no axis and no mapping can be named here.
 
-use crate::cost::{BankUse, BankWalk, StageCost, TreeUse};
+use crate::cost::{BankUse, BankWalk, Pace, StageCost, TreeUse};
 use crate::memory::{Access, SliceMemory};
 use crate::running::RunCx;
 use crate::stream::Stream;
@@ -22,6 +22,11 @@ pub trait Unit: Send + Sync {
 
     /// What it costs, given what flows in.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
+
+    /// How fast it takes the steps that its cost counts, on a machine that was measured.
+    fn pace(&self) -> Pace {
+        Pace::Cycle
+    }
 
     /// Bytes of data memory that it reads in a slice, if it is a fetch: before they are converted.
     fn fetched(&self) -> u64 {

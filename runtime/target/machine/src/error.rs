@@ -39,7 +39,7 @@ impl MachineError {
     /// Refuses lists where the description has objects: serde would take their elements for fields in the order of
     /// declaration.
     pub(crate) fn check_objects(written: &serde_json::Value) -> Result<(), Self> {
-        const PARTS: [&str; 4] = ["topology", "memory", "limits", "timing"];
+        const PARTS: [&str; 5] = ["topology", "memory", "limits", "timing", "measured"];
         let parts = PARTS.into_iter().filter_map(|part| Some((part, written.get(part)?)));
         let mut all = std::iter::once(("the description", written)).chain(parts);
         let list = all.find(|(_, value)| !value.is_object());

@@ -6,10 +6,12 @@
 mod derived;
 mod error;
 mod machine;
+mod measured;
 mod unit;
 mod validate;
 
 pub use derived::{BufferUse, TransposeShape};
 pub use error::{FieldError, MachineError};
 pub use machine::{ASSUMED, Assumption, Limits, Machine, Memory, Timing, Topology};
+pub use measured::{FIGURES, Figure, Measured, Noise};
 pub use unit::Unit;

@@ -4,6 +4,7 @@
 
 use visa_numerics::{DType, FETCH_CASTS, cast_targets, fetch_cast};
 
+use crate::measured::Measured;
 use crate::machine::{Limits, Machine, Memory, Timing, Topology};
 use crate::{FieldError, MachineError};
 
@@ -74,6 +75,7 @@ impl Machine {
         }
         errors.extend(wrong_lists(&self.limits));
         errors.extend(wrong_casts(&self.limits));
+        errors.extend(self.measured.iter().flat_map(Measured::wrong_fields));
         errors
     }
 

@@ -1,0 +1,130 @@
+//! What was measured on silicon, over the book's figures. A tick is a step of the device's counter, in which authors
+//! report times; a cycle is one of the book's, and of the vendor's schedule.
+
+use serde::{Deserialize, Serialize};
+
+use crate::FieldError;
+
+/// The figures of a machine that was measured. All of them are there, or the machine counts the book's cycles.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Ticks a cycle.
+    pub ticks_per_cycle: Figure,
+    /// Ticks before a pass of the Tensor Unit has its first packet.
+    pub pass_startup_ticks: Figure,
+    /// Ticks of a packet in the Vector Engine where it meets a register or a stashed stream.
+    pub register_operand_ticks: Figure,
+    /// Ticks of a packet in a contraction.
+    pub contraction_ticks: Figure,
+    /// Ticks of an access of a fetch that looks up a table.
+    pub table_ticks: Figure,
+    /// Ticks before a transfer moves its first byte.
+    pub dma_startup_ticks: Figure,
+    /// Bytes a tick that all engines together write into the data memory of a cluster.
+    pub dm_write_bytes_per_tick: Figure,
+    /// Ticks between a transfer that writes HBM and one that waits to read that.
+    pub hbm_hop_ticks: Figure,
+    /// How far runs are apart.
+    pub noise: Noise,
+}
+
+/// A measured number.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The number.
+    pub value: f64,
+    /// What it may be: nine in ten fits to drawn rows lie in there.
+    pub interval: [f64; 2],
+    /// How many measured rows fix it. Without any it is assumed.
+    pub rows: u64,
+    /// Where it is from.
+    pub source: String,
+}
+
+/// How far runs of one program are apart, as shares of their ticks.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// Medians of jobs: the least and the most.
+    pub jobs: [f64; 2],
+    /// What a cold run takes more than a warm one.
+    pub cold: [f64; 2],
+    /// Where that is from.
+    pub source: String,
+}
+
+/// Names of the figures, as fields of a description.
+pub const FIGURES: [&str; 8] = [
+    "measured.ticks_per_cycle",
+    "measured.pass_startup_ticks",
+    "measured.register_operand_ticks",
+    "measured.contraction_ticks",
+    "measured.table_ticks",
+    "measured.dma_startup_ticks",
+    "measured.dm_write_bytes_per_tick",
+    "measured.hbm_hop_ticks",
+];
+
+impl Measured {
+    /// The figures in the order of [`FIGURES`].
+    #[must_use]
+    pub const fn figures(&self) -> [&Figure; FIGURES.len()] {
+        [
+            &self.ticks_per_cycle,
+            &self.pass_startup_ticks,
+            &self.register_operand_ticks,
+            &self.contraction_ticks,
+            &self.table_ticks,
+            &self.dma_startup_ticks,
+            &self.dm_write_bytes_per_tick,
+            &self.hbm_hop_ticks,
+        ]
+    }
+
+    /// The same, to change them.
+    pub const fn figures_mut(&mut self) -> [&mut Figure; FIGURES.len()] {
+        [
+            &mut self.ticks_per_cycle,
+            &mut self.pass_startup_ticks,
+            &mut self.register_operand_ticks,
+            &mut self.contraction_ticks,
+            &mut self.table_ticks,
+            &mut self.dma_startup_ticks,
+            &mut self.dm_write_bytes_per_tick,
+            &mut self.hbm_hop_ticks,
+        ]
+    }
+
+    /// What cannot be.
+    pub(crate) fn wrong_fields(&self) -> Vec<FieldError> {
+        let each = FIGURES.into_iter().zip(self.figures()).zip(BOUNDS);
+        let mut errors: Vec<FieldError> = each
+            .filter_map(|((field, figure), bounds)| {
+                let [low, high] = figure.interval;
+                let held = bounds.contains(&figure.value) && (low..=high).contains(&figure.value);
+                let expected = format!(
+                    "{} to {} with an interval around it, as `\"value\": 2.0, \"interval\": [1.9, 2.1]`",
+                    bounds.start(),
+                    bounds.end()
+                );
+                let found = format!("{} in [{low}, {high}]", figure.value);
+                (!held).then_some(FieldError { field, found, expected })
+            })
+            .collect();
+        let noise = [("measured.noise.jobs", self.noise.jobs), ("measured.noise.cold", self.noise.cold)];
+        errors.extend(noise.into_iter().filter(|(_, [low, high])| !(0.0 <= *low && low <= high && *high < 1.0)).map(
+            |(field, [low, high])| FieldError {
+                field,
+                found: format!("[{low}, {high}]"),
+                expected: "two shares from 0 to 1, the smaller one first".to_owned(),
+            },
+        ));
+        errors
+    }
+}
+
+/// What each figure may be. A figure by which others are divided is no 0.
+const BOUNDS: [std::ops::RangeInclusive<f64>; FIGURES.len()] =
+    [0.01..=1e3, 0.0..=1e6, 0.0..=1e4, 0.0..=1e4, 0.0..=1e4, 0.0..=1e6, 0.01..=1e6, 0.0..=1e6];
