@@ -1,16 +1,20 @@
 //! What the time of a command is made of, before it is known how long each part takes. A machine that was measured
 //! says that: its prices and the fit of its figures come from here.
 
+use serde::{Deserialize, Serialize};
 use visa_engine::Pace;
 use visa_machine::{Machine, Measured};
 
 /// The parts of a command's time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Anatomy {
     /// A run of the Tensor Unit.
     Pass {
-        /// Cycles until the pipeline has filled.
+        /// Cycles until the pipeline has filled, without the way around `ring`.
         fill: u64,
+        /// Slices that a reduction goes around.
+        ring: u64,
         /// Steps of the busiest engine of each pace, in the order of [`Pace::ALL`].
         steps: [u64; Pace::ALL.len()],
     },
@@ -31,10 +35,11 @@ impl Anatomy {
     pub fn ticks(&self, measured: &Measured) -> f64 {
         let cycle = measured.ticks_per_cycle.value;
         match *self {
-            Self::Pass { fill, steps } => {
+            Self::Pass { fill, ring, steps } => {
                 let each = Pace::ALL.into_iter().zip(steps);
                 let busiest = each.map(|(pace, steps)| steps as f64 * ticks(pace, measured)).fold(0.0, f64::max);
-                measured.pass_startup_ticks.value + fill as f64 * cycle + busiest
+                let around = ring as f64 * measured.inter_slice_ticks.value;
+                measured.pass_startup_ticks.value + fill as f64 * cycle + around + busiest
             }
             Self::Transfer { moving, written } => {
                 let writing = written as f64 / measured.dm_write_bytes_per_tick.value;
@@ -44,14 +49,34 @@ impl Anatomy {
         }
     }
 
+    /// The engine that a pass waits for where the machine was measured; nothing of what is no pass.
+    #[must_use]
+    pub fn busiest(&self, measured: &Measured) -> Option<Pace> {
+        let Self::Pass { steps, .. } = self else { return None };
+        let time = |(pace, steps): &(Pace, u64)| *steps as f64 * ticks(*pace, measured);
+        let all = Pace::ALL.into_iter().zip(*steps);
+        all.max_by(|own, other| time(own).total_cmp(&time(other))).map(|(pace, _)| pace)
+    }
+
+    /// Whether a transfer waits for data memory to be written.
+    pub(crate) fn writes_longest(&self, measured: &Measured) -> bool {
+        match *self {
+            Self::Transfer { moving, written } => {
+                let writing = written as f64 / measured.dm_write_bytes_per_tick.value;
+                writing > (moving as f64 * measured.ticks_per_cycle.value).max(measured.dma_startup_ticks.value)
+            }
+            Self::Pass { .. } | Self::Other(_) => false,
+        }
+    }
+
     /// The figures that its price rests on, by their numbers in [`visa_machine::FIGURES`].
     #[must_use]
     pub fn figures(&self) -> Vec<usize> {
         match self {
-            Self::Pass { steps, .. } => {
-                let used = |pace: usize| steps[pace] > 0;
-                let paces = [(1, 2), (2, 3), (3, 4)].into_iter().filter(|&(pace, _)| used(pace));
-                [0, 1].into_iter().chain(paces.map(|(_, figure)| figure)).collect()
+            Self::Pass { ring, steps, .. } => {
+                let parts = [(steps[1], 2), (steps[2], 3), (steps[3], 4), (*ring, 7)];
+                let used = parts.into_iter().filter(|(part, _)| *part > 0).map(|(_, figure)| figure);
+                [0, 1].into_iter().chain(used).collect()
             }
             Self::Transfer { written, .. } => {
                 if *written > 0 { vec![0, 5, 6] } else { vec![0, 5] }

@@ -106,7 +106,9 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         flow = cost.out;
     }
     let busiest = first_of_busiest(&engines);
-    let anatomy = Anatomy::Pass { fill: time.latency, steps };
+    let ring = exec.stages.iter().map(|stage| stage.ring()).fold(0, u64::max);
+    let around = ring.saturating_mul(machine.timing.inter_slice_cycles);
+    let anatomy = Anatomy::Pass { fill: time.latency.saturating_sub(around), ring, steps };
     Work {
         resource: Resource::of_context(exec.context),
         queues: Queues::of_context(exec.context),
@@ -115,7 +117,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         label: exec.stages.iter().map(|stage| short(stage.name)).collect::<Vec<_>>().join(">"),
         span,
         cycles: anatomy.cycles(machine, time.cycles()),
-        bottleneck: busiest.engine,
+        bottleneck: bottleneck(&anatomy, machine, busiest.engine),
         engines,
         latency: time.latency,
         bytes,
@@ -152,6 +154,17 @@ pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Work {
         memory: None,
         anatomy: Anatomy::Other(machine.timing.launch_cycles),
         error: None,
+    }
+}
+
+/// The engine that a run waits for: the busiest by the book, or by what was measured.
+fn bottleneck(anatomy: &Anatomy, machine: &Machine, book: &'static str) -> &'static str {
+    let slow = machine.measured.as_ref().and_then(|measured| anatomy.busiest(measured));
+    match slow {
+        Some(Pace::RegisterOperand) => Engine::VECTOR.0,
+        Some(Pace::Contraction) => Engine::CONTRACTION.0,
+        Some(Pace::Table) => Engine::FETCH.0,
+        Some(Pace::Cycle) | None => book,
     }
 }
 

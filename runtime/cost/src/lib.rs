@@ -9,6 +9,7 @@ mod beside;
 mod bound;
 mod command;
 mod conflicts;
+mod fit;
 mod footprint;
 mod indexed;
 mod indices;
@@ -33,6 +34,7 @@ mod transfer;
 mod walks;
 
 pub use anatomy::Anatomy;
+pub use fit::{FitError, Sample, fit};
 pub use indices::KnownIndices;
 pub use model::MemoryModel;
 pub use pipeline::PipelineTime;

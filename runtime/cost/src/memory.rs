@@ -44,7 +44,11 @@ impl Work {
             Anatomy::Transfer { written, .. } => Anatomy::Transfer { moving, written },
             Anatomy::Pass { .. } | Anatomy::Other(_) => self.anatomy,
         };
-        Self { cycles: anatomy.cycles(machine, self.cycles), anatomy, ..self }
+        let bottleneck = match &machine.measured {
+            Some(measured) if anatomy.writes_longest(measured) => "dm",
+            Some(_) | None => self.bottleneck,
+        };
+        Self { cycles: anatomy.cycles(machine, self.cycles), anatomy, bottleneck, ..self }
     }
 }
 

@@ -111,7 +111,7 @@ fn command_report(index: usize, tally: &Tally, machine: &Machine) -> CommandRepo
         macs: sum(work.macs.values()),
         contraction: contraction(work),
         memory: work.memory.clone(),
-        anatomy: work.anatomy,
+        anatomy: machine.measured.is_some().then_some(work.anatomy),
         stalls: tally.counts.stalls.total(),
         stalls_for: tally.counts.stalls,
         error: tally.error,

@@ -171,9 +171,9 @@ pub struct CommandReport {
     /// Of a transfer, by a model of requests: what it asks of the memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryReport>,
-    /// What its time is made of.
-    #[serde(skip)]
-    pub anatomy: Anatomy,
+    /// On a machine that was measured: what its time is made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anatomy: Option<Anatomy>,
     /// Cycles of all runs in which it waits for others that go first, `stalls_for` what.
     pub stalls: u64,
     /// The parts of `stalls`; not in JSON where there are none.

@@ -36,7 +36,8 @@ pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
 /// The figures that no measured row fixes and that prices rest on.
 fn unfixed(commands: &[CommandReport], measured: &Measured) -> Vec<Assumed> {
     let figures = measured.figures();
-    let used = |number: usize| commands.iter().any(|command| command.anatomy.figures().contains(&number));
+    let anatomies = || commands.iter().filter_map(|command| command.anatomy);
+    let used = |number: usize| anatomies().any(|anatomy| anatomy.figures().contains(&number));
     let all = FIGURES.into_iter().zip(figures).enumerate();
     let unfixed = all.filter(|(number, (_, figure))| figure.rows == 0 && used(*number));
     unfixed.map(|(_, (field, figure))| Assumed { field, why: figure.source.clone() }).collect()

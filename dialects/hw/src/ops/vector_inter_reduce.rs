@@ -135,7 +135,7 @@ impl InterReduce {
     }
 
     /// Slices of the smallest ring of neighbours that holds a group.
-    fn ring(&self) -> u64 {
+    fn slices(&self) -> u64 {
         (self.bits as u64 + 1).next_power_of_two()
     }
 
@@ -188,9 +188,13 @@ impl Unit for InterReduce {
         Ok(Wire { packets: input.packets / self.parts(), stash: None, ..input })
     }
 
+    fn ring(&self) -> u64 {
+        self.slices()
+    }
+
     /// Book 25: the input streams in, and the way along the ring comes on top.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let latency = self.ring().saturating_mul(machine.timing.inter_slice_cycles);
+        let latency = self.slices().saturating_mul(machine.timing.inter_slice_cycles);
         let out = Flow { packets: input.packets / self.parts(), ..input };
         StageCost { engine: Engine::VECTOR, cycles: input.packets, latency, macs: 0, out }
     }

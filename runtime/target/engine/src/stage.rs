@@ -28,6 +28,11 @@ pub trait Unit: Send + Sync {
         Pace::Cycle
     }
 
+    /// Slices of the ring that a reduction goes around, once a command (book 25).
+    fn ring(&self) -> u64 {
+        0
+    }
+
     /// Bytes of data memory that it reads in a slice, if it is a fetch: before they are converted.
     fn fetched(&self) -> u64 {
         0

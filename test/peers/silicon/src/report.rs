@@ -1,0 +1,59 @@
+//! Tables of the fit, as docs/silicon.md has them.
+
+use std::collections::BTreeMap;
+
+use visa_machine::{FIGURES, Measured};
+
+use crate::row::{Against, Priced, Row};
+
+/// The figures with their intervals.
+pub(crate) fn figures(measured: &Measured) {
+    println!("| figure | value | nine in ten fits | rows |\n|---|---|---|---|");
+    for (name, figure) in FIGURES.iter().zip(measured.figures()) {
+        let short = name.trim_start_matches("measured.");
+        let [low, high] = figure.interval;
+        println!("| `{short}` | {:.4} | {low:.4} to {high:.4} | {} |", figure.value, figure.rows);
+    }
+    println!();
+}
+
+/// How many times as long the price is.
+fn ratio(row: &Priced, against: Against, measured: &Measured) -> f64 {
+    row.anatomy.ticks(measured) / row.row.time(against)
+}
+
+/// Each row, and those that no kernel of ours is like.
+pub(crate) fn rows(rows: &[Priced], without: &[Row], against: Against, measured: &Measured) {
+    println!("| row | what | measured | price | |\n|---|---|---|---|---|");
+    for row in rows {
+        let file = row.row.file.as_deref().unwrap_or_default().trim_end_matches(".visa");
+        let percent = 100.0 * (ratio(row, against, measured) - 1.0);
+        let price = row.anatomy.ticks(measured);
+        println!("| {file} | {} | {} | {price:.0} | {percent:+.1}% |", row.row.what, row.row.time(against));
+    }
+    for row in without {
+        println!("| | {} | {} | no command of ours | |", row.what, row.time(against));
+    }
+    println!();
+}
+
+/// How far rows are off, by their kind, and the worst by name.
+pub(crate) fn groups(title: &str, rows: &[Priced], against: Against, measured: &Measured) {
+    let mut groups: BTreeMap<&str, Vec<(f64, &str)>> = BTreeMap::new();
+    for row in rows {
+        let off = 100.0 * (ratio(row, against, measured) - 1.0);
+        groups.entry(row.row.group()).or_default().push((off, row.row.file.as_deref().unwrap_or_default()));
+    }
+    println!("{title}:\n");
+    println!("| kind | rows | median off | nine in ten within | worst |\n|---|---|---|---|---|");
+    for (group, mut all) in groups {
+        all.sort_by(|own, other| own.0.abs().total_cmp(&other.0.abs()));
+        let at = |share: f64| all[((all.len() - 1) as f64 * share).ceil() as usize].0.abs();
+        let worst = all.iter().rev().take(3);
+        let worst: Vec<String> =
+            worst.map(|(off, file)| format!("{} {off:+.0}%", file.trim_end_matches(".visa"))).collect();
+        let (median, most) = (at(0.5), at(0.9));
+        println!("| {group} | {} | {median:.1}% | {most:.1}% | {} |", all.len(), worst.join(", "));
+    }
+    println!();
+}
