@@ -108,7 +108,9 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let busiest = first_of_busiest(&engines);
     let ring = exec.stages.iter().map(|stage| stage.ring()).fold(0, u64::max);
     let around = ring.saturating_mul(machine.timing.inter_slice_cycles);
-    let anatomy = Anatomy::Pass { fill: time.latency.saturating_sub(around), ring, steps };
+    let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
+    let fill = time.latency.saturating_sub(around).saturating_sub(streaming);
+    let anatomy = Anatomy::Pass { fill, ring, steps };
     Work {
         resource: Resource::of_context(exec.context),
         queues: Queues::of_context(exec.context),

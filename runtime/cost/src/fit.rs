@@ -7,6 +7,7 @@
 use visa_machine::{FIGURES, Figure, Measured};
 
 use crate::anatomy::Anatomy;
+use crate::rows::{GOLDEN, mixed};
 
 /// A command that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,8 +52,8 @@ const FIXES: f64 = 0.1;
 const DRAWS: usize = 200;
 
 /// Fits the figures that prices of the samples rest on; others stay as they are in `start`. `tick` says whether ticks
-/// a cycle are among them: a schedule counts cycles, so there they are 1. `draw` gives numbers below its argument:
-/// intervals are those of nine in ten fits to drawn samples.
+/// a cycle are among them: a schedule counts cycles, so there they are 1. Intervals are those of nine in ten fits to
+/// samples that are drawn from these, always the same ones.
 ///
 /// # Errors
 /// Fewer samples than figures, or one that took no time.
@@ -61,7 +62,6 @@ pub fn fit(
     start: &Measured,
     tick: bool,
     source: &str,
-    mut draw: impl FnMut(usize) -> usize,
 ) -> Result<Measured, FitError> {
     let used: Vec<usize> = (0..FIGURES.len())
         .filter(|&figure| (tick || figure != 0) && samples.iter().any(|sample| rests_on(sample, figure)))
@@ -74,9 +74,10 @@ pub fn fit(
     }
     let mut best = start.clone();
     settle(samples, &used, &mut best);
+    let mut random = 23;
     let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); FIGURES.len()];
     for _ in 0..DRAWS {
-        let some: Vec<Sample> = samples.iter().map(|_| samples[draw(samples.len())]).collect();
+        let some: Vec<Sample> = samples.iter().map(|_| samples[draw(&mut random, samples.len())]).collect();
         let mut other = best.clone();
         settle(&some, &used, &mut other);
         for &figure in &used {
@@ -90,6 +91,12 @@ pub fn fit(
         *own = Figure { value: own.value, interval: [low, high], rows: fixing, source: source.to_owned() };
     }
     Ok(best)
+}
+
+/// A number below `count`, by SplitMix64.
+fn draw(state: &mut u64, count: usize) -> usize {
+    *state = state.wrapping_add(GOLDEN);
+    (mixed(*state) % count.max(1) as u64) as usize
 }
 
 fn rests_on(sample: &Sample, figure: usize) -> bool {

@@ -29,6 +29,7 @@ mod steady;
 mod stretch;
 mod tally;
 mod ticks;
+mod timeline;
 mod text;
 mod transfer;
 mod walks;
@@ -47,4 +48,5 @@ pub use report::{
 };
 pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;
+pub use timeline::{Occurrence, timeline};
 pub use transfer::transfer_cycles;

@@ -4,9 +4,14 @@ use visa_machine::{FIGURES, Measured};
 
 use crate::report::{Assumed, Bound, CommandReport, MemoryReport, NoiseReport, Report, Stalls, TimeUnit, Totals};
 
+/// Cycles in ticks.
+pub(crate) fn ticks(cycles: u64, measured: &Measured) -> u64 {
+    (cycles as f64 * measured.ticks_per_cycle.value).round() as u64
+}
+
 /// The report with ticks in the place of cycles, and with what it rests on that no row fixes.
 pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
-    let ticks = |cycles: u64| (cycles as f64 * measured.ticks_per_cycle.value).round() as u64;
+    let ticks = |cycles: u64| ticks(cycles, measured);
     let totals = totals(report.totals, ticks);
     let share = |[least, most]: [f64; 2]| [least, most].map(|share| (totals.cycles as f64 * (1.0 + share)).round() as u64);
     let [low, high] = measured.noise.jobs;
@@ -14,7 +19,7 @@ pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
     let mut assumptions = report.assumptions;
     assumptions.extend(unfixed(&report.commands, measured));
     Report {
-        unit: TimeUnit::Tick,
+        unit: if measured.counts_cycles() { TimeUnit::Cycle } else { TimeUnit::Tick },
         noise: Some(noise),
         commands: report.commands.into_iter().map(|command| one(command, ticks)).collect(),
         bound: Bound {

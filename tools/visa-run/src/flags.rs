@@ -70,13 +70,20 @@ pub(crate) struct Flags {
     /// that are known when it starts.
     #[arg(long, conflicts_with_all = ["outs", "compared", "ulps", "shadow", "threads", "memory"])]
     pub(crate) cost: bool,
+    /// Compare the price of every command with the device's trace (lines `PROFILE_SPAN`) or the vendor's schedule (JSON).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) compare: Option<String>,
+    /// Write a machine description whose figures are fitted to what `--compare` aligns.
+    #[arg(long, value_name = "FILE.json", requires = "compare")]
+    pub(crate) fit: Option<String>,
     /// Which rows gathers and scatters are priced for: `spread` over the table, `sequential`, or `random:SEED`.
     #[arg(long, value_name = "ROWS", default_value_t = AssumedRows::default())]
     pub(crate) assume_indices: AssumedRows,
     /// Threads (the results do not depend on it); one a core if absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) threads: Option<u16>,
-    /// Another machine than RNGD: rngd-s, or a description.
+    /// Another machine than RNGD: rngd-s, rngd-silicon (in ticks, as measured), rngd-schedule (as the vendor's
+    /// schedules have it), or a description.
     #[arg(long, value_name = "NAME|FILE.json")]
     pub(crate) machine: Option<String>,
     /// How transfers are priced, in reports and for choosing: `flat` by a start-up and a bandwidth, `book` by

@@ -4,6 +4,7 @@
 //! and an exit code.
 
 mod check;
+mod compare;
 pub mod data;
 mod flags;
 mod kernel;

@@ -1,6 +1,7 @@
 //! What a run says: text for people, one JSON document for programs.
 
 use crate::check::CheckReport;
+use crate::compare::Comparison;
 use crate::data::{Summary, Value};
 use crate::relabelled::RelabelledEntry;
 use serde::Serialize;
@@ -19,6 +20,9 @@ pub struct Document<'a> {
     pub shadow: Option<bool>,
     /// The price.
     pub report: &'a Report,
+    /// With `--compare`, what somebody else says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) compared: Option<&'a Comparison>,
     /// Dimensions that the kernel calls otherwise by its author's word; not there where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub relabelled: Vec<RelabelledEntry>,

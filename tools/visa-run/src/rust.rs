@@ -38,6 +38,13 @@ impl RustLines {
         })
     }
 
+    /// The name of the Rust file, without its folder, and the line.
+    pub(crate) fn file_line(&self, module: &Source, span: Span) -> Option<(String, usize)> {
+        let place = self.place(module, span)?;
+        let name = Path::new(&*place.file).file_name()?;
+        Some((name.to_string_lossy().into_owned(), place.line))
+    }
+
     /// The place in the Rust file, as text.
     pub(crate) fn place_text(&self, module: &Source, span: Span) -> Option<String> {
         self.place(module, span).map(ToString::to_string)

@@ -1,6 +1,7 @@
 //! One run, from the file to the exit code.
 
 use crate::check::{self, CheckReport};
+use crate::compare::{self, Comparison};
 use crate::data::{self, Array, Summary};
 use crate::flags::{Flags, named, source};
 use crate::kernel::{self, Refused};
@@ -32,6 +33,9 @@ use visa_stream::unmasked::{self, of_fetch};
 
 /// The most commands that a run has, and the most iterations that are evaluated beside it.
 const MAX_RUNS: u64 = 1 << 32;
+
+/// Most bytes of a trace or a schedule that is compared with.
+const MAX_COMPARED_BYTES: u64 = 1 << 28;
 
 /// The run stops here; what there is to say has been said.
 struct Stopped;
@@ -102,7 +106,9 @@ impl<'a> Session<'a> {
         if self.flags.cost {
             let indices = self.indices(&program, &given)?;
             let report = self.price(&ctx, &program, &machine, &indices)?;
-            return self.costs(&program, &report).map(|()| true);
+            let compared = self.compare(&ctx, &program, &machine, &indices, &report)?;
+            self.costs(&program, &report, compared.as_ref())?;
+            return self.compared(compared.as_ref());
         }
         self.check_iterations(&program)?;
         let outputs = self.outputs(&program)?;
@@ -115,16 +121,24 @@ impl<'a> Session<'a> {
             None => None,
         };
         let report = self.price(&ctx, &program, &machine, &arguments.tensors)?;
+        let compared = self.compare(&ctx, &program, &machine, &arguments.tensors, &report)?;
         let summaries = self.summaries(&program, &finished);
         let expected = self.expectations(&program, &finished)?;
         self.save(&program, &outputs, &finished)?;
         let shadow = self.flags.shadow.then_some(finished.undefined.is_empty());
         match self.flags.report.as_deref() {
-            Some("json") => self.json(&program, &summaries, &outputs, check.as_ref(), shadow, &report)?,
-            Some(_) | None => self.text(&program, &summaries, &outputs, check.as_ref(), &report),
+            Some("json") => {
+                let said = Said { summaries: &summaries, outputs: &outputs, check: check.as_ref(), shadow };
+                self.json(&program, &said, compared.as_ref(), &report)?;
+            }
+            Some(_) | None => {
+                self.text(&program, &summaries, &outputs, check.as_ref(), &report);
+                self.comparison(compared.as_ref(), &report);
+            }
         }
+        let aligned = self.compared(compared.as_ref())?;
         let checked = check.as_ref().is_none_or(|check| check.mismatches == 0);
-        Ok(checked && expected && shadow.unwrap_or(true))
+        Ok(checked && expected && aligned && shadow.unwrap_or(true))
     }
 
     /// Stops before a program that nobody would wait for. The evaluator goes through loops without commands, too.
@@ -473,13 +487,91 @@ impl<'a> Session<'a> {
     }
 
     /// Says the price alone.
-    fn costs(&mut self, program: &Program, report: &visa_cost::Report) -> Outcome<()> {
+    fn costs(
+        &mut self,
+        program: &Program,
+        report: &visa_cost::Report,
+        compared: Option<&Comparison>,
+    ) -> Outcome<()> {
         match self.flags.report.as_deref() {
-            Some("json") => self.json(program, &[], &BTreeMap::new(), None, None, report),
+            Some("json") => {
+                let said = Said { summaries: &[], outputs: &BTreeMap::new(), check: None, shadow: None };
+                self.json(program, &said, compared, report)
+            }
             Some(_) | None => {
                 self.text(program, &[], &BTreeMap::new(), None, report);
+                self.comparison(compared, report);
                 Ok(())
             }
+        }
+    }
+
+    /// What the file of `--compare` says beside the price; a machine is fitted to it if that is asked for.
+    fn compare(
+        &mut self,
+        ctx: &Context,
+        program: &Program,
+        machine: &Machine,
+        tensors: &BTreeMap<String, Vec<u8>>,
+        report: &visa_cost::Report,
+    ) -> Outcome<Option<Comparison>> {
+        let Some(name) = self.flags.compare.clone() else { return Ok(None) };
+        let bytes = self.io.read(&name, MAX_COMPARED_BYTES);
+        let bytes = bytes.map_err(|why| self.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
+        let foreign = compare::read(&String::from_utf8_lossy(&bytes));
+        let foreign = foreign.map_err(|why| self.stop("compare", format!("`{name}`: {why}")))?;
+        if let Some(why) = compare::other_unit(report.unit, &foreign) {
+            return Err(self.stop("compare", why));
+        }
+        let model = *ctx.data::<MemoryModel>();
+        let rows = Rows { known: KnownIndices::new(program, tensors), assumed: self.flags.assume_indices };
+        let timeline = visa_cost::timeline(program, machine, model, &rows);
+        let timeline = timeline.map_err(|finding| self.refuse(vec![finding]))?;
+        let ours = compare::ours(report, &timeline, |span| {
+            self.rust.as_ref()?.file_line(self.source.as_ref()?, span)
+        });
+        let aligned = compare::align(&ours, &foreign);
+        let aligned = aligned.map_err(|why| self.stop("compare", format!("`{name}`: {why}")))?;
+        let found = Comparison::new(&ours, &foreign, &aligned);
+        if let Some(to) = self.flags.fit.clone() {
+            self.fit(&to, &name, machine, report, &found)?;
+        }
+        Ok(Some(found))
+    }
+
+    /// Writes the machine whose figures fit the commands that align.
+    fn fit(
+        &mut self,
+        to: &str,
+        from: &str,
+        machine: &Machine,
+        report: &visa_cost::Report,
+        found: &Comparison,
+    ) -> Outcome<()> {
+        let fitted = compare::fitted(machine, from, report, found);
+        let text = fitted.map_err(|why| self.stop("fit", format!("`{from}`: {why}")))?;
+        let written = self.io.write(to, text.as_bytes());
+        written.map_err(|why| self.stop("cannot-write", format!("cannot write `{to}`: {why}")))
+    }
+
+    fn comparison(&mut self, compared: Option<&Comparison>, report: &visa_cost::Report) {
+        let Some(found) = compared else { return };
+        let span = |command: usize| report.commands.iter().find(|own| own.index == command).map(|own| own.span);
+        let text = compare::text(found, |command| self.line(span(command)?));
+        self.io.stdout.push(b'\n');
+        self.io.stdout.extend(text.into_bytes());
+    }
+
+    /// Whether the file of `--compare` can be the kernel's; what is to be said of it is said.
+    fn compared(&mut self, compared: Option<&Comparison>) -> Outcome<bool> {
+        let Some(found) = compared else { return Ok(true) };
+        for warning in &found.warnings {
+            let finding = Diagnostic::error("compare", Span::default(), warning.clone());
+            self.renderer.emit(self.io, None, &[Diagnostic { severity: Severity::Warning, ..finding }]);
+        }
+        match found.other_kernel() {
+            Some(why) => Err(self.stop("compare", why)),
+            None => Ok(true),
         }
     }
 
@@ -593,9 +685,9 @@ impl<'a> Session<'a> {
         } else {
             out.push_str(&format!(
                 "{} on {} ({:.1} us)\n",
-                counted(report.totals.cycles, "cycle"),
+                counted(report.totals.cycles, report.unit.name()),
                 report.machine,
-                report.totals.cycles as f64 / report.clock_ghz / 1e3
+                report.totals.microseconds
             ));
         }
         self.io.stdout.extend(out.into_bytes());
@@ -604,24 +696,31 @@ impl<'a> Session<'a> {
     fn json(
         &mut self,
         program: &Program,
-        summaries: &[(String, &'static str, Summary)],
-        outputs: &BTreeMap<String, String>,
-        check: Option<&CheckReport>,
-        shadow: Option<bool>,
+        said: &Said<'_>,
+        compared: Option<&Comparison>,
         report: &visa_cost::Report,
     ) -> Outcome<()> {
         let entry = |(name, dtype, summary): &(String, &'static str, Summary)| {
-            ResultEntry::new(name, dtype, summary, outputs.get(name).map(String::as_str))
+            ResultEntry::new(name, dtype, summary, said.outputs.get(name).map(String::as_str))
         };
-        let results = summaries.iter().map(entry).collect();
+        let results = said.summaries.iter().map(entry).collect();
         let relabelled = self.relabelled(program);
-        let document = Document { entry: &program.name, results, check, shadow, report, relabelled };
+        let Said { check, shadow, .. } = *said;
+        let document = Document { entry: &program.name, results, check, shadow, report, compared, relabelled };
         let text = serde_json::to_string_pretty(&document);
         let text = text.map_err(|error| self.stop("report", error.to_string()))?;
         self.io.stdout.extend(text.into_bytes());
         self.io.stdout.push(b'\n');
         Ok(())
     }
+}
+
+/// What a run found, beside its price.
+struct Said<'a> {
+    summaries: &'a [(String, &'static str, Summary)],
+    outputs: &'a BTreeMap<String, String>,
+    check: Option<&'a CheckReport>,
+    shadow: Option<bool>,
 }
 
 /// The buffers of a role: arguments or results.

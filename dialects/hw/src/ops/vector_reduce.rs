@@ -178,11 +178,14 @@ impl Unit for VectorReduceUnit {
         Ok(Wire { packets: self.kept, ..input })
     }
 
+    fn streaming(&self) -> u64 {
+        if self.summed > 1 { self.summed } else { 0 }
+    }
+
     /// The tree takes a packet a cycle. Where packets are reduced over time, the first result waits for its
     /// packets (book 22).
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {
-        let wait = if self.summed > 1 { self.summed } else { 0 };
-        let latency = machine.timing.alu_latency_cycles + wait;
+        let latency = machine.timing.alu_latency_cycles + self.streaming();
         StageCost {
             engine: Engine::VECTOR,
             cycles: input.packets,

@@ -28,6 +28,11 @@ pub trait Unit: Send + Sync {
         Pace::Cycle
     }
 
+    /// Cycles of its latency in which its packets come in: a machine that was measured does not count them again.
+    fn streaming(&self) -> u64 {
+        0
+    }
+
     /// Slices of the ring that a reduction goes around, once a command (book 25).
     fn ring(&self) -> u64 {
         0

@@ -83,6 +83,12 @@ impl Measured {
         ]
     }
 
+    /// Whether a tick is a cycle, as in a description of the vendor's schedules.
+    #[must_use]
+    pub fn counts_cycles(&self) -> bool {
+        (self.ticks_per_cycle.value - 1.0).abs() < f64::EPSILON
+    }
+
     /// The same, to change them.
     pub const fn figures_mut(&mut self) -> [&mut Figure; FIGURES.len()] {
         [

@@ -11,7 +11,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use visa_cost::{Sample, fit};
 use visa_machine::{Machine, Measured};
-use visa_support::Random;
 
 use crate::row::{Against, Priced};
 
@@ -70,8 +69,7 @@ fn fitted(rows: &[Priced], against: Against, start: &Measured) -> Result<Measure
         Against::Chip => ("ticks of test/peers/silicon/rows.json", true),
         Against::Schedule => ("static_cycles of test/peers/silicon/rows.json", false),
     };
-    let mut random = Random(23);
-    fit(&samples, start, tick, source, |below| random.below(below)).map_err(|why| why.to_string())
+    fit(&samples, start, tick, source).map_err(|why| why.to_string())
 }
 
 /// Writes a description: its name and what was measured.

@@ -1,0 +1,80 @@
+//! `--compare`: the prediction beside what the device's trace or the vendor's schedule says.
+
+mod align;
+mod foreign;
+mod schedule;
+mod table;
+mod trace;
+
+pub(crate) use align::align;
+pub(crate) use foreign::{Foreign, Kind, Ours};
+pub(crate) use table::{Comparison, text};
+
+use visa_cost::{Occurrence, Report, Sample, TimeUnit, fit};
+use visa_ir::span::Span;
+use visa_machine::Machine;
+
+/// Reads a trace or a schedule: the first byte that is no space tells them apart.
+///
+/// # Errors
+/// What is wrong with the file, and in which line.
+pub(crate) fn read(text: &str) -> Result<Foreign, String> {
+    match text.trim_start().starts_with('{') {
+        true => schedule::read(text),
+        false => trace::read(text),
+    }
+}
+
+/// What keeps a price and a file apart that count in other units.
+pub(crate) fn other_unit(ours: TimeUnit, foreign: &Foreign) -> Option<String> {
+    (ours != foreign.unit).then(|| {
+        let machine = match foreign.unit {
+            TimeUnit::Tick => "rngd-silicon",
+            TimeUnit::Cycle => "rngd-schedule",
+        };
+        format!("{} counts {}s, the price {}s: choose `--machine {machine}`", foreign.what, foreign.unit.name(), ours.name())
+    })
+}
+
+/// The commands of the device as they run.
+pub(crate) fn ours(
+    report: &Report,
+    timeline: &[Occurrence],
+    place: impl Fn(Span) -> Option<(String, usize)>,
+) -> Vec<Ours> {
+    let each = timeline.iter().filter_map(|run| {
+        let command = report.commands.iter().find(|command| command.index == run.command)?;
+        let kind = Kind::of(command)?;
+        let (clusters, place) = (command.clusters.clone(), place(command.span));
+        Some(Ours { command: run.command, kind, clusters, start: run.start, end: run.end, place })
+    });
+    each.collect()
+}
+
+/// A description of `machine` whose figures fit the commands that align, as JSON.
+///
+/// # Errors
+/// A machine without figures to fit, or fewer commands than figures.
+pub(crate) fn fitted(
+    machine: &Machine,
+    from: &str,
+    report: &Report,
+    found: &Comparison,
+) -> Result<String, String> {
+    let Some(measured) = &machine.measured else {
+        return Err(format!("`{}` has no measured figures to fit: choose `--machine rngd-silicon`", machine.name));
+    };
+    let samples: Vec<Sample> = found
+        .commands
+        .iter()
+        .filter_map(|pair| {
+            let command = report.commands.iter().find(|command| command.index == pair.command)?;
+            Some(Sample { anatomy: command.anatomy?, ticks: pair.theirs })
+        })
+        .collect();
+    let tick = found.unit == TimeUnit::Tick;
+    let best = fit(&samples, measured, tick, from).map_err(|why| why.to_string())?;
+    let name = format!("{}, fitted", machine.name);
+    let value = serde_json::json!({ "name": name, "measured": best });
+    serde_json::to_string_pretty(&value).map(|text| text + "\n").map_err(|why| why.to_string())
+}

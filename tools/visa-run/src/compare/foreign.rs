@@ -1,0 +1,113 @@
+//! What somebody else says of a kernel's commands, and ours in the same words.
+
+use serde::Serialize;
+use visa_cost::{CommandReport, Resource, TimeUnit};
+
+/// A kind of command, as both sides tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// A transfer.
+    Dma,
+    /// A run of the Tensor Unit that commits.
+    Pass,
+    /// A load of the tensor register file.
+    Trf,
+    /// A load of the vector register file.
+    Vrf,
+    /// A load of a look-up table: we have no such command.
+    Table,
+}
+
+impl Kind {
+    /// All of them, in the order of the enumeration.
+    pub(crate) const ALL: [Self; 5] = [Self::Dma, Self::Pass, Self::Trf, Self::Vrf, Self::Table];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Dma => "dma",
+            Self::Pass => "pass",
+            Self::Trf => "trf",
+            Self::Vrf => "vrf",
+            Self::Table => "table",
+        }
+    }
+
+    /// The kind of a command of ours; none of what is no command of the device.
+    pub(crate) fn of(command: &CommandReport) -> Option<Self> {
+        match command.kind {
+            Resource::Dma => Some(Self::Dma),
+            Resource::Pcie => None,
+            Resource::Main | Resource::Sub | Resource::Dual => match command.label.rsplit('>').next() {
+                Some("store_trf") => Some(Self::Trf),
+                Some("store_vrf") => Some(Self::Vrf),
+                Some(_) | None if command.label.starts_with("launch") => None,
+                Some(_) | None => Some(Self::Pass),
+            },
+        }
+    }
+}
+
+/// A command of theirs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    /// Nothing where both clusters are one.
+    pub(crate) cluster: Option<u64>,
+    pub(crate) kind: Kind,
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    /// What it is called, if it has a name.
+    pub(crate) name: String,
+}
+
+impl Entry {
+    /// Where the author's text begins it: the name is `FILE:LINE:COLUMN`.
+    pub(crate) fn place(&self) -> Option<(&str, usize)> {
+        let (file, rest) = self.name.split_once(':')?;
+        let line = rest.split(':').next()?.parse().ok()?;
+        Some((file, line))
+    }
+
+    /// How long it takes.
+    pub(crate) const fn time(&self) -> u64 {
+        self.end.saturating_sub(self.begin)
+    }
+}
+
+/// A trace or a schedule.
+#[derive(Debug)]
+pub(crate) struct Foreign {
+    /// `the trace`, `the schedule`.
+    pub(crate) what: &'static str,
+    pub(crate) unit: TimeUnit,
+    /// In the order of their begins, for each cluster.
+    pub(crate) entries: Vec<Entry>,
+    /// From the first begin to the last end.
+    pub(crate) makespan: u64,
+    /// What is to be said of the file.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A run of a command of ours.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ours {
+    pub(crate) command: usize,
+    pub(crate) kind: Kind,
+    /// The clusters whose DMA queue it takes; empty for all.
+    pub(crate) clusters: Vec<u64>,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Where the author's text ends it, if it is known: a file's name without its folder, and a line.
+    pub(crate) place: Option<(String, usize)>,
+}
+
+impl Ours {
+    pub(crate) const fn time(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether it runs on a cluster.
+    pub(crate) fn is_on(&self, cluster: Option<u64>) -> bool {
+        self.clusters.is_empty() || cluster.is_none_or(|cluster| self.clusters.contains(&cluster))
+    }
+}

@@ -1,0 +1,266 @@
+//! The comparison as text and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+use visa_cost::TimeUnit;
+use visa_ir::diag::counted;
+
+use super::align::Aligned;
+use super::foreign::{Entry, Foreign, Kind, Ours};
+
+/// Least share of our commands that must have a partner: else the file is taken for another kernel's.
+const LEAST_SHARE: f64 = 0.5;
+
+/// Places that are named where the makespans part.
+const PLACES: usize = 5;
+
+/// What both sides say, side by side.
+#[derive(Debug, Serialize)]
+pub(crate) struct Comparison {
+    /// `the trace` or `the schedule`.
+    pub(crate) with: &'static str,
+    pub(crate) unit: TimeUnit,
+    /// From the first command to the last: ours, theirs.
+    pub(crate) makespans: [u64; 2],
+    /// Runs of ours with a partner, and all of them.
+    pub(crate) aligned: [usize; 2],
+    pub(crate) commands: Vec<Pair>,
+    pub(crate) kinds: Vec<Sum>,
+    /// Commands of ours without a partner.
+    pub(crate) ours_alone: Vec<Alone>,
+    /// Commands of theirs without one.
+    pub(crate) theirs_alone: Vec<Alone>,
+    /// Where the makespans part, the greatest change first.
+    pub(crate) parts: Vec<Part>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A command that both sides have.
+#[derive(Debug, Serialize)]
+pub(crate) struct Pair {
+    pub(crate) command: usize,
+    pub(crate) kind: Kind,
+    pub(crate) predicted: u64,
+    /// The mean of the clusters.
+    pub(crate) theirs: f64,
+    /// Predicted over theirs.
+    pub(crate) ratio: f64,
+    /// Each cluster's.
+    pub(crate) clusters: Vec<u64>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) name: String,
+}
+
+/// All pairs of a kind.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sum {
+    pub(crate) kind: Kind,
+    pub(crate) commands: usize,
+    pub(crate) predicted: u64,
+    pub(crate) theirs: f64,
+    pub(crate) ratio: f64,
+    /// Part of the pairs that are at most a tenth apart.
+    pub(crate) within_a_tenth: f64,
+}
+
+/// A command that one side lacks.
+#[derive(Debug, Serialize)]
+pub(crate) struct Alone {
+    /// Its number, if it is ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<usize>,
+    pub(crate) kind: Kind,
+    pub(crate) begin: u64,
+    pub(crate) time: u64,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) name: String,
+}
+
+/// A command at whose end one side has fallen behind, or caught up.
+#[derive(Debug, Serialize)]
+pub(crate) struct Part {
+    pub(crate) command: usize,
+    /// How much later theirs ends than before it, beside ours; less than 0 if it catches up.
+    pub(crate) change: f64,
+}
+
+impl Comparison {
+    /// Puts both sides beside each other.
+    pub(crate) fn new(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Self {
+        let entry = |at: &usize| &foreign.entries[*at];
+        let pairs = ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty());
+        let commands: Vec<Pair> =
+            pairs.map(|(own, theirs)| pair(own, &theirs.iter().map(entry).collect::<Vec<_>>())).collect();
+        let alone = ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| theirs.is_empty());
+        let start = ours.iter().map(|own| own.start).min().unwrap_or_default();
+        let end = ours.iter().map(|own| own.end).max().unwrap_or_default();
+        Self {
+            with: foreign.what,
+            unit: foreign.unit,
+            makespans: [end - start, foreign.makespan],
+            aligned: [commands.len(), ours.len()],
+            kinds: Kind::ALL.into_iter().filter_map(|kind| sum(kind, &commands)).collect(),
+            commands,
+            ours_alone: alone
+                .map(|(own, _)| Alone {
+                    command: Some(own.command),
+                    kind: own.kind,
+                    begin: own.start,
+                    time: own.time(),
+                    name: String::new(),
+                })
+                .collect(),
+            theirs_alone: aligned.theirs.iter().map(entry).map(of_theirs).collect(),
+            parts: parts(ours, foreign, aligned),
+            warnings: foreign.warnings.clone(),
+        }
+    }
+
+    /// What is said if so few commands align that the file may be another kernel's.
+    pub(crate) fn other_kernel(&self) -> Option<String> {
+        let [found, all] = self.aligned;
+        let theirs = self.commands.iter().map(|pair| pair.clusters.len()).sum::<usize>();
+        let all_theirs = theirs + self.theirs_alone.len();
+        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        let little = share(found, all).min(share(theirs, all_theirs)) < LEAST_SHARE;
+        little.then(|| {
+            format!(
+                "{found} of {all} commands align with {}, and {theirs} of its {all_theirs} with ours: it looks like another kernel's",
+                self.with
+            )
+        })
+    }
+}
+
+fn of_theirs(entry: &Entry) -> Alone {
+    Alone { command: None, kind: entry.kind, begin: entry.begin, time: entry.time(), name: entry.name.clone() }
+}
+
+fn pair(own: &Ours, theirs: &[&Entry]) -> Pair {
+    let clusters: Vec<u64> = theirs.iter().map(|entry| entry.time()).collect();
+    let mean = clusters.iter().map(|&time| time as f64).sum::<f64>() / clusters.len().max(1) as f64;
+    Pair {
+        command: own.command,
+        kind: own.kind,
+        predicted: own.time(),
+        theirs: mean,
+        ratio: own.time() as f64 / mean.max(1.0),
+        clusters,
+        name: theirs.first().map(|entry| entry.name.clone()).unwrap_or_default(),
+    }
+}
+
+fn sum(kind: Kind, commands: &[Pair]) -> Option<Sum> {
+    let own: Vec<&Pair> = commands.iter().filter(|pair| pair.kind == kind).collect();
+    let (predicted, theirs) =
+        (own.iter().map(|pair| pair.predicted).sum::<u64>(), own.iter().map(|pair| pair.theirs).sum::<f64>());
+    let near = own.iter().filter(|pair| (pair.ratio - 1.0).abs() <= 0.1).count();
+    (!own.is_empty()).then(|| Sum {
+        kind,
+        commands: own.len(),
+        predicted,
+        theirs,
+        ratio: predicted as f64 / theirs.max(1.0),
+        within_a_tenth: near as f64 / own.len() as f64,
+    })
+}
+
+/// Where the ends of pairs drift apart: each cluster counts from its first begin.
+fn parts(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Vec<Part> {
+    let mut firsts: BTreeMap<Option<u64>, u64> = BTreeMap::new();
+    for entry in &foreign.entries {
+        let first = firsts.entry(entry.cluster).or_insert(entry.begin);
+        *first = entry.begin.min(*first);
+    }
+    let start = ours.iter().map(|own| own.start).min().unwrap_or_default();
+    let mut lags: Vec<(u64, usize, f64)> = Vec::new();
+    for (own, theirs) in ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty()) {
+        let ends = theirs.iter().map(|&at| {
+            let entry = &foreign.entries[at];
+            let first = firsts.get(&entry.cluster).copied().unwrap_or(entry.begin);
+            entry.end.saturating_sub(first) as f64
+        });
+        let mean = ends.sum::<f64>() / theirs.len() as f64;
+        lags.push((own.end, own.command, mean - (own.end - start) as f64));
+    }
+    lags.sort_by_key(|(end, command, _)| (*end, *command));
+    let mut before = 0.0;
+    let mut parts: Vec<Part> = lags
+        .into_iter()
+        .map(|(_, command, lag)| {
+            let change = lag - before;
+            before = lag;
+            Part { command, change }
+        })
+        .collect();
+    parts.sort_by(|own, other| other.change.abs().total_cmp(&own.change.abs()));
+    parts.truncate(PLACES);
+    parts
+}
+
+/// The comparison for people. `line` gives a command's line in the source.
+pub(crate) fn text(found: &Comparison, line: impl Fn(usize) -> Option<String>) -> String {
+    let unit = found.unit.name();
+    let mut out = format!("compared with {}, in {unit}s\n\n", found.with);
+    let head = ["#", "line", "kind", "predicted", "theirs", "ratio", "clusters", "name"].map(str::to_owned);
+    let rows: Vec<[String; 8]> = found.commands.iter().map(|pair| row(pair, &line)).collect();
+    let width = |column: usize| rows.iter().chain([&head]).map(|row| row[column].len()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    for row in [&head].into_iter().chain(&rows) {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(at, (cell, &width))| if at == 2 || at > 5 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+    }
+    out.push('\n');
+    let [ours, theirs] = found.makespans;
+    let ratio = ours as f64 / theirs.max(1) as f64;
+    let _ = writeln!(out, "total     {ours} predicted, {theirs} by {}, ratio {ratio:.3}", found.with);
+    for sum in &found.kinds {
+        let _ = writeln!(
+            out,
+            "{:<8}  {}: {} predicted, {:.0} theirs, ratio {:.3}; {:.0}% of them within a tenth",
+            sum.kind.name(),
+            counted(sum.commands as u64, "command"),
+            sum.predicted,
+            sum.theirs,
+            sum.ratio,
+            sum.within_a_tenth * 100.0
+        );
+    }
+    for alone in &found.ours_alone {
+        let number = alone.command.map(|command| command.to_string()).unwrap_or_default();
+        let _ = writeln!(out, "ours      {number}: {} of {} {unit}s has no partner", alone.kind.name(), alone.time);
+    }
+    for alone in &found.theirs_alone {
+        let name = if alone.name.is_empty() { String::new() } else { format!(" ({})", alone.name) };
+        let (kind, time, begin) = (alone.kind.name(), alone.time, alone.begin);
+        let _ = writeln!(out, "theirs    {kind} of {time} {unit}s at {begin}{name} has no partner");
+    }
+    for part in &found.parts {
+        let way = if part.change < 0.0 { "catches up" } else { "falls behind" };
+        let change = part.change.abs();
+        let _ = writeln!(out, "parts     at {} {} {way} by {change:.0} {unit}s", part.command, found.with);
+    }
+    out
+}
+
+fn row(pair: &Pair, line: &impl Fn(usize) -> Option<String>) -> [String; 8] {
+    let clusters: Vec<String> = pair.clusters.iter().map(u64::to_string).collect();
+    [
+        pair.command.to_string(),
+        line(pair.command).unwrap_or_else(|| "-".to_owned()),
+        pair.kind.name().to_owned(),
+        pair.predicted.to_string(),
+        format!("{:.0}", pair.theirs),
+        format!("{:.3}", pair.ratio),
+        if clusters.len() > 1 { clusters.join(" ") } else { String::new() },
+        pair.name.clone(),
+    ]
+}

@@ -1,0 +1,207 @@
+//! The log of the device's trace: lines `PROFILE_SPAN`, cluster, begin, end and kind between tabs, among other lines.
+//! Each cluster has a counter of its own, of 32 bits, that may wrap.
+
+use std::collections::BTreeMap;
+
+use super::foreign::{Entry, Foreign, Kind};
+use visa_cost::TimeUnit;
+
+/// What a span is, by its name in the log; commands alone are compared.
+enum Span {
+    Command(Kind),
+    /// The whole kernel on a cluster.
+    Task,
+    /// Clusters wait for each other.
+    Sync,
+}
+
+/// Where a counter of 32 bits begins anew.
+const WRAP: u64 = 1 << 32;
+
+/// Reads a log.
+///
+/// # Errors
+/// A line that is no span, or spans that overlap where one engine runs one command at a time.
+pub(crate) fn read(text: &str) -> Result<Foreign, String> {
+    let mut clusters: BTreeMap<u64, Cluster> = BTreeMap::new();
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
+    let last = lines.clone().last().map_or(0, |(number, _)| number);
+    let mut warnings = Vec::new();
+    for (number, line) in lines.filter(|(_, line)| line.trim_start().starts_with("PROFILE_SPAN")) {
+        match span(line) {
+            Ok((cluster, begin, end, kind)) => {
+                let (entry, line) = (clusters.entry(cluster).or_default(), number);
+                entry.add(cluster, (begin, end), kind, line).map_err(|why| format!("line {number}: {why}"))?;
+            }
+            Err(_) if number == last && !text.ends_with('\n') => {
+                warnings.push(format!("the log is cut off in line {number}"));
+            }
+            Err(why) => return Err(format!("line {number}: {why}")),
+        }
+    }
+    if clusters.is_empty() {
+        return Err("the log has no line `PROFILE_SPAN`: the kernel ran without the device's trace".to_owned());
+    }
+    let mut foreign =
+        Foreign { what: "the trace", unit: TimeUnit::Tick, entries: Vec::new(), makespan: 0, warnings };
+    for (number, mut cluster) in clusters {
+        cluster.entries.sort_by_key(|(entry, _)| (entry.begin, entry.end));
+        cluster.check()?;
+        if !cluster.whole {
+            let message = format!("cluster {number} has no `Task` span: the log is cut off there");
+            foreign.warnings.push(message);
+        }
+        foreign.makespan = foreign.makespan.max(cluster.last.saturating_sub(cluster.first.unwrap_or(cluster.last)));
+        foreign.entries.extend(queued(cluster.entries));
+    }
+    Ok(foreign)
+}
+
+/// A time of a transfer begins when the cluster's transfer before it has ended.
+fn queued(entries: Vec<(Entry, usize)>) -> Vec<Entry> {
+    let mut free = 0;
+    let each = entries.into_iter().map(|(mut entry, _)| {
+        if entry.kind == Kind::Dma {
+            entry.begin = entry.begin.max(free).min(entry.end);
+            free = free.max(entry.end);
+        }
+        entry
+    });
+    each.collect()
+}
+
+#[derive(Default)]
+struct Cluster {
+    /// With their lines.
+    entries: Vec<(Entry, usize)>,
+    first: Option<u64>,
+    last: u64,
+    /// What was added to the counter where it began anew.
+    wraps: u64,
+    before: u64,
+    whole: bool,
+}
+
+impl Cluster {
+    fn add(&mut self, cluster: u64, (begin, end): (u64, u64), span: Span, line: usize) -> Result<(), String> {
+        if self.before > begin && self.before - begin > WRAP / 2 && begin < WRAP {
+            self.wraps += WRAP;
+        }
+        if !matches!(span, Span::Task) {
+            self.before = begin;
+        }
+        let of_task = matches!(span, Span::Task) && begin > end;
+        let begin_at = if of_task { begin + self.wraps.saturating_sub(WRAP) } else { begin + self.wraps };
+        let mut end_at = end + self.wraps;
+        if end_at < begin_at {
+            if begin < WRAP && begin - end > WRAP / 2 {
+                end_at += WRAP;
+            } else {
+                return Err(format!("the span ends at {end}, before it begins at {begin}"));
+            }
+        }
+        self.first = Some(self.first.map_or(begin_at, |first| first.min(begin_at)));
+        self.last = self.last.max(end_at);
+        match span {
+            Span::Command(kind) => {
+                let entry =
+                    Entry { cluster: Some(cluster), kind, begin: begin_at, end: end_at, name: String::new() };
+                self.entries.push((entry, line));
+            }
+            Span::Task => self.whole = true,
+            Span::Sync => {}
+        }
+        Ok(())
+    }
+
+    /// Passes of a context, and loads of one register file, run one after the other: where two of a kind overlap, it is
+    /// main beside sub; a third has no engine.
+    fn check(&self) -> Result<(), String> {
+        for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Dma) {
+            let own: Vec<_> = self.entries.iter().filter(|(entry, _)| entry.kind == kind).collect();
+            let most = if kind == Kind::Pass { 2 } else { 1 };
+            for (at, (entry, line)) in own.iter().enumerate() {
+                let running: Vec<usize> =
+                    own[..at].iter().filter(|(other, _)| other.end > entry.begin).map(|(_, line)| *line).collect();
+                if running.len() >= most {
+                    let lines = running.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ");
+                    return Err(format!(
+                        "lines {lines} and {line}: more spans of `{}` at once than engines run",
+                        kind.name()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line's cluster, begin, end and kind.
+fn span(line: &str) -> Result<(u64, u64, u64, Span), String> {
+    let expected = "expected `PROFILE_SPAN`, cluster, begin, end and \"kind\" between tabs";
+    let parts: Vec<&str> = line.trim().split('\t').collect();
+    let [_, cluster, begin, end, kind] = &*parts else { return Err(expected.to_owned()) };
+    let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no number: {expected}"));
+    let kind = match kind.trim_matches('"') {
+        "DMA" => Span::Command(Kind::Dma),
+        "Renegade::TuExec" => Span::Command(Kind::Pass),
+        "Renegade::StoTrf" => Span::Command(Kind::Trf),
+        "Renegade::StoVrf" => Span::Command(Kind::Vrf),
+        "Renegade::StoTab" => Span::Command(Kind::Table),
+        "Cluster" => Span::Sync,
+        "Task" => Span::Task,
+        other => return Err(format!("the kind \"{other}\" is not known")),
+    };
+    Ok((number(cluster)?, number(begin)?, number(end)?, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(cluster: u64, begin: u64, end: u64, kind: &str) -> String {
+        format!("PROFILE_SPAN\t{cluster}\t{begin}\t{end}\t\"{kind}\"\n")
+    }
+
+    #[test]
+    fn a_transfer_takes_time_when_the_one_before_it_has_ended() {
+        let text = ["noise\n".to_owned(), line(0, 100, 300, "DMA"), line(0, 150, 450, "DMA"), line(0, 90, 460, "Task")];
+        let found = read(&text.concat()).expect("a log");
+        assert_eq!(found.entries.iter().map(Entry::time).collect::<Vec<_>>(), [200, 150]);
+        assert_eq!((found.makespan, found.warnings.len()), (370, 0));
+    }
+
+    /// 32 bits: 100 before the wrap, 60 after it.
+    #[test]
+    fn counters_wrap() {
+        let (first, end) = (WRAP - 100, 60);
+        let text = [line(1, first, end, "Renegade::TuExec"), line(1, 80, 90, "DMA"), line(1, first - 10, 95, "Task")];
+        let found = read(&text.concat()).expect("a log");
+        assert_eq!(found.entries.iter().map(Entry::time).collect::<Vec<_>>(), [160, 10]);
+        assert_eq!(found.makespan, 205);
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_line() {
+        let refused = |text: &str| read(text).expect_err("refused");
+        assert!(refused("nothing\n").contains("no line `PROFILE_SPAN`"));
+        assert!(refused(&line(0, 5, 4, "DMA")).starts_with("line 1: the span ends at 4, before it begins at 5"));
+        assert!(refused("PROFILE_SPAN\t0\tx\t2\t\"DMA\"\n").starts_with("line 1: `x` is no number"));
+        assert!(refused("PROFILE_SPAN 0 1 2 DMA\n").starts_with("line 1: expected `PROFILE_SPAN`"));
+        assert!(refused(&line(0, 1, 2, "Sleep")).contains("the kind \"Sleep\" is not known"));
+        let three = [line(0, 1, 9, "Renegade::TuExec"), line(0, 2, 9, "Renegade::TuExec"), line(0, 3, 9, "Renegade::TuExec")];
+        assert!(refused(&three.concat()).starts_with("lines 1 and 2 and 3: more spans of `pass` at once"));
+        // Main and sub are two.
+        assert!(read(&three[..2].concat()).is_ok());
+        let two = [line(0, 1, 9, "Renegade::StoTrf"), line(0, 8, 12, "Renegade::StoTrf")];
+        assert!(refused(&two.concat()).starts_with("lines 1 and 2"));
+    }
+
+    #[test]
+    fn a_log_that_is_cut_off_is_compared_as_far_as_it_goes() {
+        let whole = line(0, 1, 9, "DMA") + &line(0, 10, 19, "DMA");
+        let found = read(&whole[..whole.len() - 8]).expect("a log");
+        assert_eq!(found.entries.len(), 1);
+        assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
+    }
+}
