@@ -74,7 +74,6 @@ pub(crate) fn fitted(
         .collect();
     let tick = found.unit == TimeUnit::Tick;
     let best = fit(&samples, measured, tick, from).map_err(|why| why.to_string())?;
-    let name = format!("{}, fitted", machine.name);
-    let value = serde_json::json!({ "name": name, "measured": best });
+    let value = Machine { name: format!("{}, fitted", machine.name), measured: Some(best), ..machine.clone() };
     serde_json::to_string_pretty(&value).map(|text| text + "\n").map_err(|why| why.to_string())
 }

@@ -167,7 +167,8 @@ fn sum(kind: Kind, commands: &[Pair]) -> Option<Sum> {
     })
 }
 
-/// Where the ends of pairs drift apart: each cluster counts from its first begin.
+/// Where the ends of pairs drift apart: when the commands up to each of ours have ended, on both sides. Each cluster
+/// counts from its first begin.
 fn parts(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Vec<Part> {
     let mut firsts: BTreeMap<Option<u64>, u64> = BTreeMap::new();
     for entry in &foreign.entries {
@@ -175,21 +176,22 @@ fn parts(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Vec<Part> {
         *first = entry.begin.min(*first);
     }
     let start = ours.iter().map(|own| own.start).min().unwrap_or_default();
-    let mut lags: Vec<(u64, usize, f64)> = Vec::new();
+    let mut ends: Vec<(u64, usize, f64)> = Vec::new();
     for (own, theirs) in ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty()) {
-        let ends = theirs.iter().map(|&at| {
+        let each = theirs.iter().map(|&at| {
             let entry = &foreign.entries[at];
             let first = firsts.get(&entry.cluster).copied().unwrap_or(entry.begin);
             entry.end.saturating_sub(first) as f64
         });
-        let mean = ends.sum::<f64>() / theirs.len() as f64;
-        lags.push((own.end, own.command, mean - (own.end - start) as f64));
+        ends.push((own.end, own.command, each.sum::<f64>() / theirs.len() as f64));
     }
-    lags.sort_by_key(|(end, command, _)| (*end, *command));
-    let mut before = 0.0;
-    let mut parts: Vec<Part> = lags
+    ends.sort_by_key(|(end, command, _)| (*end, *command));
+    let (mut before, mut reached) = (0.0, 0.0_f64);
+    let mut parts: Vec<Part> = ends
         .into_iter()
-        .map(|(_, command, lag)| {
+        .map(|(own, command, theirs)| {
+            reached = reached.max(theirs);
+            let lag = reached - (own - start) as f64;
             let change = lag - before;
             before = lag;
             Part { command, change }
