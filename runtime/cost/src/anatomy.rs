@@ -37,7 +37,8 @@ impl Anatomy {
         match *self {
             Self::Pass { fill, ring, steps } => {
                 let each = Pace::ALL.into_iter().zip(steps);
-                let busiest = each.map(|(pace, steps)| steps as f64 * ticks(pace, measured)).fold(0.0, f64::max);
+                let busiest =
+                    each.map(|(pace, steps)| steps as f64 * ticks(pace, measured)).fold(0.0, f64::max);
                 let around = ring as f64 * measured.inter_slice_ticks.value;
                 measured.pass_startup_ticks.value + fill as f64 * cycle + around + busiest
             }
@@ -63,7 +64,8 @@ impl Anatomy {
         match *self {
             Self::Transfer { moving, written } => {
                 let writing = written as f64 / measured.dm_write_bytes_per_tick.value;
-                writing > (moving as f64 * measured.ticks_per_cycle.value).max(measured.dma_startup_ticks.value)
+                writing
+                    > (moving as f64 * measured.ticks_per_cycle.value).max(measured.dma_startup_ticks.value)
             }
             Self::Pass { .. } | Self::Other(_) => false,
         }
@@ -79,7 +81,11 @@ impl Anatomy {
                 [0, 1].into_iter().chain(used).collect()
             }
             Self::Transfer { written, .. } => {
-                if *written > 0 { vec![0, 5, 6] } else { vec![0, 5] }
+                if *written > 0 {
+                    vec![0, 5, 6]
+                } else {
+                    vec![0, 5]
+                }
             }
             Self::Other(_) => vec![0],
         }

@@ -57,12 +57,7 @@ const DRAWS: usize = 200;
 ///
 /// # Errors
 /// Fewer samples than figures, or one that took no time.
-pub fn fit(
-    samples: &[Sample],
-    start: &Measured,
-    tick: bool,
-    source: &str,
-) -> Result<Measured, FitError> {
+pub fn fit(samples: &[Sample], start: &Measured, tick: bool, source: &str) -> Result<Measured, FitError> {
     let used: Vec<usize> = (0..FIGURES.len())
         .filter(|&figure| (tick || figure != 0) && samples.iter().any(|sample| rests_on(sample, figure)))
         .collect();

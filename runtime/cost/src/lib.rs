@@ -28,9 +28,9 @@ mod scratchpads;
 mod steady;
 mod stretch;
 mod tally;
+mod text;
 mod ticks;
 mod timeline;
-mod text;
 mod transfer;
 mod walks;
 

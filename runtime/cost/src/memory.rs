@@ -120,7 +120,8 @@ fn written(transfer: &Transfer, machine: &Machine) -> u64 {
     let mut clusters: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     for descriptor in transfer.engines.iter().flat_map(|(_, told)| told) {
         let Descriptor { to, loops, .. } = descriptor;
-        let (Medium::Dm, Some(all), Ok((start, end))) = (to.medium, loops.steps(), loops.write().extent()) else {
+        let (Medium::Dm, Some(all), Ok((start, end))) = (to.medium, loops.steps(), loops.write().extent())
+        else {
             continue;
         };
         let of = |address: i64| address.max(0).cast_unsigned() / bytes.max(1);

@@ -15,7 +15,9 @@ use crate::indexed;
 use crate::model::MemoryModel;
 use crate::prices::Terms;
 use crate::queues::Queues;
-use crate::report::{Assumed, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals, Traffic};
+use crate::report::{
+    Assumed, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals, Traffic,
+};
 use crate::rows::Rows;
 use crate::runs::runs;
 use crate::tally::{Placed, Tallies, Tally};

@@ -6,8 +6,8 @@ use visa_ir::diag::counted;
 use visa_ir::span::Span;
 
 use crate::report::{
-    Bound, ChannelReport, CommandReport, ContractionReport, MemoryReport, NoiseReport, Report, Stalls, TimeUnit,
-    Traffic,
+    Bound, ChannelReport, CommandReport, ContractionReport, MemoryReport, NoiseReport, Report, Stalls,
+    TimeUnit, Traffic,
 };
 
 /// The column of how often commands run, which is there where one runs more than once.
@@ -63,7 +63,10 @@ impl Report {
         let mut rows = vec![("total", time)];
         if let Some(NoiseReport { jobs, cold }) = self.noise {
             let [[least, most], [cold_least, cold_most]] = [jobs, cold];
-            rows.push(("runs", format!("medians of warm jobs {least} to {most}, cold runs {cold_least} to {cold_most}")));
+            rows.push((
+                "runs",
+                format!("medians of warm jobs {least} to {most}, cold runs {cold_least} to {cold_most}"),
+            ));
         }
         rows.extend([("busy", busy), ("work", work), ("bytes", traffic(&totals.bytes))]);
         for command in &self.commands {
@@ -77,7 +80,9 @@ impl Report {
                 );
                 rows.push(("estimate", off));
             }
-            rows.extend(stalls(command.index, &command.stalls_for, self.unit).map(|stalls| ("stalls", stalls)));
+            rows.extend(
+                stalls(command.index, &command.stalls_for, self.unit).map(|stalls| ("stalls", stalls)),
+            );
         }
         for assumed in &self.assumptions {
             rows.push(("assumed", format!("{}: {}", assumed.field, assumed.why)));

@@ -2,7 +2,9 @@
 
 use visa_machine::{FIGURES, Measured};
 
-use crate::report::{Assumed, Bound, CommandReport, MemoryReport, NoiseReport, Report, Stalls, TimeUnit, Totals};
+use crate::report::{
+    Assumed, Bound, CommandReport, MemoryReport, NoiseReport, Report, Stalls, TimeUnit, Totals,
+};
 
 /// Cycles in ticks.
 pub(crate) fn ticks(cycles: u64, measured: &Measured) -> u64 {
@@ -13,7 +15,9 @@ pub(crate) fn ticks(cycles: u64, measured: &Measured) -> u64 {
 pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
     let ticks = |cycles: u64| ticks(cycles, measured);
     let totals = totals(report.totals, ticks);
-    let share = |[least, most]: [f64; 2]| [least, most].map(|share| (totals.cycles as f64 * (1.0 + share)).round() as u64);
+    let share = |[least, most]: [f64; 2]| {
+        [least, most].map(|share| (totals.cycles as f64 * (1.0 + share)).round() as u64)
+    };
     let [low, high] = measured.noise.jobs;
     let noise = NoiseReport { jobs: share([-high.max(low), high]), cold: share(measured.noise.cold) };
     let mut assumptions = report.assumptions;

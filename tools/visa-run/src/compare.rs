@@ -32,7 +32,12 @@ pub(crate) fn other_unit(ours: TimeUnit, foreign: &Foreign) -> Option<String> {
             TimeUnit::Tick => "rngd-silicon",
             TimeUnit::Cycle => "rngd-schedule",
         };
-        format!("{} counts {}s, the price {}s: choose `--machine {machine}`", foreign.what, foreign.unit.name(), ours.name())
+        format!(
+            "{} counts {}s, the price {}s: choose `--machine {machine}`",
+            foreign.what,
+            foreign.unit.name(),
+            ours.name()
+        )
     })
 }
 
@@ -62,7 +67,10 @@ pub(crate) fn fitted(
     found: &Comparison,
 ) -> Result<String, String> {
     let Some(measured) = &machine.measured else {
-        return Err(format!("`{}` has no measured figures to fit: choose `--machine rngd-silicon`", machine.name));
+        return Err(format!(
+            "`{}` has no measured figures to fit: choose `--machine rngd-silicon`",
+            machine.name
+        ));
     };
     let samples: Vec<Sample> = found
         .commands
@@ -74,6 +82,7 @@ pub(crate) fn fitted(
         .collect();
     let tick = found.unit == TimeUnit::Tick;
     let best = fit(&samples, measured, tick, from).map_err(|why| why.to_string())?;
-    let value = Machine { name: format!("{}, fitted", machine.name), measured: Some(best), ..machine.clone() };
+    let value =
+        Machine { name: format!("{}, fitted", machine.name), measured: Some(best), ..machine.clone() };
     serde_json::to_string_pretty(&value).map(|text| text + "\n").map_err(|why| why.to_string())
 }

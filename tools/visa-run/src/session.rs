@@ -556,7 +556,8 @@ impl<'a> Session<'a> {
 
     fn comparison(&mut self, compared: Option<&Comparison>, report: &visa_cost::Report) {
         let Some(found) = compared else { return };
-        let span = |command: usize| report.commands.iter().find(|own| own.index == command).map(|own| own.span);
+        let span =
+            |command: usize| report.commands.iter().find(|own| own.index == command).map(|own| own.span);
         let text = compare::text(found, |command| self.line(span(command)?));
         self.io.stdout.push(b'\n');
         self.io.stdout.extend(text.into_bytes());
@@ -706,7 +707,8 @@ impl<'a> Session<'a> {
         let results = said.summaries.iter().map(entry).collect();
         let relabelled = self.relabelled(program);
         let Said { check, shadow, .. } = *said;
-        let document = Document { entry: &program.name, results, check, shadow, report, compared, relabelled };
+        let document =
+            Document { entry: &program.name, results, check, shadow, report, compared, relabelled };
         let text = serde_json::to_string_pretty(&document);
         let text = text.map_err(|error| self.stop("report", error.to_string()))?;
         self.io.stdout.extend(text.into_bytes());

@@ -11,8 +11,8 @@ use visa_engine::place::rngd;
 use visa_engine::read_cache::CacheReads;
 use visa_engine::shadow::Shadow;
 use visa_engine::{
-    Access, BankUse, Engine, Flow, Map, Mismatch, Operand, Pace, RunCx, SliceMemory, Stage, StageCost, Stream,
-    Unit, Wire,
+    Access, BankUse, Engine, Flow, Map, Mismatch, Operand, Pace, RunCx, SliceMemory, Stage, StageCost,
+    Stream, Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};

@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::{
-    Bank, Engine, Flow, Map, Mismatch, Operand, Pace, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Unit,
-    Wire,
+    Bank, Engine, Flow, Map, Mismatch, Operand, Pace, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse,
+    Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};

@@ -14,8 +14,8 @@ use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
-    Access, BankWalk, Engine, Flow, Map, Mismatch, Pace, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit,
-    Wire,
+    Access, BankWalk, Engine, Flow, Map, Mismatch, Pace, RunCx, SliceMemory, Space, Stage, StageCost, Stream,
+    Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};

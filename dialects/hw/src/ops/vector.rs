@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
-    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, Pace, RunCx, SliceMemory, Stage, StageCost, Stash, Stream,
-    Unit, Wire,
+    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, Pace, RunCx, SliceMemory, Stage, StageCost, Stash,
+    Stream, Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};

@@ -120,13 +120,15 @@ impl Measured {
             })
             .collect();
         let noise = [("measured.noise.jobs", self.noise.jobs), ("measured.noise.cold", self.noise.cold)];
-        errors.extend(noise.into_iter().filter(|(_, [low, high])| !(0.0 <= *low && low <= high && *high < 1.0)).map(
-            |(field, [low, high])| FieldError {
-                field,
-                found: format!("[{low}, {high}]"),
-                expected: "two shares from 0 to 1, the smaller one first".to_owned(),
-            },
-        ));
+        errors.extend(
+            noise.into_iter().filter(|(_, [low, high])| !(0.0 <= *low && low <= high && *high < 1.0)).map(
+                |(field, [low, high])| FieldError {
+                    field,
+                    found: format!("[{low}, {high}]"),
+                    expected: "two shares from 0 to 1, the smaller one first".to_owned(),
+                },
+            ),
+        );
         errors
     }
 }

@@ -4,8 +4,8 @@
 
 use visa_numerics::{DType, FETCH_CASTS, cast_targets, fetch_cast};
 
-use crate::measured::Measured;
 use crate::machine::{Limits, Machine, Memory, Timing, Topology};
+use crate::measured::Measured;
 use crate::{FieldError, MachineError};
 
 /// What a number of the description may be.

@@ -48,10 +48,18 @@ fn run(flags: &Flags) -> Result<(), String> {
             let half = fitted(&own, against, &start)?;
             // What the rows do not fix they cannot be tried on.
             let fixed = |row: &Priced| {
-                row.anatomy.figures().iter().all(|figure| own.iter().any(|own| own.anatomy.figures().contains(figure)))
+                row.anatomy
+                    .figures()
+                    .iter()
+                    .all(|figure| own.iter().any(|own| own.anatomy.figures().contains(figure)))
             };
             let (other, open): (Vec<_>, Vec<_>) = other.into_iter().partition(fixed);
-            report::groups(&format!("Fitted on {on}, tried on what {with} alone has"), &other, against, &half);
+            report::groups(
+                &format!("Fitted on {on}, tried on what {with} alone has"),
+                &other,
+                against,
+                &half,
+            );
             if !open.is_empty() {
                 println!("{} rows rest on figures that {on} does not have.\n", open.len());
             }

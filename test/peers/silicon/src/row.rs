@@ -93,7 +93,8 @@ impl Priced {
 /// A file that is missing or wrong, or a kernel without the command.
 pub(crate) fn priced(folder: &Path) -> Result<(Vec<Priced>, Vec<Row>), String> {
     let path = folder.join("rows.json");
-    let text = std::fs::read_to_string(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))?;
+    let text =
+        std::fs::read_to_string(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))?;
     let rows: Vec<Row> = serde_json::from_str(&text).map_err(|why| format!("{}: {why}", path.display()))?;
     let (mut found, mut without) = (Vec::new(), Vec::new());
     for row in rows {

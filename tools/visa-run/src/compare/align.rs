@@ -44,7 +44,11 @@ pub(crate) fn align(ours: &[Ours], foreign: &Foreign) -> Result<Aligned, String>
                 .filter(|&at| foreign.entries[at].kind == kind && foreign.entries[at].cluster == cluster)
                 .collect();
             if (own.len() + 1).saturating_mul(other.len() + 1) > MOST {
-                return Err(format!("{} commands beside {} of one kind are too many", own.len(), other.len()));
+                return Err(format!(
+                    "{} commands beside {} of one kind are too many",
+                    own.len(),
+                    other.len()
+                ));
             }
             let differs = |own: usize, other: usize| differ(&ours[own], &foreign.entries[other]);
             let (mut rest, mut their_rest) = (Vec::new(), Vec::new());
@@ -164,7 +168,14 @@ mod tests {
     fn ours(times: &[u64]) -> Vec<Ours> {
         let mut start = 0;
         let each = times.iter().enumerate().map(|(command, &time)| {
-            let own = Ours { command, kind: Kind::Dma, clusters: Vec::new(), start, end: start + time, place: None };
+            let own = Ours {
+                command,
+                kind: Kind::Dma,
+                clusters: Vec::new(),
+                start,
+                end: start + time,
+                place: None,
+            };
             start += time;
             own
         });
@@ -186,7 +197,8 @@ mod tests {
     /// They have a table's load that we lack, and lack a store that we have.
     #[test]
     fn what_one_side_lacks_shifts_nothing() {
-        let found = align(&ours(&[100, 5000, 90, 4000, 300]), &theirs(&[110, 5100, 838, 95, 4100])).expect("aligned");
+        let found =
+            align(&ours(&[100, 5000, 90, 4000, 300]), &theirs(&[110, 5100, 838, 95, 4100])).expect("aligned");
         assert_eq!(found.pairs, [vec![0], vec![1], vec![3], vec![4], vec![]]);
         assert_eq!(found.theirs, [2]);
     }

@@ -54,6 +54,7 @@ pub(crate) struct Entry {
     /// Nothing where both clusters are one.
     pub(crate) cluster: Option<u64>,
     pub(crate) kind: Kind,
+    /// From the first begin of its cluster on.
     pub(crate) begin: u64,
     pub(crate) end: u64,
     /// What it is called, if it has a name.

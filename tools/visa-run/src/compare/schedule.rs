@@ -49,7 +49,10 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
         return Err("the schedule has no command of the DMA or the Tensor Unit".to_owned());
     }
     entries.sort_by_key(|entry| (entry.begin, entry.end));
-    let first = entries.iter().map(|entry| entry.begin).fold(u64::MAX, u64::min);
+    let first = entries.first().map_or(0, |entry| entry.begin);
+    for entry in &mut entries {
+        (entry.begin, entry.end) = (entry.begin - first, entry.end - first);
+    }
     let last = schedule.instructions.iter().map(|own| own.lifetime.end).fold(0, u64::max);
     let makespan = last.saturating_sub(first);
     Ok(Foreign { what: "the schedule", unit: TimeUnit::Cycle, entries, makespan, warnings: Vec::new() })
@@ -111,7 +114,8 @@ mod tests {
         let refused = |text: &str| read(text).expect_err("refused");
         assert!(refused("{}").contains("missing field `instructions`"));
         assert!(refused(r#"{"instructions": []}"#).contains("no command"));
-        let backwards = r#"{"instructions": [{"contexts": ["DmaEngine"], "lifetime": {"begin": 5, "end": 4}}]}"#;
+        let backwards =
+            r#"{"instructions": [{"contexts": ["DmaEngine"], "lifetime": {"begin": 5, "end": 4}}]}"#;
         assert!(refused(backwards).contains("instruction 0 ends at 4, before it begins at 5"));
     }
 }

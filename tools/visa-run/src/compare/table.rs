@@ -1,6 +1,5 @@
 //! The comparison as text and as JSON.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -135,7 +134,13 @@ impl Comparison {
 }
 
 fn of_theirs(entry: &Entry) -> Alone {
-    Alone { command: None, kind: entry.kind, begin: entry.begin, time: entry.time(), name: entry.name.clone() }
+    Alone {
+        command: None,
+        kind: entry.kind,
+        begin: entry.begin,
+        time: entry.time(),
+        name: entry.name.clone(),
+    }
 }
 
 fn pair(own: &Ours, theirs: &[&Entry]) -> Pair {
@@ -167,22 +172,12 @@ fn sum(kind: Kind, commands: &[Pair]) -> Option<Sum> {
     })
 }
 
-/// Where the ends of pairs drift apart: when the commands up to each of ours have ended, on both sides. Each cluster
-/// counts from its first begin.
+/// Where the ends of pairs drift apart: when the commands up to each of ours have ended, on both sides.
 fn parts(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Vec<Part> {
-    let mut firsts: BTreeMap<Option<u64>, u64> = BTreeMap::new();
-    for entry in &foreign.entries {
-        let first = firsts.entry(entry.cluster).or_insert(entry.begin);
-        *first = entry.begin.min(*first);
-    }
     let start = ours.iter().map(|own| own.start).min().unwrap_or_default();
     let mut ends: Vec<(u64, usize, f64)> = Vec::new();
     for (own, theirs) in ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty()) {
-        let each = theirs.iter().map(|&at| {
-            let entry = &foreign.entries[at];
-            let first = firsts.get(&entry.cluster).copied().unwrap_or(entry.begin);
-            entry.end.saturating_sub(first) as f64
-        });
+        let each = theirs.iter().map(|&at| foreign.entries[at].end as f64);
         ends.push((own.end, own.command, each.sum::<f64>() / theirs.len() as f64));
     }
     ends.sort_by_key(|(end, command, _)| (*end, *command));
@@ -215,7 +210,11 @@ pub(crate) fn text(found: &Comparison, line: impl Fn(usize) -> Option<String>) -
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(at, (cell, &width))| if at == 2 || at > 5 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .map(
+                |(at, (cell, &width))| {
+                    if at == 2 || at > 5 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
             .collect();
         out.push_str(cells.join("  ").trim_end());
         out.push('\n');
@@ -238,7 +237,12 @@ pub(crate) fn text(found: &Comparison, line: impl Fn(usize) -> Option<String>) -
     }
     for alone in &found.ours_alone {
         let number = alone.command.map(|command| command.to_string()).unwrap_or_default();
-        let _ = writeln!(out, "ours      {number}: {} of {} {unit}s has no partner", alone.kind.name(), alone.time);
+        let _ = writeln!(
+            out,
+            "ours      {number}: {} of {} {unit}s has no partner",
+            alone.kind.name(),
+            alone.time
+        );
     }
     for alone in &found.theirs_alone {
         let name = if alone.name.is_empty() { String::new() } else { format!(" ({})", alone.name) };

@@ -31,7 +31,9 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
         match span(line) {
             Ok((cluster, begin, end, kind)) => {
                 let (entry, line) = (clusters.entry(cluster).or_default(), number);
-                entry.add(cluster, (begin, end), kind, line).map_err(|why| format!("line {number}: {why}"))?;
+                entry
+                    .add(cluster, (begin, end), kind, line)
+                    .map_err(|why| format!("line {number}: {why}"))?;
             }
             Err(_) if number == last && !text.ends_with('\n') => {
                 warnings.push(format!("the log is cut off in line {number}"));
@@ -40,7 +42,9 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
         }
     }
     if clusters.is_empty() {
-        return Err("the log has no line `PROFILE_SPAN`: the kernel ran without the device's trace".to_owned());
+        return Err(
+            "the log has no line `PROFILE_SPAN`: the kernel ran without the device's trace".to_owned()
+        );
     }
     let mut foreign =
         Foreign { what: "the trace", unit: TimeUnit::Tick, entries: Vec::new(), makespan: 0, warnings };
@@ -51,16 +55,19 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
             let message = format!("cluster {number} has no `Task` span: the log is cut off there");
             foreign.warnings.push(message);
         }
-        foreign.makespan = foreign.makespan.max(cluster.last.saturating_sub(cluster.first.unwrap_or(cluster.last)));
-        foreign.entries.extend(queued(cluster.entries));
+        foreign.makespan =
+            foreign.makespan.max(cluster.last.saturating_sub(cluster.first.unwrap_or(cluster.last)));
+        let first = cluster.entries.first().map_or(0, |(entry, _)| entry.begin);
+        foreign.entries.extend(queued(cluster.entries, first));
     }
     Ok(foreign)
 }
 
-/// A time of a transfer begins when the cluster's transfer before it has ended.
-fn queued(entries: Vec<(Entry, usize)>) -> Vec<Entry> {
+/// Entries from the first on. A time of a transfer begins when the cluster's transfer before it has ended.
+fn queued(entries: Vec<(Entry, usize)>, first: u64) -> Vec<Entry> {
     let mut free = 0;
-    let each = entries.into_iter().map(|(mut entry, _)| {
+    let each = entries.into_iter().map(|(entry, _)| {
+        let mut entry = Entry { begin: entry.begin - first, end: entry.end - first, ..entry };
         if entry.kind == Kind::Dma {
             entry.begin = entry.begin.max(free).min(entry.end);
             free = free.max(entry.end);
@@ -121,8 +128,11 @@ impl Cluster {
             let own: Vec<_> = self.entries.iter().filter(|(entry, _)| entry.kind == kind).collect();
             let most = if kind == Kind::Pass { 2 } else { 1 };
             for (at, (entry, line)) in own.iter().enumerate() {
-                let running: Vec<usize> =
-                    own[..at].iter().filter(|(other, _)| other.end > entry.begin).map(|(_, line)| *line).collect();
+                let running: Vec<usize> = own[..at]
+                    .iter()
+                    .filter(|(other, _)| other.end > entry.begin)
+                    .map(|(_, line)| *line)
+                    .collect();
                 if running.len() >= most {
                     let lines = running.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ");
                     return Err(format!(
@@ -165,7 +175,12 @@ mod tests {
 
     #[test]
     fn a_transfer_takes_time_when_the_one_before_it_has_ended() {
-        let text = ["noise\n".to_owned(), line(0, 100, 300, "DMA"), line(0, 150, 450, "DMA"), line(0, 90, 460, "Task")];
+        let text = [
+            "noise\n".to_owned(),
+            line(0, 100, 300, "DMA"),
+            line(0, 150, 450, "DMA"),
+            line(0, 90, 460, "Task"),
+        ];
         let found = read(&text.concat()).expect("a log");
         assert_eq!(found.entries.iter().map(Entry::time).collect::<Vec<_>>(), [200, 150]);
         assert_eq!((found.makespan, found.warnings.len()), (370, 0));
@@ -175,7 +190,11 @@ mod tests {
     #[test]
     fn counters_wrap() {
         let (first, end) = (WRAP - 100, 60);
-        let text = [line(1, first, end, "Renegade::TuExec"), line(1, 80, 90, "DMA"), line(1, first - 10, 95, "Task")];
+        let text = [
+            line(1, first, end, "Renegade::TuExec"),
+            line(1, 80, 90, "DMA"),
+            line(1, first - 10, 95, "Task"),
+        ];
         let found = read(&text.concat()).expect("a log");
         assert_eq!(found.entries.iter().map(Entry::time).collect::<Vec<_>>(), [160, 10]);
         assert_eq!(found.makespan, 205);
@@ -185,11 +204,17 @@ mod tests {
     fn what_is_wrong_has_its_line() {
         let refused = |text: &str| read(text).expect_err("refused");
         assert!(refused("nothing\n").contains("no line `PROFILE_SPAN`"));
-        assert!(refused(&line(0, 5, 4, "DMA")).starts_with("line 1: the span ends at 4, before it begins at 5"));
+        assert!(
+            refused(&line(0, 5, 4, "DMA")).starts_with("line 1: the span ends at 4, before it begins at 5")
+        );
         assert!(refused("PROFILE_SPAN\t0\tx\t2\t\"DMA\"\n").starts_with("line 1: `x` is no number"));
         assert!(refused("PROFILE_SPAN 0 1 2 DMA\n").starts_with("line 1: expected `PROFILE_SPAN`"));
         assert!(refused(&line(0, 1, 2, "Sleep")).contains("the kind \"Sleep\" is not known"));
-        let three = [line(0, 1, 9, "Renegade::TuExec"), line(0, 2, 9, "Renegade::TuExec"), line(0, 3, 9, "Renegade::TuExec")];
+        let three = [
+            line(0, 1, 9, "Renegade::TuExec"),
+            line(0, 2, 9, "Renegade::TuExec"),
+            line(0, 3, 9, "Renegade::TuExec"),
+        ];
         assert!(refused(&three.concat()).starts_with("lines 1 and 2 and 3: more spans of `pass` at once"));
         // Main and sub are two.
         assert!(read(&three[..2].concat()).is_ok());
