@@ -1,13 +1,16 @@
 //! Warns about transfers that the memories serve slowly: the rules of books 10 and 11.
 
 use std::collections::BTreeMap;
+use visa_cost::measured_ticks;
 use visa_hw::machine;
 use visa_hw::ops::dma::{self, Dma};
+use visa_hw::program;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_loops::{EngineTable, PairedProgram, Program, SeqError};
 use visa_machine::Machine;
-use visa_memory::{Access, Channels, HBM_UNIT, Medium};
+use visa_memory::{Access, Channels, HBM_UNIT, Medium, Networks};
 use visa_pass::{Level, Pass, PassCx};
+use visa_select::transfer::choose::space;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -24,7 +27,11 @@ pub static PASS: Pass = Pass {
           - T6: engines of the chip have nothing to do, while each of the others makes 256 requests or more.\n\
           - T7: the slices of a cluster have nothing to do, while those of the other take 64 KB or more.\n\
           - T8: one engine ends much later than the others, as it has a descriptor or a loop that they have not \
-          (book 10, example 6).\n\n\
+          (book 10, example 6).\n\
+          - T9: 64 KB and more go to few networks of data memory, while those of other slices have nothing to do \
+          (book 11).\n\n\
+          On a machine that was measured, such as `rngd-silicon`, a note says how many ticks the transfer takes, and \
+          how many more than its bytes need.\n\n\
           `visa-run --memory-model book --report text` shows what each costs (docs/memory.md).",
     takes: Level::Hardware,
     gives: Level::Hardware,
@@ -47,9 +54,14 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let op = cx.module.op(cx.ctx, id);
         let Some(dma) = Dma::cast(op) else { continue };
         let (span, machine) = (op.span(), machine(op));
-        for (number, message, fix) in warnings(dma, &machine).map_err(|error| vec![error])? {
+        let found = warnings(dma, &machine).map_err(|error| vec![error])?;
+        let costs = if found.is_empty() { None } else { costs(dma, &machine) };
+        for (number, message, fix) in found {
             let mut warning =
                 Diagnostic::error(format!("lint-{number}"), span, message).fix(Some(fix.to_owned()));
+            if let Some(costs) = &costs {
+                warning = warning.note(costs.clone(), None);
+            }
             warning.severity = Severity::Warning;
             cx.count("warnings", 1);
             cx.report(warning);
@@ -100,6 +112,7 @@ fn warnings(op: Dma<'_>, machine: &Machine) -> Result<Vec<Warning>, Diagnostic> 
     if to == Medium::Dm {
         let written: Vec<Program> = parts.iter().map(|loops| loops.write()).collect();
         found.extend(idle_cluster(&written, machine));
+        found.extend(few_networks(&written, machine));
     }
     Ok(found)
 }
@@ -231,6 +244,36 @@ fn late_engine(engines: &BTreeMap<u64, EngineLoad>, machine: &Machine) -> Option
     let fix =
         "choose sizes that divide evenly among the engines, or give a part of it to an engine that has less";
     (late >= machine.timing.dma_startup_cycles / 2).then_some(("T8", message, fix))
+}
+
+/// What the transfer takes on a machine that was measured.
+fn costs(op: Dma<'_>, machine: &Machine) -> Option<String> {
+    let spaces = [op.from().ok()?, op.to().ok()?];
+    let [from, to] = spaces.map(|word| Medium::named(&word).map(space));
+    let (_, table) = dma::engine_table(op).ok()?;
+    let dma = program::Dma::of_table(false, [from?, to?], &table)?;
+    let [ticks, needed] = measured_ticks(&dma, machine)?;
+    let (all, more) = (counted(ticks, "tick"), ticks.saturating_sub(needed));
+    Some(format!("on {} it takes about {all}, {more} more than its bytes need", machine.name))
+}
+
+/// T9.
+fn few_networks(writes: &[Program], machine: &Machine) -> Option<Warning> {
+    let asked = writes.iter().map(|write| Networks::of(write, machine).ok()).collect::<Option<Vec<_>>>()?;
+    let all = asked.first()?.busy.len();
+    let used = (0..all).filter(|&network| asked.iter().any(|own| own.busy[network] > 0)).count();
+    let moved = writes.iter().try_fold(0_u64, |sum, write| sum.checked_add(write.steps()?))?;
+    // One cluster alone is T7.
+    let few =
+        used > 0 && used < all / machine.topology.clusters_per_chip.max(1) as usize && moved >= MANY_BYTES;
+    let message = format!(
+        "all {} go to slices of {used} of {} of data memory (book 11)",
+        counted(moved, "byte"),
+        counted(all as u64, "network")
+    );
+    let fix = "spread the tensor over more slices: 32 neighbours share a network, so let the outermost term of `slice` count what was \
+               in one";
+    few.then_some(("T9", message, fix))
 }
 
 /// T7.

@@ -154,3 +154,85 @@ fn search(samples: &[Sample], figure: usize, measured: &mut Measured) {
 fn loss(samples: &[Sample], measured: &Measured) -> f64 {
     samples.iter().map(|sample| (sample.anatomy.ticks(measured) / sample.ticks).ln().abs()).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use visa_machine::Machine;
+
+    fn known() -> Measured {
+        let mut known =
+            Machine::named("rngd-silicon").and_then(|machine| machine.measured).expect("a machine");
+        for (figure, value) in
+            known.figures_mut().into_iter().zip([2.0, 300.0, 5.0, 3.0, 6.0, 1000.0, 300.0, 20.0])
+        {
+            figure.value = value;
+        }
+        known
+    }
+
+    fn anatomies() -> Vec<Anatomy> {
+        let pass = |fill, ring, steps| Anatomy::Pass { fill, ring, steps };
+        let mut all = Vec::new();
+        for steps in [16, 60, 120, 480, 2000] {
+            all.extend([
+                pass(4, 0, [steps, 0, 0, 0]),
+                pass(4, 0, [0, steps, 0, 0]),
+                pass(11, 0, [0, 0, steps, 0]),
+                pass(5, 0, [0, 0, 0, steps]),
+                pass(3, steps, [1, 0, 0, 0]),
+                Anatomy::Transfer { moving: steps, written: 0 },
+                Anatomy::Transfer { moving: steps, written: steps * 4000 },
+            ]);
+        }
+        all
+    }
+
+    fn samples(by: &Measured) -> Vec<Sample> {
+        anatomies().into_iter().map(|anatomy| Sample { anatomy, ticks: anatomy.ticks(by) }).collect()
+    }
+
+    /// From other figures the known ones are found, also where one command in nine took three times as long.
+    #[test]
+    fn known_figures_are_found() {
+        let known = known();
+        let mut start = known.clone();
+        for figure in start.figures_mut() {
+            figure.value *= 1.7;
+        }
+        let mut slow = samples(&known);
+        slow.iter_mut().step_by(9).for_each(|sample| sample.ticks *= 3.0);
+        for samples in [samples(&known), slow] {
+            let found = fit(&samples, &start, true, "a test").expect("a fit");
+            for (own, wanted) in found.figures().into_iter().zip(known.figures()) {
+                assert!((own.value / wanted.value - 1.0).abs() < 0.01, "{} for {}", own.value, wanted.value);
+                assert!(own.interval[0] <= own.value && own.value <= own.interval[1] && own.rows > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_command_rests_on_stays() {
+        let (known, mut start) = (known(), known());
+        start.table_ticks.value = 99.0;
+        let some: Vec<Sample> = samples(&known).into_iter().filter(|sample| !rests_on(sample, 4)).collect();
+        assert_eq!(fit(&some, &start, true, "a test").expect("a fit").table_ticks, start.table_ticks);
+        // A schedule's cycles are cycles.
+        let one = fit(&samples(&known), &known, false, "a test").expect("a fit");
+        assert_eq!(one.ticks_per_cycle, known.ticks_per_cycle);
+    }
+
+    #[test]
+    fn fewer_commands_than_figures_are_refused() {
+        let known = known();
+        let refused = |samples: &[Sample]| fit(samples, &known, true, "a test").expect_err("refused");
+        let all = samples(&known);
+        // Ticks and the start of passes: two commands are enough, one is not.
+        let passes = |count| [all[0], all[7]].into_iter().take(count).collect::<Vec<_>>();
+        assert!(fit(&passes(2), &known, true, "a test").is_ok());
+        assert_eq!(refused(&passes(1)), FitError::TooFew { samples: 1, figures: 2 });
+        assert_eq!(refused(&[]), FitError::TooFew { samples: 0, figures: 1 });
+        let stopped: Vec<Sample> = all.iter().map(|sample| Sample { ticks: 0.0, ..*sample }).collect();
+        assert_eq!(refused(&stopped), FitError::NoTime);
+    }
+}

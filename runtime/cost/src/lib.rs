@@ -49,4 +49,4 @@ pub use report::{
 pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;
 pub use timeline::{Occurrence, timeline};
-pub use transfer::transfer_cycles;
+pub use transfer::{measured_ticks, transfer_cycles};

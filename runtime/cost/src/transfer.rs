@@ -24,6 +24,19 @@ pub fn transfer_cycles(dma: &Dma, machine: &Machine, model: MemoryModel) -> Resu
     dma_work(dma, Span::default(), machine, 1, model).map(|work| work.cycles)
 }
 
+/// Ticks of a transfer by itself on a machine that was measured, and those that its bytes need: a start-up, and HBM or
+/// data memory at full rate. Nothing on other machines, and of what the `book` model has no address for.
+#[must_use]
+pub fn measured_ticks(dma: &Dma, machine: &Machine) -> Option<[u64; 2]> {
+    let measured = machine.measured.as_ref()?;
+    let work = dma_work(dma, Span::default(), machine, 1, MemoryModel::Book).ok()?;
+    let Anatomy::Transfer { written, .. } = work.anatomy else { return None };
+    let Traffic { hbm_read, hbm_written, .. } = work.bytes;
+    let moving = cycles(hbm_read.saturating_add(hbm_written), machine.timing.hbm_bytes_per_cycle);
+    let needed = Anatomy::Transfer { moving, written }.ticks(measured);
+    Some([work.anatomy.ticks(measured).round() as u64, needed.round() as u64])
+}
+
 /// Prices a transfer. All chips move at once, each its own bytes.
 ///
 /// # Errors

@@ -177,7 +177,9 @@ impl TransferCx<'_> {
     }
 }
 
-fn space(medium: Medium) -> Space {
+/// A memory as commands call it.
+#[must_use]
+pub const fn space(medium: Medium) -> Space {
     match medium {
         Medium::Host => Space::Host,
         Medium::Hbm => Space::Hbm,
