@@ -20,6 +20,8 @@ pub enum Anatomy {
     },
     /// A transfer.
     Transfer {
+        /// Start-ups, one after the other: of indices too, where these choose rows.
+        starts: u64,
         /// Cycles after its start-up by a model of memories, without the limit of `written`.
         moving: u64,
         /// Bytes that it writes into the data memory of the cluster that gets the most.
@@ -42,9 +44,9 @@ impl Anatomy {
                 let around = ring as f64 * measured.inter_slice_ticks.value;
                 measured.pass_startup_ticks.value + fill as f64 * cycle + around + busiest
             }
-            Self::Transfer { moving, written } => {
+            Self::Transfer { starts, moving, written } => {
                 let writing = written as f64 / measured.dm_write_bytes_per_tick.value;
-                measured.dma_startup_ticks.value + writing.max(moving as f64 * cycle)
+                starts as f64 * measured.dma_startup_ticks.value + writing.max(moving as f64 * cycle)
             }
             Self::Other(cycles) => cycles as f64 * cycle,
         }
@@ -62,7 +64,7 @@ impl Anatomy {
     /// Whether a transfer waits for data memory to be written.
     pub(crate) fn writes_longest(&self, measured: &Measured) -> bool {
         match *self {
-            Self::Transfer { moving, written } => {
+            Self::Transfer { moving, written, .. } => {
                 let writing = written as f64 / measured.dm_write_bytes_per_tick.value;
                 writing
                     > (moving as f64 * measured.ticks_per_cycle.value).max(measured.dma_startup_ticks.value)

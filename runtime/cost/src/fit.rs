@@ -181,8 +181,8 @@ mod tests {
                 pass(11, 0, [0, 0, steps, 0]),
                 pass(5, 0, [0, 0, 0, steps]),
                 pass(3, steps, [1, 0, 0, 0]),
-                Anatomy::Transfer { moving: steps, written: 0 },
-                Anatomy::Transfer { moving: steps, written: steps * 4000 },
+                Anatomy::Transfer { starts: 1, moving: steps, written: 0 },
+                Anatomy::Transfer { starts: 1, moving: steps, written: steps * 4000 },
             ]);
         }
         all

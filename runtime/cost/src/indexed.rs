@@ -13,6 +13,7 @@ use visa_loops::{Entry, PairedEntry, PairedProgram, Program, SeqError, Stride, c
 use visa_machine::{Assumption, Machine};
 use visa_memory::{Access, Channels, Scratchpads, Transfer, channel_cycles, request_count};
 
+use crate::anatomy::Anatomy;
 use crate::command::Work;
 use crate::footprint::{Region, region};
 use crate::memory::{self, memory};
@@ -67,6 +68,10 @@ pub(crate) fn indexed_work(
     work.cycles = work.cycles.saturating_add(index);
     work.engines.push(EngineCycles { engine: "index", cycles: index });
     work.queues = Queues::of_parts([&transfer.part], machine, model);
+    if let Anatomy::Transfer { starts, .. } = &mut work.anatomy {
+        // Indices are read before rows move.
+        *starts = 2;
+    }
     Ok(work.measured(machine))
 }
 

@@ -41,7 +41,7 @@ impl Work {
     pub(crate) fn measured(self, machine: &Machine) -> Self {
         let moving = self.cycles.saturating_sub(machine.timing.dma_startup_cycles);
         let anatomy = match self.anatomy {
-            Anatomy::Transfer { written, .. } => Anatomy::Transfer { moving, written },
+            Anatomy::Transfer { starts, written, .. } => Anatomy::Transfer { starts, moving, written },
             Anatomy::Pass { .. } | Anatomy::Other(_) => self.anatomy,
         };
         let bottleneck = match &machine.measured {
@@ -183,7 +183,7 @@ fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work,
         bottleneck: name(price.bound),
         engines: busy(&price, machine),
         memory: Some(report),
-        anatomy: Anatomy::Transfer { moving: price.cycles, written: written(transfer, machine) },
+        anatomy: Anatomy::Transfer { starts: 1, moving: price.cycles, written: written(transfer, machine) },
         assumed,
         ..flat
     })

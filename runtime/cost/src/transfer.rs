@@ -30,10 +30,10 @@ pub fn transfer_cycles(dma: &Dma, machine: &Machine, model: MemoryModel) -> Resu
 pub fn measured_ticks(dma: &Dma, machine: &Machine) -> Option<[u64; 2]> {
     let measured = machine.measured.as_ref()?;
     let work = dma_work(dma, Span::default(), machine, 1, MemoryModel::Book).ok()?;
-    let Anatomy::Transfer { written, .. } = work.anatomy else { return None };
+    let Anatomy::Transfer { starts, written, .. } = work.anatomy else { return None };
     let Traffic { hbm_read, hbm_written, .. } = work.bytes;
     let moving = cycles(hbm_read.saturating_add(hbm_written), machine.timing.hbm_bytes_per_cycle);
-    let needed = Anatomy::Transfer { moving, written }.ticks(measured);
+    let needed = Anatomy::Transfer { starts, moving, written }.ticks(measured);
     Some([work.anatomy.ticks(measured).round() as u64, needed.round() as u64])
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
         bank_reads: None,
         bank_writes: 0,
         memory: None,
-        anatomy: Anatomy::Transfer { moving: busiest.cycles, written: 0 },
+        anatomy: Anatomy::Transfer { starts: 1, moving: busiest.cycles, written: 0 },
         error: None,
     }
 }

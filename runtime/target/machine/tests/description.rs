@@ -3,7 +3,7 @@
 #![recursion_limit = "256"]
 
 use serde_json::{Value, json};
-use visa_machine::{ASSUMED, Machine, MachineError};
+use visa_machine::{ASSUMED, FIGURES, Machine, MachineError};
 use visa_numerics::SumOrder;
 
 /// Fields that may be zero: latencies.
@@ -328,4 +328,62 @@ fn devices_are_parts_of_a_cluster_or_whole_clusters() {
         let refused = machine.device(pes).expect_err("no device");
         assert_eq!(refused, format!("{pes} of 8 processing elements, expected 1, 2, 4, 8"));
     }
+}
+
+/// The book's machine, and eight figures.
+#[test]
+fn measured_machines_are_the_books_beside_their_figures() {
+    for name in ["rngd-silicon", "rngd-schedule"] {
+        let machine = Machine::named(name).expect(name);
+        let measured = machine.measured.clone().expect("figures");
+        assert_eq!(Machine { name: "rngd".to_owned(), measured: None, ..machine }, Machine::rngd());
+        assert_eq!((measured.figures().len(), FIGURES.len()), (8, 8));
+        for (field, figure) in FIGURES.iter().zip(measured.figures()) {
+            let [low, high] = figure.interval;
+            assert!(low <= figure.value && figure.value <= high, "{name}: {field}");
+            assert!(figure.rows > 0 && !figure.source.is_empty(), "{name}: {field}");
+        }
+        assert_eq!(measured.counts_cycles(), name == "rngd-schedule");
+    }
+}
+
+/// A figure that is missing, out of its bounds, or out of its interval.
+#[test]
+fn measured_figures_are_checked() {
+    let machine = Machine::named("rngd-silicon").expect("it is built in");
+    let json = serde_json::to_value(&machine).expect("a machine is JSON");
+    assert_eq!(load(&json), Ok(machine));
+    for field in FIGURES {
+        let path = format!("/{}", field.replace('.', "/"));
+        for wrong in [json!(-1.0), json!(1e9), json!("2")] {
+            let mut changed = json.clone();
+            *changed.pointer_mut(&format!("{path}/value")).expect("a value") = wrong.clone();
+            assert!(load(&changed).is_err(), "{field} = {wrong}");
+        }
+        let mut outside = json.clone();
+        *outside.pointer_mut(&format!("{path}/interval")).expect("an interval") = json!([1e5, 1e6]);
+        assert!(load(&outside).is_err(), "{field} out of its interval");
+        let mut missing = json.clone();
+        let own = field.trim_start_matches("measured.");
+        missing["measured"].as_object_mut().expect("an object").remove(own);
+        assert!(load(&missing).is_err(), "{field} is missing");
+    }
+    for (path, wrong) in [
+        ("/measured/noise/jobs", json!([0.02, 0.01])),
+        ("/measured/noise/cold", json!([-0.1, 0.1])),
+        ("/measured/noise/cold", json!([0.1, 1.0])),
+        ("/measured", json!([])),
+    ] {
+        let mut changed = json.clone();
+        *changed.pointer_mut(path).expect("a path of it") = wrong.clone();
+        assert!(load(&changed).is_err(), "{path} = {wrong}");
+    }
+    // A tick of no length would divide by 0.
+    let mut still = json.clone();
+    still["measured"]["ticks_per_cycle"] =
+        json!({ "value": 0.0, "interval": [0.0, 1.0], "rows": 1, "source": "" });
+    assert!(load(&still).is_err());
+    still["measured"]["ticks_per_cycle"] =
+        json!({ "value": 0.01, "interval": [0.0, 1.0], "rows": 1, "source": "" });
+    assert!(load(&still).is_ok());
 }

@@ -2,6 +2,8 @@
 //!
 //! `cargo run -p visa-silicon` prints the tables of docs/silicon.md; `--write` also writes the fitted descriptions.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints tables")]
+
 mod report;
 mod row;
 
@@ -20,6 +22,9 @@ struct Flags {
     /// Write the fitted descriptions of `rngd-silicon` and `rngd-schedule`.
     #[arg(long)]
     write: bool,
+    /// Fail where the descriptions are not those that the rows give.
+    #[arg(long, conflicts_with = "write")]
+    check: bool,
 }
 
 fn main() -> ExitCode {
@@ -64,6 +69,9 @@ fn run(flags: &Flags) -> Result<(), String> {
                 println!("{} rows rest on figures that {on} does not have.\n", open.len());
             }
         }
+        if flags.check && !is_like(&start, &whole) {
+            return Err(format!("`{name}` is not what the rows give: run visa-silicon --write"));
+        }
         if flags.write {
             write(&Machine { measured: Some(whole), ..machine })?;
         }
@@ -78,6 +86,14 @@ fn fitted(rows: &[Priced], against: Against, start: &Measured) -> Result<Measure
         Against::Schedule => ("static_cycles of test/peers/silicon/rows.json", false),
     };
     fit(&samples, start, tick, source).map_err(|why| why.to_string())
+}
+
+/// Whether a new fit finds the figures again, to the steps of its search.
+fn is_like(before: &Measured, after: &Measured) -> bool {
+    let pairs = before.figures().into_iter().zip(after.figures());
+    pairs
+        .into_iter()
+        .all(|(own, other)| own.rows == other.rows && (own.value / other.value - 1.0).abs() < 0.01)
 }
 
 /// Writes a description: its name and what was measured.
