@@ -67,7 +67,8 @@ pub static STORE_TRF: OpDecl = OpDecl {
 pub static STORE_VRF: OpDecl = OpDecl {
     name: "hw.store_vrf",
     summary: "stores the stream in the vector register file",
-    doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20).",
+    doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20). In the main \
+          context it may end a pass through the Vector Engine, whose stages then read other bytes of the file.",
     constraints: &[
         ("C1", "the bytes are in the vector register file (book 04)"),
         ("C2", "the elements are not i5 or i9, whose sideband bit has no place there (book 19)"),
@@ -78,7 +79,7 @@ pub static STORE_VRF: OpDecl = OpDecl {
     verify: Some(|op, _| vrf_address(op).map(drop)),
     example: "hw.store_vrf at 0",
     interfaces: &[
-        Interface(&rngd::LOAD),
+        Interface(&rngd::KEEP),
         Interface(&Build(|op, input| Ok(Stage::store(read_vrf(op, input)?)))),
     ],
     ..OpDecl::BASE
