@@ -28,7 +28,7 @@ pub static TO_TRF: OpDecl = OpDecl {
         (
             "C3",
             "a row's elements fit its part of the register file: `full` is 64 KB for all rows, 8 KB for each of 8; \
-             `first` and `second` are 4 KB for each (book 04, 18; halves of fewer rows have no more here)",
+             `first` and `second` are half of that (book 04, 18)",
         ),
         ("C4", "what the mappings call zero is zero in the stream, not another `pad` of its fetch"),
     ],
@@ -125,7 +125,7 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let at = ToTrf::of(op)?.at_unless_auto()?;
     let at = at.as_deref().unwrap_or("full");
     let whole = machine.trf_row_bytes(rows);
-    let capacity = if at == "full" { whole } else { machine.memory.trf_bytes_per_row / 2 };
+    let capacity = if at == "full" { whole } else { whole / 2 };
     let element = result.dim(Dim::Element);
     let bytes = dim_bytes(op, &result, Dim::Element, axes)?;
     if bytes > capacity {
