@@ -4,8 +4,8 @@ use std::ops::Range;
 use visa_engine::{Access, Space};
 use visa_machine::Machine;
 
-/// The clause kind of a region: the whole file, which fewer rows than there are share among them, or a half of each
-/// row.
+/// The clause kind of a region: the whole file, or a half of each bank row. Fewer rows than there are share it among
+/// them.
 pub(crate) const REGION: &[&str] = &["full", "first", "second"];
 
 /// The same part of every row.
@@ -17,6 +17,8 @@ pub(crate) struct Region {
     pub(crate) bytes: u64,
     /// From one bank row to the next, bytes.
     pitch: u64,
+    /// Its bytes in a bank row.
+    pub(crate) width: u64,
     /// Rows: the bank rows that these leave extend them.
     rows: u64,
 }
@@ -25,37 +27,37 @@ impl Region {
     /// The region that a [`REGION`] clause names, of so many rows.
     pub(crate) fn of(name: &str, rows: u64, machine: &Machine) -> Self {
         let pitch = machine.memory.trf_bytes_per_row;
-        let half = pitch / 2;
+        let (half, whole) = (pitch / 2, machine.trf_row_bytes(rows));
         match name {
-            "first" => Self { start: 0, bytes: half, pitch, rows },
-            "second" => Self { start: half, bytes: half, pitch, rows },
-            _ => Self { start: 0, bytes: machine.trf_row_bytes(rows), pitch, rows },
+            "first" => Self { start: 0, bytes: whole / 2, pitch, width: half, rows },
+            "second" => Self { start: half, bytes: whole / 2, pitch, width: half, rows },
+            _ => Self { start: 0, bytes: whole, pitch, width: pitch, rows },
         }
     }
 
     /// The byte at `address` of the region in row `row`, in the register file: the row's bytes beyond its own bank
     /// row are in those that no row has (book 18, the address's bits).
     pub(crate) fn at(&self, row: u64, address: u64) -> u64 {
-        let (bank_row, byte) = (address / self.pitch, address % self.pitch);
+        let (bank_row, byte) = (address / self.width, address % self.width);
         (row + bank_row * self.rows) * self.pitch + self.start + byte
     }
 
     /// The parts of a range of the region that are each in one bank row.
     pub(crate) fn parts(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
-        let (pitch, end) = (self.pitch, range.end);
-        let next = move |at: &u64| Some(at / pitch * pitch + pitch).filter(|next| *next < end);
+        let (width, end) = (self.width, range.end);
+        let next = move |at: &u64| Some(at / width * width + width).filter(|next| *next < end);
         let starts = std::iter::successors((range.start < end).then_some(range.start), next);
-        starts.map(move |start| start..(start / pitch * pitch + pitch).min(end))
+        starts.map(move |start| start..(start / width * width + width).min(end))
     }
 
     /// Whether a row has more than one bank row.
     pub(crate) fn spans(&self) -> bool {
-        self.bytes > self.pitch
+        self.bytes > self.width
     }
 
-    /// Whether a read of so many bytes at `address` goes on into another bank row.
+    /// Whether a read of so many bytes at `address` of the region goes on into another bank row.
     pub(crate) fn crosses(&self, address: u64, bytes: u64) -> bool {
-        address % self.pitch + bytes > self.pitch
+        address % self.width + bytes > self.width
     }
 
     /// The accesses of each row to the same `range` of the region.

@@ -582,3 +582,16 @@ pub fn keeping(map: &Expr) -> Expr {
         kept => kept,
     }
 }
+
+/// The same of a tile's layout, but for the innermost terms, as far as the tensor has them too: their padding is the
+/// tensor's own. A tile begins where these are at 0: one whose elements are the tensor's cannot begin amid a padded
+/// term that it has whole.
+#[must_use]
+pub(crate) fn keeping_others(tile: &Expr, whole: &Expr) -> Expr {
+    let terms = |map: &Expr| if let Expr::Pair(terms) = map { terms.clone() } else { vec![map.clone()] };
+    let (mut own, whole) = (terms(tile), terms(whole));
+    let shared = own.iter().rev().zip(whole.iter().rev()).take_while(|(own, other)| own == other).count();
+    let others = own.len() - shared;
+    own[..others].iter_mut().for_each(|term| *term = keeping(term));
+    if own.len() == 1 { own.remove(0) } else { Expr::Pair(own) }
+}

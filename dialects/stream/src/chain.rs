@@ -1,5 +1,6 @@
 //! Helpers that the operations of the pipeline share: types of their results, comparisons of mappings.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
@@ -138,6 +139,36 @@ pub fn check_place(
             ))
         })
     })
+}
+
+/// Axes of which a register file holds the multiples of a number only, as `H / 16` does: each of its elements is
+/// meant for all coordinates up to the next, as one scale is for a block of 16.
+#[must_use]
+pub fn coarse(file: &Tensor, axes: &Axes) -> Vec<(AxisId, u64)> {
+    let mut steps: BTreeMap<AxisId, u64> = BTreeMap::new();
+    for digits in file.maps.iter().map(|map| crate::plan::digits_of(map, axes)) {
+        let Ok(digits) = digits else { return Vec::new() };
+        if !digits.offset().is_empty() {
+            return Vec::new();
+        }
+        for digit in digits.iter().filter(|digit| digit.live > 1) {
+            let Some(axis) = digit.axis else { continue };
+            steps.entry(axis).and_modify(|step| *step = digit.stride.min(*step)).or_insert(digit.stride);
+        }
+    }
+    steps.retain(|_, step| *step > 1);
+    steps.into_iter().collect()
+}
+
+/// Those of [`coarse`] that chips, clusters and slices alone tell apart: its rows and elements do not have the axis, so
+/// that in each place they are the same for all coordinates up to the next.
+#[must_use]
+pub fn coarse_in_places(file: &Tensor, axes: &Axes) -> Vec<(AxisId, u64)> {
+    let inside: Vec<_> =
+        [Dim::Row, Dim::Element].into_iter().flat_map(|dim| file.dim(dim).axis_names(axes)).collect();
+    let mut coarse = coarse(file, axes);
+    coarse.retain(|(axis, _)| inside.iter().all(|name| **name != *axes.name(*axis)));
+    coarse
 }
 
 /// Checks that what only moves elements names the skewed axes that its stream names: `B' = 1` says where the

@@ -50,21 +50,19 @@ pub(super) fn no_room(
     listed(NO_ROOM, message, live, func)
 }
 
-/// The error of a tensor register file that is asked for more than its two halves.
-pub(super) fn no_half(placed: &[&Placed], half: u64, func: Span) -> Diagnostic {
+/// The error of a tensor register file that is asked for more than its two halves. `fits` says what fits one.
+pub(super) fn no_half(placed: &[&Placed], fits: &dyn Fn(&Placed) -> bool, func: Span) -> Diagnostic {
     let live = |point: usize| {
         placed.iter().copied().filter(move |tensor| tensor.live.0 <= point && point <= tensor.live.1)
     };
     let halves =
-        |tensor: &Placed| if tensor.bytes > half || tensor.half.as_deref() == Some("full") { 2 } else { 1 };
+        |tensor: &Placed| if !fits(tensor) || tensor.half.as_deref() == Some("full") { 2 } else { 1 };
     let load = |point: usize| live(point).map(halves).sum::<u64>();
     let points = placed.iter().map(|tensor| tensor.live.0);
     let worst = points.max_by_key(|&point| (load(point), std::cmp::Reverse(point)));
     let message = match worst.map_or(0, load) {
         halves @ 3.. => format!(
-            "the tensor register file has two halves of {} a row, but {halves} are needed at the same time: {} \
-             over",
-            counted(half, "byte"),
+            "the tensor register file has two halves, but {halves} are needed at the same time: {} over",
             halves - 2
         ),
         _ => {

@@ -3,7 +3,8 @@
 
 use visa_ir::context::Context;
 use visa_ir::module::{Module, OpId, OpRef, ValueId};
-use visa_mapping::{Tensor, view};
+use visa_mapping::{Tensor, operand, view};
+use visa_stream::COLLECT;
 use visa_stream::ops::store::TO_VRF;
 
 /// A load, and before which operation it may stand.
@@ -17,7 +18,7 @@ struct Late {
 pub(crate) fn load_late(ctx: &Context, module: &mut Module, func: OpId) -> bool {
     let bodies = module.op(ctx, func).regions().to_vec();
     let ops = bodies.iter().flat_map(|&body| module.ops(body).to_vec());
-    let loads: Vec<OpId> = ops.filter(|&op| module.op(ctx, op).is(&TO_VRF)).collect();
+    let loads: Vec<OpId> = ops.filter(|&op| is_load(module.op(ctx, op))).collect();
     let mut moved = false;
     for load in loads {
         let Some(Late { pipeline, anchor }) = late(ctx, module, load) else { continue };
@@ -27,6 +28,12 @@ pub(crate) fn load_late(ctx: &Context, module: &mut Module, func: OpId) -> bool 
         moved = true;
     }
     moved
+}
+
+/// Whether an operation ends a load of the file. A pass through the vector engine that ends there is none: it would
+/// hold its own operands for longer.
+fn is_load(op: OpRef<'_>) -> bool {
+    op.is(&TO_VRF) && operand(op, 0).is_some_and(|stream| stream.is(&COLLECT))
 }
 
 /// Where a load may stand later than it does.

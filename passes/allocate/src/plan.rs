@@ -10,7 +10,7 @@ use super::space::{SPACES, Space};
 use super::tensors::{Placed, Site, tensors};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_machine::Machine;
+use visa_mapping::Dim;
 
 /// What is written where.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ pub fn plan(
             errors.push(error);
         }
     }
-    if let Err(error) = register_file(&of("tm.trf"), func, given.machine, &mut plan) {
+    if let Err(error) = register_file(&of("tm.trf"), func, given, &mut plan) {
         errors.push(error);
     }
     if errors.is_empty() { Ok(plan) } else { Err(errors) }
@@ -103,21 +103,22 @@ fn sites(tensor: &Placed) -> impl Iterator<Item = Site> {
 fn register_file(
     placed: &[&Placed],
     func: OpRef<'_>,
-    machine: &Machine,
+    given: &Given<'_>,
     plan: &mut Plan,
 ) -> Result<(), Diagnostic> {
-    let half = machine.memory.trf_bytes_per_row / 2;
+    // A mapping of rows without a size is refused by its verifier.
+    let rows = |tensor: &Placed| tensor.tensor.dim(Dim::Row).size(&given.axes.0).ok();
+    let fits = |tensor: &Placed| {
+        rows(tensor).is_some_and(|rows| tensor.bytes <= given.machine.trf_row_bytes(rows) / 2)
+    };
     let written = |tensor: &Placed| {
         let word = tensor.half.as_deref()?;
         Half::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, half)| half)
     };
-    let resident = |tensor: &&Placed| Resident {
-        small: tensor.bytes <= half,
-        live: tensor.live,
-        fixed: written(tensor),
-    };
+    let resident =
+        |tensor: &&Placed| Resident { small: fits(tensor), live: tensor.live, fixed: written(tensor) };
     let residents: Vec<_> = placed.iter().map(resident).collect();
-    let chosen = choose(&residents).ok_or_else(|| no_half(placed, half, func.span()))?;
+    let chosen = choose(&residents).ok_or_else(|| no_half(placed, &fits, func.span()))?;
     plan.halves.extend(placed.iter().zip(chosen).filter_map(|(tensor, half)| Some((tensor.open?, half))));
     Ok(())
 }

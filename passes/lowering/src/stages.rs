@@ -338,7 +338,8 @@ fn align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let weights = file.of_type::<Tensor>()?;
     let AlignPlan { shifts, read } = &*cx.plan::<AlignPlan>(op)?;
     let elements = accessed(cx, op, (read, 0), source.dtype, Accessor::Align)?;
-    let store = file.made_by().ok_or_else(|| op.error("C0", "nothing stores its register-file operand"))?;
+    let store = visa_mapping::view::origin(op, file.id);
+    let store = store.ok_or_else(|| op.error("C0", "nothing stores its register-file operand"))?;
     // An open half may become the whole file.
     let half = ToTrf::of(store)?.at_unless_auto()?.unwrap_or_else(|| "full".into());
     let mut spec = cx.body(cx.spec("seq.align", op)?, "dtype", &visa_sequencer::DTYPE, source.dtype);

@@ -17,15 +17,15 @@ use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::ops::{call, chip_shuffle, control, empty, number};
 use visa_mapping::scalar::SCALAR;
 use visa_mapping::view::{Semantics as View, ViewKind};
-use visa_mapping::{ArrayLayout, Axes, Dim, Expr, Tensor};
+use visa_mapping::{ArrayLayout, Axes, AxisId, Dim, Expr, Tensor};
 use visa_numerics::{
     Bits, DType, Guards, LookupTable, ReduceOp, SumOrder, engine_cast, fetch_cast, load, pattern, store,
     subtract_zero_point, to_f64,
 };
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
+use visa_stream::chain::{coarse, coarse_in_places};
 use visa_stream::expression::Dag;
-use visa_stream::ops::vector_alu::coarse;
 use visa_stream::semantics::{ContractionKind, Function, Reduced, Semantics, Zip};
 
 use crate::contraction::{Contraction, Pair};
@@ -564,10 +564,7 @@ impl Run<'_> {
         let Some(file) = op.operand_type::<Tensor>(index).filter(|own| !own.kind.stream) else {
             return Ok(held);
         };
-        coarse(&file, self.axes).into_iter().try_fold(held, |held, (axis, step)| {
-            held.spread(axis, saturated(step), saturated(self.axes.size(axis)), op.span())?
-                .narrow(&Coverage::new(to, self.axes, op.span())?, op.span())
-        })
+        self.spread_over(op, held, coarse(&file, self.axes), to)
     }
 
     /// A function of one element of each operand.
@@ -718,7 +715,29 @@ impl Run<'_> {
             let both = own.held(axis.id, size).into_iter().zip(product.held(axis.id, size));
             own.mentions(axis.id).then(|| both.map(|(own, product)| own && product).collect())
         };
-        self.held(op, index, to)?.filled(held, op.span())
+        let tensor = self.held(op, index, to)?;
+        // What a file holds for a place alone is that of all that the place computes.
+        let file = op.operand_type::<Tensor>(index).filter(|own| !own.kind.stream);
+        let tensor = match file {
+            Some(file) => self.spread_over(op, tensor, coarse_in_places(&file, self.axes), to)?,
+            None => tensor,
+        };
+        tensor.filled(held, op.span())
+    }
+
+    /// A tensor that holds one element for all coordinates up to the next multiple of a number, with all of those that
+    /// a type holds.
+    fn spread_over(
+        &self,
+        op: OpRef<'_>,
+        tensor: Logical,
+        coarse: Vec<(AxisId, u64)>,
+        to: &Tensor,
+    ) -> Result<Logical, Diagnostic> {
+        coarse.into_iter().try_fold(tensor, |held, (axis, step)| {
+            held.spread(axis, saturated(step), saturated(self.axes.size(axis)), op.span())?
+                .narrow(&Coverage::new(to, self.axes, op.span())?, op.span())
+        })
     }
 
     pub(crate) fn tensor_of(&self, value: ValueId, span: Span) -> Result<&Logical, Diagnostic> {

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
 use crate::host::not_of_host;
 use crate::map::Map;
+use crate::method::Call;
 use crate::program::{Item, ModuleId, Space};
 use crate::value::{Affine, PlaceId, TensorType, Type, Value, Variant};
 use proc_macro2::Span;
@@ -52,6 +53,51 @@ fn taken_by(expr: &syn::Expr, name: &str) -> Option<(Vec<String>, usize)> {
     }
 }
 
+/// The type of a variable that the block ends with, alone or in a tuple, where `ty` is wanted of the block.
+pub(crate) fn type_by_end(name: &str, rest: &[syn::Stmt], ty: &Type) -> Option<Type> {
+    let (last, others) = rest.split_last()?;
+    // What ends the block is another variable of the same name.
+    if others.iter().any(|stmt| matches!(stmt, syn::Stmt::Local(local) if binds(&local.pat, name))) {
+        return None;
+    }
+    match last {
+        syn::Stmt::Expr(expr, None) => type_at(expr, name, ty),
+        syn::Stmt::Expr(syn::Expr::Return(own), Some(_)) => type_at(own.expr.as_ref()?, name, ty),
+        syn::Stmt::Expr(_, Some(_)) | syn::Stmt::Local(_) | syn::Stmt::Item(_) | syn::Stmt::Macro(_) => None,
+    }
+}
+
+/// The part of a type that a variable is of an expression.
+fn type_at(expr: &syn::Expr, name: &str, ty: &Type) -> Option<Type> {
+    match (expr, ty) {
+        (syn::Expr::Path(path), _) => path.path.is_ident(name).then(|| ty.clone()),
+        (syn::Expr::Paren(inner), _) => type_at(&inner.expr, name, ty),
+        (syn::Expr::Group(inner), _) => type_at(&inner.expr, name, ty),
+        (syn::Expr::Reference(inner), _) => type_at(&inner.expr, name, ty),
+        (syn::Expr::Unsafe(inner), _) => type_by_end(name, &inner.block.stmts, ty),
+        (syn::Expr::Block(inner), _) => type_by_end(name, &inner.block.stmts, ty),
+        (syn::Expr::Tuple(tuple), Type::Tuple(types)) if tuple.elems.len() == types.len() => {
+            tuple.elems.iter().zip(types).find_map(|(own, ty)| type_at(own, name, ty))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a pattern makes a variable of that name.
+fn binds(pat: &syn::Pat, name: &str) -> bool {
+    match pat {
+        syn::Pat::Ident(ident) => ident.ident == name,
+        syn::Pat::Type(typed) => binds(&typed.pat, name),
+        syn::Pat::Reference(inner) => binds(&inner.pat, name),
+        syn::Pat::Paren(inner) => binds(&inner.pat, name),
+        syn::Pat::Tuple(tuple) => tuple.elems.iter().any(|own| binds(own, name)),
+        syn::Pat::TupleStruct(tuple) => tuple.elems.iter().any(|own| binds(own, name)),
+        syn::Pat::Slice(slice) => slice.elems.iter().any(|own| binds(own, name)),
+        syn::Pat::Struct(of) => of.fields.iter().any(|field| binds(&field.pat, name)),
+        _ => false,
+    }
+}
+
 impl Evaluator<'_> {
     pub(crate) fn call(&mut self, frame: &mut Frame, call: &syn::ExprCall, want: &Want) -> Eval<Value> {
         let syn::Expr::Path(path) = &*call.func else {
@@ -84,6 +130,11 @@ impl Evaluator<'_> {
         if parts.last().is_some_and(|last| last == "size_of") && call.args.is_empty() {
             return self.bytes_of(frame, path);
         }
+        if let ("transmute", [tensor]) =
+            (parts.last().map_or("", String::as_str), &*Vec::from_iter(&call.args))
+        {
+            return self.transmuted(frame, path, tensor, want);
+        }
         let mut args = Vec::new();
         for arg in &call.args {
             args.push(self.expr(frame, arg, &Want::default())?);
@@ -102,6 +153,38 @@ impl Evaluator<'_> {
                 Err(frame.error(path.span(), format!("the function `{}` is not known", parts.join("::"))))
             }
         }
+    }
+
+    /// `transmute(tensor)`: the same bytes as a tensor of the type that is wanted, or that the call names.
+    fn transmuted(
+        &mut self,
+        frame: &mut Frame,
+        path: &syn::ExprPath,
+        tensor: &syn::Expr,
+        want: &Want,
+    ) -> Eval<Value> {
+        let Value::View(view) = self.expr(frame, tensor, &Want::default())? else {
+            return Err(frame.error(tensor.span(), "`transmute` of what is no tensor is not read"));
+        };
+        let last = path.path.segments.last().map(|segment| &segment.arguments);
+        let named = match last {
+            Some(syn::PathArguments::AngleBracketed(list)) => match list.args.last() {
+                Some(syn::GenericArgument::Type(ty)) => Some(self.ty(frame, ty)?),
+                Some(_) | None => None,
+            },
+            Some(_) | None => None,
+        };
+        let named = named.filter(|ty| *ty != Type::Open);
+        let want = Want { ty: named.or_else(|| want.ty.clone()), name: want.name.clone() };
+        let Some(wanted) = want.tensor() else {
+            let error = Error::new(frame.place(path.span()), "nothing says what `transmute` makes");
+            return Err(Stop::Error(error.fix("write the type of the variable")));
+        };
+        if wanted.memory != view.ty.memory || wanted.dtype.is_some_and(|dtype| Some(dtype) != view.ty.dtype) {
+            let message = "`transmute` to another memory or another format: it changes mappings alone here";
+            return Err(frame.error(path.span(), message));
+        }
+        self.relabelled(frame, view, &Call::alone("transmute", path.span(), want))
     }
 
     /// `size_of::<bf16>()`: bytes of an element.

@@ -325,7 +325,7 @@ impl<'a> Evaluator<'a> {
             last = Value::Nothing;
             match stmt {
                 syn::Stmt::Item(_) => {}
-                syn::Stmt::Local(local) => self.local(frame, local, &all[at + 1..])?,
+                syn::Stmt::Local(local) => self.local(frame, local, (&all[at + 1..], want))?,
                 syn::Stmt::Expr(expr, None) if ends => last = self.expr(frame, expr, want)?,
                 syn::Stmt::Expr(expr, _) => {
                     self.expr(frame, expr, &Want::default())?;
@@ -341,8 +341,13 @@ impl<'a> Evaluator<'a> {
         Ok(last)
     }
 
-    /// A variable, and the statements that follow it.
-    fn local(&mut self, frame: &mut Frame, local: &syn::Local, rest: &[syn::Stmt]) -> Eval<()> {
+    /// A variable, the statements that follow it, and what is wanted of the block that they are in.
+    fn local(
+        &mut self,
+        frame: &mut Frame,
+        local: &syn::Local,
+        (rest, of_block): (&[syn::Stmt], &Want),
+    ) -> Eval<()> {
         let (pat, ty) = match &local.pat {
             syn::Pat::Type(typed) => (&*typed.pat, Some(self.ty(frame, &typed.ty)?)),
             other => (other, None),
@@ -355,7 +360,9 @@ impl<'a> Evaluator<'a> {
             return self.bind(frame, pat, Value::Nothing);
         };
         let used = match (&ty, &name) {
-            (None, Some(name)) => self.type_by_use(frame, name, rest),
+            (None, Some(name)) => self
+                .type_by_use(frame, name, rest)
+                .or_else(|| crate::calls::type_by_end(name, rest, of_block.ty.as_ref()?)),
             (_, _) => None,
         };
         let why = computed(frame, &init.expr).map(|(_, why)| why);

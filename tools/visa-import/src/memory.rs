@@ -70,7 +70,7 @@ impl Evaluator<'_> {
             "slice_tile" => self.tile(frame, view, call, "slice"),
             "pad" => self.shaped(frame, view, call, Step::Pad),
             "unpad" => self.shaped(frame, view, call, Step::Unpad),
-            "reshape" | "transmute" => self.reshape(frame, view, call),
+            "reshape" | "transmute" => self.relabelled(frame, view, call),
             "to_dm" | "to_dm_pcopy" => self.transfer(frame, &view, call, Memory::Dm),
             "to_hbm" => self.transfer(frame, &view, call, Memory::Hbm),
             "to_spm" => self.transfer(frame, &view, call, Memory::Spm),
@@ -257,7 +257,7 @@ impl Evaluator<'_> {
         Ok(Value::View(view))
     }
 
-    fn reshape(&mut self, frame: &mut Frame, mut view: View, call: &Call) -> Eval<Value> {
+    pub(crate) fn relabelled(&mut self, frame: &Frame, mut view: View, call: &Call) -> Eval<Value> {
         let dims = view.ty.maps.len();
         let mut ty = view.ty.clone();
         ty.maps = vec![None; dims];
@@ -268,7 +268,9 @@ impl Evaluator<'_> {
             ty = merged(&ty, wanted);
         }
         if ty.maps.iter().any(Option::is_none) {
-            return Err(frame.error(call.span, "`reshape` does not say the tensor's new mappings"));
+            return Err(
+                frame.error(call.span, format!("`{}` does not say the tensor's new mappings", call.name))
+            );
         }
         if ty.maps != view.ty.maps {
             let mut changed = ty.clone();

@@ -21,6 +21,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// A call without arguments.
+    pub(crate) fn alone(name: &str, span: Span, want: Want) -> Self {
+        Self { name: name.to_owned(), span, args: Vec::new(), types: Vec::new(), numbers: Vec::new(), want }
+    }
+
     /// A mapping among the types, by its number; nothing if it is open.
     pub(crate) fn map(&self, at: usize) -> Option<Map> {
         match self.types.get(at) {
@@ -52,14 +57,7 @@ impl Evaluator<'_> {
     ) -> Eval<Value> {
         let of = self.expr(frame, &call.receiver, &Want::default())?;
         self.check_method(frame, &of, &call.method.to_string(), call.method.span())?;
-        let mut own = Call {
-            name: placed_name(call.method.to_string()),
-            span: call.method.span(),
-            args: Vec::new(),
-            types: Vec::new(),
-            numbers: Vec::new(),
-            want: want.clone(),
-        };
+        let mut own = Call::alone(&placed_name(call.method.to_string()), call.method.span(), want.clone());
         if let Some(list) = &call.turbofish {
             for argument in &list.args {
                 self.argument(frame, argument, &mut own)?;

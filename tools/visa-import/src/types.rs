@@ -67,7 +67,7 @@ impl Evaluator<'_> {
             "SpmTensor" | "SpmTensorView" | "SpmTensorViewMut" => Memory::Spm,
             "TrfTensor" => Memory::Trf,
             "VrfTensor" => Memory::Vrf,
-            "Context" => return Ok(Type::Context),
+            "Context" | "Device" => return Ok(Type::Context),
             name if DType::parse(name).is_some() || HOST_NUMBERS.contains(&name) => {
                 return Ok(Type::Number(name.into()));
             }

@@ -136,12 +136,13 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
     }
     written.within("C7", region.bytes, "the region's part of a row")?;
     let loops = written.loops_from("C7", region.start.cast_signed())?;
-    let crossing = || loops.addresses().iter().map(|&at| u64::from(at)).find(|&at| region.crosses(at, read));
+    let addresses = || loops.addresses().iter().map(|&at| u64::from(at) - region.start);
+    let crossing = || addresses().find(|&at| region.crosses(at, read));
     if let Some(address) = if region.spans() { crossing() } else { None } {
         let message = format!(
             "a read of {} at {address} goes on into another bank row, which holds {} of a row",
             counted(read, "byte"),
-            machine.memory.trf_bytes_per_row
+            region.width
         );
         return Err(written.error("C7", message));
     }

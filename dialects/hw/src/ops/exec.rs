@@ -9,7 +9,7 @@ use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage};
 use std::ops::Range;
 use visa_engine::place::Slot;
-use visa_engine::{Mismatch, Wire};
+use visa_engine::{Mismatch, Space, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -32,8 +32,8 @@ pub static EXEC: OpDecl = OpDecl {
         (
             "C2",
             "the stages are generate alone, or fetch, [switch], collect, then store_trf or store_vrf, or [align, \
-             contract, accumulate], [vector ...], then store_ids, or filter and commit_packed, or [cast], \
-             [transpose], commit; or commit_packed right after collect (books 09, 12, 21)",
+             contract, accumulate], [vector ...], then store_ids, or store_vrf after a vector stage, or filter and \
+             commit_packed, or [cast], [transpose], commit; or commit_packed right after collect (books 09, 12, 21)",
         ),
         (
             "C3",
@@ -59,6 +59,11 @@ pub static EXEC: OpDecl = OpDecl {
              `hw.vector_valid_count`)",
         ),
         ("C8", "flits of 64 bytes go to the aligner; the other engines take 32 at once (books 08, 17)"),
+        (
+            "C9",
+            "a run does not store into the bytes of the vector register file that its stages read: nothing says which \
+             comes first",
+        ),
     ],
     clauses: &[
         ClauseDecl::lead(
@@ -240,6 +245,7 @@ fn stages(op: OpRef<'_>) -> Result<Vec<PlacedStage>, Unbuilt> {
     for child in inside(op) {
         let stage = stage(child, &wire).map_err(Unbuilt::Stage)?;
         wire = connect(op, child, &stage, &machine, wire).map_err(Unbuilt::Wire)?;
+        check_own_reads(op, child, &stage, &stages).map_err(Unbuilt::Wire)?;
         stages.push(stage);
     }
     Ok(stages)
@@ -254,6 +260,35 @@ fn check_flits(op: OpRef<'_>, child: OpRef<'_>, machine: &Machine, input: &Wire)
     }
     let message = format!("flits of {} flow into `{child}`, which takes {most}", counted(found, "byte"));
     Err(at(op, child, "C8", message).fix("write `halves` after the flits of `hw.collect`".to_owned()))
+}
+
+/// C9: a store is apart from what the stages `before` it read in the vector register file. A stage that writes back
+/// what it reads is no store.
+fn check_own_reads(
+    op: OpRef<'_>,
+    child: OpRef<'_>,
+    stage: &PlacedStage,
+    before: &[PlacedStage],
+) -> Result<(), Diagnostic> {
+    let in_file = |stage: &PlacedStage, write: bool| {
+        let own = stage.accesses().into_iter();
+        own.filter(move |access| access.space == Space::Vrf && access.write == write)
+    };
+    if stage.as_store().is_none() {
+        return Ok(());
+    }
+    for written in in_file(stage, true).map(|access| access.range) {
+        for (reader, read) in before.iter().flat_map(|own| in_file(own, false).map(move |read| (own, read.range))) {
+            if written.start < read.end && read.start < written.end {
+                let message = format!(
+                    "bytes {} to {} of the vector register file are stored, and this run reads {} to {}",
+                    written.start, written.end, read.start, read.end
+                );
+                return Err(at(op, child, "C9", message).note("it reads them here", Some(reader.span)));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What a stage gives, which takes what flows in `input`.

@@ -25,7 +25,7 @@ pub static STORE_TRF: OpDecl = OpDecl {
     name: "hw.store_trf",
     summary: "stores the stream in the tensor register file",
     doc: "The stream is `rows` chunks of `row_bytes`; chunk r goes to row r, from the start of the region (book \
-          18). The second half of the file starts in the middle of every row. i5 and i9 keep their sideband bits \
+          18). The second half of the file starts in the middle of every row of the banks. i5 and i9 keep their sideband bits \
           there, so that an i5 takes half a byte of a row and an i9 a byte (book 19); as other formats they read \
           as never written.\n\nA load is `short`, a command that bypasses the pipeline, or goes through all of \
           it, which takes longer to set up (book 18).",
@@ -33,8 +33,8 @@ pub static STORE_TRF: OpDecl = OpDecl {
         ("C1", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
         (
             "C2",
-            "a chunk fits the region's part of a row: of the whole file, what fewer rows than 8 leave extends \
-             them (book 18)",
+            "a chunk fits the region's part of a row: what fewer rows than 8 leave extends them, also in a half \
+             (book 18)",
         ),
         ("C3", "the stream is `rows` times `row_bytes`"),
         (
@@ -67,7 +67,8 @@ pub static STORE_TRF: OpDecl = OpDecl {
 pub static STORE_VRF: OpDecl = OpDecl {
     name: "hw.store_vrf",
     summary: "stores the stream in the vector register file",
-    doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20).",
+    doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20). In the main \
+          context it may end a pass through the Vector Engine, whose stages then read other bytes of the file.",
     constraints: &[
         ("C1", "the bytes are in the vector register file (book 04)"),
         ("C2", "the elements are not i5 or i9, whose sideband bit has no place there (book 19)"),
@@ -78,7 +79,7 @@ pub static STORE_VRF: OpDecl = OpDecl {
     verify: Some(|op, _| vrf_address(op).map(drop)),
     example: "hw.store_vrf at 0",
     interfaces: &[
-        Interface(&rngd::LOAD),
+        Interface(&rngd::KEEP),
         Interface(&Build(|op, input| Ok(Stage::store(read_vrf(op, input)?)))),
     ],
     ..OpDecl::BASE

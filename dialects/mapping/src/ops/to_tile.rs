@@ -100,7 +100,8 @@ pub static TO_TILE: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&TO_TILE];
 
-/// The tile as a tensor by itself. What its padding covers is the rest of the tensor, and must not be written.
+/// The tile as a tensor by itself. What its padding covers is the rest of the tensor, and must not be written, but for
+/// padding that the tensor has there too.
 ///
 /// # Errors
 /// If an operand is no tensor.
@@ -108,7 +109,9 @@ pub fn part(op: TileWrite<'_>, axes: &Axes) -> Result<Tensor, Diagnostic> {
     let whole = op.tensor()?.of_type::<Tensor>()?;
     let along = (&*op.along()?, op.size()?);
     let mut maps = tile::layout(*op, op.element()?, along, op.first().count(), &whole, axes)?;
-    maps.iter_mut().for_each(|(_, map)| *map = keeping(map));
+    maps.iter_mut().for_each(|(dim, map)| {
+        *map = if *dim == Dim::Element { tile::keeping_others(map, &whole.dim(*dim)) } else { keeping(map) };
+    });
     Tensor::build(whole.kind, None, whole.dtype, &maps, &whole)
         .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
 }

@@ -190,16 +190,19 @@ pub static RELABEL: OpDecl = OpDecl {
     doc: "Every position keeps its bytes and gets another index, padding and copies included: slices `[L, 1 # 4]` as \
           `[L, D]`, or `[D]` as `[1 # 8]`. What was padding is undefined under its new index. A dimension that is not \
           written stays; dimensions that share axes get their new indices together. Nothing says that the new \
-          indices mean what the author takes them for: what `tm.reshape` allows, it says better.",
+          indices mean what the author takes them for: what `tm.reshape` allows, it says better. A register file is \
+          relabelled as other memories are: it stays where it is.",
     constraints: &[
         ("C1", "each dimension that is written is one of the tensor's, and has as many positions as before"),
         ("C2", "each index of the view is at one position"),
     ],
+    operands: &[OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm", "tm.trf", "tm.vrf"])],
     clauses: &[
         ClauseDecl::optional("chip", ClauseKind::body::<Expr>(&MAP), "which part each chip holds"),
         ClauseDecl::optional("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),
         ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "which part each slice holds"),
         ClauseDecl::optional("pe", ClauseKind::body::<Expr>(&MAP), "which part each PE of a cluster holds"),
+        ClauseDecl::optional("row", ClauseKind::body::<Expr>(&MAP), "what each row of a register file holds"),
         ClauseDecl::optional("element", ClauseKind::body::<Expr>(&MAP), "the view's layout, in elements"),
     ],
     infer: Some(infer_relabel),
@@ -322,6 +325,7 @@ impl Relabel<'_> {
             (Dim::Cluster, self.cluster()?),
             (Dim::Slice, self.slice()?),
             (Dim::Pe, self.pe()?),
+            (Dim::Row, self.row()?),
             (Dim::Element, self.element()?),
         ];
         Ok(all.into_iter().filter_map(|(dim, map)| Some((dim, (*map?).clone()))).collect())

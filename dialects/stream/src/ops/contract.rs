@@ -1,8 +1,8 @@
 //! `stream.align`, `stream.contract`, `stream.accumulate`: the contraction engine (book 15 to 19).
 
 use crate::chain::{
-    self, axes, check_place, check_same, ends, flit_bytes, input, main_only, next, packet_bytes, positions,
-    with_dims,
+    self, axes, check_place, check_same, coarse_in_places, ends, flit_bytes, input, main_only, next,
+    packet_bytes, positions, with_dims,
 };
 use crate::pad::Pad;
 use crate::padding::padding_kept;
@@ -51,7 +51,12 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
              time broadcast innermost (book 17)",
         ),
         ("C4", "both operands lie in the same chips, clusters and slices, in the same format (book 16)"),
-        ("C5", "the register file holds every element asked for, contiguous within the packet (book 18)"),
+        (
+            "C5",
+            "the register file holds every element asked for, contiguous within the packet (book 18); of an axis that \
+             only its chips, clusters and slices tell apart, as `cluster [L / 64]` does, what is below the least step \
+             of theirs is asked of each place alike, and repeats what that holds (ours)",
+        ),
         ("C6", "main context only (book 12)"),
         (
             "C7",
@@ -291,7 +296,7 @@ fn register_read(
         &view(&time)?,
         &view(&packet)?,
         &free,
-        (Shared::Repeated, &[]),
+        (Shared::Repeated, &coarse_in_places(weights, axes)),
         &opaque.axes,
     )
     .map_err(|why| op.clause_error("C5", "time", why))

@@ -28,7 +28,7 @@ pub static TO_TRF: OpDecl = OpDecl {
         (
             "C3",
             "a row's elements fit its part of the register file: `full` is 64 KB for all rows, 8 KB for each of 8; \
-             `first` and `second` are 4 KB for each (book 04, 18; halves of fewer rows have no more here)",
+             `first` and `second` are half of that (book 04, 18)",
         ),
         ("C4", "what the mappings call zero is zero in the stream, not another `pad` of its fetch"),
     ],
@@ -62,7 +62,9 @@ pub static TO_TRF: OpDecl = OpDecl {
 pub static TO_VRF: OpDecl = OpDecl {
     name: "stream.to_vrf",
     summary: "Stores the stream into the vector register file.",
-    doc: "The vector engine reads it as the second operand of an operation (book 20, 21).",
+    doc: "The vector engine reads it as the second operand of an operation (book 20, 21). The stream comes from the \
+          collect engine, or out of the vector engine, whose pass then ends in its own register file: a later pass \
+          reads it from there.",
     constraints: &[
         (
             "C1",
@@ -72,7 +74,7 @@ pub static TO_VRF: OpDecl = OpDecl {
         ("C2", "element is the stream's [time, packet]"),
         ("C3", "what the mapping calls zero is zero in the stream, not another `pad` of its fetch"),
     ],
-    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::LOAD))],
+    operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::KEEP))],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "address in the register file, in bytes").open_address(),
         ClauseDecl::required("element", ClauseKind::body::<Expr>(&MAP), "the layout, in elements").open(),
@@ -82,7 +84,7 @@ pub static TO_VRF: OpDecl = OpDecl {
     infer: Some(infer_vrf),
     verify: Some(verify_vrf),
     example: "%v = stream.to_vrf %c at 0, element [A % 8]",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Semantics::Same)],
+    interfaces: &[Interface(&rngd::KEEP), Interface(&Semantics::Same)],
     ..OpDecl::BASE
 };
 
@@ -123,7 +125,7 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let at = ToTrf::of(op)?.at_unless_auto()?;
     let at = at.as_deref().unwrap_or("full");
     let whole = machine.trf_row_bytes(rows);
-    let capacity = if at == "full" { whole } else { machine.memory.trf_bytes_per_row / 2 };
+    let capacity = if at == "full" { whole } else { whole / 2 };
     let element = result.dim(Dim::Element);
     let bytes = dim_bytes(op, &result, Dim::Element, axes)?;
     if bytes > capacity {

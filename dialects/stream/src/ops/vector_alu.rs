@@ -1,7 +1,7 @@
 //! The stages of the vector engine that hold ALUs: logic, fxp, fxp_to_fp, fp, fp_div, fp_to_fxp, clip (book 21).
 
 use crate::attrs::GUARDS;
-use crate::chain::{axes, check_place, check_same, input};
+use crate::chain::{axes, check_place, check_same, coarse, input};
 use crate::ops::vector_stash::check_stashed;
 use crate::plan::{self, Plan, Shared};
 use crate::planner::{Planner, StagePlan, planned};
@@ -9,7 +9,6 @@ use crate::semantics::Semantics;
 use crate::vector::{
     Arguments, Station, arguments, check_alu, check_order, function, next_stage, row, station,
 };
-use std::collections::BTreeMap;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -452,25 +451,6 @@ fn register_read(
         }
     }
     Ok(read)
-}
-
-/// Axes of which a register file holds the multiples of a number only, as `H / 16` does: each of its elements is
-/// meant for all coordinates up to the next, as one scale is for a block of 16.
-#[must_use]
-pub fn coarse(file: &Tensor, axes: &Axes) -> Vec<(AxisId, u64)> {
-    let mut steps: BTreeMap<AxisId, u64> = BTreeMap::new();
-    for digits in file.maps.iter().map(|map| plan::digits_of(map, axes)) {
-        let Ok(digits) = digits else { return Vec::new() };
-        if !digits.offset().is_empty() {
-            return Vec::new();
-        }
-        for digit in digits.iter().filter(|digit| digit.live > 1) {
-            let Some(axis) = digit.axis else { continue };
-            steps.entry(axis).and_modify(|step| *step = digit.stride.min(*step)).or_insert(digit.stride);
-        }
-    }
-    steps.retain(|_, step| *step > 1);
-    steps.into_iter().collect()
 }
 
 /// The lanes at the stage of `op`.

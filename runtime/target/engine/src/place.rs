@@ -30,6 +30,8 @@ impl Slot {
     pub const VECTOR: Self = Self(700);
     /// Keeps some elements.
     pub const FILTER: Self = Self(750);
+    /// Stores what the vector engine gives in its register file.
+    pub const KEEP: Self = Self(770);
     /// Stores execution ids.
     pub const STORE_IDS: Self = Self(780);
     /// Narrows elements.
@@ -183,8 +185,13 @@ pub mod rngd {
     pub static SWITCH: Places = Places(&[Place::after(Slot::SWITCH, Slot::FETCH, Slot::FETCH)]);
     /// The Collect Engine.
     pub static COLLECT: Places = Places(&[Place::after(Slot::COLLECT, Slot::FETCH, Slot::SWITCH)]);
-    /// A load of a register file.
+    /// A load of the tensor register file.
     pub static LOAD: Places = Places(&[Place::after(Slot::LOAD, Slot::COLLECT, Slot::COLLECT).ends()]);
+    /// A store in the vector register file: a load, or what the Vector Engine gives in the main context.
+    pub static KEEP: Places = Places(&[
+        Place::after(Slot::LOAD, Slot::COLLECT, Slot::COLLECT).ends(),
+        Place::after(Slot::KEEP, Slot::VECTOR, Slot::VECTOR).ends().contexts(Contexts::Main),
+    ]);
     /// The aligner.
     pub static ALIGN: Places = Places(&[Place::after(Slot::ALIGN, Slot::COLLECT, Slot::COLLECT)
         .only(Slot::CONTRACT)
