@@ -27,6 +27,7 @@ mod schedule;
 mod scratchpads;
 mod steady;
 mod stretch;
+mod tables;
 mod tally;
 mod text;
 mod ticks;
@@ -48,5 +49,6 @@ pub use report::{
 };
 pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;
+pub use tables::with_table_loads;
 pub use timeline::{Occurrence, timeline};
 pub use transfer::{measured_ticks, transfer_cycles};

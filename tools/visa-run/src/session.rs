@@ -9,7 +9,7 @@ use crate::output::{Document, ResultEntry};
 use crate::relabelled::{self, Relabelled, RelabelledEntry};
 use crate::rust::RustLines;
 use std::collections::BTreeMap;
-use visa_cost::{KnownIndices, MemoryModel, Rows};
+use visa_cost::{KnownIndices, MemoryModel, Rows, with_table_loads};
 use visa_hw::ops::contract::CONTRACT;
 use visa_hw::ops::fetch::FETCH;
 use visa_hw::program::{Buffer, Program, Scalar, runs};
@@ -105,6 +105,7 @@ impl<'a> Session<'a> {
         let program = program.started(&numbers);
         if self.flags.cost {
             let indices = self.indices(&program, &given)?;
+            let program = with_table_loads(program, &machine);
             let report = self.price(&ctx, &program, &machine, &indices)?;
             let compared = self.compare(&ctx, &program, &machine, &indices, &report)?;
             self.costs(&program, &report, compared.as_ref())?;
@@ -120,6 +121,7 @@ impl<'a> Session<'a> {
             Some(module) => Some(self.check(&ctx, &module, &program, &machine, &arguments, &finished)?),
             None => None,
         };
+        let program = with_table_loads(program, &machine);
         let report = self.price(&ctx, &program, &machine, &arguments.tensors)?;
         let compared = self.compare(&ctx, &program, &machine, &arguments.tensors, &report)?;
         let summaries = self.summaries(&program, &finished);

@@ -1,0 +1,116 @@
+//! Loads of look-up tables. Our dialects have a table at its fetch; the chip loads it before the pass that uses it. The
+//! vendor's schedules have two commands for that: a transfer of 4 KB, 8 bytes for each slice, and a run of the sub
+//! context that takes 1,030 cycles beside its start.
+
+use std::ops::Range;
+
+use visa_engine::{
+    Access, Engine, Flow, Pace, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit,
+};
+use visa_hw::program::{Command, CommandKind, Context, Dma, DmaPart, Exec, Loop, PlacedStage, Program};
+use visa_ir::span::Span;
+use visa_loops::{PairedEntry, PairedProgram, Steps, Stride};
+use visa_machine::Machine;
+
+/// Bytes of a slice.
+const SLICE_BYTES: u64 = 8;
+
+/// Steps of the run that stores a table.
+const STEPS: u64 = 1024;
+
+/// The program with a load before each pass that looks up a table, where the machine was measured. It is for prices
+/// alone: where the loads go is the end of each slice's data memory.
+#[must_use]
+pub fn with_table_loads(program: Program, machine: &Machine) -> Program {
+    let Ok(device) = program.device(machine) else { return program };
+    if device.measured.is_none() {
+        return program;
+    }
+    let device = device.into_owned();
+    Program { commands: with_loads(program.commands, &device), ..program }
+}
+
+fn with_loads(commands: Vec<Command>, machine: &Machine) -> Vec<Command> {
+    let mut all = Vec::new();
+    for command in commands {
+        match command.kind {
+            CommandKind::Loop(Loop { times, body }) => {
+                let kind = CommandKind::Loop(Loop { times, body: with_loads(body, machine) });
+                all.push(Command { kind, ..command });
+            }
+            CommandKind::Exec(exec) => {
+                if exec.stages.iter().any(|stage| stage.pace() == Pace::Table) {
+                    let kinds = [
+                        CommandKind::Dma(load(machine)),
+                        CommandKind::Exec(store(&exec, machine, command.span)),
+                    ];
+                    all.extend(kinds.map(|kind| Command {
+                        span: command.span,
+                        when: command.when.clone(),
+                        kind,
+                    }));
+                }
+                all.push(Command { kind: CommandKind::Exec(exec), ..command });
+            }
+            CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) => all.push(command),
+        }
+    }
+    all
+}
+
+/// Where a slice gets its part.
+fn place(machine: &Machine) -> Range<u64> {
+    let end = machine.memory.dm_bytes_per_slice;
+    end.saturating_sub(SLICE_BYTES)..end
+}
+
+/// Each engine of the chip gives as many slices as the others their part.
+fn load(machine: &Machine) -> Dma {
+    let engines = machine.topology.dma_engines_per_chip;
+    let slices = machine.slices_per_chip() / engines.max(1);
+    let slice = machine.memory.dm_bytes_per_slice;
+    let entry = |limit: u64, read: u64, write: u64| PairedEntry {
+        limit,
+        read: Stride::Fixed(read.cast_signed()),
+        write: Stride::Fixed(write.cast_signed()),
+    };
+    let loops = PairedProgram {
+        entries: vec![
+            entry(engines, slices * SLICE_BYTES, slices * slice),
+            entry(slices, SLICE_BYTES, slice),
+            entry(SLICE_BYTES, 1, 1),
+        ],
+        packet: SLICE_BYTES,
+        read_base: machine.memory.hbm_bytes.saturating_sub(4096).cast_signed(),
+        write_base: place(machine).start.cast_signed(),
+    };
+    let parts = vec![DmaPart { first: 0, engine_loops: 1, loops }];
+    Dma { pcie: false, from: Space::Hbm, to: Space::Dm, parts, steps: [Steps::default(), Steps::default()] }
+}
+
+/// The run of the sub context that stores what was loaded.
+fn store(pass: &Exec, machine: &Machine, span: Span) -> Exec {
+    let stage = Stage::store(TableStore { read: place(machine) });
+    let stage = PlacedStage { name: "hw.store_table", span, stage, steps: Steps::default() };
+    Exec { context: Context::Sub, slices: pass.slices.clone(), steps: Steps::default(), stages: vec![stage] }
+}
+
+/// Stores a table where the fetch finds it.
+struct TableStore {
+    read: Range<u64>,
+}
+
+impl Unit for TableStore {
+    fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
+        StageCost { engine: Engine::COMMIT, cycles: STEPS, latency: 0, macs: 0, out: input }
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        vec![Access { space: Space::Dm, write: false, range: self.read.clone() }]
+    }
+}
+
+impl Store for TableStore {
+    /// The fetch has its table already: a program with these is priced, not run.
+    fn store(&self, _cx: RunCx<'_>, _memory: &mut SliceMemory, _stream: Stream) {}
+}
