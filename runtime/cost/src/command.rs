@@ -108,6 +108,9 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let busiest = first_of_busiest(&engines);
     let ring = exec.stages.iter().map(|stage| stage.ring()).fold(0, u64::max);
     let around = ring.saturating_mul(machine.timing.inter_slice_cycles);
+    // The vendor's schedules go around all slices where some of them hold padding.
+    let padded = !lanes.is_multiple_of(machine.topology.slices_per_cluster.max(1));
+    let ring = if ring > 0 && padded { machine.topology.slices_per_cluster.max(ring) } else { ring };
     let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
     let fill = time.latency.saturating_sub(around).saturating_sub(streaming);
     let anatomy = Anatomy::Pass { fill, ring, steps };
