@@ -37,8 +37,8 @@ pub static EXEC: OpDecl = OpDecl {
         ),
         (
             "C3",
-            "the sub context has no align, contract, accumulate, vector, cast or transpose; main and dual have no \
-             generate, and commit_packed after filter only (books 09, 12)",
+            "the sub context has no align, contract, accumulate, vector or transpose, and a cast only between collect and \
+             commit; main and dual have no generate, and commit_packed after filter only (books 09, 12)",
         ),
         (
             "C4",
@@ -278,7 +278,9 @@ fn check_own_reads(
         return Ok(());
     }
     for written in in_file(stage, true).map(|access| access.range) {
-        for (reader, read) in before.iter().flat_map(|own| in_file(own, false).map(move |read| (own, read.range))) {
+        for (reader, read) in
+            before.iter().flat_map(|own| in_file(own, false).map(move |read| (own, read.range)))
+        {
             if written.start < read.end && read.start < written.end {
                 let message = format!(
                     "bytes {} to {} of the vector register file are stored, and this run reads {} to {}",

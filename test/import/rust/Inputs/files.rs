@@ -106,3 +106,51 @@ pub fn norm(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, A]>) -> HbmTenso
         .commit();
     y.to_hbm(&mut device.tdma)
 }
+
+/// The sub context casts; what it casts and transposes is main's, as what the vector engine works on.
+#[device(chip = 1)]
+pub fn narrowed(device: &mut Device, x: &HbmTensor<f8e4m3, Chip, m![S, A]>) -> HbmTensor<bf16, Chip, m![S, A]> {
+    let x: DmTensor<f8e4m3, Chip, Cluster, Slice, m![A]> = x.to_dm(&mut device.tdma);
+    let y: DmTensor<bf16, Chip, Cluster, Slice, m![A]> = device
+        .sub
+        .begin(x.view())
+        .fetch::<m![A / 8], m![A % 8]>()
+        .fetch_cast::<f32>()
+        .collect::<m![A / 8], m![A % 8]>()
+        .cast::<bf16, m![A % 8 # 16]>()
+        .commit_trim::<m![A % 8]>()
+        .commit();
+    y.to_hbm(&mut device.tdma)
+}
+
+#[device(chip = 1)]
+pub fn narrowed_and_turned(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, A]>) -> HbmTensor<bf16, Chip, m![S, A]> {
+    let x: DmTensor<f32, Chip, Cluster, Slice, m![A]> = x.to_dm(&mut device.tdma);
+    let y: DmTensor<bf16, Chip, Cluster, Slice, m![A / 32, A % 8, A / 8 % 4]> = device
+        .sub
+        .begin(x.view())
+        .fetch::<m![A / 8], m![A % 8]>()
+        .collect::<m![A / 8], m![A % 8]>()
+        .cast::<bf16, m![A % 8 # 16]>()
+        .transpose::<m![A / 32, A % 8], m![A / 8 % 4 # 16]>()
+        .commit_trim::<m![A / 8 % 4]>()
+        .commit();
+    y.to_hbm(&mut device.tdma)
+}
+
+#[device(chip = 1)]
+pub fn narrowed_after_all(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, A]>) -> HbmTensor<bf16, Chip, m![S, A]> {
+    let x: DmTensor<f32, Chip, Cluster, Slice, m![A]> = x.to_dm(&mut device.tdma);
+    let y: DmTensor<bf16, Chip, Cluster, Slice, m![A]> = device
+        .sub
+        .begin(x.view())
+        .fetch::<m![A / 8], m![A % 8]>()
+        .collect::<m![A / 8], m![A % 8]>()
+        .vector_init()
+        .vector_intra_slice_tag(TagMode::Zero)
+        .vector_final()
+        .cast::<bf16, m![A % 8 # 16]>()
+        .commit_trim::<m![A % 8]>()
+        .commit();
+    y.to_hbm(&mut device.tdma)
+}
