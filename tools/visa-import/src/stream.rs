@@ -150,8 +150,8 @@ impl Evaluator<'_> {
             _ => {}
         }
         self.fetched(frame, &mut stream)?;
-        // The compute engines are there once: what computes in the sub context waits until main leaves them. A cast alone
-        // it has itself.
+        // The compute engines are there once: what computes in the sub context waits until main leaves them. A cast
+        // alone it has itself.
         if COMPUTES.contains(&call.name.as_str())
             && let Some(begin) = stream.sub.take()
         {

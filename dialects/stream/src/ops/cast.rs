@@ -21,8 +21,8 @@ use visa_numerics::{CAST_ENGINE, DType, cast_targets, engine_cast};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.cast",
     summary: "Converts each element to a narrower format and pads the flit back to 32 bytes.",
-    doc: "Time is unchanged (book 26). The sub context has it too, between collect and commit: a copy within data memory \
-          that converts.",
+    doc: "Time is unchanged (book 26). The sub context has it too, between collect and commit: a copy within data \
+          memory that converts.",
     constraints: &[
         (
             "C1",
