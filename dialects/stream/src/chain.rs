@@ -160,7 +160,7 @@ pub fn coarse(file: &Tensor, axes: &Axes) -> Vec<(AxisId, u64)> {
     steps.into_iter().collect()
 }
 
-/// Those of [`coarse`] that chips, clusters and slices alone tell apart: its rows and elements do not have the axis, so
+/// Those of [`coarse`] that chips, clusters and slices alone tell apart: rows and elements do not have the axis, so
 /// that in each place they are the same for all coordinates up to the next.
 #[must_use]
 pub fn coarse_in_places(file: &Tensor, axes: &Axes) -> Vec<(AxisId, u64)> {

@@ -375,7 +375,12 @@ impl Run<'_> {
         let (new, old) = (self.held(*op, 0, &part)?, self.held(*op, 1, to)?);
         let span = op.span();
         let (part, whole) = (Coverage::new(&part, self.axes, span)?, Coverage::new(to, self.axes, span)?);
-        let own = old.axes.iter().chain(&new.axes).map(|axis| axis.id).chain(whole.axes());
+        // Along an axis that neither has, the result differs only where the tile begins or ends.
+        let cut = |&id: &AxisId| {
+            let size = saturated(self.axes.size(id));
+            shift.get(id) > 0 || part.held(id, size) != whole.held(id, size)
+        };
+        let own = old.axes.iter().chain(&new.axes).map(|axis| axis.id).chain(whole.axes().filter(cut));
         let own: BTreeSet<_> = own.collect();
         let axis = |id| Axis { id, held: whole.held(id, saturated(self.axes.size(id))) };
         let axes: Vec<Axis> = own.into_iter().map(axis).collect();

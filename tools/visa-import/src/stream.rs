@@ -13,9 +13,8 @@ const CONTRACTION_BYTES: u64 = 64;
 /// Bytes of a flit (book 14).
 const FLIT_BYTES: u64 = 32;
 
-/// Methods that begin the use of a compute engine.
-const COMPUTES: &[&str] =
-    &["vector_init", "contract_outer", "align", "cast", "transpose", "commit_cast", "commit_cast_relu"];
+/// Methods that begin the use of a compute engine that the main context alone has.
+const COMPUTES: &[&str] = &["vector_init", "contract_outer", "align", "transpose", "commit_cast_relu"];
 
 impl Evaluator<'_> {
     pub(crate) fn begin(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
@@ -151,7 +150,8 @@ impl Evaluator<'_> {
             _ => {}
         }
         self.fetched(frame, &mut stream)?;
-        // The compute engines are there once: what computes in the sub context waits until main leaves them.
+        // The compute engines are there once: what computes in the sub context waits until main leaves them. A cast
+        // alone it has itself.
         if COMPUTES.contains(&call.name.as_str())
             && let Some(begin) = stream.sub.take()
         {

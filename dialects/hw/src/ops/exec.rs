@@ -5,6 +5,7 @@ use crate::attrs::STEPS;
 use crate::build::{Build, KnowsSlices, Moves};
 use crate::clauses::machine;
 use crate::ops::control::{COMMANDS, Moving, steps};
+use crate::ops::store::STORE_VRF;
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage};
 use std::ops::Range;
@@ -37,8 +38,8 @@ pub static EXEC: OpDecl = OpDecl {
         ),
         (
             "C3",
-            "the sub context has no align, contract, accumulate, vector, cast or transpose; main and dual have no \
-             generate, and commit_packed after filter only (books 09, 12)",
+            "the sub context has no align, contract, accumulate, vector or transpose, and a cast only between \
+             collect and commit; main and dual have no generate, and commit_packed after filter only (books 09, 12)",
         ),
         (
             "C4",
@@ -61,8 +62,8 @@ pub static EXEC: OpDecl = OpDecl {
         ("C8", "flits of 64 bytes go to the aligner; the other engines take 32 at once (books 08, 17)"),
         (
             "C9",
-            "a run does not store into the bytes of the vector register file that its stages read: nothing says which \
-             comes first",
+            "`store_vrf` does not store into the bytes of the register file that stages of its run read: nothing says \
+             which comes first",
         ),
     ],
     clauses: &[
@@ -262,8 +263,7 @@ fn check_flits(op: OpRef<'_>, child: OpRef<'_>, machine: &Machine, input: &Wire)
     Err(at(op, child, "C8", message).fix("write `halves` after the flits of `hw.collect`".to_owned()))
 }
 
-/// C9: a store is apart from what the stages `before` it read in the vector register file. A stage that writes back
-/// what it reads is no store.
+/// C9: what ends a run in the vector register file is apart from what the stages `before` it read there.
 fn check_own_reads(
     op: OpRef<'_>,
     child: OpRef<'_>,
@@ -274,11 +274,13 @@ fn check_own_reads(
         let own = stage.accesses().into_iter();
         own.filter(move |access| access.space == Space::Vrf && access.write == write)
     };
-    if stage.as_store().is_none() {
+    if !child.is(&STORE_VRF) {
         return Ok(());
     }
     for written in in_file(stage, true).map(|access| access.range) {
-        for (reader, read) in before.iter().flat_map(|own| in_file(own, false).map(move |read| (own, read.range))) {
+        for (reader, read) in
+            before.iter().flat_map(|own| in_file(own, false).map(move |read| (own, read.range)))
+        {
             if written.start < read.end && read.start < written.end {
                 let message = format!(
                     "bytes {} to {} of the vector register file are stored, and this run reads {} to {}",

@@ -25,7 +25,7 @@ pub static STORE_TRF: OpDecl = OpDecl {
     name: "hw.store_trf",
     summary: "stores the stream in the tensor register file",
     doc: "The stream is `rows` chunks of `row_bytes`; chunk r goes to row r, from the start of the region (book \
-          18). The second half of the file starts in the middle of every row of the banks. i5 and i9 keep their sideband bits \
+          18). The second half of the file starts in the middle of every bank row. i5 and i9 keep their sideband bits \
           there, so that an i5 takes half a byte of a row and an i9 a byte (book 19); as other formats they read \
           as never written.\n\nA load is `short`, a command that bypasses the pipeline, or goes through all of \
           it, which takes longer to set up (book 18).",
@@ -67,8 +67,8 @@ pub static STORE_TRF: OpDecl = OpDecl {
 pub static STORE_VRF: OpDecl = OpDecl {
     name: "hw.store_vrf",
     summary: "stores the stream in the vector register file",
-    doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20). In the main \
-          context it may end a pass through the Vector Engine, whose stages then read other bytes of the file.",
+    doc: "The stream's bytes go to consecutive addresses of the vector register file, from `at` (book 20). In the \
+          main context it may end a pass through the Vector Engine, whose stages then read other bytes of the file.",
     constraints: &[
         ("C1", "the bytes are in the vector register file (book 04)"),
         ("C2", "the elements are not i5 or i9, whose sideband bit has no place there (book 19)"),

@@ -185,8 +185,11 @@ fn store_constraints() {
     outside("hw.store_trf-C2", &store(65536, "hw.store_trf full, rows 2, row_bytes 32800"));
     outside("hw.store_trf-C2", &store(65536, "hw.store_trf full, rows 8, row_bytes 8224"));
     for half in ["first", "second"] {
-        inside(&store(4096, &format!("hw.store_trf {half}, rows 1, row_bytes 4096")));
-        outside("hw.store_trf-C2", &store(4128, &format!("hw.store_trf {half}, rows 1, row_bytes 4128")));
+        for (rows, bytes) in [(1, 32768), (2, 16384), (4, 8192), (8, 4096)] {
+            let text = |bytes| format!("hw.store_trf {half}, rows {rows}, row_bytes {bytes}");
+            inside(&store(rows * bytes, &text(bytes)));
+            outside("hw.store_trf-C2", &store(32768, &text(bytes + 32)));
+        }
     }
     outside("hw.store_trf-C2", &store(32, "hw.store_trf full, rows 1, row_bytes 0"));
     outside("hw.store_trf-C3", &store(64, "hw.store_trf full, rows 1, row_bytes 32"));
@@ -278,7 +281,9 @@ fn align_constraints() {
     align(1, "full, flits 1, rows 1, data 32, loops [32 : 1] : 32 @ 8176", 1).outside("hw.align-C7");
     align(1, "full, flits 1, rows 8, data 32, loops [64 : 1] : 64 @ 8192", 1).outside("hw.align-C7");
     align(1, "second, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 4032", 1).inside();
-    align(1, "second, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 4096", 1).outside("hw.align-C7");
+    align(1, "second, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 32704", 1).inside();
+    align(1, "second, flits 1, rows 1, data 32, loops [64 : 1] : 64 @ 32768", 1).outside("hw.align-C7");
+    align(1, "second, flits 1, rows 1, data 32, loops [32 : 1] : 32 @ 4065", 1).outside("hw.align-C7");
     align(1, "full, flits 1, rows 1, data 32, loops [1 : 1] : 1 @ -1", 1).outside("hw.align-C7");
     let repeated = |repeat: u64| Contraction {
         align: format!("full, flits 1, repeat {repeat}, rows 1, data 32, loops [6 : 0, 32 : 1] : 32"),
@@ -481,14 +486,29 @@ fn exec_order_and_context() {
         format!("{FETCH}; hw.collect flits 1; {COMMIT}; {COMMIT}"),
         format!("{FETCH}; hw.collect flits 1; hw.cast i8; {add}; {COMMIT}"),
         format!("{FETCH}; hw.collect flits 1; hw.contract i8, depth 6; {COMMIT}"),
-        format!("{FETCH}; hw.collect flits 1; {add}; hw.store_vrf at 0"),
+        format!("{FETCH}; hw.collect flits 1; {add}; hw.store_trf full, rows 1, row_bytes 64"),
+        format!("{FETCH}; hw.collect flits 1; hw.cast i8; hw.store_vrf at 0"),
+        format!("{FETCH}; hw.collect flits 1; {add}; hw.cast i8; hw.store_vrf at 0"),
         format!("{FETCH}; {FETCH}; hw.collect flits 1; {COMMIT}"),
     ] {
         outside("hw.exec-C2", &main(&stages));
     }
     inside(&exec_text("sub", &format!("{FETCH}; hw.collect flits 1; {COMMIT}")));
     outside("hw.exec-C3", &exec_text("sub", &format!("{FETCH}; hw.collect flits 1; {add}; {COMMIT}")));
-    outside("hw.exec-C3", &exec_text("sub", &format!("{FETCH}; hw.collect flits 1; hw.cast i8; {COMMIT}")));
+    outside(
+        "hw.exec-C3",
+        &exec_text("sub", &format!("{FETCH}; hw.collect flits 1; {add}; hw.store_vrf at 0")),
+    );
+    inside(&exec_text("sub", &format!("{FETCH}; hw.collect flits 1; hw.cast i8; {COMMIT}")));
+    inside(&main(&format!("{FETCH}; hw.collect flits 1; {add}; hw.store_vrf at 0")));
+    let kept = |at: u64| {
+        main(&format!(
+            "{FETCH}; hw.collect flits 1; hw.vector AddFxp, vrf [64 : 1] : 32; hw.store_vrf at {at}"
+        ))
+    };
+    inside(&kept(64));
+    outside("hw.exec-C9", &kept(60));
+    outside("hw.exec-C9", &kept(0));
     let vectors =
         |ops: [&str; 2]| pass("i32", &ops.map(|op| format!("hw.vector {op}, constant 1")).join(";"));
     inside(&vectors(["AddFxp", "MulInt"]));

@@ -1,7 +1,7 @@
 //! `stream.cast`: the cast engine narrows elements (book 26).
 
 use crate::CAST;
-use crate::chain::{axes, check_same, input, main_only, next};
+use crate::chain::{axes, check_same, input, next};
 use crate::pipeline;
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
@@ -21,14 +21,14 @@ use visa_numerics::{CAST_ENGINE, DType, cast_targets, engine_cast};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.cast",
     summary: "Converts each element to a narrower format and pads the flit back to 32 bytes.",
-    doc: "Time is unchanged (book 26).",
+    doc: "Time is unchanged (book 26). The sub context has it too, between collect and commit: a copy within data \
+          memory that converts.",
     constraints: &[
         (
             "C1",
             "the cast engine converts i32 to i4, i8 and i16, and f32 to f8e4m3, f8e5m2, f16 and bf16 (book 26)",
         ),
         ("C2", "the packet is the input's, padded to 32 bytes of the new format (book 26)"),
-        ("C3", "main context only (book 12)"),
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::CAST))],
     clauses: &[
@@ -53,7 +53,6 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    main_only(op, "C3")?;
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
     let source = input(op)?;

@@ -216,9 +216,11 @@ pub mod rngd {
     /// A store of execution ids.
     pub static STORE_IDS: Places =
         Places(&[Place::after(Slot::STORE_IDS, Slot::COLLECT, Slot::VECTOR).ends().contexts(Contexts::Main)]);
-    /// The Cast Engine.
-    pub static CAST: Places =
-        Places(&[Place::after(Slot::CAST, Slot::COLLECT, Slot::VECTOR).contexts(Contexts::Main)]);
+    /// The Cast Engine: in the sub context between the collect engine and the commit.
+    pub static CAST: Places = Places(&[
+        Place::after(Slot::CAST, Slot::COLLECT, Slot::VECTOR).contexts(Contexts::Main),
+        Place::after(Slot::CAST, Slot::COLLECT, Slot::COLLECT).only(Slot::COMMIT).contexts(Contexts::Sub),
+    ]);
     /// The Transpose Engine.
     pub static TRANSPOSE: Places =
         Places(&[Place::after(Slot::TRANSPOSE, Slot::COLLECT, Slot::CAST).contexts(Contexts::Main)]);
