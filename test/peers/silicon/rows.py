@@ -391,7 +391,7 @@ def main():
         if "table @decode" in text:
             values = "0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6"
             text = text.replace("visa 1\n", f"visa 1\ntm.table @decode, from f4e2m1, to f8e4m3, values [{values}]\n", 1)
-        wrong += put(HERE / "rows" / f"{name}.visa", text)
+        wrong += put(HERE / "data" / f"{name}.visa", text)
     wrong += put(HERE / "rows.json", json.dumps(lines, indent=1) + "\n")
     if wrong:
         sys.exit(f"not as rows.py writes them: {', '.join(wrong)}")

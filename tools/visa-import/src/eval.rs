@@ -362,7 +362,7 @@ impl<'a> Evaluator<'a> {
         let used = match (&ty, &name) {
             (None, Some(name)) => self
                 .type_by_use(frame, name, rest)
-                .or_else(|| crate::calls::type_by_end(name, rest, of_block.ty.as_ref()?)),
+                .or_else(|| crate::ending::type_by_end(name, rest, of_block.ty.as_ref()?)),
             (_, _) => None,
         };
         let why = computed(frame, &init.expr).map(|(_, why)| why);

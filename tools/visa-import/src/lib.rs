@@ -9,6 +9,7 @@ mod constant;
 mod depth;
 mod device;
 mod emit;
+mod ending;
 mod error;
 mod eval;
 mod exchange;

@@ -5,7 +5,6 @@ use crate::attrs::STEPS;
 use crate::build::{Build, KnowsSlices, Moves};
 use crate::clauses::machine;
 use crate::ops::control::{COMMANDS, Moving, steps};
-use crate::ops::store::STORE_VRF;
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage};
 use std::ops::Range;
@@ -274,7 +273,7 @@ fn check_own_reads(
         let own = stage.accesses().into_iter();
         own.filter(move |access| access.space == Space::Vrf && access.write == write)
     };
-    if !child.is(&STORE_VRF) {
+    if stage.as_store().is_none() {
         return Ok(());
     }
     for written in in_file(stage, true).map(|access| access.range) {

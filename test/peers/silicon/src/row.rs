@@ -111,7 +111,7 @@ pub(crate) fn priced(folder: &Path) -> Result<(Vec<Priced>, Vec<Row>), String> {
 
 fn anatomy(folder: &Path, file: &str, row: &Row) -> Result<Anatomy, String> {
     let flags = [file, "--allocate", "--cost", "--machine", "rngd-silicon", "--report", "json"];
-    let mut io = Io::buffered("", folder.join("rows"));
+    let mut io = Io::buffered("", folder.join("data"));
     if visa_run::run(&Registry::standard(), &flags.map(str::to_owned), &mut io) != 0 {
         return Err(String::from_utf8_lossy(&io.stderr).into_owned());
     }

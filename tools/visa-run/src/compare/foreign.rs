@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Trf,
     /// A load of the vector register file.
     Vrf,
-    /// A load of a look-up table: we have no such command.
+    /// A load of a look-up table, once its bytes are in data memory.
     Table,
 }
 
@@ -41,6 +41,7 @@ impl Kind {
             Resource::Main | Resource::Sub | Resource::Dual => match command.label.rsplit('>').next() {
                 Some("store_trf") => Some(Self::Trf),
                 Some("store_vrf") => Some(Self::Vrf),
+                Some("store_table") => Some(Self::Table),
                 Some(_) | None if command.label.starts_with("launch") => None,
                 Some(_) | None => Some(Self::Pass),
             },
