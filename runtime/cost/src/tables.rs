@@ -1,5 +1,5 @@
-//! Loads of look-up tables. Our dialects have a table at its fetch; the chip loads it before the pass that uses it. The
-//! vendor's schedules have two commands for that: a transfer of 4 KB, 8 bytes for each slice, and a run of the sub
+//! Loads of look-up tables. Our dialects have a table at its fetch; the chip loads it before the pass that uses it.
+//! The vendor's schedules have two commands for that: a transfer of 4 KB, 8 bytes for each slice, and a run of the sub
 //! context that takes 1,030 cycles beside its start.
 
 use std::ops::Range;

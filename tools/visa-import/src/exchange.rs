@@ -52,7 +52,7 @@ impl Evaluator<'_> {
         let count = positions.len();
         let along = self.shared(frame, view, call, dim, count)?;
         let mut source = self.read(frame, call.span, view)?;
-        // Chips run in lockstep, so none copies what no other copies: each reads from the next one, which gets all first.
+        // Chips run in lockstep, so none copies what no other copies: each reads from the next one, which gets all.
         let apart = usize::from(dim == "chip");
         if apart > 0 {
             let before: Vec<String> = (0..count).map(|at| ((at + count - 1) % count).to_string()).collect();

@@ -283,7 +283,8 @@ impl Evaluator<'_> {
         for (before, after) in [(&mut fetch.time, time), (&mut fetch.packet, packet)] {
             if before.with_pads(|_| Pad::Top) != after.with_pads(|_| Pad::Top) {
                 let message = format!(
-                    "`fetch_mask` makes {} of {}: it changes what padding holds, as `# 8` to `#{{0}} 8`, and nothing else",
+                    "`fetch_mask` makes {} of {}: it changes what padding holds, as `# 8` to `#{{0}} 8`, and \
+                     nothing else",
                     self.text(&after),
                     self.text(before)
                 );

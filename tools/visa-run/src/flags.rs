@@ -70,7 +70,8 @@ pub(crate) struct Flags {
     /// that are known when it starts.
     #[arg(long, conflicts_with_all = ["outs", "compared", "ulps", "shadow", "threads", "memory"])]
     pub(crate) cost: bool,
-    /// Compare the price of every command with the device's trace (lines `PROFILE_SPAN`) or the vendor's schedule (JSON).
+    /// Compare the price of every command with the device's trace (lines `PROFILE_SPAN`) or the vendor's schedule
+    /// (JSON).
     #[arg(long, value_name = "FILE")]
     pub(crate) compare: Option<String>,
     /// Write a machine description whose figures are fitted to what `--compare` aligns.

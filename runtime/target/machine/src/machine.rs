@@ -332,7 +332,8 @@ const RNGD_S_CASTS: &[(DType, DType)] = &[
     (DType::F8e5m2, DType::Bf16),
 ];
 
-/// RNGD as measured on silicon, and as the vendor's schedules have it. A test reads them; test/peers/silicon writes them.
+/// RNGD as measured on silicon, and as the vendor's schedules have it. A test reads them; test/peers/silicon writes
+/// them.
 const MEASURED: [&str; 2] =
     [include_str!("../machines/rngd-silicon.json"), include_str!("../machines/rngd-schedule.json")];
 

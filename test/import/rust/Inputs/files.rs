@@ -1,4 +1,4 @@
-//! Register files: what a function gives back, what a pass of the vector engine leaves in one, and other names for one.
+//! Register files: what a function gives back, what a vector pass leaves in one, and other names for one.
 use furiosa_opt_std::prelude::*;
 
 axes![S = 256, A = 64, T = 16, U = 16, C = 8, D = 8, M = 32, K = 32, N = 8, N1 = 2, N2 = 4];
@@ -27,12 +27,8 @@ fn alone(
     device: &mut Device,
     w: &DmTensor<bf16, Chip, Cluster, Slice, m![N, K]>,
 ) -> TrfTensor<bf16, Chip, Cluster, Slice, m![N], m![K]> {
-    let file = device
-        .sub
-        .begin(w.view())
-        .fetch::<m![N], m![K]>()
-        .collect::<m![N, K / 16], m![K % 16]>()
-        .to_trf();
+    let file =
+        device.sub.begin(w.view()).fetch::<m![N], m![K]>().collect::<m![N, K / 16], m![K % 16]>().to_trf();
     unsafe { file }
 }
 
@@ -109,7 +105,10 @@ pub fn norm(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, A]>) -> HbmTenso
 
 /// The sub context casts; what it casts and transposes is main's, as what the vector engine works on.
 #[device(chip = 1)]
-pub fn narrowed(device: &mut Device, x: &HbmTensor<f8e4m3, Chip, m![S, A]>) -> HbmTensor<bf16, Chip, m![S, A]> {
+pub fn narrowed(
+    device: &mut Device,
+    x: &HbmTensor<f8e4m3, Chip, m![S, A]>,
+) -> HbmTensor<bf16, Chip, m![S, A]> {
     let x: DmTensor<f8e4m3, Chip, Cluster, Slice, m![A]> = x.to_dm(&mut device.tdma);
     let y: DmTensor<bf16, Chip, Cluster, Slice, m![A]> = device
         .sub
@@ -124,7 +123,10 @@ pub fn narrowed(device: &mut Device, x: &HbmTensor<f8e4m3, Chip, m![S, A]>) -> H
 }
 
 #[device(chip = 1)]
-pub fn narrowed_and_turned(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, A]>) -> HbmTensor<bf16, Chip, m![S, A]> {
+pub fn narrowed_and_turned(
+    device: &mut Device,
+    x: &HbmTensor<f32, Chip, m![S, A]>,
+) -> HbmTensor<bf16, Chip, m![S, A]> {
     let x: DmTensor<f32, Chip, Cluster, Slice, m![A]> = x.to_dm(&mut device.tdma);
     let y: DmTensor<bf16, Chip, Cluster, Slice, m![A / 32, A % 8, A / 8 % 4]> = device
         .sub
@@ -139,7 +141,10 @@ pub fn narrowed_and_turned(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, A
 }
 
 #[device(chip = 1)]
-pub fn narrowed_after_all(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, A]>) -> HbmTensor<bf16, Chip, m![S, A]> {
+pub fn narrowed_after_all(
+    device: &mut Device,
+    x: &HbmTensor<f32, Chip, m![S, A]>,
+) -> HbmTensor<bf16, Chip, m![S, A]> {
     let x: DmTensor<f32, Chip, Cluster, Slice, m![A]> = x.to_dm(&mut device.tdma);
     let y: DmTensor<bf16, Chip, Cluster, Slice, m![A]> = device
         .sub

@@ -8,7 +8,8 @@ type File = VrfTensor<f32, Chip, Cluster, m![S], m![K]>;
 
 fn begun(device: &mut Device, x: &DmTensor<f32, Chip, Cluster, m![S], m![K]>) -> File {
     // What ends the block is another variable of that name.
-    let file = device.sub.begin(x.view()).fetch::<m![K / 8], m![K % 8]>().collect::<m![K / 8], m![K % 8]>().to_vrf();
+    let file =
+        device.sub.begin(x.view()).fetch::<m![K / 8], m![K % 8]>().collect::<m![K / 8], m![K % 8]>().to_vrf();
     let file = file.reshape::<Chip, Cluster, m![S], m![K]>();
     file
 }
@@ -21,7 +22,8 @@ pub fn shadowed(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, K]>) {
 
 fn three(device: &mut Device, x: DmTensor<f32, Chip, Cluster, m![S], m![K]>) -> (File, m![K], m![K]) {
     // A tuple of two where three are wanted.
-    let file = device.sub.begin(x.view()).fetch::<m![K / 8], m![K % 8]>().collect::<m![K / 8], m![K % 8]>().to_vrf();
+    let file =
+        device.sub.begin(x.view()).fetch::<m![K / 8], m![K % 8]>().collect::<m![K / 8], m![K % 8]>().to_vrf();
     (file, x)
 }
 
@@ -33,7 +35,8 @@ pub fn arity(device: &mut Device, x: &HbmTensor<f32, Chip, m![S, K]>) {
 
 fn nothing(device: &mut Device, x: &DmTensor<f32, Chip, Cluster, m![S], m![K]>) -> File {
     // It does not end the block.
-    let file = device.sub.begin(x.view()).fetch::<m![K / 8], m![K % 8]>().collect::<m![K / 8], m![K % 8]>().to_vrf();
+    let file =
+        device.sub.begin(x.view()).fetch::<m![K / 8], m![K % 8]>().collect::<m![K / 8], m![K % 8]>().to_vrf();
     file;
 }
 

@@ -33,7 +33,10 @@ struct Lifetime {
 /// JSON of another form, and entries that end before they begin.
 pub(crate) fn read(text: &str) -> Result<Foreign, String> {
     let schedule: Schedule = serde_json::from_str(text).map_err(|why| {
-        format!("this is no schedule as SDK 0.8 writes them (`instructions`, each with `contexts` and `lifetime`): {why}")
+        format!(
+            "this is no schedule as SDK 0.8 writes them (`instructions`, each with `contexts` and `lifetime`): \
+             {why}"
+        )
     })?;
     let mut entries = Vec::new();
     for (number, own) in schedule.instructions.iter().enumerate() {
@@ -91,7 +94,8 @@ mod tests {
     fn kinds_follow_from_engines() {
         let entry = |contexts: &str, tpe: &str, description: &str| {
             format!(
-                r#"{{"contexts": [{contexts}], "tpe": "{tpe}", "lifetime": {{"begin": 5, "end": 9}}, "description": "{description}"}}"#
+                r#"{{"contexts": [{contexts}], "tpe": "{tpe}", "lifetime": {{"begin": 5, "end": 9}},
+                     "description": "{description}"}}"#
             )
         };
         let all = [

@@ -126,7 +126,8 @@ impl Comparison {
         let little = share(found, all).min(share(theirs, all_theirs)) < LEAST_SHARE;
         little.then(|| {
             format!(
-                "{found} of {all} commands align with {}, and {theirs} of its {all_theirs} with ours: it looks like another kernel's",
+                "{found} of {all} commands align with {}, and {theirs} of its {all_theirs} with ours: it looks \
+                 like another kernel's",
                 self.with
             )
         })

@@ -121,8 +121,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Passes of a context, and loads of one register file, run one after the other: where two of a kind overlap, it is
-    /// main beside sub; a third has no engine.
+    /// Passes of a context, and loads of one register file, run one after the other: where two of a kind overlap, it
+    /// is main beside sub; a third has no engine.
     fn check(&self) -> Result<(), String> {
         for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Dma) {
             let own: Vec<_> = self.entries.iter().filter(|(entry, _)| entry.kind == kind).collect();
