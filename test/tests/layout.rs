@@ -85,7 +85,7 @@ const GROUPS: &[Group] = &[
     ("passes/select", &["contexts", "distribution/search", "driver", "layout/stationary"]),
     ("runtime/reference", &["coverage", "tensor"]),
     ("runtime/reference", &["evaluate", "fast"]),
-    ("tools/visa-import", &["condition", "constant", "device", "eval", "host", "scalar", "value"]),
+    ("tools/visa-import", &["condition", "constant", "device", "ending", "eval", "host", "scalar", "value"]),
     ("tools/visa-opt", &["dump", "flags", "outputs", "pass_flags", "query", "query/rules", "run"]),
     ("tools/visa-opt", &["query/flags", "query/sequencer"]),
     ("tools/visa-run", &["data/array", "data/npy", "data/stored"]),

@@ -271,8 +271,8 @@ fn few_networks(writes: &[Program], machine: &Machine) -> Option<Warning> {
         counted(moved, "byte"),
         counted(all as u64, "network")
     );
-    let fix = "spread the tensor over more slices: 32 neighbours share a network, so let the outermost term of `slice` \
-               count what was in one";
+    let fix = "spread the tensor over more slices: 32 neighbours share a network, so let the outermost term of \
+               `slice` count what was in one";
     few.then_some(("T9", message, fix))
 }
 

@@ -273,7 +273,7 @@ fn check_own_reads(
         let own = stage.accesses().into_iter();
         own.filter(move |access| access.space == Space::Vrf && access.write == write)
     };
-    if stage.as_store().is_none() {
+    if !stage.stores_apart() {
         return Ok(());
     }
     for written in in_file(stage, true).map(|access| access.range) {

@@ -207,6 +207,10 @@ fn read_vrf(op: OpRef<'_>, input: &Wire) -> Result<StoreVrfUnit, Diagnostic> {
 }
 
 impl Unit for StoreVrfUnit {
+    fn stores_apart(&self) -> bool {
+        true
+    }
+
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
         input.stored("C2", "at")?;
         let capacity = machine.memory.vrf_bytes;

@@ -38,6 +38,11 @@ pub trait Unit: Send + Sync {
         0
     }
 
+    /// Whether what it stores in a register file must be apart from what stages before it read there.
+    fn stores_apart(&self) -> bool {
+        false
+    }
+
     /// Bytes of data memory that it reads in a slice, if it is a fetch: before they are converted.
     fn fetched(&self) -> u64 {
         0
