@@ -1,6 +1,6 @@
 //! Loads of look-up tables. Our dialects have a table at its fetch; the chip loads it before the pass that uses it.
 //! The vendor's schedules have two commands for that: a transfer of 4 KB, 8 bytes for each slice, and a run of the sub
-//! context that takes 1,030 cycles beside its start.
+//! context that takes 1,030 cycles beside its start. Ours is of main: so the pass waits for its table.
 
 use std::ops::Range;
 
@@ -88,11 +88,11 @@ fn load(machine: &Machine) -> Dma {
     Dma { pcie: false, from: Space::Hbm, to: Space::Dm, parts, steps: [Steps::default(), Steps::default()] }
 }
 
-/// The run of the sub context that stores what was loaded.
+/// The run that stores what was loaded.
 fn store(pass: &Exec, machine: &Machine, span: Span) -> Exec {
     let stage = Stage::store(TableStore { read: place(machine) });
     let stage = PlacedStage { name: "hw.store_table", span, stage, steps: Steps::default() };
-    Exec { context: Context::Sub, slices: pass.slices.clone(), steps: Steps::default(), stages: vec![stage] }
+    Exec { context: Context::Main, slices: pass.slices.clone(), steps: Steps::default(), stages: vec![stage] }
 }
 
 /// Stores a table where the fetch finds it.
