@@ -27,11 +27,11 @@ impl Region {
     /// The region that a [`REGION`] clause names, of so many rows.
     pub(crate) fn of(name: &str, rows: u64, machine: &Machine) -> Self {
         let pitch = machine.memory.trf_bytes_per_row;
-        let (half, whole) = (pitch / 2, machine.trf_row_bytes(rows));
+        let (width, bytes) = (pitch / 2, machine.trf_half_bytes(rows));
         match name {
-            "first" => Self { start: 0, bytes: whole / 2, pitch, width: half, rows },
-            "second" => Self { start: half, bytes: whole / 2, pitch, width: half, rows },
-            _ => Self { start: 0, bytes: whole, pitch, width: pitch, rows },
+            "first" => Self { start: 0, bytes, pitch, width, rows },
+            "second" => Self { start: width, bytes, pitch, width, rows },
+            _ => Self { start: 0, bytes: machine.trf_row_bytes(rows), pitch, width: pitch, rows },
         }
     }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use visa_engine::Pace;
-use visa_machine::{Machine, Measured};
+use visa_machine::{Machine, Measured, figure};
 
 /// The parts of a command's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +45,8 @@ impl Anatomy {
                 measured.pass_startup_ticks.value + fill as f64 * cycle + around + busiest
             }
             Self::Transfer { starts, moving, written } => {
-                let writing = written as f64 / measured.dm_write_bytes_per_tick.value;
-                starts as f64 * measured.dma_startup_ticks.value + writing.max(moving as f64 * cycle)
+                let longest = writing(written, measured).max(moving as f64 * cycle);
+                starts as f64 * measured.dma_startup_ticks.value + longest
             }
             Self::Other(cycles) => cycles as f64 * cycle,
         }
@@ -65,32 +65,29 @@ impl Anatomy {
     pub(crate) fn writes_longest(&self, measured: &Measured) -> bool {
         match *self {
             Self::Transfer { moving, written, .. } => {
-                let writing = written as f64 / measured.dm_write_bytes_per_tick.value;
-                writing
-                    > (moving as f64 * measured.ticks_per_cycle.value).max(measured.dma_startup_ticks.value)
+                let others = moving as f64 * measured.ticks_per_cycle.value;
+                writing(written, measured) > others.max(measured.dma_startup_ticks.value)
             }
             Self::Pass { .. } | Self::Other(_) => false,
         }
     }
 
-    /// The figures that its price rests on, by their numbers in [`visa_machine::FIGURES`].
+    /// The figures that its price rests on, by their numbers ([`figure`]).
     #[must_use]
     pub fn figures(&self) -> Vec<usize> {
-        match self {
+        let (always, where_used) = match *self {
             Self::Pass { ring, steps, .. } => {
-                let parts = [(steps[1], 2), (steps[2], 3), (steps[3], 4), (*ring, 7)];
-                let used = parts.into_iter().filter(|(part, _)| *part > 0).map(|(_, figure)| figure);
-                [0, 1].into_iter().chain(used).collect()
+                let paces = Pace::ALL.into_iter().zip(steps).map(|(pace, steps)| (of_pace(pace), steps));
+                (vec![figure::TICK, figure::PASS], paces.chain([(figure::INTER_SLICE, ring)]).collect())
             }
             Self::Transfer { written, .. } => {
-                if *written > 0 {
-                    vec![0, 5, 6]
-                } else {
-                    vec![0, 5]
-                }
+                (vec![figure::TICK, figure::DMA], vec![(figure::DM_WRITE, written)])
             }
-            Self::Other(_) => vec![0],
-        }
+            Self::Other(_) => (vec![figure::TICK], Vec::new()),
+        };
+        let used = where_used.into_iter().filter(|(figure, part)| *part > 0 && !always.contains(figure));
+        let used: Vec<usize> = used.map(|(figure, _)| figure).collect();
+        [always, used].concat()
     }
 
     /// Its price in whole cycles where the machine was measured; else the book's.
@@ -103,11 +100,21 @@ impl Anatomy {
 }
 
 /// Ticks of a step.
-fn ticks(pace: Pace, measured: &Measured) -> f64 {
+const fn ticks(pace: Pace, measured: &Measured) -> f64 {
+    measured.figures()[of_pace(pace)].value
+}
+
+/// The figure of a step.
+const fn of_pace(pace: Pace) -> usize {
     match pace {
-        Pace::Cycle => measured.ticks_per_cycle.value,
-        Pace::RegisterOperand => measured.register_operand_ticks.value,
-        Pace::Contraction => measured.contraction_ticks.value,
-        Pace::Table => measured.table_ticks.value,
+        Pace::Cycle => figure::TICK,
+        Pace::RegisterOperand => figure::REGISTER_OPERAND,
+        Pace::Contraction => figure::CONTRACTION,
+        Pace::Table => figure::TABLE,
     }
+}
+
+/// Ticks of writing so many bytes into the data memory of a cluster.
+fn writing(written: u64, measured: &Measured) -> f64 {
+    written as f64 / measured.dm_write_bytes_per_tick.value
 }

@@ -108,9 +108,9 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let busiest = first_of_busiest(&engines);
     let ring = exec.stages.iter().map(|stage| stage.ring()).fold(0, u64::max);
     let around = ring.saturating_mul(machine.timing.inter_slice_cycles);
-    // The vendor's schedules go around all slices where some of them hold padding.
-    let padded = !lanes.is_multiple_of(machine.topology.slices_per_cluster.max(1));
-    let ring = if ring > 0 && padded { machine.topology.slices_per_cluster.max(ring) } else { ring };
+    // The vendor's schedules go around all slices where some of a cluster hold padding.
+    let all = machine.topology.slices_per_cluster;
+    let ring = if ring > 0 && is_partial(&exec.slices, all) { all.max(ring) } else { ring };
     let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
     let fill = time.latency.saturating_sub(around).saturating_sub(streaming);
     let anatomy = Anatomy::Pass { fill, ring, steps };
@@ -160,6 +160,15 @@ pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Work {
         anatomy: Anatomy::Other(machine.timing.launch_cycles),
         error: None,
     }
+}
+
+/// Whether some slices of a cluster of so many are active and others are not.
+fn is_partial(slices: &[Range<usize>], all: u64) -> bool {
+    let mut clusters: BTreeMap<u64, u64> = BTreeMap::new();
+    for slice in slices.iter().flat_map(Clone::clone) {
+        *clusters.entry(slice as u64 / all.max(1)).or_default() += 1;
+    }
+    clusters.into_values().any(|active| active < all)
 }
 
 /// The engine that a run waits for: the busiest by the book, or by what was measured.

@@ -4,7 +4,7 @@
 //! their signs, is least. So a command that no figure explains counts as one, however far off it is. Each figure in
 //! turn takes its best value, until none changes.
 
-use visa_machine::{FIGURES, Figure, Measured};
+use visa_machine::{FIGURES, Figure, Measured, figure};
 
 use crate::anatomy::Anatomy;
 use crate::rows::{GOLDEN, mixed};
@@ -45,8 +45,11 @@ impl std::fmt::Display for FitError {
 
 impl std::error::Error for FitError {}
 
-/// Part of a price that a figure must be to count as fixed by it, in per cent of its own change.
+/// Least part of a price that rests on a figure, for the row to be one of those that fix it.
 const FIXES: f64 = 0.1;
+
+/// By how much a figure is changed to see that part.
+const CHANGE: f64 = 0.01;
 
 /// Fits that intervals are made of.
 const DRAWS: usize = 200;
@@ -59,7 +62,9 @@ const DRAWS: usize = 200;
 /// Fewer samples than figures, or one that took no time.
 pub fn fit(samples: &[Sample], start: &Measured, tick: bool, source: &str) -> Result<Measured, FitError> {
     let used: Vec<usize> = (0..FIGURES.len())
-        .filter(|&figure| (tick || figure != 0) && samples.iter().any(|sample| rests_on(sample, figure)))
+        .filter(|&figure| {
+            (tick || figure != figure::TICK) && samples.iter().any(|sample| rests_on(sample, figure))
+        })
         .collect();
     if samples.len() < used.len() || samples.is_empty() {
         return Err(FitError::TooFew { samples: samples.len(), figures: used.len().max(1) });
@@ -101,9 +106,9 @@ fn rests_on(sample: &Sample, figure: usize) -> bool {
 /// Whether a figure is a part of a price worth mentioning.
 fn fixes(sample: &Sample, measured: &Measured, figure: usize) -> bool {
     let mut more = measured.clone();
-    more.figures_mut()[figure].value *= 1.01;
+    more.figures_mut()[figure].value *= 1.0 + CHANGE;
     let (before, after) = (sample.anatomy.ticks(measured), sample.anatomy.ticks(&more));
-    (after / before - 1.0).abs() * 100.0 >= FIXES
+    (after / before - 1.0).abs() >= FIXES * CHANGE
 }
 
 /// The range in which nine in ten values lie, and the value itself.
@@ -215,7 +220,8 @@ mod tests {
     fn what_no_command_rests_on_stays() {
         let (known, mut start) = (known(), known());
         start.table_ticks.value = 99.0;
-        let some: Vec<Sample> = samples(&known).into_iter().filter(|sample| !rests_on(sample, 4)).collect();
+        let some: Vec<Sample> =
+            samples(&known).into_iter().filter(|sample| !rests_on(sample, figure::TABLE)).collect();
         assert_eq!(fit(&some, &start, true, "a test").expect("a fit").table_ticks, start.table_ticks);
         // A schedule's cycles are cycles.
         let one = fit(&samples(&known), &known, false, "a test").expect("a fit");

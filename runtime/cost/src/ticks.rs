@@ -18,13 +18,15 @@ pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
     let share = |[least, most]: [f64; 2]| {
         [least, most].map(|share| (totals.cycles as f64 * (1.0 + share)).round() as u64)
     };
-    let [low, high] = measured.noise.jobs;
-    let noise = NoiseReport { jobs: share([-high.max(low), high]), cold: share(measured.noise.cold) };
+    let [_, apart] = measured.noise.jobs;
+    let noise = NoiseReport { jobs: share([-apart, apart]), cold: share(measured.noise.cold) };
+    // A schedule has no jobs.
+    let noise = (!measured.counts_cycles()).then_some(noise);
     let mut assumptions = report.assumptions;
     assumptions.extend(unfixed(&report.commands, measured));
     Report {
         unit: if measured.counts_cycles() { TimeUnit::Cycle } else { TimeUnit::Tick },
-        noise: Some(noise),
+        noise,
         commands: report.commands.into_iter().map(|command| one(command, ticks)).collect(),
         bound: Bound {
             cycles: ticks(report.bound.cycles),

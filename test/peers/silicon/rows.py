@@ -24,10 +24,10 @@ def kernel(title, sizes, args, body, results):
     return "\n".join(lines + [f"  tm.return {', '.join(results)}", "}", ""])
 
 
-def load(sizes, hbm, cluster, slices, element, dtype="f8e4m3", at="auto"):
+def load(sizes, hbm, cluster, slices, element, dtype="f8e4m3"):
     """A load of an argument, which goes back: the queue's first command is the row's."""
     args = [("x", f"!tm.hbm<{dtype}, [1], {hbm}>")]
-    body = [f"%y = tm.to_dm %x at {at}, cluster {cluster}, slice {slices}, element {element}"]
+    body = [f"%y = tm.to_dm %x at auto, cluster {cluster}, slice {slices}, element {element}"]
     return sizes, args, body + [f"%z = tm.to_hbm %y at auto, element {hbm}"], ["%z"]
 
 
@@ -40,9 +40,7 @@ def first(sizes, hbm, source, cluster, slices, element, back, dtype="f8e4m3"):
 
 def store(sizes, cluster, slices, element, dtype="f8e4m3"):
     """What goes back: the queue's last command is the row's."""
-    used = [name for name in sizes]
-    hbm = "[" + ", ".join(used) + "]"
-    return load(sizes, hbm, cluster, slices, element, dtype)
+    return load(sizes, "[" + ", ".join(sizes) + "]", cluster, slices, element, dtype)
 
 
 def weights(rows):
@@ -55,42 +53,6 @@ def pitched():
     sizes = {"U": 128, "R": 15, "V": 2, "C": 2, "B": 3840}
     tile = "%v = tm.tile %x along [R], size 5, index 0, element [U, R = 5 # 15, V, C, B]"
     return first(sizes, "[U, R, V, C, B]", tile, "[C]", "[U, V]", "[R = 5, B]", "[U, R = 5, V, C, B]")
-
-
-DMA = [
-    ("first", weights(8)),
-    ("first", weights(4)),
-    ("first", weights(4)),
-    ("first", load({"C": 2, "S": 256, "B": 57600}, "[C, S, B]", "[C]", "[S]", "[B]")),
-    ("first", load({"C": 2, "S": 256, "B": 57600}, "[C, S, B]", "[C]", "[S]", "[B]")),
-    ("first", pitched()),
-    ("first", pitched()),
-    ("first", pitched()),
-    ("first", load({"C": 2, "S": 256, "B": 7200}, "[C, S, B]", "[C]", "[S]", "[B]")),
-    ("first", load({"U": 128, "R": 15, "V": 2, "C": 2, "B": 480}, "[U, R, V, C, B]", "[C]", "[U, V]", "[R, B]")),
-    ("first", load({"H": 3840, "C": 2, "N": 8}, "[H]", "[C]", "[N, 1 # 4, H / 480]", "[H % 480]", "bf16")),
-    ("first", load({"H": 3840, "C": 2, "N": 8}, "[H]", "[C]", "[N, H / 120]", "[H % 120]", "bf16")),
-    ("first", load({"H": 3840}, "[H]", "[1 # 2]", "[1 # 32, H / 480]", "[H % 480]", "bf16")),
-    ("first", load({"H": 3840}, "[H]", "[1 # 2]", "[1 # 32, H / 480]", "[H % 480]", "bf16")),
-    ("first", load({"N": 16, "D": 256}, "[N, D]", "[N / 8]", "[N % 8, 1 # 32]", "[D]", "bf16")),
-    ("first", load({"N": 16, "D": 256}, "[D]", "[N / 8]", "[N % 8, 1 # 32]", "[D]", "bf16")),
-    ("first", load({"N": 8, "D": 256}, "[D]", "[N / 4]", "[N % 4, 1 # 64]", "[D]", "bf16")),
-    ("first", load({"N": 8, "D": 256}, "[N, D]", "[N / 4]", "[N % 4, 1 # 64]", "[D]", "bf16")),
-    ("first", load({"N": 16, "D": 256}, "[D]", "[N / 8]", "[N % 8, 1 # 32]", "[D]", "bf16")),
-    ("first", first({"N": 8}, "[1]", "%v = tm.pad %x element [1 # 2]", "[1 # 2]", "[1 # 32, N]", "[1 # 8]", "[1 # 2]", "f32")),
-    ("first", first({"N": 64, "C": 2}, "[1]", "%v = tm.pad %x element [1 # 2]", "[C]", "[N, 1 # 4]", "[1 # 8]", "[1 # 2]", "f32")),
-    ("first", None),
-    ("first", None),
-    ("last", None),
-    ("first", load({"S": 512, "B": 8}, "[S, B]", "[S / 256]", "[S % 256]", "[B]")),
-    ("first", first({"N": 8, "R": 32, "B": 64}, "[N, R, B]", "%v = tm.tile %x along [B], size 30, index 0, element [N, R, B = 30 # 64]", "[1 # 2]", "[1 # 32, N]", "[R, B = 30]", "[N, R, B = 30]", "f32")),
-    ("second", None),
-    ("last", store({"B": 7680}, "[1 # 2]", "[1 # 256]", "[B]")),
-    ("last", store({"B": 512}, "[1 # 2]", "[1 # 256]", "[B]")),
-    ("last", store({"N": 16, "B": 512}, "[N / 8]", "[N % 8, 1 # 32]", "[B]")),
-    ("last", store({"C": 2, "N": 128, "B": 256}, "[C]", "[N, 1 # 2]", "[B]")),
-    ("last", store({"N": 8, "B": 960}, "[1 # 2]", "[1 # 32, N]", "[B]")),
-]
 
 
 def gather():
@@ -115,9 +77,40 @@ def within():
     return {"N": 8, "B": 960}, args, body, ["%z"]
 
 
-DMA[21] = DMA[22] = ("first", gather())
-DMA[23] = ("last", scatter())
-DMA[26] = ("second", within())
+DMA = [
+    ("first", weights(8)),
+    ("first", weights(4)),
+    ("first", weights(4)),
+    ("first", load({"C": 2, "S": 256, "B": 57600}, "[C, S, B]", "[C]", "[S]", "[B]")),
+    ("first", load({"C": 2, "S": 256, "B": 57600}, "[C, S, B]", "[C]", "[S]", "[B]")),
+    ("first", pitched()),
+    ("first", pitched()),
+    ("first", pitched()),
+    ("first", load({"C": 2, "S": 256, "B": 7200}, "[C, S, B]", "[C]", "[S]", "[B]")),
+    ("first", load({"U": 128, "R": 15, "V": 2, "C": 2, "B": 480}, "[U, R, V, C, B]", "[C]", "[U, V]", "[R, B]")),
+    ("first", load({"H": 3840, "C": 2, "N": 8}, "[H]", "[C]", "[N, 1 # 4, H / 480]", "[H % 480]", "bf16")),
+    ("first", load({"H": 3840, "C": 2, "N": 8}, "[H]", "[C]", "[N, H / 120]", "[H % 120]", "bf16")),
+    ("first", load({"H": 3840}, "[H]", "[1 # 2]", "[1 # 32, H / 480]", "[H % 480]", "bf16")),
+    ("first", load({"H": 3840}, "[H]", "[1 # 2]", "[1 # 32, H / 480]", "[H % 480]", "bf16")),
+    ("first", load({"N": 16, "D": 256}, "[N, D]", "[N / 8]", "[N % 8, 1 # 32]", "[D]", "bf16")),
+    ("first", load({"N": 16, "D": 256}, "[D]", "[N / 8]", "[N % 8, 1 # 32]", "[D]", "bf16")),
+    ("first", load({"N": 8, "D": 256}, "[D]", "[N / 4]", "[N % 4, 1 # 64]", "[D]", "bf16")),
+    ("first", load({"N": 8, "D": 256}, "[N, D]", "[N / 4]", "[N % 4, 1 # 64]", "[D]", "bf16")),
+    ("first", load({"N": 16, "D": 256}, "[D]", "[N / 8]", "[N % 8, 1 # 32]", "[D]", "bf16")),
+    ("first", first({"N": 8}, "[1]", "%v = tm.pad %x element [1 # 2]", "[1 # 2]", "[1 # 32, N]", "[1 # 8]", "[1 # 2]", "f32")),
+    ("first", first({"N": 64, "C": 2}, "[1]", "%v = tm.pad %x element [1 # 2]", "[C]", "[N, 1 # 4]", "[1 # 8]", "[1 # 2]", "f32")),
+    ("first", gather()),
+    ("first", gather()),
+    ("last", scatter()),
+    ("first", load({"S": 512, "B": 8}, "[S, B]", "[S / 256]", "[S % 256]", "[B]")),
+    ("first", first({"N": 8, "R": 32, "B": 64}, "[N, R, B]", "%v = tm.tile %x along [B], size 30, index 0, element [N, R, B = 30 # 64]", "[1 # 2]", "[1 # 32, N]", "[R, B = 30]", "[N, R, B = 30]", "f32")),
+    ("second", within()),
+    ("last", store({"B": 7680}, "[1 # 2]", "[1 # 256]", "[B]")),
+    ("last", store({"B": 512}, "[1 # 2]", "[1 # 256]", "[B]")),
+    ("last", store({"N": 16, "B": 512}, "[N / 8]", "[N % 8, 1 # 32]", "[B]")),
+    ("last", store({"C": 2, "N": 128, "B": 256}, "[C]", "[N, 1 # 2]", "[B]")),
+    ("last", store({"N": 8, "B": 960}, "[1 # 2]", "[1 # 32, N]", "[B]")),
+]
 
 
 def passes(sizes, dtype, element, body, result, args=(), before=()):
@@ -130,7 +123,7 @@ def passes(sizes, dtype, element, body, result, args=(), before=()):
     return own, given, lines + [f"%z = tm.to_hbm %y at auto, element [{result}]"], ["%z"]
 
 
-def registers(rows, dtype, size, cast=False, file="trf"):
+def registers(dtype, size, cast=False, file="trf"):
     """A load of a register file in the sub context."""
     wide = {"bf16": 16, "f8e4m3": 32, "f32": 8}[dtype]
     if file == "trf":
@@ -139,8 +132,7 @@ def registers(rows, dtype, size, cast=False, file="trf"):
                 "%r = stream.to_trf %c at full, row [1], element [A]"]
     else:
         to = " dtype f32," if cast else ""
-        fetched = {"bf16": 8, "f8e4m3": 8, "f32": 8}[dtype]
-        body = ["%b = stream.begin sub %a", f"%f = stream.fetch %b{to} time [A / {fetched}], packet [A % {fetched}]",
+        body = ["%b = stream.begin sub %a", f"%f = stream.fetch %b{to} time [A / 8], packet [A % 8]",
                 "%c = stream.collect %f time [A / 8], packet [A % 8]", "%r = stream.to_vrf %c at auto, element [A]"]
     return "sub", passes({"A": size}, dtype, "A", body, None)
 
@@ -275,19 +267,19 @@ def transposed(flits, slice1, slice0):
     return "main", ({"C": 2, "S": 256, "A": flits, "W": 2}, given, body, ["%z"])
 
 
-def contraction(dtype, rows, columns):
-    """Rows of a slice by a vector in the register file."""
+def contraction(dtype, rows, columns, mode="interleaved", own=False):
+    """Rows of a slice by a vector in the register file, or each by elements of its own."""
     flit = {"f8e4m3": 32, "bf16": 16}[dtype]
-    before = ["%d = tm.to_dm %w at auto, cluster [C], slice [S], element [H]", "%e = stream.begin sub %d",
-              f"%g = stream.fetch %e time [H / {flit}], packet [H % {flit}]",
-              f"%h = stream.collect %g time [H / {flit}], packet [H % {flit}]",
-              "%r = stream.to_trf %h at full, row [1], element [H]"]
+    held, time = ("R, H", f"R, H / {flit}") if own else ("H", f"H / {flit}")
+    before = [f"%d = tm.to_dm %w at auto, cluster [C], slice [S], element [{held}]", "%e = stream.begin sub %d",
+              f"%g = stream.fetch %e time [{time}], packet [H % {flit}]",
+              f"%h = stream.collect %g time [{time}], packet [H % {flit}]",
+              f"%r = stream.to_trf %h at full, row [1], element [{held}]"]
     body = ["%b = stream.begin main %a", f"%f = stream.fetch %b time [R, H / {flit}], packet [H % {flit}]",
             f"%c = stream.collect %f time [R, H / {flit}], packet [H % {flit}]",
             f"%l = stream.align %c, %r time [R, H / {flit}], packet [H % {flit} # {2 * flit}]", "%n = stream.contract %l packet [1]",
-            "%u = stream.accumulate interleaved %n time [R], packet [1 # 8]",
-            "%y = stream.commit %u at auto, element [R, 1 # 2]"]
-    args = [("w", f"!tm.hbm<{dtype}, [1], [H]>")]
+            f"%u = stream.accumulate {mode} %n time [R], packet [1 # 8]", "%y = stream.commit %u at auto, element [R, 1 # 2]"]
+    args = [("w", f"!tm.hbm<{dtype}, [1], [{held}]>")]
     return "main", passes({"R": rows, "H": columns}, dtype, "R, H", body, "C, S, R", args=args, before=before)
 
 
@@ -307,21 +299,6 @@ def decoded(rows, columns):
     return "main", passes(sizes, "f4e2m1", "R, U, Q, E", body, "C, S, R, U, Q", args=args, before=before)
 
 
-def scaled(dtype, rows, columns):
-    """As `contraction`, where each row has register elements of its own."""
-    flit = {"f8e4m3": 32, "bf16": 16}[dtype]
-    before = ["%d = tm.to_dm %w at auto, cluster [C], slice [S], element [R, H]", "%e = stream.begin sub %d",
-              f"%g = stream.fetch %e time [R, H / {flit}], packet [H % {flit}]",
-              f"%h = stream.collect %g time [R, H / {flit}], packet [H % {flit}]",
-              "%r = stream.to_trf %h at full, row [1], element [R, H]"]
-    body = ["%b = stream.begin main %a", f"%f = stream.fetch %b time [R, H / {flit}], packet [H % {flit}]",
-            f"%c = stream.collect %f time [R, H / {flit}], packet [H % {flit}]",
-            f"%l = stream.align %c, %r time [R, H / {flit}], packet [H % {flit} # {2 * flit}]", "%n = stream.contract %l packet [1]",
-            "%u = stream.accumulate sequential %n time [R], packet [1 # 8]",
-            "%y = stream.commit %u at auto, element [R, 1 # 2]"]
-    return "main", passes({"R": rows, "H": columns}, dtype, "R, H", body, "C, S, R", args=[("w", f"!tm.hbm<{dtype}, [1], [R, H]>")], before=before)
-
-
 MUL = "stream.vector_fp MulF0 %_ constant 2.0"
 BY = "stream.vector_fp MulF0 %_, %r0"
 BY1 = "stream.vector_fp MulF1 %_, %r1"
@@ -336,11 +313,11 @@ def copies():
 
 
 PASSES = [
-    registers(1, "bf16", 256), registers(1, "f8e4m3", 3840), registers(1, "f8e4m3", 7680),
-    registers(1, "bf16", 7200), registers(1, "f8e4m3", 15360), registers(1, "bf16", 2400), registers(1, "bf16", 2400),
+    registers("bf16", 256), registers("f8e4m3", 3840), registers("f8e4m3", 7680),
+    registers("bf16", 7200), registers("f8e4m3", 15360), registers("bf16", 2400), registers("bf16", 2400),
     copies(), copies(),
-    registers(1, "f8e4m3", 120, True, "vrf"), registers(1, "bf16", 128, True, "vrf"), registers(1, "bf16", 256, True, "vrf"),
-    registers(1, "bf16", 480, True, "vrf"), registers(1, "f32", 128, False, "vrf"), registers(1, "f32", 128, False, "vrf"),
+    registers("f8e4m3", 120, True, "vrf"), registers("bf16", 128, True, "vrf"), registers("bf16", 256, True, "vrf"),
+    registers("bf16", 480, True, "vrf"), registers("f32", 128, False, "vrf"), registers("f32", 128, False, "vrf"),
     switch(8, 60, 8, "f32", 8), switch(8, 2, 480, "f8e4m3", 32), switch(32, 15, 4, "bf16", 16),
     switch(64, 10, 24, "f8e4m3", 32, 4), switch(4, 15, 2, "f32", 8), switch(2, 15, 4, "f32", 8),
     gathered(64, 4), gathered(32, 8),
@@ -353,7 +330,7 @@ PASSES = [
     squares(240), squares(256), squares(480),
     vector(480, ["stream.vector_fp MulF0 %_, %r1", "stream.vector_fp_div DivF %_, %r0"], registers=2),
     contraction("f8e4m3", 8, 3840), contraction("f8e4m3", 4, 3840), contraction("f8e4m3", 4, 3840),
-    scaled("bf16", 30, 240), scaled("bf16", 5, 480),
+    contraction("bf16", 30, 240, "sequential", True), contraction("bf16", 5, 480, "sequential", True),
     decoded(5, 7680), decoded(30, 3840),
     (None, None),
 ]

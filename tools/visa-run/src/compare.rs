@@ -10,7 +10,9 @@ pub(crate) use align::align;
 pub(crate) use foreign::{Foreign, Kind, Ours};
 pub(crate) use table::{Comparison, text};
 
-use visa_cost::{Occurrence, Report, Sample, TimeUnit, fit};
+use std::collections::BTreeMap;
+use table::Pair;
+use visa_cost::{CommandReport, Occurrence, Report, Sample, TimeUnit, fit};
 use visa_ir::span::Span;
 use visa_machine::Machine;
 
@@ -47,13 +49,19 @@ pub(crate) fn ours(
     timeline: &[Occurrence],
     place: impl Fn(Span) -> Option<(String, usize)>,
 ) -> Vec<Ours> {
+    let commands = by_number(report);
     let each = timeline.iter().filter_map(|run| {
-        let command = report.commands.iter().find(|command| command.index == run.command)?;
+        let command = commands.get(&run.command)?;
         let kind = Kind::of(command)?;
         let (clusters, place) = (command.clusters.clone(), place(command.span));
         Some(Ours { command: run.command, kind, clusters, start: run.start, end: run.end, place })
     });
     each.collect()
+}
+
+/// The commands by their numbers, which occurrences and pairs have.
+fn by_number(report: &Report) -> BTreeMap<usize, &CommandReport> {
+    report.commands.iter().map(|command| (command.index, command)).collect()
 }
 
 /// A description of `machine` whose figures fit the commands that align, as JSON.
@@ -72,14 +80,10 @@ pub(crate) fn fitted(
             machine.name
         ));
     };
-    let samples: Vec<Sample> = found
-        .commands
-        .iter()
-        .filter_map(|pair| {
-            let command = report.commands.iter().find(|command| command.index == pair.command)?;
-            Some(Sample { anatomy: command.anatomy?, ticks: pair.theirs })
-        })
-        .collect();
+    let commands = by_number(report);
+    let sample =
+        |pair: &Pair| Some(Sample { anatomy: commands.get(&pair.command)?.anatomy?, ticks: pair.theirs });
+    let samples: Vec<Sample> = found.commands.iter().filter_map(sample).collect();
     let tick = found.unit == TimeUnit::Tick;
     let best = fit(&samples, measured, tick, from).map_err(|why| why.to_string())?;
     let value =

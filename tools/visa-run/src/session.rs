@@ -535,7 +535,7 @@ impl<'a> Session<'a> {
         let aligned = compare::align(&ours, &foreign);
         let aligned = aligned.map_err(|why| self.stop("compare", format!("`{name}`: {why}")))?;
         let found = Comparison::new(&ours, &foreign, &aligned);
-        if let Some(to) = self.flags.fit.clone() {
+        if let Some(to) = self.flags.fit.clone().filter(|_| found.other_kernel().is_none()) {
             self.fit(&to, &name, machine, report, &found)?;
         }
         Ok(Some(found))

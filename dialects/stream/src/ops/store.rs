@@ -125,7 +125,7 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let at = ToTrf::of(op)?.at_unless_auto()?;
     let at = at.as_deref().unwrap_or("full");
     let whole = machine.trf_row_bytes(rows);
-    let capacity = if at == "full" { whole } else { whole / 2 };
+    let capacity = if at == "full" { whole } else { machine.trf_half_bytes(rows) };
     let element = result.dim(Dim::Element);
     let bytes = dim_bytes(op, &result, Dim::Element, axes)?;
     if bytes > capacity {

@@ -191,6 +191,12 @@ impl Machine {
         self.memory.trf_bytes_per_row * (self.memory.trf_rows / rows.max(1)).max(1)
     }
 
+    /// Bytes of a half of the tensor register file that each of so many rows has.
+    #[must_use]
+    pub fn trf_half_bytes(&self, rows: u64) -> u64 {
+        self.trf_row_bytes(rows) / 2
+    }
+
     /// Bytes of a read of the vector register file: a power of two of words of 32 bits, up to a packet (book 20;
     /// fewer than a packet has are an assumption, after the tensor register file, book 18).
     #[must_use]

@@ -13,5 +13,5 @@ mod validate;
 pub use derived::{BufferUse, TransposeShape};
 pub use error::{FieldError, MachineError};
 pub use machine::{ASSUMED, Assumption, Limits, Machine, Memory, Timing, Topology};
-pub use measured::{FIGURES, Figure, Measured, Noise};
+pub use measured::{FIGURES, Figure, Measured, Noise, figure};
 pub use unit::Unit;

@@ -55,6 +55,26 @@ pub struct Noise {
     pub source: String,
 }
 
+/// Numbers of the figures in [`FIGURES`].
+pub mod figure {
+    /// Of [`ticks_per_cycle`](super::Measured::ticks_per_cycle).
+    pub const TICK: usize = 0;
+    /// Of [`pass_startup_ticks`](super::Measured::pass_startup_ticks).
+    pub const PASS: usize = 1;
+    /// Of [`register_operand_ticks`](super::Measured::register_operand_ticks).
+    pub const REGISTER_OPERAND: usize = 2;
+    /// Of [`contraction_ticks`](super::Measured::contraction_ticks).
+    pub const CONTRACTION: usize = 3;
+    /// Of [`table_ticks`](super::Measured::table_ticks).
+    pub const TABLE: usize = 4;
+    /// Of [`dma_startup_ticks`](super::Measured::dma_startup_ticks).
+    pub const DMA: usize = 5;
+    /// Of [`dm_write_bytes_per_tick`](super::Measured::dm_write_bytes_per_tick).
+    pub const DM_WRITE: usize = 6;
+    /// Of [`inter_slice_ticks`](super::Measured::inter_slice_ticks).
+    pub const INTER_SLICE: usize = 7;
+}
+
 /// Names of the figures, as fields of a description.
 pub const FIGURES: [&str; 8] = [
     "measured.ticks_per_cycle",

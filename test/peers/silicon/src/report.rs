@@ -26,10 +26,14 @@ fn ratio(row: &Priced, against: Against, measured: &Measured) -> f64 {
 pub(crate) fn rows(rows: &[Priced], without: &[Row], against: Against, measured: &Measured) {
     println!("| row | what | measured | price | |\n|---|---|---|---|---|");
     for row in rows {
-        let file = row.row.file.as_deref().unwrap_or_default().trim_end_matches(".visa");
         let percent = 100.0 * (ratio(row, against, measured) - 1.0);
         let price = row.anatomy.ticks(measured);
-        println!("| {file} | {} | {} | {price:.0} | {percent:+.1}% |", row.row.what, row.row.time(against));
+        println!(
+            "| {} | {} | {} | {price:.0} | {percent:+.1}% |",
+            row.name,
+            row.row.what,
+            row.row.time(against)
+        );
     }
     for row in without {
         println!("| | {} | {} | no command of ours | |", row.what, row.time(against));
@@ -42,7 +46,7 @@ pub(crate) fn groups(title: &str, rows: &[Priced], against: Against, measured: &
     let mut groups: BTreeMap<&str, Vec<(f64, &str)>> = BTreeMap::new();
     for row in rows {
         let off = 100.0 * (ratio(row, against, measured) - 1.0);
-        groups.entry(row.row.group()).or_default().push((off, row.row.file.as_deref().unwrap_or_default()));
+        groups.entry(row.row.group()).or_default().push((off, row.name.as_str()));
     }
     println!("{title}:\n");
     println!("| kind | rows | median off | nine in ten within | worst |\n|---|---|---|---|---|");
@@ -50,8 +54,7 @@ pub(crate) fn groups(title: &str, rows: &[Priced], against: Against, measured: &
         all.sort_by(|own, other| own.0.abs().total_cmp(&other.0.abs()));
         let at = |share: f64| all[((all.len() - 1) as f64 * share).ceil() as usize].0.abs();
         let worst = all.iter().rev().take(3);
-        let worst: Vec<String> =
-            worst.map(|(off, file)| format!("{} {off:+.0}%", file.trim_end_matches(".visa"))).collect();
+        let worst: Vec<String> = worst.map(|(off, file)| format!("{file} {off:+.0}%")).collect();
         let (median, most) = (at(0.5), at(0.9));
         println!("| {group} | {} | {median:.1}% | {most:.1}% | {} |", all.len(), worst.join(", "));
     }

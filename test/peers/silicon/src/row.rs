@@ -43,6 +43,8 @@ pub(crate) enum Which {
 #[derive(Clone)]
 pub(crate) struct Priced {
     pub(crate) row: Row,
+    /// The kernel's name.
+    pub(crate) name: String,
     pub(crate) anatomy: Anatomy,
 }
 
@@ -101,7 +103,8 @@ pub(crate) fn priced(folder: &Path) -> Result<(Vec<Priced>, Vec<Row>), String> {
         match &row.file {
             Some(file) => {
                 let anatomy = anatomy(folder, file, &row).map_err(|why| format!("{file}: {why}"))?;
-                found.push(Priced { row, anatomy });
+                let name = file.trim_end_matches(".visa").to_owned();
+                found.push(Priced { row, name, anatomy });
             }
             None => without.push(row),
         }

@@ -125,16 +125,16 @@ impl Cluster {
     /// is main beside sub; a third has no engine.
     fn check(&self) -> Result<(), String> {
         for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Dma) {
-            let own: Vec<_> = self.entries.iter().filter(|(entry, _)| entry.kind == kind).collect();
             let most = if kind == Kind::Pass { 2 } else { 1 };
-            for (at, (entry, line)) in own.iter().enumerate() {
-                let running: Vec<usize> = own[..at]
-                    .iter()
-                    .filter(|(other, _)| other.end > entry.begin)
-                    .map(|(_, line)| *line)
-                    .collect();
-                if running.len() >= most {
-                    let lines = running.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ");
+            // By their begins, so that what has ended is not looked at again.
+            let mut running: Vec<(u64, usize)> = Vec::new();
+            for (entry, line) in self.entries.iter().filter(|(entry, _)| entry.kind == kind) {
+                running.retain(|(end, _)| *end > entry.begin);
+                running.push((entry.end, *line));
+                if running.len() > most {
+                    let lines: Vec<String> =
+                        running[..most].iter().map(|(_, line)| line.to_string()).collect();
+                    let lines = lines.join(" and ");
                     return Err(format!(
                         "lines {lines} and {line}: more spans of `{}` at once than engines run",
                         kind.name()
