@@ -108,9 +108,8 @@ fn register_file(
 ) -> Result<(), Diagnostic> {
     // A mapping of rows without a size is refused by its verifier.
     let rows = |tensor: &Placed| tensor.tensor.dim(Dim::Row).size(&given.axes.0).ok();
-    let fits = |tensor: &Placed| {
-        rows(tensor).is_some_and(|rows| tensor.bytes <= given.machine.trf_half_bytes(rows))
-    };
+    let fits =
+        |tensor: &Placed| rows(tensor).is_some_and(|rows| tensor.bytes <= given.machine.trf_half_bytes(rows));
     let written = |tensor: &Placed| {
         let word = tensor.half.as_deref()?;
         Half::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, half)| half)
