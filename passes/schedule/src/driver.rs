@@ -6,6 +6,7 @@ use crate::dependences::Dependences;
 use crate::emit::reorder;
 use crate::exact::{self, Unfound};
 use crate::explain::{Said, moved, pipelined};
+use crate::improve;
 use crate::list;
 use crate::places::Places;
 use crate::price::{Time, report, times};
@@ -162,17 +163,29 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// The best order of commands: that of the program, of the list, or of the solver.
+    /// The best order of commands: that of the program, of the list, of the search from both, or of the solver.
     fn best(&mut self, tasks: &Tasks) -> Best {
-        let orders = [(0..tasks.0.len()).collect(), list::order(tasks)];
-        let [program, listed] = orders.map(|order| (tasks.placed(&order).1, order));
-        let (cycles, order) = if listed.0 < program.0 { listed } else { program };
         let bound = tasks.bound();
-        let mut best = Best { order, cycles, bound, proven: cycles <= bound };
+        let written = || (0..tasks.0.len()).collect();
+        let looked_for: [&dyn Fn() -> Vec<usize>; 4] =
+            [&written, &|| list::order(tasks), &|| improve::order(tasks, written()), &|| {
+                improve::order(tasks, list::order(tasks))
+            }];
+        let mut best = Best { order: written(), cycles: u64::MAX, bound, proven: false };
+        for order in looked_for {
+            let order = order();
+            let cycles = tasks.placed(&order).1;
+            if cycles < best.cycles {
+                best = Best { order, cycles, bound, proven: cycles <= bound };
+            }
+            if best.proven {
+                break;
+            }
+        }
         if best.proven || tasks.0.len() > exact::MAX_COMMANDS {
             return best;
         }
-        match exact::sooner(tasks, cycles, self.effort.conflicts) {
+        match exact::sooner(tasks, best.cycles, self.effort.conflicts) {
             Ok(found) => {
                 self.scheduled.conflicts += found.conflicts;
                 best.cycles = tasks.placed(&found.order).1;

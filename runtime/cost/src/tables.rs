@@ -1,6 +1,7 @@
 //! Loads of look-up tables. Our dialects have a table at its fetch; the chip loads it before the pass that uses it.
 //! The vendor's schedules have two commands for that: a transfer of 4 KB, 8 bytes for each slice, and a run of the sub
-//! context that takes 1,030 cycles beside its start. Ours is of main: so the pass waits for its table.
+//! context that takes 1,030 cycles beside its start. No slice reaches the other cluster's part, so that each cluster gets
+//! the same 2 KB. Our run is of main: so the pass waits for its table.
 
 use std::ops::Range;
 
@@ -64,10 +65,11 @@ fn place(machine: &Machine) -> Range<u64> {
     end.saturating_sub(SLICE_BYTES)..end
 }
 
-/// Each engine of the chip gives as many slices as the others their part.
+/// Each engine of a cluster gives as many slices as the others their part; all clusters get the same.
 fn load(machine: &Machine) -> Dma {
-    let engines = machine.topology.dma_engines_per_chip;
-    let slices = machine.slices_per_chip() / engines.max(1);
+    let clusters = machine.topology.clusters_per_chip;
+    let engines = machine.topology.dma_engines_per_chip / clusters.max(1);
+    let slices = machine.topology.slices_per_cluster / engines.max(1);
     let slice = machine.memory.dm_bytes_per_slice;
     let entry = |limit: u64, read: u64, write: u64| PairedEntry {
         limit,
@@ -76,6 +78,7 @@ fn load(machine: &Machine) -> Dma {
     };
     let loops = PairedProgram {
         entries: vec![
+            entry(clusters, 0, machine.topology.slices_per_cluster * slice),
             entry(engines, slices * SLICE_BYTES, slices * slice),
             entry(slices, SLICE_BYTES, slice),
             entry(SLICE_BYTES, 1, 1),
@@ -84,7 +87,7 @@ fn load(machine: &Machine) -> Dma {
         read_base: machine.memory.hbm_bytes.saturating_sub(4096).cast_signed(),
         write_base: place(machine).start.cast_signed(),
     };
-    let parts = vec![DmaPart { first: 0, engine_loops: 1, loops }];
+    let parts = vec![DmaPart { first: 0, engine_loops: 2, loops }];
     Dma { pcie: false, from: Space::Hbm, to: Space::Dm, parts, steps: [Steps::default(), Steps::default()] }
 }
 

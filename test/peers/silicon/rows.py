@@ -102,7 +102,7 @@ DMA = [
     ("first", gather()),
     ("first", gather()),
     ("last", scatter()),
-    ("first", load({"S": 512, "B": 8}, "[S, B]", "[S / 256]", "[S % 256]", "[B]")),
+    ("first", load({"C": 2, "S": 256, "B": 8}, "[S, B]", "[C]", "[S]", "[B]")),
     ("first", first({"N": 8, "R": 32, "B": 64}, "[N, R, B]", "%v = tm.tile %x along [B], size 30, index 0, element [N, R, B = 30 # 64]", "[1 # 2]", "[1 # 32, N]", "[R, B = 30]", "[N, R, B = 30]", "f32")),
     ("second", within()),
     ("last", store({"B": 7680}, "[1 # 2]", "[1 # 256]", "[B]")),
