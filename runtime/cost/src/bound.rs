@@ -37,14 +37,6 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
         let times = iterations(&loops, &command.when).unwrap_or_default();
         add(command, times, chips, machine, &mut work);
     }
-    let slices = u128::from(machine.slices_per_chip()) * chips;
-    let timing = &machine.timing;
-    // An access of each context a cycle; the vector engine takes a flit.
-    let access = |context| machine.fetch_sizes(context, DType::I8, DType::I8).into_iter().max();
-    let rate = |contexts: &[Context]| {
-        contexts.iter().filter_map(|context| access(*context)).map(u128::from).sum::<u128>()
-    };
-    let (fetch, dual) = (rate(&[Context::Main, Context::Sub]), rate(&[Context::Dual]));
     let buffers = |space: Space, argument: bool| {
         let own =
             program.buffers.iter().filter(|buffer| buffer.space == space && buffer.argument == argument);
@@ -53,25 +45,59 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
     // What is read of an argument again, or not at all, is the kernel's affair.
     let hbm = work.hbm_read.min(buffers(Space::Hbm, true)) + work.hbm_written.min(buffers(Space::Hbm, false));
     let host = work.host.min(buffers(Space::Host, true) + buffers(Space::Host, false));
-    let over = |work: u128, rate: u128| u64::try_from(work.div_ceil(rate.max(1))).unwrap_or(u64::MAX);
-    let computing = [
-        ("contraction", (work.contraction / chips as f64).ceil() as u64),
-        ("vector", over(work.vector, u128::from(machine.limits.flit_bytes) * slices)),
-        ("fetch", over(work.fetched, fetch * slices).saturating_add(over(work.fetched_dual, dual * slices))),
-    ];
-    let moving = [
-        ("hbm", over(hbm, u128::from(timing.hbm_bytes_per_cycle) * chips)),
-        ("pcie", over(host, u128::from(timing.pcie_bytes_per_cycle) * chips)),
-    ];
-    let most = computing.iter().map(|(_, cycles)| *cycles).fold(0, u64::max);
+    let computing = computing(&work, chips, machine);
+    let moving = moving(hbm, host, chips, machine);
+    let most = computing.iter().map(|part| part.cycles).fold(0, u64::max);
     let startups = startups(program, machine);
-    let chain = if startups > 0 { most.saturating_add(startups * timing.dma_startup_cycles) } else { 0 };
-    let all = computing.into_iter().chain(moving).chain([("start-ups", chain)]);
-    let mut parts: Vec<BoundPart> =
-        all.filter(|(_, cycles)| *cycles > 0).map(|(of, cycles)| BoundPart { of, cycles }).collect();
+    let start = startups * machine.timing.dma_startup_cycles;
+    let chain = if startups > 0 { most.saturating_add(start) } else { 0 };
+    let all = computing.into_iter().chain(moving).chain([BoundPart { of: "start-ups", cycles: chain }]);
+    let mut parts: Vec<BoundPart> = all.filter(|part| part.cycles > 0).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.cycles));
     let least = parts.first().map_or(0, |part| part.cycles);
     Bound { cycles: least, times: cycles as f64 / least.max(1) as f64, parts }
+}
+
+/// The least that a run of a command must do, the greatest part; and cycles of its multiply-accumulates at the peak of
+/// their formats. A copy within data memory has no part.
+pub(crate) fn of_command(command: &Command, chips: usize, machine: &Machine) -> (BoundPart, f64) {
+    let (mut work, chips) = (Work::default(), chips.max(1) as u128);
+    add(command, 1, chips, machine, &mut work);
+    let hbm = work.hbm_read.saturating_add(work.hbm_written);
+    let parts = computing(&work, chips, machine).into_iter().chain(moving(hbm, work.host, chips, machine));
+    let none = BoundPart { of: "none", cycles: 0 };
+    let greatest = parts.fold(none, |most, part| if part.cycles > most.cycles { part } else { most });
+    (greatest, work.contraction / chips as f64)
+}
+
+fn over(work: u128, rate: u128) -> u64 {
+    u64::try_from(work.div_ceil(rate.max(1))).unwrap_or(u64::MAX)
+}
+
+/// The work of the engines, spread over all slices at their full rate.
+fn computing(work: &Work, chips: u128, machine: &Machine) -> [BoundPart; 3] {
+    let slices = u128::from(machine.slices_per_chip()) * chips;
+    // An access of each context a cycle; the vector engine takes a flit.
+    let access = |context| machine.fetch_sizes(context, DType::I8, DType::I8).into_iter().max();
+    let rate = |contexts: &[Context]| {
+        contexts.iter().filter_map(|context| access(*context)).map(u128::from).sum::<u128>()
+    };
+    let (fetch, dual) = (rate(&[Context::Main, Context::Sub]), rate(&[Context::Dual]));
+    let fetched = over(work.fetched, fetch * slices).saturating_add(over(work.fetched_dual, dual * slices));
+    [
+        BoundPart { of: "contraction", cycles: (work.contraction / chips as f64).ceil() as u64 },
+        BoundPart { of: "vector", cycles: over(work.vector, u128::from(machine.limits.flit_bytes) * slices) },
+        BoundPart { of: "fetch", cycles: fetched },
+    ]
+}
+
+/// Bytes of HBM and of host memory, at full rate.
+fn moving(hbm: u128, host: u128, chips: u128, machine: &Machine) -> [BoundPart; 2] {
+    let timing = &machine.timing;
+    [
+        BoundPart { of: "hbm", cycles: over(hbm, u128::from(timing.hbm_bytes_per_cycle) * chips) },
+        BoundPart { of: "pcie", cycles: over(host, u128::from(timing.pcie_bytes_per_cycle) * chips) },
+    ]
 }
 
 /// Bytes of the array that a buffer is.

@@ -11,6 +11,7 @@ mod command;
 mod conflicts;
 mod fit;
 mod footprint;
+mod held;
 mod indexed;
 mod indices;
 mod memory;
@@ -50,5 +51,5 @@ pub use report::{
 pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;
 pub use tables::with_table_loads;
-pub use timeline::{Occurrence, timeline};
+pub use timeline::{Held, Occurrence, Timeline, WaitsFor, timeline};
 pub use transfer::{measured_ticks, transfer_cycles};

@@ -8,7 +8,7 @@ use visa_ir::span::Span;
 use visa_machine::{ASSUMED, Machine};
 use visa_numerics::DType;
 
-use crate::bound::bound;
+use crate::bound::{bound, of_command};
 use crate::command::Work;
 use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
@@ -16,7 +16,7 @@ use crate::model::MemoryModel;
 use crate::prices::Terms;
 use crate::queues::Queues;
 use crate::report::{
-    Assumed, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals, Traffic,
+    Assumed, BoundPart, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals, Traffic,
 };
 use crate::rows::Rows;
 use crate::runs::runs;
@@ -62,7 +62,7 @@ pub fn price_with_rows(
         clock_ghz: machine.timing.clock_ghz,
         unit: TimeUnit::Cycle,
         noise: None,
-        commands: tallies.0.iter().map(|(&index, tally)| command_report(index, tally, machine)).collect(),
+        commands: command_reports(program, &tallies, machine),
         totals,
         bound,
         assumptions,
@@ -91,7 +91,21 @@ fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Diagnostic> {
     Ok(tallies)
 }
 
-fn command_report(index: usize, tally: &Tally, machine: &Machine) -> CommandReport {
+fn command_reports(program: &Program, tallies: &Tallies, machine: &Machine) -> Vec<CommandReport> {
+    let commands = program.flat();
+    let report = |(&index, tally): (&usize, &Tally)| {
+        let (command, _) = commands.get(index)?;
+        Some(command_report(index, tally, of_command(command, program.chips, machine), machine))
+    };
+    tallies.0.iter().filter_map(report).collect()
+}
+
+fn command_report(
+    index: usize,
+    tally: &Tally,
+    (least, peak): (BoundPart, f64),
+    machine: &Machine,
+) -> CommandReport {
     let work = &tally.work;
     let mut waits = tally.waits.clone();
     waits.sort_by_key(|wait| (wait.command, wait.why));
@@ -111,6 +125,8 @@ fn command_report(index: usize, tally: &Tally, machine: &Machine) -> CommandRepo
         bottleneck: work.bottleneck,
         bytes: work.bytes,
         macs: sum(work.macs.values()),
+        least,
+        peak,
         contraction: contraction(work),
         memory: work.memory.clone(),
         anatomy: machine.measured.is_some().then_some(work.anatomy),

@@ -34,6 +34,8 @@ pub(crate) struct Terms<'a> {
 pub(crate) struct Run {
     /// The number of the command in program order.
     pub(crate) command: usize,
+    /// The iteration of each loop around it, the outermost first.
+    pub(crate) iteration: Rc<[u64]>,
     /// What it does.
     pub(crate) work: Rc<Work>,
     /// What it reads and writes.
@@ -106,7 +108,7 @@ impl<'a> Prices<'a> {
         &mut self,
         command: &Command,
         number: usize,
-        indices: &[u64],
+        indices: &Rc<[u64]>,
     ) -> Result<Run, Diagnostic> {
         let key = (number, self.counting(command, moved(command, indices)));
         let work = match self.priced.get(&key) {
@@ -126,7 +128,8 @@ impl<'a> Prices<'a> {
         };
         let (regions, walks) = (self.regions(command, number, indices), self.walks(command, number, indices));
         let (cycles, stalled) = (work.cycles, Stalled::default());
-        Ok(Run { command: number, cycles, stalled, work, regions, walks })
+        let iteration = Rc::clone(indices);
+        Ok(Run { command: number, iteration, cycles, stalled, work, regions, walks })
     }
 
     fn work(&self, command: &Command, indices: &[u64]) -> Result<Work, Diagnostic> {

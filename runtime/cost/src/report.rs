@@ -165,6 +165,12 @@ pub struct CommandReport {
     pub bytes: Traffic,
     /// Multiply-accumulates, all slices and chips.
     pub macs: u64,
+    /// How few cycles the work of a run can take, and of what.
+    #[serde(skip)]
+    pub least: BoundPart,
+    /// Cycles that its multiply-accumulates take at the peak of their formats.
+    #[serde(skip)]
+    pub peak: f64,
     /// Of a contraction: how it uses the Reducer and the register file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contraction: Option<ContractionReport>,

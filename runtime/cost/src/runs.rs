@@ -1,5 +1,7 @@
 //! The commands of a program as they run: each in every iteration of the loops around it.
 
+use std::rc::Rc;
+
 use visa_hw::program::{self, Command, CommandKind, Loop, Program};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
@@ -66,7 +68,7 @@ impl Unrolling<'_, '_> {
         first: usize,
         indices: &mut Vec<u64>,
     ) -> Result<(), Diagnostic> {
-        let mut number = first;
+        let (mut number, iteration) = (first, Rc::from(indices.as_slice()));
         for command in commands {
             if !command.runs_in(indices) {
                 number += commands_in(command);
@@ -77,7 +79,7 @@ impl Unrolling<'_, '_> {
                 number += commands_in(command);
                 continue;
             }
-            let run = self.prices.run(command, number, indices)?;
+            let run = self.prices.run(command, number, &iteration)?;
             self.runs.push(run);
             number += 1;
         }

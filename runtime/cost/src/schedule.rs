@@ -223,6 +223,7 @@ mod tests {
         let work = Work { launches, ..work };
         Run {
             command: 0,
+            iteration: [].into(),
             cycles: work.cycles,
             stalled: Stalled::default(),
             work: work.into(),

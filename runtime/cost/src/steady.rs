@@ -216,7 +216,7 @@ impl Steady<'_> {
                 if let CommandKind::Loop(repeat) = &command.kind {
                     self.repeat(repeat, number..next, indices)?;
                 } else {
-                    let run = self.prices.run(command, number, indices)?;
+                    let run = self.prices.run(command, number, &indices.as_slice().into())?;
                     self.place(&run, indices)?;
                 }
             }

@@ -27,7 +27,7 @@ pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
     Report {
         unit: if measured.counts_cycles() { TimeUnit::Cycle } else { TimeUnit::Tick },
         noise,
-        commands: report.commands.into_iter().map(|command| one(command, ticks)).collect(),
+        commands: report.commands.into_iter().map(|command| one(command, ticks, measured)).collect(),
         bound: Bound {
             cycles: ticks(report.bound.cycles),
             parts: report
@@ -67,7 +67,7 @@ fn totals(totals: Totals, ticks: impl Fn(u64) -> u64) -> Totals {
     }
 }
 
-fn one(command: CommandReport, ticks: impl Fn(u64) -> u64 + Copy) -> CommandReport {
+fn one(command: CommandReport, ticks: impl Fn(u64) -> u64 + Copy, measured: &Measured) -> CommandReport {
     let Stalls { register_file, banks, hbm } = command.stalls_for;
     CommandReport {
         engines: command
@@ -79,6 +79,8 @@ fn one(command: CommandReport, ticks: impl Fn(u64) -> u64 + Copy) -> CommandRepo
         cycles: ticks(command.cycles),
         alone: ticks(command.alone),
         memory: command.memory.map(|memory| in_memory(memory, ticks)),
+        least: crate::report::BoundPart { cycles: ticks(command.least.cycles), ..command.least },
+        peak: command.peak * measured.ticks_per_cycle.value,
         stalls: ticks(command.stalls),
         stalls_for: Stalls { register_file: ticks(register_file), banks: ticks(banks), hbm: ticks(hbm) },
         start: ticks(command.start),

@@ -1,30 +1,81 @@
-//! Every run of every command in its place in time.
+//! Every run of every command in its place in time, and the memory that they hold.
 
+use std::ops::Range;
+use std::rc::Rc;
+
+use visa_engine::Space;
 use visa_hw::program::Program;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 
 use crate::conflicts::schedule_with_stalls;
+use crate::held::held;
 use crate::model::MemoryModel;
-use crate::prices::Terms;
+use crate::place::Slot;
+use crate::prices::{Run, Terms};
+use crate::report::Why;
 use crate::rows::Rows;
 use crate::runs::runs;
 use crate::ticks::ticks;
 
 /// A command in an iteration of the loops around it, in cycles, or in ticks of a machine that was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occurrence {
     /// The command's number in program order.
     pub command: usize,
+    /// The iteration of each loop around it, the outermost first.
+    pub iteration: Rc<[u64]>,
     /// Where it starts.
     pub start: u64,
     /// Where it has ended.
     pub end: u64,
+    /// How long it waits between them for others that go first.
+    pub stalls: u64,
+    /// The runs that it started right after, none at the very start; and those that it waits for meanwhile.
+    pub waits: Vec<WaitsFor>,
 }
 
-/// All runs of a program in its order. Where loops are so long that the report has them as one,
-/// [`MAX_RUNS`](crate::MAX_RUNS) of them can be had here.
+/// A run that another one waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WaitsFor {
+    /// Its place in the timeline.
+    pub run: usize,
+    /// Why.
+    pub why: Why,
+}
+
+/// Bytes of a memory of the device, from when they are written until they are read for the last time before others
+/// take their place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Data memory, scratchpad memory, or a register file.
+    pub space: Space,
+    /// The first slice and the one behind the last; of scratchpad memory, the PEs.
+    pub slices: Range<u64>,
+    /// Addresses in each of them.
+    pub bytes: Range<u64>,
+    /// When they begin to be written.
+    pub start: u64,
+    /// When they have been read for the last time; where they never are, when they have been written.
+    pub end: u64,
+    /// The run that writes them.
+    pub writer: usize,
+    /// The runs that read them.
+    pub readers: Vec<usize>,
+}
+
+/// What a program does when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// All runs in the order of the program.
+    pub runs: Vec<Occurrence>,
+    /// The memory that they hold, by when it is written; nothing where it was not asked for.
+    pub held: Vec<Held>,
+}
+
+/// All runs of a program in its order, and the memory that they hold if `with_memory`. Where loops are so long that the
+/// report has them as one, [`MAX_RUNS`](crate::MAX_RUNS) runs can be had here.
 ///
 /// # Errors
 /// A transfer for which the model has no price, and more runs than that.
@@ -33,7 +84,8 @@ pub fn timeline(
     machine: &Machine,
     model: MemoryModel,
     rows: &Rows,
-) -> Result<Vec<Occurrence>, Diagnostic> {
+    with_memory: bool,
+) -> Result<Timeline, Diagnostic> {
     let device = program.device(machine).map_err(|why| Diagnostic::error("price", Span::default(), why))?;
     let terms = Terms { machine: &device, chips: program.chips, model, rows };
     let mut runs = runs(program, terms)?;
@@ -42,8 +94,22 @@ pub fn timeline(
         Some(measured) => ticks(cycles, measured),
         None => cycles,
     };
-    let all = runs.iter().zip(&slots);
-    Ok(all
-        .map(|(run, slot)| Occurrence { command: run.command, start: time(slot.start), end: time(slot.end) })
-        .collect())
+    let mut held = if with_memory { held(&runs, &slots) } else { Vec::new() };
+    for range in &mut held {
+        (range.start, range.end) = (time(range.start), time(range.end));
+    }
+    let all = runs.into_iter().zip(slots);
+    Ok(Timeline { runs: all.map(|(run, slot)| occurrence(run, slot, time)).collect(), held })
+}
+
+fn occurrence(run: Run, slot: Slot, time: impl Fn(u64) -> u64) -> Occurrence {
+    let waits = slot.waits.iter().chain(&run.stalled.by);
+    Occurrence {
+        command: run.command,
+        iteration: run.iteration,
+        start: time(slot.start),
+        end: time(slot.end),
+        stalls: time(run.stalled.cycles.total().saturating_add(slot.stalls)),
+        waits: waits.map(|wait| WaitsFor { run: wait.command, why: wait.why }).collect(),
+    }
 }

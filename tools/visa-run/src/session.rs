@@ -527,9 +527,9 @@ impl<'a> Session<'a> {
         }
         let model = *ctx.data::<MemoryModel>();
         let rows = Rows { known: KnownIndices::new(program, tensors), assumed: self.flags.assume_indices };
-        let timeline = visa_cost::timeline(program, machine, model, &rows);
+        let timeline = visa_cost::timeline(program, machine, model, &rows, false);
         let timeline = timeline.map_err(|finding| self.refuse(vec![finding]))?;
-        let ours = compare::ours(report, &timeline, |span| {
+        let ours = compare::ours(report, &timeline.runs, |span| {
             self.rust.as_ref()?.file_line(self.source.as_ref()?, span)
         });
         let aligned = compare::align(&ours, &foreign);

@@ -31,8 +31,9 @@ pub static PASS: Pass = Pass {
           Before such a loop are the first commands (a prologue), behind it the last (an epilogue); all are \
           operations.\n\n\
           The order of a block is looked for by list scheduling. If that is above its lower bound, a local search \
-          moves one command at a time; then, if the commands are few, a constraint solver looks for a better order, and \
-          proves that there is none. Each candidate is then allocated, lowered and priced as a whole; what does not take fewer cycles is dropped.\n\n\
+          moves one command at a time; then, if the commands are few, a constraint solver looks for a better \
+          order, and proves that there is none. Each candidate is then allocated, lowered and priced as a \
+          whole; what does not take fewer cycles is dropped.\n\n\
           Addresses that are written stay: what is at one of them cannot run ahead of what was there before. Leave \
           them open (`at auto`), and run `allocate` after this pass.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
