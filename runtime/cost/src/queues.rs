@@ -37,6 +37,17 @@ impl Queues {
         }
     }
 
+    /// What a queue is called, by its number.
+    #[must_use]
+    pub fn name(number: usize) -> String {
+        match number {
+            0 => "main".to_owned(),
+            1 => "sub".to_owned(),
+            2 => "pcie".to_owned(),
+            cluster => format!("dma cluster {}", cluster - 3),
+        }
+    }
+
     /// The DMA queue of a cluster.
     #[must_use]
     pub const fn of_cluster(cluster: u64) -> Self {

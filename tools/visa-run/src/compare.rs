@@ -50,11 +50,19 @@ pub(crate) fn ours(
     place: impl Fn(Span) -> Option<(String, usize)>,
 ) -> Vec<Ours> {
     let commands = by_number(report);
-    let each = timeline.iter().filter_map(|run| {
+    let each = timeline.iter().enumerate().filter_map(|(number, run)| {
         let command = commands.get(&run.command)?;
         let kind = Kind::of(command)?;
         let (clusters, place) = (command.clusters.clone(), place(command.span));
-        Some(Ours { command: run.command, kind, clusters, start: run.start, end: run.end, place })
+        Some(Ours {
+            run: number,
+            command: run.command,
+            kind,
+            clusters,
+            start: run.start,
+            end: run.end,
+            place,
+        })
     });
     each.collect()
 }

@@ -63,9 +63,22 @@ pub(crate) struct Flags {
     /// Report results that depend on undefined bytes.
     #[arg(long)]
     pub(crate) shadow: bool,
-    /// Print the price of every command.
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"])]
+    /// Print the price of every command: as a table, in JSON, as a chart in the terminal, or as a page for a browser,
+    /// which fetches nothing.
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json", "timeline", "html"])]
     pub(crate) report: Option<String>,
+    /// Write the timeline as data: every run with what it waits for, memory over time, bandwidths (JSON).
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) timeline: Option<String>,
+    /// Write the timeline as a trace for Perfetto.
+    #[arg(long, value_name = "FILE.pftrace")]
+    pub(crate) trace: Option<String>,
+    /// Write the timeline for the vendor's schedule viewer (JSON).
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) viewer: Option<String>,
+    /// Columns of `--report timeline`; those of the terminal if absent.
+    #[arg(long, value_name = "COLUMNS")]
+    pub(crate) width: Option<usize>,
     /// Price the kernel without running it: no tensor is allocated, and no data is read. `--arg` gives the numbers
     /// that are known when it starts.
     #[arg(long, conflicts_with_all = ["outs", "compared", "ulps", "shadow", "threads", "memory"])]

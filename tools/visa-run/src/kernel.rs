@@ -17,6 +17,13 @@ pub(crate) enum Refused {
 }
 
 impl Refused {
+    /// What is said, wherever it points.
+    pub(crate) fn findings(self) -> Vec<Diagnostic> {
+        match self {
+            Self::Kernel(findings) | Self::Pipeline(_, findings) => findings,
+        }
+    }
+
     /// The findings where nobody wrote the pipeline: its places say nothing.
     fn of_own_pipeline(self) -> Vec<Diagnostic> {
         match self {

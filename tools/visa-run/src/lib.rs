@@ -9,6 +9,7 @@ pub mod data;
 mod flags;
 mod kernel;
 mod output;
+mod pictures;
 mod progress;
 mod relabelled;
 mod rust;

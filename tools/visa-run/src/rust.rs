@@ -45,6 +45,17 @@ impl RustLines {
         Some((name.to_string_lossy().into_owned(), place.line))
     }
 
+    /// The files that were read.
+    pub(crate) fn files(&self) -> &[Source] {
+        &self.files
+    }
+
+    /// The number of the Rust file among those, and the line.
+    pub(crate) fn file_number_line(&self, module: &Source, span: Span) -> Option<(usize, usize)> {
+        let place = self.place(module, span)?;
+        Some((self.files.iter().position(|file| *file.name == *place.file)?, place.line))
+    }
+
     /// The place in the Rust file, as text.
     pub(crate) fn place_text(&self, module: &Source, span: Span) -> Option<String> {
         self.place(module, span).map(ToString::to_string)

@@ -6,10 +6,11 @@ use crate::data::{self, Array, Summary};
 use crate::flags::{Flags, named, source};
 use crate::kernel::{self, Refused};
 use crate::output::{Document, ResultEntry};
+use crate::pictures::{self, Kernel, Written};
 use crate::relabelled::{self, Relabelled, RelabelledEntry};
 use crate::rust::RustLines;
 use std::collections::BTreeMap;
-use visa_cost::{KnownIndices, MemoryModel, Rows, with_table_loads};
+use visa_cost::{KnownIndices, MemoryModel, Rows, Timeline, with_table_loads};
 use visa_hw::ops::contract::CONTRACT;
 use visa_hw::ops::fetch::FETCH;
 use visa_hw::program::{Buffer, Program, Scalar, runs};
@@ -95,9 +96,11 @@ impl<'a> Session<'a> {
         self.check_level(&ctx, &module)?;
         self.passes(&ctx, &mut module)?;
         let entry = self.flags.entry.as_deref();
+        let written = pictures::asked(self.flags).then(|| module.clone());
         let compiled = kernel::compile(&ctx, &mut module, &self.registry.passes, entry);
         let (program, warnings) = compiled.map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
+        let advice = self.advice(&ctx, written, &module);
         let args = self.flags.args.clone();
         let given = self.by_name("arg", &args, &program, true)?;
         let scalars = self.scalars(&program, &given)?;
@@ -107,8 +110,12 @@ impl<'a> Session<'a> {
             let indices = self.indices(&program, &given)?;
             let program = with_table_loads(program, &machine);
             let report = self.price(&ctx, &program, &machine, &indices)?;
-            let compared = self.compare(&ctx, &program, &machine, &indices, &report)?;
-            self.costs(&program, &report, compared.as_ref())?;
+            let timeline = self.timeline(&ctx, &program, &machine, &indices)?;
+            let compared = self.compare(&machine, &report, timeline.as_ref())?;
+            let kernel = (&program, &*machine, &report);
+            if !self.pictures(kernel, timeline, compared.as_ref(), advice)? {
+                self.costs(&program, &report, compared.as_ref())?;
+            }
             return self.compared(compared.as_ref());
         }
         self.check_iterations(&program)?;
@@ -123,12 +130,16 @@ impl<'a> Session<'a> {
         };
         let program = with_table_loads(program, &machine);
         let report = self.price(&ctx, &program, &machine, &arguments.tensors)?;
-        let compared = self.compare(&ctx, &program, &machine, &arguments.tensors, &report)?;
+        let timeline = self.timeline(&ctx, &program, &machine, &arguments.tensors)?;
+        let compared = self.compare(&machine, &report, timeline.as_ref())?;
         let summaries = self.summaries(&program, &finished);
         let expected = self.expectations(&program, &finished)?;
         self.save(&program, &outputs, &finished)?;
         let shadow = self.flags.shadow.then_some(finished.undefined.is_empty());
+        let kernel = (&program, &*machine, &report);
+        let pictured = self.pictures(kernel, timeline, compared.as_ref(), advice)?;
         match self.flags.report.as_deref() {
+            Some(_) if pictured => {}
             Some("json") => {
                 let said = Said { summaries: &summaries, outputs: &outputs, check: check.as_ref(), shadow };
                 self.json(&program, &said, compared.as_ref(), &report)?;
@@ -508,16 +519,80 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What the file of `--compare` says beside the price; a machine is fitted to it if that is asked for.
-    fn compare(
+    /// The runs of the program in their places, if somebody asks for them; nothing where there are too many for a
+    /// picture.
+    fn timeline(
         &mut self,
         ctx: &Context,
         program: &Program,
         machine: &Machine,
         tensors: &BTreeMap<String, Vec<u8>>,
+    ) -> Outcome<Option<Timeline>> {
+        let (pictures, compare) = (pictures::asked(self.flags), self.flags.compare.is_some());
+        let extent = pictures::extent(program);
+        if !(compare || pictures && extent.each_run) {
+            return Ok(None);
+        }
+        let model = *ctx.data::<MemoryModel>();
+        let rows = Rows { known: KnownIndices::new(program, tensors), assumed: self.flags.assume_indices };
+        let timeline = visa_cost::timeline(program, machine, model, &rows, pictures && extent.memory);
+        timeline.map(Some).map_err(|finding| self.refuse(vec![finding]))
+    }
+
+    /// What passes say could be better: of the kernel as it is written in full, and of its transfers.
+    fn advice(
+        &self,
+        ctx: &Context,
+        written: Option<Module>,
+        lowered: &Module,
+    ) -> Vec<(&'static str, Diagnostic)> {
+        let Some(written) = written else { return Vec::new() };
+        let mut all = Vec::new();
+        for (from, pipeline, mut module) in
+            [("advise", "select-configs{advise}", written), ("lint", "lint-dma", lowered.clone())]
+        {
+            let findings = match kernel::run(ctx, &mut module, &self.registry.passes, pipeline) {
+                Ok(report) => report.findings,
+                Err(refused) => refused.findings(),
+            };
+            all.extend(findings.into_iter().map(|finding| (from, finding)));
+        }
+        all
+    }
+
+    /// Writes the pictures that are asked for. Whether one of them is the report.
+    fn pictures(
+        &mut self,
+        (program, machine, report): (&Program, &Machine, &visa_cost::Report),
+        timeline: Option<Timeline>,
+        compared: Option<&Comparison>,
+        advice: Vec<(&'static str, Diagnostic)>,
+    ) -> Outcome<bool> {
+        if !pictures::asked(self.flags) {
+            return Ok(false);
+        }
+        let written = Written { source: self.source.as_ref(), rust: self.rust.as_ref() };
+        let kernel = Kernel { program, machine, report, compared, written, advice };
+        let document = pictures::document(kernel, timeline);
+        let files = pictures::files(self.flags, &document).map_err(|why| self.stop("timeline", why))?;
+        for (name, picture) in files {
+            let written = self.io.write_with(&name, |out| picture.write(&document, out));
+            written.map_err(|why| self.stop("cannot-write", format!("cannot write `{name}`: {why}")))?;
+        }
+        let shown = pictures::shown_as(self.flags, &document).map_err(|why| self.stop("timeline", why))?;
+        let is_report = shown.is_some();
+        self.io.stdout.extend(shown.unwrap_or_default().into_bytes());
+        Ok(is_report)
+    }
+
+    /// What the file of `--compare` says beside the price; a machine is fitted to it if that is asked for.
+    fn compare(
+        &mut self,
+        machine: &Machine,
         report: &visa_cost::Report,
+        timeline: Option<&Timeline>,
     ) -> Outcome<Option<Comparison>> {
-        let Some(name) = self.flags.compare.clone() else { return Ok(None) };
+        let (Some(name), Some(timeline)) = (self.flags.compare.clone(), timeline) else { return Ok(None) };
         let bytes = self.io.read(&name, MAX_COMPARED_BYTES);
         let bytes = bytes.map_err(|why| self.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
         let foreign = compare::read(&String::from_utf8_lossy(&bytes));
@@ -525,10 +600,6 @@ impl<'a> Session<'a> {
         if let Some(why) = compare::other_unit(report.unit, &foreign) {
             return Err(self.stop("compare", why));
         }
-        let model = *ctx.data::<MemoryModel>();
-        let rows = Rows { known: KnownIndices::new(program, tensors), assumed: self.flags.assume_indices };
-        let timeline = visa_cost::timeline(program, machine, model, &rows, false);
-        let timeline = timeline.map_err(|finding| self.refuse(vec![finding]))?;
         let ours = compare::ours(report, &timeline.runs, |span| {
             self.rust.as_ref()?.file_line(self.source.as_ref()?, span)
         });

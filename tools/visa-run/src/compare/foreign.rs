@@ -93,6 +93,8 @@ pub(crate) struct Foreign {
 /// A run of a command of ours.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ours {
+    /// Its place among all runs.
+    pub(crate) run: usize,
     pub(crate) command: usize,
     pub(crate) kind: Kind,
     /// The clusters whose DMA queue it takes; empty for all.

@@ -1,5 +1,6 @@
 //! The comparison as text and as JSON.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -34,6 +35,9 @@ pub(crate) struct Comparison {
     /// Where the makespans part, the greatest change first.
     pub(crate) parts: Vec<Part>,
     pub(crate) warnings: Vec<String>,
+    /// What they say of each run, by its place among all runs of ours.
+    #[serde(skip)]
+    pub(crate) spans: BTreeMap<usize, Vec<[u64; 2]>>,
 }
 
 /// A command that both sides have.
@@ -114,6 +118,7 @@ impl Comparison {
             theirs_alone: aligned.theirs.iter().map(entry).map(of_theirs).collect(),
             parts: parts(ours, foreign, aligned),
             warnings: foreign.warnings.clone(),
+            spans: spans(ours, foreign, aligned),
         }
     }
 
@@ -132,6 +137,12 @@ impl Comparison {
             )
         })
     }
+}
+
+fn spans(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> BTreeMap<usize, Vec<[u64; 2]>> {
+    let span = |at: &usize| [foreign.entries[*at].begin, foreign.entries[*at].end];
+    let pairs = ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty());
+    pairs.map(|(own, theirs)| (own.run, theirs.iter().map(span).collect())).collect()
 }
 
 fn of_theirs(entry: &Entry) -> Alone {

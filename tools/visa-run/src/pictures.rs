@@ -1,0 +1,191 @@
+//! The timeline of a run, and the pictures that are asked for.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+
+use visa_cost::{Report, Timeline};
+use visa_hw::program::{Program, runs};
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::{Source, Span};
+use visa_machine::Machine;
+use visa_timeline::document::{Advice, Alone, Compared, Text};
+use visa_timeline::{Document, Given, collect};
+
+use crate::compare::Comparison;
+use crate::flags::Flags;
+use crate::rust::RustLines;
+
+/// Most runs that a timeline has one by one.
+const MOST_RUNS: u64 = 1 << 21;
+/// Most runs whose memory is followed.
+const MOST_WITH_MEMORY: u64 = 200_000;
+/// Columns where nobody knows how wide the terminal is.
+const WIDTH: usize = 100;
+
+/// Whether a timeline is asked for.
+pub(crate) fn asked(flags: &Flags) -> bool {
+    flags.timeline.is_some() || flags.trace.is_some() || flags.viewer.is_some() || shown(flags)
+}
+
+/// Whether the report is a picture.
+fn shown(flags: &Flags) -> bool {
+    matches!(flags.report.as_deref(), Some("timeline" | "html"))
+}
+
+/// Which runs a timeline of a program has, and whether their memory.
+pub(crate) struct Extent {
+    pub(crate) each_run: bool,
+    pub(crate) memory: bool,
+}
+
+pub(crate) fn extent(program: &Program) -> Extent {
+    let count = runs(&program.commands);
+    Extent { each_run: count <= MOST_RUNS, memory: count <= MOST_WITH_MEMORY }
+}
+
+/// The kernel as it is written, and where it says something.
+pub(crate) struct Written<'a> {
+    pub(crate) source: Option<&'a Source>,
+    pub(crate) rust: Option<&'a RustLines>,
+}
+
+impl Written<'_> {
+    fn texts(&self) -> Vec<Text> {
+        let text = |source: &Source| Text { name: source.name.to_string(), text: source.text.to_string() };
+        match (self.rust, self.source) {
+            (Some(rust), _) => rust.files().iter().map(text).collect(),
+            (None, source) => source.into_iter().map(text).collect(),
+        }
+    }
+
+    /// The text and the line that a span is in.
+    fn place(&self, span: Span) -> Option<(usize, usize)> {
+        let source = self.source?;
+        match self.rust {
+            Some(rust) => rust.file_number_line(source, span),
+            None if span == Span::default() => None,
+            None => Some((0, source.line(span.range().start))),
+        }
+    }
+
+    /// The name of the value that a line makes: `%name = ...`, or `let name = ...` in Rust.
+    fn name(&self, span: Span) -> Option<String> {
+        let (text, line) = self.place(span)?;
+        let source = match self.rust {
+            Some(rust) => rust.files().get(text)?,
+            None => self.source?,
+        };
+        let line = source.text.get(source.line_range(line)?)?.trim();
+        let made = line.strip_prefix("let mut ").or_else(|| line.strip_prefix("let ")).unwrap_or(line);
+        let (name, _) = made.split_once([' ', ':', '='])?;
+        let is_name = name.starts_with('%') || made.len() < line.len();
+        (is_name && !name.is_empty()).then(|| name.to_owned())
+    }
+}
+
+/// What the timeline is of.
+pub(crate) struct Kernel<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) machine: &'a Machine,
+    pub(crate) report: &'a Report,
+    pub(crate) compared: Option<&'a Comparison>,
+    pub(crate) written: Written<'a>,
+    /// What passes say could be better, and which.
+    pub(crate) advice: Vec<(&'static str, Diagnostic)>,
+}
+
+/// The timeline as data.
+pub(crate) fn document(kernel: Kernel<'_>, timeline: Option<Timeline>) -> Document {
+    let Kernel { program, machine, report, compared, written, advice } = kernel;
+    let advice = advice.into_iter().map(|(from, finding)| {
+        let place = written.place(finding.span);
+        let (text, line) = (place.map(|(text, _)| text), place.map(|(_, line)| line));
+        Advice { from, message: finding.message, text, line }
+    });
+    collect(Given {
+        program,
+        machine,
+        report,
+        timeline,
+        texts: written.texts(),
+        place: &|span| written.place(span),
+        name: &|span| written.name(span),
+        compared: compared.map(beside),
+        theirs: compared.map_or_else(BTreeMap::new, |compared| compared.spans.clone()),
+        advice: advice.collect(),
+    })
+}
+
+fn beside(compared: &Comparison) -> Compared {
+    let alone = compared.theirs_alone.iter().map(|alone| Alone {
+        kind: alone.kind.name(),
+        start: alone.begin,
+        end: alone.begin.saturating_add(alone.time),
+        name: alone.name.clone(),
+    });
+    Compared { with: compared.with, makespan: compared.makespans[1], alone: alone.collect() }
+}
+
+/// A file that is asked for.
+pub(crate) enum Picture {
+    /// The timeline as data.
+    Data,
+    /// For Perfetto.
+    Trace,
+    /// For the vendor's viewer.
+    Viewer(String),
+}
+
+impl Picture {
+    /// Writes it.
+    pub(crate) fn write(&self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Data => {
+                let mut out = BufWriter::new(out);
+                serde_json::to_writer(&mut out, document)?;
+                out.write_all(b"\n")?;
+                out.flush()
+            }
+            Self::Trace => visa_timeline::perfetto::trace(document, out),
+            Self::Viewer(text) => out.write_all(text.as_bytes()),
+        }
+    }
+}
+
+/// The files that are asked for, by name.
+///
+/// # Errors
+/// Why one cannot be made.
+pub(crate) fn files(flags: &Flags, document: &Document) -> Result<Vec<(String, Picture)>, String> {
+    let mut files = Vec::new();
+    files.extend(flags.timeline.clone().map(|name| (name, Picture::Data)));
+    if let Some(name) = flags.trace.clone() {
+        if let Some(why) = visa_timeline::perfetto::refused(document) {
+            return Err(why);
+        }
+        files.push((name, Picture::Trace));
+    }
+    if let Some(name) = flags.viewer.clone() {
+        files.push((name, Picture::Viewer(visa_timeline::viewer::schedule(document)?)));
+    }
+    Ok(files)
+}
+
+/// The picture that the report is, if it is one.
+///
+/// # Errors
+/// Why it cannot be made.
+pub(crate) fn shown_as(flags: &Flags, document: &Document) -> Result<Option<String>, String> {
+    match flags.report.as_deref() {
+        Some("html") => visa_timeline::page::page(document).map(Some),
+        Some("timeline") => {
+            Ok(Some(visa_timeline::gantt::gantt(document, flags.width.unwrap_or_else(columns))))
+        }
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// How wide the terminal is.
+fn columns() -> usize {
+    terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0))
+}

@@ -1,0 +1,182 @@
+//! The timeline as a Gantt chart in a terminal: tracks, then the commands that take longest.
+
+use std::fmt::Write;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::document::{Document, Run};
+use crate::drawn;
+
+/// Commands that are shown at most.
+const MOST_COMMANDS: usize = 60;
+/// The narrowest chart.
+const LEAST_WIDTH: usize = 40;
+/// The widest one.
+const MOST_WIDTH: usize = 1000;
+/// Columns of a command's name.
+const NAME: usize = 24;
+
+/// The chart, in lines of so many columns.
+#[must_use]
+pub fn gantt(document: &Document, width: usize) -> String {
+    let document = &*drawn(document);
+    let width = width.clamp(LEAST_WIDTH, MOST_WIDTH);
+    let name = NAME.min(width / 3);
+    let chart =
+        Chart { document, name, columns: width.saturating_sub(name + 8).max(8), end: last_end(document) };
+    let mut text =
+        format!("{}: {} {}s\n", printable(&document.program), document.total, document.unit.name());
+    if document.runs.is_empty() {
+        text.push_str("no commands\n");
+        return text;
+    }
+    text.push('\n');
+    chart.axis(&mut text);
+    for (track, own) in document.tracks.iter().enumerate() {
+        let spans = document.runs.iter().filter(|run| document.commands[run.command].tracks.contains(&track));
+        let busy = format!("{:.0}%", 100.0 * own.busy as f64 / document.total.max(1) as f64);
+        chart.row(&own.name, &busy, spans.map(|run| [run.start, run.end]), &mut text);
+    }
+    text.push('\n');
+    chart.commands(&mut text);
+    text
+}
+
+fn last_end(document: &Document) -> u64 {
+    let theirs = document.runs.iter().flat_map(|run| &run.theirs).map(|[_, end]| *end);
+    document.runs.iter().map(|run| run.end).chain(theirs).fold(document.total, u64::max).max(1)
+}
+
+struct Chart<'a> {
+    document: &'a Document,
+    name: usize,
+    columns: usize,
+    end: u64,
+}
+
+impl Chart<'_> {
+    /// A tick at the left end of each time that is written.
+    fn axis(&self, text: &mut String) {
+        let mut line = String::new();
+        let step = (self.end.to_string().len() + 3).max(12);
+        for column in (0..self.columns).step_by(step) {
+            let time = u128::from(self.end) * column as u128 / self.columns as u128;
+            let label = format!("|{time}");
+            if column + label.len() <= self.columns {
+                let _infallible = write!(line, "{label:<step$}");
+            }
+        }
+        push(text, &format!("{:<width$}{line}", "", width = self.name + 8));
+    }
+
+    /// A name, a number, and where the spans are.
+    fn row(&self, name: &str, number: &str, spans: impl Iterator<Item = [u64; 2]>, text: &mut String) {
+        push(text, &format!("{} {number:>5}  {}", fitted(name, self.name), self.bars(spans)));
+    }
+
+    /// A letter for each column: how much of its time is taken.
+    fn bars(&self, spans: impl Iterator<Item = [u64; 2]>) -> String {
+        let mut taken = vec![0.0_f64; self.columns];
+        let mut touched = vec![false; self.columns];
+        let width = self.end as f64 / self.columns as f64;
+        let column = |time: u64| (time as f64 / width) as usize;
+        for [start, end] in spans {
+            let (first, last) = (column(start).min(self.columns - 1), column(end).min(self.columns - 1));
+            for (at, taken) in taken.iter_mut().enumerate().take(last + 1).skip(first) {
+                let left = (at as f64 * width).max(start as f64);
+                let right = ((at + 1) as f64 * width).min(end as f64);
+                *taken += (right - left).max(0.0) / width;
+            }
+            touched[first] = true;
+        }
+        taken.into_iter().zip(touched).map(|(share, touched)| shade(share, touched)).collect()
+    }
+
+    /// The commands that take longest, in program order.
+    fn commands(&self, text: &mut String) {
+        let document = self.document;
+        let mut runs: Vec<Vec<&Run>> = vec![Vec::new(); document.commands.len()];
+        document.runs.iter().for_each(|run| runs[run.command].push(run));
+        let time = |own: &[&Run]| own.iter().map(|run| run.end - run.start).fold(0_u64, u64::saturating_add);
+        let mut shown: Vec<usize> = (0..runs.len()).collect();
+        shown.sort_by_key(|&command| std::cmp::Reverse(time(&runs[command])));
+        shown.truncate(MOST_COMMANDS);
+        shown.sort_unstable();
+        for &command in &shown {
+            let own = &document.commands[command];
+            let line = own.line.map_or_else(String::new, |line| format!("line {line} "));
+            let name = format!("{line}{}", own.label);
+            let number = format!("#{command}");
+            self.row(&name, &number, runs[command].iter().map(|run| [run.start, run.end]), text);
+            if let Some(compared) = &document.compared {
+                let theirs = runs[command].iter().flat_map(|run| run.theirs.iter().copied());
+                self.row(&format!("  {}", compared.with), "", theirs, text);
+            }
+        }
+        let hidden = runs.len() - shown.len();
+        if hidden > 0 {
+            push(text, &format!("{hidden} commands that take less time are not shown"));
+        }
+    }
+}
+
+fn shade(share: f64, touched: bool) -> char {
+    match share {
+        share if share > 0.95 => '█',
+        share if share > 0.6 => '▓',
+        share if share > 0.3 => '▒',
+        share if share > 0.0 || touched => '░',
+        _free => ' ',
+    }
+}
+
+/// A text in so many columns: cut, or with spaces behind it.
+fn fitted(text: &str, columns: usize) -> String {
+    let text = printable(text);
+    let cut = text.width() > columns;
+    let room = if cut { columns - 1 } else { columns };
+    let (mut out, mut taken) = (String::new(), 0);
+    for letter in text.chars() {
+        let width = letter.width().unwrap_or_default();
+        if taken + width > room {
+            break;
+        }
+        out.push(letter);
+        taken += width;
+    }
+    if cut {
+        out.push('…');
+        taken += 1;
+    }
+    out + &" ".repeat(columns - taken)
+}
+
+/// A text without letters that move others: controls, and those that change the direction of writing.
+fn printable(text: &str) -> String {
+    let moves = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|letter| if moves(letter) { '\u{fffd}' } else { letter }).collect()
+}
+
+fn push(text: &mut String, line: &str) {
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_its_columns() {
+        assert_eq!(fitted("abc", 5), "abc  ");
+        assert_eq!(fitted("abcde", 5), "abcde");
+        assert_eq!(fitted("abcdef", 5), "abcd…");
+        // A wide letter that does not fit leaves a column free.
+        assert_eq!(fitted("ab\u{4e2d}\u{4e2d}", 5), "ab\u{4e2d}… ".replace("… ", "…"));
+        assert_eq!(fitted("a\u{202e}b\n", 4), "a\u{fffd}b\u{fffd}");
+        assert_eq!(fitted(&"x".repeat(10_000), 4), "xxx…");
+    }
+}
