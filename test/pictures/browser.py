@@ -4,13 +4,15 @@
 Needs Python's playwright and /usr/bin/chromium. Exits with 1, and says which check of which file failed.
 """
 import argparse
+import base64
+import gzip
 import json
 import random
 import re
 import sys
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 CHROMIUM = '/usr/bin/chromium'
 FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
@@ -19,6 +21,7 @@ WIDTHS = (400, 1600)
 MOST_RENDER_MS = 100
 MOST_PAINT_MS = 1000
 CONTROLS = ['theme', 'help-open', 'zoom-in', 'zoom-out', 'zoom-all', 'zoom-fit', 'lanes', 'text', 'details', 'filter', 'table']
+TURNING = re.compile('[\u0000-\u0008\u202a-\u202e\u2066-\u2069]')
 
 
 class Failed(Exception):
@@ -33,9 +36,9 @@ def check(holds, message):
 def embedded(path):
     """The document that the file carries, and how many script elements the file itself has."""
     html = path.read_text(encoding='utf-8')
-    found = re.search(r'<script type="application/json" id="timeline">(.*?)</script>', html, re.DOTALL)
+    found = re.search(r'<script type="application/gzip;base64" id="timeline">(.*?)</script>', html, re.DOTALL)
     check(found, 'the file has no timeline')
-    return json.loads(found.group(1)), len(re.findall(r'<script\b', html))
+    return json.loads(gzip.decompress(base64.b64decode(found.group(1)))), len(re.findall(r'<script\b', html))
 
 
 class Opened:
@@ -50,14 +53,16 @@ class Opened:
         self.page.on('websocket', lambda socket: self.wrong.append(f'websocket: {socket.url}'))
         self.page.route('**/*', self.answer)
         self.page.goto(self.url)
-        check(self.js('Boolean(window.visa)'), f'the page did not start: {self.wrong or self.page.text_content("#message")}')
+        try:
+            self.page.wait_for_function('Boolean(window.visa)', timeout=5000)
+        except Exception:
+            raise Failed(f'the page did not start: {self.wrong or self.page.text_content("#message")}') from None
 
     def answer(self, route):
         if route.request.url == self.url:
-            route.continue_()
-            return
+            return route.continue_()
         self.wrong.append(f'request: {route.request.url}')
-        route.abort()
+        return route.abort()
 
     def js(self, script, value=None):
         return self.page.evaluate(f'(value) => ({script})', value)
@@ -74,22 +79,16 @@ class Opened:
 
 
 def check_totals(opened, document):
-    commands, runs = document['commands'], document['runs']
-    times = commands['runs']
+    commands, runs, times = document['commands'], document['runs'], document['commands']['runs']
+    # A folded document has one run for all of a command's.
     busy = [0] * len(document['tracks'])
-    if document['folded']:
-        spent = [(command, cycles * times[command]) for command, cycles in enumerate(commands['cycles'])]
-    else:
-        spent = [(command, end - start) for command, start, end in zip(runs['command'], runs['start'], runs['end'])]
-    for command, time in spent:
+    for command, start, end in zip(runs['command'], runs['start'], runs['end']):
         for track in commands['tracks'][command]:
-            busy[track] += time
+            busy[track] += commands['cycles'][command] * times[command] if document['folded'] else end - start
     ours = {
-        'units': max(runs['end'], default=0),
-        'runs': sum(times),
+        'units': max(runs['end'], default=0), 'runs': sum(times), 'busyPerTrack': busy,
         'macs': sum(macs * n for macs, n in zip(commands['macs'], times)),
         'hbmBytes': sum((moved[0] + moved[1]) * n for moved, n in zip(commands['bytes'], times)),
-        'busyPerTrack': busy,
     }
     theirs = opened.js('visa.totals')
     for name, value in ours.items():
@@ -98,8 +97,7 @@ def check_totals(opened, document):
 
 def check_safety(opened, scripts):
     check(opened.js('window.hacked === undefined'), 'a name was run as a script')
-    count = opened.js('document.querySelectorAll("script").length')
-    check(count == scripts, f'{count} script elements, the file has {scripts}')
+    check(opened.js('document.scripts.length') == scripts, f'there are other than the {scripts} script elements of the file')
     for name in ('img', 'iframe', 'object', 'embed', 'link'):
         check(opened.js('document.getElementsByTagName(value).length', name) == 0, f'a {name} element has appeared')
 
@@ -117,28 +115,23 @@ def show_run(opened, document, run):
 
 def check_run(opened, document, run):
     show_run(opened, document, run)
-    opened.page.locator('#lanes').scroll_into_view_if_needed()
     bar = opened.js('visa.barAt(value)', run)
     check(bar is not None, f'run {run} has no bar')
-    x, y = opened.js('[value.x + value.width / 2 - scrollX, value.y - scrollY]', bar)
-    if not 0 <= y < 900:
-        opened.js('window.scrollBy(0, value)', y - 450)
-        x, y = opened.js('[value.x + value.width / 2 - scrollX, value.y - scrollY]', bar)
-    opened.page.mouse.click(x, y)
+    opened.js('window.scrollTo(0, value.y - innerHeight / 2)', bar)
+    opened.page.mouse.click(*opened.js('[value.x + value.width / 2 - scrollX, value.y - scrollY]', bar))
     opened.wait('visa.selected === value', run, f'a click on the bar of run {run} selects {opened.js("visa.selected")}')
     check(str(run) in opened.page.text_content('#live'), f'run {run} is not announced')
     command = document['runs']['command'][run]
     text, line = document['commands']['text'][command], document['commands']['line'][command]
     if text is None or line is None:
-        return
+        return  # such a command has no line to highlight
     check(opened.js('visa.selectedLines') == [{'text': text, 'line': line}], f'run {run} does not select its line {line}')
     number = opened.page.locator('#text .line.marked .line-number')
     check(number.count() == 1 and number.text_content() == str(line), f'line {line} is not highlighted')
     number.click()
-    same = {c for c in range(len(document['commands']['label']))
-            if (document['commands']['text'][c], document['commands']['line'][c]) == (text, line)}
-    wanted = [r for r, c in enumerate(document['runs']['command']) if c in same]
-    opened.wait('JSON.stringify(visa.selectedRuns) === value', json.dumps(wanted, separators=(',', ':')), f'a click on line {line} selects other runs than its own')
+    lines = list(zip(document['commands']['text'], document['commands']['line']))
+    wanted = [r for r, c in enumerate(document['runs']['command']) if lines[c] == (text, line)]
+    opened.wait('String(visa.selectedRuns) === String(value)', wanted, f'a click on line {line} selects other runs than its own')
     check(opened.js('visa.barAt(visa.selected)') is not None, f'the first run of line {line} is out of sight')
 
 
@@ -151,8 +144,8 @@ def check_waits(opened, document):
     opened.js('visa.select(value)', run)
     opened.page.locator('#details').get_by_role('button', name=f'#{partner} ({why})', exact=True).first.click()
     opened.wait('visa.selected === value', partner, f'the link of run {run} does not lead to run {partner}')
-    back = opened.page.locator('#details').get_by_role('button', name=f'#{run} ({why})', exact=True)
-    check(back.count() > 0, f'run {partner} does not say that run {run} waited for it')
+    back = opened.page.locator('#details').get_by_role('button', name=f'#{run} ({why})', exact=True).count()
+    check(back > 0, f'run {partner} does not say that run {run} waited for it')
 
 
 def check_zoom(opened):
@@ -160,8 +153,8 @@ def check_zoom(opened):
     opened.page.focus('#lanes')
     opened.page.keyboard.press('0')
     whole = opened.js('[visa.view.from, visa.view.to]')
-    box = opened.page.locator('#lanes').bounding_box()
-    opened.page.mouse.move(box['x'] + box['width'] * 0.6, box['y'] + 40)
+    check(whole[0] == 0 and whole[1] >= opened.js('visa.timeline.total'), 'key 0 does not show all')
+    opened.page.hover('#lanes')
     opened.page.mouse.wheel(0, -300)
     opened.wait(f'{length} < value', whole[1] - whole[0], 'the wheel does not zoom in')
     for key, word in (('w', '<'), ('s', '>'), ('+', '<'), ('-', '>')):
@@ -169,23 +162,12 @@ def check_zoom(opened):
         opened.page.keyboard.press(key)
         opened.wait(f'{length} {word} value', before, f'key {key} does not zoom')
     opened.page.keyboard.press('w')
-    before = opened.js('visa.view.from')
-    opened.page.keyboard.press('ArrowRight')
-    opened.wait('visa.view.from > value', before, 'the right arrow does not pan')
-    before = opened.js('visa.view.from')
-    opened.page.keyboard.press('a')
-    opened.wait('visa.view.from < value', before, 'key a does not pan')
+    for key, word in (('ArrowRight', '>'), ('ArrowLeft', '<'), ('d', '>'), ('a', '<')):
+        before = opened.js('visa.view.from')
+        opened.page.keyboard.press(key)
+        opened.wait(f'visa.view.from {word} value', before, f'key {key} does not pan')
     opened.page.keyboard.press('0')
     check(opened.js('[visa.view.from, visa.view.to]') == whole, 'key 0 does not show all')
-
-
-def check_order(opened, title, down):
-    rows = opened.js('visa.table.firstRows(1e9).map((row) => row[value])', title)
-    values = [value for value in rows if value is not None]
-    check(all(value is None for value in rows[len(values):]), f'column {title} has empty cells before others')
-    # JavaScript compares strings by UTF-16 units, which Python's own order is not.
-    key = (lambda value: value.encode('utf-16-be')) if values and isinstance(values[0], str) else (lambda value: value)
-    check(values == sorted(values, key=key, reverse=down), f'column {title} is not in order')
 
 
 def check_sorting(opened):
@@ -197,39 +179,46 @@ def check_sorting(opened):
             by = opened.js('visa.table.sortedBy')
             check(by['column'] == title, f'the header of {title} sorts by {by["column"]}')
             directions.add(by['down'])
-            check_order(opened, title, by['down'])
+            rows = opened.js('visa.table.firstRows(1e9).map((row) => row[value])', title)
+            values = [value for value in rows if value is not None]
+            check(all(value is None for value in rows[len(values):]), f'column {title} has empty cells before others')
+            # JavaScript compares strings by UTF-16 units, which Python's own order is not.
+            key = (lambda value: value.encode('utf-16-be', 'surrogatepass')) if values and isinstance(values[0], str) else None
+            check(values == sorted(values, key=key, reverse=by['down']), f'column {title} is not in order')
         check(len(directions) == 2, f'column {title} does not turn')
+
+
+def check_names(opened, document):
+    """The longest name is whole in the details, and no character turns the direction of the page's text."""
+    labels = document['commands']['label']
+    longest = max(labels, key=len)
+    opened.js('visa.select(value)', document['runs']['command'].index(labels.index(longest)))
+    check(TURNING.search(longest) or longest in opened.page.text_content('#details'), 'the details cut a long name')
+    check(not TURNING.search(opened.page.inner_text('body')), 'a character that turns the direction of text is shown as it is')
 
 
 def check_loops(opened, document):
     run = next((run for run, command in enumerate(document['runs']['command']) if document['commands']['loop'][command] is not None), None)
     if run is None:
         return
-    show_run(opened, document, run)
     opened.js('visa.select(value)', run)
-    check(opened.js('visa.barAt(value)', run) is not None, f'run {run} has no bar in an unfolded loop')
     opened.page.focus('#lanes')
-    opened.page.keyboard.press('l')
-    opened.wait('visa.folded.length > 0 && visa.barAt(value) === null', run, 'key l does not fold the loop of a run')
-    opened.page.keyboard.press('l')
-    opened.wait('visa.barAt(value) !== null', run, 'key l does not unfold the loop of a run')
-    opened.page.click('#fold-all')
-    opened.wait('visa.barAt(value) === null', run, 'Fold loops does not fold')
-    opened.page.click('#unfold-all')
-    opened.wait('visa.folded.length === 0', None, 'Unfold loops does not unfold')
+    for word, then in (('fold', 'visa.folded.length > 0 && visa.barAt(value) === null'), ('unfold', 'visa.barAt(value) !== null')):
+        opened.page.keyboard.press('l')
+        opened.wait(then, run, f'key l does not {word} the loop of a run')
+    for button, then in (('#fold-all', 'visa.barAt(value) === null'), ('#unfold-all', 'visa.folded.length === 0')):
+        opened.page.click(button)
+        opened.wait(then, run, f'{button} does nothing')
 
 
 def check_tab(opened, document):
-    opened.js('document.activeElement.blur()')
-    opened.js('window.getSelection().removeAllRanges()')
     reached = set()
     for _ in range(80):
         opened.page.keyboard.press('Tab')
         name, outline = opened.js('[document.activeElement.id, getComputedStyle(document.activeElement).outlineStyle]')
         reached.add(name)
         check(name == '' or outline != 'none', f'the focus on {name} cannot be seen')
-    wanted = CONTROLS + (['space'] if document['memory']['space'] else [])
-    missing = [name for name in wanted if name not in reached]
+    missing = [name for name in CONTROLS + ['space'] * bool(document['memory']['space']) if name not in reached]
     check(not missing, f'Tab does not reach {", ".join(missing)}')
 
 
@@ -237,9 +226,7 @@ def worst_render(opened, document):
     """30 random zooms, from all of the time to a millionth, with all loops unfolded."""
     if document['loops']:
         opened.page.click('#unfold-all')
-    end = max(1, document['total'])
-    chance = random.Random(1)
-    worst = 0
+    end, chance, worst = max(1, document['total']), random.Random(1), 0
     for _ in range(30):
         length = end * 10 ** chance.uniform(-6, 0)
         start = chance.uniform(0, end - length)
@@ -248,52 +235,47 @@ def worst_render(opened, document):
     return worst
 
 
-def check_width(opened, width):
+def check_runs(opened, document):
+    check_zoom(opened)
+    spans = zip(document['runs']['start'], document['runs']['end'])
+    long = [run for run, (start, end) in enumerate(spans) if end > start]
+    for run in {long[0], long[len(long) // 2], long[-1]} if long else set():
+        check_run(opened, document, run)
+    check_waits(opened, document)
+    check_names(opened, document)
+    check_loops(opened, document)
+
+
+def check_file(browser, path, width):
+    """Checks a file at a width; the worst time of a render, in ms."""
+    document, scripts = embedded(path)
+    opened = Opened(browser, path, width)
+    paint = opened.js('performance.getEntriesByName("first-contentful-paint").map((entry) => entry.startTime)')
+    check(all(time < MOST_PAINT_MS for time in paint), f'the first paint takes {paint} ms')
+    check_totals(opened, document)
+    check_tab(opened, document)
+    check_sorting(opened)
+    if document['runs']['start']:
+        check_runs(opened, document)
+    else:
+        check('no commands' in opened.page.text_content('#facts'), 'an empty document does not say "no commands"')
+    worst = worst_render(opened, document)
+    for tab in opened.page.get_by_role('tab').all():
+        tab.click()
     wide = opened.js('document.documentElement.scrollWidth')
     check(wide <= width, f'at a width of {width} the page is {wide} wide')
+    check_safety(opened, scripts)
+    before = opened.js('getComputedStyle(document.body).color')
+    opened.page.click('#theme')
+    check(opened.js('getComputedStyle(document.body).color') != before, 'the button does not change the theme')
+    opened.close()
+    return worst
 
 
-def check_empty(opened):
-    check('no commands' in opened.page.text_content('#facts'), 'an empty document does not say "no commands"')
-
-
-def check_file(browser, path, shots):
-    document, scripts = embedded(path)
-    runs = len(document['runs']['start'])
-    worst = {}
-    for width in WIDTHS:
-        opened = Opened(browser, path, width)
-        paint = opened.js('performance.getEntriesByName("first-contentful-paint").map((entry) => entry.startTime)')
-        check(all(time < MOST_PAINT_MS for time in paint), f'the first paint takes {paint} ms')
-        check_width(opened, width)
-        check_totals(opened, document)
-        check_tab(opened, document)
-        check_sorting(opened)
-        if runs:
-            check_zoom(opened)
-            long = [run for run in range(runs) if document['runs']['end'][run] > document['runs']['start'][run]]
-            for run in {long[0], long[len(long) // 2], long[-1]} if long else set():
-                check_run(opened, document, run)
-            check_waits(opened, document)
-            check_loops(opened, document)
-        else:
-            check_empty(opened)
-        worst[width] = worst_render(opened, document)
-        for tab in opened.page.get_by_role('tab').all():
-            tab.click()
-        check_width(opened, width)
-        check_safety(opened, scripts)
-        opened.close()
-        if shots:
-            take_shots(browser, path, width, runs, shots)
-    return ', '.join(f'{time:.1f} ms at {width}' for width, time in worst.items())
-
-
-def take_shots(browser, path, width, runs, shots):
+def take_shots(browser, path, width, shots):
     for scheme in ('light', 'dark'):
         opened = Opened(browser, path, width, scheme)
-        if runs:
-            opened.js('visa.select(value)', runs // 3)
+        opened.js('visa.select(Math.floor(visa.timeline.runs.start.length / 3))')
         opened.page.screenshot(path=shots / f'{path.stem}-{width}-{scheme}.png', full_page=True)
         opened.close()
 
@@ -303,15 +285,16 @@ def main():
     arguments.add_argument('files', nargs='+', type=Path)
     arguments.add_argument('--shots', type=Path)
     options = arguments.parse_args()
-    if options.shots:
-        options.shots.mkdir(parents=True, exist_ok=True)
     failures = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
         for path in options.files:
             try:
-                print(f'{path}: all checks hold; worst render {check_file(browser, path, options.shots)}')
-            except Failed as failure:
+                worst = [f'{check_file(browser, path, width):.1f} ms at {width}' for width in WIDTHS]
+                for width in WIDTHS if options.shots else ():
+                    take_shots(browser, path, width, options.shots)
+                print(f'{path}: all checks hold; worst render {", ".join(worst)}')
+            except (Failed, Error) as failure:
                 failures += 1
                 print(f'{path}: {failure}', file=sys.stderr)
         browser.close()

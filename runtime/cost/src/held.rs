@@ -76,3 +76,107 @@ fn covers(region: &Region, range: &Held) -> bool {
         |outer: &Range<u64>, inner: &Range<u64>| outer.start <= inner.start && inner.end <= outer.end;
     within(&region.bytes, &range.bytes) && region.slices.iter().any(|slices| within(slices, &range.slices))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::tests::work;
+    use crate::prices::Stalled;
+    use crate::report::Resource;
+    use crate::walks::tests::walks;
+    use visa_support::Random;
+
+    fn run(regions: Vec<Region>) -> Run {
+        Run {
+            command: 0,
+            iteration: [].into(),
+            work: work(Resource::Main, 1).into(),
+            regions: regions.into(),
+            walks: walks(&[]).into(),
+            cycles: 1,
+            stalled: Stalled::default(),
+        }
+    }
+
+    fn slot(start: u64) -> Slot {
+        Slot { start, end: start + 1, stalls: 0, waits: Vec::new() }
+    }
+
+    fn region(write: bool, bytes: Range<u64>, slices: Range<u64>) -> Region {
+        Region { space: Space::Dm, write, bytes, slices: vec![slices] }
+    }
+
+    #[test]
+    fn a_range_ends_with_its_last_reader() {
+        let runs = [
+            run(vec![region(true, 0..8, 0..2)]),
+            run(vec![region(false, 4..6, 1..2)]),
+            // Another slice, other bytes, and another memory read nothing of it.
+            run(vec![region(false, 0..8, 2..3), region(false, 8..9, 0..2)]),
+            run(vec![Region { space: Space::Trf, ..region(false, 0..8, 0..2) }]),
+            // All of it is written anew: what is read from here on is the other one.
+            run(vec![region(true, 0..16, 0..4)]),
+            run(vec![region(false, 0..1, 0..1)]),
+        ];
+        let slots: Vec<Slot> = (0..6).map(|number| slot(10 * number)).collect();
+        let found = held(&runs, &slots);
+        let ends = |range: &Held| (range.writer, range.start, range.end, range.readers.clone());
+        let ends: Vec<_> = found.iter().map(ends).collect();
+        assert_eq!(ends, [(0, 0, 11, vec![1]), (4, 40, 51, vec![5])]);
+        // Host memory and HBM are not followed, and nothing is held of no bytes.
+        let none =
+            [run(vec![Region { space: Space::Hbm, ..region(true, 0..8, 0..1) }, region(true, 3..3, 0..1)])];
+        assert_eq!(held(&none, &slots[..1]), []);
+    }
+
+    /// The readers of a write, found by going on from it until one write takes all of it.
+    fn readers(runs: &[Run], writer: usize, own: &Region) -> Vec<usize> {
+        let mut found = Vec::new();
+        for (number, run) in runs.iter().enumerate().skip(writer + 1) {
+            let each = |write: bool| run.regions.iter().filter(move |region| region.write == write);
+            let shares = |other: &Region| {
+                own.bytes.clone().any(|byte| other.bytes.contains(&byte))
+                    && own.slices[0].clone().any(|slice| other.slices[0].contains(&slice))
+            };
+            if each(false).any(shares) {
+                found.push(number);
+            }
+            let takes_all = |other: &Region| {
+                own.bytes.clone().all(|byte| other.bytes.contains(&byte))
+                    && own.slices[0].clone().all(|slice| other.slices[0].contains(&slice))
+            };
+            if each(true).any(takes_all) {
+                break;
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn readers_are_those_before_all_is_written_anew() {
+        let mut some = 0;
+        for seed in 0..300 {
+            let mut random = Random(seed);
+            let range = |random: &mut Random, bound: usize| {
+                let start = random.below(bound) as u64;
+                start..start + 1 + random.below(4) as u64
+            };
+            let runs: Vec<Run> = (0..random.below(20))
+                .map(|_| {
+                    let read = region(false, range(&mut random, 12), range(&mut random, 3));
+                    run(vec![read, region(true, range(&mut random, 12), range(&mut random, 3))])
+                })
+                .collect();
+            let slots: Vec<Slot> = (0..runs.len()).map(|number| slot(number as u64)).collect();
+            let found = held(&runs, &slots);
+            assert_eq!(found.len(), runs.len());
+            for (number, range) in found.iter().enumerate() {
+                let expected = readers(&runs, number, &runs[number].regions[1]);
+                let end = expected.last().map_or(number as u64 + 1, |last| *last as u64 + 1);
+                assert_eq!((&range.readers, range.end), (&expected, end), "seed {seed}, run {number}");
+                some += expected.len();
+            }
+        }
+        assert!(some > 500, "{some} reads");
+    }
+}

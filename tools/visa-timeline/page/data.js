@@ -5,8 +5,8 @@
 let T = null;
 const D = {};
 
-function readTimeline() {
-  T = JSON.parse(document.getElementById('timeline').textContent);
+async function readTimeline() {
+  T = JSON.parse(await unpacked(document.getElementById('timeline').textContent));
   if (T.schema !== 'visa-timeline' || T.version !== 1) throw new Error('it is not a visa-timeline of version 1');
   D.runCount = T.runs.start.length;
   D.commandCount = T.commands.label.length;
@@ -17,6 +17,12 @@ function readTimeline() {
   readInstances();
   D.memory = memoryBySpace();
   D.totals = totals();
+}
+
+// The document is packed, as many commands are much alike.
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
 }
 
 function lastTime() {
@@ -57,7 +63,7 @@ function readCommands() {
   }
 }
 
-// Besides waiters and idle time: idle is the time between a run and the one before it on its track.
+// Who waits for whom, and times: unitsOf are all of a command's runs, idle is from the run before on its track.
 function readRuns() {
   D.waiters = new Map();
   D.written = listsOf(T.memory.writer.map((run) => (run === null ? [] : [run])));
@@ -66,7 +72,7 @@ function readRuns() {
   for (let run = 0; run < D.runCount; run++) {
     const command = T.runs.command[run];
     D.runsOfCommand[command].push(run);
-    D.unitsOf[command] += T.runs.end[run] - T.runs.start[run];
+    D.unitsOf[command] += T.folded ? T.commands.cycles[command] * T.commands.runs[command] : T.runs.end[run] - T.runs.start[run];
     for (const [partner, why] of T.runs.waits[run]) {
       if (!D.waiters.has(partner)) D.waiters.set(partner, []);
       D.waiters.get(partner).push([run, why]);
@@ -160,8 +166,7 @@ function totals() {
     sums.runs += runs;
     sums.macs += T.commands.macs[command] * runs;
     sums.hbmBytes += (bytes[0] + bytes[1]) * runs;
-    const busy = T.folded ? T.commands.cycles[command] * runs : D.unitsOf[command];
-    for (const track of T.commands.tracks[command]) sums.busyPerTrack[track] += busy;
+    for (const track of T.commands.tracks[command]) sums.busyPerTrack[track] += D.unitsOf[command];
   }
   return sums;
 }
@@ -185,14 +190,14 @@ function makeRow(items) {
 
 const MOST_ROWS = 8;
 
-// Spreads overlapping items over rows, at most MOST_ROWS; what is left over goes into the last.
-function packRows(items) {
+// Spreads overlapping items over rows, at most so many; what is left over goes into the last.
+function packRows(items, most = MOST_ROWS) {
   items.sort((a, b) => a.start - b.start || a.end - b.end);
   const rows = [];
   const ends = [];
   for (const item of items) {
     let row = ends.findIndex((end) => end <= item.start);
-    if (row < 0) row = Math.min(rows.length, MOST_ROWS - 1);
+    if (row < 0) row = Math.min(rows.length, most - 1);
     if (row === rows.length) { rows.push([]); ends.push(0); }
     item.row = row;
     rows[row].push(item);

@@ -35,7 +35,7 @@ function showInstance(box, instance) {
       ['times', count(loop.times)],
       ['start – end', `${count(instance.start)} – ${count(instance.end)}`],
       ['takes', units(instance.end - instance.start)],
-      ['runs', `#${count(instance.first)} – #${count(instance.last)}`],
+      ['runs', `#${instance.first} – #${instance.last}`],
       ['commands', `${count(loop.commands[0])} – ${count(loop.commands[1])}`],
       ...(T.folded ? [] : T.tracks).map((track, i) => [cut(track.name, 40), shareOf(i, instance)]),
     ]));
@@ -47,7 +47,7 @@ function shareOf(track, { start, end }) {
 
 function showRun(box, run) {
   const command = T.runs.command[run];
-  byId('details-title').replaceChildren(`#${count(run)} `, bdi(commandName(command, 80)));
+  byId('details-title').replaceChildren(`#${run} `, bdi(commandName(command, 80)));
   box.replaceChildren(
     actionsOf(run, command),
     fieldsOf([...fieldsOfRun(run, command), ...fieldsOfCommand(command), ...fieldsOfData(run, command)]));

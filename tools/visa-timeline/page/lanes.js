@@ -54,7 +54,7 @@ function layLanes() {
   });
   if (T.compared && T.compared.alone.length) {
     const items = T.compared.alone.map((span) => ({ start: span.start, end: span.end, alone: span }));
-    addLane({ kind: 'theirs', name: `only ${T.compared.with}`, rows: packRows(items), rowHeight: 13 });
+    addLane({ kind: 'theirs', name: `only ${T.compared.with}`, rows: packRows(items), rowHeight: 15 });
   }
   for (const counter of T.counters) addLane({ kind: 'counter', name: counter.name, counter, rows: [], rowHeight: 46 });
   let y = AXIS;
@@ -74,15 +74,16 @@ function addLane(lane) {
 }
 
 function loopRows() {
-  const rows = [];
+  const depths = [];
   for (const instance of D.instances) {
     const around = D.chain[instance.loop].slice(0, -1);
     if (around.some((loop) => folded.has(loop))) continue;
     const depth = Math.min(instance.depth, MOST_ROWS - 1);
-    while (rows.length <= depth) rows.push([]);
-    rows[depth].push({ start: instance.start, end: instance.end, instance });
+    while (depths.length <= depth) depths.push([]);
+    depths[depth].push({ start: instance.start, end: instance.end, instance });
   }
-  return rows.map(makeRow);
+  // Passages that follow each other may overlap, as tracks run ahead.
+  return depths.flatMap((items) => packRows(items, 3));
 }
 
 // A bar per run; runs in a folded loop have one bar for each passage through it.
@@ -313,7 +314,6 @@ function boxesOf(run, scale) {
 // Many runs may be marked, and few have a pixel of their own: each pixel of a lane is marked once.
 function drawSelection(pen, scale) {
   const marked = new Set();
-  pen.fillStyle = colours.select;
   for (const run of selection.runs) {
     if (run === selection.run || T.runs.end[run] < view.from || T.runs.start[run] > view.to) continue;
     for (const box of boxesOf(run, scale)) {
@@ -331,10 +331,12 @@ function drawSelection(pen, scale) {
 function outline(pen, { x, y, width, height }, thick) {
   const left = Math.max(x, -10);
   const wide = Math.max(2, Math.min(x + width, 1e5) - left);
-  if (wide <= 2 * thick) { pen.fillRect(left - 0.5, y - 2, wide, height + 4); return; }
-  pen.strokeStyle = colours.select;
-  pen.lineWidth = thick;
-  pen.strokeRect(left, y, wide, height);
+  // A halo tells the outline from bars of a colour like its own.
+  for (const [colour, more] of [[colours.panel, 2], [colours.select, 0]]) {
+    pen.fillStyle = pen.strokeStyle = colour;
+    pen.lineWidth = thick + more;
+    if (wide <= 2 * thick) pen.fillRect(left - 0.5 - more / 2, y - 2, wide + more, height + 4); else pen.strokeRect(left, y, wide, height);
+  }
 }
 
 const MOST_ARROWS = 200;

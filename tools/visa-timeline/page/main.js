@@ -9,10 +9,10 @@ const KEYS = [
   ['double click', 'fit a bar; beside the bars, all of the time'],
 ];
 
-function start() {
+async function start() {
   followTheme();
   try {
-    readTimeline();
+    await readTimeline();
   } catch (error) {
     byId('main').hidden = true;
     byId('message').hidden = false;
@@ -58,7 +58,7 @@ function showHeader() {
 function facts() {
   const list = [['Total', units(T.total), `${count(T.microseconds)} µs at ${count(T.clock_ghz)} GHz`]];
   if (T.noise) list.push(['Noise', range(T.noise.jobs), `medians of jobs; cold runs ${range(T.noise.cold)}`]);
-  if (T.compared) list.push([`In ${cut(T.compared.with, 60)}`, units(T.compared.makespan), T.compared.makespan ? `${count(T.total / T.compared.makespan)} of it here` : '']);
+  if (T.compared) list.push([`In ${cut(T.compared.with, 60)}`, units(T.compared.makespan), T.compared.makespan ? `here ${count(T.total / T.compared.makespan)} times as long` : '']);
   const busiest = T.tracks.reduce((best, track) => (best && best.busy >= track.busy ? best : track), null);
   if (busiest && T.total) list.push(['Busiest track', `${cut(busiest.name, 60)} ${percent(busiest.busy, T.total)}`, units(busiest.busy)]);
   if (D.commandCount) list.push(['Bound', units(T.bound.cycles), `the program takes ${count(T.bound.times)} times as long`]);
@@ -111,7 +111,7 @@ function listenToControls() {
     'fold-all': () => foldLoops(foldOutermost), 'unfold-all': () => foldLoops(() => folded.clear()), 'help-open': openHelp,
   };
   for (const [id, action] of Object.entries(actions)) byId(id).addEventListener('click', action);
-  byId('keys').append(...KEYS.flatMap(([key, what]) => [make('dt', {}, make('kbd', {}, key)), make('dd', {}, what)]));
+  byId('keys').append(...KEYS.flatMap(([key, what]) => [make('dt', {}, ...key.split(', ').flatMap((one) => [make('kbd', {}, one), ' '])), make('dd', {}, what)]));
   document.addEventListener('keydown', keyOnPage);
 }
 

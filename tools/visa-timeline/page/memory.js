@@ -1,6 +1,6 @@
 // Addresses over time: a box per range, as high as its bytes and as long as they are kept.
 
-const memory = { space: '', boxes: null, low: 0, high: 1, used: 0, capacity: 0 };
+const memory = { boxes: null, capacity: 0, least: 0, used: 0, low: 0, high: 1 };
 
 function startMemory() {
   const spaces = [...new Set([...Object.keys(T.capacity || {}), ...D.memory.keys()])].filter((space) => D.memory.has(space));
@@ -20,9 +20,8 @@ function startMemory() {
 }
 
 function pickSpace(space) {
-  memory.space = space;
   memory.boxes = D.memory.get(space);
-  memory.capacity = (T.capacity || {})[space] || 0;
+  memory.capacity = Object.hasOwn(T.capacity || {}, space) ? T.capacity[space] : 0;
   let [low, high] = [Infinity, 0];
   for (const { position } of memory.boxes.items) {
     low = Math.min(low, T.memory.bytes[position][0]);
@@ -117,7 +116,7 @@ function isMarked(position) {
 function paintBox(pen, position, x, y, width, height, marked) {
   const writer = T.memory.writer[position];
   pen.fillStyle = writer === null ? colours.other : colourOfRun(writer);
-  pen.globalAlpha = 0.55;
+  pen.globalAlpha = 0.45;
   pen.fillRect(x, y, width, height);
   pen.globalAlpha = 1;
   if (width > 3) { pen.fillRect(x, y, 1, height); pen.fillRect(x, y, width, 1); }

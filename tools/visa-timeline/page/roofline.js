@@ -1,6 +1,6 @@
 // The roofline: operations per unit of time over operations per HBM byte, both on logarithmic scales.
 
-const CHART = { width: 860, height: 380, left: 74, right: 24, top: 24, bottom: 52 };
+const CHART = { width: 0, height: 380, left: 74, right: 24, top: 24, bottom: 52 };
 
 function startRoofline() {
   const box = byId('roofline');
@@ -16,10 +16,15 @@ function startRoofline() {
   const moves = roof.hbm_bytes > 0;
   const intensity = moves ? roof.operations / roof.hbm_bytes : ridge * 100;
   const under = Math.min(roof.peak_operations, intensity * roof.peak_hbm_bytes);
-  const axes = axesOf(intensity, rate, ridge, roof);
-  box.append(
-    chartOf(axes, { roof, ridge, intensity, rate, under, moves }),
-    make('p', {}, rooflineInWords(roof, rate, intensity, under, ridge, moves)));
+  const chart = make('div');
+  box.append(chart, make('p', {}, rooflineInWords(roof, rate, intensity, under, ridge, moves)));
+  // Drawn as wide as there is room, so that letters keep their size.
+  new ResizeObserver(() => {
+    const width = Math.min(860, chart.clientWidth);
+    if (!width || width === CHART.width) return;
+    CHART.width = width;
+    chart.replaceChildren(chartOf(axesOf(intensity, rate, ridge, roof), { roof, ridge, intensity, rate, under, moves }));
+  }).observe(chart);
 }
 
 function axesOf(intensity, rate, ridge, roof) {
@@ -35,7 +40,7 @@ function axesOf(intensity, rate, ridge, roof) {
 }
 
 function chartOf(axes, { roof, ridge, intensity, rate, under, moves }) {
-  const svg = drawn('svg', { class: 'drawing', viewBox: `0 0 ${CHART.width} ${CHART.height}`, role: 'img', 'aria-label': 'Roofline of the kernel' });
+  const svg = drawn('svg', { class: 'drawing', width: CHART.width, height: CHART.height, role: 'img', 'aria-label': 'Roofline of the kernel' });
   drawGrid(svg, axes);
   const { placeX, placeY } = axes;
   const start = Math.max(axes.x[0], axes.y[0] / roof.peak_hbm_bytes);
@@ -51,12 +56,17 @@ function chartOf(axes, { roof, ridge, intensity, rate, under, moves }) {
   svg.append(
     drawn('line', { class: 'drop', x1: x, y1: placeY(under), x2: x, y2: y }),
     drawn('circle', { class: 'point', cx: x, cy: y, r: 6 }));
-  const leftOf = x > CHART.width * 0.66;
-  const label = { x: x + (leftOf ? -11 : 11), 'text-anchor': leftOf ? 'end' : 'start' };
+  const [label, below] = labelPlace(x);
   svg.append(
-    drawn('text', { ...label, y: y + 1, 'font-weight': 600 }, cut(T.program, 40)),
-    drawn('text', { ...label, y: y + 15, class: 'quiet-text' }, `${short(rate)} per ${T.unit}, ${percent(rate, under)} of the roof${moves ? '' : ', no HBM bytes'}`));
+    drawn('text', { ...label, y: y + 1 + below, 'font-weight': 600 }, cut(T.program, below ? 20 : 40)),
+    drawn('text', { ...label, y: y + 15 + below, class: 'quiet-text' }, `${short(rate)} per ${T.unit}, ${percent(rate, under)} of the roof${moves ? '' : ', no HBM bytes'}`));
   return svg;
+}
+
+// Beside the point where there is room, else below it.
+function labelPlace(x) {
+  if (CHART.width < 600) return [{ x: Math.min(CHART.width - 110, Math.max(CHART.left + 90, x)), 'text-anchor': 'middle' }, 20];
+  return [x > CHART.width * 0.66 ? { x: x - 11, 'text-anchor': 'end' } : { x: x + 11, 'text-anchor': 'start' }, 0];
 }
 
 function drawGrid(svg, { x, y, placeX, placeY }) {

@@ -17,11 +17,14 @@ function cut(text, most) {
 // For canvas: U+2068 and U+2069 keep a name's direction from turning what is around it.
 function isolated(text, most = 120) { return `\u2068${cut(text, most)}\u2069`; }
 
+// One format for all: to make one takes longer than to use it.
+const NUMBERS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 });
+
 // Integers are exact, whatever their size; others have up to three digits after the point.
 function count(value) {
   if (value === null || value === undefined) return '–';
   if (!Number.isFinite(value)) return '∞';
-  return value.toLocaleString('en-US', { maximumFractionDigits: Number.isInteger(value) ? 0 : 3 });
+  return NUMBERS.format(value);
 }
 
 function percent(part, whole) {

@@ -1,6 +1,6 @@
 // The kernel's text, a tab per file. Lines with commands say which share of all busy time their runs take.
 
-const text = { shown: 0, cursor: -1, lines: [], rows: null, showTab: null };
+const text = { all: [], busy: 0, shown: 0, cursor: -1, lines: [], rows: null, showTab: null };
 const MOST_LETTERS = 2000;
 
 function startText() {

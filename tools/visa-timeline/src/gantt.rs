@@ -5,7 +5,7 @@ use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::document::{Document, Run};
-use crate::drawn;
+use crate::limits::drawn;
 
 /// Commands that are shown at most.
 const MOST_COMMANDS: usize = 60;

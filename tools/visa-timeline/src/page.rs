@@ -1,13 +1,32 @@
 //! The timeline as a page for a browser: one file that fetches nothing.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use crate::document::Document;
-use crate::{drawn, inexact};
+use crate::limits::{drawn, inexact};
 
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
 
 /// The scripts in the order in which they need each other.
-const SCRIPTS: [&str; 2] = [include_str!("../page/data.js"), include_str!("../page/view.js")];
+const SCRIPTS: [&str; 13] = [
+    include_str!("../page/data.js"),
+    include_str!("../page/show.js"),
+    include_str!("../page/view.js"),
+    include_str!("../page/lanes.js"),
+    include_str!("../page/memory.js"),
+    include_str!("../page/select.js"),
+    include_str!("../page/text.js"),
+    include_str!("../page/details.js"),
+    include_str!("../page/table.js"),
+    include_str!("../page/roofline.js"),
+    include_str!("../page/heat.js"),
+    include_str!("../page/todo.js"),
+    include_str!("../page/main.js"),
+];
 
 /// The page.
 ///
@@ -18,10 +37,9 @@ pub fn page(document: &Document) -> Result<String, String> {
         return Err(why);
     }
     let document = &*drawn(document);
-    let json = serde_json::to_string(document).map_err(|why| why.to_string())?;
-    let parts =
-        [("/*STYLE*/", STYLE), ("/*SCRIPT*/", &SCRIPTS.concat()), ("/*TIMELINE*/", &within_markup(&json))];
-    let mut page = String::with_capacity(PAGE.len() + json.len() + (1 << 17));
+    let (data, scripts) = (packed(document).map_err(|why| why.to_string())?, SCRIPTS.join("\n"));
+    let parts = [("/*STYLE*/", STYLE), ("/*TIMELINE*/", &*data), ("/*SCRIPT*/", &*scripts)];
+    let mut page = String::new();
     let mut rest = PAGE;
     for (placeholder, part) in parts {
         let (before, after) =
@@ -34,7 +52,10 @@ pub fn page(document: &Document) -> Result<String, String> {
     Ok(page)
 }
 
-/// JSON in which nothing ends a script element or a line of it.
-fn within_markup(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+/// The data in letters that mean nothing to a browser: packed, then in base 64.
+fn packed(document: &Document) -> Result<String, serde_json::Error> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    serde_json::to_writer(&mut packer, document)?;
+    let bytes = packer.finish().map_err(serde_json::Error::io)?;
+    Ok(STANDARD.encode(bytes))
 }

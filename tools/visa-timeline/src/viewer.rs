@@ -8,7 +8,7 @@ use visa_cost::Resource;
 use visa_engine::{Engine, Space};
 
 use crate::document::{Command, Document, Range, Run};
-use crate::{drawn, inexact};
+use crate::limits::{drawn, inexact};
 
 /// Slices that its addresses count.
 const SLICES: u64 = 512;
