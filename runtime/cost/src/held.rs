@@ -8,7 +8,26 @@ use visa_engine::Space;
 use crate::footprint::Region;
 use crate::place::Slot;
 use crate::prices::Run;
-use crate::timeline::Held;
+
+/// Bytes of a memory of the device, from when they are written until they are read for the last time before others
+/// take their place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Data memory, scratchpad memory, or a register file.
+    pub space: Space,
+    /// The first slice and the one behind the last; of scratchpad memory, the PEs.
+    pub slices: Range<u64>,
+    /// Addresses in each of them.
+    pub bytes: Range<u64>,
+    /// When they begin to be written.
+    pub start: u64,
+    /// When they have been read for the last time; where they never are, when they have been written.
+    pub end: u64,
+    /// The run that writes them.
+    pub writer: usize,
+    /// The runs that read them.
+    pub readers: Vec<usize>,
+}
 
 /// Most ranges of a memory that may still be read: of more, the oldest is not followed any further.
 const MOST_LIVE: usize = 4096;

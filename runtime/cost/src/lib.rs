@@ -38,6 +38,7 @@ mod walks;
 
 pub use anatomy::Anatomy;
 pub use fit::{FitError, Sample, fit};
+pub use held::Held;
 pub use indices::KnownIndices;
 pub use model::MemoryModel;
 pub use pipeline::PipelineTime;
@@ -51,5 +52,5 @@ pub use report::{
 pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;
 pub use tables::with_table_loads;
-pub use timeline::{Held, Occurrence, Timeline, WaitsFor, timeline};
+pub use timeline::{Occurrence, Timeline, WaitsFor, timeline};
 pub use transfer::{measured_ticks, transfer_cycles};

@@ -1,16 +1,14 @@
 //! Every run of every command in its place in time, and the memory that they hold.
 
-use std::ops::Range;
 use std::rc::Rc;
 
-use visa_engine::Space;
 use visa_hw::program::Program;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 
 use crate::conflicts::schedule_with_stalls;
-use crate::held::held;
+use crate::held::{Held, held};
 use crate::model::MemoryModel;
 use crate::place::Slot;
 use crate::prices::{Run, Terms};
@@ -43,26 +41,6 @@ pub struct WaitsFor {
     pub run: usize,
     /// Why.
     pub why: Why,
-}
-
-/// Bytes of a memory of the device, from when they are written until they are read for the last time before others
-/// take their place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// Data memory, scratchpad memory, or a register file.
-    pub space: Space,
-    /// The first slice and the one behind the last; of scratchpad memory, the PEs.
-    pub slices: Range<u64>,
-    /// Addresses in each of them.
-    pub bytes: Range<u64>,
-    /// When they begin to be written.
-    pub start: u64,
-    /// When they have been read for the last time; where they never are, when they have been written.
-    pub end: u64,
-    /// The run that writes them.
-    pub writer: usize,
-    /// The runs that read them.
-    pub readers: Vec<usize>,
 }
 
 /// What a program does when.

@@ -334,3 +334,67 @@ pub struct Advice {
     /// The line, from 1.
     pub line: Option<usize>,
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A timeline of so many commands on one track, without runs.
+    pub(crate) fn document(commands: usize) -> Document {
+        let command = Command {
+            label: "a>b".to_owned(),
+            kind: Resource::Main,
+            tracks: vec![0],
+            r#loop: None,
+            text: None,
+            line: None,
+            bottleneck: "a",
+            cycles: 1,
+            runs: 1,
+            least: 0,
+            least_of: "none",
+            stalls: 0,
+            macs: 0,
+            peak: 0.0,
+            engines: Vec::new(),
+            bytes: [0; 8],
+            reason: None,
+            channels: None,
+            banks: None,
+        };
+        Document {
+            schema: SCHEMA,
+            version: VERSION,
+            program: "test".to_owned(),
+            machine: "test".to_owned(),
+            memory_model: "book",
+            chips: 1,
+            unit: TimeUnit::Cycle,
+            clock_ghz: 1.0,
+            total: 0,
+            microseconds: 0.0,
+            noise: None,
+            texts: Vec::new(),
+            tracks: vec![Track { name: "main".to_owned(), busy: 0 }],
+            loops: Vec::new(),
+            commands: vec![command; commands],
+            runs: Vec::new(),
+            folded: false,
+            compared: None,
+            memory: Vec::new(),
+            capacity: Capacity { dm: 0, trf: 0, vrf: 0 },
+            counters: Vec::new(),
+            bound: Bound { cycles: 0, times: 0.0, parts: Vec::new() },
+            roofline: None,
+            advice: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rows_are_columns() {
+        let json = serde_json::to_value(document(2)).expect("JSON");
+        assert_eq!(json["commands"]["label"], serde_json::json!(["a>b", "a>b"]));
+        assert_eq!(json["commands"]["loop"], serde_json::json!([null, null]));
+        assert_eq!(json["runs"]["waits"], serde_json::json!([]));
+    }
+}

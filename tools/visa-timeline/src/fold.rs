@@ -49,3 +49,63 @@ pub(crate) fn fold(document: &Document) -> Document {
         ..*document
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::tests::document;
+    use visa_cost::Why;
+
+    #[test]
+    fn a_command_is_one_run_and_waits_for_commands() {
+        // Two commands, three times each: the second one waits for the first, which waits for the second one's last run.
+        let mut document = document(2);
+        for iteration in 0..3 {
+            let start = 100 * iteration;
+            let waits =
+                if iteration == 0 { Vec::new() } else { vec![Waits(2 * iteration as usize - 1, Why::War)] };
+            let run = |command: usize, start: u64, waits: Vec<Waits>| Run {
+                command,
+                start,
+                end: start + 10,
+                stalls: 3,
+                iteration: [iteration].into(),
+                waits,
+                theirs: vec![[start, start + 12]],
+            };
+            document.runs.push(run(0, start, waits));
+            document.runs.push(run(
+                1,
+                start + 50,
+                vec![Waits(2 * iteration as usize, Why::Raw), Waits(0, Why::Raw)],
+            ));
+        }
+        let folded = fold(&document);
+        assert!(folded.folded && folded.counters.is_empty());
+        let times: Vec<_> =
+            folded.runs.iter().map(|run| (run.command, run.start, run.end, run.stalls)).collect();
+        assert_eq!(times, [(0, 0, 210, 9), (1, 50, 260, 9)]);
+        assert_eq!(folded.runs[0].waits, [Waits(1, Why::War)]);
+        assert_eq!(folded.runs[1].waits, [Waits(0, Why::Raw)]);
+        assert!(folded.runs.iter().all(|run| run.theirs.is_empty() && run.iteration.is_empty()));
+    }
+
+    #[test]
+    fn a_command_that_never_runs_has_no_run() {
+        let mut document = document(3);
+        let run = |command: usize, waits: Vec<Waits>| Run {
+            command,
+            start: 0,
+            end: 1,
+            stalls: 0,
+            iteration: [].into(),
+            waits,
+            theirs: Vec::new(),
+        };
+        document.runs = vec![run(0, Vec::new()), run(2, vec![Waits(0, Why::Busy)])];
+        let folded = fold(&document);
+        // The run of the third command is the second one.
+        assert_eq!(folded.runs.iter().map(|run| run.command).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(folded.runs[1].waits, [Waits(0, Why::Busy)]);
+    }
+}

@@ -162,7 +162,9 @@ impl Tracks {
             counter: None,
         };
         let unit = document.unit.name();
-        let root = format!("{} on {}, 1 ns is a {unit}", document.program, document.machine);
+        let chips =
+            if document.chips == 1 { "1 chip".to_owned() } else { format!("{} chips alike", document.chips) };
+        let root = format!("{} on {}, {chips}, 1 ns is a {unit}", document.program, document.machine);
         let mut all = vec![track(ROOT, None, root, 0)];
         for queue in 0..self.queues {
             let (own, rank) = (Self::queue(queue), queue as i32);

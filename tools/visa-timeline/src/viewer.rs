@@ -1,7 +1,9 @@
 //! The timeline as the vendor's schedule viewer reads it
 //! (<https://github.com/furiosa-ai/furiosa-schedule-viewer>, 0.3): a schedule of instructions and tensors.
 //!
-//! Addresses there are of all slices of a chip together: those of a slice times their count. Values in HBM have no tensor.
+//! Addresses there are of all slices of a chip together: those of a slice times their count. Values in HBM have no
+//! tensor. What a compared file says is in rows that our commands leave free: transfers in that of PCIe, runs of the
+//! Tensor Unit in that of the core.
 
 use serde::Serialize;
 use visa_cost::Resource;
@@ -82,13 +84,12 @@ pub fn schedule(document: &Document) -> Result<String, String> {
         touched[range.writer][1].push(tensor);
     }
     let runs = document.runs.iter().zip(touched).enumerate();
+    let ours = runs.map(|(number, (run, touched))| instruction(document, number, run, touched));
     let schedule = Schedule {
         title: "Schedule",
         total_memory: document.capacity.dm.saturating_mul(SLICES),
         page_size: PAGE,
-        instructions: runs
-            .map(|(number, (run, touched))| instruction(document, number, run, touched))
-            .collect(),
+        instructions: ours.chain(theirs(document)).collect(),
         tensors: document.memory.iter().enumerate().map(|(number, range)| tensor(number, range)).collect(),
     };
     serde_json::to_string(&schedule).map(|text| text + "\n").map_err(|why| why.to_string())
@@ -113,6 +114,29 @@ fn instruction(
         description: description(document, command, run),
         util: Util { total_util: share.min(1.0), base_util: share.min(1.0), efficiency: 1.0 },
     }
+}
+
+/// What a compared file says of each run, on each cluster.
+fn theirs(document: &Document) -> impl Iterator<Item = Instruction> + '_ {
+    let with = document.compared.as_ref().map_or("", |compared| compared.with);
+    document.runs.iter().enumerate().flat_map(move |(number, run)| {
+        let command = &document.commands[run.command];
+        let context = match command.kind {
+            Resource::Main | Resource::Sub | Resource::Dual => "PeCore",
+            Resource::Dma | Resource::Pcie => "PcieDmaEngine",
+        };
+        run.theirs.iter().enumerate().map(move |(cluster, &[begin, end])| Instruction {
+            index: format!("{number} by {with}, cluster {cluster}"),
+            history: Nothing {},
+            tpe: "Core",
+            contexts: vec![context],
+            lifetime: Lifetime { begin, end },
+            input_tensors: Vec::new(),
+            output_tensors: Vec::new(),
+            description: format!("{} by {with}, cluster {cluster}", command.label),
+            util: Util { total_util: 0.0, base_util: 0.0, efficiency: 0.0 },
+        })
+    })
 }
 
 /// What its toolchain calls such a command.
