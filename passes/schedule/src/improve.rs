@@ -1,5 +1,5 @@
-//! Local search: an order gets better as long as one command elsewhere makes it so. It finds what a list does not: that
-//! a queue had better wait for a long chain than start what is ready.
+//! Local search: an order gets better as long as one command elsewhere makes it so. It finds what a list does not:
+//! that a queue had better wait for a long chain than start what is ready.
 
 use crate::tasks::Tasks;
 

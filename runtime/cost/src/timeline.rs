@@ -52,8 +52,8 @@ pub struct Timeline {
     pub held: Vec<Held>,
 }
 
-/// All runs of a program in its order, and the memory that they hold if `with_memory`. Where loops are so long that the
-/// report has them as one, [`MAX_RUNS`](crate::MAX_RUNS) runs can be had here.
+/// All runs of a program in its order, and the memory that they hold if `with_memory`. Where loops are so long that
+/// the report has them as one, [`MAX_RUNS`](crate::MAX_RUNS) runs can be had here.
 ///
 /// # Errors
 /// A transfer for which the model has no price, and more runs than that.

@@ -1,5 +1,5 @@
-//! `cargo bench -p visa-benches --bench timeline`: the page of 20,000 commands, beside the text of its data; and the trace
-//! of a million runs, beside their timeline.
+//! `cargo bench -p visa-benches --bench timeline`: the page of 20,000 commands, beside the text of its data; and the
+//! trace of a million runs, beside their timeline.
 
 #![allow(missing_docs, reason = "criterion's macros")]
 

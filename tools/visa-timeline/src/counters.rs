@@ -4,21 +4,18 @@ use crate::document::{Command, Counter, Run};
 
 /// The counters of some runs; those that stay 0 are left out. `hbm_peak` is the most bytes of HBM in a unit of time.
 pub(crate) fn counters(commands: &[Command], runs: &[Run], hbm_peak: f64) -> Vec<Counter> {
-    let hbm = |command: &Command| command.bytes[0] as f64 + command.bytes[1] as f64;
-    let dm = |command: &Command| command.bytes[2] as f64 + command.bytes[3] as f64;
-    let macs = |command: &Command| 100.0 * command.peak;
-    let all: [(&str, &str, Option<f64>, &dyn Fn(&Command) -> f64); 3] = [
-        ("HBM", "bytes", Some(hbm_peak), &hbm),
-        ("data memory", "bytes", None, &dm),
-        ("MACs", "% of the peak", Some(100.0), &macs),
-    ];
-    let counters = all.into_iter().map(|(name, unit, peak, of)| {
+    let counter = |name, unit, peak: Option<f64>, of: fn(&Command) -> f64| {
         let work = runs.iter().map(|run| (run.start, run.end, of(&commands[run.command])));
         let (times, values) = over_time(work);
         let most = values.iter().copied().fold(0.0, f64::max);
         Counter { name, unit, peak: peak.unwrap_or(most), times, values }
-    });
-    counters.filter(|counter| counter.values.iter().any(|value| *value > 0.0)).collect()
+    };
+    let all = [
+        counter("HBM", "bytes", Some(hbm_peak), |command| command.bytes[0] as f64 + command.bytes[1] as f64),
+        counter("data memory", "bytes", None, |command| command.bytes[2] as f64 + command.bytes[3] as f64),
+        counter("MACs", "% of the peak", Some(100.0), |command| 100.0 * command.peak),
+    ];
+    all.into_iter().filter(|counter| counter.values.iter().any(|value| *value > 0.0)).collect()
 }
 
 /// What is done in a unit of time, from each time on at which that changes. What takes no time is left out.

@@ -1,5 +1,5 @@
-//! The timeline as data: what the JSON of `--timeline` holds, by the schema in docs/timeline.md. Times are in the units
-//! that [`Document::unit`] names. Places of commands, runs, loops, texts and tracks count from 0.
+//! The timeline as data: what the JSON of `--timeline` holds, by the schema in docs/timeline.md. Times are in the
+//! units that [`Document::unit`] names. Places of commands, runs, loops, texts and tracks count from 0.
 
 use std::rc::Rc;
 
@@ -203,8 +203,8 @@ impl Row for Run {
     }
 }
 
-/// A run that another one waits for, and why: `busy`, `RAW`, `WAR`, `WAW`, `launch`, `starvation`, `set-up`, `TRF`, `banks`
-/// or `HBM`.
+/// A run that another one waits for, and why: `busy`, `RAW`, `WAR`, `WAW`, `launch`, `starvation`, `set-up`, `TRF`,
+/// `banks` or `HBM`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Waits(pub usize, #[serde(serialize_with = "name_of")] pub Why);
 

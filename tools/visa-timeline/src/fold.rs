@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn a_command_is_one_run_and_waits_for_commands() {
-        // Two commands, three times each: the second one waits for the first, which waits for the second one's last run.
+        // Two commands, three times each: the second one waits for the first, which waits for the second one's last
+        // run.
         let mut document = document(2);
         for iteration in 0..3 {
             let start = 100 * iteration;

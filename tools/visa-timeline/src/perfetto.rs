@@ -1,8 +1,10 @@
-//! The timeline as a trace for Perfetto, in its protobuf form: <https://perfetto.dev/docs/reference/synthetic-track-event>.
+//! The timeline as a trace for Perfetto, in its protobuf form:
+//! <https://perfetto.dev/docs/reference/synthetic-track-event>.
 //!
-//! A unit of time is a nanosecond of the trace. Tracks are plain ones: one for each queue, below it one for each of its
-//! engines, and one for what a compared file says. A run is a slice on each track that it takes. Where a run waits for
-//! another one, a flow goes from the one that starts first to the other. Counters have what is moved and multiplied.
+//! A unit of time is a nanosecond of the trace. Tracks are plain ones: one for each queue, below it one for each of
+//! its engines, and one for what a compared file says. A run is a slice on each track that it takes. Where a run
+//! waits for another one, a flow goes from the one that starts first to the other. Counters have what is moved and
+//! multiplied.
 
 mod proto;
 
@@ -324,8 +326,8 @@ impl Annotation {
     const NAMES: [&str; 6] = ["run", "bottleneck", "line", "stalls", "iteration", "waits for"];
 }
 
-/// Arrows from the run that begins first to the one that waits for it, or that it waits for meanwhile. An arrow does not
-/// fork: each has a number of its own.
+/// Arrows from the run that begins first to the one that waits for it, or that it waits for meanwhile. An arrow does
+/// not fork: each has a number of its own.
 struct Flows {
     from: Vec<(usize, u64)>,
     to: Vec<(usize, u64)>,
