@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Opens timeline pages in Chromium and uses them: browser.py FILE.html... [--shots DIR]
+"""Opens timeline pages in Chromium and uses them: browser.py FILE.html... [--shots DIR] [--timed]
 
-Needs Python's playwright and /usr/bin/chromium. Exits with 1, and says which check of which file failed.
+Needs Python's playwright and /usr/bin/chromium. Exits with 1, and says which check of which file failed. How long a zoom
+takes is printed; only with --timed, on a machine that does nothing else, may it fail.
 """
 import argparse
 import base64
@@ -19,7 +20,6 @@ FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-
          '--disable-background-networking', '--disable-component-update', '--disable-sync']
 WIDTHS = (400, 1600)
 MOST_RENDER_MS = 100
-MOST_PAINT_MS = 1000
 CONTROLS = ['theme', 'help-open', 'zoom-in', 'zoom-out', 'zoom-all', 'zoom-fit', 'lanes', 'text', 'details', 'filter', 'table']
 TURNING = re.compile('[\u0000-\u0008\u202a-\u202e\u2066-\u2069]')
 
@@ -231,7 +231,6 @@ def worst_render(opened, document):
         length = end * 10 ** chance.uniform(-6, 0)
         start = chance.uniform(0, end - length)
         worst = max(worst, opened.js('(visa.zoom(value[0], value[1]), visa.lastRender)', [start, start + length]))
-    check(worst < MOST_RENDER_MS, f'a render takes {worst:.1f} ms')
     return worst
 
 
@@ -250,8 +249,6 @@ def check_file(browser, path, width):
     """Checks a file at a width; the worst time of a render, in ms."""
     document, scripts = embedded(path)
     opened = Opened(browser, path, width)
-    paint = opened.js('performance.getEntriesByName("first-contentful-paint").map((entry) => entry.startTime)')
-    check(all(time < MOST_PAINT_MS for time in paint), f'the first paint takes {paint} ms')
     check_totals(opened, document)
     check_tab(opened, document)
     check_sorting(opened)
@@ -284,16 +281,19 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument('files', nargs='+', type=Path)
     arguments.add_argument('--shots', type=Path)
+    arguments.add_argument('--timed', action='store_true')
     options = arguments.parse_args()
     failures = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
         for path in options.files:
             try:
-                worst = [f'{check_file(browser, path, width):.1f} ms at {width}' for width in WIDTHS]
+                worst = [check_file(browser, path, width) for width in WIDTHS]
+                check(not options.timed or max(worst) < MOST_RENDER_MS, f'a render takes {max(worst):.1f} ms')
                 for width in WIDTHS if options.shots else ():
                     take_shots(browser, path, width, options.shots)
-                print(f'{path}: all checks hold; worst render {", ".join(worst)}')
+                shown = ', '.join(f'{time:.1f} ms at {width}' for time, width in zip(worst, WIDTHS))
+                print(f'{path}: all checks hold; worst render {shown}')
             except (Failed, Error) as failure:
                 failures += 1
                 print(f'{path}: {failure}', file=sys.stderr)

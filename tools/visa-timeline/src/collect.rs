@@ -40,36 +40,20 @@ pub struct Given<'a> {
 /// Collects the timeline of a kernel.
 #[must_use]
 pub fn collect(given: Given<'_>) -> Document {
-    let Given { program, machine, report, timeline, texts, place, name, compared, mut theirs, advice } =
-        given;
-    let positions: BTreeMap<usize, usize> =
+    let Given { program, machine, report, timeline, texts, place, name, compared, theirs, advice } = given;
+    let positions: Positions =
         report.commands.iter().enumerate().map(|(position, command)| (command.index, position)).collect();
     let (loops, innermost) = loops(program, place, &positions);
     let queues = Tracks::of(report);
-    let commands: Vec<Command> = report
-        .commands
-        .iter()
-        .map(|own| command(own, &queues, innermost.get(&own.index).copied(), place))
-        .collect();
+    let one = |own: &CommandReport| command(own, &queues, innermost.get(&own.index).copied(), place);
+    let commands: Vec<Command> = report.commands.iter().map(one).collect();
     let folded = timeline.is_none();
-    let (runs, memory): (Vec<Run>, Vec<Range>) = match timeline {
-        Some(Timeline { runs, held }) => {
-            let memory = held.into_iter().map(|held| range(held, &runs, report, &positions, name)).collect();
-            let run = |(number, run): (usize, visa_cost::Occurrence)| Run {
-                command: positions[&run.command],
-                start: run.start,
-                end: run.end,
-                stalls: run.stalls,
-                iteration: run.iteration,
-                waits: run.waits.into_iter().map(|wait| Waits(wait.run, wait.why)).collect(),
-                theirs: theirs.remove(&number).unwrap_or_default(),
-            };
-            (runs.into_iter().enumerate().map(run).collect(), memory)
+    let (runs, memory) = match timeline {
+        Some(timeline) => each(timeline, theirs, report, &positions, name),
+        None => {
+            let wholes = report.commands.iter().enumerate().map(|(at, own)| whole(at, own, &positions));
+            (wholes.collect(), Vec::new())
         }
-        None => (
-            report.commands.iter().enumerate().map(|(at, own)| whole(at, own, &positions)).collect(),
-            Vec::new(),
-        ),
     };
     let hbm_peak = hbm_peak(machine, report);
     let counters = if folded { Vec::new() } else { counters(&commands, &runs, hbm_peak) };
@@ -103,6 +87,32 @@ pub fn collect(given: Given<'_>) -> Document {
         roofline: roofline(report, hbm_peak),
         advice,
     }
+}
+
+/// The places of commands in the report, by their numbers.
+type Positions = BTreeMap<usize, usize>;
+
+/// All runs, and the memory that they hold.
+fn each(
+    timeline: Timeline,
+    mut theirs: BTreeMap<usize, Vec<[u64; 2]>>,
+    report: &Report,
+    positions: &Positions,
+    name: &dyn Fn(Span) -> Option<String>,
+) -> (Vec<Run>, Vec<Range>) {
+    let Timeline { runs, held } = timeline;
+    let memory = held.into_iter().map(|held| range(held, &runs, report, positions, name)).collect();
+    let run = |(number, run): (usize, visa_cost::Occurrence)| Run {
+        command: positions[&run.command],
+        start: run.start,
+        end: run.end,
+        stalls: run.stalls,
+        iteration: run.iteration,
+        waits: run.waits.into_iter().map(|wait| Waits(wait.run, wait.why)).collect(),
+        // Most runs have nothing beside them.
+        theirs: theirs.remove(&number).unwrap_or_default(),
+    };
+    (runs.into_iter().enumerate().map(run).collect(), memory)
 }
 
 /// The queues that some command takes, as tracks.
@@ -179,7 +189,7 @@ fn bytes(of: &Traffic) -> [u64; 8] {
 }
 
 /// All runs of a command as one.
-fn whole(at: usize, own: &CommandReport, positions: &BTreeMap<usize, usize>) -> Run {
+fn whole(at: usize, own: &CommandReport, positions: &Positions) -> Run {
     // The command waited for is one run, too.
     let waits = own.waits.iter().filter_map(|wait| Some(Waits(*positions.get(&wait.command)?, wait.why)));
     Run {
@@ -197,7 +207,7 @@ fn range(
     held: Held,
     runs: &[visa_cost::Occurrence],
     report: &Report,
-    positions: &BTreeMap<usize, usize>,
+    positions: &Positions,
     name: &dyn Fn(Span) -> Option<String>,
 ) -> Range {
     let writer = &report.commands[positions[&runs[held.writer].command]];
@@ -217,7 +227,7 @@ fn range(
 fn loops(
     program: &Program,
     place: &dyn Fn(Span) -> Option<(usize, usize)>,
-    positions: &BTreeMap<usize, usize>,
+    positions: &Positions,
 ) -> (Vec<Repeated>, BTreeMap<usize, usize>) {
     let mut found = Loops { place, positions, all: Vec::new(), innermost: BTreeMap::new(), number: 0 };
     found.block(&program.commands, None);
@@ -226,7 +236,7 @@ fn loops(
 
 struct Loops<'a> {
     place: &'a dyn Fn(Span) -> Option<(usize, usize)>,
-    positions: &'a BTreeMap<usize, usize>,
+    positions: &'a Positions,
     all: Vec<Repeated>,
     innermost: BTreeMap<usize, usize>,
     /// The number of the next command.
