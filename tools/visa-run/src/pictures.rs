@@ -27,6 +27,11 @@ pub(crate) fn asked(flags: &Flags) -> bool {
     flags.timeline.is_some() || flags.trace.is_some() || flags.viewer.is_some() || shown(flags)
 }
 
+/// Whether one that says what could be better is.
+pub(crate) fn advised(flags: &Flags) -> bool {
+    flags.timeline.is_some() || flags.report.as_deref() == Some("html")
+}
+
 /// Whether the report is a picture.
 fn shown(flags: &Flags) -> bool {
     matches!(flags.report.as_deref(), Some("timeline" | "html"))
@@ -77,7 +82,7 @@ impl Written<'_> {
         };
         let line = source.text.get(source.line_range(line)?)?.trim();
         let made = line.strip_prefix("let mut ").or_else(|| line.strip_prefix("let ")).unwrap_or(line);
-        let (name, _) = made.split_once([' ', ':', '='])?;
+        let (name, _) = made.split_once([' ', ',', ':', '='])?;
         let is_name = name.starts_with('%') || made.len() < line.len();
         (is_name && !name.is_empty()).then(|| name.to_owned())
     }

@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
         self.check_level(&ctx, &module)?;
         self.passes(&ctx, &mut module)?;
         let entry = self.flags.entry.as_deref();
-        let written = pictures::asked(self.flags).then(|| module.clone());
+        let written = pictures::advised(self.flags).then(|| module.clone());
         let compiled = kernel::compile(&ctx, &mut module, &self.registry.passes, entry);
         let (program, warnings) = compiled.map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
