@@ -18,10 +18,8 @@ picture() {
 
 inputs=test/tools/visa-run/Inputs
 picture nothing $inputs/nothing.visa
-picture gemv test/kernels/gemv.visa --memory-model detailed
-picture gemm_tiled test/kernels/gemm_tiled.visa --allocate
+picture gemm_tiled test/kernels/gemm_tiled.visa --allocate --memory-model detailed
 picture products test/tools/visa-run/measured.visa --entry products --allocate --machine $inputs/round.json --compare $inputs/products.trace
-picture four_chips test/kernels/four_chips.visa
 # Too many runs to draw one by one.
 run $inputs/loop.visa --cost --report html >"$folder/loop.html"
 
