@@ -219,6 +219,7 @@ fn range(
         end: held.end,
         writer: held.writer,
         readers: held.readers,
+        // Not every value has a name: this one's is empty.
         name: name(writer.span).unwrap_or_default(),
     }
 }

@@ -140,8 +140,8 @@ impl Tracks {
         let numbers = numbers.map(|own| (own, take())).collect();
         let mut theirs = HashMap::new();
         for run in &document.runs {
-            for cluster in 0..run.theirs.len() {
-                let queue = document.commands[run.command].tracks.first().copied().unwrap_or_default();
+            let first = document.commands[run.command].tracks.first();
+            for (cluster, &queue) in (0..run.theirs.len()).zip(first.into_iter().cycle()) {
                 theirs.entry((queue, cluster)).or_insert_with(&mut take);
             }
         }
@@ -386,7 +386,7 @@ fn slice(track: u64, name: String, [start, end]: [u64; 2], writer: &mut Writer<'
 fn compared(document: &Document, tracks: &Tracks, writer: &mut Writer<'_>) {
     let mut spans: Vec<(u64, [u64; 2], usize)> = Vec::new();
     for run in &document.runs {
-        let queue = document.commands[run.command].tracks.first().copied().unwrap_or_default();
+        let Some(&queue) = document.commands[run.command].tracks.first() else { continue };
         for (cluster, span) in run.theirs.iter().enumerate() {
             spans.extend(tracks.theirs.get(&(queue, cluster)).map(|&track| (track, *span, run.command)));
         }
