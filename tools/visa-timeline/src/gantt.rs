@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use visa_ir::diag::counted;
 
 use crate::document::{Document, Run};
 use crate::limits::drawn;
@@ -109,15 +110,21 @@ impl Chart<'_> {
             let number = format!("#{command}");
             self.row(&name, &number, runs[command].iter().map(|run| [run.start, run.end]), text);
             if let Some(compared) = &document.compared {
-                let theirs = runs[command].iter().flat_map(|run| run.theirs.iter().copied());
+                let theirs = runs[command].iter().filter_map(|run| hull(&run.theirs));
                 self.row(&format!("  {}", compared.with), "", theirs, text);
             }
         }
         let hidden = runs.len() - shown.len();
         if hidden > 0 {
-            push(text, &format!("{hidden} commands that take less time are not shown"));
+            push(text, &format!("and {} of less time", counted(hidden, "command")));
         }
     }
+}
+
+/// From the first begin to the last end, of all clusters.
+fn hull(spans: &[[u64; 2]]) -> Option<[u64; 2]> {
+    let begin = spans.iter().map(|[begin, _]| *begin).min()?;
+    Some([begin, spans.iter().map(|[_, end]| *end).fold(begin, u64::max)])
 }
 
 fn shade(share: f64, touched: bool) -> char {
