@@ -2,7 +2,8 @@
 //!
 //! Its modules are the crates of visa: those that declare operations ([`ir`], [`mapping`], [`stream`], [`sequencer`],
 //! [`hw`]), those that say what an engine does and costs ([`engine`], [`machine`], [`numerics`], [`loops`]), passes
-//! ([`pass`], [`lowering`], [`select`]), and what runs ([`interpreter`], [`cost`], [`reference`](mod@reference)).
+//! ([`pass`], [`lowering`], [`select`]), and what runs ([`interpreter`], [`cost`], [`timeline`],
+//! [`reference`](mod@reference)).
 //!
 //! A [`Tool`] has everything that comes with visa and what a researcher adds. It is their visa-opt, visa-run and
 //! visa-lit:
@@ -42,6 +43,7 @@ pub use visa_run::data;
 pub use visa_select as select;
 pub use visa_sequencer as sequencer;
 pub use visa_stream as stream;
+pub use visa_timeline as timeline;
 
 /// The IR core. Its attributes [`view`](macro@ir::view) and [`clause`](macro@ir::clause) make code that names it as
 /// `visa::ir`.
