@@ -92,6 +92,21 @@ struct Best {
     proven: bool,
 }
 
+impl Best {
+    fn of(tasks: &Tasks, order: Vec<usize>, bound: u64) -> Self {
+        let cycles = tasks.placed(&order).1;
+        Self { order, cycles, bound, proven: cycles <= bound }
+    }
+
+    /// Another order, if it takes less.
+    fn or(&mut self, tasks: &Tasks, order: Vec<usize>) {
+        let other = Self::of(tasks, order, self.bound);
+        if other.cycles < self.cycles {
+            *self = other;
+        }
+    }
+}
+
 struct Driver<'a> {
     ctx: &'a Context,
     func: OpId,
@@ -165,21 +180,12 @@ impl Driver<'_> {
 
     /// The best order of commands: that of the program, of the list, of the search from both, or of the solver.
     fn best(&mut self, tasks: &Tasks) -> Best {
-        let bound = tasks.bound();
-        let written = || (0..tasks.0.len()).collect();
-        let looked_for: [&dyn Fn() -> Vec<usize>; 4] =
-            [&written, &|| list::order(tasks), &|| improve::order(tasks, written()), &|| {
-                improve::order(tasks, list::order(tasks))
-            }];
-        let mut best = Best { order: written(), cycles: u64::MAX, bound, proven: false };
-        for order in looked_for {
-            let order = order();
-            let cycles = tasks.placed(&order).1;
-            if cycles < best.cycles {
-                best = Best { order, cycles, bound, proven: cycles <= bound };
-            }
-            if best.proven {
-                break;
+        let (written, listed) = ((0..tasks.0.len()).collect::<Vec<_>>(), list::order(tasks));
+        let mut best = Best::of(tasks, written.clone(), tasks.bound());
+        best.or(tasks, listed.clone());
+        for start in [written, listed] {
+            if !best.proven {
+                best.or(tasks, improve::order(tasks, start));
             }
         }
         if best.proven || tasks.0.len() > exact::MAX_COMMANDS {

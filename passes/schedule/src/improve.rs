@@ -1,6 +1,8 @@
 //! Local search: an order gets better as long as one command elsewhere makes it so. It finds what a list does not:
 //! that a queue had better wait for a long chain than start what is ready.
 
+use std::ops::RangeInclusive;
+
 use crate::tasks::Tasks;
 
 /// Most commands that are placed on the way, in all orders together.
@@ -15,13 +17,14 @@ pub fn order(tasks: &Tasks, mut order: Vec<usize>) -> Vec<usize> {
     while moved && left > 0 {
         moved = false;
         for command in 0..order.len() {
-            let (first, last) = room(tasks, &order, command);
-            for to in first..=last {
+            let others: Vec<usize> = order.iter().copied().filter(|&other| other != command).collect();
+            for to in room(tasks, &others, command) {
                 if left == 0 {
                     return order;
                 }
                 left -= 1;
-                let other = inserted(&order, command, to);
+                let mut other = others.clone();
+                other.insert(to, command);
                 let found = rank(tasks, &other);
                 if found < best {
                     (best, order, moved) = (found, other, true);
@@ -38,17 +41,9 @@ fn rank(tasks: &Tasks, order: &[usize]) -> (u64, u64) {
     (all, starts.into_iter().fold(0, u64::saturating_add))
 }
 
-/// The first and the last place at which a command may be.
-fn room(tasks: &Tasks, order: &[usize], command: usize) -> (usize, usize) {
-    let own = order.iter().position(|&other| other == command).unwrap_or(0);
-    let before = order[..own].iter().rposition(|other| tasks.0[command].after.contains(other));
-    let behind = order[own + 1..].iter().position(|&other| tasks.0[other].after.contains(&command));
-    (before.map_or(0, |before| before + 1), behind.map_or(order.len() - 1, |behind| own + behind))
-}
-
-/// The order with a command at another place.
-fn inserted(order: &[usize], command: usize, to: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = order.iter().copied().filter(|&other| other != command).collect();
-    order.insert(to, command);
-    order
+/// The places among the others at which a command may be: behind all that it needs, before all that need it.
+fn room(tasks: &Tasks, others: &[usize], command: usize) -> RangeInclusive<usize> {
+    let needed = others.iter().rposition(|other| tasks.0[command].after.contains(other));
+    let needing = others.iter().position(|&other| tasks.0[other].after.contains(&command));
+    needed.map_or(0, |needed| needed + 1)..=needing.unwrap_or(others.len())
 }

@@ -51,6 +51,7 @@ pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
             }
         }
         for region in run.regions.iter().filter(|region| is_followed(region) && region.write) {
+            let Some(slices) = hull(&region.slices) else { continue };
             let live = live.entry(region.space).or_default();
             live.retain(|&range| !covers(region, &all[range]));
             if live.len() == MOST_LIVE {
@@ -59,7 +60,7 @@ pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
             live.push(all.len());
             all.push(Held {
                 space: region.space,
-                slices: hull(&region.slices),
+                slices,
                 bytes: region.bytes.clone(),
                 start: slot.start,
                 end: slot.end,
@@ -80,9 +81,10 @@ fn is_followed(region: &Region) -> bool {
     on_the_device && !region.bytes.is_empty()
 }
 
-fn hull(slices: &[Range<u64>]) -> Range<u64> {
-    let first = slices.iter().map(|range| range.start).min().unwrap_or(0);
-    first..slices.iter().map(|range| range.end).max().unwrap_or(first)
+/// From the first slice to the last one; nothing of none.
+fn hull(slices: &[Range<u64>]) -> Option<Range<u64>> {
+    let first = slices.iter().map(|range| range.start).min()?;
+    Some(first..slices.iter().map(|range| range.end).max()?)
 }
 
 fn meets(range: &Held, region: &Region) -> bool {

@@ -70,7 +70,7 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
         queues: Queues::of_transfer(dma, machine, MemoryModel::Flat),
         setup: 0,
         launches: false,
-        label: format!("{}>{}", space_name(dma.from), space_name(dma.to)),
+        label: format!("{}>{}", dma.from.name(), dma.to.name()),
         span,
         cycles: startup.saturating_add(busiest.cycles),
         bottleneck: if startup > busiest.cycles { "startup" } else { busiest.engine },
@@ -138,16 +138,5 @@ fn written(space: Space, bytes: u64) -> Traffic {
         Space::Dm => Traffic { dm_written: bytes, ..none },
         Space::Spm => Traffic { spm_written: bytes, ..none },
         Space::Trf | Space::Vrf => none,
-    }
-}
-
-fn space_name(space: Space) -> &'static str {
-    match space {
-        Space::Host => "host",
-        Space::Hbm => "hbm",
-        Space::Dm => "dm",
-        Space::Spm => "spm",
-        Space::Trf => "trf",
-        Space::Vrf => "vrf",
     }
 }

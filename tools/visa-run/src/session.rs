@@ -580,9 +580,9 @@ impl<'a> Session<'a> {
             written.map_err(|why| self.stop("cannot-write", format!("cannot write `{name}`: {why}")))?;
         }
         let shown = pictures::shown_as(self.flags, &document).map_err(|why| self.stop("timeline", why))?;
-        let is_report = shown.is_some();
-        self.io.stdout.extend(shown.unwrap_or_default().into_bytes());
-        Ok(is_report)
+        let Some(shown) = shown else { return Ok(false) };
+        self.io.stdout.extend(shown.into_bytes());
+        Ok(true)
     }
 
     /// What the file of `--compare` says beside the price; a machine is fitted to it if that is asked for.

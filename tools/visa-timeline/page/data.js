@@ -32,7 +32,7 @@ function lastTime() {
   if (!T.compared) return end;
   end = Math.max(end, T.compared.makespan);
   for (const span of T.compared.alone) end = Math.max(end, span.end);
-  for (const pairs of T.runs.theirs || []) for (const pair of pairs || []) if (pair) end = Math.max(end, pair[1]);
+  for (const pairs of T.runs.theirs) for (const pair of pairs) end = Math.max(end, pair[1]);
   return end;
 }
 
@@ -66,7 +66,7 @@ function readCommands() {
 // Who waits for whom, and times: unitsOf are all of a command's runs, idle is from the run before on its track.
 function readRuns() {
   D.waiters = new Map();
-  D.written = listsOf(T.memory.writer.map((run) => (run === null ? [] : [run])));
+  D.written = listsOf(T.memory.writer.map((run) => [run]));
   D.read = listsOf(T.memory.readers);
   D.unitsOf = new Float64Array(D.commandCount);
   for (let run = 0; run < D.runCount; run++) {

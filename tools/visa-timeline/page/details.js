@@ -136,10 +136,10 @@ function iterationInWords(run, command) {
 }
 
 function theirsInWords(run) {
-  const pairs = (T.compared && T.runs.theirs && T.runs.theirs[run]) || null;
-  if (!pairs) return null;
+  const pairs = T.runs.theirs[run];
+  if (!pairs.length) return null;
   const own = T.runs.end[run] - T.runs.start[run];
-  const items = pairs.filter(Boolean).map(([start, end]) => make('li', {}, `${count(start)} – ${count(end)}: ${units(end - start)}${own ? `, ${count((end - start) / own)} times ours` : ''}`));
+  const items = pairs.map(([start, end]) => make('li', {}, `${count(start)} – ${count(end)}: ${units(end - start)}${own ? `, ${count((end - start) / own)} times ours` : ''}`));
   return make('ul', {}, make('li', { class: 'quiet' }, bdi(T.compared.with, 200)), ...items);
 }
 

@@ -50,7 +50,7 @@ function layLanes() {
   T.tracks.forEach((track, i) => {
     const rows = packRows(barsOf(i));
     addLane({ kind: 'track', name: track.name, track: i, rows, rowHeight: rows.length > 2 ? 14 : 24 });
-    if (T.compared && T.runs.theirs) addLane({ kind: 'theirs', name: T.compared.with, rows: packRows(theirsOf(i)), rowHeight: 11 });
+    if (T.compared) addLane({ kind: 'theirs', name: T.compared.with, rows: packRows(theirsOf(i)), rowHeight: 11 });
   });
   if (T.compared && T.compared.alone.length) {
     const items = T.compared.alone.map((span) => ({ start: span.start, end: span.end, alone: span }));
@@ -117,7 +117,7 @@ function theirsOf(track) {
   const cluster = /^dma cluster (\d+)$/.exec(T.tracks[track].name);
   const items = [];
   for (const run of D.runsOnTrack[track]) {
-    const pairs = T.runs.theirs[run] || [];
+    const pairs = T.runs.theirs[run];
     const own = cluster && pairs.length > 1 ? [pairs[Number(cluster[1])]] : pairs;
     for (const pair of own) if (pair) items.push({ start: pair[0], end: pair[1], run, theirs: true });
   }

@@ -3,7 +3,7 @@
 const memory = { boxes: null, capacity: 0, least: 0, used: 0, low: 0, high: 1 };
 
 function startMemory() {
-  const spaces = [...new Set([...Object.keys(T.capacity || {}), ...D.memory.keys()])].filter((space) => D.memory.has(space));
+  const spaces = [...new Set([...Object.keys(T.capacity), ...D.memory.keys()])].filter((space) => D.memory.has(space));
   const picker = byId('space');
   if (!spaces.length) {
     picker.append(make('option', {}, 'none'));
@@ -21,7 +21,7 @@ function startMemory() {
 
 function pickSpace(space) {
   memory.boxes = D.memory.get(space);
-  memory.capacity = Object.hasOwn(T.capacity || {}, space) ? T.capacity[space] : 0;
+  memory.capacity = Object.hasOwn(T.capacity, space) ? T.capacity[space] : 0;
   let [low, high] = [Infinity, 0];
   for (const { position } of memory.boxes.items) {
     low = Math.min(low, T.memory.bytes[position][0]);
@@ -115,7 +115,7 @@ function isMarked(position) {
 
 function paintBox(pen, position, x, y, width, height, marked) {
   const writer = T.memory.writer[position];
-  pen.fillStyle = writer === null ? colours.other : colourOfRun(writer);
+  pen.fillStyle = colourOfRun(writer);
   pen.globalAlpha = 0.45;
   pen.fillRect(x, y, width, height);
   pen.globalAlpha = 1;
@@ -145,8 +145,7 @@ function rangeAt(x, y) {
 function clickMemory(x, y) {
   const range = rangeAt(x, y);
   if (!range) return;
-  const run = T.memory.writer[range.position] ?? T.memory.readers[range.position][0];
-  if (run !== undefined) selectRun(run, { show: false });
+  selectRun(T.memory.writer[range.position], { show: false });
 }
 
 function fitMemory(x, y) {
@@ -165,6 +164,5 @@ function tipOfMemory(x, y) {
   if (!range) return '';
   const { position } = range;
   const writer = T.memory.writer[position];
-  const from = writer === null ? 'there from the start' : `written by ${runName(writer, 80)}`;
-  return `${cut(T.memory.name[position], 200)}\n${rangeText(position)}\n${count(range.start)} – ${count(range.end)}: ${units(range.end - range.start)}\n${from}, ${count(T.memory.readers[position].length)} readers`;
+  return `${cut(T.memory.name[position], 200)}\n${rangeText(position)}\n${count(range.start)} – ${count(range.end)}: ${units(range.end - range.start)}\nwritten by ${runName(writer, 80)}, ${count(T.memory.readers[position].length)} readers`;
 }

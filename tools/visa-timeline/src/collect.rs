@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use visa_cost::{CommandReport, Held, Report, TimeUnit, Timeline, Traffic};
+use visa_cost::{CommandReport, Held, Report, Timeline, Traffic};
 use visa_hw::program::{self, CommandKind, Program};
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -287,11 +287,9 @@ impl Loops<'_> {
 
 /// The most bytes of HBM of all chips in a unit of time.
 fn hbm_peak(machine: &Machine, report: &Report) -> f64 {
-    let cycle = match (&machine.measured, report.unit) {
-        (Some(measured), TimeUnit::Tick) => measured.ticks_per_cycle.value,
-        (Some(_) | None, TimeUnit::Cycle) | (None, TimeUnit::Tick) => 1.0,
-    };
-    machine.timing.hbm_bytes_per_cycle as f64 * report.chips as f64 / cycle
+    // A tick of a schedule's machine is a cycle.
+    let ticks = machine.measured.as_ref().map_or(1.0, |measured| measured.ticks_per_cycle.value);
+    machine.timing.hbm_bytes_per_cycle as f64 * report.chips as f64 / ticks
 }
 
 fn roofline(report: &Report, hbm_peak: f64) -> Option<Roofline> {

@@ -260,7 +260,7 @@ pub struct Range {
 
 impl Row for Range {
     fn columns<M: SerializeMap>(rows: &[Self], map: &mut M) -> Result<(), M::Error> {
-        map.serialize_entry("space", &Column(rows, |range: &Self| space_name(range.space)))?;
+        map.serialize_entry("space", &Column(rows, |range: &Self| range.space.name()))?;
         map.serialize_entry("slices", &Column(rows, |range: &Self| range.slices))?;
         map.serialize_entry("bytes", &Column(rows, |range: &Self| range.bytes))?;
         map.serialize_entry("start", &Column(rows, |range: &Self| range.start))?;
@@ -268,18 +268,6 @@ impl Row for Range {
         map.serialize_entry("writer", &Column(rows, |range: &Self| range.writer))?;
         map.serialize_entry("readers", &Column(rows, |range: &Self| range.readers.clone()))?;
         map.serialize_entry("name", &Column(rows, |range: &Self| range.name.clone()))
-    }
-}
-
-/// A memory's name in the data.
-const fn space_name(space: Space) -> &'static str {
-    match space {
-        Space::Host => "host",
-        Space::Hbm => "hbm",
-        Space::Dm => "dm",
-        Space::Spm => "spm",
-        Space::Trf => "trf",
-        Space::Vrf => "vrf",
     }
 }
 

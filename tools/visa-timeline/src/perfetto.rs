@@ -394,8 +394,9 @@ fn compared(document: &Document, tracks: &Tracks, writer: &mut Writer<'_>) {
     spans.sort_unstable();
     let mut ended: HashMap<u64, u64> = HashMap::new();
     for (track, [start, end], command) in spans {
-        let start = ended.get(&track).copied().unwrap_or_default().max(start).min(end);
-        ended.insert(track, end);
+        let free = ended.entry(track).or_insert(0);
+        let start = start.max(*free).min(end);
+        *free = end;
         slice(track, document.commands[command].label.clone(), [start, end], writer);
     }
 }

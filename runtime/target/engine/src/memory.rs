@@ -168,6 +168,21 @@ pub enum Space {
     Vrf,
 }
 
+impl Space {
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Hbm => "hbm",
+            Self::Dm => "dm",
+            Self::Spm => "spm",
+            Self::Trf => "trf",
+            Self::Vrf => "vrf",
+        }
+    }
+}
+
 /// A range of addresses that a command touches, in bytes. Ranges of slice memories are the same in every slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
