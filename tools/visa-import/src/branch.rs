@@ -66,7 +66,7 @@ impl Evaluator<'_> {
 
     /// Evaluates an arm. What is wrong in it may be in an iteration that never comes to it: the loop is written out.
     fn arm(&mut self, frame: &mut Frame, own: &syn::ExprIf, then: bool, want: &Want) -> Eval<Value> {
-        let outside = std::mem::replace(&mut frame.same_each_time, frame.scopes.len());
+        let outside = std::mem::replace(&mut self.fixed, self.slots);
         self.state.branches += 1;
         let found = match (then, &own.else_branch) {
             (true, _) => self.block(frame, &own.then_branch, want),
@@ -74,11 +74,11 @@ impl Evaluator<'_> {
             (false, None) => Ok(Value::Nothing),
         };
         self.state.branches -= 1;
-        frame.same_each_time = outside;
+        self.fixed = outside;
         match found {
             Ok(value) => Ok(value),
             Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(Stop::NeedsNumber(error)),
-            Err(Stop::Return(_) | Stop::Break | Stop::Continue) => {
+            Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => {
                 let message = "`return`, `break` and `continue` under a condition on an index";
                 Err(Stop::NeedsNumber(Error::new(frame.place(own.cond.span()), message)))
             }

@@ -1,21 +1,24 @@
-//! Functions and loops of the input: functions are written in place of their calls, loops over an index stay loops.
+//! Calls of the host: functions are evaluated in place of their calls, with what is known of their arguments.
 
 use crate::constant::{Computed, computed};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
+use crate::expand::arguments;
 use crate::host::not_of_host;
+use crate::integer::{Int, IntTy};
+use crate::loops::pattern_name;
 use crate::map::Map;
+use crate::marks::plain;
 use crate::method::Call;
-use crate::program::{Item, ModuleId, Space};
-use crate::value::{Affine, PlaceId, TensorType, Type, Value, Variant};
+use crate::numbers::typed;
+use crate::place::{Reference, Slot, deref};
+use crate::program::{AdtId, FnId, Item, Space};
+use crate::value::{Affine, Closure, Float, Record, TensorType, Type, Value};
 use proc_macro2::Span;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use visa_numerics::DType;
-
-/// Iterations of a loop that are written out.
-pub(crate) const MAX_WRITTEN_OUT: i128 = 4096;
 
 /// The function that a statement gives a variable to, and at which place.
 fn given_to(stmt: &syn::Stmt, name: &str) -> Option<(Vec<String>, usize)> {
@@ -53,61 +56,168 @@ fn taken_by(expr: &syn::Expr, name: &str) -> Option<(Vec<String>, usize)> {
     }
 }
 
+/// An argument with why its number is known only when the kernel runs.
+type Argument = (Value, Option<Computed>);
+
 impl Evaluator<'_> {
     pub(crate) fn call(&mut self, frame: &mut Frame, call: &syn::ExprCall, want: &Want) -> Eval<Value> {
-        let syn::Expr::Path(path) = &*call.func else {
-            return Err(frame.error(call.func.span(), "what is called is a name here"));
+        let Some(path) = called(&call.func) else {
+            let of = self.expr(frame, &call.func, &Want::default())?;
+            let args = self.arguments(frame, &call.args)?;
+            return self.apply(frame, call.span(), &of, args);
         };
         let parts = names(&path.path);
         if self.state.host.is_some() && crate::host::is_launch(&call.func) {
             let error = Error::new(frame.place(call.span()), "nothing awaits the launch: it does not run");
             return Err(Stop::Error(error.fix("write `.await` after it")));
         }
-        if let [name] = &*parts {
-            if let Some(Value::Closure(closure)) = frame.local(name).cloned() {
-                return self.call_closure(frame, &closure, call, want);
+        let local = path.path.get_ident().and_then(|name| frame.local(&name.to_string()));
+        match local {
+            Some(Value::Closure(closure)) => return self.call_closure(frame, &closure, call, want),
+            Some(Value::Function(id)) => return self.call_fn(frame, id, path, call, want),
+            Some(other) => {
+                let args = self.arguments(frame, &call.args)?;
+                return self.apply(frame, call.span(), &other, args);
             }
-            if let Some(item) = frame.item(name)
-                && let syn::Item::Fn(item) = &*item
-            {
-                let module = frame.module;
-                return self.call_fn(frame, (module, &Rc::new(item.clone())), path, call, want);
+            None => {}
+        }
+        let item = match &path.qself {
+            Some(_) => self.associated(frame, path)?,
+            None => self.value_item(frame, &parts),
+        };
+        match item {
+            Some(Item::Fn(id)) => return self.call_fn(frame, id, path, call, want),
+            Some(Item::Variant(of, at)) => {
+                let args = self.arguments(frame, &call.args)?;
+                return self.construct(frame, call.span(), (of, at), args);
             }
+            Some(Item::Adt(of)) => {
+                let args = self.arguments(frame, &call.args)?;
+                return self.construct(frame, call.span(), (of, 0), args);
+            }
+            Some(Item::Const(id)) => {
+                let of = self.constant_value(frame, path.span(), id)?;
+                let args = self.arguments(frame, &call.args)?;
+                return self.apply(frame, call.span(), &of, args);
+            }
+            Some(Item::Module(_) | Item::Axis(_) | Item::Type(..) | Item::Trait(..) | Item::Macro(_)) | None => {}
         }
-        if let Some(Item::Fn(module, item)) = self.program.find(frame.module, &parts, Space::Values) {
-            return self.call_fn(frame, (module, &item), path, call, want);
-        }
-        if parts.last().is_some_and(|last| last == "new")
+        self.toolchain_call(frame, path, call, want)
+    }
+
+    /// A function of the toolchain or of the language.
+    fn toolchain_call(
+        &mut self,
+        frame: &mut Frame,
+        path: &syn::ExprPath,
+        call: &syn::ExprCall,
+        want: &Want,
+    ) -> Eval<Value> {
+        let parts = names(&path.path);
+        let last = parts.last().map_or("", String::as_str);
+        if matches!(last, "new" | "default")
             && let Some(tensor) = self.new_tensor(frame, path, want)?
         {
             return Ok(tensor);
         }
-        if parts.last().is_some_and(|last| last == "size_of") && call.args.is_empty() {
+        if last == "size_of" && call.args.is_empty() {
             return self.bytes_of(frame, path);
         }
-        if let ("transmute", [tensor]) =
-            (parts.last().map_or("", String::as_str), &*Vec::from_iter(&call.args))
-        {
+        if let ("transmute", [tensor]) = (last, &*Vec::from_iter(&call.args)) {
             return self.transmuted(frame, path, tensor, want);
         }
-        let mut args = Vec::new();
-        for arg in &call.args {
-            args.push(self.expr(frame, arg, &Want::default())?);
+        let args = self.arguments(frame, &call.args)?;
+        let full = self.program.external(frame.module, &parts);
+        if let Some(value) = self.language_call(frame, call.span(), &full, &args)? {
+            return Ok(value);
         }
-        match (parts.last().map(String::as_str), &*args) {
-            (Some("from_f32" | "from_f64" | "from"), [number @ (Value::Float(_) | Value::Int(_))]) => {
-                Ok(number.clone())
-            }
-            (Some("from_i32"), [number @ Value::Int(_)]) => Ok(number.clone()),
+        match (last, &*args) {
+            ("from_f32" | "from_f64" | "from", [number @ (Value::Float(_) | Value::Int(_))]) => Ok(number.clone()),
+            ("from_i32", [number @ Value::Int(_)]) => Ok(number.clone()),
             // `VeRhs::vrf(&r)`, `VeBranchOperand::always(2)`: what they hold.
-            (Some("vrf" | "always"), [operand]) if parts.len() > 1 => Ok(operand.clone()),
-            (Some("imm" | "rf" | "matches" | "not_matches" | "all"), _) => Ok(variant(parts, args)),
-            (Some(name), _) if name.starts_with(char::is_uppercase) => Ok(variant(parts, args)),
+            ("vrf" | "always", [operand]) if parts.len() > 1 => Ok(operand.clone()),
+            ("imm" | "rf" | "matches" | "not_matches" | "all", _) => Ok(Value::variant(parts, args)),
+            (name, _) if name.starts_with(char::is_uppercase) => Ok(Value::variant(parts, args)),
             (_, _) if self.state.host.is_some() => Err(not_of_host(frame, path.span(), &parts.join("::"))),
             (_, _) => {
                 Err(frame.error(path.span(), format!("the function `{}` is not known", parts.join("::"))))
             }
         }
+    }
+
+    /// A function of the language, by its whole path; `None` for another one.
+    fn language_call(&mut self, frame: &mut Frame, span: Span, path: &[String], args: &[Value]) -> Eval<Option<Value>> {
+        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+        let parts = match &*parts {
+            ["std" | "core", rest @ ..] => rest,
+            all => all,
+        };
+        let plain: Vec<Value> = args.iter().cloned().map(deref).collect();
+        Ok(match (parts, &*plain) {
+            (["f32", "from_bits"], [Value::Int(bits)]) => Some(Value::Float(Float::F32(f32::from_bits(bits.bits() as u32)))),
+            (["f64", "from_bits"], [Value::Int(bits)]) => Some(Value::Float(Float::F64(f64::from_bits(bits.bits() as u64)))),
+            (["f32" | "f64", "from"], [value]) => self.converted(parts[0], value),
+            ([of, "from"], [value]) if IntTy::named(of).is_some() => self.converted(of, value),
+            ([of, "try_from"], [Value::Int(number)]) => IntTy::named(of).map(|ty| {
+                let held = number.number().map_or_else(|| (ty == IntTy::U128).then_some(*number), |own| Int::new(ty, own));
+                let error = Value::variant(vec!["TryFromIntError".to_owned()], Vec::new());
+                crate::methods::result(held.map(Value::Int).ok_or(error))
+            }),
+            (["char", "from"], [Value::Int(own)]) if own.ty == IntTy::U8 => Some(Value::Char(own.bits() as u8 as char)),
+            (["char", "from_u32"], [Value::Int(own)]) => {
+                Some(Value::option(u32::try_from(own.bits()).ok().and_then(char::from_u32).map(Value::Char)))
+            }
+            (["cmp", name @ ("min" | "max")], [one, other]) => {
+                Some(self.extreme(frame, span, *name == "max", one.clone(), other.clone())?)
+            }
+            (["mem", "swap"], _) => match args {
+                [Value::Ref(one), Value::Ref(other)] => {
+                    let (Some(first), Some(second)) = (one.read(), other.read()) else { return Ok(None) };
+                    self.write(frame, span, one, second)?;
+                    self.write(frame, span, other, first)?;
+                    Some(Value::Nothing)
+                }
+                _ => None,
+            },
+            (["mem", "replace"], _) => match args {
+                [Value::Ref(one), value] => {
+                    let before = one.read();
+                    self.write(frame, span, one, value.clone())?;
+                    before
+                }
+                _ => None,
+            },
+            (["convert", "identity"], [value]) => Some(value.clone()),
+            (["iter", "repeat_n"], _) => None,
+            ([of, name], [first, ..]) if IntTy::named(of).is_some() || matches!(*of, "f32" | "f64") => {
+                let place = Reference::of(self.slot(first.clone()));
+                let call = crate::methods::HostCall { name, span, place, args: args[1..].to_vec(), types: &[] };
+                Some(self.host_method(frame, first.clone(), call)?)
+            }
+            (_, _) => None,
+        })
+    }
+
+    /// `T::from(value)` of numbers: every value of the one type is one of the other.
+    fn converted(&self, to: &str, value: &Value) -> Option<Value> {
+        match (value, IntTy::named(to)) {
+            (Value::Int(number), Some(ty)) => Some(Value::Int(number.cast(ty))),
+            (Value::Bool(truth), Some(ty)) => Some(Value::Int(Int::wrapped(ty, (*truth).into()))),
+            (Value::Char(own), Some(ty)) => Some(Value::Int(Int::wrapped(ty, u32::from(*own).into()))),
+            (Value::Int(number), None) if to == "f32" => Some(Value::Float(Float::F32(number.to_f32()))),
+            (Value::Int(number), None) => Some(Value::Float(Float::F64(number.to_f64()))),
+            (Value::Float(number), None) if to == "f64" => Some(Value::Float(Float::F64(number.number()))),
+            (Value::Float(number @ Float::F32(_)), None) => Some(Value::Float(*number)),
+            (_, _) => None,
+        }
+    }
+
+    fn arguments(
+        &mut self,
+        frame: &mut Frame,
+        all: &syn::punctuated::Punctuated<syn::Expr, syn::Token![,]>,
+    ) -> Eval<Vec<Value>> {
+        all.iter().map(|arg| self.expr(frame, arg, &Want::default())).collect()
     }
 
     /// `transmute(tensor)`: the same bytes as a tensor of the type that is wanted, or that the call names.
@@ -157,7 +267,7 @@ impl Evaluator<'_> {
             Some(_) | None => None,
         };
         match bits.filter(|bits| bits.is_multiple_of(8)) {
-            Some(bits) => Ok(Value::Int(i128::from(bits / 8))),
+            Some(bits) => Ok(Value::Int(Int::size((bits / 8) as usize))),
             None => {
                 Err(frame
                     .error(path.span(), "`size_of` takes a format of whole bytes, as `size_of::<bf16>()`"))
@@ -183,79 +293,193 @@ impl Evaluator<'_> {
     /// The type of a variable that has none written: what the first function takes that it is given to.
     pub(crate) fn type_by_use(&mut self, frame: &Frame, name: &str, rest: &[syn::Stmt]) -> Option<Type> {
         let (path, at) = rest.iter().find_map(|stmt| given_to(stmt, name))?;
-        let Item::Fn(module, item) = self.program.find(frame.module, &path, Space::Values)? else {
+        let Item::Fn(id) = self.program.find(frame.module, frame.of, &path, Space::Values)? else {
             return None;
         };
-        let syn::FnArg::Typed(typed) = item.sig.inputs.get(at)? else { return None };
-        let mut own = self.frame(module);
+        let own = &self.program.functions[id.0];
+        let syn::FnArg::Typed(typed) = own.item.source.sig.inputs.get(at)? else { return None };
+        let typed = typed.clone();
+        let mut own = self.frame(own.module);
         self.ty(&mut own, &typed.ty).ok()
+    }
+
+    /// A closure with the variables that it sees; one that moves them has its own.
+    pub(crate) fn closure(&mut self, frame: &Frame, item: &syn::ExprClosure) -> Value {
+        let mut frame = frame.clone();
+        if item.capture.is_some() {
+            let locals = std::mem::take(&mut frame.locals);
+            let own = |(name, slot): (String, Rc<Slot>)| {
+                let made = self.slot(slot.value());
+                made.mark(slot.computed());
+                (name, made)
+            };
+            frame.locals = locals.into_iter().map(own).collect();
+        }
+        Value::Closure(Rc::new(Closure { item: Rc::new(item.clone()), frame }))
     }
 
     fn call_closure(
         &mut self,
         frame: &mut Frame,
-        closure: &crate::value::Closure,
+        closure: &Closure,
         call: &syn::ExprCall,
         want: &Want,
     ) -> Eval<Value> {
-        let mut own = closure.frame.clone();
-        own.seen = own.scopes.len();
-        own.scopes.push(crate::eval::Scope::default());
-        for (pat, arg) in closure.item.inputs.iter().zip(&call.args) {
-            let value = self.expr(frame, arg, &Want::default())?;
-            self.bind(&mut own, pat, value)?;
-            own.mark(pattern_name(pat), computed(frame, arg).map(|(_, why)| why));
+        let mut args = Vec::new();
+        for arg in &call.args {
+            args.push((self.expr(frame, arg, &Want::default())?, computed(frame, arg).map(|(_, why)| why)));
         }
-        let frame = frame.clone();
-        self.enter(&frame, call.span(), |eval| eval.expr(&mut own, &closure.item.body, want))
+        self.enter_closure(frame, call.span(), closure, (args, want))
+    }
+
+    /// Calls a closure on values.
+    pub(crate) fn run_closure(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        closure: &Closure,
+        args: Vec<Value>,
+    ) -> Eval<Value> {
+        let args = args.into_iter().map(|value| (value, None)).collect();
+        self.enter_closure(frame, span, closure, (args, &Want::default()))
+    }
+
+    fn enter_closure(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        closure: &Closure,
+        (args, want): (Vec<Argument>, &Want),
+    ) -> Eval<Value> {
+        let mut own = closure.frame.clone();
+        if closure.item.inputs.len() != args.len() {
+            let message = format!("a closure of {} arguments, but {} are given", closure.item.inputs.len(), args.len());
+            return Err(frame.error(span, message));
+        }
+        for (pat, (value, why)) in closure.item.inputs.iter().zip(args) {
+            self.bind(&mut own, pat, value)?;
+            own.mark(pattern_name(pat), why);
+        }
+        self.enter(frame, span, |eval| match eval.expr(&mut own, &closure.item.body, want) {
+            Err(Stop::Return(value)) => Ok(value),
+            other => other,
+        })
     }
 
     fn call_fn(
         &mut self,
         frame: &mut Frame,
-        (module, item): (ModuleId, &Rc<syn::ItemFn>),
+        id: FnId,
         path: &syn::ExprPath,
         call: &syn::ExprCall,
         want: &Want,
     ) -> Eval<Value> {
-        self.check_called(frame, item, call.span())?;
-        let mut own = self.frame(module);
-        own.generics = self.generics(frame, item, path)?;
-        let inputs = &item.sig.inputs;
-        if inputs.len() != call.args.len() {
-            let message = format!(
-                "`{}` takes {} arguments, but {} are given",
-                item.sig.ident,
-                inputs.len(),
-                call.args.len()
-            );
-            return Err(frame.error(call.span(), message));
-        }
+        let item = self.program.functions[id.0].item.tree.clone()?;
+        self.check_called(frame, &item, call.span())?;
+        let mut own = self.frame_of(id);
+        own.generics = self.generics(frame, &item, path)?;
+        self.check_count(frame, call.span(), &item, call.args.len())?;
         let mut values = Vec::new();
-        for (input, arg) in inputs.iter().zip(&call.args) {
-            let syn::FnArg::Typed(typed) = input else {
-                return Err(own.error(input.span(), "methods of the input are not read"));
-            };
+        for (input, arg) in item.sig.inputs.iter().zip(&call.args) {
             // Generics that are not known yet leave the type open.
-            let wanted = self.ty(&mut own, &typed.ty).unwrap_or(Type::Open);
+            let wanted = match input {
+                syn::FnArg::Typed(typed) => self.ty(&mut own, &typed.ty).unwrap_or(Type::Open),
+                syn::FnArg::Receiver(_) => Type::Open,
+            };
             let value = self.expr(frame, arg, &Want::of(wanted))?;
-            self.infer(&mut own, &item.sig.generics, &typed.ty, &value);
-            values.push((typed.pat.clone(), value, computed(frame, arg).map(|(_, why)| why)));
+            if let syn::FnArg::Typed(typed) = input {
+                self.infer(&mut own, &item.sig.generics, &typed.ty, &value);
+            }
+            values.push((value, computed(frame, arg).map(|(_, why)| why)));
         }
         if let (syn::ReturnType::Type(_, ty), Some(wanted)) = (&item.sig.output, &want.ty) {
             self.infer_type(&mut own, &item.sig.generics, ty, wanted);
         }
-        for (pat, value, why) in values {
-            self.bind(&mut own, &pat, value)?;
-            own.mark(pattern_name(&pat), why);
+        self.enter_fn(frame, call.span(), &item, own, (values, want.name.clone()))
+    }
+
+    /// Calls a function on values.
+    pub(crate) fn run_fn(&mut self, frame: &Frame, span: Span, id: FnId, args: Vec<Value>) -> Eval<Value> {
+        let item = self.program.functions[id.0].item.tree.clone()?;
+        self.check_called(frame, &item, span)?;
+        self.check_count(frame, span, &item, args.len())?;
+        let mut own = self.frame_of(id);
+        for (input, value) in item.sig.inputs.iter().zip(&args) {
+            if let syn::FnArg::Typed(typed) = input {
+                self.infer(&mut own, &item.sig.generics, &typed.ty, value);
+            }
+        }
+        let args = args.into_iter().map(|value| (value, None)).collect();
+        self.enter_fn(frame, span, &item, own, (args, None))
+    }
+
+    /// Calls a method that the input implements.
+    pub(crate) fn call_method(
+        &mut self,
+        frame: &mut Frame,
+        id: FnId,
+        receiver: &Reference,
+        call: &syn::ExprMethodCall,
+    ) -> Eval<Value> {
+        let item = self.program.functions[id.0].item.tree.clone()?;
+        let Some(syn::FnArg::Receiver(own)) = item.sig.inputs.first() else {
+            return Err(frame.error(call.span(), format!("`{}` is no method", call.method)));
+        };
+        let changes = matches!(&*own.ty, syn::Type::Reference(reference) if reference.mutability.is_some());
+        let receiver = match changes {
+            true => receiver.clone().borrowed(),
+            false => receiver.read().unwrap_or(Value::Nothing),
+        };
+        let mut args = vec![receiver];
+        args.extend(self.arguments(frame, &call.args)?);
+        self.run_fn(frame, call.span(), id, args)
+    }
+
+    /// The names of a function before its arguments.
+    pub(crate) fn frame_of(&self, id: FnId) -> Frame {
+        let own = &self.program.functions[id.0];
+        let mut frame = self.frame(own.module);
+        frame.of = own.of;
+        frame
+    }
+
+    fn check_count(&self, frame: &Frame, span: Span, item: &syn::ItemFn, count: usize) -> Eval<()> {
+        let takes = item.sig.inputs.len();
+        if takes == count {
+            return Ok(());
+        }
+        let message = format!("`{}` takes {takes} arguments, but {count} are given", item.sig.ident);
+        Err(frame.error(span, message))
+    }
+
+    /// Runs the body of a function on its arguments.
+    fn enter_fn(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        item: &syn::ItemFn,
+        mut own: Frame,
+        (args, name): (Vec<Argument>, Option<String>),
+    ) -> Eval<Value> {
+        for (input, (value, why)) in item.sig.inputs.iter().zip(args) {
+            match input {
+                syn::FnArg::Typed(parameter) => {
+                    let ty = self.ty(&mut own, &parameter.ty).unwrap_or(Type::Open);
+                    self.bind(&mut own, &parameter.pat, typed(value, &ty))?;
+                    own.mark(pattern_name(&parameter.pat), why);
+                }
+                syn::FnArg::Receiver(_) => {
+                    let slot = self.slot(value);
+                    own.locals.insert("self".to_owned(), slot);
+                }
+            }
         }
         let ty = match &item.sig.output {
             syn::ReturnType::Default => None,
             syn::ReturnType::Type(_, ty) => Some(self.ty(&mut own, ty)?),
         };
-        let want = Want { ty, name: want.name.clone() };
-        let frame = frame.clone();
-        self.enter(&frame, call.span(), |eval| match eval.block(&mut own, &item.block, &want) {
+        let want = Want { ty, name };
+        self.enter(frame, span, |eval| match eval.block(&mut own, &item.block, &want) {
             Err(Stop::Return(value)) => Ok(value),
             other => other,
         })
@@ -281,34 +505,66 @@ impl Evaluator<'_> {
         let given =
             list.args.iter().filter(|argument| !matches!(argument, syn::GenericArgument::Lifetime(_)));
         for (parameter, argument) in parameters.into_iter().zip(given) {
-            match (parameter, argument) {
-                (syn::GenericParam::Type(own), syn::GenericArgument::Type(ty)) => {
-                    let ty = self.ty(frame, ty)?;
-                    if ty != Type::Open {
-                        found.insert(own.ident.to_string(), Generic::Type(ty));
-                    }
-                }
+            let (name, generic) = match (parameter, argument) {
+                (syn::GenericParam::Type(own), syn::GenericArgument::Type(ty)) => match self.ty(frame, ty)? {
+                    Type::Open => continue,
+                    ty => (&own.ident, Generic::Type(ty)),
+                },
                 (syn::GenericParam::Const(own), syn::GenericArgument::Const(expr)) => {
-                    found.insert(own.ident.to_string(), Generic::Const(self.number(frame, expr)?));
+                    (&own.ident, self.const_generic(frame, own, expr)?)
                 }
                 (syn::GenericParam::Const(own), syn::GenericArgument::Type(syn::Type::Path(ty))) => {
-                    let expr = syn::Expr::Path(syn::ExprPath {
-                        attrs: Vec::new(),
-                        qself: None,
-                        path: ty.path.clone(),
-                    });
-                    found.insert(own.ident.to_string(), Generic::Const(self.number(frame, &expr)?));
+                    let path = ty.path.clone();
+                    let expr = syn::Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path });
+                    (&own.ident, self.const_generic(frame, own, &expr)?)
                 }
-                (_, _) => {}
-            }
+                (_, _) => continue,
+            };
+            found.insert(plain(&name.to_string()).to_owned(), generic);
         }
         Ok(found)
     }
 
-    /// What a generic parameter is, by an argument.
+    /// The value of a constant parameter, of the parameter's type.
+    pub(crate) fn const_generic(
+        &mut self,
+        frame: &mut Frame,
+        parameter: &syn::ConstParam,
+        expr: &syn::Expr,
+    ) -> Eval<Generic> {
+        let value = deref(self.expr(frame, expr, &Want::default())?);
+        let ty = self.ty(frame, &parameter.ty)?;
+        match typed(value, &ty) {
+            value @ (Value::Int(_) | Value::Bool(_) | Value::Char(_)) => Ok(Generic::Const(value)),
+            Value::Index(_) => Err(self.needs_number(frame, expr.span())),
+            other => Err(frame.error(expr.span(), format!("{} is no constant parameter", other.kind()))),
+        }
+    }
+
+    /// The generic parameters that an argument fixes.
     fn infer(&mut self, own: &mut Frame, generics: &syn::Generics, ty: &syn::Type, value: &Value) {
-        if let Value::View(view) = value {
-            self.infer_type(own, generics, ty, &Type::Tensor(view.ty.clone()));
+        match (ty, value) {
+            (_, Value::View(view)) => self.infer_type(own, generics, ty, &Type::Tensor(view.ty.clone())),
+            (syn::Type::Reference(inner), _) => self.infer(own, generics, &inner.elem, &deref(value.clone())),
+            (syn::Type::Array(array), Value::Array(all)) => {
+                if let syn::Expr::Path(path) = &array.len
+                    && let Some(name) = path.path.get_ident().map(ToString::to_string)
+                    && generics.const_params().any(|parameter| parameter.ident == name)
+                {
+                    own.generics.entry(name).or_insert(Generic::Const(Value::Int(Int::size(all.len()))));
+                }
+                if let Some(first) = all.first() {
+                    self.infer(own, generics, &array.elem, first);
+                }
+            }
+            (syn::Type::Path(path), Value::Struct(record)) => {
+                if let Some(name) = path.path.get_ident().map(ToString::to_string)
+                    && generics.type_params().any(|parameter| parameter.ident == name)
+                {
+                    own.generics.entry(name).or_insert(Generic::Type(Type::Adt(record.of)));
+                }
+            }
+            (_, _) => {}
         }
     }
 
@@ -342,127 +598,65 @@ impl Evaluator<'_> {
         }
     }
 
-    pub(crate) fn for_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop) -> Eval<Value> {
-        match self.expr(frame, &own.expr, &Want::default())? {
-            Value::Array(values) => self.written_out(frame, own, values.into_iter(), None),
-            Value::Range(start, end) => {
-                let (Value::Int(start), Value::Int(end)) = (*start, *end) else {
-                    let message = "a loop over a range that is known only when the kernel runs";
-                    let fix = "go through all positions, and do in the loop what is to be done `if i < n`";
-                    let error = Error::new(frame.place(own.expr.span()), message).fix(fix);
-                    return Err(Stop::NeedsNumber(error));
-                };
-                if end <= start {
-                    return Ok(Value::Nothing);
-                }
-                self.counted(frame, own, start, end)
-            }
-            other => {
-                Err(frame
-                    .error(own.expr.span(), format!("{} is nothing that a loop goes through", other.kind())))
-            }
-        }
-    }
-
-    fn written_out(
-        &mut self,
-        frame: &mut Frame,
-        own: &syn::ExprForLoop,
-        values: impl Iterator<Item = Value>,
-        why: Option<Computed>,
-    ) -> Eval<Value> {
-        for value in values {
-            frame.scopes.push(crate::eval::Scope::default());
-            let bound = self.bind(frame, &own.pat, value);
-            frame.mark(pattern_name(&own.pat), why);
-            let found = bound.and_then(|()| self.block(frame, &own.body, &Want::default()));
-            frame.scopes.pop();
-            match found {
-                Err(Stop::Break) => break,
-                Ok(_) | Err(Stop::Continue) => {}
-                Err(other) => return Err(other),
-            }
-        }
-        Ok(Value::Nothing)
-    }
-
-    /// A loop over numbers: one of ours, unless something in it needs the number.
-    fn counted(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: i128, end: i128) -> Eval<Value> {
-        let before = (self.state.clone(), frame.clone());
-        if end - start > 1 {
-            match self.as_loop(frame, own, start, end) {
-                Err(Stop::NeedsNumber(_)) => {}
-                Ok(()) => return Ok(Value::Nothing),
-                Err(other) => return Err(other),
-            }
-        }
-        (self.state, *frame) = before;
-        if end - start > MAX_WRITTEN_OUT {
-            let message = format!("a loop of {} iterations whose index is needed as a number", end - start);
-            return Err(frame.error(own.span(), message));
-        }
-        self.written_out(frame, own, (start..end).map(Value::Int), Some(Computed::Index))
-    }
-
-    fn as_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: i128, end: i128) -> Eval<()> {
-        let before = (self.state.clone(), frame.clone());
-        let index = self.state.out.name(pattern_name(&own.pat).as_deref());
-        // Which tensors does it change?
-        self.iteration(frame, own, &index, (start, end))?;
-        let changed = before.0.changed_by(&self.state);
-        (self.state, *frame) = before;
-        for &at in &changed {
-            self.current(frame, own.span(), PlaceId(at))?;
-        }
-        let index = self.state.out.name(pattern_name(&own.pat).as_deref());
-        let initial = self.state.names(&changed);
-        let (carried, results) = (self.new_names(&changed), self.new_names(&changed));
-        for (&at, name) in changed.iter().zip(&carried) {
-            self.state.cells[at].name = Some(name.clone());
-        }
-        let arguments: Vec<&str> = std::iter::once(&index).chain(&carried).map(String::as_str).collect();
-        let made = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
-        let given = if initial.is_empty() { String::new() } else { format!(" {}", initial.join(", ")) };
-        self.state.out.open(&format!("{made}tm.for [{}]({}){given}", end - start, arguments.join(", ")));
-        self.iteration(frame, own, &index, (start, end))?;
-        self.close(frame, own.span(), &changed, results);
-        Ok(())
-    }
-
     /// A new name for each of some tensors.
     pub(crate) fn new_names(&mut self, cells: &[usize]) -> Vec<String> {
         let State { out, cells: all, .. } = &mut self.state;
         cells.iter().map(|&at| out.name(all[at].wanted.as_deref())).collect()
     }
 
-    fn iteration(
+    /// A structure or a variant of its fields in their order.
+    pub(crate) fn construct(
         &mut self,
-        frame: &mut Frame,
-        own: &syn::ExprForLoop,
-        index: &str,
-        (start, end): (i128, i128),
-    ) -> Eval<()> {
-        let last = i64::try_from(end - start - 1).unwrap_or(i64::MAX);
-        self.state.ranges.insert(index.to_owned(), (0, last));
-        let mut number = Affine::index(index);
-        number.plus = i64::try_from(start).unwrap_or(i64::MAX);
-        let outside = std::mem::replace(&mut frame.same_each_time, frame.scopes.len());
-        frame.scopes.push(crate::eval::Scope::default());
-        let bound = self.bind(frame, &own.pat, Value::Index(number));
-        frame.mark(pattern_name(&own.pat), Some(Computed::Index));
-        let found = bound.and_then(|()| self.block(frame, &own.body, &Want::default()));
-        frame.scopes.pop();
-        frame.same_each_time = outside;
-        match found {
-            Ok(_) => Ok(()),
-            Err(Stop::Break | Stop::Continue | Stop::Return(_)) => Err(self.needs_number(frame, own.span())),
-            Err(other) => Err(other),
+        frame: &Frame,
+        span: Span,
+        (of, variant): (AdtId, usize),
+        args: Vec<Value>,
+    ) -> Eval<Value> {
+        let own = &self.program.adts[of.0].variants[variant];
+        if own.fields.len() != args.len() {
+            let message = format!("`{}` has {} fields, but {} are given", own.name, own.fields.len(), args.len());
+            return Err(frame.error(span, message));
         }
+        let fields = own.fields.iter().zip(args).map(|((name, _), value)| (name.clone(), value)).collect();
+        Ok(Value::Struct(Record { of, variant, fields }))
     }
 
-    pub(crate) fn macro_call(&mut self, frame: &mut Frame, mac: &syn::Macro, want: &Want) -> Eval<Value> {
-        let name = names(&mac.path).last().cloned().unwrap_or_default();
-        if self.state.host.is_some() && !self.program.modules[frame.module.0].macros.contains_key(&name) {
+    /// `S { a: 1, ..rest }`
+    pub(crate) fn structure(&mut self, frame: &mut Frame, of: &syn::ExprStruct) -> Eval<Value> {
+        let mut fields = BTreeMap::new();
+        for field in &of.fields {
+            let value = self.expr(frame, &field.expr, &Want::default())?;
+            fields.insert(crate::place::member(&field.member), value);
+        }
+        let path = names(&of.path);
+        let found = self.program.find(frame.module, frame.of, &path, Space::Types);
+        let (adt, variant) = match found {
+            Some(Item::Adt(id)) => (id, 0),
+            Some(Item::Variant(id, at)) => (id, at),
+            Some(Item::Type(..)) => match self.program.adt_of(frame.module, &path) {
+                Some(id) => (id, 0),
+                None => return Err(frame.error(of.span(), format!("`{}` is no structure", path.join("::")))),
+            },
+            Some(_) | None => {
+                let own = crate::value::Variant { path, args: Vec::new(), fields };
+                return Ok(Value::Variant(Box::new(own)));
+            }
+        };
+        if let Some(rest) = &of.rest {
+            let Value::Struct(rest) = deref(self.expr(frame, rest, &Want::default())?) else {
+                return Err(frame.error(rest.span(), "what is after `..` is no structure"));
+            };
+            for (name, value) in rest.fields {
+                fields.entry(name).or_insert(value);
+            }
+        }
+        Ok(Value::Struct(Record { of: adt, variant, fields }))
+    }
+
+    /// A macro of the language.
+    pub(crate) fn macro_call(&mut self, frame: &mut Frame, mac: &syn::Macro) -> Eval<Value> {
+        let name = crate::program::last_name(&mac.path);
+        if self.state.host.is_some() {
             return Err(not_of_host(frame, mac.span(), &format!("{name}!")));
         }
         match name.as_str() {
@@ -472,37 +666,22 @@ impl Evaluator<'_> {
             "panic" | "unimplemented" | "todo" | "unreachable" => {
                 Err(frame.error(mac.span(), format!("the kernel reaches `{name}!`")))
             }
-            _ => {
-                let rules = self.program.modules[frame.module.0].macros.get(&name).cloned();
-                let rules = rules
-                    .ok_or_else(|| frame.error(mac.span(), format!("the macro `{name}!` is not known")))?;
-                let tokens = crate::macros::expand(&rules, mac.tokens.clone(), &name, 0)
-                    .map_err(|why| frame.error(mac.span(), why))?;
-                let braced = proc_macro2::TokenStream::from(proc_macro2::TokenTree::Group(
-                    proc_macro2::Group::new(proc_macro2::Delimiter::Brace, tokens),
-                ));
-                let block: syn::Block =
-                    syn::parse2(braced).map_err(|why| frame.error(mac.span(), why.to_string()))?;
-                let place = frame.clone();
-                self.enter(&place, mac.span(), |eval| eval.block(frame, &block, want))
-            }
+            _ => Err(frame.error(mac.span(), format!("`{name}!` is not read in a kernel"))),
         }
     }
 
     /// What must hold while a kernel is read; of an index of a loop nothing can be said.
     fn assertion(&mut self, frame: &mut Frame, mac: &syn::Macro, name: &str) -> Eval<Value> {
-        type List = syn::punctuated::Punctuated<syn::Expr, syn::Token![,]>;
-        let list = mac.parse_body_with(List::parse_terminated);
-        let list = list.map_err(|why| frame.error(mac.span(), why.to_string()))?;
+        let list = arguments(mac).map_err(|why| frame.error(mac.span(), why.to_string()))?;
         let condition = match (name, list.iter().collect::<Vec<_>>().as_slice()) {
             ("assert", [condition, ..]) => (*condition).clone(),
-            ("assert_eq", [left, right, ..]) => syn::parse_quote!(#left == #right),
-            ("assert_ne", [left, right, ..]) => syn::parse_quote!(#left != #right),
+            ("assert_eq", [left, right, ..]) => syn::parse_quote!((#left) == (#right)),
+            ("assert_ne", [left, right, ..]) => syn::parse_quote!((#left) != (#right)),
             (_, _) => return Err(frame.error(mac.span(), format!("`{name}!` without what must hold"))),
         };
         // A condition on an index is one on what the kernel counts, also where it always holds.
         let counted = matches!(computed(frame, &condition), Some((_, Computed::Index)));
-        match self.expr(frame, &condition, &Want::default())? {
+        match deref(self.expr(frame, &condition, &Want::default())?) {
             Value::Bool(false) => Err(frame.error(mac.span(), format!("`{name}!` does not hold"))),
             Value::Bool(true) if !counted => Ok(Value::Nothing),
             Value::Bool(true) | Value::Condition(_) => {
@@ -519,6 +698,15 @@ impl Evaluator<'_> {
     }
 }
 
+/// The path that is called, through parentheses.
+fn called(func: &syn::Expr) -> Option<&syn::ExprPath> {
+    match func {
+        syn::Expr::Path(path) => Some(path),
+        syn::Expr::Group(inner) => called(&inner.expr),
+        _ => None,
+    }
+}
+
 /// A type with what another one knows of it.
 pub(crate) fn merged(written: &TensorType, wanted: &TensorType) -> TensorType {
     let map = |(own, other): (&Option<Map>, &Option<Map>)| own.clone().or_else(|| other.clone());
@@ -529,17 +717,5 @@ pub(crate) fn merged(written: &TensorType, wanted: &TensorType) -> TensorType {
             maps: written.maps.iter().zip(&wanted.maps).map(map).collect(),
         },
         false => written.clone(),
-    }
-}
-
-fn variant(path: Vec<String>, args: Vec<Value>) -> Value {
-    Value::Variant(Box::new(Variant { path, args, fields: BTreeMap::new() }))
-}
-
-fn pattern_name(pat: &syn::Pat) -> Option<String> {
-    match pat {
-        syn::Pat::Ident(ident) => Some(ident.ident.to_string()),
-        syn::Pat::Type(typed) => pattern_name(&typed.pat),
-        _ => None,
     }
 }

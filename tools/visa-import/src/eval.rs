@@ -4,16 +4,22 @@ use crate::condition::Ranges;
 use crate::constant::{Computed, computed};
 use crate::emit::Emitter;
 use crate::error::{Error, Place};
+use crate::expand::block_module;
 use crate::host::Host;
+use crate::integer::{Int, IntTy};
 use crate::map::{Axes, AxisId};
-use crate::program::{Item, ModuleId, Program, Space};
+use crate::marks::plain;
+use crate::place::{Slot, deref};
+use crate::program::{AdtId, ModuleId, Program};
 use crate::scalar::Positions;
-use crate::value::{Affine, PlaceId, TensorType, Type, Value, View};
+use crate::value::{Affine, Float, PlaceId, Range, TensorType, Type, Value, View};
 use proc_macro2::Span;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use syn::spanned::Spanned;
+
+pub(crate) use crate::program::names;
 
 /// Expressions that the host part of one kernel may run.
 pub(crate) const MAX_STEPS: u64 = 1 << 22;
@@ -30,10 +36,10 @@ pub(crate) enum Stop {
     NeedsNumber(Error),
     /// `return`
     Return(Value),
-    /// `break`
-    Break,
+    /// `break`, out of the loop or block of that label, or of the innermost loop.
+    Break(Option<String>, Value),
     /// `continue`
-    Continue,
+    Continue(Option<String>),
 }
 
 impl From<Error> for Stop {
@@ -69,79 +75,42 @@ impl Want {
 pub(crate) struct Frame {
     pub(crate) module: ModuleId,
     pub(crate) file: Rc<str>,
+    /// The type that a method is of.
+    pub(crate) of: Option<AdtId>,
     pub(crate) generics: HashMap<String, Generic>,
-    pub(crate) scopes: Vec<Scope>,
-    /// So many of the scopes are outside of a loop that is read once for all its iterations: their variables stay.
-    pub(crate) same_each_time: usize,
-    /// So many of the scopes are what a closure sees.
-    pub(crate) seen: usize,
+    /// The variables by their unique names.
+    pub(crate) locals: HashMap<String, Rc<Slot>>,
 }
 
 #[derive(Clone)]
 pub(crate) enum Generic {
     Type(Type),
-    Const(i128),
-}
-
-#[derive(Clone, Default)]
-pub(crate) struct Scope {
-    pub(crate) locals: HashMap<String, Value>,
-    /// Variables whose numbers the kernel computes while it runs.
-    pub(crate) computed: HashMap<String, Computed>,
-    pub(crate) items: HashMap<String, Rc<syn::Item>>,
+    Const(Value),
 }
 
 impl Frame {
     pub(crate) fn new(module: ModuleId, file: Rc<str>) -> Self {
-        let scopes = vec![Scope::default()];
-        Self { module, file, generics: HashMap::new(), scopes, same_each_time: 0, seen: 0 }
+        Self { module, file, of: None, generics: HashMap::new(), locals: HashMap::new() }
     }
 
-    pub(crate) fn local(&self, name: &str) -> Option<&Value> {
-        self.scopes.iter().rev().find_map(|scope| scope.locals.get(name))
+    pub(crate) fn slot(&self, name: &str) -> Option<Rc<Slot>> {
+        self.locals.get(name).cloned()
     }
 
-    /// Gives a variable another value.
-    pub(crate) fn assign(&mut self, name: &str, value: Value, span: Span) -> Eval<()> {
-        let scopes = self.scopes.iter().enumerate().rev();
-        let depth =
-            scopes.filter(|(_, scope)| scope.locals.contains_key(name)).map(|(depth, _)| depth).next();
-        let Some(depth) = depth else { return Err(self.error(span, format!("`{name}` is no variable"))) };
-        if depth < self.seen {
-            return Err(
-                self.error(span, format!("a closure that changes what it sees, as `{name}`, is not read"))
-            );
-        }
-        if depth < self.same_each_time {
-            let message = format!("`{name}` changes from one iteration to the next");
-            return Err(Stop::NeedsNumber(Error::new(self.place(span), message)));
-        }
-        self.scopes[depth].locals.insert(name.to_owned(), value);
-        Ok(())
-    }
-
-    pub(crate) fn item(&self, name: &str) -> Option<Rc<syn::Item>> {
-        self.scopes.iter().rev().find_map(|scope| scope.items.get(name)).cloned()
-    }
-
-    pub(crate) fn bind(&mut self, name: String, value: Value) {
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.computed.remove(&name);
-            scope.locals.insert(name, value);
-        }
+    pub(crate) fn local(&self, name: &str) -> Option<Value> {
+        self.locals.get(name).map(|slot| slot.value())
     }
 
     /// Why the number of a variable is known only when the kernel runs.
     pub(crate) fn computed(&self, name: &str) -> Option<Computed> {
-        let scope = self.scopes.iter().rev().find(|scope| scope.locals.contains_key(name))?;
-        scope.computed.get(name).copied()
+        self.locals.get(name).and_then(|slot| slot.computed())
     }
 
-    /// The number of a variable is known only when the kernel runs.
+    /// Notes why the number of a variable is known only when the kernel runs.
     pub(crate) fn mark(&mut self, name: Option<String>, why: Option<Computed>) {
         let (Some(name), Some(why)) = (name, why) else { return };
-        if let Some(scope) = self.scopes.iter_mut().rev().find(|scope| scope.locals.contains_key(&name)) {
-            scope.computed.insert(name, why);
+        if let Some(slot) = self.locals.get(&name) {
+            slot.mark(Some(why));
         }
     }
 
@@ -197,8 +166,12 @@ pub(crate) struct Evaluator<'a> {
     pub(crate) axis_names: &'a [String],
     /// The axes that the text mentions.
     pub(crate) used: RefCell<BTreeSet<AxisId>>,
-    /// Whether what is called now is awaited.
+    /// Whether the call is awaited.
     pub(crate) awaiting: bool,
+    /// Variables made so far.
+    pub(crate) slots: u64,
+    /// Variables made before this one are outside of a loop or branch that is read once for all iterations: they do not change.
+    pub(crate) fixed: u64,
     steps: u64,
     depth: usize,
 }
@@ -223,6 +196,8 @@ impl<'a> Evaluator<'a> {
             axis_names,
             used: RefCell::default(),
             awaiting: false,
+            slots: 0,
+            fixed: 0,
             steps: 0,
             depth: 0,
         }
@@ -232,58 +207,63 @@ impl<'a> Evaluator<'a> {
         Frame::new(module, Rc::clone(&self.program.modules[module.0].file))
     }
 
+    /// The value of an expression.
     pub(crate) fn expr(&mut self, frame: &mut Frame, expr: &syn::Expr, want: &Want) -> Eval<Value> {
-        self.steps += 1;
-        if self.steps > MAX_STEPS {
-            let message =
-                format!("the host part takes more than {MAX_STEPS} steps: does a loop or a call end?");
-            return Err(frame.error(expr.span(), message));
-        }
         match expr {
-            syn::Expr::Lit(lit) => literal(frame, &lit.lit),
+            syn::Expr::Field(field) => self.field(frame, field),
+            syn::Expr::Index(_) => {
+                let place = self.place(frame, expr)?;
+                place.read().ok_or_else(|| frame.error(expr.span(), "an element that is not there"))
+            }
+            other => self.expr_value(frame, other, want),
+        }
+    }
+
+    /// The value of an expression that is no part of a variable.
+    pub(crate) fn expr_value(&mut self, frame: &mut Frame, expr: &syn::Expr, want: &Want) -> Eval<Value> {
+        self.step(frame, expr.span())?;
+        match expr {
+            syn::Expr::Lit(lit) => self.literal(frame, &lit.lit, false),
             syn::Expr::Paren(inner) => self.expr(frame, &inner.expr, want),
             syn::Expr::Group(inner) => self.expr(frame, &inner.expr, want),
-            syn::Expr::Reference(inner) => self.expr(frame, &inner.expr, want),
+            syn::Expr::Reference(inner) => self.reference(frame, inner, want),
             syn::Expr::Unsafe(inner) => self.block(frame, &inner.block, want),
             syn::Expr::Const(inner) => self.block(frame, &inner.block, want),
-            syn::Expr::Block(inner) => self.block(frame, &inner.block, want),
+            syn::Expr::Block(inner) => {
+                let found = self.block(frame, &inner.block, want);
+                Self::labelled(inner.label.as_ref(), found)
+            }
             syn::Expr::Path(path) => self.path(frame, path),
             syn::Expr::Unary(unary) => self.unary(frame, unary, want),
             syn::Expr::Binary(binary) => self.binary(frame, binary),
             syn::Expr::Cast(cast) => self.cast(frame, cast),
-            syn::Expr::Tuple(tuple) => {
-                let wanted = match &want.ty {
-                    Some(Type::Tuple(wanted)) => wanted.clone(),
-                    Some(_) | None => Vec::new(),
-                };
-                let value = |(at, own): (usize, &syn::Expr)| {
-                    let want = wanted.get(at).cloned().map_or_else(Want::default, Want::of);
-                    self.expr(frame, own, &want)
-                };
-                let values = tuple.elems.iter().enumerate().map(value).collect::<Eval<Vec<_>>>()?;
-                Ok(if values.is_empty() { Value::Nothing } else { Value::Tuple(values) })
-            }
+            syn::Expr::Tuple(tuple) => self.tuple(frame, tuple, want),
             syn::Expr::Array(array) => {
-                let values = array.elems.iter().map(|own| self.expr(frame, own, &Want::default()));
+                let wanted = match &want.ty {
+                    Some(Type::Array(wanted)) => Want::of((**wanted).clone()),
+                    Some(_) | None => Want::default(),
+                };
+                let values = array.elems.iter().map(|own| self.expr(frame, own, &wanted));
                 Ok(Value::Array(values.collect::<Eval<_>>()?))
             }
             syn::Expr::Repeat(repeat) => {
                 let value = self.expr(frame, &repeat.expr, &Want::default())?;
                 let count = self.number(frame, &repeat.len)?;
-                let count = usize::try_from(count).ok().filter(|&count| count <= 1 << 20);
-                let count =
-                    count.ok_or_else(|| frame.error(repeat.len.span(), "an array of so many elements"))?;
+                let count = usize::try_from(count).ok().filter(|&count| count <= MAX_ELEMENTS);
+                let count = count.ok_or_else(|| {
+                    frame.error(repeat.len.span(), format!("an array of more than {MAX_ELEMENTS} elements"))
+                })?;
                 Ok(Value::Array(vec![value; count]))
             }
             syn::Expr::Struct(of) => self.structure(frame, of),
             syn::Expr::Field(field) => self.field(frame, field),
-            syn::Expr::Index(index) => self.element(frame, index),
+            syn::Expr::Index(_) => self.expr(frame, expr, want),
             syn::Expr::Range(range) => self.range(frame, range),
-            syn::Expr::Let(_) => Err(frame.error(expr.span(), "`let` in a condition is not read here")),
+            syn::Expr::Let(own) => self.let_condition(frame, own),
             syn::Expr::If(own) => self.branch(frame, own, want),
             syn::Expr::ForLoop(own) => self.for_loop(frame, own),
             syn::Expr::While(own) => self.while_loop(frame, own),
-            syn::Expr::Loop(own) => self.endless(frame, own),
+            syn::Expr::Loop(own) => self.endless(frame, own, want),
             syn::Expr::Match(own) => self.matched(frame, own, want),
             syn::Expr::Assign(assign) => self.assign(frame, assign),
             syn::Expr::Call(call) => self.call(frame, call, want),
@@ -292,38 +272,61 @@ impl<'a> Evaluator<'a> {
                 let value = own.expr.as_ref().map(|value| self.expr(frame, value, want));
                 Err(Stop::Return(value.transpose()?.unwrap_or(Value::Nothing)))
             }
-            syn::Expr::Break(_) => Err(Stop::Break),
-            syn::Expr::Continue(_) => Err(Stop::Continue),
-            syn::Expr::Closure(item) => Ok(Value::Closure(Rc::new(crate::value::Closure {
-                item: Rc::new(item.clone()),
-                frame: frame.clone(),
-            }))),
+            syn::Expr::Break(own) => {
+                let value = own.expr.as_ref().map(|value| self.expr(frame, value, want));
+                let label = own.label.as_ref().map(|label| label.ident.to_string());
+                Err(Stop::Break(label, value.transpose()?.unwrap_or(Value::Nothing)))
+            }
+            syn::Expr::Continue(own) => {
+                Err(Stop::Continue(own.label.as_ref().map(|label| label.ident.to_string())))
+            }
+            syn::Expr::Closure(item) => Ok(self.closure(frame, item)),
             syn::Expr::Await(own) if self.state.host.is_some() => self.awaited(frame, own, want),
-            syn::Expr::Macro(own) => self.macro_call(frame, &own.mac, want),
+            syn::Expr::Try(own) if self.state.host.is_none() => self.tried_value(frame, own),
+            syn::Expr::Macro(own) => self.macro_call(frame, &own.mac),
             other => Err(frame.error(other.span(), format!("{} is not read in a kernel", kind_of(other)))),
         }
     }
 
+    /// Counts a step.
+    pub(crate) fn step(&mut self, frame: &Frame, span: Span) -> Eval<()> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            let message =
+                format!("the host part takes more than {MAX_STEPS} steps: does a loop or a call end?");
+            return Err(frame.error(span, message));
+        }
+        Ok(())
+    }
+
+    fn tuple(&mut self, frame: &mut Frame, tuple: &syn::ExprTuple, want: &Want) -> Eval<Value> {
+        let wanted = match &want.ty {
+            Some(Type::Tuple(wanted)) => wanted.clone(),
+            Some(_) | None => Vec::new(),
+        };
+        let value = |(at, own): (usize, &syn::Expr)| {
+            let want = wanted.get(at).cloned().map_or_else(Want::default, Want::of);
+            self.expr(frame, own, &want)
+        };
+        let values = tuple.elems.iter().enumerate().map(value).collect::<Eval<Vec<_>>>()?;
+        Ok(if values.is_empty() { Value::Nothing } else { Value::Tuple(values) })
+    }
+
     pub(crate) fn block(&mut self, frame: &mut Frame, block: &syn::Block, want: &Want) -> Eval<Value> {
-        frame.scopes.push(Scope::default());
+        let outside = frame.module;
+        frame.module = block_module(&block.stmts).unwrap_or(outside);
         let found = self.statements(frame, &block.stmts, want);
-        frame.scopes.pop();
+        frame.module = outside;
         found
     }
 
     fn statements(&mut self, frame: &mut Frame, all: &[syn::Stmt], want: &Want) -> Eval<Value> {
-        for stmt in all {
-            if let (syn::Stmt::Item(item), Some(scope)) = (stmt, frame.scopes.last_mut())
-                && let Some(name) = item_name(item)
-            {
-                scope.items.insert(name, Rc::new(item.clone()));
-            }
-        }
         let mut last = Value::Nothing;
         for (at, stmt) in all.iter().enumerate() {
             let ends = at + 1 == all.len();
             last = Value::Nothing;
             match stmt {
+                // The marker of the block's items.
                 syn::Stmt::Item(_) => {}
                 syn::Stmt::Local(local) => self.local(frame, local, (&all[at + 1..], want))?,
                 syn::Stmt::Expr(expr, None) if ends => last = self.expr(frame, expr, want)?,
@@ -331,10 +334,7 @@ impl<'a> Evaluator<'a> {
                     self.expr(frame, expr, &Want::default())?;
                 }
                 syn::Stmt::Macro(own) => {
-                    let value = self.macro_call(frame, &own.mac, want)?;
-                    if ends && own.semi_token.is_none() {
-                        last = value;
-                    }
+                    self.macro_call(frame, &own.mac)?;
                 }
             }
         }
@@ -366,125 +366,32 @@ impl<'a> Evaluator<'a> {
             (_, _) => None,
         };
         let why = computed(frame, &init.expr).map(|(_, why)| why);
-        let want = Want { ty: ty.clone().or(used), name: name.clone() };
+        let wanted = name.as_deref().map(|name| plain(name).to_owned());
+        let want = Want { ty: ty.clone().or(used), name: wanted };
         let value = self.expr(frame, &init.expr, &want)?;
-        let value = match (ty, value) {
-            // `let x: f32 = 1.into()` and the like keep their kind; an integer of a float's type is one.
-            (Some(Type::Number(name)), Value::Int(number)) if is_float(&name) => Value::Float(number as f64),
-            (_, value) => value,
-        };
         // A tensor that follows from an index is none.
         let why = why.filter(|_| !matches!(value, Value::View(_) | Value::Stream(_)));
-        self.bind(frame, pat, value)?;
+        match &init.diverge {
+            None => self.bind(frame, pat, value)?,
+            Some((_, other)) => {
+                if !self.fits(frame, pat, value)? {
+                    self.expr(frame, other, &Want::default())?;
+                    return Err(frame.error(other.span(), "what is after `else` goes on"));
+                }
+            }
+        }
         frame.mark(name, why);
         Ok(())
     }
 
-    pub(crate) fn bind(&mut self, frame: &mut Frame, pat: &syn::Pat, value: Value) -> Eval<()> {
-        match pat {
-            syn::Pat::Ident(ident) => {
-                frame.bind(ident.ident.to_string(), value);
-                Ok(())
-            }
-            syn::Pat::Wild(_) => Ok(()),
-            syn::Pat::Type(typed) => self.bind(frame, &typed.pat, value),
-            syn::Pat::Reference(inner) => self.bind(frame, &inner.pat, value),
-            syn::Pat::Paren(inner) => self.bind(frame, &inner.pat, value),
-            syn::Pat::Tuple(tuple) => {
-                let (Value::Tuple(values) | Value::Array(values)) = value else {
-                    return Err(frame.error(pat.span(), format!("{} is no tuple", value.kind())));
-                };
-                if values.len() != tuple.elems.len() {
-                    let message = format!("a tuple of {}, expected {}", values.len(), tuple.elems.len());
-                    return Err(frame.error(pat.span(), message));
-                }
-                for (pat, value) in tuple.elems.iter().zip(values) {
-                    self.bind(frame, pat, value)?;
-                }
-                Ok(())
-            }
-            syn::Pat::Slice(slice) => {
-                let Value::Array(values) = value else {
-                    return Err(frame.error(pat.span(), format!("{} is no array", value.kind())));
-                };
-                for (pat, value) in slice.elems.iter().zip(values) {
-                    self.bind(frame, pat, value)?;
-                }
-                Ok(())
-            }
-            syn::Pat::Struct(of) => {
-                let Value::Struct(mut fields) = value else {
-                    return Err(frame.error(pat.span(), format!("{} is no structure", value.kind())));
-                };
-                for field in &of.fields {
-                    let syn::Member::Named(name) = &field.member else { continue };
-                    if let Some(value) = fields.remove(&name.to_string()) {
-                        self.bind(frame, &field.pat, value)?;
-                    }
-                }
-                Ok(())
-            }
-            other => Err(frame.error(other.span(), "a pattern of this kind is not read in a kernel")),
-        }
-    }
-
     fn range(&mut self, frame: &mut Frame, range: &syn::ExprRange) -> Eval<Value> {
-        let (Some(start), Some(end)) = (&range.start, &range.end) else {
-            return Err(frame.error(range.span(), "a range has a start and an end"));
+        let mut bound = |own: &Option<Box<syn::Expr>>| {
+            let value = own.as_ref().map(|own| self.expr(frame, own, &Want::default()));
+            value.transpose().map(|value| value.map(deref))
         };
-        let start = self.expr(frame, start, &Want::default())?;
-        let mut end = self.expr(frame, end, &Want::default())?;
-        if let (syn::RangeLimits::Closed(_), Value::Int(number)) = (&range.limits, &mut end) {
-            *number += 1;
-        }
-        Ok(Value::Range(Box::new(start), Box::new(end)))
-    }
-
-    fn structure(&mut self, frame: &mut Frame, of: &syn::ExprStruct) -> Eval<Value> {
-        let mut fields = BTreeMap::new();
-        for field in &of.fields {
-            let syn::Member::Named(name) = &field.member else { continue };
-            fields.insert(name.to_string(), self.expr(frame, &field.expr, &Want::default())?);
-        }
-        let path = names(&of.path);
-        let known = self.program.find(frame.module, &path, Space::Types);
-        Ok(match known {
-            Some(Item::Struct(..)) => Value::Struct(fields),
-            Some(_) | None => {
-                Value::Variant(Box::new(crate::value::Variant { path, args: Vec::new(), fields }))
-            }
-        })
-    }
-
-    fn field(&mut self, frame: &mut Frame, field: &syn::ExprField) -> Eval<Value> {
-        let base = self.expr(frame, &field.base, &Want::default())?;
-        let name = match &field.member {
-            syn::Member::Named(name) => name.to_string(),
-            syn::Member::Unnamed(index) => index.index.to_string(),
-        };
-        let found = match (&base, name.as_str()) {
-            (Value::Context, "main") => Some(Value::Unit(crate::value::Unit::Main)),
-            (Value::Context, "sub") => Some(Value::Unit(crate::value::Unit::Sub)),
-            (Value::Context, "tdma" | "pdma" | "dma") => Some(Value::Unit(crate::value::Unit::Dma)),
-            (Value::Struct(fields), name) => fields.get(name).cloned(),
-            (Value::Tuple(values), name) => name.parse::<usize>().ok().and_then(|at| values.get(at)).cloned(),
-            (_, _) => None,
-        };
-        found.ok_or_else(|| frame.error(field.span(), format!("{} has no `{name}`", base.kind())))
-    }
-
-    fn element(&mut self, frame: &mut Frame, index: &syn::ExprIndex) -> Eval<Value> {
-        let base = self.expr(frame, &index.expr, &Want::default())?;
-        let at = self.expr(frame, &index.index, &Want::default())?;
-        match (base, at) {
-            (Value::Array(values), Value::Int(at)) => {
-                let found = usize::try_from(at).ok().and_then(|at| values.get(at)).cloned();
-                let message = || format!("element {at} of an array of {}", values.len());
-                found.ok_or_else(|| frame.error(index.span(), message()))
-            }
-            (Value::Array(_), Value::Index(_)) => Err(self.needs_number(frame, index.span())),
-            (base, _) => Err(frame.error(index.span(), format!("{} has no elements", base.kind()))),
-        }
+        let (start, end) = (bound(&range.start)?, bound(&range.end)?);
+        let inclusive = matches!(range.limits, syn::RangeLimits::Closed(_));
+        Ok(Value::Range(Box::new(Range { start, end, inclusive })))
     }
 
     pub(crate) fn needs_number(&self, frame: &Frame, span: Span) -> Stop {
@@ -495,8 +402,10 @@ impl<'a> Evaluator<'a> {
 
     /// A number that is known.
     pub(crate) fn number(&mut self, frame: &mut Frame, expr: &syn::Expr) -> Eval<i128> {
-        match self.expr(frame, expr, &Want::default())? {
-            Value::Int(number) => Ok(number),
+        match deref(self.expr(frame, expr, &Want::default())?) {
+            Value::Int(number) => number
+                .number()
+                .ok_or_else(|| frame.error(expr.span(), format!("{number} is more than 127 bits hold"))),
             Value::Index(index) => match index.number() {
                 Some(number) => Ok(number.into()),
                 None => Err(self.needs_number(frame, expr.span())),
@@ -506,88 +415,32 @@ impl<'a> Evaluator<'a> {
     }
 
     fn assign(&mut self, frame: &mut Frame, assign: &syn::ExprAssign) -> Eval<Value> {
-        let syn::Expr::Path(path) = &*assign.left else {
-            return Err(frame.error(assign.left.span(), "what is assigned to is a name here"));
+        if matches!(&*assign.left, syn::Expr::Infer(_)) {
+            self.expr(frame, &assign.right, &Want::default())?;
+            return Ok(Value::Nothing);
+        }
+        if matches!(&*assign.left, syn::Expr::Tuple(_) | syn::Expr::Array(_) | syn::Expr::Struct(_) | syn::Expr::Call(_)) {
+            return Err(frame.error(assign.left.span(), "an assignment to several places at once is not read"));
+        }
+        let name = match &*assign.left {
+            syn::Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
+            _ => None,
         };
-        let name = path.path.get_ident().map(ToString::to_string).unwrap_or_default();
+        let before = name.as_ref().map(|name| frame.local(name).ok_or(name)).transpose();
+        let before = before
+            .map_err(|name| frame.error(assign.left.span(), format!("`{}` is no variable", plain(name))))?;
         // A tensor takes the place of one of the same type.
-        let ty = match frame.local(&name) {
-            Some(Value::View(view)) if view.steps.is_empty() => Some(Type::Tensor(view.ty.clone())),
+        let ty = match before {
+            Some(Value::View(view)) if view.steps.is_empty() => Some(Type::Tensor(view.ty)),
             Some(_) | None => None,
         };
-        let want = Want { ty, name: Some(name.clone()) };
+        let want = Want { ty, name: name.as_deref().map(|name| plain(name).to_owned()) };
         let why = computed(frame, &assign.right).map(|(_, why)| why);
         let value = self.expr(frame, &assign.right, &want)?;
-        frame.assign(&name, value, path.span())?;
-        frame.mark(Some(name), why);
+        let place = self.place(frame, &assign.left)?;
+        self.write(frame, assign.left.span(), &place, value)?;
+        frame.mark(name, why);
         Ok(Value::Nothing)
-    }
-
-    fn branch(&mut self, frame: &mut Frame, own: &syn::ExprIf, want: &Want) -> Eval<Value> {
-        match self.expr(frame, &own.cond, &Want::default())? {
-            Value::Bool(true) => self.block(frame, &own.then_branch, want),
-            Value::Bool(false) => match &own.else_branch {
-                Some((_, other)) => self.expr(frame, other, want),
-                None => Ok(Value::Nothing),
-            },
-            Value::Condition(condition) => self.branch_on(frame, own, &condition, want),
-            other => Err(frame.error(own.cond.span(), format!("{} is no condition", other.kind()))),
-        }
-    }
-
-    fn matched(&mut self, frame: &mut Frame, own: &syn::ExprMatch, want: &Want) -> Eval<Value> {
-        let value = self.expr(frame, &own.expr, &Want::default())?;
-        for arm in &own.arms {
-            let fits = match (&arm.pat, &value) {
-                (syn::Pat::Wild(_), _) => true,
-                (syn::Pat::Lit(lit), Value::Int(number)) => {
-                    matches!(literal(frame, &lit.lit)?, Value::Int(own) if own == *number)
-                }
-                (syn::Pat::Lit(lit), Value::Bool(truth)) => {
-                    matches!(literal(frame, &lit.lit)?, Value::Bool(own) if own == *truth)
-                }
-                (_, Value::Index(_)) => return Err(self.needs_number(frame, own.expr.span())),
-                (pat, _) => {
-                    return Err(frame.error(pat.span(), "a pattern of this kind is not read in a kernel"));
-                }
-            };
-            if fits && arm.guard.is_none() {
-                return self.expr(frame, &arm.body, want);
-            }
-        }
-        Err(frame.error(own.span(), "no arm fits"))
-    }
-
-    fn while_loop(&mut self, frame: &mut Frame, own: &syn::ExprWhile) -> Eval<Value> {
-        loop {
-            match self.expr(frame, &own.cond, &Want::default())? {
-                Value::Bool(false) => return Ok(Value::Nothing),
-                Value::Bool(true) => {}
-                Value::Condition(_) => return Err(self.needs_number(frame, own.cond.span())),
-                other => {
-                    return Err(frame.error(own.cond.span(), format!("{} is no condition", other.kind())));
-                }
-            }
-            match self.block(frame, &own.body, &Want::default()) {
-                Err(Stop::Break) => return Ok(Value::Nothing),
-                Ok(_) | Err(Stop::Continue) => {}
-                Err(other) => return Err(other),
-            }
-        }
-    }
-
-    fn endless(&mut self, frame: &mut Frame, own: &syn::ExprLoop) -> Eval<Value> {
-        loop {
-            match self.block(frame, &own.body, &Want::default()) {
-                Err(Stop::Break) => return Ok(Value::Nothing),
-                Ok(_) => self.steps += 1,
-                Err(Stop::Continue) => {}
-                Err(other) => return Err(other),
-            }
-            if self.steps > MAX_STEPS {
-                return Err(frame.error(own.span(), format!("a loop of more than {MAX_STEPS} steps")));
-            }
-        }
     }
 
     /// Runs the body of a function with its arguments.
@@ -619,55 +472,81 @@ impl<'a> Evaluator<'a> {
 /// An index, or a number as one.
 pub(crate) fn affine(value: &Value) -> Option<Affine> {
     match value {
-        Value::Int(number) => i64::try_from(*number).ok().map(Affine::of),
+        Value::Int(number) => i64::try_from(number.number()?).ok().map(Affine::of),
         Value::Index(index) => Some(index.clone()),
+        Value::Ref(own) => own.read().as_ref().and_then(affine),
         _ => None,
     }
-}
-
-/// A number as `f32` has it.
-pub(crate) fn single(number: f64) -> f64 {
-    (number as f32).into()
 }
 
 pub(crate) fn is_float(name: &str) -> bool {
     name.starts_with('f') || name.starts_with("bf")
 }
 
-pub(crate) fn names(path: &syn::Path) -> Vec<String> {
-    path.segments.iter().map(|segment| segment.ident.to_string()).collect()
-}
+impl Evaluator<'_> {
+    /// The value of a literal, whose suffix inference has written; `negative` if a minus is before it.
+    pub(crate) fn literal(&self, frame: &Frame, lit: &syn::Lit, negative: bool) -> Eval<Value> {
+        match lit {
+            syn::Lit::Int(int) => {
+                let digits = int.base10_digits();
+                let (digits, negative) = match digits.strip_prefix('-') {
+                    Some(digits) => (digits, !negative),
+                    None => (digits, negative),
+                };
+                if is_float(int.suffix()) {
+                    return self.float(frame, lit.span(), (digits, int.suffix()), negative);
+                }
+                self.unread(frame, lit.span(), int.suffix())?;
+                let ty = IntTy::named(int.suffix()).unwrap_or(IntTy::Toolchain);
+                let number = digits.parse::<u128>().ok().and_then(|digits| Int::literal(ty, digits, negative));
+                number.map(Value::Int).ok_or_else(|| {
+                    frame.error(lit.span(), format!("`{digits}` is no number of type `{}`", ty.name()))
+                })
+            }
+            syn::Lit::Float(float) => {
+                let digits = float.base10_digits();
+                let (digits, negative) = match digits.strip_prefix('-') {
+                    Some(digits) => (digits, !negative),
+                    None => (digits, negative),
+                };
+                self.unread(frame, lit.span(), float.suffix())?;
+                self.float(frame, lit.span(), (digits, float.suffix()), negative)
+            }
+            syn::Lit::Bool(truth) => Ok(Value::Bool(truth.value)),
+            syn::Lit::Char(own) => Ok(Value::Char(own.value())),
+            syn::Lit::Byte(own) => Ok(Value::Int(Int::wrapped(IntTy::U8, own.value().into()))),
+            other => Err(frame.error(other.span(), "a literal of this kind is not read in a kernel")),
+        }
+    }
 
-fn item_name(item: &syn::Item) -> Option<String> {
-    match item {
-        syn::Item::Fn(item) => Some(item.sig.ident.to_string()),
-        syn::Item::Const(item) => Some(item.ident.to_string()),
-        syn::Item::Type(item) => Some(item.ident.to_string()),
-        _ => None,
+    /// A floating-point literal, rounded once to its format. Kernels count in `f32` where the toolchain alone fixes the type.
+    fn float(&self, frame: &Frame, span: Span, (digits, suffix): (&str, &str), negative: bool) -> Eval<Value> {
+        let wrong = |_| frame.error(span, format!("`{digits}` is no number"));
+        Ok(Value::Float(match suffix {
+            "f64" => {
+                let number = digits.parse::<f64>().map_err(wrong)?;
+                Float::F64(if negative { -number } else { number })
+            }
+            "f32" | "toolchain" | "" => {
+                let number = digits.parse::<f32>().map_err(wrong)?;
+                Float::F32(if negative { -number } else { number })
+            }
+            other => return Err(frame.error(span, format!("a number of type `{other}` is not read"))),
+        }))
+    }
+
+    /// Refuses a literal whose type follows from what inference does not read.
+    fn unread(&self, frame: &Frame, span: Span, suffix: &str) -> Eval<()> {
+        let Some(number) = suffix.strip_prefix("unread") else { return Ok(()) };
+        let why = number.parse::<usize>().ok().and_then(|number| self.program.unread.get(number));
+        let why = why.map_or_else(|| "something that is not read".to_owned(), |(place, what)| format!("{what} ({place})"));
+        let message = format!("the type of this number depends on {why}");
+        Err(Stop::Error(Error::new(frame.place(span), message).fix("write its type, such as `8i32`")))
     }
 }
 
-pub(crate) fn literal(frame: &Frame, lit: &syn::Lit) -> Eval<Value> {
-    match lit {
-        syn::Lit::Int(int) if is_float(int.suffix()) => {
-            let number: f64 =
-                int.base10_parse::<u64>().map_err(|why| frame.error(lit.span(), why.to_string()))? as f64;
-            Ok(Value::Float(number))
-        }
-        syn::Lit::Int(int) => {
-            let number = int.base10_digits().parse::<i128>();
-            number.map(Value::Int).map_err(|why| frame.error(lit.span(), why.to_string()))
-        }
-        syn::Lit::Float(float) => {
-            let number = float.base10_digits().parse::<f64>();
-            let number = number.map_err(|why| frame.error(lit.span(), why.to_string()))?;
-            // Kernels count in f32 where nothing else is written.
-            Ok(Value::Float(if float.suffix() == "f64" { number } else { single(number) }))
-        }
-        syn::Lit::Bool(truth) => Ok(Value::Bool(truth.value)),
-        other => Err(frame.error(other.span(), "a literal of this kind is not read in a kernel")),
-    }
-}
+/// Most elements of an array.
+const MAX_ELEMENTS: usize = 1 << 20;
 
 fn kind_of(expr: &syn::Expr) -> &'static str {
     match expr {

@@ -3,11 +3,10 @@
 use crate::device::{Size, changes, size};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want, names};
-use crate::program::{Device, Item, Space, is_device};
+use crate::program::{FnId, Item, Space, is_device};
 use crate::value::{Affine, Memory, Step, Type, Value, View};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use std::rc::Rc;
 use syn::spanned::Spanned;
 
 /// What is known of a function that is a host program.
@@ -16,7 +15,7 @@ pub(crate) struct Host {
     /// The device that its kernels have, and the first of them.
     pub(crate) size: Option<(Size, String)>,
     /// The kernels that it launches, with their names in the text.
-    pub(crate) launched: Vec<(String, Device)>,
+    pub(crate) launched: Vec<(String, FnId)>,
 }
 
 /// What a launch gives to a kernel.
@@ -91,13 +90,14 @@ impl Evaluator<'_> {
             syn::Expr::Tuple(tuple) => tuple.elems.iter().collect(),
             other => vec![other],
         };
-        let inputs = &device.item.sig.inputs;
+        let item = self.program.functions[device.0].item.tree.clone()?;
+        let inputs = &item.sig.inputs;
         if inputs.len() != given.len() {
-            let name = &device.item.sig.ident;
+            let name = &item.sig.ident;
             let message = format!("`{name}` takes {} arguments, but {} are given", inputs.len(), given.len());
             return Err(frame.error(span, message));
         }
-        let mut own = self.frame(device.module);
+        let mut own = self.frame_of(device);
         let mut all = Given::default();
         for (input, argument) in inputs.iter().zip(given) {
             let syn::FnArg::Typed(typed) = input else {
@@ -107,8 +107,8 @@ impl Evaluator<'_> {
             let value = self.expr(frame, argument, &Want::of(ty))?;
             self.give(frame, argument.span(), &value, changes(&typed.ty), &mut all)?;
         }
-        let name = self.check_launched(frame, kernel.span(), &device)?;
-        let result = match &device.item.sig.output {
+        let name = self.check_launched(frame, kernel.span(), device)?;
+        let result = match &item.sig.output {
             syn::ReturnType::Default => Type::Tuple(Vec::new()),
             syn::ReturnType::Type(_, ty) => self.ty(&mut own, ty)?,
         };
@@ -116,30 +116,31 @@ impl Evaluator<'_> {
     }
 
     /// The kernel that a launch names.
-    fn launched(&mut self, frame: &Frame, kernel: &syn::Expr) -> Eval<Device> {
+    fn launched(&mut self, frame: &Frame, kernel: &syn::Expr) -> Eval<FnId> {
         let syn::Expr::Path(path) = kernel else {
             return Err(frame.error(kernel.span(), "what is launched is the name of a kernel"));
         };
         let parts = names(&path.path);
-        match self.program.find(frame.module, &parts, Space::Values) {
-            Some(Item::Fn(module, item)) if is_device(&item) => Ok(Device { module, item }),
+        match self.program.find(frame.module, frame.of, &parts, Space::Values) {
+            Some(Item::Fn(id)) if is_device(&self.program.functions[id.0].item.source) => Ok(id),
             _ => Err(frame.error(kernel.span(), format!("`{}` is no kernel that is read", parts.join("::")))),
         }
     }
 
     /// Notes that a kernel is launched, under which name it is in the text: all of them have one device.
-    fn check_launched(&mut self, frame: &Frame, span: Span, device: &Device) -> Eval<String> {
-        let mut own = self.frame(device.module);
-        let wanted = size(self, &mut own, &device.item)?;
+    fn check_launched(&mut self, frame: &Frame, span: Span, device: FnId) -> Eval<String> {
+        let mut own = self.frame_of(device);
+        let item = self.program.functions[device.0].item.tree.clone()?;
+        let wanted = size(self, &mut own, &item)?;
         let Some(host) = &mut self.state.host else {
             return Err(frame.error(span, "a kernel that launches another one"));
         };
-        let known = host.launched.iter().find(|(_, other)| Rc::ptr_eq(&other.item, &device.item));
+        let known = host.launched.iter().find(|(_, other)| *other == device);
         let name = match known {
             Some((name, _)) => name.clone(),
             None => {
                 let name = self.program.launched_name(device, &host.launched);
-                host.launched.push((name.clone(), device.clone()));
+                host.launched.push((name.clone(), device));
                 name
             }
         };
@@ -165,12 +166,12 @@ impl Evaluator<'_> {
             Value::Tuple(values) => {
                 values.iter().try_for_each(|own| self.give(frame, span, own, changed, all))
             }
-            Value::Struct(fields) => {
-                fields.values().try_for_each(|own| self.give(frame, span, own, changed, all))
+            Value::Struct(own) => {
+                own.fields.values().try_for_each(|own| self.give(frame, span, own, changed, all))
             }
             Value::Int(number) => {
-                let number =
-                    i64::try_from(*number).map_err(|_| frame.error(span, "a number of more than 64 bits"))?;
+                let number = number.number().and_then(|number| i64::try_from(number).ok());
+                let number = number.ok_or_else(|| frame.error(span, "a number of more than 64 bits"))?;
                 let name = self.operand_name(frame, span, &Affine::of(number))?;
                 all.operands.push(name);
                 Ok(())
@@ -269,17 +270,18 @@ impl Evaluator<'_> {
             | Type::Map(_)
             | Type::Tensor(_)
             | Type::Array(_)
-            | Type::Struct(_)
+            | Type::Adt(_)
             | Type::Context
             | Type::Other(_) => Err(frame.error(span, "the kernel gives something else than tensors in HBM")),
         }
     }
 
     /// Whether a function takes tensors in HBM and the context, and launches: it is a host program unasked.
-    pub(crate) fn is_host_program(&mut self, device: &Device) -> bool {
-        let mut frame = self.frame(device.module);
+    pub(crate) fn is_host_program(&mut self, device: FnId) -> bool {
+        let mut frame = self.frame_of(device);
+        let item = &self.program.functions[device.0].item.source;
         let mut tensors = 0;
-        for input in &device.item.sig.inputs {
+        for input in &item.sig.inputs {
             let syn::FnArg::Typed(typed) = input else { return false };
             match self.ty(&mut frame, &typed.ty) {
                 Ok(Type::Tensor(tensor)) if tensor.memory == Memory::Hbm => tensors += 1,
@@ -287,7 +289,7 @@ impl Evaluator<'_> {
                 Ok(_) | Err(_) => return false,
             }
         }
-        tensors > 0 && launches(device.item.block.to_token_stream())
+        tensors > 0 && launches(item.block.to_token_stream())
     }
 }
 

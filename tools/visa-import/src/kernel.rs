@@ -5,9 +5,11 @@ use crate::error::{Error, Place};
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::host::Host;
 use crate::map::Map;
-use crate::program::{Device, Program, is_device};
+use crate::marks::plain;
+use crate::place::deref;
+use crate::program::{FnId, Program, is_device};
 use crate::scalar::Scalar;
-use crate::value::{Memory, PlaceId, TensorType, Type, Value, View};
+use crate::value::{Memory, PlaceId, Record, TensorType, Type, Value, View};
 use std::collections::BTreeMap;
 use syn::spanned::Spanned;
 
@@ -30,57 +32,57 @@ pub(crate) struct Written {
     /// The axes of blocks that its arguments have, and their sizes.
     pub(crate) blocks: BTreeMap<String, u64>,
     /// The kernels that it launches.
-    pub(crate) launched: Vec<(String, Device)>,
+    pub(crate) launched: Vec<(String, FnId)>,
 }
 
 /// Imports a kernel, or a function that launches some, under a name.
 pub(crate) fn kernel(
     program: &Program,
-    device: &Device,
+    device: FnId,
     name: &str,
     (sizes, axis_names): (&[u64], &[String]),
 ) -> Result<Written, Error> {
     let mut eval = Evaluator::new(program, sizes.to_vec(), axis_names);
-    eval.state.host = (!is_device(&device.item)).then(Host::default);
-    let mut frame = eval.frame(device.module);
-    match whole(&mut eval, &mut frame, device, name) {
-        Ok(text) => one_name_each(&eval, &frame, device).map(|()| Written {
+    let item = program.functions[device.0].item.tree.clone()?;
+    eval.state.host = (!is_device(&item)).then(Host::default);
+    let mut frame = eval.frame_of(device);
+    match whole(&mut eval, &mut frame, &item, name) {
+        Ok(text) => one_name_each(&eval, &frame, &item).map(|()| Written {
             text,
-            places: places(&eval, &frame, device),
+            places: places(&eval, &frame, &item),
             tables: eval.state.tables,
             blocks: eval.state.blocks,
             launched: eval.state.host.map_or_else(Vec::new, |host| host.launched),
         }),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
-        Err(Stop::Return(_) | Stop::Break | Stop::Continue) => Err(Error::new(
-            frame.place(device.item.sig.span()),
+        Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => Err(Error::new(
+            frame.place(item.sig.span()),
             "`return`, `break` or `continue` out of place",
         )),
     }
 }
 
 /// Where the lines are: the head and the end are where the function is.
-fn places(eval: &Evaluator<'_>, frame: &Frame, device: &Device) -> Vec<Option<Place>> {
-    let own = || std::iter::once(Some(frame.place(device.item.sig.span())));
+fn places(eval: &Evaluator<'_>, frame: &Frame, item: &syn::ItemFn) -> Vec<Option<Place>> {
+    let own = || std::iter::once(Some(frame.place(item.sig.span())));
     own().chain(eval.state.out.places()).chain(own()).collect()
 }
 
 /// Axes of several modules may share a name, but not in one kernel.
-fn one_name_each(eval: &Evaluator<'_>, frame: &Frame, device: &Device) -> Result<(), Error> {
+fn one_name_each(eval: &Evaluator<'_>, frame: &Frame, item: &syn::ItemFn) -> Result<(), Error> {
     let mut known = BTreeMap::new();
     for &id in eval.used.borrow().iter() {
         if let Some(other) = known.insert(&eval.axis_names[id.0], id) {
             let [one, other] = [other, id].map(|id| &eval.program.axes[id.0].place);
             let message = format!("the kernel has two axes `{}`: {one} and {other}", eval.axis_names[id.0]);
-            let place = frame.place(device.item.sig.span());
+            let place = frame.place(item.sig.span());
             return Err(Error::new(place, message).fix("give one of them another name"));
         }
     }
     Ok(())
 }
 
-fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &str) -> Eval<String> {
-    let item = &device.item;
+fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn, name: &str) -> Eval<String> {
     if let Some(parameter) =
         item.sig.generics.params.iter().find(|own| !matches!(own, syn::GenericParam::Lifetime(_)))
     {
@@ -95,7 +97,7 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &st
         };
         let ty = eval.ty(frame, &typed.ty)?;
         let name = match &*typed.pat {
-            syn::Pat::Ident(ident) => ident.ident.to_string(),
+            syn::Pat::Ident(ident) => plain(&ident.ident.to_string()).to_owned(),
             _ => format!("argument{}", arguments.texts.len()),
         };
         let changed = changes(&typed.ty);
@@ -112,7 +114,7 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, device: &Device, name: &st
     };
     let place = frame.place(item.sig.span());
     let mut names = Vec::new();
-    results(eval, frame, item.sig.output.span(), &result, &mut names)?;
+    results(eval, frame, item.sig.output.span(), &deref(result), &mut names)?;
     for own in &arguments.inout {
         names.push(eval.current(frame, item.sig.span(), *own)?);
     }
@@ -216,13 +218,16 @@ fn argument(
             };
             types.iter().enumerate().map(own).collect::<Eval<_>>().map(Value::Tuple)
         }
-        Type::Struct(fields) => {
-            let mut values = BTreeMap::new();
-            for (field, ty) in fields {
+        Type::Adt(of) => {
+            let Some(types) = eval.fields_of(*of)? else {
+                return Err(frame.error(span, format!("an argument of the type of `{name}` is not read")));
+            };
+            let mut fields = BTreeMap::new();
+            for (field, ty) in &types {
                 let value = argument(eval, frame, all, (&format!("{name}_{field}"), ty, changed), span)?;
-                values.insert(field.clone(), value);
+                fields.insert(field.clone(), value);
             }
-            Ok(Value::Struct(values))
+            Ok(Value::Struct(Record { of: *of, variant: 0, fields }))
         }
         Type::Number(format) => {
             let (scalar, value) = eval.scalar(frame, (name, format, all.texts.len()), span)?;

@@ -3,9 +3,11 @@
 
 mod branch;
 mod calls;
+mod cfg;
 mod command;
 mod condition;
 mod constant;
+mod control;
 mod depth;
 mod device;
 mod emit;
@@ -13,13 +15,21 @@ mod ending;
 mod error;
 mod eval;
 mod exchange;
+mod expand;
 mod host;
+mod integer;
+mod iterate;
 mod kernel;
+mod loops;
 mod macros;
 mod map;
+mod marks;
 mod memory;
 mod method;
+mod methods;
 mod numbers;
+mod pattern;
+mod place;
 mod program;
 mod scalar;
 mod stream;
@@ -31,8 +41,8 @@ pub use command::{Done, run};
 pub use error::{Error, Place};
 
 use crate::eval::{Evaluator, Stop, Tables, Want};
-use crate::program::{Device, Program};
-use crate::value::Value;
+use crate::place::deref;
+use crate::program::{FnId, Program};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -140,13 +150,13 @@ struct Importer<'a> {
 impl Importer<'_> {
     fn all(&mut self, entry: Option<&str>) {
         let names = self.program.kernel_names();
-        for (device, name) in self.program.devices.iter().zip(&names) {
+        for (&device, name) in self.program.devices.iter().zip(&names) {
             if entry.is_none_or(|entry| entry == name) {
                 self.kernel(device, name);
             }
         }
-        for host in &self.program.hosts {
-            let name = host.item.sig.ident.to_string();
+        for &host in &self.program.hosts {
+            let name = self.program.fn_name(host);
             let asked = entry.map(|entry| entry == name);
             let unasked = |own: &Self| {
                 let (sizes, axis_names) = own.sizes;
@@ -159,7 +169,7 @@ impl Importer<'_> {
     }
 
     /// Imports a kernel; whether it could be.
-    fn kernel(&mut self, device: &Device, name: &str) -> bool {
+    fn kernel(&mut self, device: FnId, name: &str) -> bool {
         if let Some(known) = self.imported.kernels.iter().find(|kernel| kernel.name == name) {
             return known.text.is_ok();
         }
@@ -177,17 +187,18 @@ impl Importer<'_> {
     }
 
     /// Imports a function that launches kernels, and these. One that nobody asked for is left out if it cannot be.
-    fn host(&mut self, host: &Device, name: String, asked: bool) {
+    fn host(&mut self, host: FnId, name: String, asked: bool) {
         let found = kernel::kernel(self.program, host, &name, self.sizes);
         let (launched, places) = match &found {
             Ok(written) => (written.launched.clone(), written.places.clone()),
             Err(_) => (Vec::new(), Vec::new()),
         };
         let text = found.and_then(|written| {
-            match launched.iter().find(|(name, device)| !self.kernel(device, name)) {
+            match launched.iter().find(|(name, device)| !self.kernel(*device, name)) {
                 None => Ok(written.text),
                 Some((kernel, _)) => {
-                    let place = Place::of(&self.program.modules[host.module.0].file, host.item.sig.span());
+                    let own = &self.program.functions[host.0];
+                    let place = self.program.place(own.module, own.item.source.sig.span());
                     Err(Error::new(place, format!("`{name}` launches `{kernel}`, which cannot be read")))
                 }
             }
@@ -203,7 +214,7 @@ impl Importer<'_> {
 fn nothing_found(program: &Program, entry: Option<&str>) -> Error {
     let Some(entry) = entry else { return Error::anywhere("no function is marked `#[device]`") };
     let names = program.kernel_names();
-    let hosts = program.hosts.iter().map(|host| host.item.sig.ident.to_string());
+    let hosts = program.hosts.iter().map(|&host| program.fn_name(host));
     let names: Vec<String> = names.into_iter().chain(hosts).collect();
     let error = Error::anywhere(format!("there is no kernel `{entry}`"));
     match visa_words::nearest(entry, names.iter().map(String::as_str)) {
@@ -219,8 +230,10 @@ fn sizes(program: &Program) -> Result<Vec<u64>, Vec<Error>> {
     for axis in &program.axes {
         let mut eval = Evaluator::new(program, sizes.clone(), &[]);
         let mut frame = eval.frame(axis.module);
-        let size = match eval.expr(&mut frame, &axis.size, &Want::default()) {
-            Ok(Value::Int(size)) if (1..=1 << 62).contains(&size) => size as u64,
+        let found = axis.size.tree.clone().map_err(Stop::from);
+        let found = found.and_then(|size| eval.expr(&mut frame, &size, &Want::default()));
+        let size = match found.map(|size| deref(size).integer()) {
+            Ok(Some(size)) if (1..=1 << 62).contains(&size) => size as u64,
             Ok(_) => {
                 errors.push(Error::new(
                     axis.place.clone(),
@@ -232,7 +245,7 @@ fn sizes(program: &Program) -> Result<Vec<u64>, Vec<Error>> {
                 errors.push(error);
                 1
             }
-            Err(Stop::Return(_) | Stop::Break | Stop::Continue) => 1,
+            Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => 1,
         };
         sizes.push(size);
     }

@@ -2,6 +2,9 @@
 
 use crate::eval::{Eval, Evaluator, Frame, Want, names};
 use crate::map::{Map, Pad};
+use crate::marks::plain;
+use crate::methods::HostCall;
+use crate::place::followed;
 use crate::program::Space;
 use crate::value::{Type, Value};
 use proc_macro2::Span;
@@ -55,9 +58,14 @@ impl Evaluator<'_> {
         call: &syn::ExprMethodCall,
         want: &Want,
     ) -> Eval<Value> {
-        let of = self.expr(frame, &call.receiver, &Want::default())?;
-        self.check_method(frame, &of, &call.method.to_string(), call.method.span())?;
-        let mut own = Call::alone(&placed_name(call.method.to_string()), call.method.span(), want.clone());
+        let place = followed(self.place(frame, &call.receiver)?);
+        let of = place.read().unwrap_or(Value::Nothing);
+        let name = plain(&call.method.to_string()).to_owned();
+        if let Some(id) = self.own_method(&of, &name) {
+            return self.call_method(frame, id, &place, call);
+        }
+        self.check_method(frame, &of, &name, call.method.span())?;
+        let mut own = Call::alone(&placed_name(name), call.method.span(), want.clone());
         if let Some(list) = &call.turbofish {
             for argument in &list.args {
                 self.argument(frame, argument, &mut own)?;
@@ -82,10 +90,16 @@ impl Evaluator<'_> {
                 variant.path.push(own.name);
                 Ok(Value::Variant(Box::new(variant)))
             }
-            Value::Variant(variant) if matches!(own.name.as_str(), "clone" | "into") => {
+            Value::Variant(variant)
+                if matches!(own.name.as_str(), "clone" | "into")
+                    && !matches!(variant.name(), "Some" | "None" | "Ok" | "Err") =>
+            {
                 Ok(Value::Variant(variant))
             }
-            other => self.number_method(frame, call.span(), (&own.name, other), own.args),
+            other => {
+                let host = HostCall { name: &own.name, span: call.span(), place, args: own.args, types: &own.types };
+                self.host_method(frame, other, host)
+            }
         }
     }
 
@@ -106,7 +120,7 @@ impl Evaluator<'_> {
                 own.types.push(ty);
             }
             syn::GenericArgument::Const(expr) => {
-                if let Value::Int(number) = self.expr(frame, expr, &Want::default())? {
+                if let Some(number) = self.expr(frame, expr, &Want::default())?.integer() {
                     own.numbers.push(number);
                 }
             }
@@ -118,15 +132,12 @@ impl Evaluator<'_> {
     fn is_const(&self, frame: &Frame, path: &syn::TypePath) -> bool {
         let parts = names(&path.path);
         let own = match &*parts {
-            [name] => {
-                matches!(frame.generics.get(name), Some(crate::eval::Generic::Const(_)))
-                    || matches!(frame.item(name).as_deref(), Some(syn::Item::Const(_)))
-            }
+            [name] => matches!(frame.generics.get(name), Some(crate::eval::Generic::Const(_))),
             _ => false,
         };
         own || matches!(
-            self.program.find(frame.module, &parts, Space::Values),
-            Some(crate::program::Item::Const(..))
+            self.program.find(frame.module, frame.of, &parts, Space::Values),
+            Some(crate::program::Item::Const(_))
         )
     }
 

@@ -2,61 +2,115 @@
 
 use crate::condition::{Condition, Ranges};
 use crate::constant::computed;
-use crate::eval::{Eval, Evaluator, Frame, Generic, Want, affine, names, single};
-use crate::program::{Item, Space};
-use crate::value::{Affine, Type, Unit, Value, Variant};
+use crate::error::Error;
+use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, affine, names};
+use crate::integer::{Int, IntOp, IntTy};
+use crate::place::deref;
+use crate::program::{AdtId, ConstId, Item, Space, Style};
+use crate::value::{Affine, Float, Record, Type, Unit, Value, Variant};
 use proc_macro2::Span;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use syn::spanned::Spanned;
 
 impl Evaluator<'_> {
     pub(crate) fn path(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Value> {
         let parts = names(&path.path);
-        if let [name] = &*parts {
-            if let Some(value) = frame.local(name) {
-                return Ok(value.clone());
+        if let Some(name) = path.path.get_ident().map(ToString::to_string) {
+            if let Some(value) = frame.local(&name) {
+                return Ok(value);
             }
-            match frame.generics.get(name) {
-                Some(Generic::Const(number)) => return Ok(Value::Int(*number)),
-                Some(Generic::Type(_)) | None => {}
-            }
-            if let Some(item) = frame.item(name)
-                && let syn::Item::Const(item) = &*item
-            {
-                let item = item.clone();
-                let ty = self.ty(frame, &item.ty)?;
-                return self.expr(frame, &item.expr, &Want::of(ty));
+            if let Some(Generic::Const(number)) = frame.generics.get(&name) {
+                return Ok(number.clone());
             }
         }
         if parts.last().is_some_and(|last| last == "SIZE")
             && let Some(size) = self.size_of(frame, path)?
         {
-            return Ok(Value::Int(size.into()));
+            return Ok(Value::Int(Int::wrapped(IntTy::Usize, size.into())));
         }
-        match self.program.find(frame.module, &parts, Space::Values) {
-            Some(Item::Const(module, item)) => {
-                let mut own = self.frame(module);
-                let frame = frame.clone();
-                return self.enter(&frame, path.span(), |eval| {
-                    let ty = eval.ty(&mut own, &item.ty)?;
-                    eval.expr(&mut own, &item.expr, &Want::of(ty))
-                });
-            }
-            Some(Item::Module(_) | Item::Axis(_) | Item::Fn(..) | Item::Type(..) | Item::Struct(..))
-            | None => {}
+        if path.qself.is_some()
+            && let Some(found) = self.associated(frame, path)?
+        {
+            return self.item_value(frame, path.span(), &found);
         }
-        if let Some(number) = constant(&parts) {
+        if let Some(found) = self.value_item(frame, &parts) {
+            return self.item_value(frame, path.span(), &found);
+        }
+        let full = self.program.external(frame.module, &parts);
+        if let Some(number) = constant(&full) {
             return Ok(number);
         }
         // What the engines are given is not looked up: the operation that takes it knows its names.
         match parts.last().is_some_and(|last| last.starts_with(char::is_uppercase)) {
-            true => Ok(Value::Variant(Box::new(Variant {
-                path: parts,
-                args: Vec::new(),
-                fields: BTreeMap::new(),
-            }))),
+            true => Ok(Value::variant(parts, Vec::new())),
             false => Err(frame.error(path.span(), format!("`{}` is not known", parts.join("::")))),
         }
+    }
+
+    /// The item that a path of values names, also below a generic parameter.
+    pub(crate) fn value_item(&self, frame: &Frame, parts: &[String]) -> Option<Item> {
+        if let [first, rest @ ..] = parts
+            && let (Some(Generic::Type(Type::Adt(of))), [name]) = (frame.generics.get(first), rest)
+        {
+            return self.program.adts[of.0].items.get(name).cloned();
+        }
+        self.program.find(frame.module, frame.of, parts, Space::Values)
+    }
+
+    /// `<T>::NAME` of a type of the input.
+    pub(crate) fn associated(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Option<Item>> {
+        let Some(own) = &path.qself else { return Ok(None) };
+        let ty = self.ty(frame, &own.ty)?;
+        let Some(name) = names(&path.path).pop() else { return Ok(None) };
+        Ok(match ty {
+            Type::Adt(of) => {
+                let at = self.program.adts[of.0].variants.iter().position(|own| own.name == name);
+                let variant = at.filter(|_| self.program.adts[of.0].is_enum).map(|at| Item::Variant(of, at));
+                variant.or_else(|| self.program.adts[of.0].items.get(&name).cloned())
+            }
+            _ => None,
+        })
+    }
+
+    /// The value that an item is.
+    fn item_value(&mut self, frame: &Frame, span: Span, item: &Item) -> Eval<Value> {
+        match item {
+            Item::Const(id) => self.constant_value(frame, span, *id),
+            Item::Fn(id) => Ok(Value::Function(*id)),
+            Item::Variant(of, at) => self.constructor(frame, span, *of, *at),
+            Item::Adt(of) => self.constructor(frame, span, *of, 0),
+            Item::Module(_) | Item::Axis(_) | Item::Type(..) | Item::Trait(..) | Item::Macro(_) => {
+                Err(frame.error(span, "a name that stands for no value"))
+            }
+        }
+    }
+
+    /// A variant or a structure by its name alone.
+    fn constructor(&self, frame: &Frame, span: Span, of: AdtId, variant: usize) -> Eval<Value> {
+        match self.program.adts[of.0].variants.get(variant).map(|own| own.style) {
+            Some(Style::Unit) => Ok(Value::Struct(Record { of, variant, fields: BTreeMap::new() })),
+            Some(Style::Tuple) => Ok(Value::Constructor(of, variant)),
+            Some(Style::Named) | None => Err(frame.error(span, "a structure without its fields")),
+        }
+    }
+
+    /// The value of a constant of the input.
+    pub(crate) fn constant_value(&mut self, frame: &Frame, span: Span, id: ConstId) -> Eval<Value> {
+        let own = &self.program.constants[id.0];
+        let item = own.item.tree.clone()?;
+        let mut inner = self.frame(own.module);
+        inner.of = own.of;
+        let place = frame.clone();
+        self.enter(&place, span, |eval| {
+            let ty = eval.ty(&mut inner, &item.ty)?;
+            match eval.expr(&mut inner, &item.expr, &Want::of(ty.clone())) {
+                Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => {
+                    Err(inner.error(item.ident.span(), "`return`, `break` or `continue` out of place"))
+                }
+                found => found.map(|value| typed(value, &ty)),
+            }
+        })
     }
 
     /// The positions of a mapping: `A::SIZE`, `<m![A / 2]>::SIZE`.
@@ -67,6 +121,9 @@ impl Evaluator<'_> {
                 let mut own = path.path.clone();
                 own.segments.pop();
                 own.segments.pop_punct();
+                if own.segments.is_empty() {
+                    return Ok(None);
+                }
                 syn::Type::Path(syn::TypePath { qself: None, path: own })
             }
         };
@@ -77,41 +134,112 @@ impl Evaluator<'_> {
     }
 
     pub(crate) fn unary(&mut self, frame: &mut Frame, unary: &syn::ExprUnary, want: &Want) -> Eval<Value> {
+        if let (syn::UnOp::Neg(_), Some(lit)) = (&unary.op, literal_in(&unary.expr)) {
+            return self.literal(frame, lit, true);
+        }
         let value = self.expr(frame, &unary.expr, want)?;
+        let value = match (&unary.op, value) {
+            (syn::UnOp::Deref(_), Value::Ref(own)) => {
+                return own.read().ok_or_else(|| frame.error(unary.span(), "a reference to nothing"));
+            }
+            (syn::UnOp::Deref(_), value) => return Ok(value),
+            (_, value) => deref(value),
+        };
         match (&unary.op, value) {
-            (syn::UnOp::Deref(_), value) => Ok(value),
-            (syn::UnOp::Neg(_), Value::Int(number)) => Ok(Value::Int(-number)),
-            (syn::UnOp::Neg(_), Value::Float(number)) => Ok(Value::Float(-number)),
+            (syn::UnOp::Neg(_), Value::Int(number)) => {
+                number.negated().map(Value::Int).ok_or_else(|| overflow(frame, unary.span(), number.ty))
+            }
+            (syn::UnOp::Neg(_), Value::Float(Float::F32(number))) => Ok(Value::Float(Float::F32(-number))),
+            (syn::UnOp::Neg(_), Value::Float(Float::F64(number))) => Ok(Value::Float(Float::F64(-number))),
+            (syn::UnOp::Not(_), Value::Int(number)) => {
+                number.inverted().map(Value::Int).ok_or_else(|| overflow(frame, unary.span(), number.ty))
+            }
             (syn::UnOp::Not(_), Value::Bool(truth)) => Ok(Value::Bool(!truth)),
             (syn::UnOp::Not(_), Value::Condition(own)) => Ok(Value::Condition(own.negated().into())),
             (syn::UnOp::Neg(_), Value::Index(index)) => {
                 index.times(-1).map(Value::Index).ok_or_else(|| self.needs_number(frame, unary.span()))
+            }
+            (syn::UnOp::Not(_), Value::Index(_)) => Err(self.needs_number(frame, unary.span())),
+            (op, Value::Struct(own)) => {
+                let name = if matches!(op, syn::UnOp::Neg(_)) { "neg" } else { "not" };
+                self.operator(frame, unary.span(), name, vec![Value::Struct(own)])
             }
             (_, value) => Err(frame.error(unary.span(), format!("{} has no such sign", value.kind()))),
         }
     }
 
     pub(crate) fn cast(&mut self, frame: &mut Frame, cast: &syn::ExprCast) -> Eval<Value> {
-        let value = self.expr(frame, &cast.expr, &Want::default())?;
-        let Type::Number(name) = self.ty(frame, &cast.ty)? else { return Ok(value) };
-        match (value, crate::eval::is_float(&name)) {
-            (Value::Int(number), true) if &*name == "f64" => Ok(Value::Float(number as f64)),
-            (Value::Int(number), true) => Ok(Value::Float((number as f32).into())),
-            (Value::Int(number), false) => wrapped(&name, number)
-                .map(Value::Int)
-                .ok_or_else(|| frame.error(cast.span(), format!("a cast to `{name}` is not read"))),
-            (Value::Float(number), false) => Ok(Value::Int(saturated(&name, number))),
-            (Value::Bool(truth), _) => Ok(Value::Int(truth.into())),
-            (Value::Float(number), true) if &*name == "f32" => Ok(Value::Float(single(number))),
-            (Value::Index(_), true) | (Value::Condition(_), _) => Err(self.needs_number(frame, cast.span())),
-            (value @ (Value::Float(_) | Value::Index(_)), _) => Ok(value),
+        let value = deref(self.expr(frame, &cast.expr, &Want::default())?);
+        let ty = self.ty(frame, &cast.ty)?;
+        let Type::Number(name) = ty else {
+            return match (ty, value) {
+                (Type::Other(name), Value::Char(own)) if name == "char" => Ok(Value::Char(own)),
+                (Type::Other(name), Value::Int(own)) if name == "char" && own.ty == IntTy::U8 => {
+                    Ok(Value::Char(own.bits() as u8 as char))
+                }
+                (_, value @ (Value::View(_) | Value::Function(_))) => Ok(value),
+                (_, value) => Err(frame.error(cast.span(), format!("a cast of {} is not read", value.kind()))),
+            };
+        };
+        let unread = || frame.error(cast.span(), format!("a cast to `{name}` is not read"));
+        if let Some(ty) = IntTy::named(&name) {
+            return match value {
+                Value::Int(number) => Ok(Value::Int(number.cast(ty))),
+                Value::Float(number) => Ok(Value::Int(Int::of_f64(ty, number.number()))),
+                Value::Bool(truth) => Ok(Value::Int(Int::wrapped(ty, truth.into()))),
+                Value::Char(own) => Ok(Value::Int(Int::wrapped(ty, u32::from(own).into()))),
+                Value::Struct(own) => {
+                    let number = self.discriminant(frame, cast.span(), own.of, own.variant)?;
+                    Ok(Value::Int(number.cast(ty)))
+                }
+                Value::Index(index) => match ty {
+                    IntTy::I32 | IntTy::U32 | IntTy::I64 | IntTy::U64 | IntTy::Isize | IntTy::Usize | IntTy::I128
+                    | IntTy::U128 => Ok(Value::Index(index)),
+                    IntTy::I8 | IntTy::I16 | IntTy::U8 | IntTy::U16 | IntTy::Toolchain => {
+                        Err(self.needs_number(frame, cast.span()))
+                    }
+                },
+                Value::Condition(_) => Err(self.needs_number(frame, cast.span())),
+                other => Err(frame.error(cast.span(), format!("{} is no number", other.kind()))),
+            };
+        }
+        match (value, &*name) {
+            (Value::Int(number), "f32") => Ok(Value::Float(Float::F32(number.to_f32()))),
+            (Value::Int(number), "f64") => Ok(Value::Float(Float::F64(number.to_f64()))),
+            (Value::Float(number), "f32") => Ok(Value::Float(Float::F32(single(number)))),
+            (Value::Float(number), "f64") => Ok(Value::Float(Float::F64(number.number()))),
+            (Value::Bool(truth), "bool") => Ok(Value::Bool(truth)),
+            (Value::Index(_) | Value::Condition(_), _) => Err(self.needs_number(frame, cast.span())),
+            (Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Char(_) | Value::Struct(_), _) => Err(unread()),
             (other, _) => Err(frame.error(cast.span(), format!("{} is no number", other.kind()))),
         }
     }
 
+    /// The number of a variant without fields.
+    fn discriminant(&mut self, frame: &Frame, span: Span, of: AdtId, variant: usize) -> Eval<Int> {
+        let variants = &self.program.adts[of.0].variants;
+        if variants.iter().any(|own| own.style != Style::Unit) {
+            return Err(frame.error(span, "a cast of what has fields is not read"));
+        }
+        let given = variants[..=variant].iter().rposition(|own| own.discriminant.is_some());
+        let first = match given.and_then(|at| variants[at].discriminant) {
+            Some(number) => match self.constant_value(frame, span, number)? {
+                Value::Int(number) => number,
+                other => return Err(frame.error(span, format!("{} is no number of a variant", other.kind()))),
+            },
+            None => Int::wrapped(IntTy::Isize, 0),
+        };
+        let after = variant - given.unwrap_or_default();
+        let number = Int::new(first.ty, after as i128).and_then(|after| first.checked(IntOp::Add, after));
+        number.ok_or_else(|| overflow(frame, span, first.ty))
+    }
+
     pub(crate) fn binary(&mut self, frame: &mut Frame, binary: &syn::ExprBinary) -> Eval<Value> {
         let span = binary.span();
-        let left = self.expr(frame, &binary.left, &Want::default())?;
+        if let Some(op) = assigned(&binary.op) {
+            return self.assigned(frame, binary, &op);
+        }
+        let left = deref(self.expr(frame, &binary.left, &Want::default())?);
         // Only what is needed is looked at.
         match (&binary.op, &left) {
             (syn::BinOp::And(_), Value::Bool(false)) | (syn::BinOp::Or(_), Value::Bool(true)) => {
@@ -119,153 +247,260 @@ impl Evaluator<'_> {
             }
             (_, _) => {}
         }
-        let right = self.expr(frame, &binary.right, &Want::default())?;
-        if let Some(op) = assigned(&binary.op) {
-            let value = self.computed(frame, span, &op, left, right)?;
-            let syn::Expr::Path(path) = &*binary.left else {
-                return Err(frame.error(span, "what is assigned to is a name here"));
-            };
-            let name = path.path.get_ident().map(ToString::to_string).unwrap_or_default();
-            let why = computed(frame, &binary.right).map(|(_, why)| why);
-            frame.assign(&name, value, span)?;
-            frame.mark(Some(name), why);
-            return Ok(Value::Nothing);
-        }
-        self.computed(frame, span, &binary.op, left, right)
+        let right = deref(self.expr(frame, &binary.right, &Want::default())?);
+        self.operated(frame, span, &binary.op, left, right)
     }
 
-    fn computed(&self, frame: &Frame, span: Span, op: &syn::BinOp, left: Value, right: Value) -> Eval<Value> {
-        match (left, right) {
-            (Value::Int(left), Value::Int(right)) => integers(op, left, right).ok_or_else(|| {
-                frame.error(span, "an integer that does not fit, a division by 0, or no such operator")
-            }),
+    /// `a += b` and the like: the right operand first.
+    fn assigned(&mut self, frame: &mut Frame, binary: &syn::ExprBinary, op: &syn::BinOp) -> Eval<Value> {
+        let span = binary.span();
+        let right = deref(self.expr(frame, &binary.right, &Want::default())?);
+        let place = crate::place::followed(self.place(frame, &binary.left)?);
+        let left = place.read().ok_or_else(|| frame.error(span, "a part that the variable lacks"))?;
+        let value = self.operated(frame, span, op, left, right)?;
+        let why = computed(frame, &binary.right).map(|(_, why)| why);
+        self.write(frame, span, &place, value)?;
+        if let syn::Expr::Path(path) = &*binary.left {
+            frame.mark(path.path.get_ident().map(ToString::to_string), why);
+        }
+        Ok(Value::Nothing)
+    }
+
+    /// The value of an operator.
+    pub(crate) fn operated(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        op: &syn::BinOp,
+        left: Value,
+        right: Value,
+    ) -> Eval<Value> {
+        match (deref(left), deref(right)) {
+            (Value::Int(left), Value::Int(right)) => integers(frame, span, op, left, right),
             (Value::Float(left), Value::Float(right)) => floats(op, left, right)
                 .ok_or_else(|| frame.error(span, "floating-point numbers have no such operator")),
             (Value::Bool(left), Value::Bool(right)) => {
                 truths(op, left, right).ok_or_else(|| frame.error(span, "truth values have no such operator"))
             }
+            (Value::Char(left), Value::Char(right)) => ordered(op, left.cmp(&right))
+                .ok_or_else(|| frame.error(span, "characters have no such operator")),
             (left, right) if [&left, &right].iter().any(|own| matches!(own, Value::Condition(_))) => {
                 conditions(op, left, right).ok_or_else(|| self.needs_number(frame, span))
             }
-            (left, right) => {
-                match (affine(&left), affine(&right)) {
-                    (Some(left), Some(right)) => indices(op, &left, &right, &self.state.ranges)
-                        .ok_or_else(|| self.needs_number(frame, span)),
-                    (_, _) => Err(frame
-                        .error(span, format!("{} and {} have no such operator", left.kind(), right.kind()))),
-                }
+            (left @ Value::Struct(_), right) => self.of_structures(frame, span, op, left, right),
+            (
+                left @ (Value::Tuple(_) | Value::Array(_) | Value::Variant(_) | Value::Nothing),
+                right @ (Value::Tuple(_) | Value::Array(_) | Value::Variant(_) | Value::Nothing),
+            ) => self.compared(frame, span, op, left, right),
+            (left, right) => match (affine(&left), affine(&right)) {
+                (Some(left), Some(right)) => indices(op, &left, &right, &self.state.ranges)
+                    .ok_or_else(|| self.needs_number(frame, span)),
+                (_, _) => Err(frame
+                    .error(span, format!("{} and {} have no such operator", left.kind(), right.kind()))),
+            },
+        }
+    }
+
+    /// Operators of structures: those that the input implements, and comparisons that it derives.
+    fn of_structures(&mut self, frame: &mut Frame, span: Span, op: &syn::BinOp, left: Value, right: Value) -> Eval<Value> {
+        let Value::Struct(own) = &left else { return Err(frame.error(span, "no structure")) };
+        let adt = &self.program.adts[own.of.0];
+        let (name, derived) = match op {
+            syn::BinOp::Eq(_) | syn::BinOp::Ne(_) => ("eq", "PartialEq"),
+            syn::BinOp::Lt(_) | syn::BinOp::Le(_) | syn::BinOp::Gt(_) | syn::BinOp::Ge(_) => ("partial_cmp", "PartialOrd"),
+            syn::BinOp::Add(_) => ("add", "Add"),
+            syn::BinOp::Sub(_) => ("sub", "Sub"),
+            syn::BinOp::Mul(_) => ("mul", "Mul"),
+            syn::BinOp::Div(_) => ("div", "Div"),
+            syn::BinOp::Rem(_) => ("rem", "Rem"),
+            syn::BinOp::BitAnd(_) => ("bitand", "BitAnd"),
+            syn::BinOp::BitOr(_) => ("bitor", "BitOr"),
+            syn::BinOp::BitXor(_) => ("bitxor", "BitXor"),
+            syn::BinOp::Shl(_) => ("shl", "Shl"),
+            syn::BinOp::Shr(_) => ("shr", "Shr"),
+            _ => return Err(frame.error(span, "structures have no such operator")),
+        };
+        if adt.derived.iter().any(|own| own == derived) {
+            return self.compared(frame, span, op, left, right);
+        }
+        if name == "partial_cmp" {
+            return Err(frame.error(span, "an order that the input implements is not read"));
+        }
+        let found = self.operator(frame, span, name, vec![left, right])?;
+        match (op, found) {
+            (syn::BinOp::Ne(_), Value::Bool(truth)) => Ok(Value::Bool(!truth)),
+            (_, found) => Ok(found),
+        }
+    }
+
+    /// The function by which the input implements an operator.
+    fn operator(&mut self, frame: &mut Frame, span: Span, name: &str, args: Vec<Value>) -> Eval<Value> {
+        let of = match args.first() {
+            Some(Value::Struct(own)) => own.of,
+            Some(_) | None => return Err(frame.error(span, "no structure")),
+        };
+        match self.program.adts[of.0].items.get(name) {
+            Some(Item::Fn(id)) => self.apply(frame, span, &Value::Function(*id), args),
+            Some(_) | None => {
+                let adt = &self.program.adts[of.0];
+                Err(frame.error(span, format!("`{}` has no `{name}`", adt.name)))
             }
         }
     }
 
-    /// Functions of numbers: `x.max(y)`, `n.div_ceil(m)`.
-    pub(crate) fn number_method(
-        &mut self,
-        frame: &mut Frame,
-        span: Span,
-        (name, of): (&str, Value),
-        args: Vec<Value>,
-    ) -> Eval<Value> {
-        let found = match (&of, &*args) {
-            (Value::Int(of), [Value::Int(other)]) => match name {
-                "min" => Some(Value::Int(*of.min(other))),
-                "max" => Some(Value::Int(*of.max(other))),
-                "div_ceil" if *other > 0 => Some(Value::Int((of + other - 1).div_euclid(*other))),
-                "pow" => u32::try_from(*other).ok().and_then(|by| of.checked_pow(by)).map(Value::Int),
-                "abs_diff" => Some(Value::Int((of - other).abs())),
-                "is_multiple_of" if *other > 0 => Some(Value::Bool(of % other == 0)),
-                "next_multiple_of" if *other > 0 => {
-                    Some(Value::Int((of + other - 1).div_euclid(*other) * other))
-                }
-                _ => None,
-            },
-            (Value::Float(of), [Value::Float(other)]) => match name {
-                "min" => Some(Value::Float(of.min(*other))),
-                "max" => Some(Value::Float(of.max(*other))),
-                "powf" => Some(Value::Float(of.powf(*other))),
-                _ => None,
-            },
-            (Value::Float(of), []) => match name {
-                "sqrt" => Some(Value::Float(of.sqrt())),
-                "recip" => Some(Value::Float(of.recip())),
-                "exp" => Some(Value::Float(of.exp())),
-                "ln" => Some(Value::Float(of.ln())),
-                "abs" => Some(Value::Float(of.abs())),
-                "to_f32" | "clone" | "into" => Some(Value::Float(*of)),
-                _ => None,
-            },
-            (Value::Int(of), []) => match name {
-                "abs" => Some(Value::Int(of.abs())),
-                "trailing_zeros" => Some(Value::Int(of.trailing_zeros().into())),
-                "clone" | "into" => Some(Value::Int(*of)),
-                _ => None,
-            },
-            (Value::Array(values), []) => match name {
-                "len" => Some(Value::Int(values.len() as i128)),
-                "iter" | "into_iter" | "clone" => Some(Value::Array(values.clone())),
-                _ => None,
-            },
-            (Value::Range(start, end), []) if name == "into_iter" => {
-                Some(Value::Range(start.clone(), end.clone()))
-            }
-            (Value::Index(_), _) => return Err(self.needs_number(frame, span)),
-            (_, _) => None,
+    /// Comparisons of what has parts, one part after the other.
+    fn compared(&mut self, frame: &mut Frame, span: Span, op: &syn::BinOp, left: Value, right: Value) -> Eval<Value> {
+        let place = frame.place(span);
+        let refused = |own: &Value, other: &Value| {
+            let message = format!("{} and {} have no such operator", own.kind(), other.kind());
+            Stop::Error(Error::new(place.clone(), message))
         };
-        found.ok_or_else(|| frame.error(span, format!("`{name}` of {} is not read in a kernel", of.kind())))
+        let of_order = matches!(op, syn::BinOp::Lt(_) | syn::BinOp::Le(_) | syn::BinOp::Gt(_) | syn::BinOp::Ge(_));
+        let (first, second) = match (&left, &right) {
+            (Value::Nothing, Value::Nothing) => (Vec::new(), Vec::new()),
+            (Value::Tuple(one), Value::Tuple(other)) if one.len() == other.len() => (one.clone(), other.clone()),
+            (Value::Array(one), Value::Array(other)) => (one.clone(), other.clone()),
+            (Value::Struct(one), Value::Struct(other)) if one.of == other.of => {
+                if one.variant != other.variant {
+                    return ordered(op, one.variant.cmp(&other.variant)).ok_or_else(|| refused(&left, &right));
+                }
+                let fields = &self.program.adts[one.of.0].variants[one.variant].fields;
+                let of = |own: &Record| fields.iter().filter_map(|(name, _)| own.fields.get(name).cloned()).collect();
+                (of(one), of(other))
+            }
+            (Value::Variant(one), Value::Variant(other)) => {
+                let known = ["None", "Some", "Ok", "Err"];
+                let at = |own: &Variant| known.iter().position(|name| own.name() == *name);
+                match at(one).zip(at(other)) {
+                    Some((one, other)) if one != other => {
+                        return ordered(op, one.cmp(&other)).ok_or_else(|| refused(&left, &right));
+                    }
+                    Some(_) => (one.args.clone(), other.args.clone()),
+                    None => return Err(refused(&left, &right)),
+                }
+            }
+            (_, _) => return Err(refused(&left, &right)),
+        };
+        let equal = syn::BinOp::Eq(Default::default());
+        for (one, other) in first.iter().zip(&second) {
+            match self.operated(frame, span, &equal, one.clone(), other.clone())? {
+                Value::Bool(true) => {}
+                Value::Bool(false) if of_order => return self.operated(frame, span, op, one.clone(), other.clone()),
+                Value::Bool(false) => return Ok(Value::Bool(matches!(op, syn::BinOp::Ne(_)))),
+                _ => return Err(self.needs_number(frame, span)),
+            }
+        }
+        ordered(op, first.len().cmp(&second.len())).ok_or_else(|| refused(&left, &right))
     }
 }
 
-/// An integer in so many bits, as `as` makes it; nothing of a type that is no integer.
-fn wrapped(name: &str, number: i128) -> Option<i128> {
-    Some(match name {
-        "i8" => i128::from(number as i8),
-        "i16" => i128::from(number as i16),
-        "i32" => i128::from(number as i32),
-        "i64" | "isize" => i128::from(number as i64),
-        "u8" => i128::from(number as u8),
-        "u16" => i128::from(number as u16),
-        "u32" => i128::from(number as u32),
-        "u64" | "usize" => i128::from(number as u64),
-        "i128" => number,
-        _ => return None,
-    })
+/// The literal that a minus is before, through parentheses.
+fn literal_in(expr: &syn::Expr) -> Option<&syn::Lit> {
+    match expr {
+        syn::Expr::Lit(lit) => Some(&lit.lit),
+        syn::Expr::Paren(inner) => literal_in(&inner.expr),
+        syn::Expr::Group(inner) => literal_in(&inner.expr),
+        _ => None,
+    }
+    .filter(|lit| matches!(lit, syn::Lit::Int(_) | syn::Lit::Float(_)))
 }
 
-/// A float as an integer, as `as` makes it: the nearest towards zero, or the last there is.
-fn saturated(name: &str, number: f64) -> i128 {
-    match name {
-        "i8" => (number as i8).into(),
-        "i16" => (number as i16).into(),
-        "i32" => (number as i32).into(),
-        "i64" | "isize" => (number as i64).into(),
-        "u8" => (number as u8).into(),
-        "u16" => (number as u16).into(),
-        "u32" => (number as u32).into(),
-        "u64" | "usize" => (number as u64).into(),
-        _ => number as i128,
+/// An integer whose type is the toolchain's, as a value of a type that is written.
+pub(crate) fn typed(value: Value, ty: &Type) -> Value {
+    match (&value, ty) {
+        (Value::Int(number), Type::Number(name)) if number.ty == IntTy::Toolchain => {
+            match IntTy::named(name).and_then(|ty| Int::new(ty, number.number()?)) {
+                Some(number) => Value::Int(number),
+                None => value,
+            }
+        }
+        (_, _) => value,
     }
 }
 
-/// Numbers that the language names.
+/// An operation whose result its type does not hold.
+fn overflow(frame: &Frame, span: Span, ty: IntTy) -> Stop {
+    if ty == IntTy::Toolchain {
+        let message = "the type of this number follows from the toolchain alone, and the result depends on it";
+        return Stop::Error(Error::new(frame.place(span), message).fix("write the type of the number, such as `8usize`"));
+    }
+    let message = format!("the result is no number of type `{}`: Rust panics here", ty.name());
+    frame.error(span, message)
+}
+
+/// A number as `f32`, rounded once.
+fn single(number: Float) -> f32 {
+    match number {
+        Float::F32(number) => number,
+        Float::F64(number) => number as f32,
+    }
+}
+
+/// Numbers that the language names, by their whole paths.
 fn constant(path: &[String]) -> Option<Value> {
-    let [.., of, name] = path else { return None };
-    Some(match (of.as_str(), name.as_str()) {
-        ("f32", "INFINITY") => Value::Float(f64::INFINITY),
-        ("f32", "NEG_INFINITY") => Value::Float(f64::NEG_INFINITY),
-        ("f32", "MAX") => Value::Float(f32::MAX.into()),
-        ("f32", "MIN") => Value::Float(f32::MIN.into()),
-        ("f32", "EPSILON") => Value::Float(f32::EPSILON.into()),
-        ("i32", "MAX") => Value::Int(i32::MAX.into()),
-        ("i32", "MIN") => Value::Int(i32::MIN.into()),
-        ("i8", "MAX") => Value::Int(i8::MAX.into()),
-        ("i8", "MIN") => Value::Int(i8::MIN.into()),
-        ("consts", "LN_2") => Value::Float(std::f32::consts::LN_2.into()),
-        ("consts", "LOG2_E") => Value::Float(std::f32::consts::LOG2_E.into()),
-        ("consts", "PI") => Value::Float(std::f32::consts::PI.into()),
-        ("consts", "SQRT_2") => Value::Float(std::f32::consts::SQRT_2.into()),
-        ("consts", "FRAC_1_SQRT_2") => Value::Float(std::f32::consts::FRAC_1_SQRT_2.into()),
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    let parts = match &*parts {
+        ["std" | "core", rest @ ..] => rest,
+        all => all,
+    };
+    let float = |ty: &str, single: f32, double: f64| match ty {
+        "f32" => Some(Value::Float(Float::F32(single))),
+        "f64" => Some(Value::Float(Float::F64(double))),
+        _ => None,
+    };
+    match parts {
+        ["char", "MAX"] => Some(Value::Char(char::MAX)),
+        [of, name] => match IntTy::named(of) {
+            Some(ty) => of_integers(ty, name),
+            None => {
+                let (single, double) = of_floats(name)?;
+                float(of, single, double)
+            }
+        },
+        [of, "consts", name] => {
+            let (single, double) = mathematical(name)?;
+            float(of, single, double)
+        }
+        _ => None,
+    }
+}
+
+fn of_integers(ty: IntTy, name: &str) -> Option<Value> {
+    let number = crate::integer::native!(ty, T => match name {
+        "MAX" => Int::wrapped(ty, T::MAX as u128),
+        "MIN" => Int::wrapped(ty, T::MIN as u128),
+        "BITS" => Int::word(T::BITS),
+        _ => return None,
+    });
+    Some(Value::Int(number))
+}
+
+/// The constants of both formats.
+fn of_floats(name: &str) -> Option<(f32, f64)> {
+    Some(match name {
+        "INFINITY" => (f32::INFINITY, f64::INFINITY),
+        "NEG_INFINITY" => (f32::NEG_INFINITY, f64::NEG_INFINITY),
+        "NAN" => (f32::NAN, f64::NAN),
+        "MAX" => (f32::MAX, f64::MAX),
+        "MIN" => (f32::MIN, f64::MIN),
+        "MIN_POSITIVE" => (f32::MIN_POSITIVE, f64::MIN_POSITIVE),
+        "EPSILON" => (f32::EPSILON, f64::EPSILON),
         _ => return None,
     })
+}
+
+macro_rules! constants_of_both {
+    ($name:ident: $($constant:ident)*) => {
+        match $name {
+            $(stringify!($constant) => Some((std::f32::consts::$constant, std::f64::consts::$constant)),)*
+            _ => None,
+        }
+    };
+}
+
+fn mathematical(name: &str) -> Option<(f32, f64)> {
+    constants_of_both!(name: PI TAU E LN_2 LN_10 LOG2_E LOG2_10 LOG10_E LOG10_2 SQRT_2 FRAC_1_SQRT_2 FRAC_1_PI FRAC_2_PI
+        FRAC_2_SQRT_PI FRAC_PI_2 FRAC_PI_3 FRAC_PI_4 FRAC_PI_6 FRAC_PI_8)
 }
 
 /// The operator of `+=` and the like.
@@ -276,55 +511,89 @@ fn assigned(op: &syn::BinOp) -> Option<syn::BinOp> {
         syn::BinOp::MulAssign(_) => syn::BinOp::Mul(Default::default()),
         syn::BinOp::DivAssign(_) => syn::BinOp::Div(Default::default()),
         syn::BinOp::RemAssign(_) => syn::BinOp::Rem(Default::default()),
+        syn::BinOp::BitAndAssign(_) => syn::BinOp::BitAnd(Default::default()),
+        syn::BinOp::BitOrAssign(_) => syn::BinOp::BitOr(Default::default()),
+        syn::BinOp::BitXorAssign(_) => syn::BinOp::BitXor(Default::default()),
+        syn::BinOp::ShlAssign(_) => syn::BinOp::Shl(Default::default()),
+        syn::BinOp::ShrAssign(_) => syn::BinOp::Shr(Default::default()),
         _ => return None,
     })
 }
 
-fn integers(op: &syn::BinOp, left: i128, right: i128) -> Option<Value> {
-    Some(match op {
-        syn::BinOp::Add(_) => Value::Int(left.checked_add(right)?),
-        syn::BinOp::Sub(_) => Value::Int(left.checked_sub(right)?),
-        syn::BinOp::Mul(_) => Value::Int(left.checked_mul(right)?),
-        syn::BinOp::Div(_) => Value::Int(left.checked_div(right)?),
-        syn::BinOp::Rem(_) => Value::Int(left.checked_rem(right)?),
-        syn::BinOp::BitAnd(_) => Value::Int(left & right),
-        syn::BinOp::BitOr(_) => Value::Int(left | right),
-        syn::BinOp::BitXor(_) => Value::Int(left ^ right),
-        syn::BinOp::Shl(_) => Value::Int(left.checked_mul(1_i128.checked_shl(u32::try_from(right).ok()?)?)?),
-        syn::BinOp::Shr(_) => Value::Int(left.checked_shr(u32::try_from(right).ok()?)?),
-        syn::BinOp::Eq(_) => Value::Bool(left == right),
-        syn::BinOp::Ne(_) => Value::Bool(left != right),
-        syn::BinOp::Lt(_) => Value::Bool(left < right),
-        syn::BinOp::Le(_) => Value::Bool(left <= right),
-        syn::BinOp::Gt(_) => Value::Bool(left > right),
-        syn::BinOp::Ge(_) => Value::Bool(left >= right),
-        _ => return None,
-    })
+fn integers(frame: &Frame, span: Span, op: &syn::BinOp, left: Int, right: Int) -> Eval<Value> {
+    let op = match op {
+        syn::BinOp::Add(_) => IntOp::Add,
+        syn::BinOp::Sub(_) => IntOp::Sub,
+        syn::BinOp::Mul(_) => IntOp::Mul,
+        syn::BinOp::Div(_) => IntOp::Div,
+        syn::BinOp::Rem(_) => IntOp::Rem,
+        syn::BinOp::BitAnd(_) => IntOp::And,
+        syn::BinOp::BitOr(_) => IntOp::Or,
+        syn::BinOp::BitXor(_) => IntOp::Xor,
+        syn::BinOp::Shl(_) | syn::BinOp::Shr(_) => {
+            let found = left.shifted(matches!(op, syn::BinOp::Shl(_)), right);
+            return found.map(Value::Int).ok_or_else(|| overflow(frame, span, left.ty));
+        }
+        other => {
+            let found = left.ty.common(right.ty).and_then(|_| ordered(other, left.compare(right)));
+            return found.ok_or_else(|| frame.error(span, "integers have no such operator"));
+        }
+    };
+    let Some(ty) = left.ty.common(right.ty) else {
+        let message = format!("an operator of `{}` and `{}`", left.ty.name(), right.ty.name());
+        return Err(frame.error(span, message));
+    };
+    if matches!(op, IntOp::Div | IntOp::Rem) && right.is_zero() {
+        return Err(frame.error(span, "a division by zero: Rust panics here"));
+    }
+    left.checked(op, right).map(Value::Int).ok_or_else(|| overflow(frame, span, ty))
 }
 
-/// Of numbers that are `f32`, a result is one: an operation in `f64` that is rounded is the same (twice as many bits
-/// and two more).
-fn floats(op: &syn::BinOp, left: f64, right: f64) -> Option<Value> {
-    let both = single(left).to_bits() == left.to_bits() && single(right).to_bits() == right.to_bits();
-    let float = |number: f64| Value::Float(if both { single(number) } else { number });
-    Some(match op {
-        syn::BinOp::Add(_) => float(left + right),
-        syn::BinOp::Sub(_) => float(left - right),
-        syn::BinOp::Mul(_) => float(left * right),
-        syn::BinOp::Div(_) => float(left / right),
-        syn::BinOp::Lt(_) => Value::Bool(left < right),
-        syn::BinOp::Gt(_) => Value::Bool(left > right),
+/// What a comparison makes of an order; `None` for another operator.
+fn ordered(op: &syn::BinOp, order: Ordering) -> Option<Value> {
+    Some(Value::Bool(match op {
+        syn::BinOp::Eq(_) => order.is_eq(),
+        syn::BinOp::Ne(_) => order.is_ne(),
+        syn::BinOp::Lt(_) => order.is_lt(),
+        syn::BinOp::Le(_) => order.is_le(),
+        syn::BinOp::Gt(_) => order.is_gt(),
+        syn::BinOp::Ge(_) => order.is_ge(),
         _ => return None,
-    })
+    }))
+}
+
+fn floats(op: &syn::BinOp, left: Float, right: Float) -> Option<Value> {
+    macro_rules! of_format {
+        ($format:path, $left:expr, $right:expr) => {
+            Some(match op {
+                syn::BinOp::Add(_) => Value::Float($format($left + $right)),
+                syn::BinOp::Sub(_) => Value::Float($format($left - $right)),
+                syn::BinOp::Mul(_) => Value::Float($format($left * $right)),
+                syn::BinOp::Div(_) => Value::Float($format($left / $right)),
+                syn::BinOp::Rem(_) => Value::Float($format($left % $right)),
+                syn::BinOp::Eq(_) => Value::Bool($left == $right),
+                syn::BinOp::Ne(_) => Value::Bool($left != $right),
+                syn::BinOp::Lt(_) => Value::Bool($left < $right),
+                syn::BinOp::Le(_) => Value::Bool($left <= $right),
+                syn::BinOp::Gt(_) => Value::Bool($left > $right),
+                syn::BinOp::Ge(_) => Value::Bool($left >= $right),
+                _ => return None,
+            })
+        };
+    }
+    match (left, right) {
+        (Float::F32(left), Float::F32(right)) => of_format!(Float::F32, left, right),
+        (Float::F64(left), Float::F64(right)) => of_format!(Float::F64, left, right),
+        (Float::F32(_), Float::F64(_)) | (Float::F64(_), Float::F32(_)) => None,
+    }
 }
 
 fn truths(op: &syn::BinOp, left: bool, right: bool) -> Option<Value> {
     Some(Value::Bool(match op {
         syn::BinOp::And(_) | syn::BinOp::BitAnd(_) => left && right,
         syn::BinOp::Or(_) | syn::BinOp::BitOr(_) => left || right,
-        syn::BinOp::Eq(_) => left == right,
-        syn::BinOp::Ne(_) | syn::BinOp::BitXor(_) => left != right,
-        _ => return None,
+        syn::BinOp::BitXor(_) => left != right,
+        other => return ordered(other, left.cmp(&right)),
     }))
 }
 
@@ -388,8 +657,9 @@ pub(crate) fn number(value: &Value) -> Option<String> {
     match value {
         Value::Int(number) => Some(number.to_string()),
         // The shortest text that is the number.
-        Value::Float(number) if single(*number) == *number => Some(format!("{:?}", *number as f32)),
-        Value::Float(number) => Some(format!("{number:?}")),
+        Value::Float(Float::F32(number)) => Some(format!("{number:?}")),
+        Value::Float(Float::F64(number)) => Some(format!("{number:?}")),
+        Value::Ref(own) => own.read().as_ref().and_then(number),
         _ => None,
     }
 }

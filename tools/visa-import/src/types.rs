@@ -3,7 +3,9 @@
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, names};
 use crate::map::{Map, Pad};
-use crate::program::{Item, ModuleId, Space};
+use crate::numbers::typed;
+use crate::place::deref;
+use crate::program::{AdtId, Item, ModuleId, Space};
 use crate::value::{Memory, TensorType, Type, Value};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeMap;
@@ -12,7 +14,8 @@ use syn::spanned::Spanned;
 use visa_numerics::DType;
 
 /// Numbers of the host alone.
-const HOST_NUMBERS: &[&str] = &["usize", "isize", "u16", "u32", "u64", "u128", "i64", "i128", "f64", "bool"];
+const HOST_NUMBERS: &[&str] =
+    &["usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64", "bool"];
 
 impl Evaluator<'_> {
     pub(crate) fn ty(&mut self, frame: &mut Frame, ty: &syn::Type) -> Eval<Type> {
@@ -45,20 +48,15 @@ impl Evaluator<'_> {
                 Some(Generic::Type(ty)) => return Ok(ty.clone()),
                 Some(Generic::Const(_)) | None => {}
             }
-            if let Some(item) = frame.item(name)
-                && let syn::Item::Type(alias) = &*item
-            {
-                return self.alias(frame, alias, arguments, None);
+            if let ("Self", Some(of)) = (name.as_str(), frame.of) {
+                return Ok(Type::Adt(of));
             }
         }
-        match self.program.find(frame.module, &parts, Space::Types) {
-            Some(Item::Type(module, alias)) => return self.alias(frame, &alias, arguments, Some(module)),
-            Some(Item::Struct(module, item)) => {
-                let span = item.ident.span();
-                return self.enter(frame, span, |eval| eval.struct_type(module, &item));
-            }
+        match self.program.find(frame.module, frame.of, &parts, Space::Types) {
+            Some(Item::Type(module, alias)) => return self.alias(frame, &alias, arguments, module),
+            Some(Item::Adt(id) | Item::Variant(id, _)) => return Ok(Type::Adt(id)),
             Some(Item::Axis(id)) => return Ok(Type::Map(Map::List(vec![Map::Axis(id)]))),
-            Some(Item::Module(_) | Item::Fn(..) | Item::Const(..)) | None => {}
+            Some(Item::Module(_) | Item::Fn(_) | Item::Const(_) | Item::Trait(..) | Item::Macro(_)) | None => {}
         }
         let name = parts.last().cloned().unwrap_or_default();
         let memory = match name.as_str() {
@@ -76,14 +74,18 @@ impl Evaluator<'_> {
         self.tensor_type(frame, memory, arguments).map(Type::Tensor)
     }
 
-    fn struct_type(&mut self, module: ModuleId, item: &syn::ItemStruct) -> Eval<Type> {
-        let mut frame = self.frame(module);
+    /// The types of the fields of a structure of the input, by their names; `None` of an enumeration.
+    pub(crate) fn fields_of(&mut self, of: AdtId) -> Eval<Option<BTreeMap<String, Type>>> {
+        let own = &self.program.adts[of.0];
+        let ([variant], false) = (&*own.variants, own.is_enum) else { return Ok(None) };
+        let mut frame = self.frame(own.module);
         let mut fields = BTreeMap::new();
-        for (at, field) in item.fields.iter().enumerate() {
-            let name = field.ident.as_ref().map_or_else(|| at.to_string(), ToString::to_string);
-            fields.insert(name, self.ty(&mut frame, &field.ty)?);
+        for (name, ty) in &variant.fields {
+            let place = frame.clone();
+            let ty = self.enter(&place, own.span, |eval| eval.ty(&mut frame, ty))?;
+            fields.insert(name.clone(), ty);
         }
-        Ok(Type::Struct(fields))
+        Ok(Some(fields))
     }
 
     fn tensor_type(
@@ -118,7 +120,7 @@ impl Evaluator<'_> {
         frame: &mut Frame,
         alias: &syn::ItemType,
         arguments: &syn::PathArguments,
-        module: Option<ModuleId>,
+        module: ModuleId,
     ) -> Eval<Type> {
         let mut given = Vec::new();
         if let syn::PathArguments::AngleBracketed(list) = arguments {
@@ -126,22 +128,31 @@ impl Evaluator<'_> {
                 match argument {
                     syn::GenericArgument::Type(ty) => given.push(Generic::Type(self.ty(frame, ty)?)),
                     syn::GenericArgument::Const(expr) => {
-                        given.push(Generic::Const(self.number(frame, expr)?))
+                        let value = deref(self.expr(frame, expr, &Want::default())?);
+                        given.push(Generic::Const(value));
                     }
                     _ => {}
                 }
             }
         }
-        let mut own = match module {
-            Some(module) => self.frame(module),
-            None => frame.clone(),
-        };
+        // Items of a block are of no generic function, but its mappings may be named.
+        let mut own = self.frame(module);
+        own.generics = if self.program.modules[module.0].is_block { frame.generics.clone() } else { own.generics };
         let parameters = alias.generics.params.iter().filter_map(|parameter| match parameter {
-            syn::GenericParam::Type(parameter) => Some(parameter.ident.to_string()),
-            syn::GenericParam::Const(parameter) => Some(parameter.ident.to_string()),
+            syn::GenericParam::Type(parameter) => Some((parameter.ident.to_string(), None)),
+            syn::GenericParam::Const(parameter) => Some((parameter.ident.to_string(), Some(parameter))),
             syn::GenericParam::Lifetime(_) => None,
         });
-        own.generics.extend(parameters.zip(given));
+        for ((name, constant), value) in parameters.zip(given) {
+            let value = match (constant, value) {
+                (Some(parameter), Generic::Const(value)) => {
+                    let ty = self.ty(frame, &parameter.ty)?;
+                    Generic::Const(typed(value, &ty))
+                }
+                (_, value) => value,
+            };
+            own.generics.insert(name, value);
+        }
         let frame = frame.clone();
         self.enter(&frame, alias.span(), |eval| eval.ty(&mut own, &alias.ty))
     }
@@ -244,7 +255,7 @@ impl Parser<'_, '_, '_> {
         let number = match &token {
             TokenTree::Literal(literal) => {
                 let lit = syn::Lit::new(literal.clone());
-                crate::eval::literal(self.frame, &lit)?
+                self.eval.literal(self.frame, &lit, false)?
             }
             TokenTree::Group(group) => {
                 let expr = syn::parse2::<syn::Expr>(group.stream())
@@ -258,9 +269,9 @@ impl Parser<'_, '_, '_> {
             }
             TokenTree::Punct(_) => Value::Nothing,
         };
-        match number {
-            Value::Int(number) if u64::try_from(number).is_ok() => Ok(number as u64),
-            _ => Err(self.frame.error(token.span(), "expected a number that is not negative")),
+        match deref(number).integer().and_then(|number| u64::try_from(number).ok()) {
+            Some(number) => Ok(number),
+            None => Err(self.frame.error(token.span(), "expected a number that is not negative")),
         }
     }
 
@@ -297,7 +308,7 @@ impl Parser<'_, '_, '_> {
     fn named(&mut self, ident: &syn::Ident) -> Eval<Map> {
         let name = ident.to_string();
         if let Some(Item::Axis(id)) =
-            self.eval.program.find(self.frame.module, std::slice::from_ref(&name), Space::Types)
+            self.eval.program.find(self.frame.module, None, std::slice::from_ref(&name), Space::Types)
         {
             return Ok(Map::Axis(id));
         }

@@ -2,7 +2,12 @@
 
 use crate::condition::Condition;
 use crate::error::Place;
+use crate::integer::Int;
+use crate::iterate::Iter;
 use crate::map::Map;
+use crate::place::Reference;
+use crate::program::{AdtId, FnId};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use visa_numerics::DType;
@@ -60,8 +65,8 @@ pub(crate) enum Type {
     Tuple(Vec<Type>),
     /// An array, and its length where that is known.
     Array(Box<Type>),
-    /// A structure of the input with the types of its fields.
-    Struct(BTreeMap<String, Type>),
+    /// A structure or an enumeration of the input.
+    Adt(AdtId),
     /// The context.
     Context,
     /// Anything else, by its name.
@@ -246,17 +251,60 @@ pub(crate) enum Unit {
     Dma,
 }
 
+/// A floating-point number of the host, computed in its format.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Float {
+    F32(f32),
+    F64(f64),
+}
+
+impl Float {
+    /// The number, exactly.
+    pub(crate) fn number(self) -> f64 {
+        match self {
+            Self::F32(number) => number.into(),
+            Self::F64(number) => number,
+        }
+    }
+}
+
+/// A structure, or a variant of an enumeration, of the input.
+#[derive(Clone)]
+pub(crate) struct Record {
+    pub(crate) of: AdtId,
+    /// The variant; a structure has one.
+    pub(crate) variant: usize,
+    /// The fields by their names; those of a tuple by their positions.
+    pub(crate) fields: BTreeMap<String, Value>,
+}
+
+/// A range of integers.
+#[derive(Clone)]
+pub(crate) struct Range {
+    pub(crate) start: Option<Value>,
+    pub(crate) end: Option<Value>,
+    pub(crate) inclusive: bool,
+}
+
 #[derive(Clone)]
 pub(crate) enum Value {
     Nothing,
-    Int(i128),
-    Float(f64),
+    Int(Int),
+    Float(Float),
     Bool(bool),
+    Char(char),
     Tuple(Vec<Value>),
     Array(Vec<Value>),
-    Struct(BTreeMap<String, Value>),
+    Struct(Record),
     Variant(Box<Variant>),
-    Range(Box<Value>, Box<Value>),
+    Range(Box<Range>),
+    /// A variable, or a part of one, that may be changed.
+    Ref(Reference),
+    /// A function by its name.
+    Function(FnId),
+    /// What makes a structure or a variant of its fields.
+    Constructor(AdtId, usize),
+    Iter(Rc<RefCell<Iter>>),
     Index(Affine),
     /// What is true in some iterations of a loop alone.
     Condition(Box<Condition>),
@@ -268,19 +316,45 @@ pub(crate) enum Value {
 }
 
 impl Value {
+    /// The number of an integer; `None` for one past `i128`, and for another value.
+    pub(crate) fn integer(&self) -> Option<i128> {
+        match self {
+            Self::Int(own) => own.number(),
+            _ => None,
+        }
+    }
+
+    /// A choice or a structure of the toolchain's or of the language, such as `Some(x)`.
+    pub(crate) fn variant(path: Vec<String>, args: Vec<Self>) -> Self {
+        Self::Variant(Box::new(Variant { path, args, fields: BTreeMap::new() }))
+    }
+
+    /// `Some(value)` or `None`.
+    pub(crate) fn option(value: Option<Self>) -> Self {
+        match value {
+            Some(value) => Self::variant(vec!["Some".to_owned()], vec![value]),
+            None => Self::variant(vec!["None".to_owned()], Vec::new()),
+        }
+    }
+
     /// Whether a number in it is known only when the kernel runs.
     pub(crate) fn moves(&self) -> bool {
         match self {
             Self::Index(index) => index.number().is_none(),
             Self::Condition(_) => true,
             Self::Tuple(all) | Self::Array(all) => all.iter().any(Self::moves),
-            Self::Struct(fields) => fields.values().any(Self::moves),
+            Self::Struct(own) => own.fields.values().any(Self::moves),
             Self::Variant(own) => own.args.iter().chain(own.fields.values()).any(Self::moves),
-            Self::Range(start, end) => start.moves() || end.moves(),
+            Self::Range(own) => own.start.iter().chain(&own.end).any(Self::moves),
             Self::Nothing
             | Self::Int(_)
             | Self::Float(_)
             | Self::Bool(_)
+            | Self::Char(_)
+            | Self::Ref(_)
+            | Self::Function(_)
+            | Self::Constructor(..)
+            | Self::Iter(_)
             | Self::Context
             | Self::Unit(_)
             | Self::View(_)
@@ -296,11 +370,15 @@ impl Value {
             Self::Int(_) => "an integer",
             Self::Float(_) => "a floating-point number",
             Self::Bool(_) => "a truth value",
+            Self::Char(_) => "a character",
             Self::Tuple(_) => "a tuple",
             Self::Array(_) => "an array",
             Self::Struct(_) => "a structure",
             Self::Variant(_) => "a choice of an engine",
-            Self::Range(..) => "a range",
+            Self::Range(_) => "a range",
+            Self::Ref(_) => "a reference",
+            Self::Function(_) | Self::Constructor(..) => "a function",
+            Self::Iter(_) => "an iterator",
             Self::Index(_) => "an index of a loop",
             Self::Condition(_) => "a condition on an index",
             Self::Context => "the context",

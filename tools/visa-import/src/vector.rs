@@ -89,7 +89,7 @@ impl Evaluator<'_> {
             }
             "vector_fxp_to_fp" | "vector_fp_to_fxp" => {
                 let width = match &*call.given() {
-                    [Value::Int(width)] => *width,
+                    [Value::Int(width)] => width,
                     _ => {
                         return Err(frame
                             .error(call.span, format!("`{}` takes the bits before the point", call.name)));
@@ -178,6 +178,7 @@ impl Evaluator<'_> {
         };
         Ok(match (variant.name(), variant.args.first().and_then(choice)) {
             ("MulF", Some(alu)) if alu.name() == "Mul1" => "MulF1".to_owned(),
+            ("MulF", Some(alu)) if alu.name() == "Fma" => "MulFFma".to_owned(),
             ("MulF", _) => "MulF0".to_owned(),
             (name, _) => name.to_owned(),
         })

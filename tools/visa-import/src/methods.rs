@@ -1,0 +1,138 @@
+//! Methods of the host's values: of integers, floats, arrays, `Option` and `Result`, and those that the input implements.
+
+mod array;
+mod float;
+mod integer;
+mod option;
+
+use crate::eval::{Eval, Evaluator, Frame, Stop, affine};
+use crate::place::{Reference, deref};
+use crate::program::Item;
+use crate::value::{Type, Value};
+use proc_macro2::Span;
+
+pub(crate) use option::result;
+
+/// A call of a method of the host's.
+pub(crate) struct HostCall<'c> {
+    pub(crate) name: &'c str,
+    pub(crate) span: Span,
+    /// The variable that the receiver is, or is in.
+    pub(crate) place: Reference,
+    pub(crate) args: Vec<Value>,
+    /// The types between `::<` and `>`.
+    pub(crate) types: &'c [Type],
+}
+
+impl HostCall<'_> {
+    /// The arguments without references.
+    fn plain(&self) -> Vec<Value> {
+        self.args.iter().cloned().map(deref).collect()
+    }
+}
+
+impl Evaluator<'_> {
+    /// The value of a method whose receiver is no tensor.
+    pub(crate) fn host_method(&mut self, frame: &mut Frame, of: Value, call: HostCall<'_>) -> Eval<Value> {
+        let kind = of.kind();
+        let found = match of {
+            Value::Int(own) => integer::method(frame, own, &call)?,
+            Value::Float(own) => float::method(own, &call),
+            Value::Array(all) => self.array_method(frame, all, &call)?,
+            Value::Variant(own) if matches!(own.name(), "Some" | "None" | "Ok" | "Err") => {
+                self.option_method(frame, *own, &call)?
+            }
+            Value::Variant(own) if own.path.len() == 1 && matches!(own.name(), "Less" | "Equal" | "Greater") => {
+                option::of_order(own.name(), call.name)
+            }
+            Value::Iter(own) => {
+                // What an iterator has left changes.
+                self.change(frame, call.span, &call.place, |_| ())?;
+                let types = call.types.first().cloned();
+                let args = call.args.clone();
+                self.iterator_method(frame, call.span, (call.name, types, &own), args)?
+            }
+            Value::Range(range) => {
+                let name = call.name;
+                match (name, &range.start, &range.end, &*call.plain()) {
+                    ("contains", Some(Value::Int(start)), Some(Value::Int(end)), [Value::Int(of)]) => {
+                        let below = if range.inclusive { of.compare(*end).is_le() } else { of.compare(*end).is_lt() };
+                        Some(Value::Bool(start.compare(*of).is_le() && below))
+                    }
+                    _ => {
+                        let iter = self.iterator(frame, call.span, Value::Range(range.clone()))?;
+                        let (types, args) = (call.types.first().cloned(), call.args.clone());
+                        self.iterator_method(frame, call.span, (name, types, &iter), args)?
+                    }
+                }
+            }
+            Value::Bool(truth) => match (call.name, &*call.args) {
+                ("clone" | "into", []) => Some(Value::Bool(truth)),
+                ("then", [closure]) => {
+                    let value = match truth {
+                        true => Some(self.apply(frame, call.span, closure, Vec::new())?),
+                        false => None,
+                    };
+                    Some(Value::option(value))
+                }
+                ("then_some", [value]) => Some(Value::option(truth.then(|| value.clone()))),
+                (_, _) => None,
+            },
+            value @ (Value::Char(_) | Value::Tuple(_) | Value::Closure(_) | Value::Function(_)) => {
+                (call.name == "clone" && call.args.is_empty()).then_some(value)
+            }
+            Value::Struct(own) => {
+                let derived = &self.program.adts[own.of.0].derived;
+                let clones = call.name == "clone" && derived.iter().any(|name| name == "Clone");
+                (clones && call.args.is_empty()).then_some(Value::Struct(own))
+            }
+            Value::Index(index) if matches!(call.name, "min" | "max") => {
+                // Of the same number, either is.
+                let other = call.args.first().and_then(affine);
+                (other.as_ref() == Some(&index)).then_some(Value::Index(index))
+            }
+            Value::Index(_) | Value::Condition(_) => return Err(self.needs_number(frame, call.span)),
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            let message = format!("`{}` of {kind} is not read in a kernel", call.name);
+            match kind {
+                "an index of a loop" => self.needs_number(frame, call.span),
+                _ => frame.error(call.span, message),
+            }
+        })
+    }
+
+    /// Calls a closure or a function on values.
+    pub(crate) fn apply(&mut self, frame: &mut Frame, span: Span, of: &Value, args: Vec<Value>) -> Eval<Value> {
+        match of {
+            Value::Closure(closure) => self.run_closure(frame, span, closure, args),
+            Value::Function(id) => self.run_fn(frame, span, *id, args),
+            Value::Constructor(of, variant) => self.construct(frame, span, (*of, *variant), args),
+            Value::Ref(own) => match own.read() {
+                Some(inner) => self.apply(frame, span, &inner, args),
+                None => Err(frame.error(span, "a reference to nothing is called")),
+            },
+            Value::Variant(own) if own.args.is_empty() => {
+                let mut own = own.clone();
+                own.args = args;
+                Ok(Value::Variant(own))
+            }
+            other => Err(frame.error(span, format!("{} is not called", other.kind()))),
+        }
+    }
+
+    /// A method that the input implements, if the receiver has one of that name.
+    pub(crate) fn own_method(&self, of: &Value, name: &str) -> Option<crate::program::FnId> {
+        let Value::Struct(own) = of else { return None };
+        match self.program.adts[own.of.0].items.get(name) {
+            Some(Item::Fn(id)) => Some(*id),
+            Some(_) | None => None,
+        }
+    }
+}
+
+/// The place where Rust panics.
+pub(crate) fn panics(frame: &Frame, span: Span, name: &str) -> Stop {
+    frame.error(span, format!("`{name}` panics here"))
+}
