@@ -14,6 +14,7 @@ mod error;
 mod eval;
 mod exchange;
 mod host;
+mod infer;
 mod kernel;
 mod macros;
 mod map;
