@@ -232,18 +232,26 @@ pub(crate) fn inferred(text: &str) -> (syn::File, Vec<Reason>) {
             }
             syn::Item::Impl(item) => {
                 let of = program.implemented(item);
-                for own in &mut item.items {
-                    if let syn::ImplItem::Fn(own) = own {
-                        let reasons =
-                            super::super::function(&program, scope(of), &mut own.sig, &mut own.block);
-                        renumber(&mut all, reasons, |shift| shift.visit_impl_item_fn_mut(own));
-                    }
-                }
+                item.items.iter_mut().for_each(|own| associated(&program, of, own, &mut all));
             }
             _ => {}
         }
     }
     (file, all)
+}
+
+fn associated(program: &File, of: Option<AdtId>, item: &mut syn::ImplItem, all: &mut Vec<Reason>) {
+    match item {
+        syn::ImplItem::Fn(item) => {
+            let reasons = super::super::function(program, scope(of), &mut item.sig, &mut item.block);
+            renumber(all, reasons, |shift| shift.visit_impl_item_fn_mut(item));
+        }
+        syn::ImplItem::Const(item) => {
+            let reasons = super::super::constant(program, scope(of), &mut item.ty, &mut item.expr);
+            renumber(all, reasons, |shift| shift.visit_impl_item_const_mut(item));
+        }
+        _ => {}
+    }
 }
 
 /// Adds the number of earlier reasons to the suffixes of a function.
