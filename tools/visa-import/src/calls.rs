@@ -440,6 +440,7 @@ impl Evaluator<'_> {
         let own = &self.program.functions[id.0];
         let mut frame = self.frame(own.module);
         frame.of = own.of;
+        frame.unread = Rc::clone(&own.item.unread);
         frame
     }
 

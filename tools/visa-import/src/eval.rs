@@ -10,7 +10,7 @@ use crate::integer::{Int, IntTy};
 use crate::map::{Axes, AxisId};
 use crate::marks::plain;
 use crate::place::{Slot, deref};
-use crate::program::{AdtId, ModuleId, Program};
+use crate::program::{AdtId, ModuleId, Program, Unread};
 use crate::scalar::Positions;
 use crate::value::{Affine, Float, PlaceId, Range, TensorType, Type, Value, View};
 use proc_macro2::Span;
@@ -80,6 +80,8 @@ pub(crate) struct Frame {
     pub(crate) generics: HashMap<String, Generic>,
     /// The variables by their unique names.
     pub(crate) locals: HashMap<String, Rc<Slot>>,
+    /// Why the types of some literals are not known.
+    pub(crate) unread: Rc<Unread>,
 }
 
 #[derive(Clone)]
@@ -90,7 +92,14 @@ pub(crate) enum Generic {
 
 impl Frame {
     pub(crate) fn new(module: ModuleId, file: Rc<str>) -> Self {
-        Self { module, file, of: None, generics: HashMap::new(), locals: HashMap::new() }
+        Self {
+            module,
+            file,
+            of: None,
+            generics: HashMap::new(),
+            locals: HashMap::new(),
+            unread: Rc::default(),
+        }
     }
 
     pub(crate) fn slot(&self, name: &str) -> Option<Rc<Slot>> {
@@ -538,7 +547,7 @@ impl Evaluator<'_> {
     /// Refuses a literal whose type follows from what inference does not read.
     fn unread(&self, frame: &Frame, span: Span, suffix: &str) -> Eval<()> {
         let Some(number) = suffix.strip_prefix("unread") else { return Ok(()) };
-        let why = number.parse::<usize>().ok().and_then(|number| self.program.unread.get(number));
+        let why = number.parse::<usize>().ok().and_then(|number| frame.unread.get(number));
         let why = why.map_or_else(|| "something that is not read".to_owned(), |(place, what)| format!("{what} ({place})"));
         let message = format!("the type of this number depends on {why}");
         Err(Stop::Error(Error::new(frame.place(span), message).fix("write its type, such as `8i32`")))

@@ -17,6 +17,7 @@ mod eval;
 mod exchange;
 mod expand;
 mod host;
+mod infer;
 mod integer;
 mod iterate;
 mod kernel;
@@ -33,6 +34,7 @@ mod place;
 mod program;
 mod scalar;
 mod stream;
+mod suffix;
 mod types;
 mod value;
 mod vector;
@@ -230,6 +232,7 @@ fn sizes(program: &Program) -> Result<Vec<u64>, Vec<Error>> {
     for axis in &program.axes {
         let mut eval = Evaluator::new(program, sizes.clone(), &[]);
         let mut frame = eval.frame(axis.module);
+        frame.unread = Rc::clone(&axis.size.unread);
         let found = axis.size.tree.clone().map_err(Stop::from);
         let found = found.and_then(|size| eval.expr(&mut frame, &size, &Want::default()));
         let size = match found.map(|size| deref(size).integer()) {

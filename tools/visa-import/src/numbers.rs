@@ -11,6 +11,7 @@ use crate::value::{Affine, Float, Record, Type, Unit, Value, Variant};
 use proc_macro2::Span;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use syn::spanned::Spanned;
 
 impl Evaluator<'_> {
@@ -101,6 +102,7 @@ impl Evaluator<'_> {
         let item = own.item.tree.clone()?;
         let mut inner = self.frame(own.module);
         inner.of = own.of;
+        inner.unread = Rc::clone(&own.item.unread);
         let place = frame.clone();
         self.enter(&place, span, |eval| {
             let ty = eval.ty(&mut inner, &item.ty)?;

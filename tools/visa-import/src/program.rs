@@ -94,12 +94,23 @@ pub(crate) struct Expanded<T> {
     pub(crate) macros: MacroScope,
     /// The tree without macros and with unique names, or what stops that.
     pub(crate) tree: Result<Rc<T>, Error>,
+    /// Why the types of some of its literals are not known.
+    pub(crate) unread: Rc<Unread>,
 }
+
+/// Constructs that stop inference, and their places.
+pub(crate) type Unread = Vec<(Place, String)>;
 
 impl<T> Expanded<T> {
     fn new(source: T, macros: &MacroScope) -> Self {
         let source = Rc::new(source);
-        Self { tree: Ok(Rc::clone(&source)), source, macros: macros.clone() }
+        Self { tree: Ok(Rc::clone(&source)), source, macros: macros.clone(), unread: Rc::default() }
+    }
+
+    /// Replaces the tree by the one with suffixes.
+    pub(crate) fn settle(&mut self, tree: T, unread: Unread) {
+        self.tree = Ok(Rc::new(tree));
+        self.unread = Rc::new(unread);
     }
 }
 
@@ -201,8 +212,6 @@ pub(crate) struct Program {
     pub(crate) macros: Vec<Rc<Macro>>,
     /// The macro of each expansion, by the mark.
     pub(crate) expansions: Vec<MacroId>,
-    /// Why inference does not know the types of some literals, and where.
-    pub(crate) unread: Vec<(Place, String)>,
     pending: Vec<Pending>,
     impls: Vec<Impl>,
     /// Files that are being read, and all that were.
@@ -223,6 +232,7 @@ impl Program {
         }
         program.expand_pending();
         crate::expand::all(&mut program);
+        crate::suffix::all(&mut program);
         program
     }
 

@@ -1,0 +1,241 @@
+//! Relations between types that wait until enough is known.
+
+use super::Checker;
+use super::operators::{Class, scalar};
+use super::types::{Con, Kind, Taint, Ty};
+use proc_macro2::Span;
+
+/// A relation that has not been used yet.
+#[derive(Clone, Debug)]
+pub(crate) enum Pending {
+    /// A binary operator of two operands.
+    Binary { class: Class, left: Ty, right: Ty, out: Ty, span: Span },
+    /// A comparison.
+    Compare { left: Ty, right: Ty, span: Span },
+    /// A type that is iterated over.
+    Items { ty: Ty, item: Ty, span: Span },
+    /// A sum or product of items.
+    Sum { item: Ty, out: Ty, span: Span },
+    /// `target: From<source>`.
+    From { target: Ty, source: Ty, span: Span },
+}
+
+impl Pending {
+    fn types(&self) -> Vec<&Ty> {
+        match self {
+            Self::Binary { left, right, out, .. } => vec![left, right, out],
+            Self::Compare { left, right, .. } => vec![left, right],
+            Self::Items { ty, item, .. } => vec![ty, item],
+            Self::Sum { item, out, .. } => vec![item, out],
+            Self::From { target, source, .. } => vec![target, source],
+        }
+    }
+
+    fn span(&self) -> Span {
+        match self {
+            Self::Binary { span, .. }
+            | Self::Compare { span, .. }
+            | Self::Items { span, .. }
+            | Self::Sum { span, .. }
+            | Self::From { span, .. } => *span,
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// Adds a relation, and uses it if enough is known.
+    pub(crate) fn relate(&mut self, pending: Pending) {
+        if !self.attempt(&pending) {
+            self.pending.push(pending);
+        }
+    }
+
+    /// Uses all relations for which enough is known.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            let before = std::mem::take(&mut self.pending);
+            let count = before.len();
+            for pending in before {
+                self.relate(pending);
+            }
+            if self.pending.len() >= count {
+                return;
+            }
+        }
+    }
+
+    /// Taints the types of relations that were never used.
+    pub(crate) fn taint_pending(&mut self) {
+        for pending in std::mem::take(&mut self.pending) {
+            if matches!(&pending, Pending::From { .. }) {
+                self.unused_conversion(&pending);
+                continue;
+            }
+            let taint = self.taint_of(&pending.types().into_iter().cloned().collect::<Vec<_>>());
+            let taint = taint.unwrap_or_else(|| self.reason(pending.span(), "the types here are not known"));
+            pending.types().into_iter().for_each(|ty| self.table.taint(ty, taint));
+        }
+    }
+
+    /// The taint of the types that are tainted variables.
+    pub(crate) fn taint_of(&self, types: &[Ty]) -> Option<Taint> {
+        types.iter().filter_map(|ty| self.table.unknown(&self.stripped(ty))?.1).max()
+    }
+
+    /// A type without the references around it.
+    pub(crate) fn stripped(&self, ty: &Ty) -> Ty {
+        match self.table.resolve(ty) {
+            Ty::Con(Con::Ref, args) => self.stripped(&args[0]),
+            other => other,
+        }
+    }
+
+    /// A type without the reference around it, if there is one.
+    pub(crate) fn strip_one(&self, ty: &Ty) -> Ty {
+        match self.table.resolve(ty) {
+            Ty::Con(Con::Ref, args) => self.table.resolve(&args[0]),
+            other => other,
+        }
+    }
+
+    /// Uses a relation; false if it must wait.
+    fn attempt(&mut self, pending: &Pending) -> bool {
+        match pending {
+            Pending::Binary { class, left, right, out, span } => {
+                self.attempt_binary(*class, (left, right), out, *span)
+            }
+            Pending::Compare { left, right, span } => self.attempt_compare(left, right, *span),
+            Pending::Items { ty, item, span } => self.attempt_items(ty, item, *span),
+            Pending::Sum { item, out, span } => self.attempt_sum(item, out, *span),
+            Pending::From { target, source, span } => self.attempt_from(target, source, *span),
+        }
+    }
+
+    /// Spreads the taint of an operand that is not known. The relation still waits: the operand may become known.
+    pub(crate) fn spread(&mut self, types: &[Ty]) {
+        let is_general =
+            |ty: &Ty| matches!(self.table.unknown(&self.stripped(ty)), Some((Kind::General, Some(_))));
+        if types.iter().any(is_general)
+            && let Some(taint) = self.taint_of(types)
+        {
+            types.iter().for_each(|ty| self.table.taint(ty, taint));
+        }
+    }
+
+    fn attempt_compare(&mut self, left: &Ty, right: &Ty, span: Span) -> bool {
+        let (own, other) = (self.table.resolve(left), self.table.resolve(right));
+        let is_general = |ty: &Ty| matches!(self.table.unknown(ty), Some((Kind::General, _)));
+        match (is_general(&own), is_general(&other)) {
+            (true, true) => {}
+            (true, false) if !scalar(&self.table, &other) => {}
+            (false, true) if !scalar(&self.table, &own) => {}
+            (_, _) => {
+                self.unify(&own, &other, span);
+                return true;
+            }
+        }
+        self.spread(&[own, other]);
+        false
+    }
+
+    fn attempt_items(&mut self, ty: &Ty, item: &Ty, span: Span) -> bool {
+        match self.items(ty) {
+            Some(own) => {
+                self.unify(&own, item, span);
+                true
+            }
+            None => {
+                self.spread(&[ty.clone(), item.clone()]);
+                let own = self.stripped(ty);
+                if self.table.unknown(&own).is_none() {
+                    let taint =
+                        self.reason(span, format!("iteration over {} is not read", self.table.full(ty)));
+                    self.table.taint(ty, taint);
+                    self.table.taint(item, taint);
+                    return true;
+                }
+                false
+            }
+        }
+    }
+
+    /// The items of a type that is iterated over; `None` if it is not known.
+    pub(crate) fn items(&self, ty: &Ty) -> Option<Ty> {
+        let Ty::Con(con, args) = self.table.resolve(ty) else { return None };
+        match con {
+            Con::Array | Con::Std("Iter" | "Range" | "RangeInclusive" | "RangeFrom" | "Option") => {
+                Some(args[0].clone())
+            }
+            Con::Ref => {
+                let Ty::Con(con, inner) = self.table.resolve(&args[0]) else { return None };
+                match con {
+                    Con::Array | Con::Slice | Con::Std("Option") => Some(Ty::reference(inner[0].clone())),
+                    Con::Std("Iter" | "Range" | "RangeInclusive" | "RangeFrom") => Some(inner[0].clone()),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn attempt_sum(&mut self, item: &Ty, out: &Ty, span: Span) -> bool {
+        let own = self.strip_one(item);
+        let is_number = |ty: &Ty| {
+            scalar(&self.table, ty) && !matches!(self.table.resolve(ty), Ty::Con(Con::Bool | Con::Char, _))
+        };
+        if is_number(&own) && is_number(out) {
+            self.unify(&own, out, span);
+            return true;
+        }
+        self.spread(&[item.clone(), out.clone()]);
+        false
+    }
+
+    /// `u8`, `i8` and `char` have one conversion from integers each, so that it is known which.
+    fn attempt_from(&mut self, target: &Ty, source: &Ty, span: Span) -> bool {
+        let (to, from) = (self.table.resolve(target), self.table.unknown(source));
+        match (&to, from) {
+            (Ty::Var(_), _) | (_, Some((Kind::General, _))) => false,
+            (_, None) => {
+                self.known_conversion(&to, source, span);
+                true
+            }
+            (Ty::Con(Con::Int("u8" | "i8"), _), Some((Kind::Int, _))) => {
+                self.unify(&to, source, span);
+                true
+            }
+            (Ty::Con(Con::Char, _), Some((Kind::Int, _))) => {
+                self.unify(&Ty::int("u8"), source, span);
+                true
+            }
+            (Ty::Con(Con::Float("f64"), _), Some((Kind::Float, _)))
+            | (Ty::Con(Con::Int(_) | Con::Float(_), _), Some((Kind::Int, _))) => true,
+            (_, Some(_)) => {
+                let taint = self.reason(span, "this conversion of a literal is not read");
+                self.table.taint(source, taint);
+                true
+            }
+        }
+    }
+
+    /// Types with parameters may have several conversions between them.
+    fn known_conversion(&mut self, target: &Ty, source: &Ty, span: Span) {
+        let (to, from) = (self.table.full(target), self.table.full(source));
+        if to != from && !(scalar(&self.table, &to) && scalar(&self.table, &from)) {
+            let taint = self.reason(span, format!("a conversion from {from} to {to} is not read"));
+            self.table.taint(&to, taint);
+            self.table.taint(&from, taint);
+        }
+    }
+
+    /// A conversion with an unknown side tells nothing of two numbers; other types may have a single one.
+    fn unused_conversion(&mut self, pending: &Pending) {
+        let Pending::From { target, source, span } = pending else { return };
+        let is_number = |ty: &Ty| scalar(&self.table, ty);
+        if !is_number(target) && !is_number(source) {
+            let taint = self.reason(*span, "this conversion is not read");
+            self.table.taint(target, taint);
+            self.table.taint(source, taint);
+        }
+    }
+}
