@@ -8,7 +8,7 @@ use visa_ir::decl::{Body, BodyDef, BodyError};
 pub static NUMBERS: BodyDef = BodyDef {
     name: "tm.numbers",
     syntax: "[0, -2, 0.5, 1e-3]",
-    doc: "Numbers. Integers are kept up to 2^53, other numbers as the nearest of 64 bits.",
+    doc: "Numbers. Integers are exact up to 2^53, other numbers are the nearest of 64 bits; `inf` and `-inf` are infinite.",
     parse: |text| {
         let inside = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let inside = inside.ok_or_else(|| malformed(text))?.trim();
@@ -48,10 +48,14 @@ impl fmt::Display for Numbers {
     }
 }
 
-/// One finite number.
+/// One number; of those that are not finite, only `inf` and `-inf`.
 fn number(text: &str) -> Result<f64, BodyError> {
     let text = text.trim();
-    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| malformed(text))
+    match text {
+        "inf" => Ok(f64::INFINITY),
+        "-inf" => Ok(f64::NEG_INFINITY),
+        _ => text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| malformed(text)),
+    }
 }
 
 fn malformed(text: &str) -> BodyError {
@@ -70,12 +74,13 @@ mod tests {
     fn text_is_canonical() {
         assert_eq!(read("[0, -2, 0.50, 1e-3]").as_deref(), Ok("[0, -2, 0.5, 0.001]"));
         assert_eq!(read(" [ 2147483647 ] ").as_deref(), Ok("[2147483647]"));
+        assert_eq!(read("[inf, -inf]").as_deref(), Ok("[inf, -inf]"));
         assert_eq!(read("[]").as_deref(), Ok("[]"));
     }
 
     #[test]
     fn bad_text_is_refused() {
-        for text in ["", "1", "[1", "[1,]", "[,]", "[a]", "[nan]", "[inf]", "[1e999]", "[1 2]", "[0x10]"] {
+        for text in ["", "1", "[1", "[1,]", "[,]", "[a]", "[nan]", "[NaN]", "[+inf]", "[infinity]", "[1e999]", "[1 2]", "[0x10]"] {
             assert!(read(text).is_err(), "{text}");
         }
     }

@@ -55,7 +55,7 @@ pub fn run(args: &[String], folder: &Path, interrupts: Option<&Interrupts>) -> D
             }
         };
     let files: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
-    let imported = crate::import(&files, entry.as_deref());
+    let imported = crate::verified(crate::import(&files, entry.as_deref()));
     for error in imported.refused() {
         done.stderr.push_str(&format!("{error}\n\n"));
         done.code = 1;

@@ -27,8 +27,8 @@ impl Emitter {
             self.next += 1;
             return format!("%{}", self.next - 1);
         };
-        let wanted = wanted.trim_start_matches("r#");
-        let mut free = wanted.to_owned();
+        let wanted = written(wanted);
+        let mut free = wanted.clone();
         loop {
             let count = self.names.entry(free.clone()).or_default();
             *count += 1;
@@ -49,7 +49,7 @@ impl Emitter {
 
     /// Writes an operation, with where it is in the input.
     pub(crate) fn line(&mut self, text: &str, place: &Place) {
-        let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
+        let location = place.location();
         self.lines.push(format!("{}{text} {location}", "  ".repeat(self.depth + 1)));
         self.places.push(Some(place.clone()));
     }
@@ -84,7 +84,7 @@ impl Emitter {
     /// Ends a body.
     pub(crate) fn close(&mut self, place: &Place) {
         self.depth -= 1;
-        let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
+        let location = place.location();
         self.lines.push(format!("{}}} {location}", "  ".repeat(self.depth + 1)));
         self.places.push(Some(place.clone()));
         if let Some(head) = self.heads.pop() {
@@ -99,5 +99,57 @@ impl Emitter {
 
     pub(crate) fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+}
+
+/// A name of Rust as one of the text, which has letters of ASCII alone.
+pub(crate) fn written(name: &str) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' };
+    crate::marks::plain(name).chars().map(letter).collect()
+}
+
+/// The name of an axis: it begins with a capital letter.
+pub(crate) fn written_axis(name: &str) -> String {
+    let name = written(name);
+    let mut letters = name.chars();
+    match letters.next() {
+        Some(first) if first.is_ascii_alphabetic() => format!("{}{}", first.to_ascii_uppercase(), letters.as_str()),
+        Some(_) | None => format!("A{name}"),
+    }
+}
+
+/// A string of the text.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            letter if letter.is_control() => out.push_str(&format!("\\{:02X}", u32::from(letter))),
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_text() {
+        assert_eq!(written("gr\u{f6}\u{df}e"), "gr__e");
+        assert_eq!(written("r#type"), "type");
+        assert_eq!(written_axis("x"), "X");
+        assert_eq!(written_axis("_1"), "A_1");
+        assert_eq!(written_axis("\u{c4}b"), "A_b");
+        let mut out = Emitter::default();
+        assert_eq!(out.name(Some("\u{e4}")), "%_");
+        assert_eq!(out.name(Some("\u{f6}")), "%__2");
+    }
+
+    #[test]
+    fn strings_are_escaped() {
+        assert_eq!(quoted("a\"b\\c\n"), "\"a\\\"b\\\\c\\0A\"");
     }
 }

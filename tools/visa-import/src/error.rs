@@ -23,6 +23,11 @@ impl Place {
         let start = span.start();
         Self { file: Rc::clone(file), line: start.line, column: start.column + 1 }
     }
+
+    /// The place as a location of the text.
+    pub(crate) fn location(&self) -> String {
+        format!("loc({}:{}:{})", crate::emit::quoted(&self.file), self.line, self.column)
+    }
 }
 
 impl fmt::Display for Place {

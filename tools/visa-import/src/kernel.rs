@@ -128,7 +128,7 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn, name: 
     };
     let size = size.ok_or_else(|| frame.error(item.sig.span(), "a host program that launches no kernel"))?;
     let head = format!("tm.func @{name}({}) at auto, {size}", arguments.texts.join(", "));
-    let location = format!("loc(\"{}\":{}:{})", place.file, place.line, place.column);
+    let location = place.location();
     Ok(format!("{head} {{\n{}}} {location}\n", eval.state.out.text()))
 }
 
@@ -224,7 +224,8 @@ fn argument(
             };
             let mut fields = BTreeMap::new();
             for (field, ty) in &types {
-                let value = argument(eval, frame, all, (&format!("{name}_{field}"), ty, changed), span)?;
+                let name = format!("{name}_{field}");
+                let value = eval.enter(frame, span, |eval| argument(eval, frame, all, (&name, ty, changed), span))?;
                 fields.insert(field.clone(), value);
             }
             Ok(Value::Struct(Record { of: *of, variant: 0, fields }))

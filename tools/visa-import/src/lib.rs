@@ -38,9 +38,11 @@ mod suffix;
 mod types;
 mod value;
 mod vector;
+mod verify;
 
 pub use command::{Done, run};
 pub use error::{Error, Place};
+pub use verify::verified;
 
 use crate::eval::{Evaluator, Stop, Tables, Want};
 use crate::place::deref;
@@ -255,18 +257,19 @@ fn sizes(program: &Program) -> Result<Vec<u64>, Vec<Error>> {
     if errors.is_empty() { Ok(sizes) } else { Err(errors) }
 }
 
-/// What each axis is called: as the author calls it; axes of one name and one size share it.
+/// The name of each axis in the text: the author's, as far as the text has it; axes of one name and one size share it.
 fn axis_names(program: &Program, sizes: &[u64]) -> Vec<String> {
-    let mut known: BTreeMap<String, u64> = BTreeMap::new();
+    let mut known: BTreeMap<String, (&str, u64)> = BTreeMap::new();
     let mut names = Vec::new();
     for (axis, &size) in program.axes.iter().zip(sizes) {
-        let mut name = axis.name.clone();
+        let wanted = emit::written_axis(&axis.name);
+        let mut name = wanted.clone();
         let mut number = 1;
-        while known.get(&name).is_some_and(|&other| other != size) {
+        while known.get(&name).is_some_and(|&other| other != (axis.name.as_str(), size)) {
             number += 1;
-            name = format!("{}_{number}", axis.name);
+            name = format!("{wanted}_{number}");
         }
-        known.insert(name.clone(), size);
+        known.insert(name.clone(), (&axis.name, size));
         names.push(name);
     }
     names

@@ -925,9 +925,9 @@ impl Program {
         if taken { format!("{}_{own}", self.modules[self.functions[device.0].module.0].name) } else { own }
     }
 
-    /// The name of a function.
+    /// The name of a function in the text.
     pub(crate) fn fn_name(&self, id: FnId) -> String {
-        plain(&self.functions[id.0].item.source.sig.ident.to_string()).to_owned()
+        crate::emit::written(&self.functions[id.0].item.source.sig.ident.to_string())
     }
 
     /// The names of the kernels; those that two have come with the names of their modules.
@@ -938,7 +938,17 @@ impl Program {
             1 => self.fn_name(device),
             _ => format!("{}_{}", self.modules[self.functions[device.0].module.0].name, self.fn_name(device)),
         };
-        self.devices.iter().map(name).collect()
+        let mut names: Vec<String> = Vec::new();
+        for wanted in self.devices.iter().map(name) {
+            let mut name = wanted.clone();
+            let mut number = 1;
+            while names.contains(&name) {
+                number += 1;
+                name = format!("{wanted}_{number}");
+            }
+            names.push(name);
+        }
+        names
     }
 }
 

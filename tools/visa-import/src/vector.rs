@@ -178,7 +178,7 @@ impl Evaluator<'_> {
         };
         Ok(match (variant.name(), variant.args.first().and_then(choice)) {
             ("MulF", Some(alu)) if alu.name() == "Mul1" => "MulF1".to_owned(),
-            ("MulF", Some(alu)) if alu.name() == "Fma" => "MulFFma".to_owned(),
+            ("MulF", Some(alu)) if alu.name() == "Fma" => "MulFma".to_owned(),
             ("MulF", _) => "MulF0".to_owned(),
             (name, _) => name.to_owned(),
         })

@@ -108,7 +108,8 @@ pub fn from_number(dtype: DType, x: f64) -> Option<Bits> {
         }
         None => {
             let bits = from_f64(dtype, x);
-            to_f64(dtype, bits).is_finite().then_some(bits)
+            let held = to_f64(dtype, bits);
+            (held.is_finite() || held == x).then_some(bits)
         }
     }
 }

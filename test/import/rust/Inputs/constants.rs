@@ -4,7 +4,7 @@ use furiosa_opt_std::prelude::*;
 axes![A = 512];
 
 type Chip = m![1];
-type Row<D> = DmTensor<D, Chip, m![1 # 2], m![A / 2], m![A % 2]>;
+type Row<D> = DmTensor<D, Chip, m![1 # 2], m![A / 4 # 256], m![A % 4]>;
 type Out<D> = HbmTensor<D, Chip, m![A]>;
 
 #[device(chip = 1)]

@@ -58,10 +58,3 @@ fn product(
         .commit_at(0x8000);
     y.to_hbm(&mut ctx.tdma, 1 << 28)
 }
-
-/// An address that no transfer can write to.
-#[device(chip = 1)]
-fn odd(ctx: &mut Context, x: &HbmTensor<i32, Chip, m![I, J]>) -> HbmTensor<i32, Chip, m![I, J]> {
-    let x = x.to_dm::<Cluster, m![I], m![J]>(&mut ctx.tdma, 4);
-    x.to_hbm(&mut ctx.tdma, 0)
-}
