@@ -75,7 +75,7 @@ impl Checker<'_> {
             return ty;
         }
         let own = match holes::hole(suffix) {
-            Some(number) => self.holes[number].clone(),
+            Some(number) => self.reach(number),
             None => self.table.fresh(kind),
         };
         let wanted = self.hint(expect).and_then(|ty| match (ty, kind) {

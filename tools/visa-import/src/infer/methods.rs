@@ -112,6 +112,9 @@ impl Checker<'_> {
         {
             return Some(found);
         }
+        if self.defs.is_of_trait(name) {
+            return None;
+        }
         let (params, result) = self.standard(&base, name, turbofish).or_else(|| {
             let is_float = matches!(base, Ty::Con(Con::Float(_), _))
                 || matches!(self.table.unknown(&base), Some((Kind::Float, _)));
@@ -194,11 +197,6 @@ impl Checker<'_> {
         let outer = self.env.clone();
         self.add_generics(&mut env, &sig.generics, (&outer, turbofish));
         self.instance(&env, &sig)
-    }
-
-    /// A type that the toolchain or an unread construct fixes.
-    pub(crate) fn tainted(&mut self, taint: Taint) -> Ty {
-        self.table.tainted(taint)
     }
 }
 

@@ -113,6 +113,8 @@ struct Checker<'d> {
     table: Table,
     /// The types of the literals and types that are to be found.
     holes: Vec<Ty>,
+    /// True for each hole that the inference came to.
+    reached: Vec<bool>,
     locals: HashMap<String, Ty>,
     pending: Vec<Pending>,
     reasons: Vec<Reason>,
@@ -133,6 +135,7 @@ impl<'d> Checker<'d> {
             Some(false) => Kind::Float,
             None => Kind::General,
         };
+        let reached = vec![false; holes.len()];
         let holes = holes.iter().map(|hole| table.fresh(kind(hole))).collect();
         let env =
             Env { scope, types: HashMap::new(), consts: HashMap::new(), self_ty: None, origin: Origin::Own };
@@ -141,6 +144,7 @@ impl<'d> Checker<'d> {
             env,
             table,
             holes,
+            reached,
             locals: HashMap::new(),
             pending: Vec::new(),
             reasons: Vec::new(),
@@ -232,8 +236,20 @@ impl<'d> Checker<'d> {
     fn names(&mut self) -> Vec<String> {
         self.settle();
         self.taint_pending();
+        for (at, hole) in self.holes.clone().iter().enumerate() {
+            if !self.reached[at] {
+                let taint = self.reason(Span::call_site(), "this is at a place that is not read");
+                self.table.taint(hole, taint);
+            }
+        }
         let holes = self.holes.clone();
         holes.iter().map(|hole| self.name(hole)).collect()
+    }
+
+    /// The type of a hole that the inference comes to.
+    fn reach(&mut self, hole: usize) -> Ty {
+        self.reached[hole] = true;
+        self.holes[hole].clone()
     }
 
     fn name(&mut self, hole: &Ty) -> String {

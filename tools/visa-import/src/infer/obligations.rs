@@ -125,8 +125,16 @@ impl Checker<'_> {
     fn attempt_compare(&mut self, left: &Ty, right: &Ty, span: Span) -> bool {
         let (own, other) = (self.table.resolve(left), self.table.resolve(right));
         let is_general = |ty: &Ty| matches!(self.table.unknown(ty), Some((Kind::General, _)));
+        let is_tainted = |ty: &Ty| matches!(self.table.unknown(ty), Some((Kind::General, Some(_))));
         match (is_general(&own), is_general(&other)) {
             (true, true) => {}
+            (_, _) if is_tainted(&own) || is_tainted(&other) => {}
+            (false, false) if differ(&own, &other) => {
+                let taint = self.reason(span, "a comparison with a type of the input is not read");
+                self.table.taint(&own, taint);
+                self.table.taint(&other, taint);
+                return true;
+            }
             (true, false) if !scalar(&self.table, &other) => {}
             (false, true) if !scalar(&self.table, &own) => {}
             (_, _) => {
@@ -237,5 +245,14 @@ impl Checker<'_> {
             self.table.taint(target, taint);
             self.table.taint(source, taint);
         }
+    }
+}
+
+/// True if only an implementation of the input can compare two types.
+fn differ(left: &Ty, right: &Ty) -> bool {
+    let is_own = |ty: &Ty| matches!(ty, Ty::Con(Con::Adt(_), _));
+    match (left, right) {
+        (Ty::Con(own, _), Ty::Con(other, _)) => (is_own(left) || is_own(right)) && own != other,
+        (_, _) => is_own(left) || is_own(right),
     }
 }

@@ -15,6 +15,8 @@ struct File {
     constants: HashMap<String, Rc<syn::Type>>,
     aliases: HashMap<String, Rc<syn::ItemType>>,
     adts: Vec<Adt>,
+    /// The names of the methods of traits.
+    of_traits: Vec<String>,
 }
 
 struct Adt {
@@ -51,6 +53,10 @@ impl File {
                 syn::Item::Static(item) => {
                     own.constants.insert(item.ident.to_string(), Rc::new((*item.ty).clone()));
                 }
+                syn::Item::Trait(item) => own.of_traits.extend(item.items.iter().filter_map(|item| match item {
+                    syn::TraitItem::Fn(own) => Some(own.sig.ident.to_string()),
+                    _ => None,
+                })),
                 syn::Item::Type(item) => {
                     own.aliases.insert(item.ident.to_string(), Rc::new(item.clone()));
                 }
@@ -92,7 +98,7 @@ impl File {
     fn impls(&mut self, file: &syn::File) {
         for item in &file.items {
             let syn::Item::Impl(item) = item else { continue };
-            let Some(adt) = self.implemented(item) else { continue };
+            let Some(adt) = self.implemented(item).filter(|_| item.trait_.is_none()) else { continue };
             for own in &item.items {
                 match own {
                     syn::ImplItem::Fn(own) => {
@@ -181,6 +187,10 @@ impl Definitions for File {
     fn method(&self, adt: AdtId, name: &str) -> Option<(Scope, Rc<syn::Signature>)> {
         let sig = self.adts[adt.0].functions.get(name)?;
         Some((scope(Some(adt)), Rc::clone(sig)))
+    }
+
+    fn is_of_trait(&self, name: &str) -> bool {
+        self.of_traits.iter().any(|own| own == name)
     }
 
     fn block(&self, _: &[syn::Stmt]) -> Option<ModuleId> {
