@@ -20,6 +20,10 @@ pub(crate) const MAX_MODULES: usize = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ModuleId(pub(crate) usize);
 
+/// A structure or an enumeration: its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct AdtId(pub(crate) usize);
+
 /// What a name of a module stands for.
 #[derive(Clone)]
 pub(crate) enum Item {

@@ -1,11 +1,7 @@
 //! Questions that inference has about the program around a body.
 
-use crate::program::ModuleId;
+use crate::program::{AdtId, ModuleId};
 use std::rc::Rc;
-
-/// A structure or an enumeration: its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct AdtId(pub(crate) usize);
 
 /// The place from which names are looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +66,8 @@ pub(crate) trait Definitions {
     fn adt(&self, adt: AdtId) -> Rc<AdtDefinition>;
     /// Looks up an inherent method. `None` also if its `impl` has bounds, or is not for all arguments of the type, by their names.
     fn method(&self, adt: AdtId, name: &str) -> Option<(Scope, Rc<syn::Signature>)>;
-    /// Returns true if a trait of the input has a method of that name: calls of it are not read, but for inherent methods of the
-    /// input's types.
+    /// Returns true if a trait of the input has a method or constant of that name. Calls of it are not read, but for inherent methods
+    /// of the input's types.
     fn is_of_trait(&self, name: &str) -> bool;
     /// The module of the items of a block, if it begins with a marker.
     fn block(&self, stmts: &[syn::Stmt]) -> Option<ModuleId>;

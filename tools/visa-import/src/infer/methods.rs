@@ -1,12 +1,12 @@
 //! Calls of methods.
 
-use super::definitions::AdtId;
 use super::header;
 use super::obligations::Pending;
 use super::operators::scalar;
 use super::signatures::{Env, Instance, Origin};
 use super::types::{Con, Kind, Taint, Ty};
 use super::{Checker, Expect};
+use crate::program::AdtId;
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;

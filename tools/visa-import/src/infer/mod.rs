@@ -27,7 +27,7 @@ mod types;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use definitions::{AdtDefinition, AdtId, Definition, Definitions, Scope, TypeDefinition, Variant};
+pub(crate) use definitions::{AdtDefinition, Definition, Definitions, Scope, TypeDefinition, Variant};
 
 use obligations::Pending;
 use proc_macro2::Span;
@@ -116,7 +116,10 @@ struct Checker<'d> {
     /// True for each hole that the inference came to.
     reached: Vec<bool>,
     locals: HashMap<String, Ty>,
+    /// Relations that wait.
     pending: Vec<Pending>,
+    /// Relations of tainted types, which wait for the end of the body.
+    stalled: Vec<Pending>,
     reasons: Vec<Reason>,
     /// The first contradiction.
     conflict: Option<Taint>,
@@ -147,6 +150,7 @@ impl<'d> Checker<'d> {
             reached,
             locals: HashMap::new(),
             pending: Vec::new(),
+            stalled: Vec::new(),
             reasons: Vec::new(),
             conflict: None,
             result: Ty::unit(),
@@ -213,7 +217,7 @@ impl<'d> Checker<'d> {
 
     /// The type as far as it is known where a method or a field of it is used.
     fn known(&mut self, ty: &Ty) -> Ty {
-        if self.table.unknown(ty).is_some() {
+        if let Some((_, None)) = self.table.unknown(ty) {
             self.settle();
         }
         self.table.resolve(ty)
@@ -234,8 +238,7 @@ impl<'d> Checker<'d> {
 
     /// The names that replace the holes.
     fn names(&mut self) -> Vec<String> {
-        self.settle();
-        self.taint_pending();
+        self.finish();
         for (at, hole) in self.holes.clone().iter().enumerate() {
             if !self.reached[at] {
                 let taint = self.reason(Span::call_site(), "this is at a place that is not read");

@@ -46,32 +46,45 @@ impl Checker<'_> {
     /// Adds a relation, and uses it if enough is known.
     pub(crate) fn relate(&mut self, pending: Pending) {
         if !self.attempt(&pending) {
-            self.pending.push(pending);
+            let types: Vec<Ty> = pending.types().into_iter().cloned().collect();
+            match self.taint_of(&types) {
+                Some(_) => self.stalled.push(pending),
+                None => self.pending.push(pending),
+            }
         }
     }
 
     /// Uses all relations for which enough is known.
     pub(crate) fn settle(&mut self) {
-        loop {
-            let before = std::mem::take(&mut self.pending);
-            let count = before.len();
-            for pending in before {
+        let mut count = self.pending.len() + 1;
+        while self.pending.len() < count {
+            count = self.pending.len();
+            for pending in std::mem::take(&mut self.pending) {
                 self.relate(pending);
-            }
-            if self.pending.len() >= count {
-                return;
             }
         }
     }
 
-    /// Taints the types of relations that were never used.
-    pub(crate) fn taint_pending(&mut self) {
-        let all = std::mem::take(&mut self.pending);
+    /// Uses the relations that wait at the end of a body, and taints the types of those that cannot be used.
+    pub(crate) fn finish(&mut self) {
+        self.settle();
+        loop {
+            let stalled = std::mem::take(&mut self.stalled);
+            let count = stalled.len();
+            self.pending.extend(stalled);
+            self.settle();
+            if self.stalled.len() >= count {
+                break;
+            }
+        }
+        let mut all = std::mem::take(&mut self.pending);
+        all.append(&mut self.stalled);
         self.spread_all(&all);
         for pending in &all {
             let types: Vec<Ty> = pending.types().into_iter().cloned().collect();
             // Two numbers of which nothing else is known have several conversions, so that none tells a type.
-            let is_open = matches!(pending, Pending::From { .. }) && types.iter().all(|ty| scalar(&self.table, ty));
+            let is_open =
+                matches!(pending, Pending::From { .. }) && types.iter().all(|ty| scalar(&self.table, ty));
             if self.taint_of(&types).is_none() && !is_open {
                 let taint = self.reason(pending.span(), "the types here are not known");
                 self.table.taint_all(&types, taint);
@@ -242,7 +255,8 @@ impl Checker<'_> {
         match (to, kind) {
             (Ty::Con(Con::Int("u8" | "i8"), _), Kind::Int) => self.unify(to, from, span),
             (Ty::Con(Con::Char, _), Kind::Int) => self.unify(&Ty::int("u8"), from, span),
-            (Ty::Con(Con::Int(_) | Con::Float(_), _), Kind::Int) | (Ty::Con(Con::Float("f64"), _), Kind::Float) => {}
+            (Ty::Con(Con::Int(_) | Con::Float(_), _), Kind::Int)
+            | (Ty::Con(Con::Float("f64"), _), Kind::Float) => {}
             (_, _) => {
                 let taint = self.reason(span, "this conversion of a literal is not read");
                 self.table.taint(from, taint);

@@ -1,17 +1,21 @@
 //! Paths of values.
 
 use super::Checker;
-use super::definitions::{AdtId, Definition, Scope, TypeDefinition};
+use super::definitions::{Definition, Scope, TypeDefinition};
 use super::header;
 use super::obligations::Pending;
 use super::signatures::{Env, angled, is_standard};
-use super::types::{Con, Kind, STANDARD, Ty};
+use super::types::{Con, Kind, STANDARD, Taint, Ty};
+use crate::program::AdtId;
 use proc_macro2::Span;
 use std::collections::HashMap;
 use syn::spanned::Spanned;
 
 /// Separates a variable's name from its number.
 const MARK: char = 'ʹ';
+
+/// The number of positions of a mapping, a `usize` of each of the toolchain's types of mappings.
+const SIZE: &str = "SIZE";
 
 type Arguments = syn::AngleBracketedGenericArguments;
 
@@ -33,7 +37,11 @@ impl Checker<'_> {
                 return self.unread(own.span(), "this variable is not known");
             }
         }
+        let is_size = names.len() > 1 && names.last().is_some_and(|last| last == SIZE);
         if self.env.types.contains_key(&names[0]) {
+            if is_size && !self.defs.is_of_trait(SIZE) {
+                return Ty::int("usize");
+            }
             return self.unread(own.span(), "an item of a generic parameter is not read");
         }
         match self.defs.value(self.env.scope, &names) {
@@ -48,6 +56,7 @@ impl Checker<'_> {
                 found
                     .unwrap_or_else(|| self.unread(own.span(), format!("`{}` is not read", names.join("::"))))
             }
+            Definition::Toolchain if is_size => Ty::int("usize"),
             Definition::Toolchain => self.toolchain(),
             Definition::Unread(why) => self.unread(own.span(), why),
         }
@@ -58,10 +67,16 @@ impl Checker<'_> {
         let env = self.env.clone();
         let ty = self.lower(&env, &qself.ty);
         let found = match names {
+            [name] if name == SIZE && self.is_toolchain(&ty) => Some(Ty::int("usize")),
             [name] if qself.position == 0 => self.primitive_item(&ty, name, own.span()),
             _ => None,
         };
         found.unwrap_or_else(|| self.unread(own.span(), "a path through a trait is not read"))
+    }
+
+    /// Returns true if only the toolchain fixes a type.
+    fn is_toolchain(&self, ty: &Ty) -> bool {
+        matches!(self.table.unknown(ty), Some((_, Some(Taint::Toolchain))))
     }
 
     /// The arguments of the structure or enumeration that a path goes through.

@@ -1,8 +1,9 @@
 //! Written types, generics and bounds as types.
 
-use super::definitions::{AdtId, Scope, TypeDefinition};
+use super::definitions::{Scope, TypeDefinition};
 use super::types::{Con, Kind, STANDARD, Taint, Ty};
 use super::{Checker, Expect, Pending};
+use crate::program::AdtId;
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
@@ -176,7 +177,9 @@ impl Checker<'_> {
     /// True of `Add<Output = T>` as a bound of `T`, which no choice of a number contradicts.
     fn is_own_output(&mut self, env: &Env, ty: &Ty, args: &Arguments) -> bool {
         match args.args.first() {
-            Some(syn::GenericArgument::AssocType(own)) if args.args.len() == 1 => self.lower(env, &own.ty) == *ty,
+            Some(syn::GenericArgument::AssocType(own)) if args.args.len() == 1 => {
+                self.lower(env, &own.ty) == *ty
+            }
             _ => false,
         }
     }

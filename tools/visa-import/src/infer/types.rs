@@ -1,6 +1,6 @@
 //! Types of the host's Rust with unknown parts, and their unification.
 
-use super::definitions::AdtId;
+use crate::program::AdtId;
 use std::rc::Rc;
 
 /// A type constructor; its arguments are in [`Ty::Con`].

@@ -59,25 +59,56 @@ fn defaulted(x: Defaulted) -> u16 { x.t }
 
 /// Expressions that are not read; `@` stands for one of the type, `#` for one of any number type.
 const UNREAD: [&str; 22] = [
-    "vec![@, @][1]", "[@].to_vec()[0]", "*Box::new(@)", "std::cell::Cell::new(@).get()", "Into::into(@)",
-    "std::ops::Add::add(@, @)", "[@, @].iter().copied().collect::<Vec<_>>()[1]", "vec![@].pop().unwrap()",
-    "{ let mut § = Vec::new(); § .push(@); § [0] }", "each([@])", "each(vec![@])", "add(@, @)", "same(@, @)",
-    "[@].first().copied().unwrap_or_default()", "(@, #).clone().0", "std::convert::identity(@)",
-    "std::mem::replace(&mut @, @)", "[(@, #)].into_iter().unzip::<_, _, Vec<_>, Vec<_>>().0[0]",
-    "[@, @].into_iter().reduce(|§, _| §).unwrap()", "Bound { t: # }.t", "\"5\".parse().unwrap()", "(#).into()",
+    "vec![@, @][1]",
+    "[@].to_vec()[0]",
+    "*Box::new(@)",
+    "std::cell::Cell::new(@).get()",
+    "Into::into(@)",
+    "std::ops::Add::add(@, @)",
+    "[@, @].iter().copied().collect::<Vec<_>>()[1]",
+    "vec![@].pop().unwrap()",
+    "{ let mut § = Vec::new(); § .push(@); § [0] }",
+    "each([@])",
+    "each(vec![@])",
+    "add(@, @)",
+    "same(@, @)",
+    "[@].first().copied().unwrap_or_default()",
+    "(@, #).clone().0",
+    "std::convert::identity(@)",
+    "std::mem::replace(&mut @, @)",
+    "[(@, #)].into_iter().unzip::<_, _, Vec<_>, Vec<_>>().0[0]",
+    "[@, @].into_iter().reduce(|§, _| §).unwrap()",
+    "Bound { t: # }.t",
+    "\"5\".parse().unwrap()",
+    "(#).into()",
 ];
 
 /// Expressions of certain types that are not read.
 const UNREAD_OF: [(&str, &str); 20] = [
-    ("u64", "(V(@u16, 1) * @u8)"), ("u32", "V(1, @u16)[@u8]"), ("i16", "(@u32 * V(2, 3))"), ("u16", "one(@u8)"),
-    ("u64", "out(@i16)"), ("i8", "out(@u8)"), ("u64", "into(@u32)"), ("i64", "V(1, 2).len() as i64"),
-    ("u16", "one(opaque(@u8))"), ("u8", "dynamic(@i64)(@i64)"), ("i8", "(-V(1, 2))"), ("u64", "V::from(@u8).into()"),
-    ("i64", "V(1, 2).iter().sum::<i64>()"), ("u8", "@u8.two(@i64)"), ("u16", "defaulted(Defaulted { t: @u16 })"),
-    ("u16", "{ let §: Defaulted = Defaulted { t: @u16 }; § .t }"), ("i64", "*V(1, 2).iter().max().unwrap()"),
-    ("u64", "u64::from(V(@u16, 3) + V(5, @u16))"), ("u8", "Bound { t: @u8 }.t"), ("u16", "V::from(@u8).0"),
+    ("u64", "(V(@u16, 1) * @u8)"),
+    ("u32", "V(1, @u16)[@u8]"),
+    ("i16", "(@u32 * V(2, 3))"),
+    ("u16", "one(@u8)"),
+    ("u64", "out(@i16)"),
+    ("i8", "out(@u8)"),
+    ("u64", "into(@u32)"),
+    ("i64", "V(1, 2).len() as i64"),
+    ("u16", "one(opaque(@u8))"),
+    ("u8", "dynamic(@i64)(@i64)"),
+    ("i8", "(-V(1, 2))"),
+    ("u64", "V::from(@u8).into()"),
+    ("i64", "V(1, 2).iter().sum::<i64>()"),
+    ("u8", "@u8.two(@i64)"),
+    ("u16", "defaulted(Defaulted { t: @u16 })"),
+    ("u16", "{ let §: Defaulted = Defaulted { t: @u16 }; § .t }"),
+    ("i64", "*V(1, 2).iter().max().unwrap()"),
+    ("u64", "u64::from(V(@u16, 3) + V(5, @u16))"),
+    ("u8", "Bound { t: @u8 }.t"),
+    ("u16", "V::from(@u8).0"),
 ];
 
-const INTS: [&str; 12] = ["i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
+const INTS: [&str; 12] =
+    ["i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Type {
@@ -255,7 +286,9 @@ impl Generator {
                 self.locals.push((at.clone(), Type::Int("usize"), false));
                 (format!("({at}, {name})"), format!("({}..9).enumerate()", self.expr(&ty)))
             }
-            _ => (name.clone(), format!("({}..{}).step_by({})", self.expr(&ty), self.expr(&ty), self.index())),
+            _ => {
+                (name.clone(), format!("({}..{}).step_by({})", self.expr(&ty), self.expr(&ty), self.index()))
+            }
         };
         self.locals.push((name, ty, false));
         let body = self.unit(2);
@@ -389,7 +422,9 @@ impl Generator {
             Type::Shape => self.one_of(&["Shape::Dot", "Shape::Line(1, 2)", "Shape::Box { w: 3, h: 2.5 }"]),
             Type::Wrap(inner) => {
                 let value = self.leaf(inner);
-                self.random.of(&["Wrap { v: @, n: 2 }", "Wrap::of(@)", "Wrap::of(true).with(@)"]).replace('@', &value)
+                self.random
+                    .of(&["Wrap { v: @, n: 2 }", "Wrap::of(@)", "Wrap::of(true).with(@)"])
+                    .replace('@', &value)
             }
             Type::Tuple(parts) => {
                 format!("({})", parts.iter().map(|part| self.leaf(part) + ", ").collect::<String>())
@@ -407,7 +442,8 @@ impl Generator {
     }
 
     fn unread(&mut self, ty: &Type) -> String {
-        let of: Vec<&str> = UNREAD_OF.iter().filter(|(own, _)| *own == ty.text()).map(|(_, text)| *text).collect();
+        let of: Vec<&str> =
+            UNREAD_OF.iter().filter(|(own, _)| *own == ty.text()).map(|(_, text)| *text).collect();
         let mut text = match self.random.pick(&of) {
             Some(text) if self.random.clone().below(2) == 0 => (*text).to_owned(),
             _ => self.one_of(&UNREAD),
@@ -433,12 +469,7 @@ impl Generator {
         match self.random.below(16) {
             0 => format!("({})", self.expr(ty)),
             1 => self.body(ty, 2),
-            2 => format!(
-                "(if {} {} else {})",
-                self.expr(&Type::Bool),
-                self.body(ty, 1),
-                self.body(ty, 1)
-            ),
+            2 => format!("(if {} {} else {})", self.expr(&Type::Bool), self.body(ty, 1), self.body(ty, 1)),
             3 => self.matched(ty),
             4 => format!("id({})", self.expr(ty)),
             5 => format!("first({}, {})", self.expr(ty), self.expr(&other)),
@@ -470,7 +501,9 @@ impl Generator {
         self.locals.pop();
         match self.random.below(3) {
             0 => format!("(match {value} {{ 1 | 3 => {one}, 5..=9 => {two}, {name} => {three} }})"),
-            1 => format!("(match Some({value}) {{ Some(1) => {one}, Some({name}) if {guard} => {three}, _ => {two} }})"),
+            1 => format!(
+                "(match Some({value}) {{ Some(1) => {one}, Some({name}) if {guard} => {three}, _ => {two} }})"
+            ),
             _ => format!("(match &({value}, 4) {{ (3, _) => {one}, (&{name}, _) => {three} }})"),
         }
     }
@@ -497,8 +530,14 @@ impl Generator {
             Type::Bool => self.truth(),
             Type::Pair => format!("{}.add({})", self.expr(ty), self.expr(&Type::Int("u8"))),
             Type::Shape => match self.random.below(2) {
-                0 => format!("Shape::Line({}, {})", self.expr(&Type::Int("u16")), self.expr(&Type::Int("i8"))),
-                _ => format!("Shape::Box {{ h: {}, w: {} }}", self.expr(&Type::Float("f64")), self.expr(&Type::Int("u64"))),
+                0 => {
+                    format!("Shape::Line({}, {})", self.expr(&Type::Int("u16")), self.expr(&Type::Int("i8")))
+                }
+                _ => format!(
+                    "Shape::Box {{ h: {}, w: {} }}",
+                    self.expr(&Type::Float("f64")),
+                    self.expr(&Type::Int("u64"))
+                ),
             },
             Type::Wrap(inner) => format!("Wrap {{ v: {}, ..{} }}", self.expr(inner), self.leaf(ty)),
             Type::Tuple(parts) => {
@@ -541,7 +580,9 @@ impl Generator {
         match (self.random.below(3), ty) {
             (0, _) => format!("({} as {})", self.expr(&Type::Int("i32")), ty.text()),
             (1, _) => format!("id::<{}>({})", ty.text(), self.expr(ty)),
-            (_, Type::Int(name) | Type::Float(name)) => format!("({} + {})", self.expr(ty), self.suffixed(name)),
+            (_, Type::Int(name) | Type::Float(name)) => {
+                format!("({} + {})", self.expr(ty), self.suffixed(name))
+            }
             (_, _) => self.expr(ty),
         }
     }
@@ -655,8 +696,15 @@ impl Generator {
             3 => format!("({} == {})", self.expr(&ty), self.expr(&ty)),
             4 => format!("({} && {})", self.expr(&Type::Bool), self.expr(&Type::Bool)),
             5 => format!("(!{})", self.expr(&Type::Bool)),
-            6 => format!("({}..{}).contains(&{})", self.expr(&number), self.expr(&number), self.expr(&number)),
-            _ => format!("[{}, {}].iter().any(|§| *§ == {})", self.expr(&number), self.expr(&number), self.expr(&number)),
+            6 => {
+                format!("({}..{}).contains(&{})", self.expr(&number), self.expr(&number), self.expr(&number))
+            }
+            _ => format!(
+                "[{}, {}].iter().any(|§| *§ == {})",
+                self.expr(&number),
+                self.expr(&number),
+                self.expr(&number)
+            ),
         }
     }
 }

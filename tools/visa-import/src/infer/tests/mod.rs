@@ -71,7 +71,9 @@ fn random_functions_with_other_constructs_have_no_other_type() {
     for seed in seeds() {
         let (count, unread) = campaign(seed, 100, true);
         assert!(!unread.is_empty(), "all {count} literals are read");
-        if std::env::var("INFER_STAT").is_ok() { eprintln!("STAT {count} {}", unread.len()); }
+        if std::env::var("INFER_STAT").is_ok() {
+            eprintln!("STAT {count} {}", unread.len());
+        }
     }
 }
 
@@ -81,4 +83,14 @@ fn scratch() {
     let text = std::fs::read_to_string(path).expect("a file");
     let (count, unread) = compare(&text);
     assert!(unread.is_empty(), "{count} literals, unread: {unread:#?}");
+}
+
+#[test]
+fn printed() {
+    let Ok(path) = std::env::var("INFER_PRINT") else { return };
+    let text = std::fs::read_to_string(path).expect("a file");
+    let (file, reasons) = program::inferred(&text);
+    use quote::ToTokens;
+    eprintln!("{}", file.to_token_stream());
+    eprintln!("{:#?}", reasons.iter().map(|own| &own.1).collect::<Vec<_>>());
 }

@@ -1,8 +1,8 @@
 //! A program of one module, without resolution of scopes: all names differ.
 
-use super::super::{AdtDefinition, AdtId, Definition, Definitions, Reason, Scope, TypeDefinition, Variant};
+use super::super::{AdtDefinition, Definition, Definitions, Reason, Scope, TypeDefinition, Variant};
 use super::Suffixes;
-use crate::program::ModuleId;
+use crate::program::{AdtId, ModuleId};
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::visit_mut::VisitMut;
@@ -53,10 +53,12 @@ impl File {
                 syn::Item::Static(item) => {
                     own.constants.insert(item.ident.to_string(), Rc::new((*item.ty).clone()));
                 }
-                syn::Item::Trait(item) => own.of_traits.extend(item.items.iter().filter_map(|item| match item {
-                    syn::TraitItem::Fn(own) => Some(own.sig.ident.to_string()),
-                    _ => None,
-                })),
+                syn::Item::Trait(item) => {
+                    own.of_traits.extend(item.items.iter().filter_map(|item| match item {
+                        syn::TraitItem::Fn(own) => Some(own.sig.ident.to_string()),
+                        _ => None,
+                    }))
+                }
                 syn::Item::Type(item) => {
                     own.aliases.insert(item.ident.to_string(), Rc::new(item.clone()));
                 }
