@@ -1,7 +1,8 @@
-//! A program of one module, without resolution of scopes: all names differ.
+//! A program of one module, without items in blocks.
 
 use super::super::{AdtDefinition, Definition, Definitions, Reason, Scope, TypeDefinition, Variant};
 use super::Suffixes;
+use super::rename::Rename;
 use crate::program::{AdtId, ModuleId};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -56,6 +57,7 @@ impl File {
                 syn::Item::Trait(item) => {
                     own.of_traits.extend(item.items.iter().filter_map(|item| match item {
                         syn::TraitItem::Fn(own) => Some(own.sig.ident.to_string()),
+                        syn::TraitItem::Const(own) => Some(own.ident.to_string()),
                         _ => None,
                     }))
                 }
@@ -225,8 +227,8 @@ impl VisitMut for Literals {
 /// The program with suffixes, and the reasons of those that are unread; their numbers count through all functions.
 pub(crate) fn inferred(text: &str) -> (syn::File, Vec<Reason>) {
     let mut file = syn::parse_file(text).expect("the test is Rust");
-    Constants.visit_file_mut(&mut file);
     let program = File::new(&file);
+    Rename::default().visit_file_mut(&mut file);
     let mut all = Vec::new();
     for item in &mut file.items {
         match item {
@@ -241,6 +243,13 @@ pub(crate) fn inferred(text: &str) -> (syn::File, Vec<Reason>) {
             syn::Item::Static(item) => {
                 let reasons = super::super::constant(&program, scope(None), &mut item.ty, &mut item.expr);
                 renumber(&mut all, reasons, |shift| shift.visit_item_static_mut(item));
+            }
+            syn::Item::Enum(item) => {
+                let values = item.variants.iter_mut().filter_map(|own| own.discriminant.as_mut());
+                values.for_each(|(_, value)| {
+                    let mut ty = syn::parse_quote!(isize);
+                    all.extend(super::super::constant(&program, scope(None), &mut ty, value));
+                });
             }
             syn::Item::Impl(item) => {
                 let of = program.implemented(item);
@@ -277,18 +286,23 @@ struct Shift {
     by: usize,
 }
 
+impl Shift {
+    fn shifted(&self, literal: &str) -> Option<String> {
+        let (digits, number) = literal.split_once("unread")?;
+        Some(format!("{digits}unread{}", number.parse::<usize>().ok()? + self.by))
+    }
+}
+
 impl VisitMut for Shift {
     fn visit_lit_int_mut(&mut self, literal: &mut syn::LitInt) {
-        if let Some(number) = literal.suffix().strip_prefix("unread") {
-            let number = number.parse::<usize>().expect("a number") + self.by;
-            *literal = syn::LitInt::new(&format!("0unread{number}"), literal.span());
+        if let Some(text) = self.shifted(&literal.to_string()) {
+            *literal = syn::LitInt::new(&text, literal.span());
         }
     }
 
     fn visit_lit_float_mut(&mut self, literal: &mut syn::LitFloat) {
-        if let Some(number) = literal.suffix().strip_prefix("unread") {
-            let number = number.parse::<usize>().expect("a number") + self.by;
-            *literal = syn::LitFloat::new(&format!("0.0unread{number}"), literal.span());
+        if let Some(text) = self.shifted(&literal.to_string()) {
+            *literal = syn::LitFloat::new(&text, literal.span());
         }
     }
 
@@ -308,20 +322,4 @@ pub(crate) fn suffixes(text: &str) -> (Suffixes, Vec<(String, String)>) {
     literals.visit_file_mut(&mut file);
     let place = |span: proc_macro2::Span| format!("{}:{}", span.start().line, span.start().column + 1);
     (literals.found, reasons.into_iter().map(|(span, why)| (place(span), why)).collect())
-}
-
-/// Rewrites patterns such as `None` as paths, as the resolution of names does.
-struct Constants;
-
-impl VisitMut for Constants {
-    fn visit_pat_mut(&mut self, pat: &mut syn::Pat) {
-        syn::visit_mut::visit_pat_mut(self, pat);
-        if let syn::Pat::Ident(own) = pat
-            && own.ident.to_string().starts_with(char::is_uppercase)
-            && own.subpat.is_none()
-        {
-            let ident = &own.ident;
-            *pat = syn::Pat::Path(syn::parse_quote!(#ident));
-        }
-    }
 }
