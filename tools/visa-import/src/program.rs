@@ -212,6 +212,8 @@ pub(crate) struct Program {
     pub(crate) macros: Vec<Rc<Macro>>,
     /// The macro of each expansion, by the mark.
     pub(crate) expansions: Vec<MacroId>,
+    /// The names of the items of the input's traits.
+    pub(crate) trait_items: HashSet<String>,
     pending: Vec<Pending>,
     impls: Vec<Impl>,
     /// Files that are being read, and all that were.
@@ -395,6 +397,7 @@ impl Program {
             syn::Item::Struct(item) => self.structure(id, item),
             syn::Item::Enum(item) => self.enumeration(id, item, macros),
             syn::Item::Trait(item) => {
+                self.trait_items.extend(item.items.iter().filter_map(trait_item_name));
                 let name = (&item.ident.clone(), &item.vis.clone());
                 self.add(id, name, &[Space::Types], Item::Trait(id, Rc::new(item)));
             }
@@ -1047,6 +1050,17 @@ fn representation(attrs: &[syn::Attribute]) -> syn::Ident {
     let given = attrs.iter().filter(|attr| attr.path().is_ident("repr"));
     let word = given.filter_map(|attr| attr.parse_args::<syn::Ident>().ok()).find(|word| word != "C");
     word.unwrap_or_else(|| syn::Ident::new("isize", Span::call_site()))
+}
+
+/// The name of an item of a trait.
+fn trait_item_name(item: &syn::TraitItem) -> Option<String> {
+    let name = match item {
+        syn::TraitItem::Fn(own) => &own.sig.ident,
+        syn::TraitItem::Const(own) => &own.ident,
+        syn::TraitItem::Type(own) => &own.ident,
+        _ => return None,
+    };
+    Some(plain(&name.to_string()).to_owned())
 }
 
 /// An item that a trait gives to the types that do not.

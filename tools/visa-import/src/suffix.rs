@@ -122,6 +122,10 @@ impl Definitions for Program {
         }
     }
 
+    fn is_of_trait(&self, name: &str) -> bool {
+        self.trait_items.contains(name)
+    }
+
     fn block(&self, stmts: &[syn::Stmt]) -> Option<ModuleId> {
         crate::expand::block_module(stmts)
     }

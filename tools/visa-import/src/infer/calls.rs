@@ -38,7 +38,7 @@ impl Checker<'_> {
     /// Checks arguments: closures last, as rustc does.
     pub(crate) fn arguments(&mut self, args: &[&syn::Expr], params: &[Ty]) {
         for are_closures in [false, true] {
-            if are_closures {
+            if are_closures && args.iter().any(|arg| is_closure(arg)) {
                 self.settle();
             }
             for (arg, param) in args.iter().zip(params) {

@@ -250,8 +250,10 @@ impl Checker<'_> {
     pub(crate) fn macro_call(&mut self, mac: &syn::Macro) -> Ty {
         let name = mac.path.segments.last().map(|own| own.ident.to_string()).unwrap_or_default();
         let arguments = holes::arguments(mac).map(|own| own.into_iter().collect::<Vec<_>>());
-        let (Some(result), Some(arguments)) = (macro_result(&name), arguments) else {
-            return self.unread(mac.span(), format!("the macro `{name}` is not read"));
+        let arguments = arguments.unwrap_or_default();
+        let Some(result) = macro_result(&name) else {
+            let taint = self.reason(mac.span(), format!("the macro `{name}` is not read"));
+            return self.opaque_call(&arguments.iter().collect::<Vec<_>>(), taint);
         };
         let compared = match name.trim_start_matches("debug_") {
             "assert" => {

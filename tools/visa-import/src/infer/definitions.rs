@@ -64,8 +64,11 @@ pub(crate) trait Definitions {
     /// Looks up a path of types.
     fn ty(&self, scope: Scope, path: &[String]) -> TypeDefinition;
     fn adt(&self, adt: AdtId) -> Rc<AdtDefinition>;
-    /// Looks up an inherent method.
+    /// Looks up an inherent method. `None` also if its `impl` has bounds, or is not for all arguments of the type, by their names.
     fn method(&self, adt: AdtId, name: &str) -> Option<(Scope, Rc<syn::Signature>)>;
+    /// Returns true if a trait of the input has a method or constant of that name. Calls of it are not read, but for inherent methods
+    /// of the input's types.
+    fn is_of_trait(&self, name: &str) -> bool;
     /// The module of the items of a block, if it begins with a marker.
     fn block(&self, stmts: &[syn::Stmt]) -> Option<ModuleId>;
 }

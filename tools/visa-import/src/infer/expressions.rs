@@ -75,7 +75,7 @@ impl Checker<'_> {
             return ty;
         }
         let own = match holes::hole(suffix) {
-            Some(number) => self.holes[number].clone(),
+            Some(number) => self.reach(number),
             None => self.table.fresh(kind),
         };
         let wanted = self.hint(expect).and_then(|ty| match (ty, kind) {
@@ -95,10 +95,14 @@ impl Checker<'_> {
         let env = self.env.clone();
         let target = self.lower(&env, &own.ty);
         let from = self.check(&own.expr, &Expect::Cast(target.clone()));
-        if let Ty::Con(con, _) = self.table.resolve(&target)
-            && !matches!(con, Con::Int(_) | Con::Float(_) | Con::Bool | Con::Char)
-        {
-            let taint = self.reason(own.span(), "a cast to this type is not read");
+        let taint = match (self.table.resolve(&target), self.table.unknown(&target)) {
+            (Ty::Con(Con::Int(_) | Con::Float(_) | Con::Bool | Con::Char, _), _) | (_, Some((_, None))) => {
+                None
+            }
+            (_, Some((_, Some(taint)))) => Some(taint),
+            (_, None) => Some(self.reason(own.span(), "a cast to this type is not read")),
+        };
+        if let Some(taint) = taint {
             self.table.taint(&from, taint);
         }
         target

@@ -1,12 +1,12 @@
 //! Calls of methods.
 
-use crate::program::AdtId;
 use super::header;
 use super::obligations::Pending;
 use super::operators::scalar;
 use super::signatures::{Env, Instance, Origin};
-use super::types::{Con, Kind, Taint, Ty};
+use super::types::{Con, Kind, Ty};
 use super::{Checker, Expect};
+use crate::program::AdtId;
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
@@ -112,6 +112,9 @@ impl Checker<'_> {
         {
             return Some(found);
         }
+        if self.defs.is_of_trait(name) {
+            return None;
+        }
         let (params, result) = self.standard(&base, name, turbofish).or_else(|| {
             let is_float = matches!(base, Ty::Con(Con::Float(_), _))
                 || matches!(self.table.unknown(&base), Some((Kind::Float, _)));
@@ -194,11 +197,6 @@ impl Checker<'_> {
         let outer = self.env.clone();
         self.add_generics(&mut env, &sig.generics, (&outer, turbofish));
         self.instance(&env, &sig)
-    }
-
-    /// A type that the toolchain or an unread construct fixes.
-    pub(crate) fn tainted(&mut self, taint: Taint) -> Ty {
-        self.table.tainted(taint)
     }
 }
 

@@ -113,8 +113,13 @@ struct Checker<'d> {
     table: Table,
     /// The types of the literals and types that are to be found.
     holes: Vec<Ty>,
+    /// True for each hole that the inference came to.
+    reached: Vec<bool>,
     locals: HashMap<String, Ty>,
+    /// Relations that wait.
     pending: Vec<Pending>,
+    /// Relations of tainted types, which wait for the end of the body.
+    stalled: Vec<Pending>,
     reasons: Vec<Reason>,
     /// The first contradiction.
     conflict: Option<Taint>,
@@ -133,6 +138,7 @@ impl<'d> Checker<'d> {
             Some(false) => Kind::Float,
             None => Kind::General,
         };
+        let reached = vec![false; holes.len()];
         let holes = holes.iter().map(|hole| table.fresh(kind(hole))).collect();
         let env =
             Env { scope, types: HashMap::new(), consts: HashMap::new(), self_ty: None, origin: Origin::Own };
@@ -141,8 +147,10 @@ impl<'d> Checker<'d> {
             env,
             table,
             holes,
+            reached,
             locals: HashMap::new(),
             pending: Vec::new(),
+            stalled: Vec::new(),
             reasons: Vec::new(),
             conflict: None,
             result: Ty::unit(),
@@ -209,7 +217,7 @@ impl<'d> Checker<'d> {
 
     /// The type as far as it is known where a method or a field of it is used.
     fn known(&mut self, ty: &Ty) -> Ty {
-        if self.table.unknown(ty).is_some() {
+        if let Some((_, None)) = self.table.unknown(ty) {
             self.settle();
         }
         self.table.resolve(ty)
@@ -230,10 +238,21 @@ impl<'d> Checker<'d> {
 
     /// The names that replace the holes.
     fn names(&mut self) -> Vec<String> {
-        self.settle();
-        self.taint_pending();
+        self.finish();
+        for (at, hole) in self.holes.clone().iter().enumerate() {
+            if !self.reached[at] {
+                let taint = self.reason(Span::call_site(), "this is at a place that is not read");
+                self.table.taint(hole, taint);
+            }
+        }
         let holes = self.holes.clone();
         holes.iter().map(|hole| self.name(hole)).collect()
+    }
+
+    /// The type of a hole that the inference comes to.
+    fn reach(&mut self, hole: usize) -> Ty {
+        self.reached[hole] = true;
+        self.holes[hole].clone()
     }
 
     fn name(&mut self, hole: &Ty) -> String {

@@ -46,34 +46,64 @@ impl Checker<'_> {
     /// Adds a relation, and uses it if enough is known.
     pub(crate) fn relate(&mut self, pending: Pending) {
         if !self.attempt(&pending) {
-            self.pending.push(pending);
+            let types: Vec<Ty> = pending.types().into_iter().cloned().collect();
+            match self.taint_of(&types) {
+                Some(_) => self.stalled.push(pending),
+                None => self.pending.push(pending),
+            }
         }
     }
 
     /// Uses all relations for which enough is known.
     pub(crate) fn settle(&mut self) {
-        loop {
-            let before = std::mem::take(&mut self.pending);
-            let count = before.len();
-            for pending in before {
+        let mut count = self.pending.len() + 1;
+        while self.pending.len() < count {
+            count = self.pending.len();
+            for pending in std::mem::take(&mut self.pending) {
                 self.relate(pending);
-            }
-            if self.pending.len() >= count {
-                return;
             }
         }
     }
 
-    /// Taints the types of relations that were never used.
-    pub(crate) fn taint_pending(&mut self) {
-        for pending in std::mem::take(&mut self.pending) {
-            if matches!(&pending, Pending::From { .. }) {
-                self.unused_conversion(&pending);
-                continue;
+    /// Uses the relations that wait at the end of a body, and taints the types of those that cannot be used.
+    pub(crate) fn finish(&mut self) {
+        self.settle();
+        loop {
+            let stalled = std::mem::take(&mut self.stalled);
+            let count = stalled.len();
+            self.pending.extend(stalled);
+            self.settle();
+            if self.stalled.len() >= count {
+                break;
             }
-            let taint = self.taint_of(&pending.types().into_iter().cloned().collect::<Vec<_>>());
-            let taint = taint.unwrap_or_else(|| self.reason(pending.span(), "the types here are not known"));
-            pending.types().into_iter().for_each(|ty| self.table.taint(ty, taint));
+        }
+        let mut all = std::mem::take(&mut self.pending);
+        all.append(&mut self.stalled);
+        self.spread_all(&all);
+        for pending in &all {
+            let types: Vec<Ty> = pending.types().into_iter().cloned().collect();
+            // Two numbers of which nothing else is known have several conversions, so that none tells a type.
+            let is_open =
+                matches!(pending, Pending::From { .. }) && types.iter().all(|ty| scalar(&self.table, ty));
+            if self.taint_of(&types).is_none() && !is_open {
+                let taint = self.reason(pending.span(), "the types here are not known");
+                self.table.taint_all(&types, taint);
+            }
+        }
+        self.spread_all(&all);
+    }
+
+    /// Spreads taints through relations.
+    fn spread_all(&mut self, all: &[Pending]) {
+        let mut has_changed = true;
+        while has_changed {
+            has_changed = false;
+            for pending in all {
+                let types: Vec<Ty> = pending.types().into_iter().cloned().collect();
+                if let Some(taint) = self.taint_of(&types) {
+                    has_changed |= self.table.taint_all(&types, taint);
+                }
+            }
         }
     }
 
@@ -118,15 +148,23 @@ impl Checker<'_> {
         if types.iter().any(is_general)
             && let Some(taint) = self.taint_of(types)
         {
-            types.iter().for_each(|ty| self.table.taint(ty, taint));
+            self.table.taint_all(types, taint);
         }
     }
 
     fn attempt_compare(&mut self, left: &Ty, right: &Ty, span: Span) -> bool {
         let (own, other) = (self.table.resolve(left), self.table.resolve(right));
         let is_general = |ty: &Ty| matches!(self.table.unknown(ty), Some((Kind::General, _)));
+        let is_tainted = |ty: &Ty| matches!(self.table.unknown(ty), Some((Kind::General, Some(_))));
         match (is_general(&own), is_general(&other)) {
             (true, true) => {}
+            (_, _) if is_tainted(&own) || is_tainted(&other) => {}
+            (false, false) if differ(&own, &other) => {
+                let taint = self.reason(span, "a comparison with a type of the input is not read");
+                self.table.taint(&own, taint);
+                self.table.taint(&other, taint);
+                return true;
+            }
             (true, false) if !scalar(&self.table, &other) => {}
             (false, true) if !scalar(&self.table, &own) => {}
             (_, _) => {
@@ -191,29 +229,37 @@ impl Checker<'_> {
         false
     }
 
-    /// `u8`, `i8` and `char` have one conversion from integers each, so that it is known which.
+    /// Some conversions of numbers are the only ones of their source or target.
     fn attempt_from(&mut self, target: &Ty, source: &Ty, span: Span) -> bool {
-        let (to, from) = (self.table.resolve(target), self.table.unknown(source));
-        match (&to, from) {
-            (Ty::Var(_), _) | (_, Some((Kind::General, _))) => false,
-            (_, None) => {
-                self.known_conversion(&to, source, span);
+        let (to, from) = (self.table.resolve(target), self.table.resolve(source));
+        match (self.table.unknown(&to), self.table.unknown(&from)) {
+            (Some((Kind::General, _)), _) | (_, Some((Kind::General, _))) => false,
+            (Some((Kind::Int, _)), None) if is_widest(&from) => {
+                self.unify(&to, &from, span);
                 true
             }
-            (Ty::Con(Con::Int("u8" | "i8"), _), Some((Kind::Int, _))) => {
-                self.unify(&to, source, span);
+            (Some(_), _) if scalar(&self.table, &from) => false,
+            (Some(_), _) | (None, None) => {
+                self.known_conversion(&to, &from, span);
                 true
             }
-            (Ty::Con(Con::Char, _), Some((Kind::Int, _))) => {
-                self.unify(&Ty::int("u8"), source, span);
+            (None, Some((kind, _))) => {
+                self.literal_conversion(&to, (&from, kind), span);
                 true
             }
-            (Ty::Con(Con::Float("f64"), _), Some((Kind::Float, _)))
-            | (Ty::Con(Con::Int(_) | Con::Float(_), _), Some((Kind::Int, _))) => true,
-            (_, Some(_)) => {
+        }
+    }
+
+    /// A conversion from a number whose type is not known: `u8`, `i8` and `char` have one.
+    fn literal_conversion(&mut self, to: &Ty, (from, kind): (&Ty, Kind), span: Span) {
+        match (to, kind) {
+            (Ty::Con(Con::Int("u8" | "i8"), _), Kind::Int) => self.unify(to, from, span),
+            (Ty::Con(Con::Char, _), Kind::Int) => self.unify(&Ty::int("u8"), from, span),
+            (Ty::Con(Con::Int(_) | Con::Float(_), _), Kind::Int)
+            | (Ty::Con(Con::Float("f64"), _), Kind::Float) => {}
+            (_, _) => {
                 let taint = self.reason(span, "this conversion of a literal is not read");
-                self.table.taint(source, taint);
-                true
+                self.table.taint(from, taint);
             }
         }
     }
@@ -227,15 +273,18 @@ impl Checker<'_> {
             self.table.taint(&from, taint);
         }
     }
+}
 
-    /// A conversion with an unknown side tells nothing of two numbers; other types may have a single one.
-    fn unused_conversion(&mut self, pending: &Pending) {
-        let Pending::From { target, source, span } = pending else { return };
-        let is_number = |ty: &Ty| scalar(&self.table, ty);
-        if !is_number(target) && !is_number(source) {
-            let taint = self.reason(*span, "this conversion is not read");
-            self.table.taint(target, taint);
-            self.table.taint(source, taint);
-        }
+/// True for an integer type that converts to no other integer type.
+fn is_widest(ty: &Ty) -> bool {
+    matches!(ty, Ty::Con(Con::Int("i128" | "u128" | "isize" | "usize"), _))
+}
+
+/// True if only an implementation of the input can compare two types.
+fn differ(left: &Ty, right: &Ty) -> bool {
+    let is_own = |ty: &Ty| matches!(ty, Ty::Con(Con::Adt(_), _));
+    match (left, right) {
+        (Ty::Con(own, _), Ty::Con(other, _)) => (is_own(left) || is_own(right)) && own != other,
+        (_, _) => is_own(left) || is_own(right),
     }
 }

@@ -105,7 +105,7 @@ impl Checker<'_> {
         if all[..2].iter().any(is_known) {
             let (own, other) = (self.table.full(&all[0]), self.table.full(&all[1]));
             let taint = self.reason(span, format!("an operator of {own} and {other} is not read"));
-            all.iter().for_each(|ty| self.table.taint(ty, taint));
+            self.table.taint_all(&all, taint);
             return true;
         }
         self.spread(&all);

@@ -2,11 +2,11 @@
 
 use super::Checker;
 use super::definitions::{Definition, Scope, TypeDefinition};
-use crate::program::AdtId;
 use super::header;
 use super::obligations::Pending;
-use super::signatures::{Env, angled};
+use super::signatures::{Env, angled, is_standard};
 use super::types::{Con, Kind, STANDARD, Taint, Ty};
+use crate::program::AdtId;
 use proc_macro2::Span;
 use std::collections::HashMap;
 use syn::spanned::Spanned;
@@ -39,7 +39,7 @@ impl Checker<'_> {
         }
         let is_size = names.len() > 1 && names.last().is_some_and(|last| last == SIZE);
         if self.env.types.contains_key(&names[0]) {
-            if is_size {
+            if is_size && !self.defs.is_of_trait(SIZE) {
                 return Ty::int("usize");
             }
             return self.unread(own.span(), "an item of a generic parameter is not read");
@@ -75,7 +75,7 @@ impl Checker<'_> {
     }
 
     /// Returns true if only the toolchain fixes a type.
-    fn is_toolchain(&mut self, ty: &Ty) -> bool {
+    fn is_toolchain(&self, ty: &Ty) -> bool {
         matches!(self.table.unknown(ty), Some((_, Some(Taint::Toolchain))))
     }
 
@@ -87,17 +87,11 @@ impl Checker<'_> {
         {
             return args.clone();
         }
-        let count = self.defs.adt(adt).generics.type_params().count();
         let written = path.segments.iter().rev().take(2).find_map(|own| angled(&own.arguments));
-        match written {
-            Some(_) => {
-                let env = self.env.clone();
-                match self.adt_type(&env, adt, written) {
-                    Ty::Con(_, args) => args,
-                    Ty::Var(_) => Vec::new(),
-                }
-            }
-            None => (0..count).map(|_| self.table.fresh(Kind::General)).collect(),
+        let env = self.env.clone();
+        match self.adt_type(&env, adt, written, written.is_some()) {
+            Ty::Con(_, args) => args,
+            Ty::Var(_) => Vec::new(),
         }
     }
 
@@ -164,28 +158,33 @@ impl Checker<'_> {
             [.., parent, name] => (name.as_str(), parent.as_str()),
             [] => return None,
         };
-        if let Some(ty) = self.prelude_constructor(name, turbofish) {
+        let is_standard = is_standard(names);
+        if matches!(parent, "" | "Option" | "Result")
+            && (is_standard || names.len() <= 2)
+            && let Some(ty) = self.prelude_constructor(name, turbofish)
+        {
             return Some(ty);
         }
-        if let Some(ty) = Ty::primitive(parent) {
+        if let Some(ty) = Ty::primitive(parent).filter(|_| is_standard || names.len() == 2) {
             return self.primitive_item(&ty, name, span);
         }
         match (parent, name) {
+            ("", "drop") => self.free("mem", "drop", turbofish),
+            ("Option" | "Result", _) if is_standard || names.len() == 2 => self.standard_item(parent, name),
+            (_, _) if !is_standard => None,
             ("Ordering", "Less" | "Equal" | "Greater") => Some(Ty::std("Ordering", Vec::new())),
             ("consts", _) => names.iter().rev().find_map(|own| Ty::primitive(own)),
-            ("", "drop") => self.free("mem", "drop", turbofish),
-            (parent, _) if STANDARD.contains(&parent) => {
-                let count = if parent == "Result" { 2 } else { 1 };
-                let args: Vec<Ty> = (0..count).map(|_| self.table.fresh(Kind::General)).collect();
-                let base = Ty::std(STANDARD.iter().find(|own| **own == parent)?, args);
-                let (params, result) = self.standard(&base, name, None)?;
-                Some(Ty::function(params, result))
-            }
-            (_, _) if names.len() > 2 || matches!(parent, "cmp" | "mem") => {
-                self.free(parent, name, turbofish)
-            }
-            (_, _) => None,
+            (_, _) => self.free(parent, name, turbofish),
         }
+    }
+
+    /// A method of a type of the standard library as a function.
+    fn standard_item(&mut self, parent: &str, name: &str) -> Option<Ty> {
+        let count = if parent == "Result" { 2 } else { 1 };
+        let args: Vec<Ty> = (0..count).map(|_| self.table.fresh(Kind::General)).collect();
+        let base = Ty::std(STANDARD.iter().find(|own| **own == parent)?, args);
+        let (params, result) = self.standard(&base, name, None)?;
+        Some(Ty::function(params, result))
     }
 
     /// A free function of the header.

@@ -99,7 +99,7 @@ impl Checker<'_> {
     fn tuple_pattern(&mut self, own: &syn::PatTuple, ty: &Ty, by_ref: bool) {
         let has_rest = own.elems.iter().any(|elem| matches!(elem, syn::Pat::Rest(_)));
         let parts = match self.table.resolve(ty) {
-            Ty::Con(Con::Tuple, args) => args,
+            Ty::Con(Con::Tuple, args) if has_rest || args.len() == own.elems.len() => args,
             _ if has_rest => {
                 for elem in &own.elems {
                     let part = self.missing(ty, own.span(), "the type of this tuple is not known here");

@@ -1,9 +1,9 @@
 //! Written types, generics and bounds as types.
 
 use super::definitions::{Scope, TypeDefinition};
-use crate::program::AdtId;
 use super::types::{Con, Kind, STANDARD, Taint, Ty};
 use super::{Checker, Expect, Pending};
+use crate::program::AdtId;
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
@@ -49,6 +49,10 @@ const PLAIN: [&str; 16] = [
     "LowerHex",
     "Binary",
 ];
+
+/// Traits of operators, whose results have the type of their operands for numbers.
+const OPERATORS: [&str; 12] =
+    ["Add", "Sub", "Mul", "Div", "Rem", "Neg", "Not", "BitAnd", "BitOr", "BitXor", "AddAssign", "MulAssign"];
 
 /// The parameters' types and the result's type.
 pub(crate) type Instance = (Vec<Ty>, Ty);
@@ -152,17 +156,37 @@ impl Checker<'_> {
                     self.pending.push(Pending::Items { ty: ty.clone(), item, span: bound.span() });
                 }
             }
-            syn::PathArguments::None if PLAIN.iter().any(|own| *own == name) => {}
-            syn::PathArguments::None | syn::PathArguments::AngleBracketed(_) => {
+            syn::PathArguments::None if PLAIN.contains(&&*name) || OPERATORS.contains(&&*name) => {}
+            syn::PathArguments::AngleBracketed(args)
+                if OPERATORS.contains(&&*name) && self.is_own_output(env, ty, args) => {}
+            syn::PathArguments::None => {
                 let taint = self.reason(bound.span(), format!("the bound `{name}` is not read"));
                 self.table.taint(ty, taint);
             }
+            syn::PathArguments::AngleBracketed(args) => {
+                let taint = self.reason(bound.span(), format!("the bound `{name}` is not read"));
+                self.table.taint(ty, taint);
+                for own in bound_types(args) {
+                    let own = self.lower(env, own);
+                    self.table.taint(&own, taint);
+                }
+            }
+        }
+    }
+
+    /// True of `Add<Output = T>` as a bound of `T`, which no choice of a number contradicts.
+    fn is_own_output(&mut self, env: &Env, ty: &Ty, args: &Arguments) -> bool {
+        match args.args.first() {
+            Some(syn::GenericArgument::AssocType(own)) if args.args.len() == 1 => {
+                self.lower(env, &own.ty) == *ty
+            }
+            _ => false,
         }
     }
 
     fn type_path(&mut self, env: &Env, path: &syn::TypePath) -> Ty {
         if let Some(number) = super::holes::type_hole(&syn::Type::Path(path.clone())) {
-            return self.holes[number].clone();
+            return self.reach(number);
         }
         if path.qself.is_some() {
             return self.unread(path.span(), "an associated type is not read");
@@ -184,10 +208,10 @@ impl Checker<'_> {
         }
         match self.defs.ty(env.scope, &names) {
             TypeDefinition::Alias(scope, item) => {
-                let inner = self.generic_env(scope, None, &item.generics, (env, args));
+                let inner = self.generic_env(scope, None, &item.generics, (env, args), true);
                 self.lower(&inner, &item.ty)
             }
-            TypeDefinition::Adt(adt) => self.adt_type(env, adt, args),
+            TypeDefinition::Adt(adt) => self.adt_type(env, adt, args, true),
             TypeDefinition::External(names) => self.external_type(env, &names, args, path.span()),
             TypeDefinition::Toolchain => self.table.tainted(Taint::Toolchain),
             TypeDefinition::Variant(..) => self.unread(path.span(), "a variant is no type"),
@@ -195,10 +219,10 @@ impl Checker<'_> {
         }
     }
 
-    /// A structure or enumeration with the arguments that are written.
-    pub(crate) fn adt_type(&mut self, env: &Env, adt: AdtId, args: Option<&Arguments>) -> Ty {
+    /// A structure or enumeration with the arguments that are written, or with defaults if it is a written type.
+    pub(crate) fn adt_type(&mut self, env: &Env, adt: AdtId, args: Option<&Arguments>, defaults: bool) -> Ty {
         let definition = self.defs.adt(adt);
-        let inner = self.generic_env(definition.scope, None, &definition.generics, (env, args));
+        let inner = self.generic_env(definition.scope, None, &definition.generics, (env, args), defaults);
         let params = definition.generics.type_params().map(|own| inner.types[&own.ident.to_string()].clone());
         Ty::Con(Con::Adt(adt), params.collect())
     }
@@ -211,8 +235,12 @@ impl Checker<'_> {
         span: proc_macro2::Span,
     ) -> Ty {
         let name = names.last().map_or("", String::as_str);
-        if let Some(ty) = Ty::primitive(name) {
+        let is_prelude = names.len() == 1 && (env.origin == Origin::Header || PRELUDE.contains(&name));
+        if let Some(ty) = Ty::primitive(name).filter(|_| names.len() == 1) {
             return ty;
+        }
+        if !is_prelude && !is_standard(names) {
+            return self.unread(span, format!("the type `{}` is not read", names.join("::")));
         }
         if let Some(Ty::Con(Con::Int(own), _)) = &env.self_ty
             && let Some(ty) = counterpart(own, name)
@@ -246,26 +274,38 @@ impl Checker<'_> {
         types.map(|ty| self.lower(env, ty)).collect()
     }
 
-    /// The names of an item's generic parameters: as they are written in `args` (seen from another environment), or unknown.
+    /// The names of a type's generic parameters: as they are written in `args` (seen from another environment), by their defaults, or
+    /// unknown.
     pub(crate) fn generic_env(
         &mut self,
         scope: Scope,
         self_ty: Option<Ty>,
         generics: &syn::Generics,
         (outer, args): (&Env, Option<&Arguments>),
+        defaults: bool,
     ) -> Env {
         let origin = if outer.origin == Origin::Header { Origin::Header } else { Origin::Other };
         let mut env = Env { scope, types: HashMap::new(), consts: HashMap::new(), self_ty, origin };
-        self.add_generics(&mut env, generics, (outer, args));
+        self.add_all_generics(&mut env, generics, (outer, args), defaults);
         env
     }
 
-    /// Adds generic parameters and their bounds to an environment.
+    /// Adds generic parameters, without defaults, and their bounds to an environment.
     pub(crate) fn add_generics(
         &mut self,
         env: &mut Env,
         generics: &syn::Generics,
+        args: (&Env, Option<&Arguments>),
+    ) {
+        self.add_all_generics(env, generics, args, false);
+    }
+
+    fn add_all_generics(
+        &mut self,
+        env: &mut Env,
+        generics: &syn::Generics,
         (outer, args): (&Env, Option<&Arguments>),
+        defaults: bool,
     ) {
         let is_lifetime = |arg: &&syn::GenericArgument| matches!(arg, syn::GenericArgument::Lifetime(_));
         let args: Vec<&syn::GenericArgument> =
@@ -278,7 +318,11 @@ impl Checker<'_> {
                     env.types.insert(own.ident.to_string(), ty);
                 }
                 (syn::GenericParam::Type(own), _) => {
-                    env.types.insert(own.ident.to_string(), self.table.fresh(Kind::General));
+                    let ty = match &own.default {
+                        Some(default) if defaults => self.lower(&env.clone(), default),
+                        _ => self.table.fresh(Kind::General),
+                    };
+                    env.types.insert(own.ident.to_string(), ty);
                 }
                 (syn::GenericParam::Const(own), arg) => {
                     let ty = self.lower(env, &own.ty);
@@ -380,7 +424,24 @@ impl Checker<'_> {
     }
 }
 
+/// The types that a bound mentions.
+fn bound_types(args: &Arguments) -> impl Iterator<Item = &syn::Type> {
+    args.args.iter().filter_map(|arg| match arg {
+        syn::GenericArgument::Type(ty) => Some(ty),
+        syn::GenericArgument::AssocType(own) => Some(&own.ty),
+        _ => None,
+    })
+}
+
 type Bounds = syn::punctuated::Punctuated<syn::TypeParamBound, syn::Token![+]>;
+
+/// The types of the standard library that need no `use`.
+const PRELUDE: [&str; 4] = ["Option", "Result", "Box", "String"];
+
+/// True for a path of the standard library.
+pub(crate) fn is_standard(names: &[String]) -> bool {
+    names.len() > 1 && ["std", "core", "alloc"].contains(&&*names[0])
+}
 
 /// The generic arguments of a segment.
 pub(crate) fn angled(arguments: &syn::PathArguments) -> Option<&Arguments> {

@@ -193,15 +193,22 @@ impl Table {
         }
     }
 
-    /// Marks all unknown parts of a type.
-    pub(crate) fn taint(&mut self, ty: &Ty, taint: Taint) {
+    /// Marks all unknown parts of a type, and returns true if that is new.
+    pub(crate) fn taint(&mut self, ty: &Ty, taint: Taint) -> bool {
         match self.resolve(ty) {
             Ty::Var(var) => {
                 let own = &mut self.vars[var].taint;
-                *own = Some(own.map_or(taint, |own| own.max(taint)));
+                let is_new = *own < Some(taint);
+                *own = (*own).max(Some(taint));
+                is_new
             }
-            Ty::Con(_, args) => args.iter().for_each(|arg| self.taint(arg, taint)),
+            Ty::Con(_, args) => args.iter().fold(false, |is_new, arg| self.taint(arg, taint) || is_new),
         }
+    }
+
+    /// Marks all unknown parts of some types, and returns true if one is new.
+    pub(crate) fn taint_all(&mut self, types: &[Ty], taint: Taint) -> bool {
+        types.iter().fold(false, |is_new, ty| self.taint(ty, taint) || is_new)
     }
 
     pub(crate) fn unify(&mut self, left: &Ty, right: &Ty) -> Result<(), Conflict> {

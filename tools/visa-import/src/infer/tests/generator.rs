@@ -26,7 +26,89 @@ fn small(x: u32) -> Result<u8, i16> { if x < 200 { Ok(x as u8) } else { Err(-1) 
 fn bump(x: &mut u64) { *x += 1; }
 ";
 
-const INTS: [&str; 12] = ["i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
+/// Items with constructs that inference does not read.
+pub(crate) const UNREAD_ITEMS: &str = "
+use std::ops::{Add, Mul, Index, Neg, AddAssign, Deref};
+#[derive(Clone, Copy, PartialEq)] struct V(u16, u16);
+impl Add for V { type Output = V; fn add(self, o: V) -> V { V(self.0, o.1) } }
+impl Mul<u8> for V { type Output = u64; fn mul(self, k: u8) -> u64 { self.0 as u64 * k as u64 } }
+impl Mul<V> for u32 { type Output = i16; fn mul(self, k: V) -> i16 { k.1 as i16 } }
+impl Index<u8> for V { type Output = u32; fn index(&self, _: u8) -> &u32 { &5 } }
+impl From<u8> for V { fn from(x: u8) -> V { V(x as u16, 0) } }
+impl From<V> for u64 { fn from(x: V) -> u64 { x.0 as u64 } }
+impl PartialEq<u64> for V { fn eq(&self, o: &u64) -> bool { self.0 as u64 == *o } }
+impl Neg for V { type Output = i8; fn neg(self) -> i8 { 3 } }
+impl Deref for V { type Target = [i64; 2]; fn deref(&self) -> &[i64; 2] { &[1, 2] } }
+trait One { fn one(self) -> u16; fn two(&self, x: i64) -> u8; fn min(self, x: u64) -> i8; }
+impl One for u8 { fn one(self) -> u16 { self as u16 + 1 } fn two(&self, x: i64) -> u8 { x as u8 } fn min(self, x: u64) -> i8 { x as i8 } }
+trait Out { type T; fn out(&self) -> Self::T; }
+impl Out for i16 { type T = u64; fn out(&self) -> u64 { 5 } }
+impl Out for u8 { type T = i8; fn out(&self) -> i8 { 5 } }
+fn one<T: One>(t: T) -> u16 { t.one() }
+fn same<T: One>(t: T, _: T) -> T { t }
+fn out<T: Out>(t: T) -> T::T { t.out() }
+fn into<T: Into<u64>>(t: T) -> u64 { t.into() }
+fn add<T: Add<Output = T>>(a: T, b: T) -> T { a + b }
+fn each<T, I: IntoIterator<Item = T>>(i: I) -> T { i.into_iter().next().unwrap() }
+fn opaque(x: u8) -> impl Into<u64> + One { x }
+fn dynamic(x: i64) -> Box<dyn Fn(i64) -> u8> { Box::new(move |y| (x + y) as u8) }
+struct Bound<T: One> { t: T }
+struct Defaulted<T = u16> { t: T }
+fn defaulted(x: Defaulted) -> u16 { x.t }
+";
+
+/// Expressions that are not read; `@` stands for one of the type, `#` for one of any number type.
+const UNREAD: [&str; 22] = [
+    "vec![@, @][1]",
+    "[@].to_vec()[0]",
+    "*Box::new(@)",
+    "std::cell::Cell::new(@).get()",
+    "Into::into(@)",
+    "std::ops::Add::add(@, @)",
+    "[@, @].iter().copied().collect::<Vec<_>>()[1]",
+    "vec![@].pop().unwrap()",
+    "{ let mut § = Vec::new(); § .push(@); § [0] }",
+    "each([@])",
+    "each(vec![@])",
+    "add(@, @)",
+    "same(@, @)",
+    "[@].first().copied().unwrap_or_default()",
+    "(@, #).clone().0",
+    "std::convert::identity(@)",
+    "std::mem::replace(&mut @, @)",
+    "[(@, #)].into_iter().unzip::<_, _, Vec<_>, Vec<_>>().0[0]",
+    "[@, @].into_iter().reduce(|§, _| §).unwrap()",
+    "Bound { t: # }.t",
+    "\"5\".parse().unwrap()",
+    "(#).into()",
+];
+
+/// Expressions of certain types that are not read.
+const UNREAD_OF: [(&str, &str); 20] = [
+    ("u64", "(V(@u16, 1) * @u8)"),
+    ("u32", "V(1, @u16)[@u8]"),
+    ("i16", "(@u32 * V(2, 3))"),
+    ("u16", "one(@u8)"),
+    ("u64", "out(@i16)"),
+    ("i8", "out(@u8)"),
+    ("u64", "into(@u32)"),
+    ("i64", "V(1, 2).len() as i64"),
+    ("u16", "one(opaque(@u8))"),
+    ("u8", "dynamic(@i64)(@i64)"),
+    ("i8", "(-V(1, 2))"),
+    ("u64", "V::from(@u8).into()"),
+    ("i64", "V(1, 2).iter().sum::<i64>()"),
+    ("u8", "@u8.two(@i64)"),
+    ("u16", "defaulted(Defaulted { t: @u16 })"),
+    ("u16", "{ let §: Defaulted = Defaulted { t: @u16 }; § .t }"),
+    ("i64", "*V(1, 2).iter().max().unwrap()"),
+    ("u64", "u64::from(V(@u16, 3) + V(5, @u16))"),
+    ("u8", "Bound { t: @u8 }.t"),
+    ("u16", "V::from(@u8).0"),
+];
+
+const INTS: [&str; 12] =
+    ["i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Type {
@@ -67,11 +149,13 @@ pub(crate) struct Generator {
     locals: Vec<(String, Type, bool)>,
     names: usize,
     depth: usize,
+    /// True for functions with constructs that are not read.
+    is_unread: bool,
 }
 
 /// Writes a function.
-pub(crate) fn function(random: Random, number: usize) -> String {
-    let mut own = Generator { random, locals: Vec::new(), names: 0, depth: 0 };
+pub(crate) fn function(random: Random, number: usize, is_unread: bool) -> String {
+    let mut own = Generator { random, locals: Vec::new(), names: 0, depth: 0, is_unread };
     let params: Vec<String> = (0..own.random.below(4)).map(|_| own.param()).collect();
     let result = own.ty(1);
     let body = own.body(&result, 6);
@@ -202,7 +286,9 @@ impl Generator {
                 self.locals.push((at.clone(), Type::Int("usize"), false));
                 (format!("({at}, {name})"), format!("({}..9).enumerate()", self.expr(&ty)))
             }
-            _ => (name.clone(), format!("({}..{}).step_by({})", self.expr(&ty), self.expr(&ty), self.index())),
+            _ => {
+                (name.clone(), format!("({}..{}).step_by({})", self.expr(&ty), self.expr(&ty), self.index()))
+            }
         };
         self.locals.push((name, ty, false));
         let body = self.unit(2);
@@ -305,7 +391,11 @@ impl Generator {
             return self.leaf(ty);
         }
         self.depth += 1;
-        let text = if self.chance(35) { self.general(ty) } else { self.special(ty) };
+        let text = match self.random.below(100) {
+            0..8 if self.is_unread => self.unread(ty),
+            0..35 => self.general(ty),
+            _ => self.special(ty),
+        };
         self.depth -= 1;
         text.replace('§', &self.name()).replace('¤', &self.name())
     }
@@ -332,7 +422,9 @@ impl Generator {
             Type::Shape => self.one_of(&["Shape::Dot", "Shape::Line(1, 2)", "Shape::Box { w: 3, h: 2.5 }"]),
             Type::Wrap(inner) => {
                 let value = self.leaf(inner);
-                self.random.of(&["Wrap { v: @, n: 2 }", "Wrap::of(@)", "Wrap::of(true).with(@)"]).replace('@', &value)
+                self.random
+                    .of(&["Wrap { v: @, n: 2 }", "Wrap::of(@)", "Wrap::of(true).with(@)"])
+                    .replace('@', &value)
             }
             Type::Tuple(parts) => {
                 format!("({})", parts.iter().map(|part| self.leaf(part) + ", ").collect::<String>())
@@ -349,18 +441,35 @@ impl Generator {
         }
     }
 
+    fn unread(&mut self, ty: &Type) -> String {
+        let of: Vec<&str> =
+            UNREAD_OF.iter().filter(|(own, _)| *own == ty.text()).map(|(_, text)| *text).collect();
+        let mut text = match self.random.pick(&of) {
+            Some(text) if self.random.clone().below(2) == 0 => (*text).to_owned(),
+            _ => self.one_of(&UNREAD),
+        };
+        for name in INTS {
+            while text.contains(&format!("@{name}")) {
+                text = text.replacen(&format!("@{name}"), &self.expr(&Type::Int(name)), 1);
+            }
+        }
+        let other = self.number();
+        while text.contains('#') {
+            text = text.replacen('#', &self.expr(&other), 1);
+        }
+        while text.contains('@') {
+            text = text.replacen('@', &self.expr(ty), 1);
+        }
+        text
+    }
+
     /// Expressions of any type.
     fn general(&mut self, ty: &Type) -> String {
         let other = self.ty(1);
         match self.random.below(16) {
             0 => format!("({})", self.expr(ty)),
             1 => self.body(ty, 2),
-            2 => format!(
-                "(if {} {} else {})",
-                self.expr(&Type::Bool),
-                self.body(ty, 1),
-                self.body(ty, 1)
-            ),
+            2 => format!("(if {} {} else {})", self.expr(&Type::Bool), self.body(ty, 1), self.body(ty, 1)),
             3 => self.matched(ty),
             4 => format!("id({})", self.expr(ty)),
             5 => format!("first({}, {})", self.expr(ty), self.expr(&other)),
@@ -392,7 +501,9 @@ impl Generator {
         self.locals.pop();
         match self.random.below(3) {
             0 => format!("(match {value} {{ 1 | 3 => {one}, 5..=9 => {two}, {name} => {three} }})"),
-            1 => format!("(match Some({value}) {{ Some(1) => {one}, Some({name}) if {guard} => {three}, _ => {two} }})"),
+            1 => format!(
+                "(match Some({value}) {{ Some(1) => {one}, Some({name}) if {guard} => {three}, _ => {two} }})"
+            ),
             _ => format!("(match &({value}, 4) {{ (3, _) => {one}, (&{name}, _) => {three} }})"),
         }
     }
@@ -419,8 +530,14 @@ impl Generator {
             Type::Bool => self.truth(),
             Type::Pair => format!("{}.add({})", self.expr(ty), self.expr(&Type::Int("u8"))),
             Type::Shape => match self.random.below(2) {
-                0 => format!("Shape::Line({}, {})", self.expr(&Type::Int("u16")), self.expr(&Type::Int("i8"))),
-                _ => format!("Shape::Box {{ h: {}, w: {} }}", self.expr(&Type::Float("f64")), self.expr(&Type::Int("u64"))),
+                0 => {
+                    format!("Shape::Line({}, {})", self.expr(&Type::Int("u16")), self.expr(&Type::Int("i8")))
+                }
+                _ => format!(
+                    "Shape::Box {{ h: {}, w: {} }}",
+                    self.expr(&Type::Float("f64")),
+                    self.expr(&Type::Int("u64"))
+                ),
             },
             Type::Wrap(inner) => format!("Wrap {{ v: {}, ..{} }}", self.expr(inner), self.leaf(ty)),
             Type::Tuple(parts) => {
@@ -463,7 +580,9 @@ impl Generator {
         match (self.random.below(3), ty) {
             (0, _) => format!("({} as {})", self.expr(&Type::Int("i32")), ty.text()),
             (1, _) => format!("id::<{}>({})", ty.text(), self.expr(ty)),
-            (_, Type::Int(name) | Type::Float(name)) => format!("({} + {})", self.expr(ty), self.suffixed(name)),
+            (_, Type::Int(name) | Type::Float(name)) => {
+                format!("({} + {})", self.expr(ty), self.suffixed(name))
+            }
             (_, _) => self.expr(ty),
         }
     }
@@ -577,8 +696,15 @@ impl Generator {
             3 => format!("({} == {})", self.expr(&ty), self.expr(&ty)),
             4 => format!("({} && {})", self.expr(&Type::Bool), self.expr(&Type::Bool)),
             5 => format!("(!{})", self.expr(&Type::Bool)),
-            6 => format!("({}..{}).contains(&{})", self.expr(&number), self.expr(&number), self.expr(&number)),
-            _ => format!("[{}, {}].iter().any(|§| *§ == {})", self.expr(&number), self.expr(&number), self.expr(&number)),
+            6 => {
+                format!("({}..{}).contains(&{})", self.expr(&number), self.expr(&number), self.expr(&number))
+            }
+            _ => format!(
+                "[{}, {}].iter().any(|§| *§ == {})",
+                self.expr(&number),
+                self.expr(&number),
+                self.expr(&number)
+            ),
         }
     }
 }

@@ -40,21 +40,34 @@ pub(crate) fn types(text: &str) -> Suffixes {
     literals(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// Reads the listing: after `kind: Literal {`, the suffix, the literal's place, and its type.
+/// Reads the listing: after `kind: Literal {`, the suffix, the literal's place, and its type; after `Pat {`, the type and place.
 fn literals(listing: &str) -> Suffixes {
     let mut found = Suffixes::new();
     for part in listing.split("kind: Literal {").skip(1) {
-        let mut lines = part.lines().map(str::trim);
-        let is_open = lines.by_ref().take_while(|line| *line != "),").any(|line| line == "Unsuffixed,");
         let is_open =
-            is_open || lines.by_ref().take_while(|line| *line != "),").any(|line| line == "Unsuffixed,");
-        let Some(place) = lines.clone().find_map(|line| line.strip_prefix("span: a.rs:")) else { continue };
-        let Some(ty) = lines.find_map(|line| line.strip_prefix("ty: ")) else { continue };
-        let mut numbers = place.split(':').map(|number| number.trim().parse().unwrap_or(0));
-        let (line, column) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+            part.lines().take_while(|line| !line.contains("span: ")).any(|line| line.trim() == "Unsuffixed,");
         if is_open {
-            found.insert((line, column), ty.trim_end_matches(',').to_owned());
+            found.extend(place(part).zip(ty(part)));
+        }
+    }
+    for part in listing.split("Pat {").skip(1) {
+        let kind = part.lines().find_map(|line| line.trim().strip_prefix("kind: "));
+        if matches!(kind, Some("Constant {" | "Range(")) {
+            found.extend(place(part).zip(ty(part)));
         }
     }
     found
+}
+
+/// The first place of a part of the listing: line and column.
+fn place(part: &str) -> Option<(usize, usize)> {
+    let place = part.lines().find_map(|line| line.trim().strip_prefix("span: a.rs:"))?;
+    let mut numbers = place.split(':').map_while(|number| number.trim().parse().ok());
+    numbers.next().zip(numbers.next())
+}
+
+/// The first type of a part of the listing.
+fn ty(part: &str) -> Option<String> {
+    let ty = part.lines().find_map(|line| line.trim().strip_prefix("ty: "))?;
+    Some(ty.trim_end_matches(',').to_owned())
 }

@@ -1,9 +1,9 @@
-//! A program of one module, without resolution of scopes: all names differ.
+//! A program of one module, without items in blocks.
 
 use super::super::{AdtDefinition, Definition, Definitions, Reason, Scope, TypeDefinition, Variant};
-use crate::program::AdtId;
 use super::Suffixes;
-use crate::program::ModuleId;
+use super::rename::Rename;
+use crate::program::{AdtId, ModuleId};
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::visit_mut::VisitMut;
@@ -16,6 +16,8 @@ struct File {
     constants: HashMap<String, Rc<syn::Type>>,
     aliases: HashMap<String, Rc<syn::ItemType>>,
     adts: Vec<Adt>,
+    /// The names of the methods of traits.
+    of_traits: Vec<String>,
 }
 
 struct Adt {
@@ -51,6 +53,13 @@ impl File {
                 }
                 syn::Item::Static(item) => {
                     own.constants.insert(item.ident.to_string(), Rc::new((*item.ty).clone()));
+                }
+                syn::Item::Trait(item) => {
+                    own.of_traits.extend(item.items.iter().filter_map(|item| match item {
+                        syn::TraitItem::Fn(own) => Some(own.sig.ident.to_string()),
+                        syn::TraitItem::Const(own) => Some(own.ident.to_string()),
+                        _ => None,
+                    }))
                 }
                 syn::Item::Type(item) => {
                     own.aliases.insert(item.ident.to_string(), Rc::new(item.clone()));
@@ -93,7 +102,7 @@ impl File {
     fn impls(&mut self, file: &syn::File) {
         for item in &file.items {
             let syn::Item::Impl(item) = item else { continue };
-            let Some(adt) = self.implemented(item) else { continue };
+            let Some(adt) = self.implemented(item).filter(|_| item.trait_.is_none()) else { continue };
             for own in &item.items {
                 match own {
                     syn::ImplItem::Fn(own) => {
@@ -184,6 +193,10 @@ impl Definitions for File {
         Some((scope(Some(adt)), Rc::clone(sig)))
     }
 
+    fn is_of_trait(&self, name: &str) -> bool {
+        self.of_traits.iter().any(|own| own == name)
+    }
+
     fn block(&self, _: &[syn::Stmt]) -> Option<ModuleId> {
         None
     }
@@ -214,8 +227,8 @@ impl VisitMut for Literals {
 /// The program with suffixes, and the reasons of those that are unread; their numbers count through all functions.
 pub(crate) fn inferred(text: &str) -> (syn::File, Vec<Reason>) {
     let mut file = syn::parse_file(text).expect("the test is Rust");
-    Constants.visit_file_mut(&mut file);
     let program = File::new(&file);
+    Rename::default().visit_file_mut(&mut file);
     let mut all = Vec::new();
     for item in &mut file.items {
         match item {
@@ -230,6 +243,13 @@ pub(crate) fn inferred(text: &str) -> (syn::File, Vec<Reason>) {
             syn::Item::Static(item) => {
                 let reasons = super::super::constant(&program, scope(None), &mut item.ty, &mut item.expr);
                 renumber(&mut all, reasons, |shift| shift.visit_item_static_mut(item));
+            }
+            syn::Item::Enum(item) => {
+                let values = item.variants.iter_mut().filter_map(|own| own.discriminant.as_mut());
+                values.for_each(|(_, value)| {
+                    let mut ty = syn::parse_quote!(isize);
+                    all.extend(super::super::constant(&program, scope(None), &mut ty, value));
+                });
             }
             syn::Item::Impl(item) => {
                 let of = program.implemented(item);
@@ -266,18 +286,23 @@ struct Shift {
     by: usize,
 }
 
+impl Shift {
+    fn shifted(&self, literal: &str) -> Option<String> {
+        let (digits, number) = literal.split_once("unread")?;
+        Some(format!("{digits}unread{}", number.parse::<usize>().ok()? + self.by))
+    }
+}
+
 impl VisitMut for Shift {
     fn visit_lit_int_mut(&mut self, literal: &mut syn::LitInt) {
-        if let Some(number) = literal.suffix().strip_prefix("unread") {
-            let number = number.parse::<usize>().expect("a number") + self.by;
-            *literal = syn::LitInt::new(&format!("0unread{number}"), literal.span());
+        if let Some(text) = self.shifted(&literal.to_string()) {
+            *literal = syn::LitInt::new(&text, literal.span());
         }
     }
 
     fn visit_lit_float_mut(&mut self, literal: &mut syn::LitFloat) {
-        if let Some(number) = literal.suffix().strip_prefix("unread") {
-            let number = number.parse::<usize>().expect("a number") + self.by;
-            *literal = syn::LitFloat::new(&format!("0.0unread{number}"), literal.span());
+        if let Some(text) = self.shifted(&literal.to_string()) {
+            *literal = syn::LitFloat::new(&text, literal.span());
         }
     }
 
@@ -297,20 +322,4 @@ pub(crate) fn suffixes(text: &str) -> (Suffixes, Vec<(String, String)>) {
     literals.visit_file_mut(&mut file);
     let place = |span: proc_macro2::Span| format!("{}:{}", span.start().line, span.start().column + 1);
     (literals.found, reasons.into_iter().map(|(span, why)| (place(span), why)).collect())
-}
-
-/// Rewrites patterns such as `None` as paths, as the resolution of names does.
-struct Constants;
-
-impl VisitMut for Constants {
-    fn visit_pat_mut(&mut self, pat: &mut syn::Pat) {
-        syn::visit_mut::visit_pat_mut(self, pat);
-        if let syn::Pat::Ident(own) = pat
-            && own.ident.to_string().starts_with(char::is_uppercase)
-            && own.subpat.is_none()
-        {
-            let ident = &own.ident;
-            *pat = syn::Pat::Path(syn::parse_quote!(#ident));
-        }
-    }
 }
