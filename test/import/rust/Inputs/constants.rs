@@ -39,13 +39,13 @@ pub fn size(ctx: &mut Context, input: &Out<i32>) -> Out<i32> {
         x = ctx
             .main
             .begin(x.view())
-            .fetch::<m![1], m![A % 2]>()
-            .collect::<m![1], m![A % 2 # 8]>()
+            .fetch::<m![1], m![A % 4]>()
+            .collect::<m![1], m![A % 4 # 8]>()
             .vector_init()
             .vector_intra_slice_tag(TagMode::Zero)
             .vector_fxp(FxpBinaryOp::AddFxp, <m![A]>::SIZE as i32 - 2)
             .vector_final()
-            .commit_trim::<m![A % 2]>()
+            .commit_trim::<m![A % 4]>()
             .commit();
     }
     x.to_hbm(&mut ctx.tdma)

@@ -57,16 +57,29 @@ fn visit_arguments(visitor: &mut impl VisitMut, mac: &mut syn::Macro) {
 pub(crate) struct Number {
     /// The holes: true for an integer, false for a floating-point number, `None` for a type.
     pub(crate) holes: Vec<Option<bool>>,
+    /// The holes in generic arguments.
+    pub(crate) in_arguments: Vec<usize>,
+    /// Generic arguments around.
+    depth: usize,
 }
 
 impl Number {
     fn next(&mut self, is_int: Option<bool>) -> String {
+        if self.depth > 0 {
+            self.in_arguments.push(self.holes.len());
+        }
         self.holes.push(is_int);
         format!("{HOLE}{}", self.holes.len() - 1)
     }
 }
 
 impl VisitMut for Number {
+    fn visit_generic_argument_mut(&mut self, argument: &mut syn::GenericArgument) {
+        self.depth += 1;
+        visit_mut::visit_generic_argument_mut(self, argument);
+        self.depth -= 1;
+    }
+
     fn visit_lit_int_mut(&mut self, literal: &mut syn::LitInt) {
         if literal.suffix().is_empty() {
             *literal = int(literal, &self.next(Some(true)));

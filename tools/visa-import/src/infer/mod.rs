@@ -51,6 +51,7 @@ pub(crate) fn function(
     number.visit_block_mut(body);
     let mut checker = Checker::new(defs, scope, &number.holes);
     checker.function(sig, body);
+    checker.leave_arguments(&number.in_arguments);
     let mut fill = holes::Fill { names: checker.names() };
     fill.visit_signature_mut(sig);
     fill.visit_block_mut(body);
@@ -72,6 +73,7 @@ pub(crate) fn constant(
     let env = checker.env.clone();
     let lowered = checker.lower(&env, ty);
     checker.constant(value, &lowered);
+    checker.leave_arguments(&number.in_arguments);
     let mut fill = holes::Fill { names: checker.names() };
     fill.visit_type_mut(ty);
     fill.visit_expr_mut(value);
@@ -234,6 +236,16 @@ impl<'d> Checker<'d> {
 
     fn leave(&mut self, frame: Frame) {
         Frame { result: self.result, loops: self.loops, diverges: self.diverges } = frame;
+    }
+
+    /// Leaves generic arguments that inference does not come to as they are: the parameter has a type, which their number gets.
+    fn leave_arguments(&mut self, holes: &[usize]) {
+        for &at in holes {
+            if !self.reached[at] {
+                self.reached[at] = true;
+                self.table.taint(&self.holes[at].clone(), Taint::Toolchain);
+            }
+        }
     }
 
     /// The names that replace the holes.
