@@ -125,8 +125,8 @@ impl Evaluator<'_> {
     /// A method that the input implements, if the receiver has one of that name.
     pub(crate) fn own_method(&self, of: &Value, name: &str) -> Option<crate::program::FnId> {
         let Value::Struct(own) = of else { return None };
-        match self.program.adts[own.of.0].items.get(name) {
-            Some(Item::Fn(id)) => Some(*id),
+        match self.program.adts[own.of.0].item(name) {
+            Some(Item::Fn(id)) => Some(id),
             Some(_) | None => None,
         }
     }

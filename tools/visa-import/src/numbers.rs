@@ -54,7 +54,7 @@ impl Evaluator<'_> {
         if let [first, rest @ ..] = parts
             && let (Some(Generic::Type(Type::Adt(of))), [name]) = (frame.generics.get(first), rest)
         {
-            return self.program.adts[of.0].items.get(name).cloned();
+            return self.program.adts[of.0].item(name);
         }
         self.program.find(frame.module, frame.of, parts, Space::Values)
     }
@@ -68,7 +68,7 @@ impl Evaluator<'_> {
             Type::Adt(of) => {
                 let at = self.program.adts[of.0].variants.iter().position(|own| own.name == name);
                 let variant = at.filter(|_| self.program.adts[of.0].is_enum).map(|at| Item::Variant(of, at));
-                variant.or_else(|| self.program.adts[of.0].items.get(&name).cloned())
+                variant.or_else(|| self.program.adts[of.0].item(&name))
             }
             _ => None,
         })
@@ -341,8 +341,8 @@ impl Evaluator<'_> {
             Some(Value::Struct(own)) => own.of,
             Some(_) | None => return Err(frame.error(span, "no structure")),
         };
-        match self.program.adts[of.0].items.get(name) {
-            Some(Item::Fn(id)) => self.apply(frame, span, &Value::Function(*id), args),
+        match self.program.adts[of.0].item(name) {
+            Some(Item::Fn(id)) => self.apply(frame, span, &Value::Function(id), args),
             Some(_) | None => {
                 let adt = &self.program.adts[of.0];
                 Err(frame.error(span, format!("`{}` has no `{name}`", adt.name)))

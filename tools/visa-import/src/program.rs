@@ -3,6 +3,7 @@
 use crate::cfg;
 use crate::depth::{MAX_NESTING, too_deep};
 use crate::error::{Error, Place};
+use crate::infer::Implementation;
 use crate::macros::{Macro, MacroId, MacroScope};
 use crate::map::AxisId;
 use crate::marks::{MARK, plain};
@@ -119,6 +120,8 @@ pub(crate) struct Function {
     pub(crate) module: ModuleId,
     /// The structure or enumeration that it is a method of.
     pub(crate) of: Option<AdtId>,
+    /// The implementation that has it, by its number.
+    pub(crate) implementation: Option<usize>,
     pub(crate) item: Expanded<syn::ItemFn>,
 }
 
@@ -126,6 +129,8 @@ pub(crate) struct Function {
 pub(crate) struct Constant {
     pub(crate) module: ModuleId,
     pub(crate) of: Option<AdtId>,
+    /// The implementation that has it, by its number.
+    pub(crate) implementation: Option<usize>,
     pub(crate) item: Expanded<syn::ItemConst>,
 }
 
@@ -139,10 +144,21 @@ pub(crate) struct Adt {
     pub(crate) is_enum: bool,
     /// Methods, associated functions and constants.
     pub(crate) items: HashMap<String, Item>,
+    /// Names that several implementations have for different arguments of the type or of a trait: they are not read.
+    pub(crate) several: HashSet<String>,
+    /// Names among the items that come from traits.
+    of_traits: HashSet<String>,
     /// The traits that it derives or that are implemented for it.
     pub(crate) derived: Vec<String>,
     pub(crate) implemented: Vec<String>,
     pub(crate) span: Span,
+}
+
+impl Adt {
+    /// The method, function or constant of a name, if there is just one.
+    pub(crate) fn item(&self, name: &str) -> Option<Item> {
+        self.items.get(name).filter(|_| !self.several.contains(name)).cloned()
+    }
 }
 
 /// A variant of an enumeration, or the fields of a structure.
@@ -212,6 +228,8 @@ pub(crate) struct Program {
     pub(crate) macros: Vec<Rc<Macro>>,
     /// The macro of each expansion, by the mark.
     pub(crate) expansions: Vec<MacroId>,
+    /// The heads of implementations.
+    pub(crate) implementations: Vec<Rc<Implementation>>,
     /// The names of the items of the input's traits.
     pub(crate) trait_items: HashSet<String>,
     pending: Vec<Pending>,
@@ -433,7 +451,7 @@ impl Program {
             (false, false) => {}
         }
         self.add(id, (&item.sig.ident, &item.vis), &[Space::Values], Item::Fn(own));
-        self.functions.push(Function { module: id, of: None, item: Expanded::new(item, macros) });
+        self.functions.push(Function { module: id, of: None, implementation: None, item: Expanded::new(item, macros) });
     }
 
     fn constant(&mut self, id: ModuleId, item: syn::ItemConst, macros: &MacroScope) {
@@ -441,7 +459,7 @@ impl Program {
         if item.ident != "_" {
             self.add(id, (&item.ident, &item.vis), &[Space::Values], Item::Const(own));
         }
-        self.constants.push(Constant { module: id, of: None, item: Expanded::new(item, macros) });
+        self.constants.push(Constant { module: id, of: None, implementation: None, item: Expanded::new(item, macros) });
     }
 
     fn structure(&mut self, id: ModuleId, item: syn::ItemStruct) {
@@ -464,7 +482,7 @@ impl Program {
                 let ty = representation(&item.attrs);
                 let number: syn::ItemConst = syn::parse_quote!(const DISCRIMINANT: #ty = #expr;);
                 let at = ConstId(self.constants.len());
-                self.constants.push(Constant { module: id, of: None, item: Expanded::new(number, macros) });
+                self.constants.push(Constant { module: id, of: None, implementation: None, item: Expanded::new(number, macros) });
                 at
             });
             variants.push(variant(&of.ident, &of.fields, number));
@@ -702,18 +720,26 @@ impl Program {
         for Impl { module, item, macros } in std::mem::take(&mut self.impls) {
             let syn::Type::Path(path) = &*item.self_ty else { continue };
             let Some(of) = self.adt_of(module, &names(&path.path)) else { continue };
+            let number = self.implementations.len();
+            let head = Implementation { generics: item.generics.clone(), self_ty: (*item.self_ty).clone() };
+            self.implementations.push(Rc::new(head));
             let traits = item.trait_.as_ref().map(|(_, path, _)| names(path));
             let mut given = HashSet::new();
             for own in &item.items {
-                if let Some(name) = self.associated(module, of, own.clone(), &macros, traits.is_some()) {
+                let place = (module, of, number);
+                if let Some(name) = self.associated(place, own.clone(), &macros, traits.is_some()) {
                     given.insert(name);
                 }
             }
             let Some(of_trait) = traits else { continue };
             self.adts[of.0].implemented.extend(of_trait.last().cloned());
             let Some(Item::Trait(defined, own)) = self.find(module, None, &of_trait, Space::Types) else { continue };
-            for default in own.items.iter().filter_map(default_item).filter(|(name, _)| !given.contains(name)) {
-                self.associated(defined, of, default.1, &macros, true);
+            // The parameters of a trait have no values here.
+            if own.generics.params.is_empty() {
+                let defaults = own.items.iter().filter_map(default_item);
+                for (_, default) in defaults.filter(|(name, _)| !given.contains(name)) {
+                    self.associated((defined, of, number), default, &macros, true);
+                }
             }
         }
     }
@@ -721,18 +747,19 @@ impl Program {
     /// Adds an item of an implementation; that of a trait gives way to the type's own.
     fn associated(
         &mut self,
-        module: ModuleId,
-        of: AdtId,
+        (module, of, number): (ModuleId, AdtId, usize),
         item: syn::ImplItem,
         macros: &MacroScope,
         of_trait: bool,
     ) -> Option<String> {
+        let implementation = Some(number);
         let (name, found) = match item {
             syn::ImplItem::Fn(own) => {
                 let id = FnId(self.functions.len());
                 let name = plain(&own.sig.ident.to_string()).to_owned();
                 let item = syn::ItemFn { attrs: own.attrs, vis: own.vis, sig: own.sig, block: Box::new(own.block) };
-                self.functions.push(Function { module, of: Some(of), item: Expanded::new(item, macros) });
+                let item = Expanded::new(item, macros);
+                self.functions.push(Function { module, of: Some(of), implementation, item });
                 (name, Item::Fn(id))
             }
             syn::ImplItem::Const(own) => {
@@ -740,14 +767,28 @@ impl Program {
                 let name = plain(&own.ident.to_string()).to_owned();
                 let (ident, ty, expr) = (own.ident, own.ty, own.expr);
                 let item: syn::ItemConst = syn::parse_quote!(const #ident: #ty = #expr;);
-                self.constants.push(Constant { module, of: Some(of), item: Expanded::new(item, macros) });
+                let item = Expanded::new(item, macros);
+                self.constants.push(Constant { module, of: Some(of), implementation, item });
                 (name, Item::Const(id))
             }
             _ => return None,
         };
-        let items = &mut self.adts[of.0].items;
-        if !of_trait || !items.contains_key(&name) {
-            items.insert(name.clone(), found);
+        let adt = &mut self.adts[of.0];
+        match (adt.items.contains_key(&name), of_trait) {
+            (false, _) => {
+                adt.items.insert(name.clone(), found);
+                if of_trait {
+                    adt.of_traits.insert(name.clone());
+                }
+            }
+            // The type's own is found first.
+            (true, false) if adt.of_traits.remove(&name) => {
+                adt.items.insert(name.clone(), found);
+            }
+            (true, true) if !adt.of_traits.contains(&name) => {}
+            (true, _) => {
+                adt.several.insert(name.clone());
+            }
         }
         Some(name)
     }
@@ -823,7 +864,7 @@ impl Program {
             (Item::Adt(of), [name]) => {
                 let adt = &self.adts[of.0];
                 let at = adt.variants.iter().position(|own| adt.is_enum && own.name == *name);
-                at.map(|at| Item::Variant(of, at)).or_else(|| adt.items.get(name).cloned())
+                at.map(|at| Item::Variant(of, at)).or_else(|| adt.item(name))
             }
             (Item::Type(module, alias), _) => match &*alias.ty {
                 syn::Type::Path(path) if path.qself.is_none() => {
@@ -1039,6 +1080,8 @@ fn adt(
         variants,
         is_enum,
         items: HashMap::new(),
+        several: HashSet::new(),
+        of_traits: HashSet::new(),
         derived: derived.map(|path| last_name(&path)).collect(),
         implemented: Vec::new(),
         span: name.span(),

@@ -1,7 +1,9 @@
 //! The types of all literals of the input, which inference finds body by body.
 
-use crate::infer::{self, AdtDefinition, Definition, Definitions, Reason, Scope, TypeDefinition, Variant};
-use crate::program::{AdtId, Item, ModuleId, Program, Space, Style, Unread};
+use crate::infer::{
+    self, AdtDefinition, Definition, Definitions, Implementation, Reason, Scope, TypeDefinition, Variant,
+};
+use crate::program::{AdtId, Function, Item, ModuleId, Program, Space, Style, Unread};
 use std::rc::Rc;
 
 /// Names of the language that a path may begin with, which no `use` brings in.
@@ -17,7 +19,7 @@ pub(crate) fn all(program: &mut Program) {
         let own = &program.functions[at];
         let Ok(tree) = &own.item.tree else { continue };
         let mut tree = (**tree).clone();
-        let scope = Scope { module: own.module, of: own.of };
+        let scope = Scope { module: own.module, of: own.of, implementation: own.implementation };
         let syn::ItemFn { sig, block, .. } = &mut tree;
         let reasons = infer::function(program, scope, sig, block);
         let unread = located(program, scope.module, reasons);
@@ -27,7 +29,7 @@ pub(crate) fn all(program: &mut Program) {
         let own = &program.constants[at];
         let Ok(tree) = &own.item.tree else { continue };
         let mut tree = (**tree).clone();
-        let scope = Scope { module: own.module, of: own.of };
+        let scope = Scope { module: own.module, of: own.of, implementation: own.implementation };
         let reasons = infer::constant(program, scope, &mut tree.ty, &mut tree.expr);
         let unread = located(program, scope.module, reasons);
         program.constants[at].item.settle(tree, unread);
@@ -36,7 +38,7 @@ pub(crate) fn all(program: &mut Program) {
         let own = &program.axes[at];
         let Ok(tree) = &own.size.tree else { continue };
         let mut tree = (**tree).clone();
-        let scope = Scope { module: own.module, of: None };
+        let scope = Scope { module: own.module, of: None, implementation: None };
         let mut ty: syn::Type = syn::parse_quote!(usize);
         let reasons = infer::constant(program, scope, &mut ty, &mut tree);
         let unread = located(program, scope.module, reasons);
@@ -56,14 +58,15 @@ impl Definitions for Program {
                 let own = &self.functions[id.0];
                 match &own.item.tree {
                     Ok(tree) => {
-                        Definition::Fn(Scope { module: own.module, of: own.of }, Rc::new(tree.sig.clone()))
+                        Definition::Fn(own.scope(), Rc::new(tree.sig.clone()))
                     }
                     Err(error) => Definition::Unread(error.message.clone()),
                 }
             }
             Some(Item::Const(id)) => {
                 let own = &self.constants[id.0];
-                Definition::Const(Scope { module: own.module, of: own.of }, Rc::new((*own.item.source.ty).clone()))
+                let scope = Scope { module: own.module, of: own.of, implementation: own.implementation };
+                Definition::Const(scope, Rc::new((*own.item.source.ty).clone()))
             }
             Some(Item::Adt(id)) => Definition::Constructor(id, 0),
             Some(Item::Variant(id, at)) => Definition::Constructor(id, at),
@@ -84,7 +87,9 @@ impl Definitions for Program {
 
     fn ty(&self, scope: Scope, path: &[String]) -> TypeDefinition {
         match self.find(scope.module, scope.of, path, Space::Types) {
-            Some(Item::Type(module, alias)) => TypeDefinition::Alias(Scope { module, of: None }, alias),
+            Some(Item::Type(module, alias)) => {
+                TypeDefinition::Alias(Scope { module, of: None, implementation: None }, alias)
+            },
             Some(Item::Adt(id)) => TypeDefinition::Adt(id),
             Some(Item::Variant(id, at)) => TypeDefinition::Variant(id, at),
             Some(Item::Axis(_)) => TypeDefinition::Toolchain,
@@ -105,21 +110,25 @@ impl Definitions for Program {
             is_tuple: of.style == Style::Tuple,
         };
         Rc::new(AdtDefinition {
-            scope: Scope { module: own.module, of: Some(adt) },
+            scope: Scope { module: own.module, of: Some(adt), implementation: None },
             generics: own.generics.clone(),
             variants: own.variants.iter().map(variant).collect(),
         })
     }
 
     fn method(&self, adt: AdtId, name: &str) -> Option<(Scope, Rc<syn::Signature>)> {
-        match self.adts[adt.0].items.get(name)? {
+        match self.adts[adt.0].item(name)? {
             Item::Fn(id) => {
                 let own = &self.functions[id.0];
                 let tree = own.item.tree.as_ref().ok()?;
-                Some((Scope { module: own.module, of: own.of }, Rc::new(tree.sig.clone())))
+                Some((own.scope(), Rc::new(tree.sig.clone())))
             }
             _ => None,
         }
+    }
+
+    fn implementation(&self, number: usize) -> Rc<Implementation> {
+        Rc::clone(&self.implementations[number])
     }
 
     fn is_of_trait(&self, name: &str) -> bool {
@@ -128,6 +137,13 @@ impl Definitions for Program {
 
     fn block(&self, stmts: &[syn::Stmt]) -> Option<ModuleId> {
         crate::expand::block_module(stmts)
+    }
+}
+
+impl Function {
+    /// The place from which the names of its signature are looked up.
+    fn scope(&self) -> Scope {
+        Scope { module: self.module, of: self.of, implementation: self.implementation }
     }
 }
 

@@ -36,6 +36,8 @@ impl Checker<'_> {
                 }
                 Ty::never()
             }
+            // An `async` function's type is that of its result.
+            Expr::Await(own) => self.check(&own.base, &Expect::None),
             _ => self.unread(expr.span(), "this expression is not read"),
         }
     }

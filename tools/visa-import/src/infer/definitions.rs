@@ -9,6 +9,14 @@ pub(crate) struct Scope {
     pub(crate) module: ModuleId,
     /// The type that `Self` is.
     pub(crate) of: Option<AdtId>,
+    /// The implementation that has the item, by its number.
+    pub(crate) implementation: Option<usize>,
+}
+
+/// The head of an `impl`.
+pub(crate) struct Implementation {
+    pub(crate) generics: syn::Generics,
+    pub(crate) self_ty: syn::Type,
 }
 
 /// The item that a path of the value namespace names.
@@ -64,8 +72,10 @@ pub(crate) trait Definitions {
     /// Looks up a path of types.
     fn ty(&self, scope: Scope, path: &[String]) -> TypeDefinition;
     fn adt(&self, adt: AdtId) -> Rc<AdtDefinition>;
-    /// Looks up an inherent method. `None` also if its `impl` has bounds, or is not for all arguments of the type, by their names.
+    /// Looks up a method that the input implements for a type.
     fn method(&self, adt: AdtId, name: &str) -> Option<(Scope, Rc<syn::Signature>)>;
+    /// The head of the implementation of a scope's number.
+    fn implementation(&self, number: usize) -> Rc<Implementation>;
     /// Returns true if a trait of the input has a method or constant of that name. Calls of it are not read, but for inherent methods
     /// of the input's types.
     fn is_of_trait(&self, name: &str) -> bool;

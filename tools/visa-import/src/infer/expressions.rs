@@ -58,8 +58,8 @@ impl Checker<'_> {
 
     pub(crate) fn literal(&mut self, literal: &syn::Lit, expect: &Expect) -> Ty {
         match literal {
-            syn::Lit::Int(own) => return self.number(own.suffix(), Kind::Int, expect),
-            syn::Lit::Float(own) => return self.number(own.suffix(), Kind::Float, expect),
+            syn::Lit::Int(own) => self.number(own.suffix(), Kind::Int, expect),
+            syn::Lit::Float(own) => self.number(own.suffix(), Kind::Float, expect),
             syn::Lit::Byte(_) => Ty::int("u8"),
             syn::Lit::Char(_) => Ty::leaf(Con::Char),
             syn::Lit::Bool(_) => Ty::bool(),

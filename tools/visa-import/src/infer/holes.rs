@@ -1,5 +1,7 @@
 //! Numbers of the literals and types that inference finds, and their replacement by what it found.
 
+use super::types::Kind;
+use proc_macro2::Span;
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
@@ -55,40 +57,26 @@ fn visit_arguments(visitor: &mut impl VisitMut, mac: &mut syn::Macro) {
 /// Gives each literal without suffix, and each type that is not written, its number.
 #[derive(Default)]
 pub(crate) struct Number {
-    /// The holes: true for an integer, false for a floating-point number, `None` for a type.
-    pub(crate) holes: Vec<Option<bool>>,
-    /// The holes in generic arguments.
-    pub(crate) in_arguments: Vec<usize>,
-    /// Generic arguments around.
-    depth: usize,
+    pub(crate) holes: Vec<(Kind, Span)>,
 }
 
 impl Number {
-    fn next(&mut self, is_int: Option<bool>) -> String {
-        if self.depth > 0 {
-            self.in_arguments.push(self.holes.len());
-        }
-        self.holes.push(is_int);
+    fn next(&mut self, kind: Kind, span: Span) -> String {
+        self.holes.push((kind, span));
         format!("{HOLE}{}", self.holes.len() - 1)
     }
 }
 
 impl VisitMut for Number {
-    fn visit_generic_argument_mut(&mut self, argument: &mut syn::GenericArgument) {
-        self.depth += 1;
-        visit_mut::visit_generic_argument_mut(self, argument);
-        self.depth -= 1;
-    }
-
     fn visit_lit_int_mut(&mut self, literal: &mut syn::LitInt) {
         if literal.suffix().is_empty() {
-            *literal = int(literal, &self.next(Some(true)));
+            *literal = int(literal, &self.next(Kind::Int, literal.span()));
         }
     }
 
     fn visit_lit_float_mut(&mut self, literal: &mut syn::LitFloat) {
         if literal.suffix().is_empty() {
-            *literal = float(literal, &self.next(Some(false)));
+            *literal = float(literal, &self.next(Kind::Float, literal.span()));
         }
     }
 
@@ -97,7 +85,7 @@ impl VisitMut for Number {
         let turbofish = call.turbofish.as_ref().and_then(|own| own.args.first());
         let is_written = !matches!(turbofish, None | Some(syn::GenericArgument::Type(syn::Type::Infer(_))));
         if BY_RESULT.iter().any(|name| call.method == name) && call.args.is_empty() && !is_written {
-            let ty = named(&self.next(None));
+            let ty = named(&self.next(Kind::General, call.method.span()));
             call.turbofish = Some(syn::parse_quote!(::<#ty>));
         }
     }
@@ -105,12 +93,50 @@ impl VisitMut for Number {
     fn visit_expr_cast_mut(&mut self, cast: &mut syn::ExprCast) {
         visit_mut::visit_expr_cast_mut(self, cast);
         if matches!(&*cast.ty, syn::Type::Infer(_)) {
-            *cast.ty = named(&self.next(None));
+            *cast.ty = named(&self.next(Kind::General, cast.as_token.span));
         }
     }
 
     fn visit_macro_mut(&mut self, mac: &mut syn::Macro) {
         visit_arguments(self, mac);
+    }
+
+    fn visit_type_macro_mut(&mut self, _: &mut syn::TypeMacro) {}
+}
+
+/// The holes in the generic arguments of a path.
+pub(crate) fn inside(path: &syn::Path) -> Vec<usize> {
+    let mut find = Find::default();
+    if path.segments.iter().any(|own| !own.arguments.is_none()) {
+        find.visit_path_mut(&mut path.clone());
+    }
+    find.found
+}
+
+/// The holes in generic arguments.
+pub(crate) fn inside_arguments(arguments: &syn::AngleBracketedGenericArguments) -> Vec<usize> {
+    let mut find = Find::default();
+    find.visit_angle_bracketed_generic_arguments_mut(&mut arguments.clone());
+    find.found
+}
+
+#[derive(Default)]
+struct Find {
+    found: Vec<usize>,
+}
+
+impl VisitMut for Find {
+    fn visit_lit_int_mut(&mut self, literal: &mut syn::LitInt) {
+        self.found.extend(hole(literal.suffix()));
+    }
+
+    fn visit_lit_float_mut(&mut self, literal: &mut syn::LitFloat) {
+        self.found.extend(hole(literal.suffix()));
+    }
+
+    fn visit_type_mut(&mut self, ty: &mut syn::Type) {
+        self.found.extend(type_hole(ty));
+        visit_mut::visit_type_mut(self, ty);
     }
 
     fn visit_type_macro_mut(&mut self, _: &mut syn::TypeMacro) {}

@@ -1,10 +1,11 @@
 //! Calls of methods.
 
 use super::header;
+use super::holes;
 use super::obligations::Pending;
 use super::operators::scalar;
 use super::signatures::{Env, Instance, Origin};
-use super::types::{Con, Kind, Ty};
+use super::types::{Con, Kind, Taint, Ty};
 use super::{Checker, Expect};
 use crate::program::AdtId;
 use std::collections::HashMap;
@@ -41,7 +42,10 @@ impl Checker<'_> {
                     }
                 };
                 self.table.taint(&receiver, taint);
-                self.opaque_call(&args, taint)
+                let result = self.opaque_call(&args, taint);
+                let open = turbofish.map(holes::inside_arguments).unwrap_or_default();
+                self.leave_open(open, &result);
+                result
             }
         }
     }
@@ -148,13 +152,23 @@ impl Checker<'_> {
 
     /// The environment of the items of a structure or enumeration.
     pub(crate) fn adt_env(&mut self, scope: super::Scope, adt: AdtId, args: &[Ty]) -> Env {
+        let own = Ty::Con(Con::Adt(adt), args.to_vec());
+        if let Some(number) = scope.implementation {
+            let head = self.defs.implementation(number);
+            let outer = self.env.clone();
+            let mut env = self.generic_env(scope, None, &head.generics, (&outer, None), false);
+            let written = self.lower(&env, &head.self_ty);
+            self.unify(&written, &own, head.self_ty.span());
+            env.self_ty = Some(own);
+            return env;
+        }
         let definition = self.defs.adt(adt);
         let names = definition.generics.type_params().map(|own| own.ident.to_string());
         Env {
             scope,
             types: names.zip(args.iter().cloned()).collect(),
             consts: HashMap::new(),
-            self_ty: Some(Ty::Con(Con::Adt(adt), args.to_vec())),
+            self_ty: Some(own),
             origin: Origin::Other,
         }
     }

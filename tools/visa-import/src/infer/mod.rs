@@ -27,7 +27,9 @@ mod types;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use definitions::{AdtDefinition, Definition, Definitions, Scope, TypeDefinition, Variant};
+pub(crate) use definitions::{
+    AdtDefinition, Definition, Definitions, Implementation, Scope, TypeDefinition, Variant,
+};
 
 use obligations::Pending;
 use proc_macro2::Span;
@@ -51,7 +53,6 @@ pub(crate) fn function(
     number.visit_block_mut(body);
     let mut checker = Checker::new(defs, scope, &number.holes);
     checker.function(sig, body);
-    checker.leave_arguments(&number.in_arguments);
     let mut fill = holes::Fill { names: checker.names() };
     fill.visit_signature_mut(sig);
     fill.visit_block_mut(body);
@@ -73,7 +74,6 @@ pub(crate) fn constant(
     let env = checker.env.clone();
     let lowered = checker.lower(&env, ty);
     checker.constant(value, &lowered);
-    checker.leave_arguments(&number.in_arguments);
     let mut fill = holes::Fill { names: checker.names() };
     fill.visit_type_mut(ty);
     fill.visit_expr_mut(value);
@@ -115,6 +115,7 @@ struct Checker<'d> {
     table: Table,
     /// The types of the literals and types that are to be found.
     holes: Vec<Ty>,
+    spans: Vec<Span>,
     /// True for each hole that the inference came to.
     reached: Vec<bool>,
     locals: HashMap<String, Ty>,
@@ -133,15 +134,11 @@ struct Checker<'d> {
 }
 
 impl<'d> Checker<'d> {
-    fn new(defs: &'d dyn Definitions, scope: Scope, holes: &[Option<bool>]) -> Self {
+    fn new(defs: &'d dyn Definitions, scope: Scope, holes: &[(Kind, Span)]) -> Self {
         let mut table = Table::default();
-        let kind = |hole: &Option<bool>| match hole {
-            Some(true) => Kind::Int,
-            Some(false) => Kind::Float,
-            None => Kind::General,
-        };
         let reached = vec![false; holes.len()];
-        let holes = holes.iter().map(|hole| table.fresh(kind(hole))).collect();
+        let spans = holes.iter().map(|(_, span)| *span).collect();
+        let holes = holes.iter().map(|(kind, _)| table.fresh(*kind)).collect();
         let env =
             Env { scope, types: HashMap::new(), consts: HashMap::new(), self_ty: None, origin: Origin::Own };
         Self {
@@ -149,6 +146,7 @@ impl<'d> Checker<'d> {
             env,
             table,
             holes,
+            spans,
             reached,
             locals: HashMap::new(),
             pending: Vec::new(),
@@ -238,27 +236,28 @@ impl<'d> Checker<'d> {
         Frame { result: self.result, loops: self.loops, diverges: self.diverges } = frame;
     }
 
-    /// Leaves generic arguments that inference does not come to as they are: the parameter has a type, which their number gets.
-    fn leave_arguments(&mut self, holes: &[usize]) {
-        for &at in holes {
-            if !self.reached[at] {
-                self.reached[at] = true;
-                self.table.taint(&self.holes[at].clone(), Taint::Toolchain);
-            }
-        }
-    }
-
     /// The names that replace the holes.
     fn names(&mut self) -> Vec<String> {
         self.finish();
         for (at, hole) in self.holes.clone().iter().enumerate() {
             if !self.reached[at] {
-                let taint = self.reason(Span::call_site(), "this is at a place that is not read");
+                let taint = self.reason(self.spans[at], "this is at a place that is not read");
                 self.table.taint(hole, taint);
             }
         }
         let holes = self.holes.clone();
-        holes.iter().map(|hole| self.name(hole)).collect()
+        holes.iter().zip(self.spans.clone()).map(|(hole, span)| self.name(hole, span)).collect()
+    }
+
+    /// Gives holes in the arguments of a path that is not read the taint of its type.
+    fn leave_open(&mut self, holes: Vec<usize>, ty: &Ty) {
+        let Some((_, Some(taint))) = self.table.unknown(ty) else { return };
+        for hole in holes {
+            if !self.reached[hole] {
+                let own = self.reach(hole);
+                self.table.taint(&own, taint);
+            }
+        }
     }
 
     /// The type of a hole that the inference comes to.
@@ -267,7 +266,7 @@ impl<'d> Checker<'d> {
         self.holes[hole].clone()
     }
 
-    fn name(&mut self, hole: &Ty) -> String {
+    fn name(&mut self, hole: &Ty, span: Span) -> String {
         let named = |taint: Taint| match taint {
             Taint::Toolchain => "toolchain".to_owned(),
             Taint::Unread(reason) => format!("unread{reason}"),
@@ -283,7 +282,7 @@ impl<'d> Checker<'d> {
             (_, Some((Kind::Int, None))) => "i32".to_owned(),
             (_, Some((Kind::Float, None))) => "f64".to_owned(),
             (_, Some((Kind::General, None)) | None) => {
-                let reason = self.reason(Span::call_site(), "the type of a conversion is not known");
+                let reason = self.reason(span, "the type of a conversion is not known");
                 named(reason)
             }
         }

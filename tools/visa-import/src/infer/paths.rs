@@ -3,6 +3,7 @@
 use super::Checker;
 use super::definitions::{Definition, Scope, TypeDefinition};
 use super::header;
+use super::holes;
 use super::obligations::Pending;
 use super::signatures::{Env, angled, is_standard};
 use super::types::{Con, Kind, STANDARD, Taint, Ty};
@@ -22,6 +23,12 @@ type Arguments = syn::AngleBracketedGenericArguments;
 impl Checker<'_> {
     /// The type of a path's value; a function's or constructor's is that of a function.
     pub(crate) fn path(&mut self, own: &syn::ExprPath) -> Ty {
+        let ty = self.path_type(own);
+        self.leave_open(holes::inside(&own.path), &ty);
+        ty
+    }
+
+    fn path_type(&mut self, own: &syn::ExprPath) -> Ty {
         let names: Vec<String> = own.path.segments.iter().map(|own| own.ident.to_string()).collect();
         if let Some(qself) = &own.qself {
             return self.qualified(own, qself, &names);

@@ -82,7 +82,13 @@ impl Checker<'_> {
             }
             syn::Type::ImplTrait(own) => self.opaque(env, &own.bounds),
             syn::Type::TraitObject(own) => self.opaque(env, &own.bounds),
-            syn::Type::Path(path) => self.type_path(env, path),
+            syn::Type::Path(path) => {
+                let ty = self.type_path(env, path);
+                if env.origin == Origin::Own {
+                    self.leave_open(super::holes::inside(&path.path), &ty);
+                }
+                ty
+            }
             syn::Type::Macro(_) => self.table.tainted(Taint::Toolchain),
             syn::Type::Ptr(_) | syn::Type::Verbatim(_) => self.unread(ty.span(), "this type is not read"),
             _ => self.unread(ty.span(), "this type is not read"),
@@ -188,10 +194,11 @@ impl Checker<'_> {
         if let Some(number) = super::holes::type_hole(&syn::Type::Path(path.clone())) {
             return self.reach(number);
         }
-        if path.qself.is_some() {
+        let names: Vec<String> = path.path.segments.iter().map(|own| own.ident.to_string()).collect();
+        let is_parameter = names[0] == "Self" || env.types.contains_key(&names[0]);
+        if path.qself.is_some() || names.len() > 1 && is_parameter {
             return self.unread(path.span(), "an associated type is not read");
         }
-        let names: Vec<String> = path.path.segments.iter().map(|own| own.ident.to_string()).collect();
         let args = path.path.segments.last().and_then(|own| angled(&own.arguments));
         if let [name] = &*names {
             if let Some(ty) = env.types.get(name) {
@@ -354,7 +361,13 @@ impl Checker<'_> {
     pub(crate) fn own_env(&mut self, scope: Scope, generics: &syn::Generics) -> Env {
         let mut env =
             Env { scope, types: HashMap::new(), consts: HashMap::new(), self_ty: None, origin: Origin::Own };
-        if let Some(adt) = scope.of {
+        if let Some(number) = scope.implementation {
+            let head = self.defs.implementation(number);
+            let outer = env.clone();
+            self.add_generics(&mut env, &head.generics, (&outer, None));
+            self.close(&mut env, &head.generics);
+            env.self_ty = Some(self.lower(&env, &head.self_ty));
+        } else if let Some(adt) = scope.of {
             let definition = self.defs.adt(adt);
             let outer = env.clone();
             self.add_generics(&mut env, &definition.generics, (&outer, None));

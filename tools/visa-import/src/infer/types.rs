@@ -202,13 +202,13 @@ impl Table {
                 *own = (*own).max(Some(taint));
                 is_new
             }
-            Ty::Con(_, args) => args.iter().fold(false, |is_new, arg| self.taint(arg, taint) || is_new),
+            Ty::Con(_, args) => self.taint_all(&args, taint),
         }
     }
 
     /// Marks all unknown parts of some types, and returns true if one is new.
     pub(crate) fn taint_all(&mut self, types: &[Ty], taint: Taint) -> bool {
-        types.iter().fold(false, |is_new, ty| self.taint(ty, taint) || is_new)
+        types.iter().filter(|ty| self.taint(ty, taint)).count() > 0
     }
 
     pub(crate) fn unify(&mut self, left: &Ty, right: &Ty) -> Result<(), Conflict> {

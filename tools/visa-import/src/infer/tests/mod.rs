@@ -76,3 +76,13 @@ fn random_functions_with_other_constructs_have_no_other_type() {
         assert!(!unread.is_empty(), "all {count} literals are read");
     }
 }
+
+#[test]
+fn printed() {
+    let Ok(path) = std::env::var("INFER_PRINT") else { return };
+    let text = std::fs::read_to_string(path).expect("a file");
+    let (file, reasons) = program::inferred(&text);
+    use quote::ToTokens;
+    eprintln!("{}", file.to_token_stream());
+    eprintln!("{:#?}", reasons.iter().map(|own| &own.1).collect::<Vec<_>>());
+}

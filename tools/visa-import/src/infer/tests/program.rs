@@ -1,6 +1,8 @@
 //! A program of one module, without items in blocks.
 
-use super::super::{AdtDefinition, Definition, Definitions, Reason, Scope, TypeDefinition, Variant};
+use super::super::{
+    AdtDefinition, Definition, Definitions, Implementation, Reason, Scope, TypeDefinition, Variant,
+};
 use super::Suffixes;
 use super::rename::Rename;
 use crate::program::{AdtId, ModuleId};
@@ -16,6 +18,8 @@ struct File {
     constants: HashMap<String, Rc<syn::Type>>,
     aliases: HashMap<String, Rc<syn::ItemType>>,
     adts: Vec<Adt>,
+    /// The heads of implementations, by the positions of items.
+    implementations: HashMap<usize, Rc<Implementation>>,
     /// The names of the methods of traits.
     of_traits: Vec<String>,
 }
@@ -24,12 +28,12 @@ struct Adt {
     name: String,
     variants: Vec<String>,
     definition: Rc<AdtDefinition>,
-    functions: HashMap<String, Rc<syn::Signature>>,
-    constants: HashMap<String, Rc<syn::Type>>,
+    functions: HashMap<String, (Scope, Rc<syn::Signature>)>,
+    constants: HashMap<String, (Scope, Rc<syn::Type>)>,
 }
 
 fn scope(of: Option<AdtId>) -> Scope {
-    Scope { module: MODULE, of }
+    Scope { module: MODULE, of, implementation: None }
 }
 
 fn variant(fields: &syn::Fields) -> Variant {
@@ -100,18 +104,20 @@ impl File {
     }
 
     fn impls(&mut self, file: &syn::File) {
-        for item in &file.items {
+        for (at, item) in file.items.iter().enumerate() {
             let syn::Item::Impl(item) = item else { continue };
+            let head = Implementation { generics: item.generics.clone(), self_ty: (*item.self_ty).clone() };
+            self.implementations.insert(at, Rc::new(head));
             let Some(adt) = self.implemented(item).filter(|_| item.trait_.is_none()) else { continue };
             for own in &item.items {
+                let scope = Scope { implementation: Some(at), ..scope(Some(adt)) };
+                let adt = &mut self.adts[adt.0];
                 match own {
                     syn::ImplItem::Fn(own) => {
-                        self.adts[adt.0]
-                            .functions
-                            .insert(own.sig.ident.to_string(), Rc::new(own.sig.clone()));
+                        adt.functions.insert(own.sig.ident.to_string(), (scope, Rc::new(own.sig.clone())));
                     }
                     syn::ImplItem::Const(own) => {
-                        self.adts[adt.0].constants.insert(own.ident.to_string(), Rc::new(own.ty.clone()));
+                        adt.constants.insert(own.ident.to_string(), (scope, Rc::new(own.ty.clone())));
                     }
                     _ => {}
                 }
@@ -150,11 +156,11 @@ impl Definitions for File {
             && let Some(id) = self.of(from, name)
         {
             let adt = &self.adts[id.0];
-            if let Some(sig) = adt.functions.get(item) {
-                return Definition::Fn(scope(Some(id)), Rc::clone(sig));
+            if let Some((scope, sig)) = adt.functions.get(item) {
+                return Definition::Fn(*scope, Rc::clone(sig));
             }
-            if let Some(ty) = adt.constants.get(item) {
-                return Definition::Const(scope(Some(id)), Rc::clone(ty));
+            if let Some((scope, ty)) = adt.constants.get(item) {
+                return Definition::Const(*scope, Rc::clone(ty));
             }
             if let Some(variant) = adt.variants.iter().position(|own| own == item) {
                 return Definition::Constructor(id, variant);
@@ -189,8 +195,11 @@ impl Definitions for File {
     }
 
     fn method(&self, adt: AdtId, name: &str) -> Option<(Scope, Rc<syn::Signature>)> {
-        let sig = self.adts[adt.0].functions.get(name)?;
-        Some((scope(Some(adt)), Rc::clone(sig)))
+        self.adts[adt.0].functions.get(name).cloned()
+    }
+
+    fn implementation(&self, number: usize) -> Rc<Implementation> {
+        Rc::clone(&self.implementations[&number])
     }
 
     fn is_of_trait(&self, name: &str) -> bool {
@@ -230,7 +239,7 @@ pub(crate) fn inferred(text: &str) -> (syn::File, Vec<Reason>) {
     let program = File::new(&file);
     Rename::default().visit_file_mut(&mut file);
     let mut all = Vec::new();
-    for item in &mut file.items {
+    for (at, item) in file.items.iter_mut().enumerate() {
         match item {
             syn::Item::Fn(item) => {
                 let reasons = super::super::function(&program, scope(None), &mut item.sig, &mut item.block);
@@ -252,8 +261,8 @@ pub(crate) fn inferred(text: &str) -> (syn::File, Vec<Reason>) {
                 });
             }
             syn::Item::Impl(item) => {
-                let of = program.implemented(item);
-                item.items.iter_mut().for_each(|own| associated(&program, of, own, &mut all));
+                let scope = Scope { implementation: Some(at), ..scope(program.implemented(item)) };
+                item.items.iter_mut().for_each(|own| associated(&program, scope, own, &mut all));
             }
             _ => {}
         }
@@ -261,14 +270,14 @@ pub(crate) fn inferred(text: &str) -> (syn::File, Vec<Reason>) {
     (file, all)
 }
 
-fn associated(program: &File, of: Option<AdtId>, item: &mut syn::ImplItem, all: &mut Vec<Reason>) {
+fn associated(program: &File, scope: Scope, item: &mut syn::ImplItem, all: &mut Vec<Reason>) {
     match item {
         syn::ImplItem::Fn(item) => {
-            let reasons = super::super::function(program, scope(of), &mut item.sig, &mut item.block);
+            let reasons = super::super::function(program, scope, &mut item.sig, &mut item.block);
             renumber(all, reasons, |shift| shift.visit_impl_item_fn_mut(item));
         }
         syn::ImplItem::Const(item) => {
-            let reasons = super::super::constant(program, scope(of), &mut item.ty, &mut item.expr);
+            let reasons = super::super::constant(program, scope, &mut item.ty, &mut item.expr);
             renumber(all, reasons, |shift| shift.visit_impl_item_const_mut(item));
         }
         _ => {}

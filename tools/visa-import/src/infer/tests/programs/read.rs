@@ -176,3 +176,53 @@ fn h2(x: u32) -> Result<u8, u16> {
 fn h3(x: u32) -> Result<u8, u16> {
     if x > 5 { Ok(1) } else { Err(2) }
 }
+struct Generic<T> {
+    v: T,
+    n: u16,
+}
+impl<U: Copy> Generic<U> {
+    fn get(&self, d: U) -> U {
+        if self.n > 1 { self.v } else { d }
+    }
+    const K: u8 = 3;
+    fn make(u: U) -> Self {
+        Self { v: u, n: 2 }
+    }
+    fn map<X>(self, f: impl Fn(U) -> X) -> Generic<X> {
+        Generic { v: f(self.v), n: 3 }
+    }
+}
+impl Generic<u8> {
+    fn byte(&self) -> u8 {
+        self.v + 1
+    }
+    fn zero() -> Self {
+        Self { v: 0, n: 5 }
+    }
+}
+impl Generic<(i8, f32)> {
+    fn pair(&self) -> i8 {
+        let Generic { v: (a, b), n } = self;
+        if *n == 4 && *b > 1.5 { *a + 1 } else { 2 }
+    }
+}
+struct Buffer<T, const N: usize> {
+    a: [T; N],
+}
+impl<const M: usize, E: Copy> Buffer<E, M> {
+    fn at(&self, i: usize) -> E {
+        self.a[(i + 1) % M]
+    }
+}
+fn implementations() {
+    let w = Generic { v: 5, n: 1 };
+    let x: i64 = w.get(6);
+    let y = Generic { v: 7, n: 1 }.byte();
+    let z = Generic { v: (1, 2.0), n: 3 }.pair();
+    let k = Generic::<u8>::K + 1;
+    let m = Generic::make(8).byte();
+    let q = Generic::zero().v + 1;
+    let r = Generic::make(3u8).map(|e| e as u16 + 1).get(4);
+    let s = Buffer { a: [1, 2] }.at(1) + 3i16;
+    let t = Generic::make(2).map(|e2| e2 * 2u64).v + 1;
+}
