@@ -1,8 +1,9 @@
 //! The command line as a function: a run in a test and a run in a process are the same run.
 
 use clap::{Parser, Subcommand};
-use std::path::{Path, PathBuf};
-use visa_files::Interrupts;
+use std::path::PathBuf;
+use visa_ir::diag::Severity;
+use visa_opt::{Io, Renderer};
 
 /// Reads kernels that others wrote, and writes them as textual IR.
 #[derive(Parser)]
@@ -18,61 +19,51 @@ enum Command {
     Rust {
         /// Files of Rust; modules that they name are found beside them
         #[arg(required = true)]
-        files: Vec<PathBuf>,
+        files: Vec<String>,
         /// Import this kernel alone, or this function that launches kernels, with these
         #[arg(long)]
         entry: Option<String>,
         /// Write here instead of standard output
         #[arg(short)]
-        output: Option<PathBuf>,
+        output: Option<String>,
     },
 }
 
-/// What a run leaves behind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// The exit code: 0 where all was read, 1 where something was not, 2 for a command line that is none.
-    pub code: i32,
-    /// What goes to standard output.
-    pub stdout: String,
-    /// What goes to standard error.
-    pub stderr: String,
-}
-
-/// Runs on `args` (without the program's name); relative paths start from `folder`.
-#[must_use]
-pub fn run(args: &[String], folder: &Path, interrupts: Option<&Interrupts>) -> Done {
-    let mut done = Done::default();
+/// Runs on `args` (without the program's name). Returns the exit code: 0 if all was read, 1 if something was not, 2 for a wrong
+/// command line.
+pub fn run(args: &[String], io: &mut Io) -> i32 {
     let program = std::iter::once("visa-import".to_owned());
     let Command::Rust { files, entry, output } =
         match Args::try_parse_from(program.chain(args.iter().cloned())) {
             Ok(args) => args.command,
             Err(stop) => {
-                done.code = stop.exit_code();
-                let stream = if stop.use_stderr() { &mut done.stderr } else { &mut done.stdout };
-                stream.push_str(&stop.to_string());
-                return done;
+                let stream = if stop.use_stderr() { &mut io.stderr } else { &mut io.stdout };
+                stream.extend(stop.to_string().into_bytes());
+                return stop.exit_code();
             }
         };
-    let files: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
+    let files: Vec<PathBuf> = files.iter().map(|file| io.path(file)).collect();
     let imported = crate::verified(crate::import(&files, entry.as_deref()));
+    let mut code = 0;
     for error in imported.refused() {
-        done.stderr.push_str(&format!("{error}\n\n"));
-        done.code = 1;
+        let (source, finding) = imported.finding(error);
+        Renderer::Text.emit(io, source, &[finding]);
+        code = 1;
     }
     for error in &imported.left_out {
-        done.stderr.push_str(&format!("{}\n\n", error.left_out()));
+        let (source, mut finding) = imported.finding(error);
+        finding.severity = Severity::Remark;
+        finding.message = format!("a host program is left out: {}", finding.message);
+        Renderer::Text.emit(io, source, &[finding]);
     }
     if !imported.kernels.iter().any(|kernel| kernel.text.is_ok()) {
-        return done;
+        return code;
     }
     let text = imported.module();
-    let Some(output) = output else { return Done { stdout: text, ..done } };
-    let written =
-        visa_files::write(&folder.join(&output), interrupts, |file| file.write_all(text.as_bytes()));
-    if let Err(why) = written {
-        done.stderr.push_str(&format!("error: cannot write `{}`: {why}\n", output.display()));
-        done.code = 1;
+    if let Err(why) = io.write(output.as_deref().unwrap_or("-"), text.as_bytes()) {
+        let output = output.unwrap_or_default();
+        io.stderr.extend(format!("error: cannot write `{output}`: {why}\n").into_bytes());
+        code = 1;
     }
-    done
+    code
 }

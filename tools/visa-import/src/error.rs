@@ -1,9 +1,10 @@
 //! What cannot be read, and where it is.
 
-use proc_macro2::Span;
+use crate::Imported;
 use std::fmt;
 use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
+use visa_ir::span::{Source, Span};
 
 /// A place in a file of the input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,9 +20,24 @@ pub struct Place {
 impl Place {
     /// Where a span of a file begins.
     #[must_use]
-    pub fn of(file: &Rc<str>, span: Span) -> Self {
+    pub fn of(file: &Rc<str>, span: proc_macro2::Span) -> Self {
         let start = span.start();
         Self { file: Rc::clone(file), line: start.line, column: start.column + 1 }
+    }
+
+    /// The word that begins at the place.
+    #[must_use]
+    pub fn word(&self, file: &Source) -> Option<Span> {
+        let line = file.line_range(self.line)?;
+        let text = file.text.get(line.clone())?;
+        let count = text.chars().count();
+        let at = self.column.checked_sub(1)?;
+        let start = text.char_indices().map(|(at, _)| at).nth(at).or((at == count).then_some(text.len()))?;
+        let rest = &text[start..];
+        let letters =
+            rest.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(rest.len());
+        let length = letters.max(rest.chars().next().map_or(0, char::len_utf8));
+        Some(Span::new(line.start + start..line.start + start + length))
     }
 
     /// The place as a location of the text.
@@ -56,34 +72,24 @@ impl Error {
         Self { place: None, message: message.into(), fix: None }
     }
 
-    /// As a finding of the tools, which names the place in its message.
-    #[must_use]
-    pub fn diagnostic(&self) -> Diagnostic {
-        let message = match &self.place {
-            Some(place) => format!("{place}: {}", self.message),
-            None => self.message.clone(),
-        };
-        Diagnostic::error("import", visa_ir::span::Span::default(), message).fix(self.fix.clone())
-    }
-
-    /// As why a function that nobody asked for is left out.
-    pub(crate) fn left_out(&self) -> String {
-        self.shown("note[import]: a host program is left out: ")
-    }
-
-    fn shown(&self, before: &str) -> String {
-        let place = self.place.as_ref().map_or_else(String::new, |place| format!("\n   --> {place}"));
-        let fix = self.fix.as_ref().map_or_else(String::new, |fix| format!("\n   = fix: {fix}"));
-        format!("{before}{}{place}{fix}", self.message)
-    }
-
     pub(crate) fn fix(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown("error[import]: "))
+impl Imported {
+    /// An error as a finding of the tools, with the file that its span is in.
+    #[must_use]
+    pub fn finding(&self, error: &Error) -> (Option<&Source>, Diagnostic) {
+        let place = error.place.as_ref();
+        let source = place.and_then(|place| self.sources.iter().find(|own| *own.name == *place.file));
+        let span = place.zip(source).and_then(|(place, source)| place.word(source));
+        let finding = Diagnostic::error("import", span.unwrap_or_default(), &error.message).fix(error.fix.clone());
+        match (place, span) {
+            (Some(place), None) => {
+                (None, Diagnostic { message: format!("{place}: {}", finding.message), ..finding })
+            }
+            (_, _) => (source, finding),
+        }
     }
 }

@@ -40,7 +40,7 @@ mod value;
 mod vector;
 mod verify;
 
-pub use command::{Done, run};
+pub use command::run;
 pub use error::{Error, Place};
 pub use verify::verified;
 
@@ -51,6 +51,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use syn::spanned::Spanned;
+use visa_ir::span::Source;
 
 /// What became of a kernel.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ pub struct Imported {
     /// Why functions that launch kernels are left out, which nobody asked for.
     pub left_out: Vec<Error>,
     /// The files that were read, by their names in places.
-    pub sources: Vec<(Rc<str>, String)>,
+    pub sources: Vec<Source>,
 }
 
 impl Imported {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use syn::visit_mut::VisitMut;
+use visa_ir::span::Source;
 
 /// Most bytes of a file that is read.
 pub(crate) const MAX_BYTES: u64 = 16 << 20;
@@ -222,8 +223,8 @@ pub(crate) struct Program {
     /// Functions that may launch kernels.
     pub(crate) hosts: Vec<FnId>,
     pub(crate) errors: Vec<Error>,
-    /// The texts of the files, by their names in places.
-    pub(crate) sources: Vec<(Rc<str>, String)>,
+    /// The texts of the files.
+    pub(crate) sources: Vec<Source>,
     /// The definitions of macros, by their numbers.
     pub(crate) macros: Vec<Rc<Macro>>,
     /// The macro of each expansion, by the mark.
@@ -311,7 +312,7 @@ impl Program {
         };
         let file: Rc<str> = path.display().to_string().into();
         let parsed = parsed(&file, &text);
-        self.sources.push((Rc::clone(&file), text));
+        self.sources.push(Source::new(&*file, text));
         match parsed {
             Ok(parsed) => Some(self.module(file, name, parent, folder, macros, parsed.items)),
             Err(error) => {

@@ -9,13 +9,13 @@ use visa_ir::span::Source;
 /// Refuses the kernels whose text is not accepted, and those that launch one of them.
 #[must_use]
 pub fn verified(mut imported: Imported) -> Imported {
-    let mut ctx = Context::default();
-    for dialect in [&visa_mapping::DIALECT, &visa_stream::DIALECT] {
-        if let Err(why) = ctx.register(dialect) {
-            imported.errors.push(Error::anywhere(why.join(", ")));
+    let ctx = match visa_opt::Registry::standard().context() {
+        Ok(ctx) => ctx,
+        Err(wrong) => {
+            imported.errors.extend(wrong.iter().map(|finding| Error::anywhere(&finding.message)));
             return imported;
         }
-    }
+    };
     loop {
         let source = Source::new("imported", imported.module());
         let refused = refused(&ctx, &imported, &source);

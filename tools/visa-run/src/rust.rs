@@ -16,8 +16,7 @@ pub(crate) struct RustLines {
 impl RustLines {
     pub(crate) fn of(imported: Imported) -> Self {
         let places = imported.places();
-        let files = imported.sources.into_iter().map(|(name, text)| Source::new(&*name, text)).collect();
-        Self { places, files }
+        Self { places, files: imported.sources }
     }
 
     /// Where what is at a span of the module's text comes from.
@@ -66,7 +65,7 @@ impl RustLines {
         let place = self.place(module, finding.span)?;
         let file = self.files.iter().find(|file| *file.name == *place.file)?;
         let notes = finding.notes.iter().filter_map(|note| self.note(module, (file, place), note)).collect();
-        Some((file, Diagnostic { span: word(file, place)?, notes, ..finding.clone() }))
+        Some((file, Diagnostic { span: place.word(file)?, notes, ..finding.clone() }))
     }
 
     /// A note under a finding at a place. That it comes from there is said already.
@@ -82,22 +81,10 @@ impl RustLines {
         };
         Some(match (place == at, *place.file == *file.name) {
             (true, _) => Note { span: None, ..note.clone() },
-            (false, true) => Note { span: word(file, place), ..note.clone() },
+            (false, true) => Note { span: place.word(file), ..note.clone() },
             (false, false) => {
                 Note { message: format!("{}: {place}", note.message), span: None, ..note.clone() }
             }
         })
     }
-}
-
-/// The word that begins at a place: what it points at.
-fn word(file: &Source, place: &Place) -> Option<Span> {
-    let line = file.line_range(place.line)?;
-    let text = file.text.get(line.clone())?;
-    let start = text.char_indices().map(|(at, _)| at).nth(place.column.checked_sub(1)?)?;
-    let rest = &text[start..];
-    let letters =
-        rest.find(|letter: char| !(letter.is_alphanumeric() || letter == '_')).unwrap_or(rest.len());
-    let length = letters.max(rest.chars().next().map_or(0, char::len_utf8));
-    Some(Span::new(line.start + start..line.start + start + length))
 }

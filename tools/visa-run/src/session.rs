@@ -262,9 +262,13 @@ impl<'a> Session<'a> {
     /// The text of kernels that are written in Rust.
     fn import(&mut self, name: &str) -> Outcome<Source> {
         let imported = visa_import::import(&[self.io.path(name)], self.flags.entry.as_deref());
-        let errors: Vec<Diagnostic> = imported.refused().map(visa_import::Error::diagnostic).collect();
-        if !errors.is_empty() {
-            self.renderer.emit(self.io, None, &errors);
+        let mut refused = false;
+        for error in imported.refused() {
+            let (source, finding) = imported.finding(error);
+            self.renderer.emit(self.io, source, &[finding]);
+            refused = true;
+        }
+        if refused {
             return Err(Stopped);
         }
         let source = Source::new(format!("{name} (imported)"), imported.module());

@@ -74,7 +74,7 @@ impl Tool {
         suite
             .with_builtin("visa-opt", command(move |args, io| opt.opt(args, io)))
             .with_builtin("visa-run", command(move |args, io| run.run(args, io)))
-            .with_builtin("visa-import", command(import))
+            .with_builtin("visa-import", command(visa_import::run))
     }
 
     /// The three as one program, on the process's own arguments and streams: `PROGRAM opt|run|lit ARGUMENTS`.
@@ -104,14 +104,6 @@ impl Tool {
             }
         }
     }
-}
-
-/// visa-import on `args`.
-fn import(args: &[String], io: &mut Io) -> i32 {
-    let visa_import::Done { code, stdout, stderr } = visa_import::run(args, &io.cwd, io.interrupts.as_ref());
-    io.stdout.extend(stdout.into_bytes());
-    io.stderr.extend(stderr.into_bytes());
-    code
 }
 
 /// A program as an in-process command of a suite.
