@@ -27,7 +27,8 @@ pub(crate) enum Definition {
     Const(Scope, Rc<syn::Type>),
     /// A structure (position 0) or a variant, as a constructor or a pattern.
     Constructor(AdtId, usize),
-    /// A name that is not of the input: its full path (`core::f32::consts::PI`, `Some`, `i32::MAX`), as far as it is known.
+    /// A name that is not of the input: its full path (`core::f32::consts::PI`, `Some`, `i32::MAX`), as far as it is
+    /// known.
     External(Vec<String>),
     /// An axis or another number of the toolchain.
     Toolchain,
@@ -76,8 +77,8 @@ pub(crate) trait Definitions {
     fn method(&self, adt: AdtId, name: &str) -> Option<(Scope, Rc<syn::Signature>)>;
     /// The head of the implementation of a scope's number.
     fn implementation(&self, number: usize) -> Rc<Implementation>;
-    /// Returns true if a trait of the input has a method or constant of that name. Calls of it are not read, but for inherent methods
-    /// of the input's types.
+    /// Returns true if a trait of the input has a method or constant of that name. Calls of it are not read, but for
+    /// inherent methods of the input's types.
     fn is_of_trait(&self, name: &str) -> bool;
     /// The module of the items of a block, if it begins with a marker.
     fn block(&self, stmts: &[syn::Stmt]) -> Option<ModuleId>;

@@ -26,9 +26,10 @@ pub(crate) fn entry(kind: &str, name: &str) -> Option<Entry> {
 
 impl Header {
     fn read() -> Self {
-        let file = syn::parse_file(include_str!("header.txt")).map_or_else(|_| Vec::new(), |file| file.items);
+        let file = syn::parse_file(include_str!("header.txt"));
+        let items = file.unwrap_or_else(|error| unreachable!("header.txt: {error}")).items;
         let mut signatures: HashMap<String, HashMap<String, Entry>> = HashMap::new();
-        for item in file {
+        for item in items {
             match item {
                 syn::Item::Trait(own) => {
                     let params =

@@ -5,7 +5,7 @@ use super::holes;
 use super::obligations::Pending;
 use super::operators::scalar;
 use super::signatures::{Env, Instance, Origin};
-use super::types::{Con, Kind, Taint, Ty};
+use super::types::{Con, Kind, Ty};
 use super::{Checker, Expect};
 use crate::program::AdtId;
 use std::collections::HashMap;
@@ -58,7 +58,8 @@ impl Checker<'_> {
         })?;
         let env = self.env.clone();
         let span = own.span();
-        if !own.args.is_empty() || matches!(self.table.unknown(receiver), Some((Kind::General, _))) {
+        let base = self.autoderef(receiver);
+        if !own.args.is_empty() || matches!(self.table.unknown(&base), Some((Kind::General, _))) {
             return None;
         }
         match own.method.to_string().as_str() {

@@ -1,13 +1,14 @@
 //! Types of literals, as rustc infers them, without running anything.
 //!
-//! The input is a body after expansion: without macros, with unique names of variables. Each integer and floating-point literal gets
-//! a suffix: the name of its type; `toolchain` if only the vendor's toolchain fixes it; or `unreadN` if it depends on a construct
-//! that is not read, where N is the index of a [`Reason`]. The same names replace the types of `as _`; `x.into()` becomes a cast
-//! where its result is a primitive, and `sum()`, `product()` and `try_into()` get their result's type as an argument.
+//! The input is a body after expansion: without macros, with unique names of variables. Each integer and
+//! floating-point literal gets a suffix: the name of its type; `toolchain` if only the vendor's toolchain fixes it; or
+//! `unreadN` if it depends on a construct that is not read, where N is the index of a [`Reason`]. The same names
+//! replace the types of `as _`; `x.into()` becomes a cast where its result is a primitive, and `sum()`, `product()`
+//! and `try_into()` get their result's type as an argument.
 //!
-//! The input is taken for valid Rust. So each equation between types that rustc solves may be added at once. A type without an equation gets `i32` or
-//! `f64`, unless it may depend on a construct without known equations: such a construct taints all types that it sees. Two types
-//! that contradict each other taint the whole body.
+//! The input is taken for valid Rust. So each equation between types that rustc solves may be added at once. A type
+//! without an equation gets `i32` or `f64`, unless it may depend on a construct without known equations: such a
+//! construct taints all types that it sees. Two types that contradict each other taint the whole body.
 
 mod calls;
 mod closures;

@@ -131,8 +131,7 @@ impl Checker<'_> {
         let rest = Ty::Con(con, vec![element.clone()]);
         for elem in &own.elems {
             match elem {
-                syn::Pat::Ident(name) if matches!(&name.subpat, Some((_, sub)) if matches!(**sub, syn::Pat::Rest(_))) =>
-                {
+                syn::Pat::Ident(name) if is_rest(name) => {
                     let name = syn::PatIdent { subpat: None, ..name.clone() };
                     self.binding(&name, &rest, by_ref);
                 }
@@ -175,6 +174,11 @@ impl Checker<'_> {
             self.pattern(&field.pat, &part, by_ref);
         }
     }
+}
+
+/// True for `name @ ..`.
+fn is_rest(name: &syn::PatIdent) -> bool {
+    name.subpat.as_ref().is_some_and(|(_, sub)| matches!(**sub, syn::Pat::Rest(_)))
 }
 
 type Elems = syn::punctuated::Punctuated<syn::Pat, syn::Token![,]>;

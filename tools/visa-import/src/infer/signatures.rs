@@ -281,8 +281,8 @@ impl Checker<'_> {
         types.map(|ty| self.lower(env, ty)).collect()
     }
 
-    /// The names of a type's generic parameters: as they are written in `args` (seen from another environment), by their defaults, or
-    /// unknown.
+    /// The names of a type's generic parameters: as they are written in `args` (seen from another environment), by
+    /// their defaults, or unknown.
     pub(crate) fn generic_env(
         &mut self,
         scope: Scope,
@@ -357,7 +357,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The environment of the function that is checked: its type parameters stand for themselves, or for what their bounds tell.
+    /// The environment of the function that is checked: its type parameters stand for themselves, or for what their
+    /// bounds tell.
     pub(crate) fn own_env(&mut self, scope: Scope, generics: &syn::Generics) -> Env {
         let mut env =
             Env { scope, types: HashMap::new(), consts: HashMap::new(), self_ty: None, origin: Origin::Own };

@@ -21,7 +21,8 @@ pub(crate) enum Con {
     /// A reference, of either mutability.
     Ref,
     Adt(AdtId),
-    /// A type of the standard library, by its name. `Iter` stands for all iterators but ranges; its argument is the item.
+    /// A type of the standard library, by its name. `Iter` stands for all iterators but ranges; its argument is the
+    /// item.
     Std(&'static str),
     /// A function, function pointer or closure: the parameters, then the result.
     Fn,

@@ -44,7 +44,8 @@ fn constructs_that_are_not_read_taint_no_more_than_they_touch() {
 #[test]
 fn literals_keep_their_form() {
     has(
-        "fn f() { let a: u8 = 0x1f; let b: i64 = 0x1f32; let c: u16 = 0b1_01; let d: f32 = 1.; let e = 1e3; let g: u32 = 1_000; }",
+        "fn f() { let a: u8 = 0x1f; let b: i64 = 0x1f32; let c: u16 = 0b1_01; let d: f32 = 1.; let e = 1e3; \
+         let g: u32 = 1_000; }",
         &["0x1fu8", "0x1f32i64", "0b1_01u16", "1.0f32", "1e3f64", "1_000u32"],
     );
     has(
@@ -92,6 +93,21 @@ fn the_toolchain_fixes_what_nothing_else_does() {
 fn a_closure_of_the_toolchain_is_the_toolchains() {
     has("fn f(t: &Tensor) { t.map(|x| x + 1); }", &["+1toolchain"]);
     has("fn f(t: &Tensor) { t.map(|x: u8| x + 1); }", &["+1u8"]);
+}
+
+#[test]
+fn arguments_of_toolchain_types_are_the_toolchains() {
+    let text = "fn f(t: &Tensor<u8, 1>) { t.reduce::<2, { 3 + n }>(); let x: Tensor<4> = t.into(); \
+                t.f as Tensor<5>; }";
+    has(
+        text,
+        &["Tensor<u8,1toolchain>", "::<2toolchain,{3toolchain+", "Tensor<4toolchain>", "Tensor<5toolchain>"],
+    );
+    has("fn f(t: &Tensor) -> u8 { t.into() }", &[".into::<toolchain>()"]);
+    has(
+        "fn f(t: &Tensor, x: [u8; 2]) { let y: [Tensor<3>; 4]; }",
+        &["[u8;2usize]", "[Tensor<3toolchain>;4usize]"],
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Random functions, most of which rustc accepts: each expression is meant to have a type, which often nothing but inference finds.
+//! Random functions, most of which rustc accepts: each expression is meant to have a type, which often nothing but
+//! inference finds.
 
 use visa_support::Random;
 
@@ -13,8 +14,10 @@ static TABLE: [i16; LEN] = [1, 2, 3];
 #[derive(Clone, Copy, PartialEq)] enum Shape { Dot, Line(u16, i8), Box { w: u64, h: f64 } }
 impl Pair { const K: u16 = 5; fn new(q0: u8) -> Self { Self { a: q0 + 1, b: [1, 2], c: (3, 1.5) } }
   fn get(&self, q1: usize) -> i64 { self.b[q1 % 2] + 1 } fn add(mut self, q2: u8) -> Self { self.a += q2 * 2; self } }
-impl<T: Copy> Wrap<T> { fn of(v: T) -> Self { Self { v, n: 1 } } fn with<U>(self, u: U) -> Wrap<U> { Wrap { v: u, n: self.n + 1 } } }
-impl Shape { fn area(&self) -> u64 { match self { Self::Dot => 0, Self::Line(q3, _) => *q3 as u64 + 1, Shape::Box { w, .. } => *w * 2 } } }
+impl<T: Copy> Wrap<T> { fn of(v: T) -> Self { Self { v, n: 1 } }
+  fn with<U>(self, u: U) -> Wrap<U> { Wrap { v: u, n: self.n + 1 } } }
+impl Shape { fn area(&self) -> u64 {
+  match self { Self::Dot => 0, Self::Line(q3, _) => *q3 as u64 + 1, Shape::Box { w, .. } => *w * 2 } } }
 fn id<T>(t: T) -> T { t }
 fn first<T: Copy, U>(t: T, _: U) -> T { t }
 fn apply<F: Fn(u16) -> u16>(f: F, x: u16) -> u16 { f(x + 1) }
@@ -40,7 +43,8 @@ impl PartialEq<u64> for V { fn eq(&self, o: &u64) -> bool { self.0 as u64 == *o 
 impl Neg for V { type Output = i8; fn neg(self) -> i8 { 3 } }
 impl Deref for V { type Target = [i64; 2]; fn deref(&self) -> &[i64; 2] { &[1, 2] } }
 trait One { fn one(self) -> u16; fn two(&self, x: i64) -> u8; fn min(self, x: u64) -> i8; }
-impl One for u8 { fn one(self) -> u16 { self as u16 + 1 } fn two(&self, x: i64) -> u8 { x as u8 } fn min(self, x: u64) -> i8 { x as i8 } }
+impl One for u8 { fn one(self) -> u16 { self as u16 + 1 } fn two(&self, x: i64) -> u8 { x as u8 }
+  fn min(self, x: u64) -> i8 { x as i8 } }
 trait Out { type T; fn out(&self) -> Self::T; }
 impl Out for i16 { type T = u64; fn out(&self) -> u64 { 5 } }
 impl Out for u8 { type T = i8; fn out(&self) -> i8 { 5 } }

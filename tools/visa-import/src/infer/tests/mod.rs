@@ -18,7 +18,7 @@ fn compare(text: &str) -> (usize, Vec<String>) {
     let rustc = oracle::types(text);
     let (mut unread, mut wrong) = (Vec::new(), Vec::new());
     for (place, ty) in &rustc {
-        // A negative pattern begins at its sign; patterns of other constants and suffixed ones have nothing to compare.
+        // A negative pattern begins at its sign; a pattern that is no literal has nothing to compare.
         let Some(suffix) = own.get(place).or_else(|| own.get(&(place.0, place.1 + 1))) else { continue };
         match suffix.strip_prefix("unread") {
             Some(number) => {
@@ -75,14 +75,4 @@ fn random_functions_with_other_constructs_have_no_other_type() {
         let (count, unread) = campaign(seed, 100, true);
         assert!(!unread.is_empty(), "all {count} literals are read");
     }
-}
-
-#[test]
-fn printed() {
-    let Ok(path) = std::env::var("INFER_PRINT") else { return };
-    let text = std::fs::read_to_string(path).expect("a file");
-    let (file, reasons) = program::inferred(&text);
-    use quote::ToTokens;
-    eprintln!("{}", file.to_token_stream());
-    eprintln!("{:#?}", reasons.iter().map(|own| &own.1).collect::<Vec<_>>());
 }

@@ -40,7 +40,8 @@ pub(crate) fn types(text: &str) -> Suffixes {
     literals(&String::from_utf8_lossy(&output.stdout))
 }
 
-/// Reads the listing: after `kind: Literal {`, the suffix, the literal's place, and its type; after `Pat {`, the type and place.
+/// Reads the listing: after `kind: Literal {`, the suffix, the literal's place, and its type; after `Pat {`, the type
+/// and place.
 fn literals(listing: &str) -> Suffixes {
     let mut found = Suffixes::new();
     for part in listing.split("kind: Literal {").skip(1) {

@@ -226,3 +226,17 @@ fn implementations() {
     let s = Buffer { a: [1, 2] }.at(1) + 3i16;
     let t = Generic::make(2).map(|e2| e2 * 2u64).v + 1;
 }
+fn conversions(a: u128, b: i128, c: usize, d: isize, e: u8) {
+    let mut w = 1;
+    w = a.into();
+    let mut x = 2;
+    x = b.into();
+    let mut y = 3;
+    y = c.into();
+    let mut z = 4;
+    z = d.into();
+    let mut v = 5;
+    v = e.into();
+    let mut f = 1.5;
+    f = 2.into();
+}
