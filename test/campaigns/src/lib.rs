@@ -15,6 +15,7 @@ pub mod commands;
 pub mod compute;
 pub mod contractions;
 pub mod files;
+pub mod host_rust;
 pub mod imports;
 mod kernels;
 pub mod list;

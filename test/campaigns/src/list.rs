@@ -2,7 +2,7 @@
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
 use crate::{
-    Settings, addresses, bounds, chips, choices, compute, contractions, imports, loops, mutants,
+    Settings, addresses, bounds, chips, choices, compute, contractions, host_rust, imports, loops, mutants,
     open_clauses, orders, overlaps, pipelines, rows, schedules, transfers, transposes,
 };
 
@@ -166,6 +166,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "changed safetensors files are read or refused",
         14_000,
         mutants::safetensors,
+    ),
+    drawn(
+        "host-rust",
+        "random Rust of the host, evaluated by the importer: the numbers that rustc's program prints, or a refusal",
+        10_000,
+        host_rust::run,
     ),
     drawn(
         "imports",

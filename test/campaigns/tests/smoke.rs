@@ -82,6 +82,11 @@ fn choices() {
 }
 
 #[test]
+fn host_rust() {
+    cases("host-rust", 150);
+}
+
+#[test]
 fn imports() {
     cases("imports", 300);
 }
@@ -138,6 +143,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "schedules",
         "orders",
         "overlaps",
+        "host-rust",
         "imports",
         "transposes",
         "addresses",

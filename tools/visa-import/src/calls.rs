@@ -100,7 +100,8 @@ impl Evaluator<'_> {
                 let args = self.arguments(frame, &call.args)?;
                 return self.apply(frame, call.span(), &of, args);
             }
-            Some(Item::Module(_) | Item::Axis(_) | Item::Type(..) | Item::Trait(..) | Item::Macro(_)) | None => {}
+            Some(Item::Module(_) | Item::Axis(_) | Item::Type(..) | Item::Trait(..) | Item::Macro(_))
+            | None => {}
         }
         self.toolchain_call(frame, path, call, want)
     }
@@ -132,7 +133,9 @@ impl Evaluator<'_> {
             return Ok(value);
         }
         match (last, &*args) {
-            ("from_f32" | "from_f64" | "from", [number @ (Value::Float(_) | Value::Int(_))]) => Ok(number.clone()),
+            ("from_f32" | "from_f64" | "from", [number @ (Value::Float(_) | Value::Int(_))]) => {
+                Ok(number.clone())
+            }
             ("from_i32", [number @ Value::Int(_)]) => Ok(number.clone()),
             // `VeRhs::vrf(&r)`, `VeBranchOperand::always(2)`: what they hold.
             ("vrf" | "always", [operand]) if parts.len() > 1 => Ok(operand.clone()),
@@ -146,7 +149,13 @@ impl Evaluator<'_> {
     }
 
     /// A function of the language, by its whole path; `None` for another one.
-    fn language_call(&mut self, frame: &mut Frame, span: Span, path: &[String], args: &[Value]) -> Eval<Option<Value>> {
+    fn language_call(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        path: &[String],
+        args: &[Value],
+    ) -> Eval<Option<Value>> {
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
         let parts = match &*parts {
             ["std" | "core", rest @ ..] => rest,
@@ -154,16 +163,24 @@ impl Evaluator<'_> {
         };
         let plain: Vec<Value> = args.iter().cloned().map(deref).collect();
         Ok(match (parts, &*plain) {
-            (["f32", "from_bits"], [Value::Int(bits)]) => Some(Value::Float(Float::F32(f32::from_bits(bits.bits() as u32)))),
-            (["f64", "from_bits"], [Value::Int(bits)]) => Some(Value::Float(Float::F64(f64::from_bits(bits.bits() as u64)))),
+            (["f32", "from_bits"], [Value::Int(bits)]) => {
+                Some(Value::Float(Float::F32(f32::from_bits(bits.bits() as u32))))
+            }
+            (["f64", "from_bits"], [Value::Int(bits)]) => {
+                Some(Value::Float(Float::F64(f64::from_bits(bits.bits() as u64))))
+            }
             (["f32" | "f64", "from"], [value]) => self.converted(parts[0], value),
             ([of, "from"], [value]) if IntTy::named(of).is_some() => self.converted(of, value),
             ([of, "try_from"], [Value::Int(number)]) => IntTy::named(of).map(|ty| {
-                let held = number.number().map_or_else(|| (ty == IntTy::U128).then_some(*number), |own| Int::new(ty, own));
+                let held = number
+                    .number()
+                    .map_or_else(|| (ty == IntTy::U128).then_some(*number), |own| Int::new(ty, own));
                 let error = Value::variant(vec!["TryFromIntError".to_owned()], Vec::new());
                 crate::methods::result(held.map(Value::Int).ok_or(error))
             }),
-            (["char", "from"], [Value::Int(own)]) if own.ty == IntTy::U8 => Some(Value::Char(own.bits() as u8 as char)),
+            (["char", "from"], [Value::Int(own)]) if own.ty == IntTy::U8 => {
+                Some(Value::Char(own.bits() as u8 as char))
+            }
             (["char", "from_u32"], [Value::Int(own)]) => {
                 Some(Value::option(u32::try_from(own.bits()).ok().and_then(char::from_u32).map(Value::Char)))
             }
@@ -191,7 +208,8 @@ impl Evaluator<'_> {
             (["iter", "repeat_n"], _) => None,
             ([of, name], [first, ..]) if IntTy::named(of).is_some() || matches!(*of, "f32" | "f64") => {
                 let place = Reference::of(self.slot(first.clone()));
-                let call = crate::methods::HostCall { name, span, place, args: args[1..].to_vec(), types: &[] };
+                let call =
+                    crate::methods::HostCall { name, span, place, args: args[1..].to_vec(), types: &[] };
                 Some(self.host_method(frame, first.clone(), call)?)
             }
             (_, _) => None,
@@ -353,7 +371,8 @@ impl Evaluator<'_> {
     ) -> Eval<Value> {
         let mut own = closure.frame.clone();
         if closure.item.inputs.len() != args.len() {
-            let message = format!("a closure of {} arguments, but {} are given", closure.item.inputs.len(), args.len());
+            let message =
+                format!("a closure of {} arguments, but {} are given", closure.item.inputs.len(), args.len());
             return Err(frame.error(span, message));
         }
         for (pat, (value, why)) in closure.item.inputs.iter().zip(args) {
@@ -387,8 +406,9 @@ impl Evaluator<'_> {
                 syn::FnArg::Receiver(_) => Type::Open,
             };
             let value = self.expr(frame, arg, &Want::of(wanted))?;
-            if let syn::FnArg::Typed(typed) = input {
-                self.infer(&mut own, &item.sig.generics, &typed.ty, &value);
+            match input {
+                syn::FnArg::Typed(typed) => self.infer(&mut own, &item.sig.generics, &typed.ty, &value),
+                syn::FnArg::Receiver(_) => self.infer_self(&mut own, id, &value),
             }
             values.push((value, computed(frame, arg).map(|(_, why)| why)));
         }
@@ -405,8 +425,9 @@ impl Evaluator<'_> {
         self.check_count(frame, span, &item, args.len())?;
         let mut own = self.frame_of(id);
         for (input, value) in item.sig.inputs.iter().zip(&args) {
-            if let syn::FnArg::Typed(typed) = input {
-                self.infer(&mut own, &item.sig.generics, &typed.ty, value);
+            match input {
+                syn::FnArg::Typed(typed) => self.infer(&mut own, &item.sig.generics, &typed.ty, value),
+                syn::FnArg::Receiver(_) => self.infer_self(&mut own, id, value),
             }
         }
         let args = args.into_iter().map(|value| (value, None)).collect();
@@ -542,6 +563,38 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The generic parameters of an implementation that the receiver fixes by its fields.
+    fn infer_self(&mut self, own: &mut Frame, id: FnId, receiver: &Value) {
+        let Value::Struct(record) = deref(receiver.clone()) else { return };
+        let Some(number) = self.program.functions[id.0].implementation else { return };
+        let adt = &self.program.adts[record.of.0];
+        let mut fields = self.frame(adt.module);
+        for (name, ty) in &adt.variants[record.variant].fields {
+            if let Some(value) = record.fields.get(name) {
+                self.infer(&mut fields, &adt.generics, ty, value);
+            }
+        }
+        // The implementation may call them otherwise.
+        let syn::Type::Path(path) = &self.program.implementations[number].self_ty else { return };
+        let Some(segment) = path.path.segments.last() else { return };
+        let syn::PathArguments::AngleBracketed(list) = &segment.arguments else { return };
+        let parameters = adt.generics.params.iter().filter_map(|parameter| match parameter {
+            syn::GenericParam::Type(own) => Some(&own.ident),
+            syn::GenericParam::Const(own) => Some(&own.ident),
+            syn::GenericParam::Lifetime(_) => None,
+        });
+        let given =
+            list.args.iter().filter(|argument| !matches!(argument, syn::GenericArgument::Lifetime(_)));
+        for (parameter, argument) in parameters.zip(given) {
+            if let (Some(found), syn::GenericArgument::Type(syn::Type::Path(path))) =
+                (fields.generics.get(&parameter.to_string()), argument)
+                && let Some(name) = path.path.get_ident()
+            {
+                own.generics.insert(name.to_string(), found.clone());
+            }
+        }
+    }
+
     /// The generic parameters that an argument fixes.
     fn infer(&mut self, own: &mut Frame, generics: &syn::Generics, ty: &syn::Type, value: &Value) {
         match (ty, value) {
@@ -615,7 +668,8 @@ impl Evaluator<'_> {
     ) -> Eval<Value> {
         let own = &self.program.adts[of.0].variants[variant];
         if own.fields.len() != args.len() {
-            let message = format!("`{}` has {} fields, but {} are given", own.name, own.fields.len(), args.len());
+            let message =
+                format!("`{}` has {} fields, but {} are given", own.name, own.fields.len(), args.len());
             return Err(frame.error(span, message));
         }
         let fields = own.fields.iter().zip(args).map(|((name, _), value)| (name.clone(), value)).collect();

@@ -59,7 +59,8 @@ impl MacroScope {
 /// The message, where no rule matches, or the rules have something that is not read.
 pub(crate) fn expand(definition: &Macro, given: TokenStream, number: usize) -> Result<TokenStream, String> {
     let name = &definition.name;
-    let rules = rules_of(definition.rules.clone()).ok_or_else(|| format!("the rules of `{name}!` are not read"))?;
+    let rules =
+        rules_of(definition.rules.clone()).ok_or_else(|| format!("the rules of `{name}!` are not read"))?;
     for (pattern, body) in rules {
         let Some(pattern) = Part::all(pattern) else {
             return Err(format!("a rule of `{name}!` has a fragment that is not known here"));
@@ -220,7 +221,9 @@ enum Bound {
 /// Returns true if two tokens are the same but for marks.
 fn same(one: &TokenTree, other: &TokenTree) -> bool {
     match (one, other) {
-        (TokenTree::Ident(one), TokenTree::Ident(other)) => plain(&one.to_string()) == plain(&other.to_string()),
+        (TokenTree::Ident(one), TokenTree::Ident(other)) => {
+            plain(&one.to_string()) == plain(&other.to_string())
+        }
         (TokenTree::Punct(one), TokenTree::Punct(other)) => one.as_char() == other.as_char(),
         (TokenTree::Literal(one), TokenTree::Literal(other)) => one.to_string() == other.to_string(),
         (_, _) => false,
@@ -322,6 +325,9 @@ impl Fragment {
             Ok(TokenTree::Group(group)) if group.delimiter() == Delimiter::None
         );
         Ok(match self {
+            Self::Expr if input.peek(syn::Token![let]) => {
+                return Err(input.error("`let` begins no expression"));
+            }
             Self::Ident | Self::Lifetime | Self::Block | Self::Item | Self::Vis | Self::Meta if opaque => {
                 return Err(input.error("an expression"));
             }
@@ -384,8 +390,8 @@ fn tree(input: ParseStream<'_>) -> syn::Result<TokenStream> {
 
 /// Operators of several signs.
 const OPERATORS: &[&str] = &[
-    "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<<", ">>", "<<=", ">>=",
-    "..", "...", "..=", "::", "->", "=>", "<-",
+    "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<<", ">>", "<<=",
+    ">>=", "..", "...", "..=", "::", "->", "=>", "<-",
 ];
 
 /// A statement without its semicolon.
@@ -540,8 +546,10 @@ mod tests {
             Ok("let x : Vec < u8 > ;".into())
         );
         assert_eq!(expanded("($n:literal) => { $n + 1 }", "-3"), Ok("(- 3) + 1".into()));
-        assert_eq!(expanded("($a:lifetime $b:stmt; $p:pat, $v:vis) => { $a $b; $p $v }", "'x let y = 1; A | B, pub"),
-            Ok("'x let y = 1 ; A | B pub".into()));
+        assert_eq!(
+            expanded("($a:lifetime $b:stmt; $p:pat, $v:vis) => { $a $b; $p $v }", "'x let y = 1; A | B, pub"),
+            Ok("'x let y = 1 ; A | B pub".into())
+        );
     }
 
     #[test]
@@ -564,12 +572,15 @@ mod tests {
 
     #[test]
     fn the_first_rule_that_matches_counts() {
-        let rules =
-            "() => { 0 }; ($a:ident) => { 1 $a }; ($a:ident, $($b:ident),+) => { $a $(, $b)* }";
+        let rules = "() => { 0 }; ($a:ident) => { 1 $a }; ($a:ident, $($b:ident),+) => { $a $(, $b)* }";
         assert_eq!(expanded(rules, ""), Ok("0".into()));
         assert_eq!(expanded(rules, "x"), Ok("1 x".into()));
         assert_eq!(expanded(rules, "x, y, z"), Ok("x , y , z".into()));
         assert_eq!(expanded(rules, "x, 3"), Err("no rule of `own!` matches".into()));
+        assert_eq!(
+            expanded("($x:expr) => { 1 }; (let $v:ident = $x:expr) => { 2 }", "let q = 3"),
+            Ok("2".into())
+        );
     }
 
     #[test]
@@ -609,7 +620,13 @@ mod tests {
             expanded("($a:nothing) => {}", ""),
             Err("a rule of `own!` has a fragment that is not known here".into())
         );
-        assert_eq!(expanded("($($a:ident)*) => { $a }", "x"), Err("`$a` is repeated: it is in no repetition".into()));
-        assert_eq!(expanded("($a:ident) => { $($a)* }", "x"), Err("a repetition of nothing that is repeated".into()));
+        assert_eq!(
+            expanded("($($a:ident)*) => { $a }", "x"),
+            Err("`$a` is repeated: it is in no repetition".into())
+        );
+        assert_eq!(
+            expanded("($a:ident) => { $($a)* }", "x"),
+            Err("a repetition of nothing that is repeated".into())
+        );
     }
 }

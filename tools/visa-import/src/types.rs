@@ -14,8 +14,10 @@ use syn::spanned::Spanned;
 use visa_numerics::DType;
 
 /// Numbers of the host alone.
-const HOST_NUMBERS: &[&str] =
-    &["usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64", "bool"];
+const HOST_NUMBERS: &[&str] = &[
+    "usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64",
+    "bool",
+];
 
 impl Evaluator<'_> {
     pub(crate) fn ty(&mut self, frame: &mut Frame, ty: &syn::Type) -> Eval<Type> {
@@ -34,6 +36,9 @@ impl Evaluator<'_> {
                 Ok(Type::Map(self.map(frame, &own.mac.tokens)?))
             }
             syn::Type::Path(path) => self.type_path(frame, path),
+            // Functions are called whatever their types.
+            syn::Type::BareFn(_) | syn::Type::ImplTrait(_) => Ok(Type::Open),
+            syn::Type::Never(_) => Ok(Type::Other("!".to_owned())),
             other => Err(frame.error(other.span(), "a type of this kind is not read in a kernel")),
         }
     }
@@ -56,7 +61,8 @@ impl Evaluator<'_> {
             Some(Item::Type(module, alias)) => return self.alias(frame, &alias, arguments, module),
             Some(Item::Adt(id) | Item::Variant(id, _)) => return Ok(Type::Adt(id)),
             Some(Item::Axis(id)) => return Ok(Type::Map(Map::List(vec![Map::Axis(id)]))),
-            Some(Item::Module(_) | Item::Fn(_) | Item::Const(_) | Item::Trait(..) | Item::Macro(_)) | None => {}
+            Some(Item::Module(_) | Item::Fn(_) | Item::Const(_) | Item::Trait(..) | Item::Macro(_))
+            | None => {}
         }
         let name = parts.last().cloned().unwrap_or_default();
         let memory = match name.as_str() {
@@ -137,7 +143,8 @@ impl Evaluator<'_> {
         }
         // Items of a block are of no generic function, but its mappings may be named.
         let mut own = self.frame(module);
-        own.generics = if self.program.modules[module.0].is_block { frame.generics.clone() } else { own.generics };
+        own.generics =
+            if self.program.modules[module.0].is_block { frame.generics.clone() } else { own.generics };
         let parameters = alias.generics.params.iter().filter_map(|parameter| match parameter {
             syn::GenericParam::Type(parameter) => Some((parameter.ident.to_string(), None)),
             syn::GenericParam::Const(parameter) => Some((parameter.ident.to_string(), Some(parameter))),
