@@ -3,6 +3,7 @@
 use crate::condition::Condition;
 use crate::error::Place;
 use crate::map::Map;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use visa_numerics::DType;
@@ -290,8 +291,8 @@ impl Value {
     }
 
     /// What it is, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
+    pub(crate) fn kind(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Nothing => "nothing",
             Self::Int(_) => "an integer",
             Self::Float(_) => "a floating-point number",
@@ -299,7 +300,7 @@ impl Value {
             Self::Tuple(_) => "a tuple",
             Self::Array(_) => "an array",
             Self::Struct(_) => "a structure",
-            Self::Variant(_) => "a choice of an engine",
+            Self::Variant(variant) => return Cow::Owned(format!("`{}`", variant.path.join("::"))),
             Self::Range(..) => "a range",
             Self::Index(_) => "an index of a loop",
             Self::Condition(_) => "a condition on an index",
@@ -310,7 +311,7 @@ impl Value {
             Self::View(_) => "a tensor",
             Self::Stream(_) => "a stream",
             Self::Closure(_) => "a closure",
-        }
+        })
     }
 }
 
