@@ -107,27 +107,53 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Reads a string literal's inside; `None` when an escape is malformed.
-#[must_use]
-pub fn unquote(inside: &str) -> Option<String> {
+/// Reads a string literal's inside.
+///
+/// # Errors
+/// An escape that the syntax lacks, or escapes whose bytes are not UTF-8, in words.
+pub fn unquote(inside: &str) -> Result<String, String> {
     let mut out = Vec::with_capacity(inside.len());
-    let mut bytes = inside.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        match bytes.next()? {
-            b'n' => out.push(b'\n'),
-            b't' => out.push(b'\t'),
-            c @ (b'"' | b'\\') => out.push(c),
-            high => {
-                let digit = |c: u8| (c as char).to_digit(16);
-                out.push((digit(high)? * 16 + digit(bytes.next()?)?) as u8);
-            }
+    let mut chars = inside.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' {
+            out.push(escaped(&mut chars)?);
+        } else {
+            out.extend(c.encode_utf8(&mut [0; 4]).bytes());
         }
     }
-    String::from_utf8(out).ok()
+    String::from_utf8(out).map_err(|error| {
+        let byte = error.as_bytes()[error.utf8_error().valid_up_to()];
+        format!(
+            "the string is not UTF-8: the escape `\\{byte:02X}` is a byte that belongs to no character there"
+        )
+    })
+}
+
+/// The byte that the escape after a backslash stands for.
+fn escaped(rest: &mut std::str::Chars<'_>) -> Result<u8, String> {
+    let first = rest.next();
+    match first {
+        Some('n') => return Ok(b'\n'),
+        Some('t') => return Ok(b'\t'),
+        Some('"') => return Ok(b'"'),
+        Some('\\') => return Ok(b'\\'),
+        Some(_) | None => {}
+    }
+    let second = rest.clone().next();
+    let digit = |c: Option<char>| c.and_then(|c| c.to_digit(16));
+    match digit(first).zip(digit(second)) {
+        Some((high, low)) => {
+            rest.next();
+            Ok((high * 16 + low) as u8)
+        }
+        None => {
+            let text: String = first.into_iter().chain(second.filter(|_| digit(first).is_some())).collect();
+            Err(format!(
+                "`\\{}` is no escape: expected `\\n`, `\\t`, `\\\"`, `\\\\`, or two hexadecimal digits of a byte",
+                text.escape_debug()
+            ))
+        }
+    }
 }
 
 struct Interner<T> {

@@ -179,7 +179,12 @@ impl Evaluator<'_> {
         })
     }
 
-    pub(crate) fn unknown(&self, frame: &Frame, call: &Call, of: &str) -> crate::eval::Stop {
+    pub(crate) fn unknown(
+        &self,
+        frame: &Frame,
+        call: &Call,
+        of: impl std::fmt::Display,
+    ) -> crate::eval::Stop {
         frame.error(call.span, format!("`{}` of {of} is not read", call.name))
     }
 

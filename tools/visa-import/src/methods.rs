@@ -96,7 +96,7 @@ impl Evaluator<'_> {
         };
         found.ok_or_else(|| {
             let message = format!("`{}` of {kind} is not read in a kernel", call.name);
-            match kind {
+            match &*kind {
                 "an index of a loop" => self.needs_number(frame, call.span),
                 _ => frame.error(call.span, message),
             }

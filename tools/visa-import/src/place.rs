@@ -172,7 +172,7 @@ impl Evaluator<'_> {
                     }
                     (Some(true), Value::Index(_)) => Err(self.needs_number(frame, index.span())),
                     (_, at) => {
-                        let kind = base.with(Value::kind).unwrap_or("nothing");
+                        let kind = base.with(Value::kind).unwrap_or("nothing".into());
                         let message = format!("{kind} has no element at {}", at.kind());
                         Err(frame.error(index.span(), message))
                     }

@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
         let wrong = || wrong_literal(clause, text, span);
         let attr = match clause.kind {
             ClauseKind::Int => Attr::Int(integer(text).map_err(|why| wrong().note(why, None))?),
-            ClauseKind::Str => Attr::Str(string(text).ok_or_else(wrong)?.into()),
+            ClauseKind::Str => Attr::Str(string(text, span).ok_or_else(wrong)??.into()),
             ClauseKind::Word(words) => Attr::Str(known_word(words, text, span, clause)?.into()),
             ClauseKind::Symbol => Attr::Symbol(text.strip_prefix('@').ok_or_else(wrong)?.into()),
             ClauseKind::Ints => {
@@ -73,8 +73,9 @@ impl<'a> Parser<'a> {
             }
             ClauseKind::Strs => {
                 let items = list(text).ok_or_else(wrong)?;
-                let values: Option<Vec<_>> = items.iter().map(|item| string(item).map(Into::into)).collect();
-                Attr::Strs(values.ok_or_else(wrong)?.into())
+                let value = |item| Ok(string(item, span).ok_or_else(wrong)??.into());
+                let values: Result<Vec<_>, Diagnostic> = items.into_iter().map(value).collect();
+                Attr::Strs(values?.into())
             }
             ClauseKind::Flag if text.is_empty() => Attr::Unit,
             ClauseKind::Flag => return Err(wrong()),
@@ -296,17 +297,16 @@ pub(super) fn integer(text: &str) -> Result<i64, String> {
     i64::try_from(value).map_err(|_| format!("{text} does not fit a signed 64-bit integer"))
 }
 
-/// Reads a quoted string.
-pub(super) fn string(text: &str) -> Option<String> {
-    unquote(text.strip_prefix('"')?.strip_suffix('"')?)
+/// Reads a quoted string; `None` if the text is not quoted.
+fn string(text: &str, span: Span) -> Option<Result<String, Diagnostic>> {
+    let inside = text.strip_prefix('"')?.strip_suffix('"')?;
+    Some(unquote(inside).map_err(|why| Diagnostic::error("wrong-literal", span, why)))
 }
 
 /// The text that the string literal at `span` stands for.
 pub(super) fn literal(text: &str, span: Span) -> Result<String, Diagnostic> {
-    string(text).ok_or_else(|| {
-        let message = "a string with an escape that is none, or not UTF-8";
-        Diagnostic::error("wrong-literal", span, message)
-    })
+    let unquoted = || Diagnostic::error("wrong-literal", span, format!("{text}: expected a quoted string"));
+    string(text, span).ok_or_else(unquoted)?
 }
 
 /// The comma-separated items of `[...]`; a comma within a string separates nothing.
