@@ -23,8 +23,8 @@ struct Row {
     write: u64,
 }
 
-/// Runs the transfer on every chip in turn: all indices are read, then rows move in program order. With `uses`, what is
-/// read as indices is noted there, and one that chooses no row counts as row 0.
+/// Runs the transfer on every chip in turn: all indices are read, then rows move in program order. With `uses`, what
+/// is read as indices is noted there, and one that chooses no row counts as row 0.
 pub(crate) fn run(
     transfer: &Indexed,
     span: Span,

@@ -98,11 +98,7 @@ pub(crate) struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a [u8], checks: &'a [String], comments: &'a [String], trims: bool) -> Self {
         let prefix = |is_comment: bool| {
-            move |prefix: &'a String| Prefix {
-                text: prefix,
-                is_comment,
-                next: find(text, prefix.as_bytes()),
-            }
+            move |prefix: &'a String| Prefix { text: prefix, is_comment, next: find(text, prefix.as_bytes()) }
         };
         let mut prefixes: Vec<_> =
             checks.iter().map(prefix(false)).chain(comments.iter().map(prefix(true))).collect();

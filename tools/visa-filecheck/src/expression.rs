@@ -215,7 +215,11 @@ impl BlockParser<'_> {
     }
 
     /// An expression that takes all of `text`.
-    fn expression(&mut self, mut text: Cursor<'_>, may_be_constraint: bool) -> Result<Expression, Diagnostic> {
+    fn expression(
+        &mut self,
+        mut text: Cursor<'_>,
+        may_be_constraint: bool,
+    ) -> Result<Expression, Diagnostic> {
         let first = if self.is_line_form { Operand::Variable } else { Operand::Any };
         let mut left = self.operand(&mut text, first, may_be_constraint, 0)?;
         while !text.is_empty() {
@@ -265,7 +269,9 @@ impl BlockParser<'_> {
         depth: usize,
     ) -> Result<Expression, Diagnostic> {
         if depth > MAX_DEPTH {
-            return Err(text.error(format!("expression nested too deeply, expected at most {MAX_DEPTH} levels")));
+            return Err(
+                text.error(format!("expression nested too deeply, expected at most {MAX_DEPTH} levels"))
+            );
         }
         if text.starts_with(b"(") {
             return match allowed {
@@ -313,7 +319,9 @@ impl BlockParser<'_> {
         }
         let shown_name = shown(name.text);
         if is_pseudo && name.text != b"@LINE" {
-            return Err(name.error(format!("invalid pseudo numeric variable '{shown_name}', expected `@LINE`")));
+            return Err(
+                name.error(format!("invalid pseudo numeric variable '{shown_name}', expected `@LINE`"))
+            );
         }
         let known = self.variables.number_named(name.text);
         // A variable that nothing has defined so far is undefined when it is matched.
@@ -382,10 +390,10 @@ impl BlockParser<'_> {
             Ok([left, right]) => {
                 Ok(Expression::Binary { operation, left: Box::new(left), right: Box::new(right) })
             }
-            Err(arguments) => Err(name.error(format!(
-                "function '{function}' takes 2 arguments but {} given",
-                arguments.len()
-            ))),
+            Err(arguments) => {
+                Err(name
+                    .error(format!("function '{function}' takes 2 arguments but {} given", arguments.len())))
+            }
         }
     }
 

@@ -34,7 +34,8 @@ A report shows the input with line numbers after the messages. `--dump-input` sa
 `--dump-input-context` say which lines.
 ";
 
-const VERSION: &str = concat!("FileCheck of visa ", env!("CARGO_PKG_VERSION"), ", with the verdicts of LLVM 22\n");
+const VERSION: &str =
+    concat!("FileCheck of visa ", env!("CARGO_PKG_VERSION"), ", with the verdicts of LLVM 22\n");
 
 /// When the input is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,10 +138,11 @@ impl Options {
             let dashed = argument.strip_prefix('-').filter(|name| !name.is_empty() && !only_files);
             match dashed {
                 Some("-") => only_files = true,
-                Some(name) => match parser.option(argument, name)? {
-                    Some(text) => return Ok(Call::Print(text)),
-                    None => {}
-                },
+                Some(name) => {
+                    if let Some(text) = parser.option(argument, name)? {
+                        return Ok(Call::Print(text));
+                    }
+                }
                 None => files.push(argument),
             }
         }
@@ -179,7 +181,8 @@ impl Options {
             }
             if !prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
                 return Err(format!(
-                    "supplied {kind} prefix '{prefix}' must contain only ASCII letters, digits, hyphens and underscores"
+                    "supplied {kind} prefix '{prefix}' must contain only ASCII letters, digits, hyphens and \
+                     underscores"
                 ));
             }
             if known.contains(&prefix.as_str()) {
@@ -205,7 +208,11 @@ const DEFAULT_PREFIXES: [&str; 1] = ["CHECK"];
 const DEFAULT_COMMENTS: [&str; 2] = ["COM", "RUN"];
 
 fn or_default(supplied: &[String], default: &[&str]) -> Vec<String> {
-    if supplied.is_empty() { default.iter().map(|&prefix| prefix.to_owned()).collect() } else { supplied.to_vec() }
+    if supplied.is_empty() {
+        default.iter().map(|&prefix| prefix.to_owned()).collect()
+    } else {
+        supplied.to_vec()
+    }
 }
 
 struct Parser<'a> {
@@ -256,7 +263,8 @@ impl Parser<'_> {
                 "annotation-full" | "annotation" | "error" => {}
                 other => {
                     return Err(format!(
-                        "`--dump-input-filter` is `{other}`, expected `all`, `annotation-full`, `annotation` or `error`"
+                        "`--dump-input-filter` is `{other}`, expected `all`, `annotation-full`, `annotation` or \
+                         `error`"
                     ));
                 }
             },
@@ -297,7 +305,9 @@ impl Parser<'_> {
                 match self.switch(name) {
                     Some(switch) => *switch = on?,
                     None => {
-                        return Err(format!("unknown option `{argument}`: `FileCheck --help` lists the options"));
+                        return Err(format!(
+                            "unknown option `{argument}`: `FileCheck --help` lists the options"
+                        ));
                     }
                 }
             }

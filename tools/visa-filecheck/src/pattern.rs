@@ -117,8 +117,7 @@ impl Pattern {
                 return Err(text.error(message).into());
             }
             (false, true) => {
-                let message =
-                    format!("found non-empty check string for empty check with prefix '{prefix}:'");
+                let message = format!("found non-empty check string for empty check with prefix '{prefix}:'");
                 return Err(text.error(message).into());
             }
             (true, true) | (false, false) => {}
@@ -152,7 +151,8 @@ impl Pattern {
         self.directive.name(&self.prefix)
     }
 
-    /// True if the pattern uses a variable or defines a string variable. LLVM permits `-LABEL` to define a numeric one.
+    /// True if the pattern uses a variable or defines a string variable. LLVM permits `-LABEL` to define a numeric
+    /// one.
     pub(crate) fn has_variables(&self) -> bool {
         match &self.body {
             Body::End | Body::Fixed(_) => false,
@@ -218,9 +218,7 @@ impl Pattern {
         let value = |substitution: &Substitution| {
             let value = match &substitution.value {
                 Value::String => shown(variables.string(&substitution.text)?).into_owned(),
-                Value::Number { expression, format } => {
-                    format.text_of(&expression.value(variables).ok()?)?
-                }
+                Value::Number { expression, format } => format.text_of(&expression.value(variables).ok()?)?,
             };
             Some((shown(&substitution.text).into_owned(), value))
         };
@@ -228,7 +226,8 @@ impl Pattern {
     }
 }
 
-/// `None` for an expression with an error of syntax: it never matches, as in LLVM. Its parts are valid, so this is rare.
+/// `None` for an expression with an error of syntax: it never matches, as in LLVM. Its parts are valid, so this is
+/// rare.
 fn valid(regex: Result<Regex, Error>) -> Result<Option<Regex>, Error> {
     match regex {
         Ok(regex) => Ok(Some(regex)),
@@ -293,9 +292,8 @@ impl Template {
 impl Substitution {
     /// The regular expression of the value.
     fn regex(&self, variables: &Variables) -> Result<Vec<u8>, Vec<Diagnostic>> {
-        let undefined = |name: &[u8], place| {
-            vec![Diagnostic::at(place, format!("undefined variable: {}", shown(name)))]
-        };
+        let undefined =
+            |name: &[u8], place| vec![Diagnostic::at(place, format!("undefined variable: {}", shown(name)))];
         let overflow = || {
             let message = "unable to substitute variable or numeric expression: overflow error";
             Diagnostic::at(self.place, message)
@@ -488,7 +486,9 @@ fn block_end(text: Cursor<'_>) -> Result<Option<usize>, Refusal> {
             b']' if depth == 0 => {
                 let mut place = text;
                 place.take(at);
-                return Err(Refusal::unclosed_bracket(place.error("missing closing \"]\" for regex variable")));
+                return Err(Refusal::unclosed_bracket(
+                    place.error("missing closing \"]\" for regex variable"),
+                ));
             }
             b']' => depth -= 1,
             _ => {}

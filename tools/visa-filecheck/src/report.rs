@@ -111,7 +111,8 @@ fn excerpt(text: &[u8], offset: usize) -> Excerpt {
 /// Text with control characters and changes of the writing direction written out.
 fn visible(text: &str) -> String {
     let hidden = |c: char| {
-        (c.is_control() && c != '\t') || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        (c.is_control() && c != '\t')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

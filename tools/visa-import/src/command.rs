@@ -29,8 +29,8 @@ enum Command {
     },
 }
 
-/// Runs on `args` (without the program's name). Returns the exit code: 0 if all was read, 1 if something was not, 2 for a wrong
-/// command line.
+/// Runs on `args` (without the program's name). Returns the exit code: 0 if all was read, 1 if something was not, 2
+/// for a wrong command line.
 pub fn run(args: &[String], io: &mut Io) -> i32 {
     let program = std::iter::once("visa-import".to_owned());
     let Command::Rust { files, entry, output } =

@@ -1,7 +1,8 @@
 //! `macro_rules!` of the input: definitions, their scope, and expansion.
 //!
-//! Scope is textual: a name means the last definition before its use, in the block or module around it. Expansion is hygienic:
-//! the identifiers of a macro's body get a mark ([`crate::marks`]), those of its arguments stay as they are.
+//! Scope is textual: a name means the last definition before its use, in the block or module around it. Expansion is
+//! hygienic: the identifiers of a macro's body get a mark ([`crate::marks`]), those of its arguments stay as they
+//! are.
 
 use crate::marks::{mark, marked_name, plain};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
@@ -230,8 +231,8 @@ fn same(one: &TokenTree, other: &TokenTree) -> bool {
     }
 }
 
-/// Matches parts one after the other, with what is left then; `whole` if nothing may be left. Fewer repetitions are tried where
-/// what follows does not match after the most.
+/// Matches parts one after the other, with what is left then; `whole` if nothing may be left. Fewer repetitions are
+/// tried where what follows does not match after the most.
 fn sequence<'a>(
     parts: &[Part],
     input: ParseBuffer<'a>,
@@ -417,8 +418,8 @@ fn statement(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(input.parse::<syn::Expr>()?.into_token_stream())
 }
 
-/// An expression as one operand, whatever is around it: in parentheses, or a single token in a group without delimiters, which
-/// `m![..]` and patterns take.
+/// An expression as one operand, whatever is around it: in parentheses, or a single token in a group without
+/// delimiters, which `m![..]` and patterns take.
 fn one_operand(tokens: TokenStream) -> TokenStream {
     let mut all = tokens.clone().into_iter();
     let delimiter = match (all.next(), all.next()) {

@@ -97,7 +97,8 @@ impl Evaluator<'_> {
                 Ok(Value::Variant(variant))
             }
             other => {
-                let host = HostCall { name: &own.name, span: call.span(), place, args: own.args, types: &own.types };
+                let host =
+                    HostCall { name: &own.name, span: call.span(), place, args: own.args, types: &own.types };
                 self.host_method(frame, other, host)
             }
         }

@@ -97,8 +97,9 @@ impl Shell<'_> {
     ) -> Result<(Call<'c>, Status, Outcome), String> {
         let call = Call::of(&command.words)?;
         let mut streams = Streams::open(&command.redirects, self.cwd, piped)?;
+        let first = command.words.len() - call.args.len();
         let invocation = Invocation {
-            args: call.args.to_vec(),
+            args: arguments(command, first, self.cwd)?,
             stdin: std::mem::take(&mut streams.stdin),
             cwd: self.cwd.to_owned(),
             env: call.env.clone(),
@@ -174,6 +175,42 @@ impl<'a> Call<'a> {
             };
         }
     }
+}
+
+/// The words from `first` on, with the names of files in place of patterns, in their order; a pattern that no name
+/// matches stays, as in the shell.
+fn arguments(command: &Command, first: usize, cwd: &Path) -> Result<Vec<String>, String> {
+    let mut all = Vec::new();
+    for (at, word) in command.words.iter().enumerate().skip(first) {
+        if !command.globs.contains(&at) {
+            all.push(word.clone());
+            continue;
+        }
+        let is_relative = Path::new(word).is_relative();
+        let folder = if is_relative {
+            format!("{}/", glob::Pattern::escape(&cwd.to_string_lossy()))
+        } else {
+            String::new()
+        };
+        let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
+        let found =
+            glob::glob_with(&format!("{folder}{word}"), options).map_err(|why| format!("`{word}`: {why}"))?;
+        let mut names = Vec::new();
+        for path in found {
+            let path = path.map_err(|why| format!("`{word}`: {why}"))?;
+            let path = path.strip_prefix(cwd).ok().filter(|_| is_relative).unwrap_or(&path).to_owned();
+            let name = path.into_os_string().into_string();
+            names.push(
+                name.map_err(|name| format!("the name of {} is not UTF-8", Path::new(&name).display()))?,
+            );
+        }
+        names.sort();
+        if names.is_empty() {
+            names.push(word.clone());
+        }
+        all.extend(names);
+    }
+    Ok(all)
 }
 
 /// Takes the leading `NAME=VALUE` words off.

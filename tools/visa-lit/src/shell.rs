@@ -20,6 +20,8 @@ pub(crate) struct Step {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) words: Vec<String>,
+    /// The positions of words that stand for the files whose names match.
+    pub(crate) globs: Vec<usize>,
     /// In the order written, which decides what `2>&1` means.
     pub(crate) redirects: Vec<Redirect>,
 }
@@ -45,6 +47,10 @@ impl Script {
         while let Some(token) = tokens.next() {
             match token {
                 Token::Word(word) => command.words.push(expand(&word)),
+                Token::Glob(word) => {
+                    command.globs.push(command.words.len());
+                    command.words.push(expand(&word));
+                }
                 Token::ErrToOut => command.redirects.push(Redirect::StderrToStdout),
                 Token::Redirect(kind) => match tokens.next() {
                     Some(Token::Word(path)) => command.redirects.push(kind.to(expand(&path))),
@@ -85,7 +91,7 @@ fn finish(command: &mut Command, place: &str) -> Result<Command, String> {
 fn describe(token: Option<Token>) -> String {
     match token {
         None => "the end of the line".to_owned(),
-        Some(Token::Word(word)) => format!("`{word}`"),
+        Some(Token::Word(word) | Token::Glob(word)) => format!("`{word}`"),
         Some(Token::Redirect(kind)) => format!("`{}`", kind.symbol()),
         Some(Token::Pipe) => "`|`".to_owned(),
         Some(Token::And) => "`&&`".to_owned(),
@@ -97,6 +103,8 @@ fn describe(token: Option<Token>) -> String {
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
     Word(String),
+    /// A word with `*` or `?` outside of quotes.
+    Glob(String),
     Pipe,
     And,
     Semicolon,
@@ -143,10 +151,15 @@ fn tokenize(line: &str) -> Result<Vec<Token>, String> {
             ' ' | '\t' => drop(chars.next()),
             '|' | '&' | ';' | '<' | '>' => tokens.push(operator(&mut chars)?),
             _ => {
-                let (word, quoted) = word(&mut chars)?;
+                let (word, quoted, is_glob) = word(&mut chars)?;
+                if is_glob && quoted {
+                    return Err(format!("`{word}` has both quotes and `*` or `?`: quote all of it, or none"));
+                }
                 let before_redirect = matches!(chars.peek(), Some('<' | '>'));
                 if before_redirect && !quoted && word.chars().all(|c| c.is_ascii_digit()) {
                     tokens.push(descriptor_redirect(&word, &mut chars)?);
+                } else if is_glob {
+                    tokens.push(Token::Glob(word));
                 } else {
                     tokens.push(Token::Word(word));
                 }
@@ -193,10 +206,10 @@ fn descriptor_redirect(number: &str, chars: &mut Peekable<Chars<'_>>) -> Result<
     }
 }
 
-/// Reads one word, and tells whether any of it was quoted or escaped.
-fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool), String> {
+/// Reads one word; whether any of it was quoted or escaped, and whether it has `*` or `?` that was not.
+fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool, bool), String> {
     let mut word = String::new();
-    let mut quoted = false;
+    let (mut quoted, mut is_glob) = (false, false);
     while let Some(&next) = chars.peek() {
         match next {
             ' ' | '\t' | '|' | '&' | ';' | '<' | '>' => break,
@@ -212,6 +225,7 @@ fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool), String> {
                 ));
             }
             _ => {
+                is_glob |= matches!(next, '*' | '?');
                 word.push(next);
                 chars.next();
                 continue;
@@ -219,7 +233,7 @@ fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool), String> {
         }
         quoted = true;
     }
-    Ok((word, quoted))
+    Ok((word, quoted, is_glob))
 }
 
 fn single_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(), String> {

@@ -257,7 +257,7 @@ fn wrong_calls_and_wrong_check_files_are_named() {
         ("", "// CHECK: {{a\n", "regex"),
         ("", "// CHECK: [[X:a\n", "no ]] found"),
         ("", "// CHECK-NEXT: a\n", "CHECK-NEXT"),
-        ("", "// CHECK:\n", "pattern"),
+        ("", "// CHECK:\n", "found empty check string"),
     ] {
         let report = check_with(options, checks, "a\nb\n").expect_err(options);
         assert!(report.contains(expected), "{options} {checks}: {report}");

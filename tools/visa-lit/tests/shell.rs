@@ -151,3 +151,20 @@ fn what_the_shell_does_not_support_is_named() {
         assert!(reason.contains(expected), "{run}: {reason}");
     }
 }
+
+#[test]
+fn patterns_stand_for_the_names_that_match() {
+    let source = "# RUN: words %S/in/*.txt %S/in/?.txt in/*.none '*.txt' | FileCheck %S/checks\n";
+    let checks = "CHECK: [{{.*}}/in/a.txt]\nCHECK-NEXT: [{{.*}}/in/bc.txt]\nCHECK-NEXT: [{{.*}}/in/a.txt]\nCHECK-NEXT: [in/*.none]\n\
+                  CHECK-NEXT: [*.txt]\nCHECK-NOT: [\n";
+    let dir = common::tree(&[
+        ("a.test", source),
+        ("checks", checks),
+        ("in/bc.txt", ""),
+        ("in/a.txt", ""),
+        ("in/.hidden.txt", ""),
+    ]);
+    let report = common::suite(dir.path()).run();
+    assert!(report.is_success(), "{report}");
+    assert!(unresolved("# RUN: words 'a b'*.txt\n").contains("both quotes and `*` or `?`"));
+}

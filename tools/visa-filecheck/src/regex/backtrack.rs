@@ -86,7 +86,9 @@ impl Search<'_> {
         let mut choose = |path| trail.choices.push(Choice { path, changes: trail.changes.len() });
         match self.program.states[state] {
             State::Byte(byte) => (at < stop && self.text[at] == byte).then_some(Path { at: at + 1, ..next }),
-            State::Set(set) => (at < stop && set.contains(self.text[at])).then_some(Path { at: at + 1, ..next }),
+            State::Set(set) => {
+                (at < stop && set.contains(self.text[at])).then_some(Path { at: at + 1, ..next })
+            }
             State::LineStart => self.starts_line(at).then_some(next),
             State::LineEnd => self.ends_line(at).then_some(next),
             State::WordStart => {

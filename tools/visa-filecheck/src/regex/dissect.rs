@@ -93,7 +93,12 @@ impl Search<'_> {
     }
 
     /// The last round of a repetition of `inner` between `start` and `stop`.
-    fn last_round(&mut self, start: usize, stop: usize, inner: &Range<usize>) -> Result<(usize, usize), Error> {
+    fn last_round(
+        &mut self,
+        start: usize,
+        stop: usize,
+        inner: &Range<usize>,
+    ) -> Result<(usize, usize), Error> {
         let (mut previous, mut at) = (start, start);
         loop {
             match self.longest(at, stop, inner.clone())? {

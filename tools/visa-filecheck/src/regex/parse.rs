@@ -48,7 +48,10 @@ pub(super) enum Node {
     /// `a*`.
     Star(Vec<Node>),
     /// `\1`, with the contents of the group: what it matches, matches them too.
-    Reference { group: usize, contents: Vec<Node> },
+    Reference {
+        group: usize,
+        contents: Vec<Node>,
+    },
 }
 
 impl Node {
@@ -56,7 +59,9 @@ impl Node {
     fn size(&self) -> usize {
         match self {
             Self::Branches(branches) => branches.iter().map(|branch| 2 + size(branch)).sum(),
-            Self::Plus(inner) | Self::Star(inner) | Self::Reference { contents: inner, .. } => 4 + size(inner),
+            Self::Plus(inner) | Self::Star(inner) | Self::Reference { contents: inner, .. } => {
+                4 + size(inner)
+            }
             Self::Byte(_)
             | Self::Set(_)
             | Self::LineStart

@@ -58,12 +58,14 @@ struct Boundary {
 impl Boundary {
     /// True if `state` is a line anchor that holds here.
     fn holds_line(&self, state: &State) -> bool {
-        matches!(state, State::LineStart if self.line_start) || matches!(state, State::LineEnd if self.line_end)
+        matches!(state, State::LineStart if self.line_start)
+            || matches!(state, State::LineEnd if self.line_end)
     }
 
     /// True if `state` is a word anchor that holds here.
     fn holds_word(&self, state: &State) -> bool {
-        matches!(state, State::WordStart if self.word_start) || matches!(state, State::WordEnd if self.word_end)
+        matches!(state, State::WordStart if self.word_start)
+            || matches!(state, State::WordEnd if self.word_end)
     }
 }
 

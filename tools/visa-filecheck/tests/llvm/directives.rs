@@ -9,8 +9,24 @@ const WORDS: [&str; 14] =
 const GAPS: [&str; 6] = [" ", " ", " ", "  ", "\t", " \t "];
 const BEFORE: [&str; 12] = ["", "// ", "//", "# ", "(", "\"", "x ", "-", "x", "COM: ", "RUN: ", "*"];
 const PATTERNS: [&str; 18] = [
-    "{{.*}}", "{{a|b}}", "{{[a-z]+}}", "[[X:[a-z]+]]", "[[X]]", "[[Y:.]]", "[[Y]]", "[[$G:[^ ]+]]", "[[$G]]",
-    "{{^}}", "{{$}}", "{{ *}}", "[[#N:]]", "[[#N]]", "[[#N+1]]", "[[X:a]][[X]]", "[[X", "{{a",
+    "{{.*}}",
+    "{{a|b}}",
+    "{{[a-z]+}}",
+    "[[X:[a-z]+]]",
+    "[[X]]",
+    "[[Y:.]]",
+    "[[Y]]",
+    "[[$G:[^ ]+]]",
+    "[[$G]]",
+    "{{^}}",
+    "{{$}}",
+    "{{ *}}",
+    "[[#N:]]",
+    "[[#N]]",
+    "[[#N+1]]",
+    "[[X:a]][[X]]",
+    "[[X",
+    "{{a",
 ];
 
 fn line(random: &mut Random) -> String {
@@ -36,7 +52,16 @@ fn suffix(first: bool, wild: bool, random: &mut Random) -> String {
         19 => "-LABEL",
         20 => return format!("-COUNT-{}", random.below(4).max(usize::from(!wild))),
         21 => random.of(&["{LITERAL}", "-DAG{LITERAL}", "-NOT{LITERAL}", "{ LITERAL }", "{LITERAL,LITERAL}"]),
-        22 => random.of(&["-NOT-DAG", "-DAG-NOT", "-NEXT-NOT", "_NEXT", "_NOT", "-FOO", "-COUNT-2-NEXT", "-COUNT-x"]),
+        22 => random.of(&[
+            "-NOT-DAG",
+            "-DAG-NOT",
+            "-NEXT-NOT",
+            "_NEXT",
+            "_NOT",
+            "-FOO",
+            "-COUNT-2-NEXT",
+            "-COUNT-x",
+        ]),
         _ => random.of(&["-NEXT{LITERAL}", "{FOO}", "{LITERAL", "{}", "-SAME"]),
     };
     kind.to_owned()
@@ -131,7 +156,8 @@ pub(super) fn pair(random: &mut Random, wild: bool) -> Pair {
     if random.below(15) == 0 {
         checks.truncate(checks.trim_end().len());
     }
-    let mut input: String = lines.iter().map(|line| format!("{line}{}", end.trim_start_matches([' ', '\t']))).collect();
+    let mut input: String =
+        lines.iter().map(|line| format!("{line}{}", end.trim_start_matches([' ', '\t']))).collect();
     if random.below(10) == 0 {
         input.truncate(input.trim_end().len());
     }

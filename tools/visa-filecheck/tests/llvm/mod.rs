@@ -78,7 +78,8 @@ impl Pair {
     fn is_documented(&self, codes: Codes, report: &str) -> bool {
         let refused_option = codes == Codes { ours: 2, llvm: Some(1) } && !report.starts_with("error: ");
         let refused_pattern = codes.ours == 2 && report.contains("--implicit-check-not=");
-        let dropped_group = codes.ours == 2 && report.contains("back-reference to a group that is repeated {0} times");
+        let dropped_group =
+            codes.ours == 2 && report.contains("back-reference to a group that is repeated {0} times");
         let crash = codes.ours == 2 && codes.llvm.is_none();
         refused_option || refused_pattern || dropped_group || crash
     }
@@ -164,5 +165,8 @@ fn verdicts_are_those_of_llvm() {
         found.differences.len()
     );
     assert!(found.differences.is_empty(), "{}", found.differences.join("\n----\n"));
-    assert!(found.matches.min(found.mismatches).min(found.refusals) > count / 8, "the verdicts are not mixed");
+    assert!(
+        found.matches.min(found.mismatches).min(found.refusals) > count / 8,
+        "the verdicts are not mixed"
+    );
 }

@@ -6,9 +6,49 @@ use super::generate::{Pair, item};
 
 /// The first 36 are valid.
 const ATOMS: [&str; 44] = [
-    "a", "b", "a", "b", "c", ".", "[ab]", "[^a]", "[^ab]", "[a-b]", "[]a]", "[^]a]", "[a-]", "[-a]", "[[:alpha:]]",
-    "[[:space:]]", "[[:digit:]b]", "[[.a.]]", "[[=b=]]", "[[.hyphen.]]", "[[:<:]]", "[[:>:]]", "^", "$", "\\.", "\\d",
-    "\\a", "\\(", "x", "-", "()", "A", "[A-C]", "[[:upper:]]", "é", "[é]", "[c-a]", "\\1", "\\2", "{", "}", "b*?", "a**",
+    "a",
+    "b",
+    "a",
+    "b",
+    "c",
+    ".",
+    "[ab]",
+    "[^a]",
+    "[^ab]",
+    "[a-b]",
+    "[]a]",
+    "[^]a]",
+    "[a-]",
+    "[-a]",
+    "[[:alpha:]]",
+    "[[:space:]]",
+    "[[:digit:]b]",
+    "[[.a.]]",
+    "[[=b=]]",
+    "[[.hyphen.]]",
+    "[[:<:]]",
+    "[[:>:]]",
+    "^",
+    "$",
+    "\\.",
+    "\\d",
+    "\\a",
+    "\\(",
+    "x",
+    "-",
+    "()",
+    "A",
+    "[A-C]",
+    "[[:upper:]]",
+    "é",
+    "[é]",
+    "[c-a]",
+    "\\1",
+    "\\2",
+    "{",
+    "}",
+    "b*?",
+    "a**",
     "[[:foo:]]",
 ];
 
@@ -41,14 +81,18 @@ fn expression(random: &mut Random, depth: usize, wild: bool) -> String {
 }
 
 fn letters(random: &mut Random, most: usize) -> String {
-    (0..random.below(most)).map(|_| random.of(&['a', 'b', 'a', 'b', 'a', 'b', 'c', 'x', '-', ' ', 'A', '\n', 'é'])).collect()
+    (0..random.below(most))
+        .map(|_| random.of(&['a', 'b', 'a', 'b', 'a', 'b', 'c', 'x', '-', ' ', 'A', '\n', 'é']))
+        .collect()
 }
 
 /// All parts of a text without line ends, each once.
 fn parts(text: &str) -> Vec<&str> {
     let mut ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     ends.push(text.len());
-    let spans = ends.iter().flat_map(|start| ends.iter().filter(move |end| *end >= start).map(move |end| *start..*end));
+    let spans = ends
+        .iter()
+        .flat_map(|start| ends.iter().filter(move |end| *end >= start).map(move |end| *start..*end));
     let mut parts: Vec<&str> = spans.map(|span| &text[span]).filter(|part| !part.contains('\n')).collect();
     parts.sort_unstable();
     parts.dedup();
