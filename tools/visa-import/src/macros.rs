@@ -72,7 +72,7 @@ pub(crate) fn expand(definition: &Macro, given: TokenStream, number: usize) -> R
             Ok(found)
         };
         let Ok(found) = whole.parse2(given.clone()) else { continue };
-        let expanded = substitute(body, &found, number)?;
+        let expanded = substitute(body, &found, Some(number))?;
         if count(&expanded) > MAX_TOKENS {
             return Err(format!("`{name}!` expands to more than {MAX_TOKENS} tokens"));
         }
@@ -438,10 +438,13 @@ fn one_operand(tokens: TokenStream) -> TokenStream {
 }
 
 /// The body with what its names are bound to; other identifiers get the mark.
-fn substitute(body: TokenStream, found: &Bindings, number: usize) -> Result<TokenStream, String> {
+fn substitute(body: TokenStream, found: &Bindings, number: Option<usize>) -> Result<TokenStream, String> {
     let mut out = Vec::new();
     let mut left = body.into_iter().peekable();
+    let mut after_hash = false;
     while let Some(token) = left.next() {
+        // The words of attributes name no variables.
+        let is_attribute = std::mem::replace(&mut after_hash, is_hash(&token));
         match token {
             TokenTree::Punct(dollar) if dollar.as_char() == '$' => match left.next() {
                 Some(TokenTree::Ident(name)) => match found.get(&marked_name(&name)) {
@@ -451,7 +454,7 @@ fn substitute(body: TokenStream, found: &Bindings, number: usize) -> Result<Toke
                     }
                     None if name == "crate" => out.push(TokenTree::Ident(name)),
                     // The name of a macro that the body defines.
-                    None => out.extend([TokenTree::Punct(dollar), TokenTree::Ident(mark(&name, number))]),
+                    None => out.extend([TokenTree::Punct(dollar), TokenTree::Ident(marked(&name, number))]),
                 },
                 Some(TokenTree::Group(inner)) => {
                     let (between, _) = repetition(&mut left).ok_or("a repetition without `*`, `+` or `?`")?;
@@ -462,22 +465,33 @@ fn substitute(body: TokenStream, found: &Bindings, number: usize) -> Result<Toke
                 }
             },
             TokenTree::Group(group) => {
+                let number = number.filter(|_| !is_attribute);
                 let mut inner = Group::new(group.delimiter(), substitute(group.stream(), found, number)?);
                 inner.set_span(group.span());
                 out.push(inner.into());
             }
-            TokenTree::Ident(ident) => out.push(TokenTree::Ident(mark(&ident, number))),
+            TokenTree::Ident(ident) => out.push(TokenTree::Ident(marked(&ident, number))),
             other @ (TokenTree::Punct(_) | TokenTree::Literal(_)) => out.push(other),
         }
     }
     Ok(out.into_iter().collect())
 }
 
+/// The identifier with a mark, if there is one to give.
+fn marked(ident: &Ident, number: Option<usize>) -> Ident {
+    number.map_or_else(|| ident.clone(), |number| mark(ident, number))
+}
+
+/// Returns true for the sign before an attribute.
+fn is_hash(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(sign) if sign.as_char() == '#')
+}
+
 fn repeat(
     body: &TokenStream,
     between: Option<&TokenTree>,
     found: &Bindings,
-    number: usize,
+    number: Option<usize>,
 ) -> Result<TokenStream, String> {
     let mut mentioned = Vec::new();
     mentions(body.clone(), &mut mentioned);
@@ -569,6 +583,7 @@ mod tests {
     fn names_of_the_body_are_marked() {
         assert_eq!(expanded("($e:ident) => { let t = $e; t + $e }", "t"), Ok("let tʹ7 = t ; tʹ7 + t".into()));
         assert_eq!(expanded("() => { self.x; break 'a }", ""), Ok("self . xʹ7 ; break 'aʹ7".into()));
+        assert_eq!(expanded("() => { #[cfg(unix)] x }", ""), Ok("# [cfg (unix)] xʹ7".into()));
     }
 
     #[test]
