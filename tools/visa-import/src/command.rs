@@ -2,7 +2,8 @@
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
-use visa_files::Interrupts;
+use std::rc::Rc;
+use visa_files::{FileRoles, Interrupts, SharedFile};
 
 /// Reads kernels that others wrote, and writes them as textual IR.
 #[derive(Parser)]
@@ -55,6 +56,11 @@ pub fn run(args: &[String], folder: &Path, interrupts: Option<&Interrupts>) -> D
             }
         };
     let files: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
+    if let Some(why) = output.as_deref().and_then(|output| shared(&files, &[], &folder.join(output))) {
+        done.stderr.push_str(&why);
+        done.code = 1;
+        return done;
+    }
     let imported = crate::import(&files, entry.as_deref());
     for error in imported.refused() {
         done.stderr.push_str(&format!("{error}\n\n"));
@@ -68,6 +74,11 @@ pub fn run(args: &[String], folder: &Path, interrupts: Option<&Interrupts>) -> D
     }
     let text = imported.module();
     let Some(output) = output else { return Done { stdout: text, ..done } };
+    if let Some(why) = shared(&files, &imported.sources, &folder.join(&output)) {
+        done.stderr.push_str(&why);
+        done.code = 1;
+        return done;
+    }
     let written =
         visa_files::write(&folder.join(&output), interrupts, |file| file.write_all(text.as_bytes()));
     if let Err(why) = written {
@@ -75,4 +86,14 @@ pub fn run(args: &[String], folder: &Path, interrupts: Option<&Interrupts>) -> D
         done.code = 1;
     }
     done
+}
+
+/// An error if the output is a file of the input: one that is named, or that was read as a module.
+fn shared(files: &[PathBuf], modules: &[(Rc<str>, String)], output: &Path) -> Option<String> {
+    let mut roles = FileRoles::new("");
+    files.iter().for_each(|file| roles.input(file.display().to_string(), file));
+    modules.iter().for_each(|(file, _)| roles.input(&**file, &**file));
+    roles.output(format!("-o {}", output.display()), output);
+    let SharedFile { message, fix } = roles.shared().into_iter().next()?;
+    Some(format!("error[same-file]: {message}\n   = fix: {fix}\n"))
 }
