@@ -173,12 +173,7 @@ pub(crate) fn files(flags: &Flags, document: &Document) -> Result<Vec<(String, P
     if let Some(name) = flags.viewer.clone() {
         files.push((name, Picture::Viewer(visa_timeline::viewer::schedule(document)?)));
     }
-    // The second one would take the place of the first.
-    let twice = |at: usize| files[..at].iter().any(|(name, _)| *name == files[at].0);
-    match (1..files.len()).find(|&at| twice(at)) {
-        Some(at) => Err(format!("two pictures are to be `{}`", files[at].0)),
-        None => Ok(files),
-    }
+    Ok(files)
 }
 
 /// The picture that the report is, if it is one.

@@ -3,6 +3,7 @@
 use crate::check::{self, CheckReport};
 use crate::compare::{self, Comparison};
 use crate::data::{self, Array, ChosenIndices, Summary};
+use crate::files;
 use crate::flags::{Flags, named, source};
 use crate::kernel::{self, Refused};
 use crate::output::{Document, ResultEntry};
@@ -11,6 +12,7 @@ use crate::relabelled::{self, Relabelled, RelabelledEntry};
 use crate::rust::RustLines;
 use std::collections::BTreeMap;
 use visa_cost::{KnownIndices, MemoryModel, Rows, Timeline, with_table_loads};
+use visa_files::FileRoles;
 use visa_hw::ops::contract::CONTRACT;
 use visa_hw::ops::fetch::FETCH;
 use visa_hw::program::{Buffer, Program, Scalar, runs};
@@ -28,7 +30,9 @@ use visa_mapping::ops::call::calling;
 use visa_mapping::ops::func::Func;
 use visa_numerics::DType;
 use visa_opt::progress::on_terminal;
-use visa_opt::{Io, Registry, Renderer, load_config_rules, load_machine, load_module, read_source};
+use visa_opt::{
+    Io, Registry, Renderer, load_config_rules, load_machine, load_module, read_source, shared_files,
+};
 use visa_pass::{Level, Output, Report};
 use visa_reference::Given;
 use visa_stream::unmasked::{self, of_fetch};
@@ -78,6 +82,8 @@ impl<'a> Session<'a> {
 
     /// Whether everything asked for held.
     fn steps(&mut self, progress: &mut dyn FnMut(usize, usize)) -> Outcome<bool> {
+        let roles = files::roles(self.flags, &self.registry.passes, self.io);
+        self.distinct(&roles)?;
         let mut ctx = self.registry.context().map_err(|findings| self.refuse(findings))?;
         if let Some(machine) = self.machine()? {
             ctx.set_data(machine);
@@ -220,6 +226,12 @@ impl<'a> Session<'a> {
         Stopped
     }
 
+    /// Stops where an output is another file of the run.
+    fn distinct(&mut self, roles: &FileRoles) -> Outcome<()> {
+        let shared = shared_files(roles);
+        if shared.is_empty() { Ok(()) } else { Err(self.refuse(shared)) }
+    }
+
     /// The machine that the flags name; `None` for RNGD as it is.
     fn machine(&mut self) -> Outcome<Option<Machine>> {
         let machine = match self.flags.machine.clone() {
@@ -272,6 +284,13 @@ impl<'a> Session<'a> {
         if refused {
             return Err(Stopped);
         }
+        let mut roles = files::roles(self.flags, &self.registry.passes, self.io);
+        for module in &imported.sources {
+            if self.io.path(&module.name) != self.io.path(name) {
+                roles.input(format!("{} (a module of {name})", module.name), self.io.path(&module.name));
+            }
+        }
+        self.distinct(&roles)?;
         let source = Source::new(format!("{name} (imported)"), imported.module());
         self.rust = Some(RustLines::of(imported));
         Ok(source)
