@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use visa_files::{FileRoles, Interrupts, SharedFile};
+use visa_ir::diag::visible;
 
 /// Reads kernels that others wrote, and writes them as textual IR.
 #[derive(Parser)]
@@ -63,11 +64,11 @@ pub fn run(args: &[String], folder: &Path, interrupts: Option<&Interrupts>) -> D
     }
     let imported = crate::import(&files, entry.as_deref());
     for error in imported.refused() {
-        done.stderr.push_str(&format!("{error}\n\n"));
+        done.stderr.push_str(&visible(&format!("{error}\n\n")));
         done.code = 1;
     }
     for error in &imported.left_out {
-        done.stderr.push_str(&format!("{}\n\n", error.left_out()));
+        done.stderr.push_str(&visible(&format!("{}\n\n", error.left_out())));
     }
     if !imported.kernels.iter().any(|kernel| kernel.text.is_ok()) {
         return done;
@@ -82,7 +83,7 @@ pub fn run(args: &[String], folder: &Path, interrupts: Option<&Interrupts>) -> D
     let written =
         visa_files::write(&folder.join(&output), interrupts, |file| file.write_all(text.as_bytes()));
     if let Err(why) = written {
-        done.stderr.push_str(&format!("error: cannot write `{}`: {why}\n", output.display()));
+        done.stderr.push_str(&visible(&format!("error: cannot write `{}`: {why}\n", output.display())));
         done.code = 1;
     }
     done
@@ -95,5 +96,5 @@ fn shared(files: &[PathBuf], modules: &[(Rc<str>, String)], output: &Path) -> Op
     modules.iter().for_each(|(file, _)| roles.input(&**file, &**file));
     roles.output(format!("-o {}", output.display()), output);
     let SharedFile { message, fix } = roles.shared().into_iter().next()?;
-    Some(format!("error[same-file]: {message}\n   = fix: {fix}\n"))
+    Some(visible(&format!("error[same-file]: {message}\n   = fix: {fix}\n")).into_owned())
 }
