@@ -7,6 +7,7 @@ use crate::location::Locations;
 use crate::memo::Memo;
 use crate::open;
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -60,7 +61,7 @@ impl Attr {
         match self {
             Self::Int(value) => format!("{value} : i64"),
             Self::Str(text) => quote(text),
-            Self::Symbol(name) => format!("@{name}"),
+            Self::Symbol(name) => symbol(name, is_mlir_symbol),
             Self::Ints(values) if values.is_empty() => "array<i64>".into(),
             Self::Ints(values) => {
                 let items: Vec<_> = values.iter().map(i64::to_string).collect();
@@ -85,6 +86,37 @@ impl Attr {
     }
 }
 
+/// A use of a symbol, quoted where `bare` does not take its name.
+pub(crate) fn symbol(name: &str, bare: impl Fn(&str) -> bool) -> String {
+    if bare(name) { format!("@{name}") } else { format!("@{}", quote(name)) }
+}
+
+/// Returns true if MLIR takes the name of a symbol without quotes.
+fn is_mlir_symbol(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte))
+}
+
+/// The key of an entry of a dictionary, quoted where MLIR does not take it bare.
+pub(crate) fn key(name: &str) -> Cow<'_, str> {
+    if is_mlir_symbol(name) { Cow::Borrowed(name) } else { Cow::Owned(quote(name)) }
+}
+
+/// Returns true if the pretty form takes the name of a symbol without quotes.
+pub(crate) fn is_pretty_symbol(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-$".contains(&byte))
+}
+
+/// Reads a use of a symbol in either form: `@name` or `@"name"`. `None` if it is neither.
+pub(crate) fn symbol_name(text: &str) -> Option<String> {
+    let name = text.strip_prefix('@')?;
+    match name.strip_prefix('"') {
+        Some(quoted) => unquote(quoted.strip_suffix('"')?).filter(|name| !name.is_empty()),
+        None => Some(name.to_owned()),
+    }
+}
+
 /// A string literal in MLIR's syntax.
 #[must_use]
 pub fn quote(text: &str) -> String {
@@ -94,7 +126,7 @@ pub fn quote(text: &str) -> String {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if c.is_control() => {
+            c if visa_words::hides(c) => {
                 let mut bytes = [0; 4];
                 for byte in c.encode_utf8(&mut bytes).bytes() {
                     out.push_str(&format!("\\{byte:02X}"));

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use visa_files::FileRoles;
-use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::diag::{Diagnostic, Severity, visible};
 use visa_ir::span::Source;
 use visa_opt::{Io, Renderer};
 
@@ -76,7 +76,7 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
     }
     if let Err(why) = io.write(output.as_deref().unwrap_or("-"), text.as_bytes()) {
         let output = output.unwrap_or_default();
-        io.stderr.extend(format!("error: cannot write `{output}`: {why}\n").into_bytes());
+        io.stderr.extend(visible(&format!("error: cannot write `{output}`: {why}\n")).bytes());
         code = 1;
     }
     code

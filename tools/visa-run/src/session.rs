@@ -18,7 +18,7 @@ use visa_hw::ops::fetch::FETCH;
 use visa_hw::program::{Buffer, Program, Scalar, runs};
 use visa_interpreter::{IndexError, IndexUse, Interpreter, Options, RunError, UndefinedReport};
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, Severity, counted, nearest};
+use visa_ir::diag::{Diagnostic, Severity, counted, nearest, visible, visible_json};
 use visa_ir::location::Origins;
 use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
@@ -713,7 +713,7 @@ impl<'a> Session<'a> {
             |command: usize| report.commands.iter().find(|own| own.index == command).map(|own| own.span);
         let text = compare::text(found, |command| self.line(span(command)?));
         self.io.stdout.push(b'\n');
-        self.io.stdout.extend(text.into_bytes());
+        self.io.stdout.extend(visible(&text).as_bytes());
     }
 
     /// Whether the file of `--compare` can be the kernel's; what is to be said of it is said.
@@ -844,7 +844,7 @@ impl<'a> Session<'a> {
                 report.totals.microseconds
             ));
         }
-        self.io.stdout.extend(out.into_bytes());
+        self.io.stdout.extend(visible(&out).as_bytes());
     }
 
     fn json(
@@ -864,7 +864,7 @@ impl<'a> Session<'a> {
             Document { entry: &program.name, results, check, shadow, report, compared, relabelled };
         let text = serde_json::to_string_pretty(&document);
         let text = text.map_err(|error| self.stop("report", error.to_string()))?;
-        self.io.stdout.extend(text.into_bytes());
+        self.io.stdout.extend(visible_json(&text).as_bytes());
         self.io.stdout.push(b'\n');
         Ok(())
     }

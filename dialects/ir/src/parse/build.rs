@@ -1,13 +1,26 @@
 //! From the pieces of a statement to an operation: what both forms share.
 
 use super::Parser;
-use crate::context::{Attr, AttrId, unquote};
+use crate::context::{Attr, AttrId, symbol_name, unquote};
 use crate::decl::{BodyDef, BodyError, ClauseDecl, ClauseKind, OpDecl, Trait};
 use crate::diag::{Diagnostic, counted, nearest};
 use crate::module::{OpId, TypeId};
 use crate::open::{self, Opening};
 use crate::span::Span;
 use std::borrow::Cow;
+
+/// Refuses text that is kept and printed as it is, and moves or hides other text.
+pub(super) fn refuse_hidden(text: &str, span: Span) -> Result<(), Diagnostic> {
+    let hidden =
+        text.char_indices().find(|&(_, letter)| visa_words::hides(letter) && !"\t\n\r".contains(letter));
+    let Some((at, letter)) = hidden else { return Ok(()) };
+    let message = format!(
+        "found the character U+{:04X}, which moves or hides other text, expected it in a string or a comment alone",
+        u32::from(letter)
+    );
+    Err(Diagnostic::error("syntax", span.part(at..at + letter.len_utf8()), message)
+        .fix("leave it out".to_owned()))
+}
 
 impl<'a> Parser<'a> {
     /// The declaration of `name`, or an error that knows the nearest one.
@@ -28,6 +41,7 @@ impl<'a> Parser<'a> {
 
     /// Reads a type; `!dialect.name<body>` of a registered dialect must be well formed.
     pub(super) fn ty(&self, text: &str, span: Span) -> Result<TypeId, Diagnostic> {
+        refuse_hidden(text, span)?;
         let Some(inside) = text.strip_prefix('!') else { return Ok(self.ctx.opaque_type(text)) };
         let (name, body) = match inside.split_once('<') {
             Some((name, body)) => (name, body.strip_suffix('>').unwrap_or(body)),
@@ -65,7 +79,7 @@ impl<'a> Parser<'a> {
             ClauseKind::Int => Attr::Int(integer(text).map_err(|why| wrong().note(why, None))?),
             ClauseKind::Str => Attr::Str(string(text, span).ok_or_else(wrong)??.into()),
             ClauseKind::Word(words) => Attr::Str(known_word(words, text, span, clause)?.into()),
-            ClauseKind::Symbol => Attr::Symbol(text.strip_prefix('@').ok_or_else(wrong)?.into()),
+            ClauseKind::Symbol => Attr::Symbol(symbol_name(text).ok_or_else(wrong)?.into()),
             ClauseKind::Ints => {
                 let items = list(text).ok_or_else(wrong)?;
                 let values: Result<Vec<_>, _> = items.iter().map(|item| integer(item)).collect();
