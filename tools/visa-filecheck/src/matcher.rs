@@ -266,7 +266,8 @@ impl<'a, 's> Matcher<'a, 's> {
             let Some(found) = self.expect(id, &(from..region.end), 1)? else { return Ok(false) };
             if self.options.allow_deprecated_dag_overlap {
                 let all = group.first().cloned().unwrap_or(found.clone());
-                *group = vec![all.start.min(found.start)..all.end.max(found.end)];
+                group.clear();
+                group.push(all.start.min(found.start)..all.end.max(found.end));
                 return Ok(true);
             }
             while group.get(earlier).is_some_and(|other| found.start >= other.end) {

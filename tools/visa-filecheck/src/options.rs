@@ -138,10 +138,11 @@ impl Options {
             let dashed = argument.strip_prefix('-').filter(|name| !name.is_empty() && !only_files);
             match dashed {
                 Some("-") => only_files = true,
-                Some(name) => match parser.option(argument, name)? {
-                    Some(text) => return Ok(Call::Print(text)),
-                    None => {}
-                },
+                Some(name) => {
+                    if let Some(text) = parser.option(argument, name)? {
+                        return Ok(Call::Print(text));
+                    }
+                }
                 None => files.push(argument),
             }
         }
