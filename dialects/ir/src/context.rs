@@ -112,7 +112,7 @@ pub(crate) fn is_pretty_symbol(name: &str) -> bool {
 pub(crate) fn symbol_name(text: &str) -> Option<String> {
     let name = text.strip_prefix('@')?;
     match name.strip_prefix('"') {
-        Some(quoted) => unquote(quoted.strip_suffix('"')?).filter(|name| !name.is_empty()),
+        Some(quoted) => unquote(quoted.strip_suffix('"')?).ok().filter(|name| !name.is_empty()),
         None => Some(name.to_owned()),
     }
 }

@@ -165,8 +165,7 @@ impl<'a, 's> Matcher<'a, 's> {
         }
     }
 
-    /// True if a `-NEXT`, `-SAME` or `-EMPTY` match is on the line where it has to be, `skipped` after the one before
-    /// it.
+    /// True if a `-NEXT`, `-SAME` or `-EMPTY` match is on the line where it has to be, `skipped` after the one before it.
     fn is_on_its_line(&mut self, id: PatternId, skipped: &Range<usize>) -> bool {
         let newlines = newlines(&self.input[skipped.clone()]);
         let fault = match (self.pattern(id).directive.kind, newlines.count) {
@@ -267,9 +266,8 @@ impl<'a, 's> Matcher<'a, 's> {
             let Some(found) = self.expect(id, &(from..region.end), 1)? else { return Ok(false) };
             if self.options.allow_deprecated_dag_overlap {
                 let all = group.first().cloned().unwrap_or(found.clone());
-                let whole = all.start.min(found.start)..all.end.max(found.end);
                 group.clear();
-                group.push(whole);
+                group.push(all.start.min(found.start)..all.end.max(found.end));
                 return Ok(true);
             }
             while group.get(earlier).is_some_and(|other| found.start >= other.end) {

@@ -181,8 +181,7 @@ impl Options {
             }
             if !prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
                 return Err(format!(
-                    "supplied {kind} prefix '{prefix}' must contain only ASCII letters, digits, hyphens and \
-                     underscores"
+                    "supplied {kind} prefix '{prefix}' must contain only ASCII letters, digits, hyphens and underscores"
                 ));
             }
             if known.contains(&prefix.as_str()) {
@@ -263,8 +262,7 @@ impl Parser<'_> {
                 "annotation-full" | "annotation" | "error" => {}
                 other => {
                     return Err(format!(
-                        "`--dump-input-filter` is `{other}`, expected `all`, `annotation-full`, `annotation` or \
-                         `error`"
+                        "`--dump-input-filter` is `{other}`, expected `all`, `annotation-full`, `annotation` or `error`"
                     ));
                 }
             },

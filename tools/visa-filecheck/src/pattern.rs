@@ -151,8 +151,7 @@ impl Pattern {
         self.directive.name(&self.prefix)
     }
 
-    /// True if the pattern uses a variable or defines a string variable. LLVM permits `-LABEL` to define a numeric
-    /// one.
+    /// True if the pattern uses a variable or defines a string variable. LLVM permits `-LABEL` to define a numeric one.
     pub(crate) fn has_variables(&self) -> bool {
         match &self.body {
             Body::End | Body::Fixed(_) => false,
@@ -226,8 +225,7 @@ impl Pattern {
     }
 }
 
-/// `None` for an expression with an error of syntax: it never matches, as in LLVM. Its parts are valid, so this is
-/// rare.
+/// `None` for an expression with an error of syntax: it never matches, as in LLVM. Its parts are valid, so this is rare.
 fn valid(regex: Result<Regex, Error>) -> Result<Option<Regex>, Error> {
     match regex {
         Ok(regex) => Ok(Some(regex)),

@@ -109,10 +109,7 @@ impl Program {
         let block = parser.parse(Cursor { text: &spelt, place: text.place })?;
         let expression = block.expression.ok_or_else(|| text.error("missing expression after `=`"))?;
         let value = expression.value(&self.variables).map_err(|_| {
-            text.error(
-                "expression without a value: it divides by zero, or uses a variable that no -D before it \
-                 defines",
-            )
+            text.error("expression without a value: it divides by zero, or uses a variable that no -D before it defines")
         })?;
         let (name, id) = block.defines.ok_or_else(|| text.error("missing variable name before `=`"))?;
         self.variables.set_number(&name, id, value);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::builtin::{self, Builtin, Invocation, Outcome};
+use crate::glob::Word;
 use crate::limits::{self, Limits};
 use crate::process;
 use crate::shell::{Command, Redirect, Script};
@@ -69,18 +70,18 @@ impl Shell<'_> {
         let mut log = Vec::new();
         for command in pipeline {
             let fail = |reason, not_run, stdout, stderr| StageFailure {
-                command: command.words.join(" "),
+                command: command.words.iter().map(Word::text).collect::<Vec<_>>().join(" "),
                 reason,
                 not_run,
                 stdout,
                 stderr,
             };
-            let (call, status, outcome) = match self.run_stage(command, piped) {
+            let (expectation, status, outcome) = match self.run_stage(command, piped) {
                 Ok(ran) => ran,
                 Err(reason) => return Err(fail(reason, true, Vec::new(), log)),
             };
             log.extend(outcome.stderr);
-            if let Some(reason) = objection(call.expectation, &status) {
+            if let Some(reason) = objection(expectation, &status) {
                 let not_run = matches!(status, Status::NotRun(_));
                 return Err(fail(reason, not_run, outcome.stdout, log));
             }
@@ -90,16 +91,15 @@ impl Shell<'_> {
     }
 
     /// Runs one stage; the outcome holds what was not redirected to files.
-    fn run_stage<'c>(
-        &self,
-        command: &'c Command,
-        piped: Vec<u8>,
-    ) -> Result<(Call<'c>, Status, Outcome), String> {
-        let call = Call::of(&command.words)?;
+    fn run_stage(&self, command: &Command, piped: Vec<u8>) -> Result<(Expectation, Status, Outcome), String> {
+        let mut words = Vec::new();
+        for word in &command.words {
+            words.extend(word.files(self.cwd)?);
+        }
+        let call = Call::of(&words)?;
         let mut streams = Streams::open(&command.redirects, self.cwd, piped)?;
-        let first = command.words.len() - call.args.len();
         let invocation = Invocation {
-            args: arguments(command, first, self.cwd)?,
+            args: call.args.to_vec(),
             stdin: std::mem::take(&mut streams.stdin),
             cwd: self.cwd.to_owned(),
             env: call.env.clone(),
@@ -109,7 +109,7 @@ impl Shell<'_> {
             None => self.spawn(call.program, &invocation),
         };
         let outcome = streams.distribute(outcome)?;
-        Ok((call, status, outcome))
+        Ok((call.expectation, status, outcome))
     }
 
     /// Runs a program as a process of its own, in a group of its own.
@@ -175,42 +175,6 @@ impl<'a> Call<'a> {
             };
         }
     }
-}
-
-/// The words from `first` on, with the names of files in place of patterns, in their order; a pattern that no name
-/// matches stays, as in the shell.
-fn arguments(command: &Command, first: usize, cwd: &Path) -> Result<Vec<String>, String> {
-    let mut all = Vec::new();
-    for (at, word) in command.words.iter().enumerate().skip(first) {
-        if !command.globs.contains(&at) {
-            all.push(word.clone());
-            continue;
-        }
-        let is_relative = Path::new(word).is_relative();
-        let folder = if is_relative {
-            format!("{}/", glob::Pattern::escape(&cwd.to_string_lossy()))
-        } else {
-            String::new()
-        };
-        let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::new() };
-        let found =
-            glob::glob_with(&format!("{folder}{word}"), options).map_err(|why| format!("`{word}`: {why}"))?;
-        let mut names = Vec::new();
-        for path in found {
-            let path = path.map_err(|why| format!("`{word}`: {why}"))?;
-            let path = path.strip_prefix(cwd).ok().filter(|_| is_relative).unwrap_or(&path).to_owned();
-            let name = path.into_os_string().into_string();
-            names.push(
-                name.map_err(|name| format!("the name of {} is not UTF-8", Path::new(&name).display()))?,
-            );
-        }
-        names.sort();
-        if names.is_empty() {
-            names.push(word.clone());
-        }
-        all.extend(names);
-    }
-    Ok(all)
 }
 
 /// Takes the leading `NAME=VALUE` words off.

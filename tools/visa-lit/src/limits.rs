@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use visa_files::Interrupts;
 
-/// The time that a test has without `--timeout`. A test that chooses configurations takes a minute of one core, and
-/// several on a machine that does other work too: the limit ends what hangs, and no more.
+/// The default time limit of a test. It ends tests that hang: LLVM's lit has none, and the longest test here takes 20 s
+/// alone with tools that are not optimised, so that a loaded machine does not reach it.
 pub const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Most bytes that a command may write to either output, and that a test, or a file that it reads by `<`,

@@ -3,6 +3,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use crate::glob::Word;
+
 /// Pipelines in order.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Script(pub(crate) Vec<Step>);
@@ -19,9 +21,7 @@ pub(crate) struct Step {
 /// One stage of a pipeline.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
-    pub(crate) words: Vec<String>,
-    /// The positions of words that stand for the files whose names match.
-    pub(crate) globs: Vec<usize>,
+    pub(crate) words: Vec<Word>,
     /// In the order written, which decides what `2>&1` means.
     pub(crate) redirects: Vec<Redirect>,
 }
@@ -46,14 +46,17 @@ impl Script {
         let mut tokens = tokenize(line)?.into_iter();
         while let Some(token) = tokens.next() {
             match token {
-                Token::Word(word) => command.words.push(expand(&word)),
-                Token::Glob(word) => {
-                    command.globs.push(command.words.len());
-                    command.words.push(expand(&word));
-                }
+                Token::Word(word) => command.words.push(word.expand(&expand)),
                 Token::ErrToOut => command.redirects.push(Redirect::StderrToStdout),
                 Token::Redirect(kind) => match tokens.next() {
-                    Some(Token::Word(path)) => command.redirects.push(kind.to(expand(&path))),
+                    Some(Token::Word(path)) if path.has_wildcard() => {
+                        return Err(format!(
+                            "a wildcard in the file name `{}` after `{}` is not supported: name one file",
+                            path.text(),
+                            kind.symbol()
+                        ));
+                    }
+                    Some(Token::Word(path)) => command.redirects.push(kind.to(path.expand(&expand).text())),
                     other => {
                         return Err(format!(
                             "expected a file name after `{}`, found {}",
@@ -91,7 +94,7 @@ fn finish(command: &mut Command, place: &str) -> Result<Command, String> {
 fn describe(token: Option<Token>) -> String {
     match token {
         None => "the end of the line".to_owned(),
-        Some(Token::Word(word) | Token::Glob(word)) => format!("`{word}`"),
+        Some(Token::Word(word)) => format!("`{}`", word.text()),
         Some(Token::Redirect(kind)) => format!("`{}`", kind.symbol()),
         Some(Token::Pipe) => "`|`".to_owned(),
         Some(Token::And) => "`&&`".to_owned(),
@@ -102,9 +105,7 @@ fn describe(token: Option<Token>) -> String {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
-    Word(String),
-    /// A word with `*` or `?` outside of quotes.
-    Glob(String),
+    Word(Word),
     Pipe,
     And,
     Semicolon,
@@ -151,15 +152,11 @@ fn tokenize(line: &str) -> Result<Vec<Token>, String> {
             ' ' | '\t' => drop(chars.next()),
             '|' | '&' | ';' | '<' | '>' => tokens.push(operator(&mut chars)?),
             _ => {
-                let (word, quoted, is_glob) = word(&mut chars)?;
-                if is_glob && quoted {
-                    return Err(format!("`{word}` has both quotes and `*` or `?`: quote all of it, or none"));
-                }
+                let (word, quoted) = word(&mut chars)?;
                 let before_redirect = matches!(chars.peek(), Some('<' | '>'));
-                if before_redirect && !quoted && word.chars().all(|c| c.is_ascii_digit()) {
-                    tokens.push(descriptor_redirect(&word, &mut chars)?);
-                } else if is_glob {
-                    tokens.push(Token::Glob(word));
+                let text = word.text();
+                if before_redirect && !quoted && text.chars().all(|c| c.is_ascii_digit()) {
+                    tokens.push(descriptor_redirect(&text, &mut chars)?);
                 } else {
                     tokens.push(Token::Word(word));
                 }
@@ -206,10 +203,10 @@ fn descriptor_redirect(number: &str, chars: &mut Peekable<Chars<'_>>) -> Result<
     }
 }
 
-/// Reads one word; whether any of it was quoted or escaped, and whether it has `*` or `?` that was not.
-fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool, bool), String> {
-    let mut word = String::new();
-    let (mut quoted, mut is_glob) = (false, false);
+/// Reads one word, and tells whether any of it was quoted or escaped.
+fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(Word, bool), String> {
+    let mut word = Word::default();
+    let mut quoted = false;
     while let Some(&next) = chars.peek() {
         match next {
             ' ' | '\t' | '|' | '&' | ';' | '<' | '>' => break,
@@ -225,18 +222,17 @@ fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool, bool), String>
                 ));
             }
             _ => {
-                is_glob |= matches!(next, '*' | '?');
-                word.push(next);
+                word.push_unquoted(next);
                 chars.next();
                 continue;
             }
         }
         quoted = true;
     }
-    Ok((word, quoted, is_glob))
+    Ok((word, quoted))
 }
 
-fn single_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(), String> {
+fn single_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut Word) -> Result<(), String> {
     chars.next();
     for next in chars {
         if next == '\'' {
@@ -248,7 +244,7 @@ fn single_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(
 }
 
 /// Inside double quotes a backslash escapes only `"`, `\`, `$` and `` ` ``, as in the shell.
-fn double_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(), String> {
+fn double_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut Word) -> Result<(), String> {
     chars.next();
     while let Some(next) = chars.next() {
         match next {

@@ -8,10 +8,10 @@ use super::{directives, expressions, regexes};
 
 /// Checks, input and options.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pair {
-    pub(super) checks: Vec<u8>,
-    pub(super) input: Vec<u8>,
-    pub(super) options: Vec<String>,
+pub(crate) struct Pair {
+    pub(crate) checks: Vec<u8>,
+    pub(crate) input: Vec<u8>,
+    pub(crate) options: Vec<String>,
 }
 
 impl fmt::Display for Pair {

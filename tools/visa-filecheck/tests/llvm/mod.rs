@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use generate::Pair;
+pub(crate) use generate::Pair;
 use visa_filecheck::{Call, Options, Text, check};
 use visa_support::{Random, setting};
 
@@ -61,7 +61,7 @@ fn codes(llvm: &Path, folder: &Path, pair: &Pair) -> (Codes, String) {
 
 impl Pair {
     /// Our exit code and report.
-    fn verdict(&self) -> (i32, String) {
+    pub(crate) fn verdict(&self) -> (i32, String) {
         let mut arguments = vec!["checks".to_owned()];
         arguments.extend(self.options.iter().cloned());
         let options = match Options::parse(&arguments) {
@@ -83,6 +83,13 @@ impl Pair {
         let crash = codes.ours == 2 && codes.llvm.is_none();
         refused_option || refused_pattern || dropped_group || crash
     }
+}
+
+/// LLVM's exit codes, if its program is installed.
+pub(crate) fn llvm_codes(pairs: &[Pair]) -> Option<Vec<Option<i32>>> {
+    let llvm = llvm_file_check()?;
+    let folder = tempfile::tempdir().expect("a folder");
+    Some(pairs.iter().map(|pair| codes(&llvm, folder.path(), pair).0.llvm).collect())
 }
 
 /// What a run of pairs found.
