@@ -1,5 +1,9 @@
-//! Words of messages: a number with what it counts, and the known word that is nearest to a misspelt one.
+//! Words of messages: a number with what it counts, the known word that is nearest to a misspelt one, and texts in
+//! columns.
 
+mod columns;
+
+pub use columns::{columns, printable, shortened};
 use std::fmt::Display;
 
 /// A number and what it counts: `1 element`, `3 elements`, `1 axis`, `2 axes`.
