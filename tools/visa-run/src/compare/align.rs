@@ -169,6 +169,7 @@ mod tests {
         let mut start = 0;
         let each = times.iter().enumerate().map(|(command, &time)| {
             let own = Ours {
+                name: String::new(),
                 run: 0,
                 command,
                 kind: Kind::Dma,
