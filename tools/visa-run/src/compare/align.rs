@@ -169,7 +169,7 @@ mod tests {
         let mut start = 0;
         let each = times.iter().enumerate().map(|(command, &time)| {
             let own = Ours {
-                name: String::new(),
+                name: None,
                 run: 0,
                 command,
                 kind: Kind::Dma,
