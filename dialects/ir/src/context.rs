@@ -7,6 +7,7 @@ use crate::location::Locations;
 use crate::memo::Memo;
 use crate::open;
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -60,7 +61,7 @@ impl Attr {
         match self {
             Self::Int(value) => format!("{value} : i64"),
             Self::Str(text) => quote(text),
-            Self::Symbol(name) => format!("@{name}"),
+            Self::Symbol(name) => symbol(name, is_mlir_symbol),
             Self::Ints(values) if values.is_empty() => "array<i64>".into(),
             Self::Ints(values) => {
                 let items: Vec<_> = values.iter().map(i64::to_string).collect();
@@ -85,6 +86,37 @@ impl Attr {
     }
 }
 
+/// A use of a symbol, quoted where `bare` does not take its name.
+pub(crate) fn symbol(name: &str, bare: impl Fn(&str) -> bool) -> String {
+    if bare(name) { format!("@{name}") } else { format!("@{}", quote(name)) }
+}
+
+/// Returns true if MLIR takes the name of a symbol without quotes.
+fn is_mlir_symbol(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte))
+}
+
+/// The key of an entry of a dictionary, quoted where MLIR does not take it bare.
+pub(crate) fn key(name: &str) -> Cow<'_, str> {
+    if is_mlir_symbol(name) { Cow::Borrowed(name) } else { Cow::Owned(quote(name)) }
+}
+
+/// Returns true if the pretty form takes the name of a symbol without quotes.
+pub(crate) fn is_pretty_symbol(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-$".contains(&byte))
+}
+
+/// Reads a use of a symbol in either form: `@name` or `@"name"`. `None` if it is neither.
+pub(crate) fn symbol_name(text: &str) -> Option<String> {
+    let name = text.strip_prefix('@')?;
+    match name.strip_prefix('"') {
+        Some(quoted) => unquote(quoted.strip_suffix('"')?).ok().filter(|name| !name.is_empty()),
+        None => Some(name.to_owned()),
+    }
+}
+
 /// A string literal in MLIR's syntax.
 #[must_use]
 pub fn quote(text: &str) -> String {
@@ -94,7 +126,7 @@ pub fn quote(text: &str) -> String {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if c.is_control() => {
+            c if visa_words::hides(c) => {
                 let mut bytes = [0; 4];
                 for byte in c.encode_utf8(&mut bytes).bytes() {
                     out.push_str(&format!("\\{byte:02X}"));
@@ -107,27 +139,53 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Reads a string literal's inside; `None` when an escape is malformed.
-#[must_use]
-pub fn unquote(inside: &str) -> Option<String> {
+/// Reads a string literal's inside.
+///
+/// # Errors
+/// An escape that the syntax lacks, or escapes whose bytes are not UTF-8, in words.
+pub fn unquote(inside: &str) -> Result<String, String> {
     let mut out = Vec::with_capacity(inside.len());
-    let mut bytes = inside.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        match bytes.next()? {
-            b'n' => out.push(b'\n'),
-            b't' => out.push(b'\t'),
-            c @ (b'"' | b'\\') => out.push(c),
-            high => {
-                let digit = |c: u8| (c as char).to_digit(16);
-                out.push((digit(high)? * 16 + digit(bytes.next()?)?) as u8);
-            }
+    let mut chars = inside.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' {
+            out.push(escaped(&mut chars)?);
+        } else {
+            out.extend(c.encode_utf8(&mut [0; 4]).bytes());
         }
     }
-    String::from_utf8(out).ok()
+    String::from_utf8(out).map_err(|error| {
+        let byte = error.as_bytes()[error.utf8_error().valid_up_to()];
+        format!(
+            "the string is not UTF-8: the escape `\\{byte:02X}` is a byte that belongs to no character there"
+        )
+    })
+}
+
+/// The byte that the escape after a backslash stands for.
+fn escaped(rest: &mut std::str::Chars<'_>) -> Result<u8, String> {
+    let first = rest.next();
+    match first {
+        Some('n') => return Ok(b'\n'),
+        Some('t') => return Ok(b'\t'),
+        Some('"') => return Ok(b'"'),
+        Some('\\') => return Ok(b'\\'),
+        Some(_) | None => {}
+    }
+    let second = rest.clone().next();
+    let digit = |c: Option<char>| c.and_then(|c| c.to_digit(16));
+    match digit(first).zip(digit(second)) {
+        Some((high, low)) => {
+            rest.next();
+            Ok((high * 16 + low) as u8)
+        }
+        None => {
+            let text: String = first.into_iter().chain(second.filter(|_| digit(first).is_some())).collect();
+            Err(format!(
+                "`\\{}` is no escape: expected `\\n`, `\\t`, `\\\"`, `\\\\`, or two hexadecimal digits of a byte",
+                text.escape_debug()
+            ))
+        }
+    }
 }
 
 struct Interner<T> {

@@ -1,6 +1,6 @@
 //! IR to text, in the pretty and in the generic form. Reading back what is printed gives the same module.
 
-use crate::context::{Attr, Context, quote};
+use crate::context::{Attr, Context, is_pretty_symbol, key, quote, symbol};
 use crate::decl::{ClauseKind, OpDecl, Trait};
 use crate::hash::Fast;
 use crate::location::{LocId, Location};
@@ -52,7 +52,8 @@ fn printed(mut printer: Printer<'_>) -> String {
             printer.block(module.body(), 1);
             let _ = write!(printer.out, "}}) {{{} = {} : i64", crate::parse::VERSION_ATTR, module.version);
             for extra in &module.extra {
-                let _ = write!(printer.out, ", {} = {}", extra.name, ctx.attr_data(extra.value).generic());
+                let _ =
+                    write!(printer.out, ", {} = {}", key(&extra.name), ctx.attr_data(extra.value).generic());
             }
             printer.out.push_str("} : () -> ()");
             printer.location(location);
@@ -225,7 +226,8 @@ impl<'a> Printer<'a> {
                     values.iter().map(|value| value.map_or(open::WORD.into(), |value| value.to_string()));
                 write!(self.out, "[{}]", items.collect::<Vec<_>>().join(", "))
             }
-            Attr::Str(_) | Attr::Symbol(_) | Attr::Strs(_) | Attr::Unit | Attr::Opaque(_) => {
+            Attr::Symbol(name) => write!(self.out, "{}", symbol(name, is_pretty_symbol)),
+            Attr::Str(_) | Attr::Strs(_) | Attr::Unit | Attr::Opaque(_) => {
                 write!(self.out, "{}", attr.generic())
             }
         };
@@ -280,7 +282,7 @@ impl<'a> Printer<'a> {
             if index > 0 {
                 self.out.push_str(", ");
             }
-            self.out.push_str(name);
+            self.out.push_str(&key(name));
             if !matches!(attr, Attr::Unit) {
                 let _ = write!(self.out, " = {}", attr.generic());
             }

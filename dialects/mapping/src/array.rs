@@ -3,14 +3,16 @@
 use crate::digits::{Digits, digits};
 use crate::tensor::{Dim, Tensor};
 use crate::{Axes, AxisId, Digit};
+use std::collections::HashSet;
 use visa_ir::diag::counted;
 
-/// The array of a host or HBM tensor: axes in the order in which its mappings first name them, major to minor.
+/// The array of a host or HBM tensor: a dimension for each axis that its mappings name, in the order in which they
+/// first name them, major to minor. The number of dimensions does not depend on sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayLayout {
-    /// Extents, outermost first; empty for a scalar.
+    /// Extents, outermost first; 1 for an axis of which only coordinate 0 is held; empty for a scalar.
     pub shape: Vec<u64>,
-    /// The axis of each extent.
+    /// The axes that have more than one coordinate in the array, each with its extent, in the same order.
     pub dims: Vec<(AxisId, u64)>,
 }
 
@@ -21,6 +23,7 @@ pub struct ArrayLayout {
 /// If a mapping is unsound, or holds only part of an axis.
 pub fn array_layout(tensor: &Tensor, axes: &Axes) -> Result<ArrayLayout, String> {
     let mut all: Vec<Digit> = Vec::new();
+    let mut named: Vec<AxisId> = Vec::new();
     for dim in [Dim::Chip, Dim::Element] {
         let Some(map) = tensor.map(dim) else { continue };
         let found: Digits =
@@ -37,14 +40,15 @@ pub fn array_layout(tensor: &Tensor, axes: &Axes) -> Result<ArrayLayout, String>
             return Err(format!("{dim} mapping `{map}` holds {name} from {from} on; an array starts at 0"));
         }
         all.extend(found.iter().rev());
+        named.extend(map.axis_names(axes).iter().filter_map(|name| axes.id(name)));
     }
-    let mut dims: Vec<(AxisId, u64)> = Vec::new();
-    for axis in all.iter().filter_map(|digit| digit.axis) {
-        if dims.iter().all(|(seen, _)| *seen != axis) {
-            dims.push((axis, extent(axis, &all, axes)?));
-        }
-    }
-    Ok(ArrayLayout { shape: dims.iter().map(|&(_, extent)| extent).collect(), dims })
+    let mut seen = HashSet::new();
+    named.retain(|&axis| seen.insert(axis));
+    let extents = named.iter().map(|&axis| extent(axis, &all, axes)).collect::<Result<Vec<u64>, _>>()?;
+    let held = |axis: &AxisId| all.iter().any(|digit| digit.axis == Some(*axis));
+    let dims =
+        named.iter().zip(&extents).filter(|(axis, _)| held(axis)).map(|(&axis, &extent)| (axis, extent));
+    Ok(ArrayLayout { dims: dims.collect(), shape: extents })
 }
 
 /// How many coordinates of the axis are held: digits in order of stride must count on from one another.
@@ -68,7 +72,7 @@ fn extent(axis: AxisId, digits: &[Digit], axes: &Axes) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HBM, HOST, parse_tensor};
+    use crate::{Expr, HBM, HOST, parse_tensor};
 
     fn axes() -> Axes {
         let mut axes = Axes::new();
@@ -78,13 +82,16 @@ mod tests {
         axes
     }
 
-    /// The shape of a host tensor, or with two mappings of an HBM tensor.
+    /// The extents of a host tensor, or with two mappings of an HBM tensor, with the names of those that count.
     fn shape(maps: &[&str]) -> Result<Vec<(String, u64)>, String> {
         let kind = if maps.len() == 2 { &HBM } else { &HOST };
         let body = parse_tensor(kind, &format!("i8, {}", maps.join(", "))).unwrap().into_any();
         let axes = axes();
         let layout = array_layout(body.downcast_ref().unwrap(), &axes)?;
-        assert_eq!(layout.shape, layout.dims.iter().map(|dim| dim.1).collect::<Vec<_>>());
+        let counting =
+            |extents: &mut dyn Iterator<Item = u64>| extents.filter(|&extent| extent > 1).collect::<Vec<_>>();
+        let dims = counting(&mut layout.dims.iter().map(|dim| dim.1));
+        assert_eq!(counting(&mut layout.shape.iter().copied()), dims);
         Ok(layout.dims.iter().map(|&(axis, extent)| (axes.name(axis).to_owned(), extent)).collect())
     }
 
@@ -109,6 +116,39 @@ mod tests {
         for (maps, expected) in cases {
             let expected = expected.iter().map(|&(name, extent)| (name.to_owned(), extent)).collect();
             assert_eq!(shape(maps), Ok(expected), "{maps:?}");
+        }
+    }
+
+    /// Whatever the sizes of M and N, the array has two dimensions, in the order of the text.
+    #[test]
+    fn the_rank_does_not_depend_on_sizes() {
+        let maps = [
+            "[M, N]",
+            "[M # 8, N # 8]",
+            "[[M, N]]",
+            "[M * N]",
+            "[M # 512, N]",
+            "[M, 1 # 4, N]",
+            "[{Both}]",
+            "[M @ 0, N]",
+        ];
+        for (m, n) in [(1, 1), (1, 8), (4, 1), (4, 8)] {
+            let mut axes = Axes::new();
+            axes.declare("M", m).unwrap();
+            axes.declare("N", n).unwrap();
+            axes.define("Both", &Expr::pair([Expr::axis("M"), Expr::axis("N")])).unwrap();
+            let shape = |kind, maps: &str| {
+                let body = parse_tensor(kind, &format!("i8, {maps}")).unwrap().into_any();
+                array_layout(body.downcast_ref().unwrap(), &axes).unwrap().shape
+            };
+            for map in maps {
+                assert_eq!(shape(&HOST, map), [m, n], "{map}");
+                assert_eq!(shape(&HBM, &format!("[1], {map}")), [m, n], "{map}");
+            }
+            assert_eq!(shape(&HBM, "[M], [N]"), [m, n]);
+            assert_eq!(shape(&HBM, "[N], [M]"), [n, m]);
+            assert_eq!(shape(&HOST, "[N = 1, M]"), [1, m]);
+            assert_eq!(shape(&HOST, "[[M, N] # 64 = 64]"), [m, n]);
         }
     }
 

@@ -8,7 +8,7 @@ use visa_ir::decl::{Body, BodyDef, BodyError};
 pub static NUMBERS: BodyDef = BodyDef {
     name: "tm.numbers",
     syntax: "[0, -2, 0.5, 1e-3]",
-    doc: "Numbers. Integers are exact up to 2^53, other numbers are the nearest of 64 bits; `inf` and `-inf` are infinite.",
+    doc: "Numbers: integers exact up to 2^53, others the nearest of 64 bits; `inf` and `-inf`.",
     parse: |text| {
         let inside = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let inside = inside.ok_or_else(|| malformed(text))?.trim();
@@ -80,7 +80,21 @@ mod tests {
 
     #[test]
     fn bad_text_is_refused() {
-        for text in ["", "1", "[1", "[1,]", "[,]", "[a]", "[nan]", "[NaN]", "[+inf]", "[infinity]", "[1e999]", "[1 2]", "[0x10]"] {
+        for text in [
+            "",
+            "1",
+            "[1",
+            "[1,]",
+            "[,]",
+            "[a]",
+            "[nan]",
+            "[NaN]",
+            "[+inf]",
+            "[infinity]",
+            "[1e999]",
+            "[1 2]",
+            "[0x10]",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }

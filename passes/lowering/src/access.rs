@@ -308,12 +308,59 @@ fn vector(program: &Program, machine: &Machine) -> Result<Program, AccessError> 
     cut(program, program.packet, &limits(machine, &machine.vrf_read_sizes()))
 }
 
+/// Most programs that loops above the sequencer's limit are cut into.
+const MAX_CUTS: usize = 64;
+
+/// The programs of a DMA in bytes, one after the other: a loop that is longer than a sequencer counts and has no
+/// fitting factors is cut in two, the most of it that entries count together and the rest.
+///
+/// # Errors
+/// A limit of the sequencer that no cut keeps.
+pub fn dma(
+    program: &PairedProgram,
+    group: u64,
+    machine: &Machine,
+) -> Result<Vec<PairedProgram>, AccessError> {
+    let halves = |program: &PairedProgram| {
+        let packet = dma_packet(contiguous_paired(program), machine.limits.dma_packet_max_bytes, group);
+        let parts = PairedProgram { packet, ..program.clone() }.cut(&limits(machine, &[]), 1)?;
+        Some(parts.map(|part| PairedProgram { packet: program.packet, ..part }))
+    };
+    within_limits(program.clone(), &|program| single_dma(program, group, machine), &halves)
+}
+
+/// What `make` makes of a program, or of the parts that `halves` cuts it into as long as no sequencer runs it.
+fn within_limits(
+    program: PairedProgram,
+    make: &dyn Fn(&PairedProgram) -> Result<PairedProgram, AccessError>,
+    halves: &dyn Fn(&PairedProgram) -> Option<[PairedProgram; 2]>,
+) -> Result<Vec<PairedProgram>, AccessError> {
+    let (mut found, mut open) = (Vec::new(), vec![program]);
+    while let Some(program) = open.pop() {
+        let error = match make(&program) {
+            Ok(program) => {
+                found.push(program);
+                continue;
+            }
+            Err(error) => error,
+        };
+        let few = found.len() + open.len() + 2 <= MAX_CUTS;
+        let Some([before, after]) = halves(&program).filter(|_| few) else { return Err(error) };
+        open.extend([after, before]);
+    }
+    Ok(found)
+}
+
 /// The program of a DMA in bytes: a packet is the largest contiguous run that a transaction carries (book 10), in
 /// whole groups of `group` bytes.
 ///
 /// # Errors
 /// A limit of the sequencer.
-pub fn dma(program: &PairedProgram, group: u64, machine: &Machine) -> Result<PairedProgram, AccessError> {
+pub fn single_dma(
+    program: &PairedProgram,
+    group: u64,
+    machine: &Machine,
+) -> Result<PairedProgram, AccessError> {
     let mut program = program.clone();
     program.merge();
     let run = contiguous_paired(&program);
@@ -325,11 +372,12 @@ fn packets(program: &PairedProgram, size: u64, machine: &Machine) -> Result<Pair
     Ok(program.retile(size)?.fit(&limits(machine, &[size]))?)
 }
 
-/// What engines are given, in bytes: the loops that count them stay, those of each merge.
+/// What engines are given, in bytes: the loops that count them stay, those of each merge. Loops that no sequencer
+/// counts are cut in two, as those of [`dma`], between packets.
 ///
 /// # Errors
 /// A limit of the sequencer, or outermost loops that do not count the engines.
-pub fn dma_part(part: &EnginePart, dtype: DType, machine: &Machine) -> Result<EnginePart, AccessError> {
+pub fn dma_part(part: &EnginePart, dtype: DType, machine: &Machine) -> Result<Vec<EnginePart>, AccessError> {
     let count = part.engine_loops().ok_or_else(|| {
         let message =
             format!("no outermost loops of `{}` count {}", part.loops, counted(part.count(), "engine"));
@@ -340,7 +388,8 @@ pub fn dma_part(part: &EnginePart, dtype: DType, machine: &Machine) -> Result<En
     let mut own = whole(inner).in_bytes(dtype)?;
     let packet = own.packet;
     own.merge();
-    let mut loops = packets(&own, packet, machine)?;
+    let halves = |program: &PairedProgram| program.cut(&limits(machine, &[]), packet);
+    let parts = within_limits(own, &|program| packets(program, packet, machine), &halves)?;
     let mut engines = Vec::new();
     for entry in outer {
         let scaled =
@@ -350,8 +399,11 @@ pub fn dma_part(part: &EnginePart, dtype: DType, machine: &Machine) -> Result<En
             sides.ok_or_else(|| AccessError::Aligned(format!("engines are `{entry}` apart")))?;
         engines.push(PairedEntry { limit: entry.limit, read, write });
     }
-    loops.entries.splice(..0, engines);
-    Ok(EnginePart { engines: part.engines.clone(), loops })
+    let parts = parts.into_iter().map(|mut loops| {
+        loops.entries.splice(..0, engines.iter().cloned());
+        EnginePart { engines: part.engines.clone(), loops }
+    });
+    Ok(parts.collect())
 }
 
 /// The bytes that a DMA writes together: SRAM in groups, and what HBM sends there (book 10).

@@ -99,7 +99,8 @@ pub(crate) fn accesses(
 ) -> Result<(PairedProgram, Program), AccessError> {
     let over_indices = indices.entries.len().saturating_sub(1);
     let (outer, inner) = loops.entries.split_at(over_indices.min(loops.entries.len()));
-    let row = access::dma(&PairedProgram { entries: inner.to_vec(), ..loops.clone() }, group, machine)?;
+    let row =
+        access::single_dma(&PairedProgram { entries: inner.to_vec(), ..loops.clone() }, group, machine)?;
     let mut rows: Vec<(PairedEntry, Entry)> = Vec::new();
     for next in outer.iter().cloned().zip(indices.entries.iter().cloned()) {
         match rows.last().and_then(|last| merged(last, &next)) {

@@ -118,12 +118,12 @@ pub fn table(work: &Work, dtype: DType, way: &Way<'_>) -> Result<EngineTable, Ac
                 let bytes = segment.in_bytes(dtype).map_err(AccessError::from)?;
                 access::dma(&bytes, group, way.machine)
             });
-            let programs = programs.collect::<Result<Vec<_>, _>>()?;
+            let programs = programs.collect::<Result<Vec<_>, _>>()?.concat();
             Ok(if way.pcie { alone(&programs) } else { deal(&programs, way.media, way.machine) })
         }
         Work::Given(table) => {
             let parts = table.0.iter().map(|part| access::dma_part(part, dtype, way.machine));
-            Ok(EngineTable(parts.collect::<Result<_, _>>()?))
+            Ok(EngineTable(parts.collect::<Result<Vec<_>, _>>()?.concat()))
         }
     }
 }

@@ -326,12 +326,11 @@ impl<'t> Reader<'t> {
             escaped = c == '\\' && !escaped;
             closes
         });
-        let inside = close.and_then(|close| Some((unquote(&rest[1..=close])?, close + 2)));
-        let Some((text, length)) = inside else {
-            let message = "the string is not closed, or an escape in it is malformed";
-            return Err(Diagnostic::error("pipeline-syntax", Span::new(start..start + 1), message));
-        };
-        self.pos += length;
+        let refuse =
+            |end: usize, why: String| Diagnostic::error("pipeline-syntax", Span::new(start..end), why);
+        let close = close.ok_or_else(|| refuse(start + 1, "the string is not closed".to_owned()))?;
+        self.pos += close + 2;
+        let text = unquote(&rest[1..=close]).map_err(|why| refuse(self.pos, why))?;
         Ok((text, Span::new(start..self.pos)))
     }
 

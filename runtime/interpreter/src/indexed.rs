@@ -1,5 +1,6 @@
 //! Transfers of the rows that indices in memory choose (book 07, 34, 35).
 
+use std::collections::BTreeMap;
 use visa_engine::Space;
 use visa_engine::shadow::{Marker, ShadowLog};
 use visa_hw::ops::dma_indexed::INDEX_BYTES;
@@ -8,6 +9,7 @@ use visa_ir::span::Span;
 
 use crate::error::RunError;
 use crate::index_error::{IndexError, IndexPlace};
+use crate::index_uses::{IndexLog, IndexUse};
 use crate::memory::{Chunk, Memories, PAGE_BYTES, Place};
 use crate::runs::{Copy, Runs};
 
@@ -21,19 +23,21 @@ struct Row {
     write: u64,
 }
 
-/// Runs the transfer on every chip in turn: all indices are read, then rows move in program order.
+/// Runs the transfer on every chip in turn: all indices are read, then rows move in program order. With `uses`, what
+/// is read as indices is noted there, and one that chooses no row counts as row 0.
 pub(crate) fn run(
     transfer: &Indexed,
     span: Span,
     memories: &mut Memories,
     op: u32,
     log: Option<&ShadowLog>,
+    mut uses: Option<&mut IndexLog>,
 ) -> Result<(), RunError> {
     let stopped = |error| RunError::Index { span, error };
     let copies = copies(transfer, memories)?;
     let mut chunk = Chunk::default();
     for chip in 0..memories.chips.len() {
-        let rows = rows(transfer, chip, memories, log.is_some())?;
+        let rows = rows(transfer, chip, memories, log.is_some(), uses.as_deref_mut())?;
         let rows = rows.map_err(stopped)?;
         if log.is_some() && transfer.direction == Direction::Scatter {
             no_conflict(&rows, &copies, memories)?.map_err(stopped)?;
@@ -80,12 +84,17 @@ fn rows(
     chip: usize,
     memories: &mut Memories,
     shadow: bool,
+    mut uses: Option<&mut IndexLog>,
 ) -> Result<Result<Vec<Row>, IndexError>, RunError> {
     let (outer, _) = transfer.split();
     let (reads, writes) = (outer.read(), outer.write());
     let count = outer.steps().unwrap_or(u64::MAX);
     memories.budget.check(count.saturating_mul(size_of::<Row>() as u64))?;
     let mut rows = Vec::new();
+    let groups = match (&mut uses, transfer.direction) {
+        (Some(uses), Direction::Scatter) => uses.groups(writes.addresses().map(i64::cast_unsigned)),
+        (Some(_), Direction::Gather) | (None, _) => BTreeMap::new(),
+    };
     let mut chunk = Chunk::default();
     let place = Place { space: transfer.index, chip };
     let starts = reads.addresses().zip(writes.addresses()).zip(transfer.indices.addresses());
@@ -97,7 +106,14 @@ fn rows(
             return Ok(Err(IndexError::Undefined { at }));
         }
         let value = chunk.bytes.iter().rev().fold(0, |value, &byte| value << 8 | i32::from(byte));
-        let Some(offset) = offset(transfer, value) else {
+        let mut offset = offset(transfer, value);
+        if let Some(uses) = &mut uses {
+            let group = groups.get(&write.cast_unsigned()).copied();
+            let step = transfer.distance / transfer.unit();
+            uses.uses.insert(IndexUse { value, step, count: transfer.count, group });
+            offset = offset.or(Some(0));
+        }
+        let Some(offset) = offset else {
             let distance = (transfer.unit() == 1).then_some(transfer.distance);
             return Ok(Err(IndexError::Outside { at, value, distance, count: transfer.count }));
         };

@@ -12,6 +12,7 @@ use crate::buffers;
 use crate::dma;
 use crate::error::RunError;
 use crate::exec::{self, ExecCx, Growth, MAX_THREADS};
+use crate::index_uses::{IndexLog, IndexUse};
 use crate::indexed;
 use crate::local::Group;
 use crate::memory::{Chunk, Memories};
@@ -47,6 +48,8 @@ pub struct Interpreter<'a> {
     memories: Memories,
     pool: ThreadPool,
     log: Option<ShadowLog>,
+    /// What is read as indices, if that is noted.
+    uses: Option<IndexLog>,
     /// Every transfer and every stage, in program order.
     ops: Vec<Op>,
     /// Whether each buffer has data.
@@ -67,10 +70,22 @@ impl<'a> Interpreter<'a> {
             machine,
             pool: pool.map_err(|error| RunError::Threads(error.to_string()))?,
             log: options.shadow.then(ShadowLog::default),
+            uses: None,
             ops: program.commands.iter().flat_map(ops).collect(),
             is_set: vec![false; program.buffers.len()],
             has_run: false,
         })
+    }
+
+    /// From here on, what transfers read as indices is noted, and an index that chooses no row counts as row 0
+    /// instead of stopping the run.
+    pub fn note_indices(&mut self) {
+        self.uses = Some(IndexLog::default());
+    }
+
+    /// What transfers read as indices since [`Self::note_indices`], without duplicates.
+    pub fn index_uses(&self) -> impl Iterator<Item = IndexUse> {
+        self.uses.iter().flat_map(|log| log.uses.iter().copied())
     }
 
     /// Puts an argument's data (the C-order array, little-endian elements) into memory. The array counts too: the
@@ -140,7 +155,8 @@ impl<'a> Interpreter<'a> {
                     done.ran(1);
                 }
                 CommandKind::Indexed(transfer) => {
-                    indexed::run(&transfer.at(indices), command.span, memories, op, log)?;
+                    let uses = self.uses.as_mut();
+                    indexed::run(&transfer.at(indices), command.span, memories, op, log, uses)?;
                     done.ran(1);
                 }
                 CommandKind::Exec(exec) => {

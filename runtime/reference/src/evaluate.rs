@@ -794,8 +794,9 @@ fn argument(port: &Port, bytes: &[u8], span: Span) -> Result<Logical, Diagnostic
     Ok(Logical::new(dtype, axes, (0..count).map(|at| load(dtype, bytes, at)).collect()))
 }
 
+/// The extents of the axes that the array counts.
 fn extents(layout: &ArrayLayout) -> Vec<usize> {
-    layout.shape.iter().map(|&extent| saturated(extent)).collect()
+    layout.dims.iter().map(|&(_, extent)| saturated(extent)).collect()
 }
 
 /// The array of a result: repeated along axes that the tensor does not depend on, undefined where nothing is held.

@@ -18,6 +18,12 @@ pub const SELECT: &[Step] = &[Step {
     variables: &[("VISA_PIPELINES", "{count}"), ("VISA_SEED", "{seed}")],
 }];
 
+/// FileCheck against LLVM's.
+pub const FILECHECK: &[Step] = &[Step {
+    line: "cargo test -p visa-filecheck --test main llvm -- --nocapture",
+    variables: &[("VISA_FILECHECK_PAIRS", "{count}"), ("VISA_SEED", "{seed}"), ("VISA_REQUIRE_MLIR", "1")],
+}];
+
 /// Questions about mappings against enumeration.
 pub const DECIDE: &[Step] = &[Step {
     line: "cargo test --release -p visa-mapping --test main decide -- --nocapture",

@@ -1,5 +1,5 @@
-//! Rust of the host, evaluated by the importer and by rustc: each random program has functions that give an `i32`, which the kernels
-//! of the program take as constants. The numbers agree, or the importer refuses the construct.
+//! Rust of the host, evaluated by the importer and by rustc: each random program has functions that give an `i32`,
+//! which the kernels of the program take as constants. The numbers agree, or the importer refuses the construct.
 
 mod expressions;
 mod features;
@@ -40,7 +40,8 @@ pub fn run(settings: &Settings<'_>) {
     }
     let Found { programs, equal, refused, panics, rejected, different, why } = &found;
     println!(
-        "host-rust, seed {seed}: {programs} programs, {equal} equal, {refused} refused, {panics} panic in both, {rejected} are no Rust"
+        "host-rust, seed {seed}: {programs} programs, {equal} equal, {refused} refused, {panics} panic in both, \
+            {rejected} are no Rust"
     );
     let mut why: Vec<_> = why.iter().collect();
     why.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -85,7 +86,7 @@ fn batch(seed: u64, numbers: &[u64], found: &mut Found) {
     let expected = match compiled(folder.path(), &programs) {
         Ok(expected) => expected,
         Err(errors) => match &*programs {
-            [(number, program)] => {
+            [(number, _)] => {
                 found.rejected += 1;
                 if found.rejected <= MOST_SHOWN {
                     println!("rustc refuses program {number} of seed {seed}: {errors}");

@@ -1,6 +1,6 @@
 //! The campaigns by name.
 
-use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FUZZ, SELECT, Step};
+use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT, Step};
 use crate::{
     Settings, addresses, bounds, chips, choices, compute, contractions, host_rust, imports, loops, mutants,
     open_clauses, orders, overlaps, pipelines, rows, schedules, transfers, transposes,
@@ -191,6 +191,13 @@ pub const CAMPAIGNS: &[Campaign] = &[
         Unit::Cases,
         700,
         SELECT,
+    ),
+    commands(
+        "filecheck",
+        "random checks and inputs: the exit codes of LLVM's FileCheck",
+        Unit::Cases,
+        30_000,
+        FILECHECK,
     ),
     commands("decide", "equality and refinement of mappings against enumeration", Unit::Whole, 0, DECIDE),
     commands(

@@ -7,7 +7,7 @@
 //!   tables;
 //! - mutants: the first of each kind.
 //!
-//! Commands (`select`, `decide`, `expressions`) have their own parts beside the code that they test;
+//! Commands (`select`, `filecheck`, `decide`, `expressions`) have their own parts beside the code that they test;
 //! `code-mutants` and `fuzz` have none.
 
 use visa_campaigns::files::Files;

@@ -1,5 +1,5 @@
-//! Conditional compilation: `#[cfg(..)]` and `#[cfg_attr(..)]` at every position, as `cargo build` has them (the dev profile,
-//! x86-64 Linux, no features).
+//! Conditional compilation: `#[cfg(..)]` and `#[cfg_attr(..)]` at every position, as `cargo build` has them (the dev
+//! profile, x86-64 Linux, no features).
 
 use proc_macro2::Span;
 use syn::punctuated::Punctuated;
@@ -75,7 +75,8 @@ fn listed(list: &syn::MetaList) -> Result<bool, Wrong> {
 
 /// The predicates in brackets. `true` and `false` are identifiers of a path here.
 fn predicates(list: &syn::MetaList) -> Result<Vec<Meta>, Wrong> {
-    let parser = |input: syn::parse::ParseStream<'_>| Punctuated::<Predicate, Token![,]>::parse_terminated(input);
+    let parser =
+        |input: syn::parse::ParseStream<'_>| Punctuated::<Predicate, Token![,]>::parse_terminated(input);
     let all = syn::parse::Parser::parse2(parser, list.tokens.clone());
     let all = all.map_err(|why| (why.span(), format!("a predicate of `cfg` is not read: {why}")))?;
     Ok(all.into_iter().map(|own| own.0).collect())
@@ -99,7 +100,11 @@ impl syn::parse::Parse for Predicate {
 /// # Errors
 /// A predicate that is not known.
 pub(crate) fn of_macro(mac: &syn::Macro) -> Result<bool, Wrong> {
-    let list = syn::MetaList { path: mac.path.clone(), delimiter: mac.delimiter.clone(), tokens: mac.tokens.clone() };
+    let list = syn::MetaList {
+        path: mac.path.clone(),
+        delimiter: mac.delimiter.clone(),
+        tokens: mac.tokens.clone(),
+    };
     match &*predicates(&list)? {
         [one] => holds(one),
         _ => Err((mac.path.span(), "`cfg!` takes one predicate".to_owned())),
@@ -150,7 +155,11 @@ impl Strip {
         keeps
     }
 
-    fn list<T, P: Default>(&mut self, list: &mut Punctuated<T, P>, attrs: fn(&mut T) -> Option<&mut Vec<Attribute>>) {
+    fn list<T, P: Default>(
+        &mut self,
+        list: &mut Punctuated<T, P>,
+        attrs: fn(&mut T) -> Option<&mut Vec<Attribute>>,
+    ) {
         let all = std::mem::take(list);
         *list = all.into_iter().filter_map(|mut own| self.keeps_it(&mut own, attrs).then_some(own)).collect();
     }
@@ -189,13 +198,14 @@ macro_rules! attributes_of {
 }
 
 fn expr_attrs(expr: &mut Expr) -> Option<&mut Vec<Attribute>> {
-    attributes_of!(expr: Expr, Array Assign Async Await Binary Block Break Call Cast Closure Const Continue Field ForLoop Group
-        If Index Infer Let Lit Loop Macro Match MethodCall Paren Path Range RawAddr Reference Repeat Return Struct Try
-        TryBlock Tuple Unary Unsafe While Yield)
+    attributes_of!(expr: Expr, Array Assign Async Await Binary Block Break Call Cast Closure Const Continue Field
+        ForLoop Group If Index Infer Let Lit Loop Macro Match MethodCall Paren Path Range RawAddr Reference Repeat
+        Return Struct Try TryBlock Tuple Unary Unsafe While Yield)
 }
 
 fn item_attrs(item: &mut syn::Item) -> Option<&mut Vec<Attribute>> {
-    attributes_of!(item: Item, Const Enum ExternCrate Fn ForeignMod Impl Macro Mod Static Struct Trait TraitAlias Type Union Use)
+    attributes_of!(item: Item, Const Enum ExternCrate Fn ForeignMod Impl Macro Mod Static Struct Trait TraitAlias Type
+        Union Use)
 }
 
 fn impl_attrs(item: &mut syn::ImplItem) -> Option<&mut Vec<Attribute>> {

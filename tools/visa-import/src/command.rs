@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
-use visa_ir::diag::Severity;
+use visa_files::FileRoles;
+use visa_ir::diag::{Diagnostic, Severity, visible};
+use visa_ir::span::Source;
 use visa_opt::{Io, Renderer};
 
 /// Reads kernels that others wrote, and writes them as textual IR.
@@ -29,8 +31,8 @@ enum Command {
     },
 }
 
-/// Runs on `args` (without the program's name). Returns the exit code: 0 if all was read, 1 if something was not, 2 for a wrong
-/// command line.
+/// Runs on `args` (without the program's name). Returns the exit code: 0 if all was read, 1 if something was not, 2
+/// for a wrong command line.
 pub fn run(args: &[String], io: &mut Io) -> i32 {
     let program = std::iter::once("visa-import".to_owned());
     let Command::Rust { files, entry, output } =
@@ -43,6 +45,12 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
             }
         };
     let files: Vec<PathBuf> = files.iter().map(|file| io.path(file)).collect();
+    if let Some(output) = &output
+        && let Some(finding) = shared(&files, &[], output, io)
+    {
+        Renderer::Text.emit(io, None, &[finding]);
+        return 1;
+    }
     let imported = crate::verified(crate::import(&files, entry.as_deref()));
     let mut code = 0;
     for error in imported.refused() {
@@ -60,10 +68,25 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
         return code;
     }
     let text = imported.module();
+    if let Some(output) = &output
+        && let Some(finding) = shared(&files, &imported.sources, output, io)
+    {
+        Renderer::Text.emit(io, None, &[finding]);
+        return 1;
+    }
     if let Err(why) = io.write(output.as_deref().unwrap_or("-"), text.as_bytes()) {
         let output = output.unwrap_or_default();
-        io.stderr.extend(format!("error: cannot write `{output}`: {why}\n").into_bytes());
+        io.stderr.extend(visible(&format!("error: cannot write `{output}`: {why}\n")).bytes());
         code = 1;
     }
     code
+}
+
+/// An error if the output is a file of the input: one that is named, or that was read as a module.
+fn shared(files: &[PathBuf], modules: &[Source], output: &str, io: &Io) -> Option<Diagnostic> {
+    let mut roles = FileRoles::new("");
+    files.iter().for_each(|file| roles.input(file.display().to_string(), file));
+    modules.iter().for_each(|module| roles.input(&*module.name, &*module.name));
+    roles.output(format!("-o {output}"), io.path(output));
+    visa_opt::shared_files(&roles).into_iter().next()
 }

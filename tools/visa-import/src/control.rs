@@ -26,7 +26,9 @@ impl Evaluator<'_> {
     pub(crate) fn iterated(label: Option<&syn::Label>, found: Eval<Value>) -> Eval<Iteration> {
         match found {
             Ok(_) => Ok(Iteration::Next),
-            Err(Stop::Continue(to)) if to.as_ref().is_none_or(|to| is_label(label, to)) => Ok(Iteration::Next),
+            Err(Stop::Continue(to)) if to.as_ref().is_none_or(|to| is_label(label, to)) => {
+                Ok(Iteration::Next)
+            }
             Err(Stop::Break(to, value)) if to.as_ref().is_none_or(|to| is_label(label, to)) => {
                 Ok(Iteration::Ends(value))
             }

@@ -113,7 +113,9 @@ pub(crate) fn written_axis(name: &str) -> String {
     let name = written(name);
     let mut letters = name.chars();
     match letters.next() {
-        Some(first) if first.is_ascii_alphabetic() => format!("{}{}", first.to_ascii_uppercase(), letters.as_str()),
+        Some(first) if first.is_ascii_alphabetic() => {
+            format!("{}{}", first.to_ascii_uppercase(), letters.as_str())
+        }
         Some(_) | None => format!("A{name}"),
     }
 }

@@ -84,7 +84,8 @@ impl Imported {
         let place = error.place.as_ref();
         let source = place.and_then(|place| self.sources.iter().find(|own| *own.name == *place.file));
         let span = place.zip(source).and_then(|(place, source)| place.word(source));
-        let finding = Diagnostic::error("import", span.unwrap_or_default(), &error.message).fix(error.fix.clone());
+        let finding =
+            Diagnostic::error("import", span.unwrap_or_default(), &error.message).fix(error.fix.clone());
         match (place, span) {
             (Some(place), None) => {
                 (None, Diagnostic { message: format!("{place}: {}", finding.message), ..finding })

@@ -179,7 +179,8 @@ pub(crate) struct Evaluator<'a> {
     pub(crate) awaiting: bool,
     /// Variables made so far.
     pub(crate) slots: u64,
-    /// Variables made before this one are outside of a loop or branch that is read once for all iterations: they do not change.
+    /// Variables made before this one are outside of a loop or branch that is read once for all iterations: they do
+    /// not change.
     pub(crate) fixed: u64,
     steps: u64,
     depth: usize,
@@ -428,8 +429,13 @@ impl<'a> Evaluator<'a> {
             self.expr(frame, &assign.right, &Want::default())?;
             return Ok(Value::Nothing);
         }
-        if matches!(&*assign.left, syn::Expr::Tuple(_) | syn::Expr::Array(_) | syn::Expr::Struct(_) | syn::Expr::Call(_)) {
-            return Err(frame.error(assign.left.span(), "an assignment to several places at once is not read"));
+        if matches!(
+            &*assign.left,
+            syn::Expr::Tuple(_) | syn::Expr::Array(_) | syn::Expr::Struct(_) | syn::Expr::Call(_)
+        ) {
+            return Err(
+                frame.error(assign.left.span(), "an assignment to several places at once is not read")
+            );
         }
         let name = match &*assign.left {
             syn::Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
@@ -507,7 +513,8 @@ impl Evaluator<'_> {
                 }
                 self.unread(frame, lit.span(), int.suffix())?;
                 let ty = IntTy::named(int.suffix()).unwrap_or(IntTy::Toolchain);
-                let number = digits.parse::<u128>().ok().and_then(|digits| Int::literal(ty, digits, negative));
+                let number =
+                    digits.parse::<u128>().ok().and_then(|digits| Int::literal(ty, digits, negative));
                 number.map(Value::Int).ok_or_else(|| {
                     frame.error(lit.span(), format!("`{digits}` is no number of type `{}`", ty.name()))
                 })
@@ -528,8 +535,15 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A floating-point literal, rounded once to its format. Kernels count in `f32` where the toolchain alone fixes the type.
-    fn float(&self, frame: &Frame, span: Span, (digits, suffix): (&str, &str), negative: bool) -> Eval<Value> {
+    /// A floating-point literal, rounded once to its format. Kernels count in `f32` where the toolchain alone fixes
+    /// the type.
+    fn float(
+        &self,
+        frame: &Frame,
+        span: Span,
+        (digits, suffix): (&str, &str),
+        negative: bool,
+    ) -> Eval<Value> {
         let wrong = |_| frame.error(span, format!("`{digits}` is no number"));
         Ok(Value::Float(match suffix {
             "f64" => {
@@ -548,7 +562,10 @@ impl Evaluator<'_> {
     fn unread(&self, frame: &Frame, span: Span, suffix: &str) -> Eval<()> {
         let Some(number) = suffix.strip_prefix("unread") else { return Ok(()) };
         let why = number.parse::<usize>().ok().and_then(|number| frame.unread.get(number));
-        let why = why.map_or_else(|| "something that is not read".to_owned(), |(place, what)| format!("{what} ({place})"));
+        let why = why.map_or_else(
+            || "something that is not read".to_owned(),
+            |(place, what)| format!("{what} ({place})"),
+        );
         let message = format!("the type of this number depends on {why}");
         Err(Stop::Error(Error::new(frame.place(span), message).fix("write its type, such as `8i32`")))
     }

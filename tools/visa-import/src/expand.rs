@@ -1,5 +1,5 @@
-//! Bodies without macros: each use is expanded, each item of a block moves to a module of its own, and each variable gets a unique
-//! name. What remains is Rust of the same meaning, which inference and evaluation read.
+//! Bodies without macros: each use is expanded, each item of a block moves to a module of its own, and each variable
+//! gets a unique name. What remains is Rust of the same meaning, which inference and evaluation read.
 //!
 //! A block with items begins with a marker `mod blockʹ7;`: its names are looked up from module 7.
 
@@ -29,13 +29,15 @@ pub(crate) fn all(program: &mut Program) {
         while done.0 < program.functions.len() {
             let own = &program.functions[done.0];
             let (module, macros, source) = (own.module, own.item.macros.clone(), (*own.item.source).clone());
-            program.functions[done.0].item.tree = macros::expand(program, module, macros, source).map(Rc::new);
+            program.functions[done.0].item.tree =
+                macros::expand(program, module, macros, source).map(Rc::new);
             done.0 += 1;
         }
         while done.1 < program.constants.len() {
             let own = &program.constants[done.1];
             let (module, macros, source) = (own.module, own.item.macros.clone(), (*own.item.source).clone());
-            program.constants[done.1].item.tree = macros::expand(program, module, macros, source).map(Rc::new);
+            program.constants[done.1].item.tree =
+                macros::expand(program, module, macros, source).map(Rc::new);
             done.1 += 1;
         }
         while done.2 < program.axes.len() {

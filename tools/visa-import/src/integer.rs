@@ -1,4 +1,9 @@
-//! Integers of the host: each has the width of its type, and every operation gives what Rust gives, or nothing where Rust panics.
+//! Integers of the host: each has the width of its type, and every operation gives what Rust gives, or nothing where
+//! Rust panics.
+#![expect(
+    clippy::unnecessary_cast,
+    reason = "`native!` has one expression for all types, of which some need no cast"
+)]
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -42,23 +47,59 @@ impl fmt::Display for Int {
     }
 }
 
-/// Evaluates an expression in which `$t` is the native type; a number of the toolchain's is an `i128` whose result both of its types
-/// must hold.
+/// Evaluates an expression in which `$t` is the native type; a number of the toolchain's is an `i128` whose result
+/// both of its types must hold.
 macro_rules! native {
     ($ty:expr, $t:ident => $body:expr) => {
         match $ty {
-            IntTy::I8 => { type $t = i8; $body }
-            IntTy::I16 => { type $t = i16; $body }
-            IntTy::I32 => { type $t = i32; $body }
-            IntTy::I64 => { type $t = i64; $body }
-            IntTy::I128 | IntTy::Toolchain => { type $t = i128; $body }
-            IntTy::Isize => { type $t = isize; $body }
-            IntTy::U8 => { type $t = u8; $body }
-            IntTy::U16 => { type $t = u16; $body }
-            IntTy::U32 => { type $t = u32; $body }
-            IntTy::U64 => { type $t = u64; $body }
-            IntTy::U128 => { type $t = u128; $body }
-            IntTy::Usize => { type $t = usize; $body }
+            IntTy::I8 => {
+                type $t = i8;
+                $body
+            }
+            IntTy::I16 => {
+                type $t = i16;
+                $body
+            }
+            IntTy::I32 => {
+                type $t = i32;
+                $body
+            }
+            IntTy::I64 => {
+                type $t = i64;
+                $body
+            }
+            IntTy::I128 | IntTy::Toolchain => {
+                type $t = i128;
+                $body
+            }
+            IntTy::Isize => {
+                type $t = isize;
+                $body
+            }
+            IntTy::U8 => {
+                type $t = u8;
+                $body
+            }
+            IntTy::U16 => {
+                type $t = u16;
+                $body
+            }
+            IntTy::U32 => {
+                type $t = u32;
+                $body
+            }
+            IntTy::U64 => {
+                type $t = u64;
+                $body
+            }
+            IntTy::U128 => {
+                type $t = u128;
+                $body
+            }
+            IntTy::Usize => {
+                type $t = usize;
+                $body
+            }
         }
     };
 }
@@ -171,11 +212,6 @@ impl Int {
         Self { ty: IntTy::U32, bits: number.into() }
     }
 
-    /// A number of the toolchain's, whatever it is.
-    pub(crate) fn toolchain(number: i128) -> Self {
-        Self { ty: IntTy::Toolchain, bits: number as u128 }
-    }
-
     /// The lowest bits of a number, as `as` keeps them.
     pub(crate) fn wrapped(ty: IntTy, bits: u128) -> Self {
         native!(ty, T => Self { ty, bits: bits as T as u128 })
@@ -218,10 +254,6 @@ impl Int {
 
     pub(crate) fn is_zero(self) -> bool {
         self.bits == 0
-    }
-
-    pub(crate) fn is_negative(self) -> bool {
-        self.ty.is_signed() && (self.bits as i128) < 0
     }
 
     pub(crate) fn compare(self, other: Self) -> Ordering {
@@ -318,12 +350,15 @@ mod tests {
         assert_eq!(Int::literal(IntTy::I8, 128, true), Some(int(IntTy::I8, -128)));
         assert_eq!(Int::literal(IntTy::I8, 129, true), None);
         assert_eq!(Int::literal(IntTy::U8, 1, true), None);
-        assert_eq!(Int::literal(IntTy::U128, u128::MAX, false).map(|own| own.to_string()), Some(u128::MAX.to_string()));
+        assert_eq!(
+            Int::literal(IntTy::U128, u128::MAX, false).map(|own| own.to_string()),
+            Some(u128::MAX.to_string())
+        );
     }
 
     #[test]
     fn a_number_of_the_toolchain_is_one_that_both_of_its_types_hold() {
-        let own = Int::toolchain;
+        let own = |number: i128| int(IntTy::Toolchain, number);
         assert_eq!(own(7).checked(IntOp::Mul, own(6)), Some(own(42)));
         assert_eq!(own(7).checked(IntOp::Mul, int(IntTy::U8, 6)), Some(int(IntTy::U8, 42)));
         assert_eq!(own(i32::MAX.into()).checked(IntOp::Add, own(1)), None);

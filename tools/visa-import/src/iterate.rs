@@ -20,7 +20,11 @@ pub(crate) enum Iter {
     TakeWhile(Option<Box<Iter>>, Value),
     SkipWhile(Box<Iter>, Option<Value>),
     Reversed(Box<Iter>),
-    Stepped { of: Box<Iter>, by: usize, started: bool },
+    Stepped {
+        of: Box<Iter>,
+        by: usize,
+        started: bool,
+    },
     Numbered(Box<Iter>, usize),
     Zip(Box<Iter>, Box<Iter>),
     Chain(Box<Iter>, Box<Iter>),
@@ -62,14 +66,21 @@ impl Evaluator<'_> {
             },
             Value::Variant(own) if matches!(own.name(), "Some" | "None") => Iter::Values(own.args.into()),
             other => {
-                return Err(frame.error(span, format!("{} is nothing that a loop goes through", other.kind())));
+                return Err(
+                    frame.error(span, format!("{} is nothing that a loop goes through", other.kind()))
+                );
             }
         };
         Ok(Rc::new(RefCell::new(own)))
     }
 
     /// The next value.
-    pub(crate) fn next(&mut self, frame: &mut Frame, span: Span, iter: &Rc<RefCell<Iter>>) -> Eval<Option<Value>> {
+    pub(crate) fn next(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        iter: &Rc<RefCell<Iter>>,
+    ) -> Eval<Option<Value>> {
         let mut own = std::mem::replace(&mut *iter.borrow_mut(), Iter::Values(VecDeque::new()));
         let found = self.advance(frame, span, &mut own, false);
         *iter.borrow_mut() = own;
@@ -77,7 +88,13 @@ impl Evaluator<'_> {
     }
 
     /// The next value from the front or from the back.
-    pub(crate) fn advance(&mut self, frame: &mut Frame, span: Span, iter: &mut Iter, back: bool) -> Eval<Option<Value>> {
+    pub(crate) fn advance(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        iter: &mut Iter,
+        back: bool,
+    ) -> Eval<Option<Value>> {
         self.step(frame, span)?;
         match iter {
             Iter::Numbers(left) => Ok(number_of(left, back)),
@@ -149,7 +166,8 @@ impl Evaluator<'_> {
                         self.advance(frame, span, own, true)?;
                     }
                 }
-                let (left, right) = (self.advance(frame, span, one, true)?, self.advance(frame, span, other, true)?);
+                let (left, right) =
+                    (self.advance(frame, span, one, true)?, self.advance(frame, span, other, true)?);
                 Ok(left.zip(right).map(|(left, right)| Value::Tuple(vec![left, right])))
             }
             _ => Err(frame.error(span, "an iterator of this kind from its back is not read")),
@@ -225,7 +243,13 @@ impl Evaluator<'_> {
     }
 
     /// The truth that a closure gives.
-    pub(crate) fn truth(&mut self, frame: &mut Frame, span: Span, closure: &Value, args: Vec<Value>) -> Eval<bool> {
+    pub(crate) fn truth(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        closure: &Value,
+        args: Vec<Value>,
+    ) -> Eval<bool> {
         match deref(self.apply(frame, span, closure, args)?) {
             Value::Bool(truth) => Ok(truth),
             _ => Err(self.needs_number(frame, span)),
@@ -275,7 +299,9 @@ impl Evaluator<'_> {
             ("iter" | "into_iter" | "by_ref", None) => return Ok(Some(Value::Iter(Rc::clone(of)))),
             ("copied" | "cloned", None) => Iter::Copied(taken()),
             ("next", None) => return Ok(Some(Value::option(self.next(frame, span, of)?))),
-            (_, arg) => return self.consumed(frame, span, (name, ty, of), arg.into_iter().chain(args).collect()),
+            (_, arg) => {
+                return self.consumed(frame, span, (name, ty, of), arg.into_iter().chain(args).collect());
+            }
         };
         Ok(Some(Value::Iter(Rc::new(RefCell::new(made)))))
     }
@@ -382,7 +408,9 @@ impl Evaluator<'_> {
             });
         }
         let of_none = || match ty {
-            Some(Type::Number(name)) => IntTy::named(&name).map(|ty| Value::Int(Int::wrapped(ty, (!sum).into()))),
+            Some(Type::Number(name)) => {
+                IntTy::named(&name).map(|ty| Value::Int(Int::wrapped(ty, (!sum).into())))
+            }
             Some(_) | None => None,
         };
         match found.or_else(of_none) {
@@ -392,7 +420,14 @@ impl Evaluator<'_> {
     }
 
     /// The greater or the lesser of two values: of equal ones the last and the first, as Rust has it.
-    pub(crate) fn extreme(&mut self, frame: &mut Frame, span: Span, max: bool, left: Value, right: Value) -> Eval<Value> {
+    pub(crate) fn extreme(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        max: bool,
+        left: Value,
+        right: Value,
+    ) -> Eval<Value> {
         let op = syn::BinOp::Lt(Default::default());
         match self.operated(frame, span, &op, right.clone(), left.clone())? {
             Value::Bool(right_is_less) => Ok(if right_is_less == max { left } else { right }),
@@ -409,7 +444,8 @@ impl Iter {
         let Some(end) = end.map(|end| end.cast(ty)) else { return Some(Self::Numbers(Some((start, None)))) };
         let one = Int::wrapped(ty, 1);
         let last = if inclusive { Some(end) } else { end.checked(IntOp::Sub, one) };
-        let last = last.filter(|last| start.compare(*last).is_le() && (inclusive || start.compare(end).is_lt()));
+        let last =
+            last.filter(|last| start.compare(*last).is_le() && (inclusive || start.compare(end).is_lt()));
         Some(Self::Numbers(last.map(|last| (start, Some(last)))))
     }
 
@@ -439,7 +475,11 @@ fn number_of(left: &mut Option<(Int, Option<Int>)>, back: bool) -> Option<Value>
     let (start, last) = (*left)?;
     let one = Int::wrapped(start.ty, 1);
     if let Some(last) = last {
-        let next = if back { last.checked(IntOp::Sub, one).map(|end| (start, Some(end))) } else { start.checked(IntOp::Add, one).map(|own| (own, Some(last))) };
+        let next = if back {
+            last.checked(IntOp::Sub, one).map(|end| (start, Some(end)))
+        } else {
+            start.checked(IntOp::Add, one).map(|own| (own, Some(last)))
+        };
         *left = next.filter(|_| start.compare(last).is_lt());
         return Some(Value::Int(if back { last } else { start }));
     }

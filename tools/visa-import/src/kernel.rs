@@ -55,10 +55,9 @@ pub(crate) fn kernel(
             launched: eval.state.host.map_or_else(Vec::new, |host| host.launched),
         }),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
-        Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => Err(Error::new(
-            frame.place(item.sig.span()),
-            "`return`, `break` or `continue` out of place",
-        )),
+        Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => {
+            Err(Error::new(frame.place(item.sig.span()), "`return`, `break` or `continue` out of place"))
+        }
     }
 }
 
@@ -225,7 +224,8 @@ fn argument(
             let mut fields = BTreeMap::new();
             for (field, ty) in &types {
                 let name = format!("{name}_{field}");
-                let value = eval.enter(frame, span, |eval| argument(eval, frame, all, (&name, ty, changed), span))?;
+                let value =
+                    eval.enter(frame, span, |eval| argument(eval, frame, all, (&name, ty, changed), span))?;
                 fields.insert(field.clone(), value);
             }
             Ok(Value::Struct(Record { of: *of, variant: 0, fields }))

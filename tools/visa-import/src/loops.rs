@@ -86,7 +86,8 @@ impl Evaluator<'_> {
         let lines = self.state.out.acts();
         for number in first..end {
             let value = Int::new(start.ty, number).map(Value::Int);
-            let value = value.ok_or_else(|| frame.error(own.span(), format!("{number} is past the type of the index")))?;
+            let value = value
+                .ok_or_else(|| frame.error(own.span(), format!("{number} is past the type of the index")))?;
             if let Iteration::Ends(_) = self.written_out(frame, own, value, Some(Computed::Index))? {
                 break;
             }
@@ -162,4 +163,3 @@ pub(crate) fn pattern_name(pat: &syn::Pat) -> Option<String> {
         _ => None,
     }
 }
-

@@ -1,7 +1,8 @@
 //! `macro_rules!` of the input: definitions, their scope, and expansion.
 //!
-//! Scope is textual: a name means the last definition before its use, in the block or module around it. Expansion is hygienic:
-//! the identifiers of a macro's body get a mark ([`crate::marks`]), those of its arguments stay as they are.
+//! Scope is textual: a name means the last definition before its use, in the block or module around it. Expansion is
+//! hygienic: the identifiers of a macro's body get a mark ([`crate::marks`]), those of its arguments stay as they
+//! are.
 
 use crate::marks::{mark, marked_name, plain};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
@@ -71,7 +72,7 @@ pub(crate) fn expand(definition: &Macro, given: TokenStream, number: usize) -> R
             Ok(found)
         };
         let Ok(found) = whole.parse2(given.clone()) else { continue };
-        let expanded = substitute(body, &found, number)?;
+        let expanded = substitute(body, &found, Some(number))?;
         if count(&expanded) > MAX_TOKENS {
             return Err(format!("`{name}!` expands to more than {MAX_TOKENS} tokens"));
         }
@@ -230,8 +231,8 @@ fn same(one: &TokenTree, other: &TokenTree) -> bool {
     }
 }
 
-/// Matches parts one after the other, with what is left then; `whole` if nothing may be left. Fewer repetitions are tried where
-/// what follows does not match after the most.
+/// Matches parts one after the other, with what is left then; `whole` if nothing may be left. Fewer repetitions are
+/// tried where what follows does not match after the most.
 fn sequence<'a>(
     parts: &[Part],
     input: ParseBuffer<'a>,
@@ -417,8 +418,8 @@ fn statement(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(input.parse::<syn::Expr>()?.into_token_stream())
 }
 
-/// An expression as one operand, whatever is around it: in parentheses, or a single token in a group without delimiters, which
-/// `m![..]` and patterns take.
+/// An expression as one operand, whatever is around it: in parentheses, or a single token in a group without
+/// delimiters, which `m![..]` and patterns take.
 fn one_operand(tokens: TokenStream) -> TokenStream {
     let mut all = tokens.clone().into_iter();
     let delimiter = match (all.next(), all.next()) {
@@ -437,10 +438,13 @@ fn one_operand(tokens: TokenStream) -> TokenStream {
 }
 
 /// The body with what its names are bound to; other identifiers get the mark.
-fn substitute(body: TokenStream, found: &Bindings, number: usize) -> Result<TokenStream, String> {
+fn substitute(body: TokenStream, found: &Bindings, number: Option<usize>) -> Result<TokenStream, String> {
     let mut out = Vec::new();
     let mut left = body.into_iter().peekable();
+    let mut after_hash = false;
     while let Some(token) = left.next() {
+        // The words of attributes name no variables.
+        let is_attribute = std::mem::replace(&mut after_hash, is_hash(&token));
         match token {
             TokenTree::Punct(dollar) if dollar.as_char() == '$' => match left.next() {
                 Some(TokenTree::Ident(name)) => match found.get(&marked_name(&name)) {
@@ -450,7 +454,7 @@ fn substitute(body: TokenStream, found: &Bindings, number: usize) -> Result<Toke
                     }
                     None if name == "crate" => out.push(TokenTree::Ident(name)),
                     // The name of a macro that the body defines.
-                    None => out.extend([TokenTree::Punct(dollar), TokenTree::Ident(mark(&name, number))]),
+                    None => out.extend([TokenTree::Punct(dollar), TokenTree::Ident(marked(&name, number))]),
                 },
                 Some(TokenTree::Group(inner)) => {
                     let (between, _) = repetition(&mut left).ok_or("a repetition without `*`, `+` or `?`")?;
@@ -461,22 +465,33 @@ fn substitute(body: TokenStream, found: &Bindings, number: usize) -> Result<Toke
                 }
             },
             TokenTree::Group(group) => {
+                let number = number.filter(|_| !is_attribute);
                 let mut inner = Group::new(group.delimiter(), substitute(group.stream(), found, number)?);
                 inner.set_span(group.span());
                 out.push(inner.into());
             }
-            TokenTree::Ident(ident) => out.push(TokenTree::Ident(mark(&ident, number))),
+            TokenTree::Ident(ident) => out.push(TokenTree::Ident(marked(&ident, number))),
             other @ (TokenTree::Punct(_) | TokenTree::Literal(_)) => out.push(other),
         }
     }
     Ok(out.into_iter().collect())
 }
 
+/// The identifier with a mark, if there is one to give.
+fn marked(ident: &Ident, number: Option<usize>) -> Ident {
+    number.map_or_else(|| ident.clone(), |number| mark(ident, number))
+}
+
+/// Returns true for the sign before an attribute.
+fn is_hash(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(sign) if sign.as_char() == '#')
+}
+
 fn repeat(
     body: &TokenStream,
     between: Option<&TokenTree>,
     found: &Bindings,
-    number: usize,
+    number: Option<usize>,
 ) -> Result<TokenStream, String> {
     let mut mentioned = Vec::new();
     mentions(body.clone(), &mut mentioned);
@@ -568,6 +583,7 @@ mod tests {
     fn names_of_the_body_are_marked() {
         assert_eq!(expanded("($e:ident) => { let t = $e; t + $e }", "t"), Ok("let tʹ7 = t ; tʹ7 + t".into()));
         assert_eq!(expanded("() => { self.x; break 'a }", ""), Ok("self . xʹ7 ; break 'aʹ7".into()));
+        assert_eq!(expanded("() => { #[cfg(unix)] x }", ""), Ok("# [cfg (unix)] xʹ7".into()));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Marks in identifiers: which expansion of a macro an identifier comes from, and which variable it is.
 //!
-//! `macro_rules!` is hygienic for variables and labels. An identifier of a macro's body gets the number of the expansion as a mark
-//! (`tʹ3`), once for each expansion that it passes through. After names are resolved, each variable has a unique name of the same
-//! form (`tʹ12`), and every other identifier has none. The input cannot contain the character.
+//! `macro_rules!` is hygienic for variables and labels. An identifier of a macro's body gets the number of the
+//! expansion as a mark (`tʹ3`), once for each expansion that it passes through. After names are resolved, each
+//! variable has a unique name of the same form (`tʹ12`), and every other identifier has none. The input cannot
+//! contain the character.
 
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 
@@ -11,11 +12,61 @@ pub(crate) const MARK: char = 'ʹ';
 
 /// Words that never name a variable or a label.
 const KEYWORDS: &[&str] = &[
-    "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
-    "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
-    "macro", "macro_rules", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return",
-    "self", "Self", "static", "struct", "super", "trait", "true", "try", "type", "typeof", "union", "unsafe",
-    "unsized", "use", "virtual", "where", "while", "yield",
+    "_",
+    "abstract",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "const",
+    "continue",
+    "crate",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "let",
+    "loop",
+    "macro",
+    "macro_rules",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "pub",
+    "ref",
+    "return",
+    "self",
+    "Self",
+    "static",
+    "struct",
+    "super",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    "union",
+    "unsafe",
+    "unsized",
+    "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
 ];
 
 /// The name without marks and without `r#`.

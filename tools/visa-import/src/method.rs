@@ -97,7 +97,8 @@ impl Evaluator<'_> {
                 Ok(Value::Variant(variant))
             }
             other => {
-                let host = HostCall { name: &own.name, span: call.span(), place, args: own.args, types: &own.types };
+                let host =
+                    HostCall { name: &own.name, span: call.span(), place, args: own.args, types: &own.types };
                 self.host_method(frame, other, host)
             }
         }
@@ -179,7 +180,12 @@ impl Evaluator<'_> {
         })
     }
 
-    pub(crate) fn unknown(&self, frame: &Frame, call: &Call, of: &str) -> crate::eval::Stop {
+    pub(crate) fn unknown(
+        &self,
+        frame: &Frame,
+        call: &Call,
+        of: impl std::fmt::Display,
+    ) -> crate::eval::Stop {
         frame.error(call.span, format!("`{}` of {of} is not read", call.name))
     }
 

@@ -1,4 +1,5 @@
-//! Methods of the host's values: of integers, floats, arrays, `Option` and `Result`, and those that the input implements.
+//! Methods of the host's values: of integers, floats, arrays, `Option` and `Result`, and those that the input
+//! implements.
 
 mod array;
 mod float;
@@ -42,7 +43,9 @@ impl Evaluator<'_> {
             Value::Variant(own) if matches!(own.name(), "Some" | "None" | "Ok" | "Err") => {
                 self.option_method(frame, *own, &call)?
             }
-            Value::Variant(own) if own.path.len() == 1 && matches!(own.name(), "Less" | "Equal" | "Greater") => {
+            Value::Variant(own)
+                if own.path.len() == 1 && matches!(own.name(), "Less" | "Equal" | "Greater") =>
+            {
                 option::of_order(own.name(), call.name)
             }
             Value::Iter(own) => {
@@ -56,7 +59,8 @@ impl Evaluator<'_> {
                 let name = call.name;
                 match (name, &range.start, &range.end, &*call.plain()) {
                     ("contains", Some(Value::Int(start)), Some(Value::Int(end)), [Value::Int(of)]) => {
-                        let below = if range.inclusive { of.compare(*end).is_le() } else { of.compare(*end).is_lt() };
+                        let below =
+                            if range.inclusive { of.compare(*end).is_le() } else { of.compare(*end).is_lt() };
                         Some(Value::Bool(start.compare(*of).is_le() && below))
                     }
                     _ => {
@@ -96,7 +100,7 @@ impl Evaluator<'_> {
         };
         found.ok_or_else(|| {
             let message = format!("`{}` of {kind} is not read in a kernel", call.name);
-            match kind {
+            match &*kind {
                 "an index of a loop" => self.needs_number(frame, call.span),
                 _ => frame.error(call.span, message),
             }
@@ -104,7 +108,13 @@ impl Evaluator<'_> {
     }
 
     /// Calls a closure or a function on values.
-    pub(crate) fn apply(&mut self, frame: &mut Frame, span: Span, of: &Value, args: Vec<Value>) -> Eval<Value> {
+    pub(crate) fn apply(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        of: &Value,
+        args: Vec<Value>,
+    ) -> Eval<Value> {
         match of {
             Value::Closure(closure) => self.run_closure(frame, span, closure, args),
             Value::Function(id) => self.run_fn(frame, span, *id, args),

@@ -180,7 +180,9 @@ impl Evaluator<'_> {
                     Ok(Value::Char(own.bits() as u8 as char))
                 }
                 (_, value @ (Value::View(_) | Value::Function(_))) => Ok(value),
-                (_, value) => Err(frame.error(cast.span(), format!("a cast of {} is not read", value.kind()))),
+                (_, value) => {
+                    Err(frame.error(cast.span(), format!("a cast of {} is not read", value.kind())))
+                }
             };
         };
         let unread = || frame.error(cast.span(), format!("a cast to `{name}` is not read"));
@@ -195,7 +197,13 @@ impl Evaluator<'_> {
                     Ok(Value::Int(number.cast(ty)))
                 }
                 Value::Index(index) => match ty {
-                    IntTy::I32 | IntTy::U32 | IntTy::I64 | IntTy::U64 | IntTy::Isize | IntTy::Usize | IntTy::I128
+                    IntTy::I32
+                    | IntTy::U32
+                    | IntTy::I64
+                    | IntTy::U64
+                    | IntTy::Isize
+                    | IntTy::Usize
+                    | IntTy::I128
                     | IntTy::U128 => Ok(Value::Index(index)),
                     IntTy::I8 | IntTy::I16 | IntTy::U8 | IntTy::U16 | IntTy::Toolchain => {
                         Err(self.needs_number(frame, cast.span()))
@@ -212,7 +220,9 @@ impl Evaluator<'_> {
             (Value::Float(number), "f64") => Ok(Value::Float(Float::F64(number.number()))),
             (Value::Bool(truth), "bool") => Ok(Value::Bool(truth)),
             (Value::Index(_) | Value::Condition(_), _) => Err(self.needs_number(frame, cast.span())),
-            (Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Char(_) | Value::Struct(_), _) => Err(unread()),
+            (Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Char(_) | Value::Struct(_), _) => {
+                Err(unread())
+            }
             (other, _) => Err(frame.error(cast.span(), format!("{} is no number", other.kind()))),
         }
     }
@@ -294,22 +304,33 @@ impl Evaluator<'_> {
                 left @ (Value::Tuple(_) | Value::Array(_) | Value::Variant(_) | Value::Nothing),
                 right @ (Value::Tuple(_) | Value::Array(_) | Value::Variant(_) | Value::Nothing),
             ) => self.compared(frame, span, op, left, right),
-            (left, right) => match (affine(&left), affine(&right)) {
-                (Some(left), Some(right)) => indices(op, &left, &right, &self.state.ranges)
-                    .ok_or_else(|| self.needs_number(frame, span)),
-                (_, _) => Err(frame
-                    .error(span, format!("{} and {} have no such operator", left.kind(), right.kind()))),
-            },
+            (left, right) => {
+                match (affine(&left), affine(&right)) {
+                    (Some(left), Some(right)) => indices(op, &left, &right, &self.state.ranges)
+                        .ok_or_else(|| self.needs_number(frame, span)),
+                    (_, _) => Err(frame
+                        .error(span, format!("{} and {} have no such operator", left.kind(), right.kind()))),
+                }
+            }
         }
     }
 
     /// Operators of structures: those that the input implements, and comparisons that it derives.
-    fn of_structures(&mut self, frame: &mut Frame, span: Span, op: &syn::BinOp, left: Value, right: Value) -> Eval<Value> {
+    fn of_structures(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        op: &syn::BinOp,
+        left: Value,
+        right: Value,
+    ) -> Eval<Value> {
         let Value::Struct(own) = &left else { return Err(frame.error(span, "no structure")) };
         let adt = &self.program.adts[own.of.0];
         let (name, derived) = match op {
             syn::BinOp::Eq(_) | syn::BinOp::Ne(_) => ("eq", "PartialEq"),
-            syn::BinOp::Lt(_) | syn::BinOp::Le(_) | syn::BinOp::Gt(_) | syn::BinOp::Ge(_) => ("partial_cmp", "PartialOrd"),
+            syn::BinOp::Lt(_) | syn::BinOp::Le(_) | syn::BinOp::Gt(_) | syn::BinOp::Ge(_) => {
+                ("partial_cmp", "PartialOrd")
+            }
             syn::BinOp::Add(_) => ("add", "Add"),
             syn::BinOp::Sub(_) => ("sub", "Sub"),
             syn::BinOp::Mul(_) => ("mul", "Mul"),
@@ -351,23 +372,36 @@ impl Evaluator<'_> {
     }
 
     /// Comparisons of what has parts, one part after the other.
-    fn compared(&mut self, frame: &mut Frame, span: Span, op: &syn::BinOp, left: Value, right: Value) -> Eval<Value> {
+    fn compared(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        op: &syn::BinOp,
+        left: Value,
+        right: Value,
+    ) -> Eval<Value> {
         let place = frame.place(span);
         let refused = |own: &Value, other: &Value| {
             let message = format!("{} and {} have no such operator", own.kind(), other.kind());
             Stop::Error(Error::new(place.clone(), message))
         };
-        let of_order = matches!(op, syn::BinOp::Lt(_) | syn::BinOp::Le(_) | syn::BinOp::Gt(_) | syn::BinOp::Ge(_));
+        let of_order =
+            matches!(op, syn::BinOp::Lt(_) | syn::BinOp::Le(_) | syn::BinOp::Gt(_) | syn::BinOp::Ge(_));
         let (first, second) = match (&left, &right) {
             (Value::Nothing, Value::Nothing) => (Vec::new(), Vec::new()),
-            (Value::Tuple(one), Value::Tuple(other)) if one.len() == other.len() => (one.clone(), other.clone()),
+            (Value::Tuple(one), Value::Tuple(other)) if one.len() == other.len() => {
+                (one.clone(), other.clone())
+            }
             (Value::Array(one), Value::Array(other)) => (one.clone(), other.clone()),
             (Value::Struct(one), Value::Struct(other)) if one.of == other.of => {
                 if one.variant != other.variant {
-                    return ordered(op, one.variant.cmp(&other.variant)).ok_or_else(|| refused(&left, &right));
+                    return ordered(op, one.variant.cmp(&other.variant))
+                        .ok_or_else(|| refused(&left, &right));
                 }
                 let fields = &self.program.adts[one.of.0].variants[one.variant].fields;
-                let of = |own: &Record| fields.iter().filter_map(|(name, _)| own.fields.get(name).cloned()).collect();
+                let of = |own: &Record| {
+                    fields.iter().filter_map(|(name, _)| own.fields.get(name).cloned()).collect()
+                };
                 (of(one), of(other))
             }
             (Value::Variant(one), Value::Variant(other)) => {
@@ -387,7 +421,9 @@ impl Evaluator<'_> {
         for (one, other) in first.iter().zip(&second) {
             match self.operated(frame, span, &equal, one.clone(), other.clone())? {
                 Value::Bool(true) => {}
-                Value::Bool(false) if of_order => return self.operated(frame, span, op, one.clone(), other.clone()),
+                Value::Bool(false) if of_order => {
+                    return self.operated(frame, span, op, one.clone(), other.clone());
+                }
                 Value::Bool(false) => return Ok(Value::Bool(matches!(op, syn::BinOp::Ne(_)))),
                 _ => return Err(self.needs_number(frame, span)),
             }
@@ -423,8 +459,11 @@ pub(crate) fn typed(value: Value, ty: &Type) -> Value {
 /// An operation whose result its type does not hold.
 fn overflow(frame: &Frame, span: Span, ty: IntTy) -> Stop {
     if ty == IntTy::Toolchain {
-        let message = "the type of this number follows from the toolchain alone, and the result depends on it";
-        return Stop::Error(Error::new(frame.place(span), message).fix("write the type of the number, such as `8usize`"));
+        let message =
+            "the type of this number follows from the toolchain alone, and the result depends on it";
+        return Stop::Error(
+            Error::new(frame.place(span), message).fix("write the type of the number, such as `8usize`"),
+        );
     }
     let message = format!("the result is no number of type `{}`: Rust panics here", ty.name());
     frame.error(span, message)
@@ -467,6 +506,7 @@ fn constant(path: &[String]) -> Option<Value> {
     }
 }
 
+#[expect(clippy::unnecessary_cast, reason = "`native!` has one expression for all types")]
 fn of_integers(ty: IntTy, name: &str) -> Option<Value> {
     let number = crate::integer::native!(ty, T => match name {
         "MAX" => Int::wrapped(ty, T::MAX as u128),
@@ -501,7 +541,8 @@ macro_rules! constants_of_both {
 }
 
 fn mathematical(name: &str) -> Option<(f32, f64)> {
-    constants_of_both!(name: PI TAU E LN_2 LN_10 LOG2_E LOG2_10 LOG10_E LOG10_2 SQRT_2 FRAC_1_SQRT_2 FRAC_1_PI FRAC_2_PI
+    constants_of_both!(name: PI TAU E LN_2 LN_10 LOG2_E LOG2_10 LOG10_E LOG10_2 SQRT_2 FRAC_1_SQRT_2 FRAC_1_PI
+        FRAC_2_PI
         FRAC_2_SQRT_PI FRAC_PI_2 FRAC_PI_3 FRAC_PI_4 FRAC_PI_6 FRAC_PI_8)
 }
 

@@ -121,7 +121,9 @@ impl Evaluator<'_> {
         let rest = pats.iter().position(|pat| matches!(pat, syn::Pat::Rest(_)));
         let fields = pats.len() - usize::from(rest.is_some());
         if fields > count || rest.is_none() && fields != count {
-            return Err(frame.error(whole.span(), format!("a pattern of {fields} fields, but there are {count}")));
+            return Err(
+                frame.error(whole.span(), format!("a pattern of {fields} fields, but there are {count}"))
+            );
         }
         for (at, pat) in pats.iter().enumerate() {
             let field = match rest {
@@ -151,7 +153,9 @@ impl Evaluator<'_> {
     ) -> Eval<bool> {
         let is_rest = |pat: &&syn::Pat| match pat {
             syn::Pat::Rest(_) => true,
-            syn::Pat::Ident(own) => matches!(&own.subpat, Some((_, inner)) if matches!(**inner, syn::Pat::Rest(_))),
+            syn::Pat::Ident(own) => {
+                matches!(&own.subpat, Some((_, inner)) if matches!(**inner, syn::Pat::Rest(_)))
+            }
             _ => false,
         };
         let rest = pats.iter().position(is_rest);
@@ -165,7 +169,9 @@ impl Evaluator<'_> {
                     if let syn::Pat::Ident(own) = pat {
                         let Value::Array(all) = deref(value.clone()) else { return Ok(false) };
                         if matches!(value, Value::Ref(_)) {
-                            return Err(frame.error(own.span(), "a part of an array that is changed is not read"));
+                            return Err(
+                                frame.error(own.span(), "a part of an array that is changed is not read")
+                            );
                         }
                         let part = all[at..count - (pats.len() - at - 1)].to_vec();
                         bound.push((own.ident.to_string(), Value::Array(part)));
@@ -240,7 +246,11 @@ impl Evaluator<'_> {
     fn in_range(&mut self, frame: &mut Frame, own: &syn::PatRange, value: Value) -> Eval<bool> {
         let span = own.span();
         let below = |eval: &mut Self, frame: &mut Frame, left: Value, right: Value, or_equal: bool| {
-            let op = if or_equal { syn::BinOp::Le(Default::default()) } else { syn::BinOp::Lt(Default::default()) };
+            let op = if or_equal {
+                syn::BinOp::Le(Default::default())
+            } else {
+                syn::BinOp::Lt(Default::default())
+            };
             match eval.operated(frame, span, &op, left, right)? {
                 Value::Bool(truth) => Ok(truth),
                 _ => Err(eval.needs_number(frame, span)),
@@ -260,7 +270,13 @@ impl Evaluator<'_> {
         Ok(true)
     }
 
-    fn equal(&mut self, frame: &mut Frame, span: proc_macro2::Span, value: Value, wanted: Value) -> Eval<bool> {
+    fn equal(
+        &mut self,
+        frame: &mut Frame,
+        span: proc_macro2::Span,
+        value: Value,
+        wanted: Value,
+    ) -> Eval<bool> {
         let op = syn::BinOp::Eq(Default::default());
         match self.operated(frame, span, &op, value, wanted)? {
             Value::Bool(truth) => Ok(truth),

@@ -142,10 +142,12 @@ impl Evaluator<'_> {
         match expr {
             syn::Expr::Paren(inner) => self.place(frame, &inner.expr),
             syn::Expr::Group(inner) => self.place(frame, &inner.expr),
-            syn::Expr::Path(path) => match path.path.get_ident().and_then(|name| frame.slot(&name.to_string())) {
-                Some(slot) => Ok(Reference::of(slot)),
-                None => self.temporary(frame, expr),
-            },
+            syn::Expr::Path(path) => {
+                match path.path.get_ident().and_then(|name| frame.slot(&name.to_string())) {
+                    Some(slot) => Ok(Reference::of(slot)),
+                    None => self.temporary(frame, expr),
+                }
+            }
             syn::Expr::Unary(syn::ExprUnary { op: syn::UnOp::Deref(_), expr: inner, .. }) => {
                 let own = self.place(frame, inner)?;
                 Ok(match own.read() {
@@ -172,7 +174,7 @@ impl Evaluator<'_> {
                     }
                     (Some(true), Value::Index(_)) => Err(self.needs_number(frame, index.span())),
                     (_, at) => {
-                        let kind = base.with(Value::kind).unwrap_or("nothing");
+                        let kind = base.with(Value::kind).unwrap_or("nothing".into());
                         let message = format!("{kind} has no element at {}", at.kind());
                         Err(frame.error(index.span(), message))
                     }
@@ -206,13 +208,7 @@ impl Evaluator<'_> {
     }
 
     /// Some elements of an array.
-    fn slice(
-        &self,
-        frame: &Frame,
-        span: Span,
-        base: &Reference,
-        range: &crate::value::Range,
-    ) -> Eval<Value> {
+    fn slice(&self, frame: &Frame, span: Span, base: &Reference, range: &crate::value::Range) -> Eval<Value> {
         let Some(Value::Array(all)) = base.read() else { return Err(frame.error(span, "no array")) };
         let of = |bound: &Option<Value>, other: usize| match bound {
             Some(value) => value.integer().and_then(|at| usize::try_from(at).ok()),
@@ -223,12 +219,14 @@ impl Evaluator<'_> {
         let part = start.zip(end).and_then(|(start, end)| all.get(start..end));
         match part {
             Some(part) => Ok(Value::Array(part.to_vec())),
-            None => Err(frame.error(span, format!("a range that an array of {} lacks: Rust panics", all.len()))),
+            None => {
+                Err(frame.error(span, format!("a range that an array of {} lacks: Rust panics", all.len())))
+            }
         }
     }
 
-    /// Gives a variable or a part of one another value. What is outside of a loop that is read once for all its iterations
-    /// does not change there.
+    /// Gives a variable or a part of one another value. What is outside of a loop that is read once for all its
+    /// iterations does not change there.
     pub(crate) fn write(&self, frame: &Frame, span: Span, place: &Reference, value: Value) -> Eval<()> {
         self.change(frame, span, place, |own| *own = value)
     }
@@ -268,7 +266,12 @@ impl Evaluator<'_> {
     }
 
     /// `&x` and `&mut x`.
-    pub(crate) fn reference(&mut self, frame: &mut Frame, own: &syn::ExprReference, want: &crate::eval::Want) -> Eval<Value> {
+    pub(crate) fn reference(
+        &mut self,
+        frame: &mut Frame,
+        own: &syn::ExprReference,
+        want: &crate::eval::Want,
+    ) -> Eval<Value> {
         // What is only read stays the same as long as it is borrowed: its value is as good.
         if own.mutability.is_none() {
             return Ok(deref(self.expr(frame, &own.expr, want)?));

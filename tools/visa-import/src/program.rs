@@ -363,7 +363,13 @@ impl Program {
     }
 
     /// Adds items, of which macros see those before them.
-    pub(crate) fn items(&mut self, id: ModuleId, items: Vec<syn::Item>, macros: &mut MacroScope, depth: usize) {
+    pub(crate) fn items(
+        &mut self,
+        id: ModuleId,
+        items: Vec<syn::Item>,
+        macros: &mut MacroScope,
+        depth: usize,
+    ) {
         for item in items {
             self.item(id, item, macros, depth);
         }
@@ -373,7 +379,13 @@ impl Program {
         Place::of(&self.modules[id.0].file, span)
     }
 
-    fn add(&mut self, id: ModuleId, (name, vis): (&syn::Ident, &syn::Visibility), spaces: &[Space], item: Item) {
+    fn add(
+        &mut self,
+        id: ModuleId,
+        (name, vis): (&syn::Ident, &syn::Visibility),
+        spaces: &[Space],
+        item: Item,
+    ) {
         let within = self.within(id, vis);
         for &space in spaces {
             let named = Named { item: item.clone(), within };
@@ -386,7 +398,9 @@ impl Program {
         match vis {
             syn::Visibility::Public(_) => None,
             syn::Visibility::Restricted(own) if own.path.is_ident("crate") => Some(self.crate_of(id)),
-            syn::Visibility::Restricted(own) if own.path.is_ident("super") => self.modules[self.named(id).0].parent,
+            syn::Visibility::Restricted(own) if own.path.is_ident("super") => {
+                self.modules[self.named(id).0].parent
+            }
             // `pub(in path)` names a module around it: what is not below the module is refused by rustc.
             syn::Visibility::Restricted(own) if own.in_token.is_some() => Some(self.crate_of(id)),
             syn::Visibility::Restricted(_) | syn::Visibility::Inherited => Some(self.named(id)),
@@ -452,7 +466,12 @@ impl Program {
             (false, false) => {}
         }
         self.add(id, (&item.sig.ident, &item.vis), &[Space::Values], Item::Fn(own));
-        self.functions.push(Function { module: id, of: None, implementation: None, item: Expanded::new(item, macros) });
+        self.functions.push(Function {
+            module: id,
+            of: None,
+            implementation: None,
+            item: Expanded::new(item, macros),
+        });
     }
 
     fn constant(&mut self, id: ModuleId, item: syn::ItemConst, macros: &MacroScope) {
@@ -460,7 +479,12 @@ impl Program {
         if item.ident != "_" {
             self.add(id, (&item.ident, &item.vis), &[Space::Values], Item::Const(own));
         }
-        self.constants.push(Constant { module: id, of: None, implementation: None, item: Expanded::new(item, macros) });
+        self.constants.push(Constant {
+            module: id,
+            of: None,
+            implementation: None,
+            item: Expanded::new(item, macros),
+        });
     }
 
     fn structure(&mut self, id: ModuleId, item: syn::ItemStruct) {
@@ -483,7 +507,12 @@ impl Program {
                 let ty = representation(&item.attrs);
                 let number: syn::ItemConst = syn::parse_quote!(const DISCRIMINANT: #ty = #expr;);
                 let at = ConstId(self.constants.len());
-                self.constants.push(Constant { module: id, of: None, implementation: None, item: Expanded::new(number, macros) });
+                self.constants.push(Constant {
+                    module: id,
+                    of: None,
+                    implementation: None,
+                    item: Expanded::new(number, macros),
+                });
                 at
             });
             variants.push(variant(&of.ident, &of.fields, number));
@@ -532,7 +561,12 @@ impl Program {
     }
 
     /// Adds a definition of a macro.
-    pub(crate) fn define(&mut self, id: ModuleId, item: &syn::ItemMacro, macros: &mut MacroScope) -> Option<MacroId> {
+    pub(crate) fn define(
+        &mut self,
+        id: ModuleId,
+        item: &syn::ItemMacro,
+        macros: &mut MacroScope,
+    ) -> Option<MacroId> {
         let name = plain(&item.ident.as_ref()?.to_string()).to_owned();
         let number = MacroId(self.macros.len());
         let own = Rc::new(Macro { id: number, name: name.clone(), rules: item.mac.tokens.clone() });
@@ -573,7 +607,13 @@ impl Program {
             for own in std::mem::take(&mut self.pending) {
                 match self.definition(own.module, &own.item.mac.path, &own.macros) {
                     Some(definition) => {
-                        self.expand_item(own.module, &definition, own.item, &mut own.macros.clone(), own.depth);
+                        self.expand_item(
+                            own.module,
+                            &definition,
+                            own.item,
+                            &mut own.macros.clone(),
+                            own.depth,
+                        );
                     }
                     None => self.pending.push(own),
                 }
@@ -633,7 +673,12 @@ impl Program {
     }
 
     /// The definition that the path of a macro names.
-    pub(crate) fn definition(&self, id: ModuleId, path: &syn::Path, macros: &MacroScope) -> Option<Rc<Macro>> {
+    pub(crate) fn definition(
+        &self,
+        id: ModuleId,
+        path: &syn::Path,
+        macros: &MacroScope,
+    ) -> Option<Rc<Macro>> {
         let names = names(path);
         if let [name] = &*names
             && let Some(found) = macros.find(name)
@@ -734,7 +779,9 @@ impl Program {
             }
             let Some(of_trait) = traits else { continue };
             self.adts[of.0].implemented.extend(of_trait.last().cloned());
-            let Some(Item::Trait(defined, own)) = self.find(module, None, &of_trait, Space::Types) else { continue };
+            let Some(Item::Trait(defined, own)) = self.find(module, None, &of_trait, Space::Types) else {
+                continue;
+            };
             // The parameters of a trait have no values here.
             if own.generics.params.is_empty() {
                 let defaults = own.items.iter().filter_map(default_item);
@@ -758,7 +805,8 @@ impl Program {
             syn::ImplItem::Fn(own) => {
                 let id = FnId(self.functions.len());
                 let name = plain(&own.sig.ident.to_string()).to_owned();
-                let item = syn::ItemFn { attrs: own.attrs, vis: own.vis, sig: own.sig, block: Box::new(own.block) };
+                let item =
+                    syn::ItemFn { attrs: own.attrs, vis: own.vis, sig: own.sig, block: Box::new(own.block) };
                 let item = Expanded::new(item, macros);
                 self.functions.push(Function { module, of: Some(of), implementation, item });
                 (name, Item::Fn(id))
@@ -812,9 +860,21 @@ impl Program {
     }
 
     /// What a path stands for in a module, in a method of `of`; `None` if none of the input's names does.
-    pub(crate) fn find(&self, from: ModuleId, of: Option<AdtId>, path: &[String], space: Space) -> Option<Item> {
-        if let (Some(of), Some(("Self", rest))) = (of, path.split_first().map(|(first, rest)| (first.as_str(), rest))) {
-            return if rest.is_empty() { Some(Item::Adt(of)) } else { self.below(Item::Adt(of), from, rest, space, &mut HashSet::new()) };
+    pub(crate) fn find(
+        &self,
+        from: ModuleId,
+        of: Option<AdtId>,
+        path: &[String],
+        space: Space,
+    ) -> Option<Item> {
+        if let (Some(of), Some(("Self", rest))) =
+            (of, path.split_first().map(|(first, rest)| (first.as_str(), rest)))
+        {
+            return if rest.is_empty() {
+                Some(Item::Adt(of))
+            } else {
+                self.below(Item::Adt(of), rest, space, &mut HashSet::new())
+            };
         }
         self.find_within(from, path, space, &mut HashSet::new())
     }
@@ -836,31 +896,24 @@ impl Program {
             "super" => self.modules[self.named(from).0].parent.map(|parent| Item::Module(self.named(parent))),
             name => self.name(from, name, own, asked),
         }?;
-        if rest.is_empty() { Some(start) } else { self.below(start, from, rest, space, asked) }
+        if rest.is_empty() { Some(start) } else { self.below(start, rest, space, asked) }
     }
 
     /// The item that the rest of a path names below another one.
-    fn below(
-        &self,
-        start: Item,
-        from: ModuleId,
-        rest: &[String],
-        space: Space,
-        asked: &mut Asked,
-    ) -> Option<Item> {
+    fn below(&self, start: Item, rest: &[String], space: Space, asked: &mut Asked) -> Option<Item> {
         match (start, rest) {
             (Item::Module(module), [first, others @ ..]) if first == "super" => {
                 let parent = self.modules[self.named(module).0].parent?;
                 let parent = self.named(parent);
                 match others.is_empty() {
                     true => Some(Item::Module(parent)),
-                    false => self.below(Item::Module(parent), from, others, space, asked),
+                    false => self.below(Item::Module(parent), others, space, asked),
                 }
             }
             (Item::Module(module), [name]) => self.name_in(module, name, space, asked),
             (Item::Module(module), [first, others @ ..]) => {
                 let next = self.name_in(module, first, Space::Types, asked)?;
-                self.below(next, from, others, space, asked)
+                self.below(next, others, space, asked)
             }
             (Item::Adt(of), [name]) => {
                 let adt = &self.adts[of.0];
@@ -870,7 +923,7 @@ impl Program {
             (Item::Type(module, alias), _) => match &*alias.ty {
                 syn::Type::Path(path) if path.qself.is_none() => {
                     let of = self.adt_of(module, &names(&path.path))?;
-                    self.below(Item::Adt(of), from, rest, space, asked)
+                    self.below(Item::Adt(of), rest, space, asked)
                 }
                 _ => None,
             },
@@ -895,9 +948,17 @@ impl Program {
     }
 
     /// A name of module `of` that may be used in module `from`.
-    fn visible(&self, of: ModuleId, from: ModuleId, name: &str, space: Space, asked: &mut Asked) -> Option<Item> {
+    fn visible(
+        &self,
+        of: ModuleId,
+        from: ModuleId,
+        name: &str,
+        space: Space,
+        asked: &mut Asked,
+    ) -> Option<Item> {
         let module = &self.modules[of.0];
-        let may = |within: Option<ModuleId>| of == from || within.is_none_or(|within| self.is_below(from, within));
+        let may =
+            |within: Option<ModuleId>| of == from || within.is_none_or(|within| self.is_below(from, within));
         if let Some(own) = module.items[space as usize].get(name).filter(|own| may(own.within)) {
             return Some(own.item.clone());
         }
@@ -913,9 +974,9 @@ impl Program {
                     asked.insert((other, vec!["*".to_owned(), name.to_owned()], space)).then_some(())?;
                     self.visible(other, of, name, space, asked)
                 }
-                Item::Adt(of) => self.below(Item::Adt(of), from, &[name.to_owned()], space, asked).filter(|found| {
-                    matches!(found, Item::Variant(..))
-                }),
+                Item::Adt(of) => self
+                    .below(Item::Adt(of), &[name.to_owned()], space, asked)
+                    .filter(|found| matches!(found, Item::Variant(..))),
                 Item::Axis(_) | Item::Fn(_) | Item::Const(_) | Item::Type(..) => None,
                 Item::Variant(..) | Item::Trait(..) | Item::Macro(_) => None,
             }
@@ -1057,7 +1118,8 @@ fn variant(name: &syn::Ident, fields: &syn::Fields, discriminant: Option<ConstId
         syn::Fields::Unit => Style::Unit,
     };
     let field = |(at, field): (usize, &syn::Field)| {
-        let name = field.ident.as_ref().map_or_else(|| at.to_string(), |name| plain(&name.to_string()).to_owned());
+        let name =
+            field.ident.as_ref().map_or_else(|| at.to_string(), |name| plain(&name.to_string()).to_owned());
         (name, field.ty.clone())
     };
     let fields = fields.iter().enumerate().map(field).collect();

@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 /// Names of the language that a path may begin with, which no `use` brings in.
 const LANGUAGE: &[&str] = &[
-    "Box", "Default", "Err", "From", "Into", "Iterator", "None", "Ok", "Option", "Result", "Some", "String", "TryFrom", "TryInto",
-    "Vec", "alloc", "bool", "char", "core", "drop", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "std", "str",
-    "u128", "u16", "u32", "u64", "u8", "usize",
+    "Box", "Default", "Err", "From", "Into", "Iterator", "None", "Ok", "Option", "Result", "Some", "String",
+    "TryFrom", "TryInto", "Vec", "alloc", "bool", "char", "core", "drop", "f32", "f64", "i128", "i16", "i32",
+    "i64", "i8", "isize", "std", "str", "u128", "u16", "u32", "u64", "u8", "usize",
 ];
 
 /// Gives each literal of the input the suffix of its type.
@@ -57,9 +57,7 @@ impl Definitions for Program {
             Some(Item::Fn(id)) => {
                 let own = &self.functions[id.0];
                 match &own.item.tree {
-                    Ok(tree) => {
-                        Definition::Fn(own.scope(), Rc::new(tree.sig.clone()))
-                    }
+                    Ok(tree) => Definition::Fn(own.scope(), Rc::new(tree.sig.clone())),
                     Err(error) => Definition::Unread(error.message.clone()),
                 }
             }
@@ -89,7 +87,7 @@ impl Definitions for Program {
         match self.find(scope.module, scope.of, path, Space::Types) {
             Some(Item::Type(module, alias)) => {
                 TypeDefinition::Alias(Scope { module, of: None, implementation: None }, alias)
-            },
+            }
             Some(Item::Adt(id)) => TypeDefinition::Adt(id),
             Some(Item::Variant(id, at)) => TypeDefinition::Variant(id, at),
             Some(Item::Axis(_)) => TypeDefinition::Toolchain,

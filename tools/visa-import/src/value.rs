@@ -7,6 +7,7 @@ use crate::iterate::Iter;
 use crate::map::Map;
 use crate::place::Reference;
 use crate::program::{AdtId, FnId};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -364,8 +365,8 @@ impl Value {
     }
 
     /// What it is, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
+    pub(crate) fn kind(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Nothing => "nothing",
             Self::Int(_) => "an integer",
             Self::Float(_) => "a floating-point number",
@@ -374,7 +375,7 @@ impl Value {
             Self::Tuple(_) => "a tuple",
             Self::Array(_) => "an array",
             Self::Struct(_) => "a structure",
-            Self::Variant(_) => "a choice of an engine",
+            Self::Variant(variant) => return Cow::Owned(format!("`{}`", variant.path.join("::"))),
             Self::Range(_) => "a range",
             Self::Ref(_) => "a reference",
             Self::Function(_) | Self::Constructor(..) => "a function",
@@ -388,7 +389,7 @@ impl Value {
             Self::View(_) => "a tensor",
             Self::Stream(_) => "a stream",
             Self::Closure(_) => "a closure",
-        }
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The stages of the vector engine.
 
-use crate::eval::{Eval, Evaluator, Frame};
+use crate::eval::{Eval, Evaluator, Frame, Stop};
 use crate::map::Map;
 use crate::method::Call;
 use crate::numbers::number;
@@ -304,9 +304,7 @@ impl Evaluator<'_> {
             Value::Variant(variant) if variant.path.iter().any(|part| part == "Branched") => {
                 self.branched(frame, stream, call, variant)
             }
-            other => {
-                Err(frame.error(call.span, format!("{} is no operand of the vector engine", other.kind())))
-            }
+            other => Err(no_operand(frame, call, other)),
         }
     }
 
@@ -325,8 +323,7 @@ impl Evaluator<'_> {
                     operand.values.push_str(&format!(", {}", stashed(frame, stream, call)?));
                 }
                 (None, other) => {
-                    return Err(frame
-                        .error(call.span, format!("{} is no operand of the vector engine", other.kind())));
+                    return Err(no_operand(frame, call, other));
                 }
             }
         }
@@ -395,6 +392,12 @@ impl Evaluator<'_> {
 
 fn stashed(frame: &Frame, stream: &Stream, call: &Call) -> Eval<String> {
     stream.stash.clone().ok_or_else(|| frame.error(call.span, "nothing was stashed before"))
+}
+
+/// Refuses what the vector engine does not take as an operand.
+fn no_operand(frame: &Frame, call: &Call, value: &Value) -> Stop {
+    let expected = "expected a number of `i32` or `f32`, a tensor of the vector register file, or `Stash`";
+    frame.error(call.span, format!("{} is no operand of the vector engine: {expected}", value.kind()))
 }
 
 /// `TagGuard::matches([One, Ignore, ..])`: bit 0 comes first there, and last in ours. What does not match differs in

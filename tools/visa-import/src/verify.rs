@@ -44,7 +44,9 @@ fn refused(ctx: &Context, imported: &Imported, source: &Source) -> Vec<(usize, E
         }
     }
     // A finding that no line of a kernel has is one of the module.
-    if let (true, Some(finding)) = (all.is_empty(), findings.iter().find(|own| own.severity == Severity::Error)) {
+    if let (true, Some(finding)) =
+        (all.is_empty(), findings.iter().find(|own| own.severity == Severity::Error))
+    {
         let read = imported.kernels.iter().enumerate().filter(|(_, own)| own.text.is_ok());
         all.extend(read.map(|(at, _)| (at, error_of(finding, None))));
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::builtin::{self, Builtin, Invocation, Outcome};
+use crate::glob::Word;
 use crate::limits::{self, Limits};
 use crate::process;
 use crate::shell::{Command, Redirect, Script};
@@ -69,18 +70,18 @@ impl Shell<'_> {
         let mut log = Vec::new();
         for command in pipeline {
             let fail = |reason, not_run, stdout, stderr| StageFailure {
-                command: command.words.join(" "),
+                command: command.words.iter().map(Word::text).collect::<Vec<_>>().join(" "),
                 reason,
                 not_run,
                 stdout,
                 stderr,
             };
-            let (call, status, outcome) = match self.run_stage(command, piped) {
+            let (expectation, status, outcome) = match self.run_stage(command, piped) {
                 Ok(ran) => ran,
                 Err(reason) => return Err(fail(reason, true, Vec::new(), log)),
             };
             log.extend(outcome.stderr);
-            if let Some(reason) = objection(call.expectation, &status) {
+            if let Some(reason) = objection(expectation, &status) {
                 let not_run = matches!(status, Status::NotRun(_));
                 return Err(fail(reason, not_run, outcome.stdout, log));
             }
@@ -90,12 +91,12 @@ impl Shell<'_> {
     }
 
     /// Runs one stage; the outcome holds what was not redirected to files.
-    fn run_stage<'c>(
-        &self,
-        command: &'c Command,
-        piped: Vec<u8>,
-    ) -> Result<(Call<'c>, Status, Outcome), String> {
-        let call = Call::of(&command.words)?;
+    fn run_stage(&self, command: &Command, piped: Vec<u8>) -> Result<(Expectation, Status, Outcome), String> {
+        let mut words = Vec::new();
+        for word in &command.words {
+            words.extend(word.files(self.cwd)?);
+        }
+        let call = Call::of(&words)?;
         let mut streams = Streams::open(&command.redirects, self.cwd, piped)?;
         let invocation = Invocation {
             args: call.args.to_vec(),
@@ -108,7 +109,7 @@ impl Shell<'_> {
             None => self.spawn(call.program, &invocation),
         };
         let outcome = streams.distribute(outcome)?;
-        Ok((call, status, outcome))
+        Ok((call.expectation, status, outcome))
     }
 
     /// Runs a program as a process of its own, in a group of its own.

@@ -25,7 +25,8 @@
 //! # Shell
 //!
 //! Words with quotes and backslashes, `|`, `&&`, `;`, `<`, `>`, `>>`, `2>`, `2>>`, `2>&1`, `not`, `not --crash` and
-//! `env NAME=VALUE`. There are no variables, no globs and no subshells: what is not supported is an error, never
+//! `env NAME=VALUE`. `*`, `?` and `[...]` outside quotes stand for the files that match, in the order of their names; a word
+//! that matches none stays as it is. There are no variables and no subshells: what is not supported is an error, never
 //! silently something else. A pipeline stops at its first failing stage, and that stage's failure is the
 //! pipeline's. A command that panics, dies by a signal or cannot be started fails even under `not`. With `2>&1`,
 //! standard error follows standard output as a whole, so that the order does not depend on buffering.
@@ -37,16 +38,16 @@
 //!
 //! A RUN line runs any program, with the rights of whoever runs the tests: running the tests of others is running
 //! their programs. visa-lit keeps tests from running on by accident, not from doing harm. Each test has a time
-//! ([`Suite::time_limit`], 60 s by default, `--timeout`); a program runs in a process group of its own, which ends
+//! ([`Suite::time_limit`], 600 s by default, `--timeout`); a program runs in a process group of its own, which ends
 //! with it, with the test's time, or with visa-lit. A command may write [`MAX_BYTES`] to either output, and as
 //! long may a test be, and a file that it reads by `<`, FileCheck or `diff-expected`. Reaching a limit is a
 //! failure, under `not` as well.
 //!
 //! # FileCheck
 //!
-//! LLVM's directives and options, blanks included: runs of blanks are equal unless `--strict-whitespace` is given.
-//! `[[` starts a variable, so a check of a mapping such as `[[B, C] # 32]` is written with `CHECK{LITERAL}:`, or with
-//! `{{\[\[}}`. Under `--strict-whitespace` only one space after a directive's colon is dropped, where LLVM drops all.
+//! [`visa_filecheck`] has the directives, the options and the verdicts of LLVM 22, with a short list of differences.
+//! `FileCheck --help` prints the options; those of the variable `FILECHECK_OPTS` come first. `[[` starts a variable, so a
+//! check of a mapping such as `[[B, C] # 32]` is written with `CHECK{LITERAL}:`, or with `{{\[\[}}`.
 //!
 //! # Golden files and blessing
 //!
@@ -61,6 +62,7 @@ mod directives;
 mod discover;
 mod exec;
 mod filecheck;
+mod glob;
 mod golden;
 mod limits;
 mod process;
@@ -73,6 +75,7 @@ mod suite;
 pub use builtin::{Builtin, Invocation, Outcome};
 pub use command::run;
 pub use discover::{DEFAULT_SKIPPED_DIRS, TEST_EXTENSIONS};
+pub use filecheck::file_check;
 pub use golden::BLESS_VARIABLE;
 pub use limits::{DEFAULT_TIME_LIMIT, MAX_BYTES};
 pub use report::{Failure, Report, TestResult, Verdict};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use visa_words::visible;
 
 /// Most lines shown of each output of a failed command. The end is shown: that is where the error is.
 const MAX_TAIL_LINES: usize = 120;
@@ -139,16 +140,16 @@ impl fmt::Display for Report {
 
 impl fmt::Display for TestResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.verdict.label(), self.name)?;
+        write!(f, "{}: {}", self.verdict.label(), visible(&self.name))?;
         match &self.verdict {
             Verdict::Pass | Verdict::XFail => writeln!(f),
             Verdict::XPass => writeln!(f, " (passed, but XFAIL expects a failure: remove the XFAIL line)"),
-            Verdict::Unresolved(reason) => writeln!(f, " ({reason})"),
+            Verdict::Unresolved(reason) => writeln!(f, " ({})", visible(reason)),
             Verdict::Unsupported { missing, excluded_by } => {
                 let missing = missing.iter().map(|term| format!("requires {term}"));
                 let excluded = excluded_by.iter().map(|term| format!("unsupported with {term}"));
                 let reasons: Vec<String> = missing.chain(excluded).collect();
-                writeln!(f, " ({})", reasons.join(", "))
+                writeln!(f, " ({})", visible(&reasons.join(", ")))
             }
             Verdict::Fail(failure) => write!(f, ":{}\n{failure}", failure.line),
         }
@@ -157,15 +158,15 @@ impl fmt::Display for TestResult {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "  RUN: {}", self.run)?;
-        writeln!(f, "  command: {}", self.command)?;
-        writeln!(f, "  {}", self.reason)?;
+        writeln!(f, "  RUN: {}", visible(&self.run))?;
+        writeln!(f, "  command: {}", visible(&self.command))?;
+        writeln!(f, "  {}", visible(&self.reason))?;
         for (name, output) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
             if !output.is_empty() {
                 writeln!(f, "  {name}:")?;
             }
             for line in output.lines() {
-                writeln!(f, "    {line}")?;
+                writeln!(f, "    {}", visible(line))?;
             }
         }
         Ok(())

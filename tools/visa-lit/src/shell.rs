@@ -3,6 +3,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use crate::glob::Word;
+
 /// Pipelines in order.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Script(pub(crate) Vec<Step>);
@@ -19,7 +21,7 @@ pub(crate) struct Step {
 /// One stage of a pipeline.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
-    pub(crate) words: Vec<String>,
+    pub(crate) words: Vec<Word>,
     /// In the order written, which decides what `2>&1` means.
     pub(crate) redirects: Vec<Redirect>,
 }
@@ -44,10 +46,17 @@ impl Script {
         let mut tokens = tokenize(line)?.into_iter();
         while let Some(token) = tokens.next() {
             match token {
-                Token::Word(word) => command.words.push(expand(&word)),
+                Token::Word(word) => command.words.push(word.expand(&expand)),
                 Token::ErrToOut => command.redirects.push(Redirect::StderrToStdout),
                 Token::Redirect(kind) => match tokens.next() {
-                    Some(Token::Word(path)) => command.redirects.push(kind.to(expand(&path))),
+                    Some(Token::Word(path)) if path.has_wildcard() => {
+                        return Err(format!(
+                            "a wildcard in the file name `{}` after `{}` is not supported: name one file",
+                            path.text(),
+                            kind.symbol()
+                        ));
+                    }
+                    Some(Token::Word(path)) => command.redirects.push(kind.to(path.expand(&expand).text())),
                     other => {
                         return Err(format!(
                             "expected a file name after `{}`, found {}",
@@ -85,7 +94,7 @@ fn finish(command: &mut Command, place: &str) -> Result<Command, String> {
 fn describe(token: Option<Token>) -> String {
     match token {
         None => "the end of the line".to_owned(),
-        Some(Token::Word(word)) => format!("`{word}`"),
+        Some(Token::Word(word)) => format!("`{}`", word.text()),
         Some(Token::Redirect(kind)) => format!("`{}`", kind.symbol()),
         Some(Token::Pipe) => "`|`".to_owned(),
         Some(Token::And) => "`&&`".to_owned(),
@@ -96,7 +105,7 @@ fn describe(token: Option<Token>) -> String {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Token {
-    Word(String),
+    Word(Word),
     Pipe,
     And,
     Semicolon,
@@ -145,8 +154,9 @@ fn tokenize(line: &str) -> Result<Vec<Token>, String> {
             _ => {
                 let (word, quoted) = word(&mut chars)?;
                 let before_redirect = matches!(chars.peek(), Some('<' | '>'));
-                if before_redirect && !quoted && word.chars().all(|c| c.is_ascii_digit()) {
-                    tokens.push(descriptor_redirect(&word, &mut chars)?);
+                let text = word.text();
+                if before_redirect && !quoted && text.chars().all(|c| c.is_ascii_digit()) {
+                    tokens.push(descriptor_redirect(&text, &mut chars)?);
                 } else {
                     tokens.push(Token::Word(word));
                 }
@@ -194,8 +204,8 @@ fn descriptor_redirect(number: &str, chars: &mut Peekable<Chars<'_>>) -> Result<
 }
 
 /// Reads one word, and tells whether any of it was quoted or escaped.
-fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool), String> {
-    let mut word = String::new();
+fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(Word, bool), String> {
+    let mut word = Word::default();
     let mut quoted = false;
     while let Some(&next) = chars.peek() {
         match next {
@@ -212,7 +222,7 @@ fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool), String> {
                 ));
             }
             _ => {
-                word.push(next);
+                word.push_unquoted(next);
                 chars.next();
                 continue;
             }
@@ -222,7 +232,7 @@ fn word(chars: &mut Peekable<Chars<'_>>) -> Result<(String, bool), String> {
     Ok((word, quoted))
 }
 
-fn single_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(), String> {
+fn single_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut Word) -> Result<(), String> {
     chars.next();
     for next in chars {
         if next == '\'' {
@@ -234,7 +244,7 @@ fn single_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(
 }
 
 /// Inside double quotes a backslash escapes only `"`, `\`, `$` and `` ` ``, as in the shell.
-fn double_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(), String> {
+fn double_quoted(chars: &mut Peekable<Chars<'_>>, word: &mut Word) -> Result<(), String> {
     chars.next();
     while let Some(next) = chars.next() {
         match next {

@@ -144,7 +144,7 @@ impl Suite {
         let diff = Arc::clone(&golden);
         self.builtins.insert("diff-expected".to_owned(), Arc::new(move |call| diff.run(call)));
         for name in ["FileCheck", "filecheck"] {
-            self.builtins.insert(name.to_owned(), Arc::new(filecheck::run));
+            self.builtins.entry(name.to_owned()).or_insert_with(|| Arc::new(filecheck::file_check));
         }
         let (tests, mut results) = self.find_tests();
         match tempfile::Builder::new().prefix("visa-lit-").tempdir() {

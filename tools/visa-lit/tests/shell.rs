@@ -18,6 +18,46 @@ fn quotes_and_backslashes_make_words() {
     assert_prints("words '$x' '(a)' \"(b)\" a2 '2'", "[$x]\n[(a)]\n[(b)]\n[a2]\n[2]\n");
 }
 
+/// Runs `script` next to the files `a1`, `a2`, `b.x`, `.a3`, `[c]` and `d/a4`; its output has `%S/` for the directory.
+#[track_caller]
+fn assert_prints_files(script: &str, expected: &str) {
+    let test = format!("# RUN: {script} | diff-expected %S/out\n");
+    let files = ["a2", "a1", "b.x", ".a3", "d/a4", "[c]"].map(|name| (name, ""));
+    let dir = common::tree(&[files.as_slice(), &[("z.test", &test), ("out", expected)]].concat());
+    let report = common::suite(dir.path()).run();
+    assert!(report.is_success(), "{script}: {report}");
+}
+
+#[test]
+fn wildcards_are_files_in_order() {
+    assert_prints_files("words %S/a*", "[%S/a1]\n[%S/a2]\n");
+    assert_prints_files("words %S/?[1-9]", "[%S/a1]\n[%S/a2]\n");
+    assert_prints_files("words %S/[!a].?", "[%S/b.x]\n");
+    assert_prints_files("words %S/[^b]1 %S/*/a?", "[%S/a1]\n[%S/d/a4]\n");
+    assert_prints_files("words %S/.a*", "[%S/.a3]\n");
+    assert_prints_files("words %S/'[c'*", "[%S/[c]]\n");
+    assert_prints_files("say a > %t.1 && words 'x' z.test.tmp.*", "[x]\n[z.test.tmp.1]\n");
+}
+
+#[test]
+fn a_word_without_files_and_a_quoted_wildcard_stay() {
+    assert_prints_files("words %S/c* [A]", "[%S/c*]\n[[A]]\n");
+    assert_prints_files("words %S/'a*' \"%S/a?\" %S/a\\*", "[%S/a*]\n[%S/a?]\n[%S/a*]\n");
+    assert_prints_files("words %S/*/*/* [a *=* [!", "[%S/*/*/*]\n[[a]\n[*=*]\n[[!]\n");
+    // A hidden file, and a file in place of a directory.
+    assert_prints_files("words %S/*a3 %S/a1/*", "[%S/*a3]\n[%S/a1/*]\n");
+    // A set ends in its component.
+    assert_prints_files("words %S/[d/]a4", "[%S/[d/]a4]\n");
+}
+
+#[test]
+fn a_directory_with_wildcards_in_its_name_is_literal() {
+    let test = "# RUN: words %S/q | diff-expected %S/out\n";
+    let dir = common::tree(&[("x[1]*/a.test", test), ("x[1]*/out", "[%S/q]\n")]);
+    let report = common::suite(dir.path()).run();
+    assert!(report.is_success(), "{report}");
+}
+
 #[test]
 fn pipes_carry_standard_output_only() {
     assert_prints("say out err | cat", "out\n");
@@ -138,6 +178,8 @@ fn what_the_shell_does_not_support_is_named() {
         ("words 'a", "a single quote is not closed"),
         ("words \"a", "a double quote is not closed"),
         ("words a >", "expected a file name after `>`, found the end of the line"),
+        ("words a > b*", "a wildcard in the file name `b*` after `>` is not supported"),
+        ("cat < [ab]", "a wildcard in the file name `[ab]` after `<` is not supported"),
         ("words a > | cat", "expected a file name after `>`, found `|`"),
         ("words a | | cat", "expected a command before `|`"),
         ("words a |", "expected a command at the end of the line"),

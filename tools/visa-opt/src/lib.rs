@@ -4,6 +4,7 @@
 mod docs;
 mod dump;
 mod expect;
+mod files;
 mod flags;
 mod io;
 mod load;
@@ -17,6 +18,7 @@ mod reproducer;
 mod run;
 mod split;
 
+pub use files::{pass_outputs, shared_files};
 pub use io::{Io, process};
 pub use load::{
     Loaded, MAX_HAND_WRITTEN_BYTES, load_config_rules, load_machine, load_module, near_file, read_source,

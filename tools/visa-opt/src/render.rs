@@ -5,8 +5,9 @@ use codespan_reporting::diagnostic as codespan;
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::ops::Range;
-use visa_ir::diag::{Diagnostic, FilePlace, Severity};
+use visa_ir::diag::{Diagnostic, FilePlace, Severity, visible, visible_json, visible_position};
 use visa_ir::span::{Source, Span};
 
 /// The longest line that an excerpt shows, in bytes; of a longer one only the position is given.
@@ -67,13 +68,12 @@ impl<'a> Files<'a> for Excerpts<'a> {
 }
 
 fn text(io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
-    let empty = Source::new("", "");
-    let shown = source.unwrap_or(&empty);
-    let file = Excerpts(shown);
+    let shown = source.map_or_else(|| Source::new("", ""), visible_source);
+    let file = Excerpts(&shown);
     let styles = term::Styles::default();
     for finding in findings {
         let mut config = term::Config { chars: term::Chars::ascii(), ..term::Config::default() };
-        if line_length(&shown.text, finding.span) > MAX_EXCERPT_LINE {
+        if line_length(source.map_or("", |source| &source.text), finding.span) > MAX_EXCERPT_LINE {
             config.display_style = term::DisplayStyle::Medium;
         }
         let translated = translate(finding, source);
@@ -86,7 +86,8 @@ fn text(io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
         };
         if written.is_err() {
             // The excerpt failed, which a span outside of its source would do: the message must still come through.
-            io.stderr.extend(format!("{}: {}\n", finding.severity.word(), finding.message).into_bytes());
+            let message = visible(&finding.message);
+            io.stderr.extend(format!("{}: {message}\n", finding.severity.word()).into_bytes());
         }
     }
 }
@@ -99,6 +100,21 @@ fn line_length(text: &str, span: Span) -> usize {
     bytes[start..].iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len() - start)
 }
 
+/// The source as its excerpts are shown.
+fn visible_source(source: &Source) -> Source {
+    match visible(&source.text) {
+        Cow::Borrowed(_) => Source::new(visible(&source.name), &*source.text),
+        Cow::Owned(text) => Source::new(visible(&source.name), text),
+    }
+}
+
+/// A span of the source in its visible text.
+fn visible_range(source: Option<&Source>, span: Span) -> Range<usize> {
+    let Range { start, end } = span.range();
+    let moved = |at| source.map_or(at, |source| visible_position(&source.text, at));
+    moved(start)..moved(end)
+}
+
 fn translate(finding: &Diagnostic, source: Option<&Source>) -> codespan::Diagnostic<()> {
     let severity = match finding.severity {
         Severity::Error => codespan::Severity::Error,
@@ -108,20 +124,21 @@ fn translate(finding: &Diagnostic, source: Option<&Source>) -> codespan::Diagnos
     let mut labels = Vec::new();
     let mut notes = Vec::new();
     if source.is_some() {
-        labels.push(codespan::Label::primary((), finding.span.range()));
+        labels.push(codespan::Label::primary((), visible_range(source, finding.span)));
     }
     for note in &finding.notes {
         match note.span.filter(|_| source.is_some()) {
             Some(span) => {
-                labels.push(codespan::Label::secondary((), span.range()).with_message(&note.message))
+                let range = visible_range(source, span);
+                labels.push(codespan::Label::secondary((), range).with_message(visible(&note.message)));
             }
-            None => notes.push(format!("note: {}", note.message)),
+            None => notes.push(format!("note: {}", visible(&note.message))),
         }
     }
-    notes.extend(finding.fix.iter().map(|fix| format!("fix: {fix}")));
+    notes.extend(finding.fix.iter().map(|fix| format!("fix: {}", visible(fix))));
     codespan::Diagnostic::new(severity)
         .with_code(&finding.code)
-        .with_message(&finding.message)
+        .with_message(visible(&finding.message))
         .with_labels(labels)
         .with_notes(notes)
 }
@@ -194,7 +211,7 @@ fn json(io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
         };
         // Strings and numbers only: this cannot fail, and if it did the loss would be seen as a missing line.
         if let Ok(line) = serde_json::to_string(&line) {
-            io.stderr.extend(line.into_bytes());
+            io.stderr.extend(visible_json(&line).as_bytes());
             io.stderr.push(b'\n');
         }
     }

@@ -19,5 +19,5 @@ pub fn reproducer(ctx: &Context, module: &Module, step: &Step) -> String {
 #[must_use]
 pub fn pipeline_of(text: &str) -> Option<String> {
     let line = text.lines().next()?.strip_prefix(START)?.trim_end();
-    unquote(line.strip_prefix('"')?.strip_suffix('"')?)
+    unquote(line.strip_prefix('"')?.strip_suffix('"')?).ok()
 }

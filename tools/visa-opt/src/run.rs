@@ -1,6 +1,7 @@
 //! One run of the tool, from flags to an exit code.
 
 use crate::dump::Dump;
+use crate::files::{pass_outputs, shared_files};
 use crate::flags::Flags;
 use crate::io::Io;
 use crate::load::{load_config_rules, load_machine, load_module, read_source, unwritable};
@@ -9,9 +10,10 @@ use crate::query::rules;
 use crate::report::{Timing, statistics};
 use crate::reproducer::{pipeline_of, reproducer};
 use crate::split::{SEPARATOR, split};
-use crate::{Registry, docs, expect, outputs};
+use crate::{Registry, docs, expect, files, outputs};
 use std::ops::Range;
 use std::time::Instant;
+use visa_files::FileRoles;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::irdl;
@@ -24,6 +26,12 @@ use visa_pass::{About, Failure, Output, PassManager, Pipeline, StepReport};
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
 pub(crate) type Refusal = (Option<Source>, Vec<Diagnostic>);
+
+/// Refuses an output that is another file of the run.
+fn refuse_shared(roles: &FileRoles) -> Result<(), Refusal> {
+    let shared = shared_files(roles);
+    if shared.is_empty() { Ok(()) } else { Err((None, shared)) }
+}
 
 /// A module read from `source`, as the flags want it printed.
 pub(crate) fn text_of(ctx: &Context, module: &Module, flags: &Flags, source: &Source) -> String {
@@ -91,10 +99,14 @@ impl<'a> Driver<'a> {
 
     /// Reads the input, treats each of its parts, writes the output. Returns whether everything held.
     fn modules(&mut self) -> Result<bool, Refusal> {
+        let mut roles = files::roles(self.flags, &self.io.cwd);
+        refuse_shared(&roles)?;
         let ctx = self.context()?;
         let source =
             read_source(self.io, &self.flags.input).map_err(|(source, why)| (Some(source), vec![why]))?;
         let pipeline = self.pipeline(&source)?;
+        pass_outputs(&pipeline, self.flags.reproducer_outputs.as_deref(), &mut roles);
+        refuse_shared(&roles)?;
         let parts = if self.flags.split {
             split(&source.text)
         } else {

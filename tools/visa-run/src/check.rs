@@ -1,6 +1,6 @@
 //! The check of a lowering: every defined element against the logical evaluator.
 
-use crate::data::near;
+use crate::data::{Value, near};
 use std::collections::BTreeMap;
 use visa_ir::diag::counted;
 use visa_numerics::{Bits, DType, load, to_f64};
@@ -123,7 +123,7 @@ impl std::fmt::Display for FastReport {
 }
 
 fn describe(result: &LogicalResult, at: usize, found: Bits, wanted: Bits) -> String {
-    let value = |bits: Bits| to_f64(result.dtype, bits);
+    let value = |bits: Bits| Value::of(result.dtype, bits);
     let mut rest = at as u64;
     let mut index: Vec<u64> = Vec::new();
     for &extent in result.shape.iter().rev() {

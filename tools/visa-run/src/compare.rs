@@ -16,11 +16,12 @@ use visa_cost::{CommandReport, Occurrence, Report, Sample, TimeUnit, fit};
 use visa_ir::span::Span;
 use visa_machine::Machine;
 
-/// Reads a trace or a schedule: the first byte that is no space tells them apart.
+/// Reads a trace or a schedule: the first byte that is no space tells them apart. A byte order mark is skipped.
 ///
 /// # Errors
 /// What is wrong with the file, and in which line.
 pub(crate) fn read(text: &str) -> Result<Foreign, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match text.trim_start().starts_with('{') {
         true => schedule::read(text),
         false => trace::read(text),

@@ -7,6 +7,7 @@
 mod array;
 mod compare;
 mod convert;
+mod indices;
 mod npy;
 mod safetensors;
 mod save;
@@ -22,6 +23,7 @@ use visa_numerics::DType;
 pub use array::{Array, FileType, Value};
 pub use compare::{Mismatch, compare, near};
 pub use convert::array_bytes;
+pub use indices::{ChosenIndices, holds};
 pub use save::save_npy;
 pub use summary::{Summary, summary};
 

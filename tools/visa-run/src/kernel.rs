@@ -53,13 +53,17 @@ pub(crate) fn choose(
     known: &[&'static Pass],
     asked: &[(&str, Option<&str>)],
 ) -> Result<Report, Vec<Diagnostic>> {
+    run(ctx, module, known, &pipeline_text(asked)).map_err(Refused::of_own_pipeline)
+}
+
+/// The pipeline of passes with their options, which may be empty; a pass without options is left out.
+pub(crate) fn pipeline_text(asked: &[(&str, Option<&str>)]) -> String {
     let passes = asked.iter().filter_map(|(pass, options)| match *options {
         Some("") => Some((*pass).to_owned()),
         Some(options) => Some(format!("{pass}{{{options}}}")),
         None => None,
     });
-    let text = passes.collect::<Vec<_>>().join(",");
-    run(ctx, module, known, &text).map_err(Refused::of_own_pipeline)
+    passes.collect::<Vec<_>>().join(",")
 }
 
 /// Runs a pipeline of known passes, which may be empty, verified after each.

@@ -6,6 +6,7 @@
 mod check;
 mod compare;
 pub mod data;
+mod files;
 mod flags;
 mod kernel;
 mod output;

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
+use serde::Serialize as _;
+use serde_json::ser::{Formatter, Serializer};
 use visa_cost::{Report, Timeline};
 use visa_hw::program::{Program, runs};
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, visible_json};
 use visa_ir::span::{Source, Span};
 use visa_machine::Machine;
 use visa_timeline::document::{Advice, Alone, Compared, Text};
@@ -131,6 +133,15 @@ fn beside(compared: &Comparison) -> Compared {
     Compared { with: compared.with, makespan: compared.makespans[1], alone: alone.collect() }
 }
 
+/// JSON without blanks, whose strings a terminal may show.
+struct Visible;
+
+impl Formatter for Visible {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        out.write_all(visible_json(fragment).as_bytes())
+    }
+}
+
 /// A file that is asked for.
 pub(crate) enum Picture {
     /// The timeline as data.
@@ -147,7 +158,7 @@ impl Picture {
         match self {
             Self::Data => {
                 let mut out = BufWriter::new(out);
-                serde_json::to_writer(&mut out, document)?;
+                document.serialize(&mut Serializer::with_formatter(&mut out, Visible))?;
                 out.write_all(b"\n")?;
                 out.flush()
             }
@@ -173,12 +184,7 @@ pub(crate) fn files(flags: &Flags, document: &Document) -> Result<Vec<(String, P
     if let Some(name) = flags.viewer.clone() {
         files.push((name, Picture::Viewer(visa_timeline::viewer::schedule(document)?)));
     }
-    // The second one would take the place of the first.
-    let twice = |at: usize| files[..at].iter().any(|(name, _)| *name == files[at].0);
-    match (1..files.len()).find(|&at| twice(at)) {
-        Some(at) => Err(format!("two pictures are to be `{}`", files[at].0)),
-        None => Ok(files),
-    }
+    Ok(files)
 }
 
 /// The picture that the report is, if it is one.

@@ -2,7 +2,8 @@
 
 use crate::check::{self, CheckReport};
 use crate::compare::{self, Comparison};
-use crate::data::{self, Array, Summary};
+use crate::data::{self, Array, ChosenIndices, Summary};
+use crate::files;
 use crate::flags::{Flags, named, source};
 use crate::kernel::{self, Refused};
 use crate::output::{Document, ResultEntry};
@@ -11,12 +12,13 @@ use crate::relabelled::{self, Relabelled, RelabelledEntry};
 use crate::rust::RustLines;
 use std::collections::BTreeMap;
 use visa_cost::{KnownIndices, MemoryModel, Rows, Timeline, with_table_loads};
+use visa_files::FileRoles;
 use visa_hw::ops::contract::CONTRACT;
 use visa_hw::ops::fetch::FETCH;
 use visa_hw::program::{Buffer, Program, Scalar, runs};
-use visa_interpreter::{Interpreter, Options, UndefinedReport};
+use visa_interpreter::{IndexError, IndexUse, Interpreter, Options, RunError, UndefinedReport};
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, Severity, counted, nearest};
+use visa_ir::diag::{Diagnostic, Severity, counted, nearest, visible, visible_json};
 use visa_ir::location::Origins;
 use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
@@ -26,8 +28,11 @@ use visa_mapping::GivenSizes;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::call::calling;
 use visa_mapping::ops::func::Func;
+use visa_numerics::DType;
 use visa_opt::progress::on_terminal;
-use visa_opt::{Io, Registry, Renderer, load_config_rules, load_machine, load_module, read_source};
+use visa_opt::{
+    Io, Registry, Renderer, load_config_rules, load_machine, load_module, read_source, shared_files,
+};
 use visa_pass::{Level, Output, Report};
 use visa_reference::Given;
 use visa_stream::unmasked::{self, of_fetch};
@@ -77,6 +82,8 @@ impl<'a> Session<'a> {
 
     /// Whether everything asked for held.
     fn steps(&mut self, progress: &mut dyn FnMut(usize, usize)) -> Outcome<bool> {
+        let roles = files::roles(self.flags, &self.registry.passes, self.io);
+        self.distinct(&roles)?;
         let mut ctx = self.registry.context().map_err(|findings| self.refuse(findings))?;
         if let Some(machine) = self.machine()? {
             ctx.set_data(machine);
@@ -121,8 +128,8 @@ impl<'a> Session<'a> {
         self.check_iterations(&program)?;
         let outputs = self.outputs(&program)?;
         let all: Vec<&Buffer> = buffers(&program, true).collect();
-        let arguments = Given { tensors: self.arguments(&all, &given)?, scalars };
-        let finished = self.interpret(&program, &machine, &arguments, progress)?;
+        let mut arguments = Given { tensors: self.arguments(&all, &given)?, scalars };
+        let finished = self.finish(&program, &machine, &mut arguments, &given, progress)?;
         self.undefined(&ctx, logical.as_ref(), &finished);
         let check = match logical.filter(|_| self.flags.check) {
             Some(module) => Some(self.check(&ctx, &module, &program, &machine, &arguments, &finished)?),
@@ -219,6 +226,12 @@ impl<'a> Session<'a> {
         Stopped
     }
 
+    /// Stops where an output is another file of the run.
+    fn distinct(&mut self, roles: &FileRoles) -> Outcome<()> {
+        let shared = shared_files(roles);
+        if shared.is_empty() { Ok(()) } else { Err(self.refuse(shared)) }
+    }
+
     /// The machine that the flags name; `None` for RNGD as it is.
     fn machine(&mut self) -> Outcome<Option<Machine>> {
         let machine = match self.flags.machine.clone() {
@@ -271,6 +284,13 @@ impl<'a> Session<'a> {
         if refused {
             return Err(Stopped);
         }
+        let mut roles = files::roles(self.flags, &self.registry.passes, self.io);
+        for module in &imported.sources {
+            if self.io.path(&module.name) != self.io.path(name) {
+                roles.input(format!("{} (a module of {name})", module.name), self.io.path(&module.name));
+            }
+        }
+        self.distinct(&roles)?;
         let source = Source::new(format!("{name} (imported)"), imported.module());
         self.rust = Some(RustLines::of(imported));
         Ok(source)
@@ -458,35 +478,91 @@ impl<'a> Session<'a> {
         Err(self.stop("run", message))
     }
 
-    fn interpret(
+    /// Runs the kernel. Default data that are read as indices and choose no rows are replaced by some that do.
+    fn finish(
         &mut self,
+        program: &Program,
+        machine: &Machine,
+        arguments: &mut Given,
+        given: &BTreeMap<String, String>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Outcome<Finished> {
+        let random = |buffer: &&Buffer| !given.contains_key(&buffer.name);
+        let random: Vec<&Buffer> = buffers(program, true).filter(random).collect();
+        let integers = random.iter().filter(|buffer| buffer.dtype == DType::I32);
+        let integers: Vec<String> = integers.map(|buffer| buffer.name.clone()).collect();
+        let mut chosen = ChosenIndices::default();
+        loop {
+            let error = match self.interpret(program, machine, arguments, progress) {
+                Ok(finished) => return Ok(finished),
+                Err(error) => error,
+            };
+            let refused = Diagnostic::error("run", error.span(), error.to_string());
+            let RunError::Index { error: IndexError::Outside { value, .. }, .. } = error else {
+                return Err(self.refuse(vec![refused]));
+            };
+            let mut others = given.keys().filter_map(|name| arguments.tensors.get(name));
+            if random.is_empty() || others.any(|bytes| data::holds(bytes, value)) {
+                return Err(self.refuse(vec![refused]));
+            }
+            let uses = self.index_uses(program, machine, arguments);
+            let uses = uses.map_err(|error| self.stop("run", error.to_string()))?;
+            let count = chosen.choose(&mut arguments.tensors, &integers, &uses);
+            if count.map_err(|why| self.stop("argument", why.message))? == 0 {
+                let names: Vec<&str> = random.iter().map(|buffer| buffer.name.as_str()).collect();
+                let note = format!("default data are random, those of `{}` among them", names.join("`, `"));
+                let fix = "give data with which each index is a row: `--arg NAME=FILE.npy`".to_owned();
+                return Err(self.refuse(vec![refused.note(note, None).fix(fix)]));
+            }
+        }
+    }
+
+    fn interpret(
+        &self,
         program: &Program,
         machine: &Machine,
         arguments: &Given,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Outcome<Finished> {
-        let options = Options {
-            threads: self.flags.threads.map(usize::from),
-            shadow: self.flags.shadow,
-            memory_bytes: self.flags.memory,
-        };
-        let attempt = || {
-            let mut interpreter = Interpreter::new(program, machine, options)?;
-            for (name, bytes) in &arguments.tensors {
-                interpreter.set_argument(name, bytes)?;
-            }
-            interpreter.run(progress)?;
-            let mut finished = Finished { results: BTreeMap::new(), undefined: Vec::new() };
-            for buffer in buffers(program, false) {
-                let result = interpreter.result(&buffer.name)?;
-                finished.results.insert(buffer.name.clone(), result.bytes);
-                finished.undefined.extend(result.undefined);
-            }
-            Ok(finished)
-        };
-        attempt().map_err(|error: visa_interpreter::RunError| {
-            self.refuse(vec![Diagnostic::error("run", error.span(), error.to_string())])
-        })
+    ) -> Result<Finished, RunError> {
+        let mut interpreter = self.loaded(program, machine, arguments, self.flags.shadow)?;
+        interpreter.run(progress)?;
+        let mut finished = Finished { results: BTreeMap::new(), undefined: Vec::new() };
+        for buffer in buffers(program, false) {
+            let result = interpreter.result(&buffer.name)?;
+            finished.results.insert(buffer.name.clone(), result.bytes);
+            finished.undefined.extend(result.undefined);
+        }
+        Ok(finished)
+    }
+
+    /// What the kernel reads as indices; one that chooses no row counts as row 0.
+    fn index_uses(
+        &self,
+        program: &Program,
+        machine: &Machine,
+        arguments: &Given,
+    ) -> Result<Vec<IndexUse>, RunError> {
+        let mut interpreter = self.loaded(program, machine, arguments, false)?;
+        interpreter.note_indices();
+        interpreter.run(&mut |_, _| ())?;
+        Ok(interpreter.index_uses().collect())
+    }
+
+    /// An interpreter with the arguments in its memories.
+    fn loaded<'p>(
+        &self,
+        program: &'p Program,
+        machine: &'p Machine,
+        arguments: &Given,
+        shadow: bool,
+    ) -> Result<Interpreter<'p>, RunError> {
+        let threads = self.flags.threads.map(usize::from);
+        let options = Options { threads, shadow, memory_bytes: self.flags.memory };
+        let mut interpreter = Interpreter::new(program, machine, options)?;
+        for (name, bytes) in &arguments.tensors {
+            interpreter.set_argument(name, bytes)?;
+        }
+        Ok(interpreter)
     }
 
     /// The program's price, with the indices among the data of arguments.
@@ -637,7 +713,7 @@ impl<'a> Session<'a> {
             |command: usize| report.commands.iter().find(|own| own.index == command).map(|own| own.span);
         let text = compare::text(found, |command| self.line(span(command)?));
         self.io.stdout.push(b'\n');
-        self.io.stdout.extend(text.into_bytes());
+        self.io.stdout.extend(visible(&text).as_bytes());
     }
 
     /// Whether the file of `--compare` can be the kernel's; what is to be said of it is said.
@@ -768,7 +844,7 @@ impl<'a> Session<'a> {
                 report.totals.microseconds
             ));
         }
-        self.io.stdout.extend(out.into_bytes());
+        self.io.stdout.extend(visible(&out).as_bytes());
     }
 
     fn json(
@@ -788,7 +864,7 @@ impl<'a> Session<'a> {
             Document { entry: &program.name, results, check, shadow, report, compared, relabelled };
         let text = serde_json::to_string_pretty(&document);
         let text = text.map_err(|error| self.stop("report", error.to_string()))?;
-        self.io.stdout.extend(text.into_bytes());
+        self.io.stdout.extend(visible_json(&text).as_bytes());
         self.io.stdout.push(b'\n');
         Ok(())
     }

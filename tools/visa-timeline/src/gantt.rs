@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-use visa_ir::diag::counted;
+use visa_ir::diag::{counted, visible};
 
 use crate::document::{Document, Run};
 use crate::limits::drawn;
@@ -160,11 +160,8 @@ fn fitted(text: &str, columns: usize) -> String {
 
 /// A text without letters that move others: controls, and those that change the direction of writing.
 fn printable(text: &str) -> String {
-    let moves = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|letter| if moves(letter) { '\u{fffd}' } else { letter }).collect()
+    // A tab or a line break would move others in a row of the chart.
+    visible(text).chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 fn push(text: &mut String, line: &str) {

@@ -1,13 +1,26 @@
 //! From the pieces of a statement to an operation: what both forms share.
 
 use super::Parser;
-use crate::context::{Attr, AttrId, unquote};
+use crate::context::{Attr, AttrId, symbol_name, unquote};
 use crate::decl::{BodyDef, BodyError, ClauseDecl, ClauseKind, OpDecl, Trait};
 use crate::diag::{Diagnostic, counted, nearest};
 use crate::module::{OpId, TypeId};
 use crate::open::{self, Opening};
 use crate::span::Span;
 use std::borrow::Cow;
+
+/// Refuses text that is kept and printed as it is, and moves or hides other text.
+pub(super) fn refuse_hidden(text: &str, span: Span) -> Result<(), Diagnostic> {
+    let hidden =
+        text.char_indices().find(|&(_, letter)| visa_words::hides(letter) && !"\t\n\r".contains(letter));
+    let Some((at, letter)) = hidden else { return Ok(()) };
+    let message = format!(
+        "found the character U+{:04X}, which moves or hides other text, expected it in a string or a comment alone",
+        u32::from(letter)
+    );
+    Err(Diagnostic::error("syntax", span.part(at..at + letter.len_utf8()), message)
+        .fix("leave it out".to_owned()))
+}
 
 impl<'a> Parser<'a> {
     /// The declaration of `name`, or an error that knows the nearest one.
@@ -28,6 +41,7 @@ impl<'a> Parser<'a> {
 
     /// Reads a type; `!dialect.name<body>` of a registered dialect must be well formed.
     pub(super) fn ty(&self, text: &str, span: Span) -> Result<TypeId, Diagnostic> {
+        refuse_hidden(text, span)?;
         let Some(inside) = text.strip_prefix('!') else { return Ok(self.ctx.opaque_type(text)) };
         let (name, body) = match inside.split_once('<') {
             Some((name, body)) => (name, body.strip_suffix('>').unwrap_or(body)),
@@ -63,9 +77,9 @@ impl<'a> Parser<'a> {
         let wrong = || wrong_literal(clause, text, span);
         let attr = match clause.kind {
             ClauseKind::Int => Attr::Int(integer(text).map_err(|why| wrong().note(why, None))?),
-            ClauseKind::Str => Attr::Str(string(text).ok_or_else(wrong)?.into()),
+            ClauseKind::Str => Attr::Str(string(text, span).ok_or_else(wrong)??.into()),
             ClauseKind::Word(words) => Attr::Str(known_word(words, text, span, clause)?.into()),
-            ClauseKind::Symbol => Attr::Symbol(text.strip_prefix('@').ok_or_else(wrong)?.into()),
+            ClauseKind::Symbol => Attr::Symbol(symbol_name(text).ok_or_else(wrong)?.into()),
             ClauseKind::Ints => {
                 let items = list(text).ok_or_else(wrong)?;
                 let values: Result<Vec<_>, _> = items.iter().map(|item| integer(item)).collect();
@@ -73,8 +87,9 @@ impl<'a> Parser<'a> {
             }
             ClauseKind::Strs => {
                 let items = list(text).ok_or_else(wrong)?;
-                let values: Option<Vec<_>> = items.iter().map(|item| string(item).map(Into::into)).collect();
-                Attr::Strs(values.ok_or_else(wrong)?.into())
+                let value = |item| Ok(string(item, span).ok_or_else(wrong)??.into());
+                let values: Result<Vec<_>, Diagnostic> = items.into_iter().map(value).collect();
+                Attr::Strs(values?.into())
             }
             ClauseKind::Flag if text.is_empty() => Attr::Unit,
             ClauseKind::Flag => return Err(wrong()),
@@ -296,17 +311,16 @@ pub(super) fn integer(text: &str) -> Result<i64, String> {
     i64::try_from(value).map_err(|_| format!("{text} does not fit a signed 64-bit integer"))
 }
 
-/// Reads a quoted string.
-pub(super) fn string(text: &str) -> Option<String> {
-    unquote(text.strip_prefix('"')?.strip_suffix('"')?)
+/// Reads a quoted string; `None` if the text is not quoted.
+fn string(text: &str, span: Span) -> Option<Result<String, Diagnostic>> {
+    let inside = text.strip_prefix('"')?.strip_suffix('"')?;
+    Some(unquote(inside).map_err(|why| Diagnostic::error("wrong-literal", span, why)))
 }
 
 /// The text that the string literal at `span` stands for.
 pub(super) fn literal(text: &str, span: Span) -> Result<String, Diagnostic> {
-    string(text).ok_or_else(|| {
-        let message = "a string with an escape that is none, or not UTF-8";
-        Diagnostic::error("wrong-literal", span, message)
-    })
+    let unquoted = || Diagnostic::error("wrong-literal", span, format!("{text}: expected a quoted string"));
+    string(text, span).ok_or_else(unquoted)?
 }
 
 /// The comma-separated items of `[...]`; a comma within a string separates nothing.

@@ -1,9 +1,9 @@
 //! MLIR's generic form: `%r = "dialect.op"(%operands) <{clauses}> ({ regions }) {extra} : (types) -> types`.
 
-use super::build::{body_error, integer, literal};
+use super::build::{body_error, integer, literal, refuse_hidden};
 use super::location::Located;
 use super::{Parser, kept_name};
-use crate::context::{Attr, AttrId};
+use crate::context::{Attr, AttrId, symbol_name};
 use crate::decl::{ClauseDecl, ClauseKind, OpDecl};
 use crate::diag::{Diagnostic, counted};
 use crate::module::{BlockId, OpId, OpName, OpSpec, TypeId};
@@ -387,10 +387,22 @@ impl<'a> Parser<'a> {
                 Attr::OpenInts(values?.into())
             }
             Rule::string => Attr::Str(literal(inner.as_str(), span_of(&inner, base))?.into()),
-            Rule::symbol => Attr::Symbol(inner.as_str()[1..].into()),
+            Rule::symbol => {
+                let malformed = || {
+                    let message = format!(
+                        "found `{}`, expected a symbol: `@name`, or `@\"name\"` with the escapes of a string",
+                        inner.as_str()
+                    );
+                    Diagnostic::error("wrong-literal", span, message)
+                };
+                Attr::Symbol(symbol_name(inner.as_str()).ok_or_else(malformed)?.into())
+            }
             Rule::unit => Attr::Unit,
             Rule::body_attr => return self.body_attr(inner, base),
-            _ => Attr::Opaque(inner.as_str().into()),
+            _ => {
+                refuse_hidden(inner.as_str(), span)?;
+                Attr::Opaque(inner.as_str().into())
+            }
         };
         Ok(self.ctx.attr(attr))
     }
@@ -404,6 +416,7 @@ impl<'a> Parser<'a> {
         };
         let Some(def) = self.ctx.attr_def(name.as_str()) else {
             if self.is_foreign(name.as_str()) && self.ctx.allow_unregistered {
+                refuse_hidden(text, whole)?;
                 return Ok(self.ctx.attr(Attr::Opaque(text.into())));
             }
             let message = format!("unknown attribute `#{}`", name.as_str());

@@ -370,7 +370,7 @@ fn rule_in_words(rule: &Rule) -> &'static str {
         Rule::type_text | Rule::types => "a type (`!dialect.name<...>`)",
         Rule::mark => "a mark of an argument",
         Rule::argument | Rule::signature => "an argument (`%name: type`)",
-        Rule::string => "a string",
+        Rule::string | Rule::quoted => "a string",
         Rule::lead | Rule::symbol | Rule::group_token | Rule::bare => "a first clause",
         Rule::located | Rule::loc_text | Rule::loc_inner => "a location (`loc(...)`)",
         Rule::raw | Rule::stop | Rule::blank | Rule::group | Rule::inner => "a clause's value",

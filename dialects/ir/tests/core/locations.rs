@@ -159,7 +159,15 @@ fn what_is_not_a_location() {
     wrong(&with("loc()", ""), "syntax", ")", "found `)` in a location, expected");
     wrong(&with("loc(k)", ""), "syntax", "k", "found `k` in a location");
     wrong(&with("loc(\"k)", ""), "unbalanced", "}", "found `}`, expected `)`");
-    wrong(&with("loc(\"\\zz\")", ""), "wrong-literal", "\"\\zz\"", "an escape that is none");
+    wrong(&with("loc(\"\\zz\")", ""), "wrong-literal", "\"\\zz\"", "`\\z` is no escape: expected `\\n`");
+    wrong(&with("loc(\"\\8\")", ""), "wrong-literal", "\"\\8\"", "`\\8` is no escape");
+    wrong(&with("loc(\"\\8g\")", ""), "wrong-literal", "\"\\8g\"", "`\\8g` is no escape");
+    wrong(
+        &with("loc(\"a\\80\")", ""),
+        "wrong-literal",
+        "\"a\\80\"",
+        "not UTF-8: the escape `\\80` is a byte",
+    );
     wrong(&with("loc(\"\\FF\")", ""), "wrong-literal", "\"\\FF\"", "not UTF-8");
     wrong(&with("loc(unknownish)", ""), "syntax", "u", "found `u`");
     wrong(&with("loc(fused[\"a\" \"b\"])", ""), "syntax", "\"", "found `\"`");

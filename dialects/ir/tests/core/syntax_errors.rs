@@ -36,6 +36,35 @@ fn unbalanced_brackets() {
     one("toy.func @f(%a: !toy.tensor<[4]) {\n  toy.return\n}\n", "unbalanced", ")", None);
 }
 
+/// A string is refused at its place for what is wrong in it, in a clause as in a location.
+#[test]
+fn escapes() {
+    for (escape, part) in [
+        ("\\80", "not UTF-8: the escape `\\80` is a byte that belongs to no character"),
+        ("\\C3(", "the escape `\\C3` is a byte"),
+        (
+            "\\q",
+            "`\\q` is no escape: expected `\\n`, `\\t`, `\\\"`, `\\\\`, or two hexadecimal digits of a byte",
+        ),
+        ("\\8", "`\\8` is no escape"),
+        ("\\x41", "`\\x` is no escape"),
+        ("\\é", "`\\é` is no escape"),
+    ] {
+        for statement in
+            [format!("toy.note \"{escape}\", at 1"), format!("%m = toy.make size 4, names [\"{escape}\"]")]
+        {
+            let text = format!("toy.func @f(%a: !toy.tensor<[4]>) {{\n  {statement}\n  toy.return\n}}\n");
+            let findings = read(&context(), &text).1;
+            let [finding] = findings.as_slice() else { panic!("{text}: {findings:?}") };
+            assert!(finding.code == "wrong-literal" && finding.message.contains(part), "{finding:?}");
+            assert!(text[finding.span.range()].contains(escape));
+        }
+    }
+    let (_, findings) =
+        read(&context(), "toy.func @f() {\n  toy.note \"\\C3\\A9\\n\", at 1\n  toy.return\n}\n");
+    assert!(findings.is_empty(), "{findings:?}");
+}
+
 #[test]
 fn unknown_names() {
     inside("%m = toy.mak size 4", "unknown-op", "toy.mak", Some("did you mean `toy.make`?"));

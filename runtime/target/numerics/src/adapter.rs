@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::float::f64_to_odd_f32;
+use crate::cast::nearest_integer;
+use crate::float::{f64_to_bf16, f64_to_odd_f32};
 use crate::{Bits, CastRow, DType, fetch_cast, from_f32, to_f64};
 
 /// The widest format that indexes a table, in bits: a table has an entry for each pattern.
@@ -114,9 +115,17 @@ pub fn from_number(dtype: DType, x: f64) -> Option<Bits> {
     }
 }
 
-/// A number of a floating-point format, rounded once, as [`from_f32`] does.
+/// A double as an element, rounded once: to the nearest number of the format, as [`from_f32`] breaks ties and treats
+/// overflow. A subnormal result becomes the zero of its sign in bf16, after the rounding, and is kept in f32.
 pub fn from_f64(dtype: DType, x: f64) -> Bits {
-    from_f32(dtype, if dtype.bits() < 32 { f64_to_odd_f32(x) } else { x as f32 })
+    match dtype {
+        DType::Bf16 => f64_to_bf16(x),
+        DType::F4e2m1 | DType::F8e4m3 | DType::F8e5m2 | DType::F16 => from_f32(dtype, f64_to_odd_f32(x)),
+        DType::F32 => from_f32(dtype, x as f32),
+        DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::U8 => {
+            nearest_integer(dtype, x)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -198,5 +207,66 @@ mod tests {
         assert_eq!(from_number(DType::Bf16, 1.0 + 2_f64.powi(-8) + 2_f64.powi(-40)), Some(0x3f81));
         assert_eq!(from_number(DType::Bf16, 1.0 + 2_f64.powi(-8)), Some(0x3f80));
         assert_eq!(from_number(DType::Bf16, 3.4e38), None);
+    }
+
+    /// Doubles on, next to and halfway between the numbers of each format. The oracle compares doubles with the
+    /// midpoints of neighbouring numbers, which f64 has exactly, and does no arithmetic on them.
+    #[test]
+    fn doubles_round_once() {
+        for dtype in [DType::F4e2m1, DType::F8e4m3, DType::F8e5m2, DType::F16, DType::Bf16] {
+            let sign = 1 << (dtype.bits() - 1);
+            let finite: Vec<f64> =
+                (0..sign).map(|bits| to_f64(dtype, bits)).take_while(|x| x.is_finite()).collect();
+            let top = finite.len();
+            // The number after the largest finite one, if the exponents went on.
+            let beyond = 2.0 * finite[top - 1] - finite[top - 2];
+            let numbers = [finite.as_slice(), &[beyond]].concat();
+            for (lower, pair) in numbers.windows(2).enumerate() {
+                let half = f64::midpoint(pair[0], pair[1]);
+                let tie_up = if dtype == DType::F8e5m2 { true } else { lower % 2 == 1 };
+                for (x, up) in [
+                    (pair[0], false),
+                    (pair[0].next_up(), false),
+                    (half.next_down(), false),
+                    (half, tie_up),
+                    (half.next_up(), true),
+                    (pair[1].next_down(), true),
+                ] {
+                    let expected = match lower + usize::from(up) {
+                        rounded if dtype == DType::Bf16 && rounded < 0x80 => 0,
+                        rounded if rounded < top => rounded,
+                        _ if matches!(dtype, DType::F4e2m1 | DType::F8e4m3) => top - 1,
+                        _ => top,
+                    } as Bits;
+                    assert_eq!(from_f64(dtype, x), expected, "{x:e} to {dtype}");
+                    assert_eq!(from_f64(dtype, -x), expected | sign, "{:e} to {dtype}", -x);
+                }
+            }
+        }
+    }
+
+    /// 2^-126 is the least normal number of bf16, and 2^-134 half the step of bf16 below it.
+    #[test]
+    fn doubles_near_the_least_normal_number() {
+        let least = 2_f64.powi(-126);
+        let half = 2_f64.powi(-134);
+        assert_eq!(from_f64(DType::Bf16, least - half), 0x0080);
+        assert_eq!(from_f64(DType::Bf16, (least - half).next_down()), 0);
+        assert_eq!(from_f64(DType::Bf16, least.next_down()), 0x0080);
+        assert_eq!(from_f64(DType::Bf16, -least.next_down()), 0x8080);
+        assert_eq!(from_f64(DType::Bf16, -f64::MIN_POSITIVE), 0x8000);
+        // f32 is data: a subnormal stays one.
+        assert_eq!(from_f64(DType::F32, least.next_down()), 0x0080_0000);
+        assert_eq!(from_f64(DType::F32, least - 2_f64.powi(-149)), 0x007f_ffff);
+        assert_eq!(from_f64(DType::F32, 1.5 * 2_f64.powi(-149)), 2);
+    }
+
+    #[test]
+    fn doubles_to_integers() {
+        let i32s = |x| from_f64(DType::I32, x).cast_signed();
+        assert_eq!((i32s(16_777_217.0), i32s(2_147_483_646.5), i32s(-2.5)), (16_777_217, 2_147_483_646, -2));
+        assert_eq!((i32s(1e300), i32s(f64::NEG_INFINITY), i32s(f64::NAN)), (i32::MAX, i32::MIN, 0));
+        assert_eq!(from_f64(DType::I8, 127.500_000_001).cast_signed(), 127);
+        assert_eq!(from_f64(DType::I8, 0.5_f64.next_up()), 1);
     }
 }

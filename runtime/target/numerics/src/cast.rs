@@ -96,9 +96,7 @@ fn find(table: &'static [CastRow], from: DType, to: DType) -> Option<&'static Ca
 pub fn from_f32(dtype: DType, x: f32) -> Bits {
     match dtype {
         DType::I4 | DType::I5 | DType::I8 | DType::I9 | DType::I16 | DType::I32 | DType::U8 => {
-            // A float-to-integer `as` clamps and takes NaN to 0.
-            let x = x.round_ties_even() as i32;
-            dtype.range().map_or(x, |(least, greatest)| x.clamp(least, greatest)).cast_unsigned()
+            nearest_integer(dtype, f64::from(x))
         }
         DType::F4e2m1 => f32_to_f4e2m1(x),
         DType::F8e4m3 => f32_to_f8e4m3(x),
@@ -107,6 +105,13 @@ pub fn from_f32(dtype: DType, x: f32) -> Bits {
         DType::Bf16 => f32_to_bf16(x),
         DType::F32 => x.to_bits(),
     }
+}
+
+/// The nearest number of an integer format: ties to even, then clamped to the range; NaN gives 0.
+pub(crate) fn nearest_integer(dtype: DType, x: f64) -> Bits {
+    // A float-to-integer `as` clamps and takes NaN to 0.
+    let x = x.round_ties_even() as i32;
+    dtype.range().map_or(x, |(least, greatest)| x.clamp(least, greatest)).cast_unsigned()
 }
 
 /// The exact value of an element, subnormals included; NaN stays NaN.

@@ -45,10 +45,27 @@ pub fn mul(a: f32, b: f32) -> f32 {
 /// bf16 has the exponents of f32, so only a subnormal operand could give a subnormal result.
 #[inline(always)]
 pub fn f32_to_bf16(x: f32) -> Bits {
-    let bits = flush(x).to_bits();
-    // Just under half a unit, plus one where the kept part is odd: a tie then carries only into odd neighbours.
-    let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
+    let rounded = nearest_bf16(flush(x).to_bits());
     if x.is_nan() { BF16_NAN } else { rounded }
+}
+
+/// f64 to bf16 (low 16 bits): rounded once to nearest even, subnormals of bf16 included; then these flush, overflow
+/// gives infinity, and NaN becomes canonical.
+///
+/// Rounding comes first: a number that rounds up to the smallest normal number is kept, as in [`mul`].
+pub(crate) fn f64_to_bf16(x: f64) -> Bits {
+    if x.is_nan() {
+        return BF16_NAN;
+    }
+    let rounded = nearest_bf16(f64_to_odd_f32(x).to_bits());
+    if widen_bf16(rounded).to_bits() & EXPONENT == 0 { rounded & (SIGN >> 16) } else { rounded }
+}
+
+/// The upper half of the bits of an f32 that is no NaN, rounded to nearest even.
+#[inline(always)]
+fn nearest_bf16(bits: u32) -> Bits {
+    // Just under half a unit, plus one where the kept part is odd: a tie then carries only into odd neighbours.
+    bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16
 }
 
 /// bf16 (low 16 bits) to f32: exact, but for subnormals, which flush, and NaN, which becomes canonical.

@@ -1,4 +1,9 @@
-//! Words of messages: a number with what it counts, and the known word that is nearest to a misspelt one.
+//! Words of messages: a number with what it counts, the known word that is nearest to a misspelt one, and text of
+//! files as terminals may show it.
+
+mod visible;
+
+pub use visible::{hides, picture, visible, visible_json, visible_position};
 
 use std::fmt::Display;
 

@@ -261,7 +261,8 @@ impl<'r> Maker<'r> {
                 self.variables.pop();
                 let total = self.name("t");
                 format!(
-                    "{{ let mut {total}: {ty} = {one}; for {name} in 0..{count} {{ {total} = {total}.wrapping_mul(3) ^ ({body}); }} {total} }}"
+                    "{{ let mut {total}: {ty} = {one}; for {name} in 0..{count} {{ {total} = \
+                        {total}.wrapping_mul(3) ^ ({body}); }} {total} }}"
                 )
             }
             18 => {
@@ -354,7 +355,8 @@ impl<'r> Maker<'r> {
             Ty::Int(_) => {
                 let name = self.name("n");
                 format!(
-                    "{{ let {name} = ({value}) as u128; ({name} ^ ({name} >> 32) ^ ({name} >> 64) ^ ({name} >> 96)) as i32 }}"
+                    "{{ let {name} = ({value}) as u128; ({name} ^ ({name} >> 32) ^ ({name} >> 64) ^ ({name} >> \
+                        96)) as i32 }}"
                 )
             }
             Ty::Bool => format!("({value}) as i32"),
@@ -367,7 +369,8 @@ impl<'r> Maker<'r> {
             Ty::Float(_) => {
                 let name = self.name("n");
                 format!(
-                    "{{ let {name} = {value}; if {name} != {name} {{ -1 }} else {{ ({name}.to_bits() ^ ({name}.to_bits() >> 32)) as i32 }} }}"
+                    "{{ let {name} = {value}; if {name} != {name} {{ -1 }} else {{ ({name}.to_bits() ^ \
+                        ({name}.to_bits() >> 32)) as i32 }} }}"
                 )
             }
             Ty::Tuple(one, other) => {
@@ -382,7 +385,8 @@ impl<'r> Maker<'r> {
                 let (item, sum) = (self.name("e"), self.name("s"));
                 let part = self.folded(of, &item);
                 format!(
-                    "{{ let mut {sum} = 0i32; for {item} in {value} {{ {sum} = {sum}.wrapping_mul(31).wrapping_add({part}); }} {sum} }}"
+                    "{{ let mut {sum} = 0i32; for {item} in {value} {{ {sum} = \
+                        {sum}.wrapping_mul(31).wrapping_add({part}); }} {sum} }}"
                 )
             }
             Ty::Option(of) => {

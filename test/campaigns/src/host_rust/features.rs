@@ -1,4 +1,5 @@
-//! Programs of random expressions and of features of the language: names, macros, conditional compilation, control flow, types.
+//! Programs of random expressions and of features of the language: names, macros, conditional compilation, control
+//! flow, types.
 
 use super::Program;
 use super::expressions::{Maker, Ty};
@@ -96,10 +97,12 @@ fn shadowing(make: &mut Maker<'_>) -> Part {
         String::new(),
         vec![
             format!(
-                "let {x} = {one}; let {x} = {{ let {x} = {x} as i64; {x} * 2 }}; let {x} = {x} as {ty}; {{ let {x} = {two}; let _ = {x} + 1; }} {folded}"
+                "let {x} = {one}; let {x} = {{ let {x} = {x} as i64; {x} * 2 }}; let {x} = {x} as {ty}; {{ let \
+                    {x} = {two}; let _ = {x} + 1; }} {folded}"
             ),
             format!(
-                "let {inferred} = {two}; let {inferred} = {{ let z = {inferred} << {by}; z }}; if {inferred} == 1 {{ let _: {of} = {inferred}; }} {last}"
+                "let {inferred} = {two}; let {inferred} = {{ let z = {inferred} << {by}; z }}; if {inferred} == \
+                    1 {{ let _: {of} = {inferred}; }} {last}"
             ),
         ],
     )
@@ -109,7 +112,9 @@ fn uses(make: &mut Maker<'_>) -> Part {
     let (m, n) = (make.name("m"), make.name("N"));
     let [a, b, c, d] = [(); 4].map(|()| small(make));
     let items = format!(
-        "mod {m} {{ pub const {n}: i32 = {a}; pub fn pick() -> i32 {{ {b} }} pub mod deep {{ pub const {n}: i32 = super::{n} * 100; pub fn pick() -> i32 {{ self::{n} + 1 }} const HIDDEN: i32 = 3; pub use super::pick as outer; }} }}
+        "mod {m} {{ pub const {n}: i32 = {a}; pub fn pick() -> i32 {{ {b} }} pub mod deep {{ pub const {n}: i32 \
+            = super::{n} * 100; pub fn pick() -> i32 {{ self::{n} + 1 }} const HIDDEN: i32 = 3; pub use \
+            super::pick as outer; }} }}
 const {n}: i32 = {c};
 fn pick_{m}() -> i32 {{ {d} }}\n"
     );
@@ -117,7 +122,8 @@ fn pick_{m}() -> i32 {{ {d} }}\n"
         format!("use self::{m}::{n}; {n} + pick_{m}()"),
         format!("let r = {{ use self::{m}::deep::*; {n} + pick() + outer() }}; r * 1000 + {n}"),
         format!(
-            "use {m}::{{deep::pick as other, pick}}; fn inner() -> i32 {{ use self::{m}::pick; pick() }} other() * 10000 + pick() * 100 + inner()"
+            "use {m}::{{deep::pick as other, pick}}; fn inner() -> i32 {{ use self::{m}::pick; pick() }} \
+                other() * 10000 + pick() * 100 + inner()"
         ),
         format!(
             "mod within {{ pub const {n}: i32 = 9; pub fn of() -> i32 {{ super::{n} + {n} }} }} within::of() + {n}"
@@ -135,10 +141,12 @@ fn items_of_blocks(make: &mut Maker<'_>) -> Part {
         vec![
             format!("let before = {n}; const {n}: i32 = {b}; before * 100 + {{ const {n}: i32 = {c}; {n} }}"),
             format!(
-                "let x = {f}(); fn {f}() -> i32 {{ {n} + {b} }} x + {{ let x = 2; fn {f}() -> i32 {{ {c} }} {f}() * x }}"
+                "let x = {f}(); fn {f}() -> i32 {{ {n} + {b} }} x + {{ let x = 2; fn {f}() -> i32 {{ {c} }} \
+                    {f}() * x }}"
             ),
             format!(
-                "struct S {{ a: u8 }} impl S {{ const K: u8 = {a}; fn get(&self) -> u8 {{ self.a.wrapping_mul(Self::K) }} }} S {{ a: {b} }}.get() as i32"
+                "struct S {{ a: u8 }} impl S {{ const K: u8 = {a}; fn get(&self) -> u8 {{ \
+                    self.a.wrapping_mul(Self::K) }} }} S {{ a: {b} }}.get() as i32"
             ),
             format!(
                 "enum E {{ A = {a}, B, C = 70 + {c} }} use E::*; (A as i32) * 100 + B as i32 + (C as u8 as i32)"
@@ -177,7 +185,8 @@ fn conditional(make: &mut Maker<'_>) -> Part {
     let values = vec![
         format!("#[cfg({p})] let x = {a}; #[cfg(not({p}))] let x = {b}; x + {f}()"),
         format!(
-            "let mut x = {n}; #[cfg({p})] {{ x += 100; }} #[cfg(not({p}))] {{ x += 200; }} #[cfg({p})] x.clone_from(&7); if cfg!({p}) {{ x + 1 }} else {{ x + 2 }}"
+            "let mut x = {n}; #[cfg({p})] {{ x += 100; }} #[cfg(not({p}))] {{ x += 200; }} #[cfg({p})] \
+                x.clone_from(&7); if cfg!({p}) {{ x + 1 }} else {{ x + 2 }}"
         ),
         format!("match {c} {{ #[cfg({p})] 0..=99 => {a}, #[cfg(not({p}))] {c} => {b}, _ => 5 }}"),
     ];
@@ -196,19 +205,23 @@ fn conditional_parts(make: &mut Maker<'_>) -> Part {
     let [a, b, c] = [(); 3].map(|()| small(make));
     let items = format!(
         "struct {s} {{ #[cfg({p})] x: i32, #[cfg(not({p}))] x: u8, y: i32 }}
-fn {f}(#[cfg({p})] x: i32, #[cfg(not({p}))] x: u8) -> i32 {{ #[cfg({p})] return x as i32; #[cfg(not({p}))] {{ x as i32 * 2 }} }}\n"
+fn {f}(#[cfg({p})] x: i32, #[cfg(not({p}))] x: u8) -> i32 {{ #[cfg({p})] return x as i32; #[cfg(not({p}))] {{ x \
+    as i32 * 2 }} }}\n"
     );
     (
         items,
         vec![
             format!(
-                "let s = {s} {{ #[cfg({p})] x: {a}, #[cfg(not({p}))] x: {b}, y: {c} }}; let {s} {{ y, .. }} = s; s.x as i32 * 100 + y"
+                "let s = {s} {{ #[cfg({p})] x: {a}, #[cfg(not({p}))] x: {b}, y: {c} }}; let {s} {{ y, .. }} = \
+                    s; s.x as i32 * 100 + y"
             ),
             format!(
-                "let a = [1, #[cfg({p})] {a}, {b}, #[cfg(not({p}))] {c}, #[cfg({p})] 4]; a.len() as i32 * 1000 + a[1] + {f}({a})"
+                "let a = [1, #[cfg({p})] {a}, {b}, #[cfg(not({p}))] {c}, #[cfg({p})] 4]; a.len() as i32 * 1000 \
+                    + a[1] + {f}({a})"
             ),
             format!(
-                "#[cfg({p})] macro_rules! m {{ () => {{ {a} }} }} #[cfg(not({p}))] macro_rules! m {{ () => {{ {b} }} }} m!() + {f}(#[cfg({p})] {c}, #[cfg(not({p}))] 3)"
+                "#[cfg({p})] macro_rules! m {{ () => {{ {a} }} }} #[cfg(not({p}))] macro_rules! m {{ () => {{ \
+                    {b} }} }} m!() + {f}(#[cfg({p})] {c}, #[cfg(not({p}))] 3)"
             ),
         ],
     )
@@ -218,7 +231,8 @@ fn hygiene(make: &mut Maker<'_>) -> Part {
     let (m, n) = (make.name("m"), make.name("n"));
     let [a, b, c] = [(); 3].map(|()| small(make));
     let items = format!(
-        "macro_rules! {m} {{ ($x:expr) => {{{{ let t = {a}; t * 100 + $x }}}}; (let $v:ident = $x:expr) => {{ let $v = $x + 1; let hidden = 3; }} }}
+        "macro_rules! {m} {{ ($x:expr) => {{{{ let t = {a}; t * 100 + $x }}}}; (let $v:ident = $x:expr) => {{ \
+            let $v = $x + 1; let hidden = 3; }} }}
 macro_rules! {n} {{ ($x:expr, $y:expr) => {{{{ let x = $y; let y = $x; x * 100 + y }}}} }}\n"
     );
     (
@@ -228,7 +242,8 @@ macro_rules! {n} {{ ($x:expr, $y:expr) => {{{{ let x = $y; let y = $x; x * 100 +
             format!("let x = {b}; let y = {c}; {n}!(y, x) * 3 + {n}!({n}!(x, y), x + y)"),
             format!("let hidden = {b}; {m}!(let q = {c}); hidden * 100 + q"),
             format!(
-                "let x = {a}; macro_rules! get {{ () => {{ x }} }} let x = {b}; let y = get!(); {{ let x = {c}; y * 10000 + get!() * 100 + x }}"
+                "let x = {a}; macro_rules! get {{ () => {{ x }} }} let x = {b}; let y = get!(); {{ let x = {c}; \
+                    y * 10000 + get!() * 100 + x }}"
             ),
             format!(
                 "let mut s = {a}; macro_rules! add {{ ($e:expr) => {{ s += $e; }} }} for s in 0..3 {{ add!(s); }} s"
@@ -242,7 +257,8 @@ fn scope_of_macros(make: &mut Maker<'_>) -> Part {
     let [a, b, c] = [(); 3].map(|()| small(make));
     let items = format!(
         "macro_rules! {m} {{ () => {{ {a} }} }}\nconst {k}: i32 = {m}!();
-mod of_{m} {{ pub fn inner() -> i32 {{ {m}!() }} macro_rules! {m} {{ () => {{ 77 }} }} pub fn outer() -> i32 {{ {m}!() }} }}
+mod of_{m} {{ pub fn inner() -> i32 {{ {m}!() }} macro_rules! {m} {{ () => {{ 77 }} }} pub fn outer() -> i32 {{ \
+    {m}!() }} }}
 #[macro_use] mod used_{m} {{ macro_rules! {m}_used {{ ($e:expr) => {{ $e - {c} }} }} }}
 fn first_{m}() -> i32 {{ {m}!() }}\nmacro_rules! {m} {{ () => {{ {b} }} }}\nconst {k}_2: i32 = {m}!();\n"
     );
@@ -252,7 +268,8 @@ fn first_{m}() -> i32 {{ {m}!() }}\nmacro_rules! {m} {{ () => {{ {b} }} }}\ncons
             format!("{k} * 100 + {k}_2 + first_{m}() * 10000"),
             format!("of_{m}::inner() * 100 + of_{m}::outer() + {m}_used!({{ 9 }})"),
             format!(
-                "let x = {m}!(); macro_rules! {m} {{ () => {{ {c} }} }} let y = {m}!(); {{ macro_rules! {m} {{ () => {{ 5 }} }} let _ = {m}!(); }} x * 100 + y + {m}!()"
+                "let x = {m}!(); macro_rules! {m} {{ () => {{ {c} }} }} let y = {m}!(); {{ macro_rules! {m} {{ \
+                    () => {{ 5 }} }} let _ = {m}!(); }} x * 100 + y + {m}!()"
             ),
         ],
     )
@@ -284,7 +301,8 @@ fn grouping(make: &mut Maker<'_>) -> Part {
         "macro_rules! {m} {{ ($x:expr, $y:expr) => {{ $x * $y }} }}\nmacro_rules! {m}_neg {{ ($x:expr) => {{ -$x }} }}
 macro_rules! {m}_abs {{ ($x:expr) => {{ $x.abs() }} }}\nmacro_rules! {m}_minus {{ ($x:expr) => {{ $x - 1 }} }}
 macro_rules! {m}_ty {{ ($t:ty, $l:literal, $p:pat, $e:expr) => {{ match $e as $t {{ $p => $l as i32, _ => 1 }} }} }}
-macro_rules! {m}_lit {{ (0) => {{ 100 }}; ($e:expr) => {{ $e }} }}\nmacro_rules! {m}_pass {{ ($e:expr) => {{ {m}_lit!($e) }} }}\n"
+macro_rules! {m}_lit {{ (0) => {{ 100 }}; ($e:expr) => {{ $e }} }}\nmacro_rules! {m}_pass {{ ($e:expr) => {{ \
+    {m}_lit!($e) }} }}\n"
     );
     (
         items,
@@ -293,7 +311,8 @@ macro_rules! {m}_lit {{ (0) => {{ 100 }}; ($e:expr) => {{ $e }} }}\nmacro_rules!
                 "{m}!({a} + 1, {b} - {c}) + {m}_neg!({a} - {b}) + {m}!(if {a} > {b} {{ 2 }} else {{ 3 }}, {{ {c} }})"
             ),
             format!(
-                "{m}_abs!(-{a}i32) + {m}_abs!({b} - {a}i32) + {m}_minus!({{ {a} }}) + {m}_minus!(match {c} {{ 1 => 2, _ => 3 }})"
+                "{m}_abs!(-{a}i32) + {m}_abs!({b} - {a}i32) + {m}_minus!({{ {a} }}) + {m}_minus!(match {c} {{ 1 \
+                    => 2, _ => 3 }})"
             ),
             format!("{m}_ty!(u8, {a}, 0..=9 | 20, {b} + 256) + {m}_lit!(0) + {m}_pass!(0) + {m}_pass!({c})"),
         ],
@@ -305,8 +324,10 @@ fn repetitions(make: &mut Maker<'_>) -> Part {
     let [a, b, c] = [(); 3].map(|()| small(make));
     let items = format!(
         "macro_rules! {m} {{ ($($x:expr),+ $(; $last:expr)?) => {{ [$($x),+].iter().sum::<i32>() $(* $last)? }} }}
-macro_rules! {m}_pairs {{ ($($k:ident: [$($v:expr),*]),*) => {{ {{ let mut s = 0; $( let $k = 0 $(+ $v)*; s = s * 100 + $k; )* s }} }} }}
-macro_rules! {m}_let {{ ($v:vis $n:ident $b:block $s:stmt) => {{ $v fn $n() -> i32 {{ $s; $b }} }} }}\n{m}_let!(pub {m}_f {{ {a} }} let _z = 3);\n"
+macro_rules! {m}_pairs {{ ($($k:ident: [$($v:expr),*]),*) => {{ {{ let mut s = 0; $( let $k = 0 $(+ $v)*; s = s \
+    * 100 + $k; )* s }} }} }}
+macro_rules! {m}_let {{ ($v:vis $n:ident $b:block $s:stmt) => {{ $v fn $n() -> i32 {{ $s; $b }} }} \
+    }}\n{m}_let!(pub {m}_f {{ {a} }} let _z = 3);\n"
     );
     (
         items,
@@ -324,19 +345,24 @@ fn labels(make: &mut Maker<'_>) -> Part {
         String::new(),
         vec![
             format!(
-                "let mut s = {a}; 'outer: for i in 0..{n} {{ for j in 0..{n} {{ if j == {k} {{ continue 'outer; }} if i * j > 9 {{ break 'outer; }} s += i * 10 + j; }} s += 1000; }} s"
+                "let mut s = {a}; 'outer: for i in 0..{n} {{ for j in 0..{n} {{ if j == {k} {{ continue 'outer; \
+                    }} if i * j > 9 {{ break 'outer; }} s += i * 10 + j; }} s += 1000; }} s"
             ),
             format!(
-                "let mut i = 0; let r = 'a: loop {{ i += 1; let v = 'b: loop {{ if i > {k} {{ break 'a i * 100; }} if i % 2 == 0 {{ break 'b i; }} i += 1; break 7; }}; i += v; }}; r + {b}"
+                "let mut i = 0; let r = 'a: loop {{ i += 1; let v = 'b: loop {{ if i > {k} {{ break 'a i * 100; \
+                    }} if i % 2 == 0 {{ break 'b i; }} i += 1; break 7; }}; i += v; }}; r + {b}"
             ),
             format!(
-                "let mut n = {a}u8; let mut c = 0; 'w: while n != 0 {{ n >>= 1; c += 1; if c > {k} {{ break; }} loop {{ if n & 1 == 1 {{ continue 'w; }} break 'w; }} }} c * 100 + n as i32"
+                "let mut n = {a}u8; let mut c = 0; 'w: while n != 0 {{ n >>= 1; c += 1; if c > {k} {{ break; }} \
+                    loop {{ if n & 1 == 1 {{ continue 'w; }} break 'w; }} }} c * 100 + n as i32"
             ),
             format!(
-                "macro_rules! stop {{ ($e:expr) => {{ 'a: loop {{ if $e {{ break 'a 1; }} else {{ break 'a 2; }} }} }} }} 'a: {{ if stop!({a} > {b}) == 1 {{ break 'a 5; }} 6 }}"
+                "macro_rules! stop {{ ($e:expr) => {{ 'a: loop {{ if $e {{ break 'a 1; }} else {{ break 'a 2; \
+                    }} }} }} }} 'a: {{ if stop!({a} > {b}) == 1 {{ break 'a 5; }} 6 }}"
             ),
             format!(
-                "(0..={n}).rev().step_by(2).map(|i| i * {a}).sum::<i32>() + (0..{n}).filter(|i| i % 2 == 1).count() as i32"
+                "(0..={n}).rev().step_by(2).map(|i| i * {a}).sum::<i32>() + (0..{n}).filter(|i| i % 2 == \
+                    1).count() as i32"
             ),
         ],
     )
@@ -352,14 +378,16 @@ fn closures(make: &mut Maker<'_>) -> Part {
         vec![
             format!("let k = {a}; let g = |x| x + k; let k = {b}; g(1) * 100 + k + {f}(|x| x * 2 + k, {a})"),
             format!(
-                "let mut n = {a}; let mut inc = |by: i32| {{ n += by; n }}; let x = inc(2); let y = inc(3); x * 100 + y + n"
+                "let mut n = {a}; let mut inc = |by: i32| {{ n += by; n }}; let x = inc(2); let y = inc(3); x * \
+                    100 + y + n"
             ),
             format!("let mut n = {a}; let mut own = move || {{ n += 1; n }}; own(); own() * 100 + n"),
             format!(
                 "let g = |x| {{ if x > 3 {{ return x; }} x + 1 }}; let r: {ty} = g({a}) ^ g(2); {folded}"
             ),
             format!(
-                "let fs: [fn(i32) -> i32; 2] = [|x| x + {a}, |x| x * {b}]; fs[0](3) * 100 + fs[1](2) + ({body} as i32).wrapping_add(1)"
+                "let fs: [fn(i32) -> i32; 2] = [|x| x + {a}, |x| x * {b}]; fs[0](3) * 100 + fs[1](2) + ({body} \
+                    as i32).wrapping_add(1)"
             ),
         ],
     )
@@ -373,18 +401,22 @@ fn structures(make: &mut Maker<'_>) -> Part {
     let n = small(make);
     let items = format!(
         "#[derive(Clone, Copy, PartialEq, Debug)] struct {s} {{ a: {one}, b: {other}, c: i32 }}
-impl {s} {{ const N: i32 = {n}; fn new(c: i32) -> Self {{ Self {{ a: {a}, b: {b}, c }} }} fn bump(&mut self, by: i32) -> &mut Self {{ self.c += by * Self::N; self }} fn c(self) -> i32 {{ self.c }} }}
+impl {s} {{ const N: i32 = {n}; fn new(c: i32) -> Self {{ Self {{ a: {a}, b: {b}, c }} }} fn bump(&mut self, \
+    by: i32) -> &mut Self {{ self.c += by * Self::N; self }} fn c(self) -> i32 {{ self.c }} }}
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)] struct {t}<const K: usize>([i16; K], u8);
-impl<const K: usize> {t}<K> {{ fn sum(&self) -> i32 {{ let mut s = 0; for i in 0..K {{ s += self.0[i] as i32; }} s * K as i32 }} }}\n"
+impl<const K: usize> {t}<K> {{ fn sum(&self) -> i32 {{ let mut s = 0; for i in 0..K {{ s += self.0[i] as i32; \
+    }} s * K as i32 }} }}\n"
     );
     (
         items,
         vec![
             format!(
-                "let mut s = {s}::new(3); s.bump(2).bump(1); let u = {s} {{ c: 5, ..s }}; let w = {fa} ^ {fb}; w.wrapping_add(s.c() * 100 + u.c + (u == s) as i32)"
+                "let mut s = {s}::new(3); s.bump(2).bump(1); let u = {s} {{ c: 5, ..s }}; let w = {fa} ^ {fb}; \
+                    w.wrapping_add(s.c() * 100 + u.c + (u == s) as i32)"
             ),
             format!(
-                "let mut t = {t}([1, 2, {n}], 4); t.0[1] += 10; t.1 ^= 3; let c = t; t.0[0] = 9; t.sum() * 100 + c.sum() + t.1 as i32 + (c < t) as i32 + {t}([7; 2], 1).sum()"
+                "let mut t = {t}([1, 2, {n}], 4); t.0[1] += 10; t.1 ^= 3; let c = t; t.0[0] = 9; t.sum() * 100 \
+                    + c.sum() + t.1 as i32 + (c < t) as i32 + {t}([7; 2], 1).sum()"
             ),
         ],
     )
@@ -398,7 +430,8 @@ fn enumerations(make: &mut Maker<'_>) -> Part {
     let [a, b] = [(); 2].map(|()| small(make));
     let items = format!(
         "#[derive(Clone, Copy, PartialEq)] enum {e} {{ Unit, One({ty}), Two {{ p: i32, q: [u8; 2] }} }}
-impl {e} {{ fn of(self) -> i32 {{ match self {{ Self::Unit => 1, {e}::One(x) => {folded}, {e}::Two {{ p, q: [a, b] }} if p > {a} => p + a as i32 * b as i32, {e}::Two {{ q, .. }} => q[0] as i32 }} }} }}
+impl {e} {{ fn of(self) -> i32 {{ match self {{ Self::Unit => 1, {e}::One(x) => {folded}, {e}::Two {{ p, q: [a, \
+    b] }} if p > {a} => p + a as i32 * b as i32, {e}::Two {{ q, .. }} => q[0] as i32 }} }} }}
 #[repr(i8)] #[derive(Clone, Copy)] enum {e}N {{ A = -3, B, C = {a}, D }}\n"
     );
     (
@@ -406,7 +439,8 @@ impl {e} {{ fn of(self) -> i32 {{ match self {{ Self::Unit => 1, {e}::One(x) => 
         vec![
             format!("{e}::Unit.of() + {e}::One({value}).of() / 3"),
             format!(
-                "let t = {e}::Two {{ p: {b}, q: [{a}, 7] }}; t.of() + if let {e}::Two {{ p, .. }} = t {{ p }} else {{ 0 }} + matches!(t, {e}::One(_)) as i32"
+                "let t = {e}::Two {{ p: {b}, q: [{a}, 7] }}; t.of() + if let {e}::Two {{ p, .. }} = t {{ p }} \
+                    else {{ 0 }} + matches!(t, {e}::One(_)) as i32"
             ),
             format!("use {e}N::*; (A as i32) * 100 + B as i32 + C as u8 as i32 + D as i32"),
         ],
@@ -421,22 +455,28 @@ fn patterns(make: &mut Maker<'_>) -> Part {
         format!("const {k}: i32 = {a};\n"),
         vec![
             format!(
-                "let f = |x: i32| match x {{ {k} => 1, n @ (0..=9 | 50..) if n % 2 == 0 => n, -5..0 => 2, i32::MIN..=-6 => 3, _ => 4 }}; f({a}) * 1000 + f({b}) * 10 + f(-{c})"
+                "let f = |x: i32| match x {{ {k} => 1, n @ (0..=9 | 50..) if n % 2 == 0 => n, -5..0 => 2, \
+                    i32::MIN..=-6 => 3, _ => 4 }}; f({a}) * 1000 + f({b}) * 10 + f(-{c})"
             ),
             format!(
-                "let t = (({a}, {b}u8), [1, 2, {c}]); let ((x, _), [first, .., last]) = t; let (.., [_, rest @ ..]) = t; x * 100 + first + last + rest.len() as i32 + rest[1]"
+                "let t = (({a}, {b}u8), [1, 2, {c}]); let ((x, _), [first, .., last]) = t; let (.., [_, rest @ \
+                    ..]) = t; x * 100 + first + last + rest.len() as i32 + rest[1]"
             ),
             format!(
-                "match ({a}, Some({b})) {{ (0, _) => 1, (x, Some(y)) if x == y => 2, (_, Some(y @ 1..=30)) => y, (x, None) => x, _ => 9 }}"
+                "match ({a}, Some({b})) {{ (0, _) => 1, (x, Some(y)) if x == y => 2, (_, Some(y @ 1..=30)) => \
+                    y, (x, None) => x, _ => 9 }}"
             ),
             format!(
-                "let Some(x) = (if {a} > {b} {{ Some({c}) }} else {{ None }}) else {{ return -1; }}; x + match '{text}' {{ 'a'..='m' => 1, '0' => 2, c => c as i32 }}"
+                "let Some(x) = (if {a} > {b} {{ Some({c}) }} else {{ None }}) else {{ return -1; }}; x + match \
+                    '{text}' {{ 'a'..='m' => 1, '0' => 2, c => c as i32 }}"
             ),
             format!(
-                "let mut v = Some({a}); let mut n = 0; while let Some(x) = v {{ n += x; v = if x > 3 {{ Some(x / 2) }} else {{ None }}; }} if let Some(_) = v && n > 1 {{ 0 }} else {{ n }}"
+                "let mut v = Some({a}); let mut n = 0; while let Some(x) = v {{ n += x; v = if x > 3 {{ Some(x \
+                    / 2) }} else {{ None }}; }} if let Some(_) = v && n > 1 {{ 0 }} else {{ n }}"
             ),
             format!(
-                "let a = [{a}, {b}, {c}]; match &a[..] {{ [x, y] => x + y, [x, .., z] if x > z => x - z, [_, tail @ ..] => tail[0], [] => 0 }}"
+                "let a = [{a}, {b}, {c}]; match &a[..] {{ [x, y] => x + y, [x, .., z] if x > z => x - z, [_, \
+                    tail @ ..] => tail[0], [] => 0 }}"
             ),
         ],
     )
@@ -453,14 +493,18 @@ fn {f}_swap(t: &mut (i32, i32)) {{ let (a, b) = t; std::mem::swap(a, b); *a += 1
         items,
         vec![
             format!(
-                "let mut x = {a}; let mut y = [{b}, {c}, 0]; let r = {f}(&mut x, &mut y); r * 10000 + x * 100 + y[2] - y[0]"
+                "let mut x = {a}; let mut y = [{b}, {c}, 0]; let r = {f}(&mut x, &mut y); r * 10000 + x * 100 + \
+                    y[2] - y[0]"
             ),
             format!("let mut t = ({a}, {b}); {f}_swap(&mut t); let r = &mut t.1; *r ^= 5; t.0 * 100 + t.1"),
             format!(
-                "let mut g = [[{a}, 1], [{b}, 2]]; for row in g.iter_mut() {{ row[1] *= 3; row.swap(0, 1); }} g[1][1] += {c}; for row in &mut g {{ row[0] += 1; }} g[0][0] * 1000 + g[0][1] * 10 + g[1][0] + g[1][1]"
+                "let mut g = [[{a}, 1], [{b}, 2]]; for row in g.iter_mut() {{ row[1] *= 3; row.swap(0, 1); }} \
+                    g[1][1] += {c}; for row in &mut g {{ row[0] += 1; }} g[0][0] * 1000 + g[0][1] * 10 + \
+                    g[1][0] + g[1][1]"
             ),
             format!(
-                "let mut a = [{a}u8, {b}, {c}]; a[0] <<= 2; a[1] |= 64; a[2] %= 7; let mut s = 0u16; for (i, x) in a.iter().enumerate() {{ s = s * 3 + *x as u16 * i as u16; }} s as i32"
+                "let mut a = [{a}u8, {b}, {c}]; a[0] <<= 2; a[1] |= 64; a[2] %= 7; let mut s = 0u16; for (i, x) \
+                    in a.iter().enumerate() {{ s = s * 3 + *x as u16 * i as u16; }} s as i32"
             ),
         ],
     )
@@ -473,16 +517,22 @@ fn iterators(make: &mut Maker<'_>) -> Part {
         String::new(),
         vec![
             format!(
-                "let v: [i32; 4] = [{a}, {b}, 3, -4]; v.iter().zip(1..).map(|(x, i)| x * i).sum::<i32>() + v.iter().rev().take(2).fold(0, |a, x| a * 10 + x) + *v.iter().max().unwrap() + v.iter().position(|&x| x == 3).unwrap() as i32"
+                "let v: [i32; 4] = [{a}, {b}, 3, -4]; v.iter().zip(1..).map(|(x, i)| x * i).sum::<i32>() + \
+                    v.iter().rev().take(2).fold(0, |a, x| a * 10 + x) + *v.iter().max().unwrap() + \
+                    v.iter().position(|&x| x == 3).unwrap() as i32"
             ),
             format!(
-                "let mut calls = 0; let s: i32 = (0..{n}).map(|i| {{ calls += 1; i * {a} }}).take(2).sum(); s * 100 + calls"
+                "let mut calls = 0; let s: i32 = (0..{n}).map(|i| {{ calls += 1; i * {a} }}).take(2).sum(); s * \
+                    100 + calls"
             ),
             format!(
-                "(1..={n}u64).product::<u64>() as i32 + (0..{n}).skip(1).chain(5..7).step_by(2).map(|x| x * x).sum::<i32>() + [1u8, 2, {a}].iter().any(|&x| x > 9) as i32"
+                "(1..={n}u64).product::<u64>() as i32 + (0..{n}).skip(1).chain(5..7).step_by(2).map(|x| x * \
+                    x).sum::<i32>() + [1u8, 2, {a}].iter().any(|&x| x > 9) as i32"
             ),
             format!(
-                "let mut it = [{a}, {b}, 7].into_iter(); let first = it.next().unwrap(); let rest: i32 = it.map(|x| x + 1).sum(); first * 1000 + rest + [3, {a}, 2].windows(2).filter(|w| w[0] < w[1]).count() as i32"
+                "let mut it = [{a}, {b}, 7].into_iter(); let first = it.next().unwrap(); let rest: i32 = \
+                    it.map(|x| x + 1).sum(); first * 1000 + rest + [3, {a}, 2].windows(2).filter(|w| w[0] < \
+                    w[1]).count() as i32"
             ),
         ],
     )
@@ -501,10 +551,12 @@ fn {f}_r(x: i32) -> Result<u8, i32> {{ let y: u8 = u8::try_from(x * 3).map_err(|
         items,
         vec![
             format!(
-                "{f}({a}).unwrap_or(7) * 1000 + {f}({b}).map_or(1, |x| x + 1) + {f}({a}).and_then({f}).is_some() as i32"
+                "{f}({a}).unwrap_or(7) * 1000 + {f}({b}).map_or(1, |x| x + 1) + \
+                    {f}({a}).and_then({f}).is_some() as i32"
             ),
             format!(
-                "(match {f}_r({a}) {{ Ok(x) => x as i32, Err(e) => e }}) * 100 + {f}_r({b}).unwrap_or_else(|e| (e & 7) as u8) as i32"
+                "(match {f}_r({a}) {{ Ok(x) => x as i32, Err(e) => e }}) * 100 + {f}_r({b}).unwrap_or_else(|e| \
+                    (e & 7) as u8) as i32"
             ),
             format!("let r: {ty} = {a}u8.checked_add({b}).map(|x| (x >> 2) as {ty}).unwrap_or(3); {folded}"),
         ],

@@ -16,8 +16,24 @@ use syn::visit_mut::{self, VisitMut};
 
 /// Macros of the language that stay: evaluation knows them, or refuses them by their names.
 const BUILTIN: &[&str] = &[
-    "assert", "assert_eq", "assert_ne", "dbg", "debug_assert", "debug_assert_eq", "debug_assert_ne", "eprint",
-    "eprintln", "format", "panic", "print", "println", "todo", "unimplemented", "unreachable", "vec", "write",
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "dbg",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "format",
+    "panic",
+    "print",
+    "println",
+    "todo",
+    "unimplemented",
+    "unreachable",
+    "vec",
+    "write",
     "writeln",
 ];
 
@@ -92,7 +108,11 @@ impl Expander<'_> {
             let _: Option<syn::Token![;]> = input.parse()?;
             Ok(expr)
         };
-        self.expanded((&definition, mac), |tokens| parse.parse2(tokens), |tree, strip| strip.visit_expr_mut(tree))
+        self.expanded(
+            (&definition, mac),
+            |tokens| parse.parse2(tokens),
+            |tree, strip| strip.visit_expr_mut(tree),
+        )
     }
 
     /// A macro of the language: the expression that it is, or none if it stays.
@@ -147,7 +167,9 @@ impl Expander<'_> {
                     self.program.item(self.module, item, &mut self.macros, depth);
                     has_items = true;
                 }
-                syn::Stmt::Macro(own) if last_name(&own.mac.path) == "axes" && self.definition(&own.mac).is_none() => {
+                syn::Stmt::Macro(own)
+                    if last_name(&own.mac.path) == "axes" && self.definition(&own.mac).is_none() =>
+                {
                     self.program.declare_axes(self.module, &own.mac, &self.macros);
                     has_items = true;
                 }

@@ -1,5 +1,5 @@
-//! The variables and labels of bodies, each with a unique name, by the rules of hygiene: a name of a macro's body means a variable of
-//! the same expansion, or one that is in scope where the macro is defined.
+//! The variables and labels of bodies, each with a unique name, by the rules of hygiene: a name of a macro's body
+//! means a variable of the same expansion, or one that is in scope where the macro is defined.
 
 use super::{Tree, arguments, block_module, definition};
 use crate::error::Error;
@@ -184,11 +184,18 @@ impl Resolver<'_> {
         let path = [plain(&name).to_owned()];
         let is_constant = match self.program.find(self.module, self.of, &path, Space::Values) {
             Some(Item::Const(_)) => true,
-            Some(Item::Adt(id)) => self.program.adts[id.0].variants.iter().all(|own| own.style == Style::Unit),
-            Some(Item::Variant(id, at)) => self.program.adts[id.0].variants[at].style == Style::Unit,
-            Some(Item::Module(_) | Item::Axis(_) | Item::Fn(_) | Item::Type(..) | Item::Trait(..) | Item::Macro(_)) => {
-                false
+            Some(Item::Adt(id)) => {
+                self.program.adts[id.0].variants.iter().all(|own| own.style == Style::Unit)
             }
+            Some(Item::Variant(id, at)) => self.program.adts[id.0].variants[at].style == Style::Unit,
+            Some(
+                Item::Module(_)
+                | Item::Axis(_)
+                | Item::Fn(_)
+                | Item::Type(..)
+                | Item::Trait(..)
+                | Item::Macro(_),
+            ) => false,
             None => path[0] == "None" || std_constant(&self.program.external(self.module, &path)),
         };
         let ident = unmarked(&own.ident);
@@ -247,7 +254,9 @@ impl Resolver<'_> {
 /// Returns true for a path such as `f32::consts::PI`, whose name is that of a constant.
 fn std_constant(path: &[String]) -> bool {
     path.len() > 1
-        && path.last().is_some_and(|last| last.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_'))
+        && path.last().is_some_and(|last| {
+            last.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        })
 }
 
 impl VisitMut for Resolver<'_> {

@@ -36,7 +36,10 @@ impl Evaluator<'_> {
             ("contains", [own]) => {
                 let equal = syn::BinOp::Eq(Default::default());
                 for value in all {
-                    if matches!(self.operated(frame, call.span, &equal, value, own.clone())?, Value::Bool(true)) {
+                    if matches!(
+                        self.operated(frame, call.span, &equal, value, own.clone())?,
+                        Value::Bool(true)
+                    ) {
                         return Ok(Some(Value::Bool(true)));
                     }
                 }

@@ -1,4 +1,8 @@
 //! Methods of integers, each by the native type: what Rust gives, with Rust's types.
+#![expect(
+    clippy::unnecessary_cast,
+    reason = "`native!` has one expression for all types, of which some need no cast"
+)]
 
 use super::{HostCall, panics};
 use crate::eval::{Eval, Frame};
@@ -7,32 +11,83 @@ use crate::value::Value;
 
 /// Methods whose result does not depend on the width of the type, as long as the type holds it.
 const OF_ANY_WIDTH: &[&str] = &[
-    "abs", "abs_diff", "clamp", "clone", "cmp", "div_ceil", "div_euclid", "into", "is_multiple_of", "is_power_of_two", "max",
-    "min", "next_multiple_of", "next_power_of_two", "pow", "rem_euclid", "signum",
+    "abs",
+    "abs_diff",
+    "clamp",
+    "clone",
+    "cmp",
+    "div_ceil",
+    "div_euclid",
+    "into",
+    "is_multiple_of",
+    "is_power_of_two",
+    "max",
+    "min",
+    "next_multiple_of",
+    "next_power_of_two",
+    "pow",
+    "rem_euclid",
+    "signum",
 ];
 
 /// Evaluates an expression in which `$t` is the native type of a signed, or of an unsigned, integer.
 macro_rules! of_sign {
     (signed $ty:expr, $t:ident => $body:expr) => {
         match $ty {
-            IntTy::I8 => { type $t = i8; $body }
-            IntTy::I16 => { type $t = i16; $body }
-            IntTy::I32 => { type $t = i32; $body }
-            IntTy::I64 => { type $t = i64; $body }
-            IntTy::I128 | IntTy::Toolchain => { type $t = i128; $body }
-            IntTy::Isize => { type $t = isize; $body }
+            IntTy::I8 => {
+                type $t = i8;
+                $body
+            }
+            IntTy::I16 => {
+                type $t = i16;
+                $body
+            }
+            IntTy::I32 => {
+                type $t = i32;
+                $body
+            }
+            IntTy::I64 => {
+                type $t = i64;
+                $body
+            }
+            IntTy::I128 | IntTy::Toolchain => {
+                type $t = i128;
+                $body
+            }
+            IntTy::Isize => {
+                type $t = isize;
+                $body
+            }
             IntTy::U8 | IntTy::U16 | IntTy::U32 | IntTy::U64 | IntTy::U128 | IntTy::Usize => None,
         }
     };
     (unsigned $ty:expr, $t:ident => $body:expr) => {
         match $ty {
-            IntTy::U8 => { type $t = u8; $body }
-            IntTy::U16 => { type $t = u16; $body }
-            IntTy::U32 => { type $t = u32; $body }
-            IntTy::U64 => { type $t = u64; $body }
+            IntTy::U8 => {
+                type $t = u8;
+                $body
+            }
+            IntTy::U16 => {
+                type $t = u16;
+                $body
+            }
+            IntTy::U32 => {
+                type $t = u32;
+                $body
+            }
+            IntTy::U64 => {
+                type $t = u64;
+                $body
+            }
             // Of a number that is not negative: the caller looks.
-            IntTy::U128 | IntTy::Toolchain => { type $t = u128; $body }
-            IntTy::Usize => { type $t = usize; $body }
+            IntTy::U128 | IntTy::Toolchain => {
+                type $t = u128;
+                $body
+            }
+            IntTy::Usize => {
+                type $t = usize;
+                $body
+            }
             IntTy::I8 | IntTy::I16 | IntTy::I32 | IntTy::I64 | IntTy::I128 | IntTy::Isize => None,
         }
     };
@@ -66,7 +121,9 @@ pub(super) fn method(frame: &Frame, of: Int, call: &HostCall<'_>) -> Eval<Option
         .or_else(|| of_signed(of, call.name, &ints))
         .or_else(|| of_unsigned(of, call.name, &ints));
     match found {
-        Some(Some(Value::Int(own))) if own.ty == IntTy::Toolchain && i32::try_from(own.bits() as i128).is_err() => {
+        Some(Some(Value::Int(own)))
+            if own.ty == IntTy::Toolchain && i32::try_from(own.bits() as i128).is_err() =>
+        {
             Err(frame.error(call.span, format!("`{}` of a number whose type is not known", call.name)))
         }
         Some(Some(value)) => Ok(Some(value)),
@@ -90,6 +147,9 @@ fn of_both(of: Int, name: &str, args: &[Int]) -> Found {
         let some = |number: T| Some(Some(value(number)));
         let option = |number: Option<T>| Some(Some(Value::option(number.map(value))));
         let word = |number: u32| Some(Some(Value::Int(Int::word(number))));
+        let words = |number: Option<u32>| {
+            Some(Some(Value::option(number.map(|own| Value::Int(Int::word(own))))))
+        };
         let both = |(number, truth): (T, bool)| Some(Some(Value::Tuple(vec![value(number), Value::Bool(truth)])));
         match args {
             [] => match name {
@@ -109,8 +169,8 @@ fn of_both(of: Int, name: &str, args: &[Int]) -> Found {
                 "isqrt" => Some((own >= 0 as T).then(|| value(own.isqrt()))),
                 "ilog2" => Some(own.checked_ilog2().map(|own| Value::Int(Int::word(own)))),
                 "ilog10" => Some(own.checked_ilog10().map(|own| Value::Int(Int::word(own)))),
-                "checked_ilog2" => Some(Some(Value::option(own.checked_ilog2().map(|own| Value::Int(Int::word(own)))))),
-                "checked_ilog10" => Some(Some(Value::option(own.checked_ilog10().map(|own| Value::Int(Int::word(own)))))),
+                "checked_ilog2" => words(own.checked_ilog2()),
+                "checked_ilog10" => words(own.checked_ilog10()),
                 _ => None,
             },
             [one] => of_two((of, name, *one), own, one.bits() as T),
@@ -130,10 +190,7 @@ trait Native: Copy {
 
 fn of_two<T: Native>((of, name, arg): (Int, &str, Int), own: T, other: T) -> Found {
     let by = arg.number().and_then(|by| u32::try_from(by).ok());
-    let of_words = matches!(
-        name.rsplit('_').next(),
-        Some("shl" | "shr" | "pow" | "left" | "right")
-    );
+    let of_words = matches!(name.rsplit('_').next(), Some("shl" | "shr" | "pow" | "left" | "right"));
     if !of_words && of.ty.common(arg.ty).is_none() {
         return None;
     }
@@ -257,15 +314,15 @@ fn of_unsigned(of: Int, name: &str, args: &[Int]) -> Found {
             }
             ("cast_signed", []) => Some(Some(Value::Int(of.cast(ty.signed())))),
             (_, [other]) => {
-                if ty.common(other.ty).is_none() {
-                    return None;
-                }
+                ty.common(other.ty)?;
                 let other = other.bits() as T;
                 match name {
                     "div_ceil" => Some((other != 0).then(|| value(own.div_ceil(other)))),
                     "is_multiple_of" => Some(Some(Value::Bool(own.is_multiple_of(other)))),
-                    "next_multiple_of" => Some((other != 0).then(|| own.checked_next_multiple_of(other)).flatten().map(value)),
-                    "checked_next_multiple_of" => Some(Some(Value::option(own.checked_next_multiple_of(other).map(value)))),
+                    "next_multiple_of" => Some(own.checked_next_multiple_of(other).map(value)),
+                    "checked_next_multiple_of" => {
+                        Some(Some(Value::option(own.checked_next_multiple_of(other).map(value))))
+                    }
                     _ => None,
                 }
             }

@@ -77,8 +77,12 @@ impl Evaluator<'_> {
             ("unwrap_or", [_], Some(value)) => value,
             ("unwrap_or", [other], None) => other.clone(),
             ("unwrap_or_else", [_], Some(value)) => value,
-            ("unwrap_or_else", [closure], None) => self.apply(frame, span, closure, error.into_iter().collect())?,
-            ("map", [closure], Some(value)) => wrapped(Some(self.apply(frame, span, closure, vec![value])?), None),
+            ("unwrap_or_else", [closure], None) => {
+                self.apply(frame, span, closure, error.into_iter().collect())?
+            }
+            ("map", [closure], Some(value)) => {
+                wrapped(Some(self.apply(frame, span, closure, vec![value])?), None)
+            }
             ("map", [_], None) => wrapped(None, error),
             ("map_err", [_], Some(value)) => wrapped(Some(value), None),
             ("map_err", [closure], None) => {
@@ -88,7 +92,9 @@ impl Evaluator<'_> {
             ("map_or", [_, closure], Some(value)) => self.apply(frame, span, closure, vec![value])?,
             ("map_or", [other, _], None) => other.clone(),
             ("map_or_else", [_, closure], Some(value)) => self.apply(frame, span, closure, vec![value])?,
-            ("map_or_else", [closure, _], None) => self.apply(frame, span, closure, error.into_iter().collect())?,
+            ("map_or_else", [closure, _], None) => {
+                self.apply(frame, span, closure, error.into_iter().collect())?
+            }
             ("and_then", [closure], Some(value)) => self.apply(frame, span, closure, vec![value])?,
             ("and_then" | "and", [_], None) => wrapped(None, error),
             ("and", [other], Some(_)) => other.clone(),
@@ -109,7 +115,9 @@ impl Evaluator<'_> {
             ("ok_or", [_], Some(value)) if !is_result => result(Ok(value)),
             ("ok_or", [error], None) if !is_result => result(Err(error.clone())),
             ("ok_or_else", [_], Some(value)) if !is_result => result(Ok(value)),
-            ("ok_or_else", [closure], None) if !is_result => result(Err(self.apply(frame, span, closure, Vec::new())?)),
+            ("ok_or_else", [closure], None) if !is_result => {
+                result(Err(self.apply(frame, span, closure, Vec::new())?))
+            }
             ("clone" | "as_ref" | "copied" | "cloned", [], value) => {
                 let own = |value: Option<Value>| value.map(crate::place::deref);
                 wrapped(own(value), own(error))

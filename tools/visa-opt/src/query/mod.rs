@@ -20,7 +20,7 @@ use crate::run::Refusal;
 use clap::Arg;
 use serde_json::Value;
 use visa_canonical::RuleSet;
-use visa_ir::diag::counted;
+use visa_ir::diag::{counted, visible, visible_json};
 use visa_mapping::{Axes, Expr};
 
 /// Exit code of an answered question: done, or yes.
@@ -193,8 +193,9 @@ impl Query {
 pub(crate) fn run(mut query: Query, io: &mut Io) -> i32 {
     match answer(&mut query, io) {
         Ok(answer) => {
-            let text = if query.json { format!("{}\n", answer.json) } else { answer.text };
-            io.stdout.extend(text.into_bytes());
+            let text = format!("{}\n", answer.json);
+            let shown = if query.json { visible_json(&text) } else { visible(&answer.text) };
+            io.stdout.extend(shown.as_bytes());
             answer.code
         }
         Err((source, findings)) => {

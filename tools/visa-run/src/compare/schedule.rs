@@ -3,6 +3,7 @@
 
 use serde::Deserialize;
 use visa_cost::TimeUnit;
+use visa_ir::diag::counted;
 
 use super::foreign::{Entry, Foreign, Kind};
 
@@ -38,15 +39,28 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
              {why}"
         )
     })?;
-    let mut entries = Vec::new();
+    let (mut entries, mut without_length) = (Vec::new(), Vec::new());
     for (number, own) in schedule.instructions.iter().enumerate() {
         let Lifetime { begin, end } = own.lifetime;
         if end < begin {
             return Err(format!("instruction {number} ends at {end}, before it begins at {begin}"));
         }
-        if let Some(kind) = kind(own).filter(|_| end > begin) {
-            entries.push(Entry { cluster: None, kind, begin, end, name: name(&own.description) });
+        match kind(own) {
+            Some(_) if end == begin => without_length.push((number, begin)),
+            Some(kind) => {
+                entries.push(Entry { cluster: None, kind, begin, end, name: name(&own.description) })
+            }
+            None => {}
         }
+    }
+    let mut warnings = Vec::new();
+    if let Some((number, begin)) = without_length.first() {
+        let first = format!("instruction {number} begins and ends at {begin}");
+        if entries.is_empty() {
+            return Err(format!("no command of the schedule has a length; {first}"));
+        }
+        let count = counted(without_length.len(), "command");
+        warnings.push(format!("{count} without length left out: {first}"));
     }
     if entries.is_empty() {
         return Err("the schedule has no command of the DMA or the Tensor Unit".to_owned());
@@ -58,7 +72,7 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
     }
     let last = schedule.instructions.iter().map(|own| own.lifetime.end).fold(0, u64::max);
     let makespan = last.saturating_sub(first);
-    Ok(Foreign { what: "the schedule", unit: TimeUnit::Cycle, entries, makespan, warnings: Vec::new() })
+    Ok(Foreign { what: "the schedule", unit: TimeUnit::Cycle, entries, makespan, warnings })
 }
 
 /// What it is by the engines that it takes; nothing of what the cores do.
@@ -118,6 +132,11 @@ mod tests {
         let refused = |text: &str| read(text).expect_err("refused");
         assert!(refused("{}").contains("missing field `instructions`"));
         assert!(refused(r#"{"instructions": []}"#).contains("no command"));
+        let zero = r#"{"instructions": [{"contexts": ["DmaEngine"], "lifetime": {"begin": 5, "end": 5}}]}"#;
+        assert_eq!(
+            refused(zero),
+            "no command of the schedule has a length; instruction 0 begins and ends at 5"
+        );
         let backwards =
             r#"{"instructions": [{"contexts": ["DmaEngine"], "lifetime": {"begin": 5, "end": 4}}]}"#;
         assert!(refused(backwards).contains("instruction 0 ends at 4, before it begins at 5"));

@@ -48,8 +48,8 @@ pub(crate) struct Pair {
     pub(crate) predicted: u64,
     /// The mean of the clusters.
     pub(crate) theirs: f64,
-    /// Predicted over theirs.
-    pub(crate) ratio: f64,
+    /// Predicted over theirs; `None` if theirs is hidden by a transfer before it.
+    pub(crate) ratio: Option<f64>,
     /// Each cluster's.
     pub(crate) clusters: Vec<u64>,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -63,7 +63,8 @@ pub(crate) struct Sum {
     pub(crate) commands: usize,
     pub(crate) predicted: u64,
     pub(crate) theirs: f64,
-    pub(crate) ratio: f64,
+    /// `None` if theirs take no time.
+    pub(crate) ratio: Option<f64>,
     /// Part of the pairs that are at most a tenth apart.
     pub(crate) within_a_tenth: f64,
 }
@@ -163,23 +164,33 @@ fn pair(own: &Ours, theirs: &[&Entry]) -> Pair {
         kind: own.kind,
         predicted: own.time(),
         theirs: mean,
-        ratio: own.time() as f64 / mean.max(1.0),
+        ratio: ratio(own.time(), mean),
         clusters,
         name: theirs.first().map(|entry| entry.name.clone()).unwrap_or_default(),
     }
+}
+
+/// How many times as long the prediction is; `None` if theirs takes no time.
+fn ratio(predicted: u64, theirs: f64) -> Option<f64> {
+    (theirs > 0.0).then(|| predicted as f64 / theirs)
+}
+
+/// A ratio in text: `-` where there is none.
+fn shown(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
 fn sum(kind: Kind, commands: &[Pair]) -> Option<Sum> {
     let own: Vec<&Pair> = commands.iter().filter(|pair| pair.kind == kind).collect();
     let (predicted, theirs) =
         (own.iter().map(|pair| pair.predicted).sum::<u64>(), own.iter().map(|pair| pair.theirs).sum::<f64>());
-    let near = own.iter().filter(|pair| (pair.ratio - 1.0).abs() <= 0.1).count();
+    let near = own.iter().filter(|pair| pair.ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= 0.1)).count();
     (!own.is_empty()).then(|| Sum {
         kind,
         commands: own.len(),
         predicted,
         theirs,
-        ratio: predicted as f64 / theirs.max(1.0),
+        ratio: ratio(predicted, theirs),
         within_a_tenth: near as f64 / own.len() as f64,
     })
 }
@@ -233,17 +244,17 @@ pub(crate) fn text(found: &Comparison, line: impl Fn(usize) -> Option<String>) -
     }
     out.push('\n');
     let [ours, theirs] = found.makespans;
-    let ratio = ours as f64 / theirs.max(1) as f64;
-    let _ = writeln!(out, "total     {ours} predicted, {theirs} by {}, ratio {ratio:.3}", found.with);
+    let total = shown(ratio(ours, theirs as f64));
+    let _ = writeln!(out, "total     {ours} predicted, {theirs} by {}, ratio {total}", found.with);
     for sum in &found.kinds {
         let _ = writeln!(
             out,
-            "{:<8}  {}: {} predicted, {:.0} theirs, ratio {:.3}; {:.0}% of them within a tenth",
+            "{:<8}  {}: {} predicted, {:.0} theirs, ratio {}; {:.0}% of them within a tenth",
             sum.kind.name(),
             counted(sum.commands as u64, "command"),
             sum.predicted,
             sum.theirs,
-            sum.ratio,
+            shown(sum.ratio),
             sum.within_a_tenth * 100.0
         );
     }
@@ -277,8 +288,22 @@ fn row(pair: &Pair, line: &impl Fn(usize) -> Option<String>) -> [String; 8] {
         pair.kind.name().to_owned(),
         pair.predicted.to_string(),
         format!("{:.0}", pair.theirs),
-        format!("{:.3}", pair.ratio),
+        shown(pair.ratio),
         if clusters.len() > 1 { clusters.join(" ") } else { String::new() },
         pair.name.clone(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ratio, shown};
+
+    #[test]
+    fn no_time_gives_no_ratio() {
+        assert_eq!(ratio(5, 0.0), None);
+        assert_eq!(
+            (shown(ratio(5, 0.0)), shown(ratio(0, 4.0)), shown(ratio(1, 1.0))),
+            ("-".into(), "0.000".into(), "1.000".into())
+        );
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::foreign::{Entry, Foreign, Kind};
 use visa_cost::TimeUnit;
+use visa_ir::diag::counted;
 
 /// What a span is, by its name in the log; commands alone are compared.
 enum Span {
@@ -13,6 +14,26 @@ enum Span {
     Task,
     /// Clusters wait for each other.
     Sync,
+}
+
+impl Span {
+    /// Its kind in the log.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Command(Kind::Dma) => "DMA",
+            Self::Command(Kind::Pass) => "Renegade::TuExec",
+            Self::Command(Kind::Trf) => "Renegade::StoTrf",
+            Self::Command(Kind::Vrf) => "Renegade::StoVrf",
+            Self::Command(Kind::Table) => "Renegade::StoTab",
+            Self::Task => "Task",
+            Self::Sync => "Cluster",
+        }
+    }
+
+    /// Every kind that a span may have.
+    fn all() -> impl Iterator<Item = Self> {
+        Kind::ALL.into_iter().map(Self::Command).chain([Self::Task, Self::Sync])
+    }
 }
 
 /// Where a counter of 32 bits begins anew.
@@ -26,9 +47,12 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
     let mut clusters: BTreeMap<u64, Cluster> = BTreeMap::new();
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
     let last = lines.clone().last().map_or(0, |(number, _)| number);
-    let mut warnings = Vec::new();
+    let (mut warnings, mut without_length) = (Vec::new(), Vec::new());
     for (number, line) in lines.filter(|(_, line)| line.trim_start().starts_with("PROFILE_SPAN")) {
         match span(line) {
+            Ok((_, begin, end, kind)) if begin == end => {
+                without_length.push((number, format!("`{}` begins and ends at {begin}", kind.name())));
+            }
             Ok((cluster, begin, end, kind)) => {
                 let (entry, line) = (clusters.entry(cluster).or_default(), number);
                 entry
@@ -40,6 +64,13 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
             }
             Err(why) => return Err(format!("line {number}: {why}")),
         }
+    }
+    if let Some((line, first)) = without_length.first() {
+        if clusters.is_empty() {
+            return Err(format!("no span of the log has a length; in line {line}, {first}"));
+        }
+        let count = counted(without_length.len(), "span");
+        warnings.push(format!("{count} without length left out, the first in line {line}: {first}"));
     }
     if clusters.is_empty() {
         return Err(
@@ -152,16 +183,9 @@ fn span(line: &str) -> Result<(u64, u64, u64, Span), String> {
     let parts: Vec<&str> = line.trim().split('\t').collect();
     let [_, cluster, begin, end, kind] = &*parts else { return Err(expected.to_owned()) };
     let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no number: {expected}"));
-    let kind = match kind.trim_matches('"') {
-        "DMA" => Span::Command(Kind::Dma),
-        "Renegade::TuExec" => Span::Command(Kind::Pass),
-        "Renegade::StoTrf" => Span::Command(Kind::Trf),
-        "Renegade::StoVrf" => Span::Command(Kind::Vrf),
-        "Renegade::StoTab" => Span::Command(Kind::Table),
-        "Cluster" => Span::Sync,
-        "Task" => Span::Task,
-        other => return Err(format!("the kind \"{other}\" is not known")),
-    };
+    let name = kind.trim_matches('"');
+    let kind = Span::all().find(|kind| kind.name() == name);
+    let kind = kind.ok_or_else(|| format!("the kind \"{name}\" is not known"))?;
     Ok((number(cluster)?, number(begin)?, number(end)?, kind))
 }
 
@@ -220,6 +244,30 @@ mod tests {
         assert!(read(&three[..2].concat()).is_ok());
         let two = [line(0, 1, 9, "Renegade::StoTrf"), line(0, 8, 12, "Renegade::StoTrf")];
         assert!(refused(&two.concat()).starts_with("lines 1 and 2"));
+    }
+
+    #[test]
+    fn spans_without_length_are_left_out_with_a_message() {
+        let refused = |text: &str| read(text).expect_err("refused");
+        let zero = line(1, 45_640, 45_640, "Cluster") + &line(1, 7, 7, "Task");
+        assert_eq!(
+            refused(&zero),
+            "no span of the log has a length; in line 1, `Cluster` begins and ends at 45640"
+        );
+        assert!(refused(&line(0, 0, 0, "DMA")).ends_with("in line 1, `DMA` begins and ends at 0"));
+        let kinds = ["Renegade::TuExec", "Renegade::StoTrf", "Renegade::StoVrf", "Renegade::StoTab", "DMA"];
+        for kind in kinds {
+            // Far from the others, as a counter that was never written is.
+            let text =
+                line(0, 100, 103, "DMA") + &line(0, WRAP - 10, WRAP - 10, kind) + &line(0, 100, 105, "Task");
+            let found = read(&text).expect("a log");
+            assert_eq!((found.entries.len(), found.makespan), (1, 5), "{kind}");
+            let message =
+                format!("1 span without length left out, the first in line 2: `{kind}` begins and ends at");
+            assert!(found.warnings[0].starts_with(&message), "{:?}", found.warnings);
+        }
+        // One tick is a length.
+        assert_eq!(read(&(line(0, 7, 8, "DMA") + &line(0, 7, 8, "Task"))).expect("a log").warnings.len(), 0);
     }
 
     #[test]

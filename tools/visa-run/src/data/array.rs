@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use visa_ir::diag::counted;
 
-use visa_numerics::{DType, to_f64};
+use visa_numerics::{Bits, DType, to_f64};
 
 use super::{DataError, npy};
 
@@ -80,13 +80,13 @@ impl FileType {
             FileType::I32 => Value::Int(i64::from(bits as i32)),
             FileType::I64 => Value::Int(bits as i64),
             FileType::U8 => Value::Int(bits as i64),
-            FileType::F4e2m1 => Value::Float(to_f64(DType::F4e2m1, bits as u32)),
-            FileType::F8e4m3 => Value::Float(to_f64(DType::F8e4m3, bits as u32)),
-            FileType::F8e5m2 => Value::Float(to_f64(DType::F8e5m2, bits as u32)),
-            FileType::F16 => Value::Float(to_f64(DType::F16, bits as u32)),
-            FileType::Bf16 => Value::Float(to_f64(DType::Bf16, bits as u32)),
-            FileType::F32 => Value::Float(f64::from(f32::from_bits(bits as u32))),
-            FileType::F64 => Value::Float(f64::from_bits(bits)),
+            FileType::F4e2m1 => Value::of(DType::F4e2m1, bits as u32),
+            FileType::F8e4m3 => Value::of(DType::F8e4m3, bits as u32),
+            FileType::F8e5m2 => Value::of(DType::F8e5m2, bits as u32),
+            FileType::F16 => Value::of(DType::F16, bits as u32),
+            FileType::Bf16 => Value::of(DType::Bf16, bits as u32),
+            FileType::F32 => Value::of(DType::F32, bits as u32),
+            FileType::F64 => Value::Double(f64::from_bits(bits)),
         }
     }
 }
@@ -115,27 +115,41 @@ impl fmt::Display for FileType {
 pub enum Value {
     /// Of an integer type.
     Int(i64),
-    /// Of a float type.
-    Float(f64),
+    /// Of a float type up to `f32`.
+    Single(f32),
+    /// Of `f64`.
+    Double(f64),
 }
 
 impl Value {
+    /// The value of an element of a kernel's format.
+    pub fn of(dtype: DType, bits: Bits) -> Value {
+        match dtype.is_float() {
+            true => Value::Single(to_f64(dtype, bits) as f32),
+            false => Value::Int(i64::from(bits.cast_signed())),
+        }
+    }
+
     /// The value as a double, for statistics.
     pub fn as_f64(self) -> f64 {
         match self {
             Value::Int(v) => v as f64,
-            Value::Float(x) => x,
+            Value::Single(x) => f64::from(x),
+            Value::Double(x) => x,
         }
     }
 }
 
+/// All digits of an integer that `f32` has; of other numbers the shortest digits that name them in their own type.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Value::Int(v) => write!(f, "{v}"),
-            // The shortest digits that name an f32 are fewer than those that name it as a double.
-            Value::Float(x) if f64::from(x as f32) == x => write!(f, "{}", x as f32),
-            Value::Float(x) => write!(f, "{x}"),
+            Value::Single(x) if x.fract() == 0.0 => write!(f, "{x:.0}"),
+            Value::Single(x) => write!(f, "{x}"),
+            Value::Double(x) if x.fract() == 0.0 && x.abs() <= f64::from(f32::MAX) => write!(f, "{x:.0}"),
+            Value::Double(x) if x.is_finite() && !(1e-5..1e17).contains(&x.abs()) => write!(f, "{x:e}"),
+            Value::Double(x) => write!(f, "{x}"),
         }
     }
 }

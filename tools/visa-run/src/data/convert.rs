@@ -102,10 +102,12 @@ fn encode(value: Value, dtype: DType) -> Option<u32> {
             let v = i32::try_from(v).ok()?;
             (least..=greatest).contains(&v).then_some(v.cast_unsigned())
         }
-        // A value past i64 saturates there, which is past every integer dtype as well.
-        (Some(_), Value::Float(x)) if x.fract() == 0.0 => encode(Value::Int(x as i64), dtype),
-        (Some(_), Value::Float(_)) => None,
-        (None, Value::Float(x)) => Some(from_f64(dtype, x)),
+        (Some(_), Value::Single(x)) => encode(Value::Double(f64::from(x)), dtype),
+        // A value past i64 saturates there, which is past every integer dtype, too.
+        (Some(_), Value::Double(x)) if x.fract() == 0.0 => encode(Value::Int(x as i64), dtype),
+        (Some(_), Value::Double(_)) => None,
+        (None, Value::Single(x)) => Some(from_f32(dtype, x)),
+        (None, Value::Double(x)) => Some(from_f64(dtype, x)),
         (None, Value::Int(v)) => {
             let bits = from_f64(dtype, v as f64);
             (to_f64(dtype, bits) as i128 == i128::from(v)).then_some(bits)

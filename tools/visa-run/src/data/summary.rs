@@ -56,10 +56,15 @@ impl fmt::Display for Summary {
         let dots = if self.count > first.len() { ", ..." } else { "" };
         write!(f, "shape {:?}, first [{}{dots}]", self.shape, first.join(", "))?;
         if let (Some(min), Some(max)) = (self.min, self.max) {
-            write!(f, ", min {min}, max {max}, mean {}", self.mean as f32)?;
+            write!(f, ", min {min}, max {max}, mean {}", shown_mean(self.mean))?;
         }
         write!(f, ", crc32 0x{:08x}", self.checksum)
     }
+}
+
+/// A mean with the digits of an f32, and with those of a double where an f32 has no fractions.
+fn shown_mean(mean: f64) -> Value {
+    if mean.abs() < 1.0 / f64::from(f32::EPSILON) { Value::Single(mean as f32) } else { Value::Double(mean) }
 }
 
 /// CRC-32/IEEE, reflected, a byte at a time.

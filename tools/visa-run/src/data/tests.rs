@@ -171,6 +171,13 @@ fn floats_round_to_nearest_even() {
     let file = npy_of("<f4", "(4,)", &f32s(&[1.0 + TIE, 1.0 + 3.0 * TIE, -1.5, 1.0 + TIE + f32::EPSILON]));
     let expected = vec![0x80, 0x3f, 0x82, 0x3f, 0xc0, 0xbf, 0x81, 0x3f];
     assert_eq!(load_npy(&file, DType::Bf16, &[4]), Ok(expected));
+    // 2^-126 less a quarter of the step of bf16 there: a double rounds up to the least normal number. An f32 is a
+    // subnormal, which the engines take for zero.
+    let below = f64::from(f32::MIN_POSITIVE) - 2_f64.powi(-135);
+    let file = npy_of("<f8", "(2,)", &f64s(&[below, -below]));
+    assert_eq!(load_npy(&file, DType::Bf16, &[2]), Ok(vec![0x80, 0, 0x80, 0x80]));
+    let file = npy_of("<f4", "(1,)", &f32s(&[below as f32]));
+    assert_eq!(load_npy(&file, DType::Bf16, &[1]), Ok(vec![0, 0]));
     // Just over that tie, by less than f32 can say: rounding through f32 would give 1.
     let file = npy_of("<f8", "(3,)", &f64s(&[1.00390625 + 1e-12, 1.00390625, -1.00390625 - 1e-12]));
     assert_eq!(load_npy(&file, DType::Bf16, &[3]), Ok(vec![0x81, 0x3f, 0x80, 0x3f, 0x81, 0xbf]));
@@ -222,7 +229,21 @@ fn values_out_of_range_are_refused_with_their_index() {
     refuse("<f4", &f32s(&[0.0, 128.0, 0.0, 0.0]), DType::I8, &["element (0, 1) is 128"]);
     refuse("<f4", &f32s(&[0.0, 0.0, f32::NAN, 0.0]), DType::I32, &["element (1, 0) is NaN"]);
     refuse("<f8", &f64s(&[0.0, 0.0, 0.0, f64::INFINITY]), DType::I32, &["element (1, 1) is inf"]);
-    refuse("<f8", &f64s(&[2147483648.0, 0.0, 0.0, 0.0]), DType::I32, &["element (0, 0)"]);
+    refuse("<f8", &f64s(&[2147483648.0, 0.0, 0.0, 0.0]), DType::I32, &["element (0, 0) is 2147483648,"]);
+    refuse("<f4", &f32s(&[2147483648.0, 0.0, 0.0, 0.0]), DType::I32, &["element (0, 0) is 2147483648,"]);
+    refuse("<f4", &f32s(&[0.0, -4294967296.0, 0.0, 0.0]), DType::I32, &["element (0, 1) is -4294967296,"]);
+    // 2^100 has 31 digits, all of which are shown; past the range of f32 the digits that name a double.
+    refuse(
+        "<f4",
+        &f32s(&[1.2676506e30, 0.0, 0.0, 0.0]),
+        DType::I16,
+        &["element (0, 0) is 1267650600228229401496703205376,"],
+    );
+    refuse("<f8", &f64s(&[0.0, 1e300, 0.0, 0.0]), DType::I32, &["element (0, 1) is 1e300,"]);
+    refuse("<f8", &f64s(&[0.0, 1e-300, 0.0, 0.0]), DType::I32, &["element (0, 1) is 1e-300,"]);
+    // A double that is an f32, too, is named among doubles.
+    refuse("<f8", &f64s(&[f64::from(0.1_f32), 0.0, 0.0, 0.0]), DType::I8, &["is 0.10000000149011612,"]);
+    refuse("<f4", &f32s(&[0.1, 0.0, 0.0, 0.0]), DType::I8, &["element (0, 0) is 0.1,"]);
     refuse("|i1", &[7, 0xf8, 8, 9], DType::I4, &["element (1, 0) is 8", "exact i4"]);
     refuse("|i1", &[0, 0xf7, 0, 0], DType::I4, &["element (0, 1) is -9"]);
     refuse("<i4", &i32s(&[255, 256, 0, 0]), DType::U8, &["element (0, 1) is 256", "exact u8"]);
@@ -602,7 +623,7 @@ fn a_summary_is_one_line() {
     let of = |dtype, shape: &[u64], bytes: &[u8]| summary(dtype, shape, bytes).to_string();
     assert_eq!(
         of(DType::I32, &[2, 2], &i32s(&[3, -5, 2147483647, 1])),
-        "shape [2, 2], first [3, -5, 2147483647, 1], min -5, max 2147483647, mean 536870900, crc32 0xd1d80a29"
+        "shape [2, 2], first [3, -5, 2147483647, 1], min -5, max 2147483647, mean 536870911.5, crc32 0xd1d80a29"
     );
     // bf16 1.5 and -0.25, summed as the f32 that the file would hold.
     assert_eq!(

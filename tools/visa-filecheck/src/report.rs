@@ -1,0 +1,125 @@
+//! Messages as text, and the part of the input that they are about.
+
+use std::collections::BTreeSet;
+
+use crate::options::{DumpInput, Options};
+use crate::source::{Diagnostic, Origin, Place, Sources, shown};
+
+/// Inputs up to this many lines are shown whole.
+const MAX_WHOLE: usize = 40;
+
+/// Longest excerpt of a line, in characters.
+const MAX_LINE: usize = 400;
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Error,
+    Note,
+    Remark,
+}
+
+/// The messages so far.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    sources: &'a Sources<'a>,
+    text: String,
+    /// Lines of the input that messages point at, from 1.
+    lines: BTreeSet<usize>,
+}
+
+/// A line of a text, and a position in it.
+struct Excerpt {
+    /// From 1.
+    line: usize,
+    /// In characters, from 1.
+    column: usize,
+    text: String,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(sources: &'a Sources<'a>) -> Self {
+        Self { sources, text: String::new(), lines: BTreeSet::new() }
+    }
+
+    pub(crate) fn text(self) -> String {
+        self.text
+    }
+
+    pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic) {
+        self.message(Severity::Error, diagnostic.place, &diagnostic.message);
+    }
+
+    /// Adds a message with the line that it points at.
+    pub(crate) fn message(&mut self, severity: Severity, place: Option<Place>, message: &str) {
+        let (kind, indent) = match severity {
+            Severity::Error => ("error", ""),
+            Severity::Remark => ("remark", ""),
+            Severity::Note => ("note", "  "),
+        };
+        self.text.push_str(&format!("{indent}{kind}: {}\n", visible(message)));
+        let Some(place) = place else { return };
+        let text = self.sources.text(place.origin);
+        let excerpt = excerpt(text.bytes, place.offset);
+        if place.origin == Origin::Input {
+            self.lines.insert(excerpt.line);
+        }
+        let Excerpt { line, column, text: shown } = excerpt;
+        self.text.push_str(&format!("{indent}  {}:{line}:{column}\n", visible(text.name)));
+        self.text.push_str(&format!("{indent}    {shown}\n{indent}    {}^\n", " ".repeat(column - 1)));
+    }
+
+    /// Adds the input, or the lines around those that messages point at.
+    pub(crate) fn dump_input(&mut self, options: &Options) {
+        let input = shown(self.sources.input.bytes);
+        let count = input.lines().count();
+        let all = options.dump_all || options.dump_input == DumpInput::Always || count <= MAX_WHOLE;
+        self.text.push_str(&format!("the input was ({count} lines):\n"));
+        let mut elided = false;
+        for (index, line) in input.lines().enumerate() {
+            let number = index + 1;
+            let first = number.saturating_sub(options.dump_context);
+            let last = number.saturating_add(options.dump_context);
+            let is_near = all || self.lines.range(first..=last).next().is_some();
+            if is_near {
+                self.text.push_str(&format!("{number:>5} | {}\n", visible(line)));
+            } else if !elided {
+                self.text.push_str("      ...\n");
+            }
+            elided = !is_near;
+        }
+    }
+}
+
+/// The line around `offset`.
+fn excerpt(text: &[u8], offset: usize) -> Excerpt {
+    let offset = offset.min(text.len());
+    let (before, after) = text.split_at(offset);
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    let length = after.iter().position(|byte| *byte == b'\n').unwrap_or(after.len());
+    let head = visible(&shown(&before[start..]));
+    let tail = visible(&shown(&after[..length]));
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    // What is far from the position is left out.
+    let skipped = head.chars().count().saturating_sub(MAX_LINE / 2);
+    let near: String = head.chars().skip(skipped).collect();
+    let column = near.chars().count() + 1;
+    let text = near + &tail.chars().take(MAX_LINE / 2).collect::<String>();
+    Excerpt { line, column, text }
+}
+
+/// Text with control characters and changes of the writing direction written out.
+fn visible(text: &str) -> String {
+    let hidden = |c: char| {
+        (c.is_control() && c != '\t')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match hidden(c) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,77 @@
+//! The files of a run with their roles, and what is wrong with them.
+
+use crate::flags::Flags;
+use visa_files::{FileRoles, SharedFile};
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_pass::Pipeline;
+
+/// Every file that a run over modules reads or writes, but for what its passes write ([`pass_outputs`]). A flag that
+/// is added has to be named here: the pattern is complete.
+pub(crate) fn roles(flags: &Flags, folder: &std::path::Path) -> FileRoles {
+    let Flags {
+        input,
+        output,
+        crash_reproducer,
+        machine,
+        mapping_rules,
+        rules,
+        // They are a run without input and other outputs.
+        docs: _,
+        check_docs: _,
+        // Files in this folder are those of passes.
+        reproducer_outputs: _,
+        pipeline: _,
+        split: _,
+        verify_diagnostics: _,
+        wanted: _,
+        timing: _,
+        statistics: _,
+        show_dialects: _,
+        list_passes: _,
+        emit_irdl: _,
+        generic: _,
+        registered: _,
+        locations: _,
+        allow_unregistered: _,
+        verify_each: _,
+        verify_analyses: _,
+        run_reproducer: _,
+        renderer: _,
+        memory_model: _,
+        axes: _,
+    } = flags;
+    let mut roles = FileRoles::new(folder);
+    roles.input(input, input);
+    let machine = machine.as_ref().filter(|name| Machine::named(name).is_none());
+    let read =
+        [("--machine", machine), ("--mapping-rules", mapping_rules.as_ref()), ("--rules", rules.as_ref())];
+    for (option, name) in read {
+        name.into_iter().for_each(|name| roles.input(format!("{option} {name}"), name));
+    }
+    roles.output(format!("-o {output}"), output);
+    crash_reproducer.iter().for_each(|name| roles.output(format!("--crash-reproducer {name}"), name));
+    roles
+}
+
+/// Registers the files that the passes of a pipeline write: by their names, or in `folder`.
+pub fn pass_outputs(pipeline: &Pipeline, folder: Option<&str>, roles: &mut FileRoles) {
+    for step in &pipeline.steps {
+        for (option, name) in step.options.outputs() {
+            let text = format!("{}{{{option}={name}}}", step.pass.name);
+            match folder {
+                Some(folder) => roles.output(text, std::path::Path::new(folder).join(name)),
+                None => roles.output(text, name),
+            }
+        }
+    }
+}
+
+/// An error for each two options that name one file where that loses data.
+#[must_use]
+pub fn shared_files(roles: &FileRoles) -> Vec<Diagnostic> {
+    let error =
+        |SharedFile { message, fix }| Diagnostic::error("same-file", Span::default(), message).fix(Some(fix));
+    roles.shared().into_iter().map(error).collect()
+}

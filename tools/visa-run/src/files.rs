@@ -1,0 +1,78 @@
+//! The files that the flags name, with their roles.
+
+use crate::data::Source;
+use crate::flags::Flags;
+use crate::kernel;
+use visa_files::FileRoles;
+use visa_machine::Machine;
+use visa_opt::Io;
+use visa_pass::{Pass, Pipeline};
+
+/// Every file that a run reads or writes. A flag that is added has to be named here: the pattern is complete.
+pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRoles {
+    let Flags {
+        file,
+        args,
+        outs,
+        expects,
+        select_configs,
+        rules,
+        schedule,
+        pass_pipeline,
+        timeline,
+        trace,
+        viewer,
+        compare,
+        fit,
+        machine,
+        entry: _,
+        axes: _,
+        ulps: _,
+        allocate: _,
+        select_transfers: _,
+        check: _,
+        shadow: _,
+        report: _,
+        width: _,
+        cost: _,
+        assume_indices: _,
+        threads: _,
+        memory_model: _,
+        sum_order: _,
+        memory: _,
+        diagnostics: _,
+    } = flags;
+    let mut roles = FileRoles::new(&io.cwd);
+    roles.input(file, file);
+    for text in args {
+        let source = text.split_once('=').and_then(|(_, source)| Source::parse(source).ok());
+        if let Some(Source::Npy(path) | Source::Safetensors { path, .. }) = source {
+            roles.input(format!("--arg {text}"), io.cwd.join(path));
+        }
+    }
+    // Of data, `-` is the name of a file.
+    let named = |text: &str| text.split_once('=').map(|(_, file)| io.path(file));
+    for text in expects {
+        named(text).into_iter().for_each(|file| roles.input(format!("--expect {text}"), file));
+    }
+    let machine = machine.as_ref().filter(|name| Machine::named(name).is_none());
+    for (option, name) in
+        [("--rules", rules.as_ref()), ("--compare", compare.as_ref()), ("--machine", machine)]
+    {
+        name.into_iter().for_each(|name| roles.input(format!("{option} {name}"), name));
+    }
+    for text in outs {
+        named(text).into_iter().for_each(|file| roles.output(format!("--out {text}"), file));
+    }
+    for (option, name) in [("--timeline", timeline), ("--trace", trace), ("--viewer", viewer), ("--fit", fit)]
+    {
+        name.iter().for_each(|name| roles.output(format!("{option} {name}"), name));
+    }
+    let chosen = [("select-configs", select_configs.as_deref()), ("schedule", schedule.as_deref())];
+    for text in [kernel::pipeline_text(&chosen), pass_pipeline.clone().unwrap_or_default()] {
+        // What is wrong with a pipeline is reported where it is run.
+        let Ok(pipeline) = Pipeline::parse(&text, known) else { continue };
+        visa_opt::pass_outputs(&pipeline, None, &mut roles);
+    }
+    roles
+}
