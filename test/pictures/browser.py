@@ -188,12 +188,19 @@ def check_sorting(opened):
         check(len(directions) == 2, f'column {title} does not turn')
 
 
+def titles(commands):
+    """What bars show first: the names of commands, or their engines."""
+    return [name or label for name, label in zip(commands['name'], commands['label'])]
+
+
 def check_names(opened, document):
-    """The longest name is whole in the details, and no character turns the direction of the page's text."""
-    labels = document['commands']['label']
-    longest = max(labels, key=len)
-    opened.js('visa.select(value)', document['runs']['command'].index(labels.index(longest)))
-    check(TURNING.search(longest) or longest in opened.page.text_content('#details'), 'the details cut a long name')
+    """The longest name and the longest list of engines are whole in the details, and no character turns the direction
+    of the page's text."""
+    commands = document['commands']
+    for texts in (commands['label'], titles(commands)):
+        longest = max(texts, key=len)
+        opened.js('visa.select(value)', document['runs']['command'].index(texts.index(longest)))
+        check(TURNING.search(longest) or longest in opened.page.text_content('#details'), 'the details cut a long name')
     check(not TURNING.search(opened.page.inner_text('body')), 'a character that turns the direction of text is shown as it is')
 
 

@@ -89,27 +89,36 @@ class Reader:
         return self.strings[annotation.string_value_iid] if kind == "string_value_iid" else getattr(annotation, kind)
 
 
+def on_lanes(name, spans):
+    """Each of some spans with the name of its track: one that overlaps others is on the first track that is free."""
+    free = []
+    for start, end, of in sorted(spans):
+        lane = next((lane for lane, ended in enumerate(free) if ended <= start), len(free))
+        free[lane:lane + 1] = [end]
+        yield (name if lane == 0 else f"{name} ({lane + 1})"), of, start, end
+
+
 def expected_slices(timeline, root):
     commands, runs = timeline["commands"], timeline["runs"]
+    titles = [name or label for name, label in zip(commands["name"], commands["label"])]
     names = [track["name"] for track in timeline["tracks"]]
-    slices, spans = Counter(), []
+    slices, ours, theirs = Counter(), {}, {}
     in_full = len(runs["command"]) <= 200_000 and not timeline["folded"]
     for run, command in enumerate(runs["command"]):
         start, end = runs["start"][run], runs["end"][run]
         for track in commands["tracks"][command]:
-            slices[(root, names[track]), commands["label"][command], start, end] += 1
+            ours.setdefault(names[track], []).append((start, end, titles[command]))
             for engine, time in commands["engines"][command] if in_full else []:
                 slices[(root, names[track], engine), engine, start, min(end, start + time)] += 1
         first = names[commands["tracks"][command][0]] if commands["tracks"][command] else None
         for cluster, span in enumerate(runs["theirs"][run]):
-            spans.append((first, cluster, span, commands["label"][command]))
-    # Of what somebody else says, each span begins when the one before it has ended.
-    ended = {}
-    for first, cluster, (start, end), label in sorted(spans, key=lambda span: (span[0], span[1], span[2])):
-        name = f"{first}, by {timeline['compared']['with']}, cluster {cluster}"
-        start = min(max(start, ended.get(name, 0)), end)
-        ended[name] = end
-        slices[(root, first, name), label, start, end] += 1
+            theirs.setdefault((first, cluster), []).append((*span, titles[command]))
+    for queue, spans in ours.items():
+        for name, title, start, end in on_lanes(queue, spans):
+            slices[(root, name), title, start, end] += 1
+    for (queue, cluster), spans in theirs.items():
+        for name, title, start, end in on_lanes(f"{queue}, by {timeline['compared']['with']}, cluster {cluster}", spans):
+            slices[(root, queue, name), title, start, end] += 1
     return slices
 
 

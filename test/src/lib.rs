@@ -1,6 +1,7 @@
 //! The lit suite over this directory, with the drivers as in-process commands.
 //!
-//! Where LLVM's FileCheck is installed, each call of FileCheck is checked against it: a test whose verdict differs fails.
+//! Where LLVM's FileCheck is installed, each call of FileCheck is checked against it: a test whose verdict differs
+//! fails.
 //!
 //! `cargo test -p visa-test` runs it; `VISA_BLESS=1 cargo test -p visa-test` accepts the outputs found.
 

@@ -108,7 +108,8 @@ impl Built {
             self.errors.push(error);
             Vec::new()
         });
-        Command { when, ..Command::new(op.span(), kind) }
+        let name = op.location_name().map(|name| name.to_string());
+        Command { name, when, ..Command::new(op.span(), kind) }
     }
 
     /// The command that an operation is; nothing if it declares what the program takes and gives.

@@ -66,6 +66,8 @@ pub struct Buffer {
 pub struct Command {
     /// Where the work is declared in the kernel.
     pub span: Span,
+    /// What it moves or makes, in the kernel's names, as its location has it.
+    pub name: Option<String>,
     /// The conditions of the branches around it, on the scalars of the program and the loops around it. It runs where
     /// all hold.
     pub when: Vec<Condition>,
@@ -77,7 +79,7 @@ impl Command {
     /// A command that always runs.
     #[must_use]
     pub fn new(span: Span, kind: CommandKind) -> Self {
-        Self { span, when: Vec::new(), kind }
+        Self { span, name: None, when: Vec::new(), kind }
     }
 
     /// After how many iterations of the loop that so many others are around, scalars of the program among them, all
@@ -190,7 +192,7 @@ fn started(commands: Vec<Command>, numbers: &[u64]) -> Vec<Command> {
             }
         };
         let when = command.when.iter().map(|condition| condition.after(numbers)).collect();
-        Command { span: command.span, when, kind }
+        Command { span: command.span, name: command.name, when, kind }
     };
     commands.into_iter().map(command).collect()
 }

@@ -8,7 +8,7 @@ use crate::context::{Context, quote};
 use crate::diag::{Diagnostic, FilePlace, Note};
 use crate::hash::Fast;
 use crate::module::Module;
-use crate::parse::limits::MAX_LOCATION_BYTES;
+use crate::parse::limits::{MAX_LOCATION_BYTES, MAX_LOCATION_DEPTH};
 use crate::span::{Source, Span};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -150,6 +150,23 @@ impl Context {
         self.fused(parts)
     }
 
+    /// `location` under a name, as `"load %k"("gemv.visa":3:5)`. A location that has a name keeps it; where a name would
+    /// make the location longer or deeper than a text may have it, it is left out.
+    #[must_use]
+    pub fn named(&self, name: &str, location: LocId) -> LocId {
+        let child = match self.location_data(location) {
+            Location::Name(..) => return location,
+            Location::Unknown => None,
+            Location::Written(_) | Location::File { .. } | Location::CallSite { .. } | Location::Fused(_) => {
+                Some(location)
+            }
+        };
+        let named = Location::Name(name.into(), child);
+        let Extent { bytes, depth } = self.locations.0.borrow().measure(&named);
+        let fits = bytes.saturating_add("loc()".len()) <= MAX_LOCATION_BYTES && depth <= MAX_LOCATION_DEPTH;
+        if fits { self.location(named) } else { location }
+    }
+
     fn fused(&self, parts: Vec<LocId>) -> LocId {
         match parts[..] {
             [] => self.location(Location::Unknown),
@@ -184,7 +201,12 @@ impl Context {
 
     /// A location as `loc(...)` holds it. `source` is the text that was read.
     pub(crate) fn location_text(&self, source: &Source, id: LocId) -> String {
-        let text = |id| self.location_text(source, id);
+        self.text_within(source, id, MAX_LOCATION_BYTES - "loc()".len())
+    }
+
+    /// The same in at most `most` bytes, as far as leaving out parts of fused locations goes.
+    fn text_within(&self, source: &Source, id: LocId, most: usize) -> String {
+        let text = |id| self.text_within(source, id, most);
         let location = self.location_data(id);
         match &location {
             Location::Unknown => "unknown".into(),
@@ -196,19 +218,26 @@ impl Context {
             }
             Location::File { file, start, end } => file_text(file, *start, *end),
             Location::Name(name, None) => quote(name),
-            Location::Name(name, Some(child)) => format!("{}({})", quote(name), text(*child)),
+            Location::Name(name, Some(child)) => {
+                let name = quote(name);
+                let rest = most.saturating_sub(name.len() + "()".len());
+                format!("{name}({})", self.text_within(source, *child, rest))
+            }
             Location::CallSite { callee, caller } => {
                 format!("callsite({} at {})", text(*callee), text(*caller))
             }
-            Location::Fused(parts) => format!("fused[{}]", joined(parts.iter().map(|&part| text(part)))),
+            Location::Fused(parts) => {
+                let most = most.saturating_sub("fused[]".len());
+                format!("fused[{}]", joined(parts.iter().map(|&part| text(part)), most))
+            }
         }
     }
 }
 
-/// The parts of a fused location, as far as a text may have them: where files have long names, the rest is [`MORE`].
-fn joined(parts: impl Iterator<Item = String>) -> String {
+/// The parts of a fused location, in at most `most` bytes: where files have long names, the rest is [`MORE`].
+fn joined(parts: impl Iterator<Item = String>, most: usize) -> String {
     let more = format!(", {}", quote(MORE));
-    let most = MAX_LOCATION_BYTES - "loc(fused[])".len() - more.len();
+    let most = most.saturating_sub(more.len());
     let mut out = String::new();
     for part in parts {
         if !out.is_empty() && out.len() + ", ".len() + part.len() > most {

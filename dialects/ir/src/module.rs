@@ -172,6 +172,13 @@ impl OpSpec {
         Self { location: Some(location), ..self }
     }
 
+    /// Gives its location a name, unless that has one: what the operation is called in reports.
+    #[must_use]
+    pub fn called(self, ctx: &Context, name: &str) -> Self {
+        let location = self.location.unwrap_or_else(|| ctx.location(Location::Written(self.span)));
+        self.located(ctx.named(name, location))
+    }
+
     /// With another place in the source.
     #[must_use]
     pub fn spanned(self, span: Span) -> Self {
@@ -690,6 +697,19 @@ impl<'a> OpRef<'a> {
     #[must_use]
     pub fn location(&self) -> LocId {
         self.given_location().unwrap_or_else(|| self.ctx.location(Location::Written(self.span())))
+    }
+
+    /// The name that its location has, as `loc("load %k"("gemv.visa":3:5))`.
+    #[must_use]
+    pub fn location_name(&self) -> Option<Rc<str>> {
+        match self.ctx.location_data(self.given_location()?) {
+            Location::Name(name, _) => Some(name),
+            Location::Unknown
+            | Location::Written(_)
+            | Location::File { .. }
+            | Location::CallSite { .. }
+            | Location::Fused(_) => None,
+        }
     }
 
     /// The location that its text or a pass gave it.

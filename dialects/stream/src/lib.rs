@@ -13,6 +13,7 @@ pub mod commit;
 pub mod expression;
 pub mod fill;
 pub mod forgotten;
+pub mod formula;
 mod held;
 pub mod inter_slice;
 pub mod lower;

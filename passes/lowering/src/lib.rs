@@ -5,6 +5,7 @@ pub mod address;
 pub mod buffers;
 pub mod engines;
 mod indexed;
+pub mod names;
 pub mod origin;
 pub mod slices;
 pub mod stages;

@@ -52,5 +52,6 @@ pub use report::{
 pub use rows::{AssumedRows, Rows};
 pub use runs::MAX_RUNS;
 pub use tables::with_table_loads;
+pub use text::NAME_WIDTH;
 pub use timeline::{Occurrence, Timeline, WaitsFor, timeline};
 pub use transfer::{measured_ticks, transfer_cycles};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use visa_hw::program::{CommandKind, Program};
+use visa_hw::program::{Command, CommandKind, Program};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_machine::{ASSUMED, Machine};
@@ -95,13 +95,14 @@ fn command_reports(program: &Program, tallies: &Tallies, machine: &Machine) -> V
     let commands = program.flat();
     let report = |(&index, tally): (&usize, &Tally)| {
         let (command, _) = commands.get(index)?;
-        Some(command_report(index, tally, of_command(command, program.chips, machine), machine))
+        Some(command_report(index, command, tally, of_command(command, program.chips, machine), machine))
     };
     tallies.0.iter().filter_map(report).collect()
 }
 
 fn command_report(
     index: usize,
+    command: &Command,
     tally: &Tally,
     (least, peak): (BoundPart, f64),
     machine: &Machine,
@@ -114,6 +115,7 @@ fn command_report(
         index,
         kind: work.resource,
         clusters: if everywhere { Vec::new() } else { work.queues.clusters() },
+        name: command.name.clone(),
         label: work.label.clone(),
         span: work.span,
         engines: work.engines.clone(),

@@ -138,6 +138,9 @@ pub struct CommandReport {
     /// Of a tensor transfer: the clusters whose DMA queue it takes, where those are not all of the chip's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<u64>,
+    /// What it moves or makes, in the kernel's names; not in JSON where the program does not say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its engines in order, e.g. `fetch>collect>store_trf`, or its memories, e.g. `hbm>dm`.
     pub label: String,
     /// Where the work is in the source, bytes.

@@ -47,6 +47,7 @@ fn with_loads(commands: Vec<Command>, machine: &Machine) -> Vec<Command> {
                     ];
                     all.extend(kinds.map(|kind| Command {
                         span: command.span,
+                        name: command.name.as_ref().map(|name| format!("table of {name}")),
                         when: command.when.clone(),
                         kind,
                     }));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use visa_ir::diag::counted;
+use visa_words::{columns, shortened};
 
 use visa_ir::span::Span;
 
@@ -13,11 +14,18 @@ use crate::report::{
 /// The column of how often commands run, which is there where one runs more than once.
 const RUNS: &str = "runs";
 
+/// The column of what commands move or make, which is there where some command says it.
+const NAME: &str = "name";
+
+/// The widest name of a command in a table; the whole is in JSON.
+pub const NAME_WIDTH: usize = 40;
+
 /// Heads of the columns, and whether they hold numbers (aligned right).
-const COLUMNS: [(&str, bool); 10] = [
+const COLUMNS: [(&str, bool); 11] = [
     ("#", true),
     ("line", true),
     ("context", false),
+    (NAME, false),
     ("command", false),
     (RUNS, true),
     ("start", true),
@@ -33,7 +41,12 @@ impl Report {
         let chips = if self.chips == 1 { "chip" } else { "chips" };
         let mut text = format!("{} on {}, {} {chips}\n\n", self.program, self.machine, self.chips);
         let rows: Vec<_> = self.commands.iter().map(|command| row(command, lines(command.span))).collect();
-        table(&mut text, &rows, self.unit, self.commands.iter().any(|command| command.runs > 1));
+        let shown = |head: &str| match head {
+            RUNS => self.commands.iter().any(|command| command.runs > 1),
+            NAME => self.commands.iter().any(|command| command.name.is_some()),
+            _always => true,
+        };
+        table(&mut text, &rows, self.unit, shown);
         text.push('\n');
         for (name, value) in self.total_rows() {
             push_line(&mut text, &format!("{name:<8}  {value}"));
@@ -125,6 +138,7 @@ fn row(command: &CommandReport, line: Option<String>) -> Row {
         command.index.to_string(),
         line.unwrap_or_else(|| "-".to_owned()),
         context(command),
+        command.name.as_deref().map_or_else(|| "-".to_owned(), |name| shortened(name, NAME_WIDTH)),
         command.label.clone(),
         command.runs.to_string(),
         command.start.to_string(),
@@ -135,21 +149,20 @@ fn row(command: &CommandReport, line: Option<String>) -> Row {
     ]
 }
 
-fn table(text: &mut String, rows: &[Row], unit: TimeUnit, with_runs: bool) {
+fn table(text: &mut String, rows: &[Row], unit: TimeUnit, shown: impl Fn(&str) -> bool) {
     let heads = COLUMNS.map(|(head, _)| match (head, unit) {
         ("cycles", TimeUnit::Tick) => "ticks".to_owned(),
         (head, TimeUnit::Tick | TimeUnit::Cycle) => head.to_owned(),
     });
-    let width = |column: usize| rows.iter().chain([&heads]).map(|row| row[column].len()).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().chain([&heads]).map(|row| columns(&row[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
     for row in [&heads].into_iter().chain(rows) {
         let cells = row.iter().zip(COLUMNS).zip(&widths);
-        let shown = cells.filter(|((_, (head, _)), _)| with_runs || *head != RUNS);
-        let cells = shown.map(
-            |((cell, (_, is_number)), &width)| {
-                if is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-            },
-        );
+        let cells = cells.filter(|((_, (head, _)), _)| shown(head));
+        let cells = cells.map(|((cell, (_, is_number)), &width)| {
+            let blank = " ".repeat(width.saturating_sub(columns(cell)));
+            if is_number { blank + cell } else { cell.clone() + &blank }
+        });
         push_line(text, &cells.collect::<Vec<_>>().join("  "));
     }
 }

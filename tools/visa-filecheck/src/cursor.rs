@@ -76,8 +76,8 @@ impl<'a> Cursor<'a> {
         Ok(BigInt::parse_bytes(digits, radix))
     }
 
-    /// Takes a number without sign off the front. `0x`, `0b`, `0o` and `0` before a digit choose the base; as in LLVM, a
-    /// base without digits after it is 0 unless it ends the text.
+    /// Takes a number without sign off the front. `0x`, `0b`, `0o` and `0` before a digit choose the base; as in LLVM,
+    /// a base without digits after it is 0 unless it ends the text.
     pub(crate) fn literal(&mut self) -> Result<Option<BigInt>, Diagnostic> {
         let (prefix, radix) = match self.text {
             [b'0', b'x' | b'X', ..] => (2, 16),

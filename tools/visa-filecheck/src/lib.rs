@@ -5,9 +5,10 @@
 //!
 //! # What agrees with LLVM 22
 //!
-//! All directives (`CHECK`, `-NEXT`, `-SAME`, `-EMPTY`, `-NOT`, `-DAG`, `-LABEL`, `-COUNT-n`, `{LITERAL}`), comment prefixes,
-//! string and numeric variables with their expressions and formats, POSIX extended regular expressions ([`regex`]), and
-//! the options of [`Options`]. A test compares exit codes with LLVM's own program on generated pairs of checks and input.
+//! All directives (`CHECK`, `-NEXT`, `-SAME`, `-EMPTY`, `-NOT`, `-DAG`, `-LABEL`, `-COUNT-n`, `{LITERAL}`), comment
+//! prefixes, string and numeric variables with their expressions and formats, POSIX extended regular expressions
+//! ([`regex`]), and the options of [`Options`]. A test compares exit codes with LLVM's own program on generated pairs
+//! of checks and input.
 //!
 //! # Documented differences
 //!
@@ -30,6 +31,7 @@ mod matcher;
 mod options;
 mod pattern;
 mod program;
+mod refusal;
 pub mod regex;
 mod report;
 mod source;

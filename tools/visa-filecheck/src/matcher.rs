@@ -165,7 +165,8 @@ impl<'a, 's> Matcher<'a, 's> {
         }
     }
 
-    /// True if a `-NEXT`, `-SAME` or `-EMPTY` match is on the line where it has to be, `skipped` after the one before it.
+    /// True if a `-NEXT`, `-SAME` or `-EMPTY` match is on the line where it has to be, `skipped` after the one before
+    /// it.
     fn is_on_its_line(&mut self, id: PatternId, skipped: &Range<usize>) -> bool {
         let newlines = newlines(&self.input[skipped.clone()]);
         let fault = match (self.pattern(id).directive.kind, newlines.count) {

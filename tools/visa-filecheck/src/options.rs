@@ -181,7 +181,7 @@ impl Options {
             }
             if !prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
                 return Err(format!(
-                    "supplied {kind} prefix '{prefix}' must contain only ASCII letters, digits, hyphens and underscores"
+                    "supplied {kind} prefix '{prefix}' must contain only ASCII letters, digits, `-` and `_`"
                 ));
             }
             if known.contains(&prefix.as_str()) {
@@ -262,7 +262,8 @@ impl Parser<'_> {
                 "annotation-full" | "annotation" | "error" => {}
                 other => {
                     return Err(format!(
-                        "`--dump-input-filter` is `{other}`, expected `all`, `annotation-full`, `annotation` or `error`"
+                        "`--dump-input-filter` is `{other}`, expected `all`, `annotation-full`, \
+                         `annotation` or `error`"
                     ));
                 }
             },

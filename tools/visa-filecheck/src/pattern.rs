@@ -9,7 +9,7 @@ use crate::directive::{Directive, Kind};
 use crate::expression::{Block, BlockParser, Expression, Failure, variable_name};
 use crate::format::Format;
 use crate::options::Options;
-use crate::program::Refusal;
+use crate::refusal::Refusal;
 use crate::regex::{Error, Match, Regex};
 use crate::source::{Diagnostic, Place, is_blank, shown, trim_end};
 use crate::variables::{Name, NumberId, Variables};
@@ -151,7 +151,8 @@ impl Pattern {
         self.directive.name(&self.prefix)
     }
 
-    /// True if the pattern uses a variable or defines a string variable. LLVM permits `-LABEL` to define a numeric one.
+    /// True if the pattern uses a variable or defines a string variable. LLVM permits `-LABEL` to define a numeric
+    /// one.
     pub(crate) fn has_variables(&self) -> bool {
         match &self.body {
             Body::End | Body::Fixed(_) => false,
@@ -225,7 +226,8 @@ impl Pattern {
     }
 }
 
-/// `None` for an expression with an error of syntax: it never matches, as in LLVM. Its parts are valid, so this is rare.
+/// `None` for an expression with an error of syntax: it never matches, as in LLVM. Its parts are valid, so this is
+/// rare.
 fn valid(regex: Result<Regex, Error>) -> Result<Option<Regex>, Error> {
     match regex {
         Ok(regex) => Ok(Some(regex)),

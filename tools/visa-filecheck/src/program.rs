@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::Verdict;
 use crate::cursor::Cursor;
 use crate::directive::{Directive, Found, Kind, Scanner};
 use crate::expression::BlockParser;
 use crate::options::Options;
 use crate::pattern::Pattern;
-use crate::report::Report;
+use crate::refusal::Refusal;
 use crate::source::{Diagnostic, Origin, Sources, shown};
 use crate::variables::Variables;
 
@@ -29,31 +28,6 @@ pub(crate) struct Program {
     pub(crate) patterns: Vec<Pattern>,
     pub(crate) checks: Vec<Check>,
     pub(crate) variables: Variables,
-}
-
-/// The reason why a check file or an option cannot be used.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    diagnostic: Diagnostic,
-    code: i32,
-}
-
-impl Refusal {
-    /// LLVM ends with exit code 1 here, in place of 2.
-    pub(crate) fn unclosed_bracket(diagnostic: Diagnostic) -> Self {
-        Self { diagnostic, code: 1 }
-    }
-
-    pub(crate) fn verdict(self, mut report: Report<'_>) -> Verdict {
-        report.diagnostic(&self.diagnostic);
-        Verdict { code: self.code, report: report.text() }
-    }
-}
-
-impl From<Diagnostic> for Refusal {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Self { diagnostic, code: 2 }
-    }
 }
 
 impl Program {
@@ -109,7 +83,9 @@ impl Program {
         let block = parser.parse(Cursor { text: &spelt, place: text.place })?;
         let expression = block.expression.ok_or_else(|| text.error("missing expression after `=`"))?;
         let value = expression.value(&self.variables).map_err(|_| {
-            text.error("expression without a value: it divides by zero, or uses a variable that no -D before it defines")
+            text.error(
+                "expression without a value: it divides by zero or uses a variable without an earlier -D",
+            )
         })?;
         let (name, id) = block.defines.ok_or_else(|| text.error("missing variable name before `=`"))?;
         self.variables.set_number(&name, id, value);

@@ -666,6 +666,7 @@ impl Evaluator<'_> {
         (of, variant): (AdtId, usize),
         args: Vec<Value>,
     ) -> Eval<Value> {
+        self.check_drop(frame, span, of)?;
         let own = &self.program.adts[of.0].variants[variant];
         if own.fields.len() != args.len() {
             let message =
@@ -674,6 +675,15 @@ impl Evaluator<'_> {
         }
         let fields = own.fields.iter().zip(args).map(|((name, _), value)| (name.clone(), value)).collect();
         Ok(Value::Struct(Record { of, variant, fields }))
+    }
+
+    /// Refuses a value at whose end code of the input would run.
+    fn check_drop(&self, frame: &Frame, span: Span, of: AdtId) -> Eval<()> {
+        let own = &self.program.adts[of.0];
+        match own.implemented.iter().any(|name| name == "Drop") {
+            true => Err(frame.error(span, format!("`{}` implements `Drop`, which is not read", own.name))),
+            false => Ok(()),
+        }
     }
 
     /// `S { a: 1, ..rest }`
@@ -697,6 +707,7 @@ impl Evaluator<'_> {
                 return Ok(Value::Variant(Box::new(own)));
             }
         };
+        self.check_drop(frame, of.span(), adt)?;
         if let Some(rest) = &of.rest {
             let Value::Struct(rest) = deref(self.expr(frame, rest, &Want::default())?) else {
                 return Err(frame.error(rest.span(), "what is after `..` is no structure"));

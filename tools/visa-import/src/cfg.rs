@@ -1,6 +1,8 @@
 //! Conditional compilation: `#[cfg(..)]` and `#[cfg_attr(..)]` at every position, as `cargo build` has them (the dev
 //! profile, x86-64 Linux, no features).
 
+use crate::marks::unmarked_tokens;
+use crate::program::last_name;
 use proc_macro2::Span;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -8,7 +10,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, Expr, Meta, Token};
 
 /// Options that are set without a value.
-const SET: &[&str] = &["debug_assertions", "panic", "target_has_atomic", "target_thread_local", "unix"];
+const SET: &[&str] = &["debug_assertions", "unix"];
 
 /// Options that are set, with their values.
 const VALUES: &[(&str, &str)] = &[
@@ -50,11 +52,12 @@ pub(crate) fn strip(visit: impl FnOnce(&mut Strip)) -> Result<(), Wrong> {
 /// A predicate that is not known.
 pub(crate) fn holds(predicate: &Meta) -> Result<bool, Wrong> {
     match predicate {
-        Meta::Path(path) => Ok(path.get_ident().is_some_and(|name| SET.iter().any(|set| name == set))),
+        Meta::Path(path) => Ok(SET.contains(&last_name(path).as_str())),
         Meta::NameValue(pair) => match &pair.value {
             Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => {
                 let value = text.value();
-                Ok(VALUES.iter().any(|(name, own)| pair.path.is_ident(name) && *own == value))
+                let given = last_name(&pair.path);
+                Ok(VALUES.iter().any(|(name, own)| given == *name && *own == value))
             }
             other => Err((other.span(), "an option of `cfg` has a string as its value".to_owned())),
         },
@@ -64,7 +67,7 @@ pub(crate) fn holds(predicate: &Meta) -> Result<bool, Wrong> {
 
 fn listed(list: &syn::MetaList) -> Result<bool, Wrong> {
     let all = predicates(list)?;
-    let name = list.path.get_ident().map(ToString::to_string).unwrap_or_default();
+    let name = last_name(&list.path);
     match (name.as_str(), &*all) {
         ("all", _) => all.iter().try_fold(true, |found, own| Ok(holds(own)? && found)),
         ("any", _) => all.iter().try_fold(false, |found, own| Ok(holds(own)? || found)),
@@ -77,7 +80,8 @@ fn listed(list: &syn::MetaList) -> Result<bool, Wrong> {
 fn predicates(list: &syn::MetaList) -> Result<Vec<Meta>, Wrong> {
     let parser =
         |input: syn::parse::ParseStream<'_>| Punctuated::<Predicate, Token![,]>::parse_terminated(input);
-    let all = syn::parse::Parser::parse2(parser, list.tokens.clone());
+    // A macro may have passed them on.
+    let all = syn::parse::Parser::parse2(parser, unmarked_tokens(list.tokens.clone()));
     let all = all.map_err(|why| (why.span(), format!("a predicate of `cfg` is not read: {why}")))?;
     Ok(all.into_iter().map(|own| own.0).collect())
 }

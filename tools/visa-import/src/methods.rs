@@ -36,6 +36,9 @@ impl Evaluator<'_> {
     /// The value of a method whose receiver is no tensor.
     pub(crate) fn host_method(&mut self, frame: &mut Frame, of: Value, call: HostCall<'_>) -> Eval<Value> {
         let kind = of.kind();
+        if call.name == "clone" && self.clones_itself(&of) {
+            return Err(frame.error(call.span, "`clone` of what contains a `Clone` of the input is not read"));
+        }
         let found = match of {
             Value::Int(own) => integer::method(frame, own, &call)?,
             Value::Float(own) => float::method(own, &call),
@@ -105,6 +108,21 @@ impl Evaluator<'_> {
                 _ => frame.error(call.span, message),
             }
         })
+    }
+
+    /// Returns true if a value is, or contains, one whose `Clone` the input implements.
+    fn clones_itself(&self, value: &Value) -> bool {
+        let any = |all: &[Value]| all.iter().any(|own| self.clones_itself(own));
+        match value {
+            Value::Struct(own) => {
+                let implemented = &self.program.adts[own.of.0].implemented;
+                implemented.iter().any(|name| name == "Clone")
+                    || own.fields.values().any(|own| self.clones_itself(own))
+            }
+            Value::Tuple(all) | Value::Array(all) => any(all),
+            Value::Variant(own) => any(&own.args),
+            _ => false,
+        }
     }
 
     /// Calls a closure or a function on values.

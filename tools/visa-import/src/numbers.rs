@@ -193,6 +193,10 @@ impl Evaluator<'_> {
                 Value::Bool(truth) => Ok(Value::Int(Int::wrapped(ty, truth.into()))),
                 Value::Char(own) => Ok(Value::Int(Int::wrapped(ty, u32::from(own).into()))),
                 Value::Struct(own) => {
+                    let variants = &self.program.adts[own.of.0].variants;
+                    if variants.iter().any(|own| own.style != Style::Unit) {
+                        return Err(frame.error(cast.span(), "a cast of what has fields is not read"));
+                    }
                     let number = self.discriminant(frame, cast.span(), own.of, own.variant)?;
                     Ok(Value::Int(number.cast(ty)))
                 }
@@ -227,12 +231,9 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The number of a variant without fields.
+    /// The number of a variant.
     fn discriminant(&mut self, frame: &Frame, span: Span, of: AdtId, variant: usize) -> Eval<Int> {
         let variants = &self.program.adts[of.0].variants;
-        if variants.iter().any(|own| own.style != Style::Unit) {
-            return Err(frame.error(span, "a cast of what has fields is not read"));
-        }
         let given = variants[..=variant].iter().rposition(|own| own.discriminant.is_some());
         let first = match given.and_then(|at| variants[at].discriminant) {
             Some(number) => match self.constant_value(frame, span, number)? {
@@ -395,8 +396,10 @@ impl Evaluator<'_> {
             (Value::Array(one), Value::Array(other)) => (one.clone(), other.clone()),
             (Value::Struct(one), Value::Struct(other)) if one.of == other.of => {
                 if one.variant != other.variant {
-                    return ordered(op, one.variant.cmp(&other.variant))
-                        .ok_or_else(|| refused(&left, &right));
+                    // The order is that of the variants' numbers.
+                    let first = self.discriminant(frame, span, one.of, one.variant)?;
+                    let second = self.discriminant(frame, span, other.of, other.variant)?;
+                    return ordered(op, first.compare(second)).ok_or_else(|| refused(&left, &right));
                 }
                 let fields = &self.program.adts[one.of.0].variants[one.variant].fields;
                 let of = |own: &Record| {

@@ -50,11 +50,18 @@ pub(crate) enum Part {
 pub(crate) struct Reference {
     slot: Rc<Slot>,
     path: Vec<Part>,
+    /// True if it names a copy of some elements of an array: a change would be lost.
+    is_copy: bool,
 }
 
 impl Reference {
     pub(crate) fn of(slot: Rc<Slot>) -> Self {
-        Self { slot, path: Vec::new() }
+        Self { slot, path: Vec::new(), is_copy: false }
+    }
+
+    /// Elements of an array, which are only read.
+    fn of_copy(slot: Rc<Slot>) -> Self {
+        Self { is_copy: true, ..Self::of(slot) }
     }
 
     pub(crate) fn part(&self, part: Part) -> Self {
@@ -170,7 +177,7 @@ impl Evaluator<'_> {
                     (Some(true), Value::Int(at)) => self.element_of(frame, index.span(), base, at.number()),
                     (Some(true), Value::Range(range)) => {
                         let value = self.slice(frame, index.span(), &base, &range)?;
-                        Ok(Reference::of(self.slot(value)))
+                        Ok(Reference::of_copy(self.slot(value)))
                     }
                     (Some(true), Value::Index(_)) => Err(self.needs_number(frame, index.span())),
                     (_, at) => {
@@ -239,6 +246,12 @@ impl Evaluator<'_> {
         place: &Reference,
         run: impl FnOnce(&mut Value) -> T,
     ) -> Eval<T> {
+        if place.is_copy {
+            let message = "a change of a part of an array, as `a[1..3]`, is not read";
+            return Err(Stop::Error(
+                Error::new(frame.place(span), message).fix("change the elements one by one"),
+            ));
+        }
         if place.slot.serial <= self.fixed {
             let message = "a variable changes from one iteration to the next";
             return Err(Stop::NeedsNumber(Error::new(frame.place(span), message)));

@@ -11,7 +11,8 @@ const OPTIONS_VARIABLE: &str = "FILECHECK_OPTS";
 /// What messages call standard input.
 const STDIN: &str = "<stdin>";
 
-/// `FileCheck`, which a suite has unless it brings another command of that name: exit code 0 if the input matches, 1 if it does not, 2 if the call or the check file is wrong.
+/// `FileCheck`, which a suite has unless it brings another command of that name: exit code 0 if the input matches, 1
+/// if it does not, 2 if the call or the check file is wrong.
 pub fn file_check(invocation: &Invocation) -> Outcome {
     match check(invocation) {
         Ok(outcome) => outcome,

@@ -70,8 +70,8 @@ impl Word {
         self.atoms().iter().any(|atom| !matches!(atom, Atom::Char(_)))
     }
 
-    /// The files that the word stands for, sorted; the word itself if it has no wildcard or there are none. Relative ones
-    /// start from `cwd`. As in the shell, names with a dot in front only match a dot.
+    /// The files that the word stands for, sorted; the word itself if it has no wildcard or there are none. Relative
+    /// ones start from `cwd`. As in the shell, names with a dot in front only match a dot.
     pub(crate) fn files(&self, cwd: &Path) -> Result<Vec<String>, String> {
         if !self.has_wildcard() {
             return Ok(vec![self.text()]);

@@ -25,9 +25,9 @@
 //! # Shell
 //!
 //! Words with quotes and backslashes, `|`, `&&`, `;`, `<`, `>`, `>>`, `2>`, `2>>`, `2>&1`, `not`, `not --crash` and
-//! `env NAME=VALUE`. `*`, `?` and `[...]` outside quotes stand for the files that match, in the order of their names; a word
-//! that matches none stays as it is. There are no variables and no subshells: what is not supported is an error, never
-//! silently something else. A pipeline stops at its first failing stage, and that stage's failure is the
+//! `env NAME=VALUE`. `*`, `?` and `[...]` outside quotes stand for the files that match, in the order of their names;
+//! a word that matches none stays as it is. There are no variables and no subshells: what is not supported is an
+//! error, never silently something else. A pipeline stops at its first failing stage, and that stage's failure is the
 //! pipeline's. A command that panics, dies by a signal or cannot be started fails even under `not`. With `2>&1`,
 //! standard error follows standard output as a whole, so that the order does not depend on buffering.
 //!
@@ -46,8 +46,8 @@
 //! # FileCheck
 //!
 //! [`visa_filecheck`] has the directives, the options and the verdicts of LLVM 22, with a short list of differences.
-//! `FileCheck --help` prints the options; those of the variable `FILECHECK_OPTS` come first. `[[` starts a variable, so a
-//! check of a mapping such as `[[B, C] # 32]` is written with `CHECK{LITERAL}:`, or with `{{\[\[}}`.
+//! `FileCheck --help` prints the options; those of the variable `FILECHECK_OPTS` come first. `[[` starts a variable,
+//! so a check of a mapping such as `[[B, C] # 32]` is written with `CHECK{LITERAL}:`, or with `{{\[\[}}`.
 //!
 //! # Golden files and blessing
 //!

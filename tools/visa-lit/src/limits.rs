@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use visa_files::Interrupts;
 
-/// The default time limit of a test. It ends tests that hang: LLVM's lit has none, and the longest test here takes 20 s
-/// alone with tools that are not optimised, so that a loaded machine does not reach it.
+/// The default time limit of a test. It ends tests that hang: LLVM's lit has none, and the longest test here takes 20
+/// s alone with tools that are not optimised, so that a loaded machine does not reach it.
 pub const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Most bytes that a command may write to either output, and that a test, or a file that it reads by `<`,

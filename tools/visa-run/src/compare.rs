@@ -58,6 +58,7 @@ pub(crate) fn ours(
         Some(Ours {
             run: number,
             command: run.command,
+            name: command.name.clone(),
             kind,
             clusters,
             start: run.start,

@@ -72,7 +72,8 @@ function fieldsOfRun(run, command) {
   const marked = selection.runs.size > 1 ? `${count(selection.runs.size)} runs are marked; this is the first` : null;
   return [
     ['marked', marked],
-    ['command', bdi(commandName(command, Infinity))],
+    ['name', bdi(commandName(command, Infinity))],
+    ['command', bdi(T.commands.label[command])],
     ['line', lineLink(T.commands.text[command], T.commands.line[command])],
     ['start – end', `${count(start[run])} – ${count(end[run])}`],
     ['takes', units(end[run] - start[run])],

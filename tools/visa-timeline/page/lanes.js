@@ -212,7 +212,7 @@ function paintBar(pen, item, x, y, width, height, share) {
   pen.fillRect(x, y, width > 4 ? width - 1 : width, height);
   if (width < 24) return;
   pen.fillStyle = colours['on-bar'];
-  fillCut(pen, isolated(T.commands.label[T.runs.command[item.run]]), x + 5, y + height / 2 + 0.5, width - 10);
+  fillCut(pen, isolated(titleOf(T.runs.command[item.run])), x + 5, y + height / 2 + 0.5, width - 10);
 }
 
 function paintFolded(pen, item, x, y, width, height) {

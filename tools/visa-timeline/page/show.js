@@ -70,7 +70,9 @@ function bdi(text, most = Infinity) { return make('bdi', {}, cut(text, most)); }
 function link(text, action) { return make('button', { type: 'button', class: 'link', onclick: action }, text); }
 function byId(id) { return document.getElementById(id); }
 
-function commandName(command, most = 120) { return cut(T.commands.label[command], most) || '(no name)'; }
+// What a command moves or makes, in the kernel's names; where it has none, its engines or memories.
+function titleOf(command) { return T.commands.name[command] ?? T.commands.label[command]; }
+function commandName(command, most = 120) { return cut(titleOf(command), most) || '(no name)'; }
 function runName(run, most = 120) { return `#${run} ${commandName(T.runs.command[run], most)}`; }
 
 function lineName(text, line) {

@@ -13,6 +13,7 @@ function startTable() {
     number('#', (i) => i, 52),
     number('line', (i) => c.line[i], 54),
     words('kind', (i) => c.kind[i], 52),
+    words('name', titleOf, 200),
     words('command', (i) => c.label[i], 230),
     number('runs', (i) => c.runs[i], 58),
     number('start', first, 88),
@@ -98,8 +99,8 @@ function showTable() {
 }
 
 function isWanted(command, wanted) {
-  const { label, kind, bottleneck, line, reason } = T.commands;
-  return [label, kind, bottleneck, reason].some((column) => column[command] !== null && column[command].toLowerCase().includes(wanted))
+  const { name, label, kind, bottleneck, line, reason } = T.commands;
+  return [name, label, kind, bottleneck, reason].some((column) => column[command] !== null && column[command].toLowerCase().includes(wanted))
     || `line ${line[command]}` === wanted || String(line[command]) === wanted;
 }
 

@@ -153,6 +153,7 @@ fn command(
     let memory = own.memory.as_ref();
     let channels = memory.filter(|memory| !memory.channels.is_empty());
     Command {
+        name: own.name.clone(),
         label: own.label.clone(),
         kind: own.kind,
         tracks: queues.at(own.queues),

@@ -72,6 +72,16 @@ pub struct Document {
     pub advice: Vec<Advice>,
 }
 
+impl Document {
+    /// The end of the last command, theirs of a compared file among them.
+    #[must_use]
+    pub fn last_end(&self) -> u64 {
+        let ends = self.runs.iter().flat_map(|run| run.theirs.iter().map(|span| span[1]).chain([run.end]));
+        let alone = self.compared.iter().flat_map(|compared| &compared.alone).map(|alone| alone.end);
+        ends.chain(alone).fold(self.total, u64::max)
+    }
+}
+
 /// A file of the kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct Text {
@@ -108,6 +118,8 @@ pub struct Repeated {
 /// A command.
 #[derive(Clone, Debug)]
 pub struct Command {
+    /// What it moves or makes, in the kernel's names.
+    pub name: Option<String>,
     /// Its engines in order, or its memories.
     pub label: String,
     /// What runs it.
@@ -148,8 +160,17 @@ pub struct Command {
     pub banks: Option<Vec<u64>>,
 }
 
+impl Command {
+    /// What bars show first: its name, or where it has none its engines or memories.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.label)
+    }
+}
+
 impl Row for Command {
     fn columns<M: SerializeMap>(rows: &[Self], map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("name", &Column(rows, |command: &Self| command.name.clone()))?;
         map.serialize_entry("label", &Column(rows, |command: &Self| command.label.clone()))?;
         map.serialize_entry("kind", &Column(rows, |command: &Self| command.kind))?;
         map.serialize_entry("tracks", &Column(rows, |command: &Self| command.tracks.clone()))?;
@@ -330,6 +351,7 @@ pub(crate) mod tests {
     /// A timeline of so many commands on one track, without runs.
     pub(crate) fn document(commands: usize) -> Document {
         let command = Command {
+            name: None,
             label: "a>b".to_owned(),
             kind: Resource::Main,
             tracks: vec![0],

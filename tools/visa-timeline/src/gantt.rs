@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-use visa_ir::diag::{counted, visible};
+use visa_ir::diag::counted;
+use visa_words::{columns, printable, shortened};
 
 use crate::document::{Document, Run};
+use crate::lanes::union;
 use crate::limits::drawn;
 
 /// Commands that are shown at most.
@@ -15,7 +16,7 @@ const LEAST_WIDTH: usize = 40;
 /// The widest one.
 const MOST_WIDTH: usize = 1000;
 /// Columns of a command's name.
-const NAME: usize = 24;
+const NAME: usize = 32;
 
 /// The chart, in lines of so many columns.
 #[must_use]
@@ -23,8 +24,12 @@ pub fn gantt(document: &Document, width: usize) -> String {
     let document = &*drawn(document);
     let width = width.clamp(LEAST_WIDTH, MOST_WIDTH);
     let name = NAME.min(width / 3);
-    let chart =
-        Chart { document, name, columns: width.saturating_sub(name + 8).max(8), end: last_end(document) };
+    let chart = Chart {
+        document,
+        name,
+        columns: width.saturating_sub(name + 8).max(8),
+        end: document.last_end().max(1),
+    };
     let mut text =
         format!("{}: {} {}s\n", printable(&document.program), document.total, document.unit.name());
     if document.runs.is_empty() {
@@ -41,11 +46,6 @@ pub fn gantt(document: &Document, width: usize) -> String {
     text.push('\n');
     chart.commands(&mut text);
     text
-}
-
-fn last_end(document: &Document) -> u64 {
-    let theirs = document.runs.iter().flat_map(|run| &run.theirs).map(|[_, end]| *end);
-    document.runs.iter().map(|run| run.end).chain(theirs).fold(document.total, u64::max).max(1)
 }
 
 struct Chart<'a> {
@@ -81,7 +81,7 @@ impl Chart<'_> {
         let mut touched = vec![false; self.columns];
         let width = self.end as f64 / self.columns as f64;
         let column = |time: u64| (time as f64 / width) as usize;
-        for [start, end] in spans {
+        for [start, end] in union(spans) {
             let (first, last) = (column(start).min(self.columns - 1), column(end).min(self.columns - 1));
             for (at, taken) in taken.iter_mut().enumerate().take(last + 1).skip(first) {
                 let left = (at as f64 * width).max(start as f64);
@@ -105,8 +105,8 @@ impl Chart<'_> {
         shown.sort_unstable();
         for &command in &shown {
             let own = &document.commands[command];
-            let line = own.line.map_or_else(String::new, |line| format!("line {line} "));
-            let name = format!("{line}{}", own.label);
+            let line = own.line.map_or_else(String::new, |line| format!(" (line {line})"));
+            let name = format!("{}{line}", own.title());
             let number = format!("#{command}");
             self.row(&name, &number, runs[command].iter().map(|run| [run.start, run.end]), text);
             if let Some(compared) = &document.compared {
@@ -137,51 +137,14 @@ fn shade(share: f64, touched: bool) -> char {
     }
 }
 
-/// A text in so many columns: cut, or with spaces behind it.
-fn fitted(text: &str, columns: usize) -> String {
-    let text = printable(text);
-    let cut = text.width() > columns;
-    let room = if cut { columns - 1 } else { columns };
-    let (mut out, mut taken) = (String::new(), 0);
-    for letter in text.chars() {
-        let width = letter.width().unwrap_or_default();
-        if taken + width > room {
-            break;
-        }
-        out.push(letter);
-        taken += width;
-    }
-    if cut {
-        out.push('…');
-        taken += 1;
-    }
-    out + &" ".repeat(columns - taken)
-}
-
-/// A text without letters that move others: controls, and those that change the direction of writing.
-fn printable(text: &str) -> String {
-    // A tab or a line break would move others in a row of the chart.
-    visible(text).chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+/// A text in so many columns: shortened, or with spaces after it.
+fn fitted(text: &str, width: usize) -> String {
+    let text = shortened(text, width);
+    let blank = " ".repeat(width.saturating_sub(columns(&text)));
+    text + &blank
 }
 
 fn push(text: &mut String, line: &str) {
     text.push_str(line.trim_end());
     text.push('\n');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_has_its_columns() {
-        assert_eq!(fitted("abc", 5), "abc  ");
-        assert_eq!(fitted("abcde", 5), "abcde");
-        assert_eq!(fitted("abcdef", 5), "abcd…");
-        // A wide letter that does not fit leaves a column free.
-        assert_eq!(fitted("ab\u{4e2d}\u{4e2d}", 5), "ab\u{4e2d}…");
-        assert_eq!(fitted("a\u{4e2d}\u{4e2d}\u{4e2d}", 5), "a\u{4e2d}… ");
-        assert_eq!(fitted("a\u{202e}b\n", 4), "a\u{fffd}b\u{fffd}");
-        assert_eq!(fitted(&"x".repeat(10_000), 4), "xxx…");
-    }
 }

@@ -10,6 +10,7 @@ mod counters;
 pub mod document;
 mod fold;
 pub mod gantt;
+mod lanes;
 mod limits;
 pub mod page;
 pub mod perfetto;

@@ -20,7 +20,7 @@ pub(crate) fn drawn(document: &Document) -> Cow<'_, Document> {
 
 /// Why a picture cannot be made: its reader would round the times.
 pub(crate) fn inexact(document: &Document) -> Option<String> {
-    let latest = document.runs.iter().map(|run| run.end).fold(document.total, u64::max);
+    let latest = document.last_end();
     (latest > MOST_EXACT).then(|| {
         format!(
             "the kernel ends at {latest}, a browser has exact times up to {MOST_EXACT}: ask for `--timeline`"

@@ -4,16 +4,17 @@
 //! A unit of time is a nanosecond of the trace. Tracks are plain ones: one for each queue, below it one for each of
 //! its engines, and one for what a compared file says. A run is a slice on each track that it takes. Where a run
 //! waits for another one, a flow goes from the one that starts first to the other. Counters have what is moved and
-//! multiplied.
+//! multiplied. Slices that overlap are on tracks side by side: Perfetto nests what a track has at one time.
 
 mod proto;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
 
 use prost::Message;
 
 use crate::document::{Command, Document, Run};
+use crate::lanes::lanes;
 use proto::{
     CounterDescriptor, DebugAnnotation, InternedData, InternedString, Named, TracePacket, TrackDescriptor,
     TrackEvent,
@@ -31,7 +32,7 @@ const MOST_TIME: u64 = 1 << 63;
 /// Why there is no trace of a timeline: Perfetto has no place for its times.
 #[must_use]
 pub fn refused(document: &Document) -> Option<String> {
-    let latest = document.runs.iter().map(|run| run.end).fold(document.total, u64::max);
+    let latest = document.last_end();
     (latest >= MOST_TIME)
         .then(|| format!("the kernel ends at {latest}, Perfetto has times below {MOST_TIME}"))
 }
@@ -107,8 +108,10 @@ struct Tracks {
     engines: Vec<Vec<&'static str>>,
     /// Numbers of engines' tracks, by queue and engine.
     numbers: HashMap<(usize, &'static str), u64>,
-    /// Those of what a compared file says: of a queue and a cluster.
-    theirs: HashMap<(usize, usize), u64>,
+    /// The runs of each queue.
+    ours: Vec<Group>,
+    /// What a compared file says of runs, of each queue and cluster that it says something of.
+    theirs: BTreeMap<(usize, usize), Group>,
     /// The first counter's.
     counters: u64,
 }
@@ -138,14 +141,11 @@ impl Tracks {
         let all = engines.iter().enumerate();
         let numbers = all.flat_map(|(queue, engines)| engines.iter().map(move |engine| (queue, *engine)));
         let numbers = numbers.map(|own| (own, take())).collect();
-        let mut theirs = HashMap::new();
-        for run in &document.runs {
-            let first = document.commands[run.command].tracks.first();
-            for (cluster, &queue) in (0..run.theirs.len()).zip(first.into_iter().cycle()) {
-                theirs.entry((queue, cluster)).or_insert_with(&mut take);
-            }
-        }
-        Self { queues, engines, numbers, theirs, counters: take() }
+        let ours = runs_of_queues(document).into_iter().enumerate();
+        let ours = ours.map(|(queue, spans)| Group::new(spans, Some(Self::queue(queue)), &mut take)).collect();
+        let theirs = theirs_of_queues(document).into_iter();
+        let theirs = theirs.map(|(of, spans)| (of, Group::new(spans, None, &mut take))).collect();
+        Self { queues, engines, numbers, ours, theirs, counters: take() }
     }
 
     fn queue(queue: usize) -> u64 {
@@ -170,18 +170,22 @@ impl Tracks {
         let mut all = vec![track(ROOT, None, root, 0)];
         for queue in 0..self.queues {
             let (own, rank) = (Self::queue(queue), queue as i32);
-            all.push(track(own, Some(ROOT), document.tracks[queue].name.clone(), rank));
+            let name = &document.tracks[queue].name;
+            all.push(track(own, Some(ROOT), name.clone(), rank));
+            for (lane, &number) in self.ours[queue].tracks.iter().enumerate().skip(1) {
+                all.push(track(number, Some(ROOT), lane_name(name, lane), rank));
+            }
             for (rank, engine) in self.engines[queue].iter().enumerate() {
                 let number = self.numbers[&(queue, *engine)];
                 all.push(track(number, Some(own), (*engine).to_owned(), 100 + rank as i32));
             }
         }
         let with = document.compared.as_ref().map_or("the trace", |compared| compared.with);
-        let mut theirs: Vec<_> = self.theirs.iter().collect();
-        theirs.sort();
-        for (&(queue, cluster), &number) in theirs {
+        for (&(queue, cluster), group) in &self.theirs {
             let name = format!("{}, by {with}, cluster {cluster}", document.tracks[queue].name);
-            all.push(track(number, Some(Self::queue(queue)), name, cluster as i32));
+            for (lane, &number) in group.tracks.iter().enumerate() {
+                all.push(track(number, Some(Self::queue(queue)), lane_name(&name, lane), cluster as i32));
+            }
         }
         for (rank, counter) in document.counters.iter().enumerate() {
             let name = format!("{} ({} a {unit})", counter.name, counter.unit);
@@ -193,19 +197,73 @@ impl Tracks {
     }
 }
 
-/// Labels have the numbers of their commands, from 1; bottlenecks and reasons those of strings.
+fn lane_name(name: &str, lane: usize) -> String {
+    if lane == 0 { name.to_owned() } else { format!("{name} ({})", lane + 1) }
+}
+
+/// Slices of one kind, on as many tracks as those of one time need.
+struct Group {
+    /// The runs that the slices are of, in order.
+    runs: Vec<usize>,
+    /// The lane of each.
+    lanes: Vec<usize>,
+    /// The track of each lane.
+    tracks: Vec<u64>,
+}
+
+impl Group {
+    /// Slices of `spans`, runs and their times; the first lane's track is `first`, if it has one.
+    fn new(spans: Vec<(usize, [u64; 2])>, first: Option<u64>, take: &mut impl FnMut() -> u64) -> Self {
+        let (runs, times): (Vec<_>, Vec<_>) = spans.into_iter().unzip();
+        let lanes = lanes(&times);
+        let count = lanes.iter().map(|lane| lane + 1).max().unwrap_or(0);
+        let tracks = first.into_iter().chain(std::iter::repeat_with(take)).take(count).collect();
+        Self { runs, lanes, tracks }
+    }
+
+    /// The track of a run's slice.
+    fn track(&self, run: usize) -> Option<u64> {
+        let at = self.runs.binary_search(&run).ok()?;
+        self.tracks.get(self.lanes[at]).copied()
+    }
+}
+
+/// The runs of each queue, with their times.
+fn runs_of_queues(document: &Document) -> Vec<Vec<(usize, [u64; 2])>> {
+    let mut queues = vec![Vec::new(); document.tracks.len()];
+    for (number, run) in document.runs.iter().enumerate() {
+        for &queue in &document.commands[run.command].tracks {
+            queues[queue].push((number, [run.start, run.end]));
+        }
+    }
+    queues
+}
+
+/// What a compared file says of runs, by the first queue that each takes, and by cluster.
+fn theirs_of_queues(document: &Document) -> BTreeMap<(usize, usize), Vec<(usize, [u64; 2])>> {
+    let mut theirs: BTreeMap<(usize, usize), Vec<(usize, [u64; 2])>> = BTreeMap::new();
+    for (number, run) in document.runs.iter().enumerate() {
+        let Some(&queue) = document.commands[run.command].tracks.first() else { continue };
+        for (cluster, &span) in run.theirs.iter().enumerate() {
+            theirs.entry((queue, cluster)).or_default().push((number, span));
+        }
+    }
+    theirs
+}
+
+/// Titles have the numbers of their commands, from 1; strings are those of [`strings`].
 fn names(document: &Document) -> InternedData {
-    let labels = document.commands.iter().enumerate();
+    let titles = document.commands.iter().enumerate();
     InternedData {
-        event_names: labels
-            .map(|(at, command)| Named { iid: Some(at as u64 + 1), name: Some(command.label.clone()) })
+        event_names: titles
+            .map(|(at, command)| Named { iid: Some(at as u64 + 1), name: Some(command.title().to_owned()) })
             .collect(),
         debug_annotation_names: Annotation::NAMES
             .iter()
             .zip(1..)
             .map(|(name, iid)| Named { iid: Some(iid), name: Some((*name).to_owned()) })
             .collect(),
-        debug_annotation_string_values: bottlenecks(document)
+        debug_annotation_string_values: strings(document)
             .into_iter()
             .zip(1..)
             .map(|(name, iid)| InternedString { iid: Some(iid), str: Some(name.as_bytes().to_vec()) })
@@ -213,8 +271,13 @@ fn names(document: &Document) -> InternedData {
     }
 }
 
-fn bottlenecks(document: &Document) -> Vec<&'static str> {
-    let mut all: Vec<&'static str> = document.commands.iter().map(|command| command.bottleneck).collect();
+/// What many slices say, in order.
+fn strings(document: &Document) -> Vec<&str> {
+    let of = |command| {
+        let Command { bottleneck, label, name, .. }: &Command = command;
+        [bottleneck, &**label].into_iter().chain(name.as_deref())
+    };
+    let mut all: Vec<&str> = document.commands.iter().flat_map(of).collect();
     all.sort_unstable();
     all.dedup();
     all
@@ -241,14 +304,14 @@ fn edges(runs: &[Run]) -> Vec<Edge> {
 }
 
 fn slices(document: &Document, tracks: &Tracks, writer: &mut Writer<'_>) {
-    let strings = bottlenecks(document);
+    let strings = strings(document);
     let flows = Flows::new(document);
     let edges = edges(&document.runs);
     for &Edge { time, run: number, ends, .. } in &edges {
         let run = &document.runs[number];
         let command = &document.commands[run.command];
         for (copy, &queue) in command.tracks.iter().enumerate() {
-            let track_uuid = Some(Tracks::queue(queue));
+            let track_uuid = tracks.ours[queue].track(number);
             if ends {
                 writer.event(time, TrackEvent { r#type: Some(2), track_uuid, ..TrackEvent::default() });
                 continue;
@@ -278,7 +341,7 @@ fn slices(document: &Document, tracks: &Tracks, writer: &mut Writer<'_>) {
     compared(document, tracks, writer);
 }
 
-fn annotations(document: &Document, number: usize, strings: &[&'static str]) -> Vec<DebugAnnotation> {
+fn annotations(document: &Document, number: usize, strings: &[&str]) -> Vec<DebugAnnotation> {
     let run = &document.runs[number];
     let command = &document.commands[run.command];
     let count = |name: Annotation, value: u64| DebugAnnotation {
@@ -291,13 +354,17 @@ fn annotations(document: &Document, number: usize, strings: &[&'static str]) -> 
         string_value: Some(text),
         ..DebugAnnotation::default()
     };
-    let bottleneck = strings.binary_search(&command.bottleneck).ok().map(|at| DebugAnnotation {
-        name_iid: Some(Annotation::Bottleneck as u64),
-        string_value_iid: Some(at as u64 + 1),
-        ..DebugAnnotation::default()
-    });
+    let known = |name: Annotation, text: &str| {
+        strings.binary_search(&text).ok().map(|at| DebugAnnotation {
+            name_iid: Some(name as u64),
+            string_value_iid: Some(at as u64 + 1),
+            ..DebugAnnotation::default()
+        })
+    };
     let mut all = vec![count(Annotation::Run, number as u64)];
-    all.extend(bottleneck);
+    all.extend(command.name.as_deref().and_then(|name| known(Annotation::Name, name)));
+    all.extend(known(Annotation::Engines, &command.label));
+    all.extend(known(Annotation::Bottleneck, command.bottleneck));
     all.extend(command.line.map(|line| count(Annotation::Line, line as u64)));
     all.extend((run.stalls > 0).then(|| count(Annotation::Stalls, run.stalls)));
     if !in_full(document) {
@@ -320,10 +387,13 @@ enum Annotation {
     Stalls,
     Iteration,
     WaitsFor,
+    Name,
+    Engines,
 }
 
 impl Annotation {
-    const NAMES: [&str; 6] = ["run", "bottleneck", "line", "stalls", "iteration", "waits for"];
+    const NAMES: [&str; 8] =
+        ["run", "bottleneck", "line", "stalls", "iteration", "waits for", "name", "engines"];
 }
 
 /// Arrows from the run that begins first to the one that waits for it, or that it waits for meanwhile. An arrow does
@@ -382,22 +452,14 @@ fn slice(track: u64, name: String, [start, end]: [u64; 2], writer: &mut Writer<'
     writer.event(end, TrackEvent { r#type: Some(2), track_uuid, ..TrackEvent::default() });
 }
 
-/// What a compared file says. Spans of a track must not overlap in part: each begins when the one before it has ended.
+/// What a compared file says.
 fn compared(document: &Document, tracks: &Tracks, writer: &mut Writer<'_>) {
-    let mut spans: Vec<(u64, [u64; 2], usize)> = Vec::new();
-    for run in &document.runs {
-        let Some(&queue) = document.commands[run.command].tracks.first() else { continue };
-        for (cluster, span) in run.theirs.iter().enumerate() {
-            spans.extend(tracks.theirs.get(&(queue, cluster)).map(|&track| (track, *span, run.command)));
+    for (&(_, cluster), group) in &tracks.theirs {
+        for (&number, &lane) in group.runs.iter().zip(&group.lanes) {
+            let run = &document.runs[number];
+            let name = document.commands[run.command].title().to_owned();
+            slice(group.tracks[lane], name, run.theirs[cluster], writer);
         }
-    }
-    spans.sort_unstable();
-    let mut ended: HashMap<u64, u64> = HashMap::new();
-    for (track, [start, end], command) in spans {
-        let free = ended.entry(track).or_insert(0);
-        let start = start.max(*free).min(end);
-        *free = end;
-        slice(track, document.commands[command].label.clone(), [start, end], writer);
     }
 }
 

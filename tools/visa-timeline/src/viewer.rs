@@ -133,7 +133,7 @@ fn theirs(document: &Document) -> impl Iterator<Item = Instruction> + '_ {
             lifetime: Lifetime { begin, end },
             input_tensors: Vec::new(),
             output_tensors: Vec::new(),
-            description: format!("{} by {with}, cluster {cluster}", command.label),
+            description: format!("{} by {with}, cluster {cluster}", command.title()),
             util: Util { total_util: 0.0, base_util: 0.0, efficiency: 0.0 },
         })
     })
@@ -172,7 +172,9 @@ fn description(document: &Document, command: &Command, run: &Run) -> String {
     });
     let waits: Vec<String> = run.waits.iter().map(|wait| format!("{} ({})", wait.0, wait.1.name())).collect();
     let waits = if waits.is_empty() { String::new() } else { format!("\n\nwaits for {}", waits.join(", ")) };
-    format!("{}{}\n\nbottleneck {}{waits}", place.unwrap_or_default(), command.label, command.bottleneck)
+    let name = command.name.as_ref().map_or_else(String::new, |name| format!("{name}\n\n"));
+    let (place, label) = (place.unwrap_or_default(), &command.label);
+    format!("{name}{place}{label}\n\nbottleneck {}{waits}", command.bottleneck)
 }
 
 fn tensor(number: usize, range: &Range) -> Tensor {

@@ -4,7 +4,7 @@ use crate::address::Addresses;
 use crate::slices::Slices;
 use crate::stages::{self, StageCx};
 use crate::transfers::{Start, Way, medium, work};
-use crate::{address, buffers, indexed, origin};
+use crate::{address, buffers, indexed, names, origin};
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::context::{Attr, TypeId};
@@ -42,7 +42,8 @@ pub static PASS: Pass = Pass {
     doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes \
           `seq.dma` or `seq.dma_indexed`, and each pipeline becomes an `hw.exec` that holds an operation an engine. \
           Loops come from term-by-term division of the stream's mapping by the buffer's (book 07). A pipeline runs \
-          where its last operation stands.\n\n\
+          where its last operation stands. What a command moves or makes is the name of its location: \
+          `loc(\"y = m * v\"(...))`.\n\n\
           Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no \
           mapping of the result mentions, and nothing reduces or slices it. What is kept is its first coordinate. \
           `A = 1` in the mapping says that this is meant. After this pass, `--lint` makes it an error.",
@@ -210,6 +211,7 @@ static TRANSFER: ConversionPattern<Kernels> = ConversionPattern {
             return Err(NoMatch::because("it is no transfer"));
         }
         let commands = commands(&stage, op, &[op], |stage| Ok((dma(stage, op)?, Vec::new())))?;
+        let commands = called(cx, op, commands);
         cx.unused(op.results())?;
         in_place(cx, id, commands);
         Ok(())
@@ -226,6 +228,7 @@ static INDEXED: ConversionPattern<Kernels> = ConversionPattern {
             return Err(NoMatch::because("it chooses no rows"));
         }
         let commands = commands(&stage, op, &[op], |stage| Ok((indexed::lower(stage, op)?, Vec::new())))?;
+        let commands = called(cx, op, commands);
         cx.unused(op.results())?;
         in_place(cx, id, commands);
         Ok(())
@@ -241,8 +244,9 @@ static PIPELINE: ConversionPattern<Kernels> = ConversionPattern {
         if !ends_pipeline(op) {
             return Err(NoMatch::because("no pipeline ends in it"));
         }
-        let chain: Vec<_> = Pipeline::up_to(op).ops.into_iter().map(|id| op.other(id)).collect();
+        let chain = chain(op);
         let commands = commands(&stage, op, &chain, |stage| exec(stage, op, &chain))?;
+        let commands = called(cx, op, commands);
         cx.unused(op.results())?;
         in_place(cx, id, commands);
         Ok(())
@@ -265,7 +269,7 @@ static MEANT: ConversionPattern<Kernels> = ConversionPattern {
 /// An operation, and what lowering it needs to know.
 fn stage<'a>(cx: &'a Converter<'_, Kernels>, id: OpId) -> (OpRef<'a>, StageCx<'a>) {
     let op = cx.op(id);
-    let Kernels { axes, support, frames, whole, machines, addresses } = cx.state;
+    let Kernels { axes, support, frames, whole, machines, addresses, names: _ } = cx.state;
     let func = std::iter::once(op).chain(op.ancestors()).find_map(Func::cast);
     let machine = func.and_then(|func| machines.get(&func.id)).unwrap_or(whole);
     (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[] })
@@ -291,6 +295,13 @@ fn commands(
         Ok(Command { branches, command, engines })
     };
     address::cases(cx, op, ops)?.iter().map(command).collect()
+}
+
+/// Commands with the name of what `op` moves or makes.
+fn called(cx: &Converter<'_, Kernels>, op: OpRef<'_>, commands: Vec<Command>) -> Vec<Command> {
+    let Some(name) = cx.state.names.get(&op.id) else { return commands };
+    let called = |own: Command| Command { command: own.command.called(op.ctx, name), ..own };
+    commands.into_iter().map(called).collect()
 }
 
 /// Puts commands in the place of an operation.
@@ -341,6 +352,8 @@ struct Kernels {
     machines: HashMap<OpId, Rc<Machine>>,
     /// Where each tensor at rest is, in bytes.
     addresses: Addresses,
+    /// What each command moves or makes, by the operation that becomes it.
+    names: HashMap<OpId, String>,
 }
 
 impl Kernels {
@@ -352,7 +365,9 @@ impl Kernels {
             all.extend(address::all(func, &axes)?);
         }
         let frames = cx.analysis::<Frames>();
-        Ok(Self { axes, support, frames, whole: cx.ctx.data(), machines, addresses: all })
+        let ops = cx.walk().into_iter().map(|id| cx.module.op(cx.ctx, id));
+        let names = ops.filter_map(|op| Some((op.id, name(op)?))).collect();
+        Ok(Self { axes, support, frames, whole: cx.ctx.data(), machines, addresses: all, names })
     }
 
     /// What their authors may not have meant.
@@ -477,6 +492,22 @@ fn buffer(
         .clause("dtype", cx.ctx.body_attr(&visa_hw::attrs::DTYPE, tensor.dtype))
         .clause("shape", cx.ctx.attr(Attr::Ints(shape.into())))
         .clause("layout", cx.ctx.body_attr(&visa_hw::attrs::PAIRED, plan.layout)))
+}
+
+/// What the command moves or makes that `op` stands for, if it stands for one.
+fn name(op: OpRef<'_>) -> Option<String> {
+    if is_transfer(op) {
+        Some(names::transfer(op))
+    } else if indexing(op).is_some() {
+        Some(names::rows(op))
+    } else {
+        ends_pipeline(op).then(|| names::pipeline(&chain(op)))
+    }
+}
+
+/// The operations of the pipeline that ends in `last`.
+fn chain(last: OpRef<'_>) -> Vec<OpRef<'_>> {
+    Pipeline::up_to(last).ops.into_iter().map(|id| last.other(id)).collect()
 }
 
 /// Whether `op` stands for a command: a transfer, or the end of a pipeline.

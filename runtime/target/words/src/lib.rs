@@ -1,8 +1,10 @@
-//! Words of messages: a number with what it counts, the known word that is nearest to a misspelt one, and text of
-//! files as terminals may show it.
+//! Words of messages: a number with what it counts, the known word that is nearest to a misspelt one, texts in
+//! columns, and text of files as terminals may show it.
 
+mod columns;
 mod visible;
 
+pub use columns::{columns, printable, shortened};
 pub use visible::{hides, picture, visible, visible_json, visible_position};
 
 use std::fmt::Display;

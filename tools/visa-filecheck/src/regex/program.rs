@@ -47,7 +47,8 @@ pub(super) enum State {
     ReferenceEnd,
 }
 
-/// A compiled expression. The numbering of its states is that of LLVM's matcher: where a search may skip to depends on it.
+/// A compiled expression. The numbering of its states is that of LLVM's matcher: where a search may skip to depends on
+/// it.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     pub(super) states: Vec<State>,

@@ -96,6 +96,8 @@ pub(crate) struct Ours {
     /// Its place among all runs.
     pub(crate) run: usize,
     pub(crate) command: usize,
+    /// What it moves or makes, in the kernel's names.
+    pub(crate) name: Option<String>,
     pub(crate) kind: Kind,
     /// The clusters whose DMA queue it takes; empty for all.
     pub(crate) clusters: Vec<u64>,

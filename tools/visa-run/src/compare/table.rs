@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
-use visa_cost::TimeUnit;
+use visa_cost::{NAME_WIDTH, TimeUnit};
 use visa_ir::diag::counted;
+use visa_words::{columns, shortened};
 
 use super::align::Aligned;
 use super::foreign::{Entry, Foreign, Kind, Ours};
@@ -44,6 +45,9 @@ pub(crate) struct Comparison {
 #[derive(Debug, Serialize)]
 pub(crate) struct Pair {
     pub(crate) command: usize,
+    /// What ours moves or makes, in the kernel's names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ours: Option<String>,
     pub(crate) kind: Kind,
     pub(crate) predicted: u64,
     /// The mean of the clusters.
@@ -52,6 +56,7 @@ pub(crate) struct Pair {
     pub(crate) ratio: Option<f64>,
     /// Each cluster's.
     pub(crate) clusters: Vec<u64>,
+    /// What theirs is called.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) name: String,
 }
@@ -86,6 +91,9 @@ pub(crate) struct Alone {
 #[derive(Debug, Serialize)]
 pub(crate) struct Part {
     pub(crate) command: usize,
+    /// What it moves or makes, in the kernel's names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
     /// How much later theirs ends than before it, beside ours; less than 0 if it catches up.
     pub(crate) change: f64,
 }
@@ -113,7 +121,7 @@ impl Comparison {
                     kind: own.kind,
                     begin: own.start,
                     time: own.time(),
-                    name: String::new(),
+                    name: own.name.clone().unwrap_or_default(),
                 })
                 .collect(),
             theirs_alone: aligned.theirs.iter().map(entry).map(of_theirs).collect(),
@@ -161,6 +169,7 @@ fn pair(own: &Ours, theirs: &[&Entry]) -> Pair {
     let mean = clusters.iter().map(|&time| time as f64).sum::<f64>() / clusters.len().max(1) as f64;
     Pair {
         command: own.command,
+        ours: own.name.clone(),
         kind: own.kind,
         predicted: own.time(),
         theirs: mean,
@@ -198,21 +207,21 @@ fn sum(kind: Kind, commands: &[Pair]) -> Option<Sum> {
 /// Where the ends of pairs drift apart: when the commands up to each of ours have ended, on both sides.
 fn parts(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Vec<Part> {
     let start = ours.iter().map(|own| own.start).min().unwrap_or_default();
-    let mut ends: Vec<(u64, usize, f64)> = Vec::new();
+    let mut ends: Vec<(u64, usize, &Option<String>, f64)> = Vec::new();
     for (own, theirs) in ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty()) {
         let each = theirs.iter().map(|&at| foreign.entries[at].end as f64);
-        ends.push((own.end, own.command, each.sum::<f64>() / theirs.len() as f64));
+        ends.push((own.end, own.command, &own.name, each.sum::<f64>() / theirs.len() as f64));
     }
-    ends.sort_by_key(|(end, command, _)| (*end, *command));
+    ends.sort_by_key(|(end, command, ..)| (*end, *command));
     let (mut before, mut reached) = (0.0, 0.0_f64);
     let mut parts: Vec<Part> = ends
         .into_iter()
-        .map(|(own, command, theirs)| {
+        .map(|(own, command, name, theirs)| {
             reached = reached.max(theirs);
             let lag = reached - (own - start) as f64;
             let change = lag - before;
             before = lag;
-            Part { command, change }
+            Part { command, name: name.clone(), change }
         })
         .collect();
     parts.sort_by(|own, other| other.change.abs().total_cmp(&own.change.abs()));
@@ -224,24 +233,7 @@ fn parts(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Vec<Part> {
 pub(crate) fn text(found: &Comparison, line: impl Fn(usize) -> Option<String>) -> String {
     let unit = found.unit.name();
     let mut out = format!("compared with {}, in {unit}s\n\n", found.with);
-    let head = ["#", "line", "kind", "predicted", "theirs", "ratio", "clusters", "name"].map(str::to_owned);
-    let rows: Vec<[String; 8]> = found.commands.iter().map(|pair| row(pair, &line)).collect();
-    let width = |column: usize| rows.iter().chain([&head]).map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    for row in [&head].into_iter().chain(&rows) {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(
-                |(at, (cell, &width))| {
-                    if at == 2 || at > 5 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-                },
-            )
-            .collect();
-        out.push_str(cells.join("  ").trim_end());
-        out.push('\n');
-    }
+    table(found, line, &mut out);
     out.push('\n');
     let [ours, theirs] = found.makespans;
     let total = shown(ratio(ours, theirs as f64));
@@ -262,29 +254,74 @@ pub(crate) fn text(found: &Comparison, line: impl Fn(usize) -> Option<String>) -
         let number = alone.command.map(|command| command.to_string()).unwrap_or_default();
         let _ = writeln!(
             out,
-            "ours      {number}: {} of {} {unit}s has no partner",
+            "ours      {number}: {} of {} {unit}s{} has no partner",
             alone.kind.name(),
-            alone.time
+            alone.time,
+            bracketed(&alone.name)
         );
     }
     for alone in &found.theirs_alone {
-        let name = if alone.name.is_empty() { String::new() } else { format!(" ({})", alone.name) };
+        let name = bracketed(&alone.name);
         let (kind, time, begin) = (alone.kind.name(), alone.time, alone.begin);
         let _ = writeln!(out, "theirs    {kind} of {time} {unit}s at {begin}{name} has no partner");
     }
     for part in &found.parts {
         let way = if part.change < 0.0 { "catches up" } else { "falls behind" };
         let change = part.change.abs();
-        let _ = writeln!(out, "parts     at {} {} {way} by {change:.0} {unit}s", part.command, found.with);
+        let name = bracketed(part.name.as_deref().unwrap_or_default());
+        let _ = writeln!(out, "parts     at {}{name} {} {way} by {change:.0} {unit}s", part.command, found.with);
     }
     out
 }
 
-fn row(pair: &Pair, line: &impl Fn(usize) -> Option<String>) -> [String; 8] {
+/// A name after what it is of, if there is one.
+fn bracketed(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" ({})", shortened(name, NAME_WIDTH)) }
+}
+
+/// The column of what our commands move or make, which is there where some command says it.
+const OURS: usize = 2;
+
+/// Heads of the columns, and whether they hold numbers (aligned right).
+const COLUMNS: [(&str, bool); 9] = [
+    ("#", true),
+    ("line", true),
+    ("command", false),
+    ("kind", false),
+    ("predicted", true),
+    ("theirs", true),
+    ("ratio", true),
+    ("clusters", false),
+    ("name", false),
+];
+
+/// The pairs, a row each.
+fn table(found: &Comparison, line: impl Fn(usize) -> Option<String>, out: &mut String) {
+    let head = COLUMNS.map(|(head, _)| head.to_owned());
+    let rows: Vec<_> = found.commands.iter().map(|pair| row(pair, &line)).collect();
+    let width = |column: usize| rows.iter().chain([&head]).map(|row| columns(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let named = found.commands.iter().any(|pair| pair.ours.is_some());
+    for row in [&head].into_iter().chain(&rows) {
+        let cells = row.iter().zip(COLUMNS).zip(&widths).enumerate();
+        let shown = cells.filter(|(column, _)| named || *column != OURS);
+        let cells: Vec<String> = shown
+            .map(|(_, ((cell, (_, is_number)), &width))| {
+                let blank = " ".repeat(width.saturating_sub(columns(cell)));
+                if is_number { blank + cell } else { cell.clone() + &blank }
+            })
+            .collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+    }
+}
+
+fn row(pair: &Pair, line: &impl Fn(usize) -> Option<String>) -> [String; COLUMNS.len()] {
     let clusters: Vec<String> = pair.clusters.iter().map(u64::to_string).collect();
     [
         pair.command.to_string(),
         line(pair.command).unwrap_or_else(|| "-".to_owned()),
+        pair.ours.as_deref().map_or_else(|| "-".to_owned(), |name| shortened(name, NAME_WIDTH)),
         pair.kind.name().to_owned(),
         pair.predicted.to_string(),
         format!("{:.0}", pair.theirs),
