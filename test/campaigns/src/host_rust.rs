@@ -3,6 +3,7 @@
 
 mod expressions;
 mod features;
+mod written;
 
 use crate::Settings;
 use features::program;
@@ -11,6 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use visa_support::Random;
+pub use written::written;
 
 /// Programs that rustc compiles at once.
 const BATCH: u64 = 50;
@@ -171,7 +173,8 @@ fn imported(folder: &Path, programs: &[(u64, Program)]) -> (Numbers, BTreeMap<u6
     for (number, program) in programs {
         text.push_str(&format!("mod p{number} {{\n{}}}\n", program.items));
         for value in 0..program.values {
-            text.push_str(&kernel(*number, value));
+            let name = format!("k{number}_{value}");
+            text.push_str(&constant_kernel(&name, "V", "i32", &format!("p{number}::value{value}")));
         }
     }
     let path = folder.join("kernels.rs");
@@ -207,16 +210,21 @@ fn without_numbers(message: &str) -> String {
     message.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
-/// A kernel that adds a number.
-fn kernel(number: u64, value: usize) -> String {
+/// A kernel that takes a number of a type, the result of a function, as a constant.
+fn constant_kernel(name: &str, axis: &str, ty: &str, function: &str) -> String {
+    let operation = match ty {
+        "f32" => "vector_logic(LogicBinaryOpF32::BitAnd",
+        _ => "vector_fxp(FxpBinaryOp::AddFxp",
+    };
+    let row = format!("DmTensor<{ty}, m![1], m![1 # 2], m![{axis} / 8], m![{axis} % 8]>");
+    let hbm = format!("HbmTensor<{ty}, m![1], m![{axis}]>");
     format!(
         "#[device(chip = 1)]
-pub fn k{number}_{value}(ctx: &mut Context, v: &HbmTensor<i32, m![1], m![V]>) -> HbmTensor<i32, m![1], m![V]> {{
-    let d: DmTensor<i32, m![1], m![1 # 2], m![V / 8], m![V % 8]> = v.to_dm(&mut ctx.tdma);
-    let r: DmTensor<i32, m![1], m![1 # 2], m![V / 8], m![V % 8]> = ctx.main.begin(d.view())
-        .fetch::<m![1], m![V % 8]>().collect::<m![1], m![V % 8]>().vector_init().vector_intra_slice_tag(TagMode::Zero)
-        .vector_fxp(FxpBinaryOp::AddFxp, const {{ p{number}::value{value}() }}).vector_final()
-        .commit_trim::<m![V % 8]>().commit();
+pub fn {name}(ctx: &mut Context, v: &{hbm}) -> {hbm} {{
+    let d: {row} = v.to_dm(&mut ctx.tdma);
+    let r: {row} = ctx.main.begin(d.view()).fetch::<m![1], m![{axis} % 8]>().collect::<m![1], m![{axis} % 8]>()
+        .vector_init().vector_intra_slice_tag(TagMode::Zero).{operation}, const {{ {function}() }}).vector_final()
+        .commit_trim::<m![{axis} % 8]>().commit();
     r.to_hbm(&mut ctx.tdma)
 }}
 "

@@ -173,6 +173,11 @@ pub const CAMPAIGNS: &[Campaign] = &[
         10_000,
         host_rust::run,
     ),
+    of_files(
+        "host-files",
+        "functions of test/import/host, evaluated by the importer: the numbers of rustc's programs, or a refusal",
+        host_rust::written,
+    ),
     drawn(
         "imports",
         "changed Rust kernels are imported as text that parses, or refused",

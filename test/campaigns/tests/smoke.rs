@@ -87,6 +87,11 @@ fn host_rust() {
 }
 
 #[test]
+fn host_files() {
+    part("host-files", 0, Files::All);
+}
+
+#[test]
 fn imports() {
     cases("imports", 300);
 }
@@ -144,6 +149,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "orders",
         "overlaps",
         "host-rust",
+        "host-files",
         "imports",
         "transposes",
         "addresses",
