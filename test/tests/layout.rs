@@ -85,8 +85,13 @@ const GROUPS: &[Group] = &[
     ("passes/select", &["contexts", "distribution/search", "driver", "layout/stationary"]),
     ("runtime/reference", &["coverage", "tensor"]),
     ("runtime/reference", &["evaluate", "fast"]),
-    ("tools/visa-import", &["condition", "constant", "device", "ending", "eval", "host", "scalar", "value"]),
-    ("tools/visa-opt", &["dump", "flags", "outputs", "pass_flags", "query", "query/rules", "run"]),
+    ("tools/visa-import", &["cfg", "expand", "program", "suffix"]),
+    (
+        "tools/visa-import",
+        &["condition", "constant", "device", "ending", "eval", "host", "iterate", "place", "scalar", "value"],
+    ),
+    ("tools/visa-import", &["infer/obligations", "infer/operators"]),
+    ("tools/visa-opt", &["dump", "files", "flags", "outputs", "pass_flags", "query", "query/rules", "run"]),
     ("tools/visa-opt", &["query/flags", "query/sequencer"]),
     ("tools/visa-run", &["data/array", "data/npy", "data/stored"]),
 ];

@@ -150,8 +150,8 @@ impl Context {
         self.fused(parts)
     }
 
-    /// `location` under a name, as `"load %k"("gemv.visa":3:5)`. A location that has a name keeps it; where a name would
-    /// make the location longer or deeper than a text may have it, it is left out.
+    /// `location` under a name, as `"load %k"("gemv.visa":3:5)`. A location that has a name keeps it; where a name
+    /// would make the location longer or deeper than a text may have it, it is left out.
     #[must_use]
     pub fn named(&self, name: &str, location: LocId) -> LocId {
         let child = match self.location_data(location) {

@@ -99,7 +99,8 @@ impl Formulas<'_> {
         op.operands().get(number).map_or_else(|| Term::atom(String::new()), |&value| self.value(value))
     }
 
-    /// What an operation gives: its operand, where it converts, moves or guards that. What its verifier refuses is left out.
+    /// What an operation gives: its operand, where it converts, moves or guards that. What its verifier refuses is
+    /// left out.
     fn term(&self, op: OpRef<'_>) -> Term {
         let first = self.operand(op, 0);
         let Some(semantics) = op.decl().and_then(|decl| decl.interface::<Semantics>()) else { return first };

@@ -154,7 +154,8 @@ fn table(text: &mut String, rows: &[Row], unit: TimeUnit, shown: impl Fn(&str) -
         ("cycles", TimeUnit::Tick) => "ticks".to_owned(),
         (head, TimeUnit::Tick | TimeUnit::Cycle) => head.to_owned(),
     });
-    let width = |column: usize| rows.iter().chain([&heads]).map(|row| columns(&row[column])).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().chain([&heads]).map(|row| columns(&row[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
     for row in [&heads].into_iter().chain(rows) {
         let cells = row.iter().zip(COLUMNS).zip(&widths);

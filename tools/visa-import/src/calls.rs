@@ -336,6 +336,14 @@ impl Evaluator<'_> {
         Value::Closure(Rc::new(Closure { item: Rc::new(item.clone()), frame }))
     }
 
+    /// A copy of a closure: one that moved its variables has them apart from the other's.
+    pub(crate) fn copied(&mut self, closure: &Rc<Closure>) -> Value {
+        match closure.item.capture.is_some() {
+            true => self.closure(&closure.frame, &closure.item),
+            false => Value::Closure(Rc::clone(closure)),
+        }
+    }
+
     fn call_closure(
         &mut self,
         frame: &mut Frame,

@@ -102,6 +102,13 @@ impl Emitter {
     }
 }
 
+impl Place {
+    /// The place as a location of the text.
+    pub(crate) fn location(&self) -> String {
+        format!("loc({}:{}:{})", quoted(&self.file), self.line, self.column)
+    }
+}
+
 /// A name of Rust as one of the text, which has letters of ASCII alone.
 pub(crate) fn written(name: &str) -> String {
     let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '_' };

@@ -39,11 +39,6 @@ impl Place {
         let length = letters.max(rest.chars().next().map_or(0, char::len_utf8));
         Some(Span::new(line.start + start..line.start + start + length))
     }
-
-    /// The place as a location of the text.
-    pub(crate) fn location(&self) -> String {
-        format!("loc({}:{}:{})", crate::emit::quoted(&self.file), self.line, self.column)
-    }
 }
 
 impl fmt::Display for Place {

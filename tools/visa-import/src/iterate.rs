@@ -31,6 +31,8 @@ pub(crate) enum Iter {
     Take(Box<Iter>, usize),
     Skip(Box<Iter>, usize),
     Copied(Box<Iter>),
+    /// An iterator that is used elsewhere too.
+    Shared(Rc<RefCell<Iter>>),
 }
 
 impl Evaluator<'_> {
@@ -44,7 +46,13 @@ impl Evaluator<'_> {
                     let part = |at| of.part(Part::Element(at)).borrowed();
                     Iter::Values((0..all.len()).map(part).collect())
                 }
-                Some(Value::Iter(own)) => return Ok(own),
+                Some(Value::Iter(own)) => Iter::Shared(own),
+                Some(range @ Value::Range(_)) => {
+                    // A range that is gone through by reference has fewer numbers then.
+                    let own = self.iterator(frame, span, range)?;
+                    self.write(frame, span, &of, Value::Iter(Rc::clone(&own)))?;
+                    Iter::Shared(own)
+                }
                 Some(other) => return self.iterator(frame, span, other),
                 None => return Err(frame.error(span, "nothing that a loop goes through")),
             },
@@ -121,6 +129,13 @@ impl Evaluator<'_> {
                 }
             }
             Iter::Copied(of) => Ok(self.advance(frame, span, of, back)?.map(deref)),
+            Iter::Shared(of) => {
+                let of = Rc::clone(of);
+                let mut own = std::mem::replace(&mut *of.borrow_mut(), Iter::Values(VecDeque::new()));
+                let found = self.advance(frame, span, &mut own, back);
+                *of.borrow_mut() = own;
+                found
+            }
             other if back => self.backward(frame, span, other),
             other => self.forward(frame, span, other),
         }
@@ -238,6 +253,7 @@ impl Evaluator<'_> {
             | Iter::Filter(..)
             | Iter::Reversed(_)
             | Iter::Copied(_)
+            | Iter::Shared(_)
             | Iter::Chain(..) => self.advance(frame, span, iter, false),
         }
     }
@@ -296,7 +312,8 @@ impl Evaluator<'_> {
                 let other = other.borrow().clone();
                 Iter::Chain(taken(), Box::new(other))
             }
-            ("iter" | "into_iter" | "by_ref", None) => return Ok(Some(Value::Iter(Rc::clone(of)))),
+            ("iter" | "into_iter", None) => return Ok(Some(Value::Iter(Rc::clone(of)))),
+            ("by_ref", None) => Iter::Shared(Rc::clone(of)),
             ("copied" | "cloned", None) => Iter::Copied(taken()),
             ("next", None) => return Ok(Some(Value::option(self.next(frame, span, of)?))),
             (_, arg) => {
@@ -458,6 +475,7 @@ impl Iter {
                 usize::try_from(count).ok()
             }
             Self::Values(all) => Some(all.len()),
+            Self::Shared(of) => of.borrow().count(),
             Self::Map(of, _) | Self::Reversed(of) | Self::Numbered(of, _) | Self::Copied(of) => of.count(),
             Self::Stepped { of, by, started } => {
                 let count = of.count()?;

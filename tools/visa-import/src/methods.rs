@@ -68,6 +68,8 @@ impl Evaluator<'_> {
                     }
                     _ => {
                         let iter = self.iterator(frame, call.span, Value::Range(range.clone()))?;
+                        // What is left of it afterwards is the variable's.
+                        self.write(frame, call.span, &call.place, Value::Iter(std::rc::Rc::clone(&iter)))?;
                         let (types, args) = (call.types.first().cloned(), call.args.clone());
                         self.iterator_method(frame, call.span, (name, types, &iter), args)?
                     }
@@ -85,7 +87,8 @@ impl Evaluator<'_> {
                 ("then_some", [value]) => Some(Value::option(truth.then(|| value.clone()))),
                 (_, _) => None,
             },
-            value @ (Value::Char(_) | Value::Tuple(_) | Value::Closure(_) | Value::Function(_)) => {
+            Value::Closure(own) if call.name == "clone" && call.args.is_empty() => Some(self.copied(&own)),
+            value @ (Value::Char(_) | Value::Tuple(_) | Value::Function(_)) => {
                 (call.name == "clone" && call.args.is_empty()).then_some(value)
             }
             Value::Struct(own) => {

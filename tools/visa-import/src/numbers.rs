@@ -18,8 +18,11 @@ impl Evaluator<'_> {
     pub(crate) fn path(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Value> {
         let parts = names(&path.path);
         if let Some(name) = path.path.get_ident().map(ToString::to_string) {
-            if let Some(value) = frame.local(&name) {
-                return Ok(value);
+            match frame.local(&name) {
+                // A copy has variables of its own.
+                Some(Value::Closure(own)) => return Ok(self.copied(&own)),
+                Some(value) => return Ok(value),
+                None => {}
             }
             if let Some(Generic::Const(number)) = frame.generics.get(&name) {
                 return Ok(number.clone());

@@ -142,7 +142,8 @@ impl Tracks {
         let numbers = all.flat_map(|(queue, engines)| engines.iter().map(move |engine| (queue, *engine)));
         let numbers = numbers.map(|own| (own, take())).collect();
         let ours = runs_of_queues(document).into_iter().enumerate();
-        let ours = ours.map(|(queue, spans)| Group::new(spans, Some(Self::queue(queue)), &mut take)).collect();
+        let ours =
+            ours.map(|(queue, spans)| Group::new(spans, Some(Self::queue(queue)), &mut take)).collect();
         let theirs = theirs_of_queues(document).into_iter();
         let theirs = theirs.map(|(of, spans)| (of, Group::new(spans, None, &mut take))).collect();
         Self { queues, engines, numbers, ours, theirs, counters: take() }

@@ -43,6 +43,7 @@ pub static FUNCTIONS: &[Function] = &[
     row("sub", 2, &["SubF", "SubFxp"], Shape::Difference),
     row("mul", 2, &["MulF0", "MulF1", "MulInt"], Shape::Product),
     row("div", 2, &["DivF"], Shape::Quotient),
+    row("fused_mul", 2, &["MulFma"], Shape::Other),
     row("fma", 3, &["FmaF"], Shape::Fused),
     row("mask_mul", 2, &["MaskMulF0", "MaskMulF1"], Shape::Other),
     row("mask_fma", 3, &["MaskFmaF"], Shape::Other),

@@ -1,5 +1,5 @@
-//! Programs written by hand, `test/import/host/*.rs`: the importer and rustc evaluate each public function without parameters.
-//! Both give the same number, or the importer refuses the function.
+//! Programs written by hand, `test/import/host/*.rs`: the importer and rustc evaluate each public function without
+//! parameters. Both give the same number, or the importer refuses the function.
 
 use super::constant_kernel;
 use crate::Settings;

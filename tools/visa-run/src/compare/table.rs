@@ -269,7 +269,8 @@ pub(crate) fn text(found: &Comparison, line: impl Fn(usize) -> Option<String>) -
         let way = if part.change < 0.0 { "catches up" } else { "falls behind" };
         let change = part.change.abs();
         let name = bracketed(part.name.as_deref().unwrap_or_default());
-        let _ = writeln!(out, "parts     at {}{name} {} {way} by {change:.0} {unit}s", part.command, found.with);
+        let _ =
+            writeln!(out, "parts     at {}{name} {} {way} by {change:.0} {unit}s", part.command, found.with);
     }
     out
 }
@@ -299,7 +300,8 @@ const COLUMNS: [(&str, bool); 9] = [
 fn table(found: &Comparison, line: impl Fn(usize) -> Option<String>, out: &mut String) {
     let head = COLUMNS.map(|(head, _)| head.to_owned());
     let rows: Vec<_> = found.commands.iter().map(|pair| row(pair, &line)).collect();
-    let width = |column: usize| rows.iter().chain([&head]).map(|row| columns(&row[column])).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().chain([&head]).map(|row| columns(&row[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let named = found.commands.iter().any(|pair| pair.ours.is_some());
     for row in [&head].into_iter().chain(&rows) {
