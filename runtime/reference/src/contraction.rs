@@ -109,7 +109,7 @@ impl Contraction<'_> {
             if let Some(missing) = coordinates(computed).into_iter().find(missing) {
                 return Err(format!("a product is taken at {missing}, where an operand holds no element"));
             }
-            end = end.min(axis.held.len());
+            end = end.min(axis.held.iter().rposition(|&held| held).map_or(0, |last| last + 1));
         }
         let no_part =
             |what: &str| format!("the coordinates of {what} are no part of those that are computed");

@@ -32,13 +32,14 @@ use crate::contraction::{Contraction, Pair};
 use crate::coverage::Coverage;
 use crate::fast::{Allowed, Slack};
 use crate::interface::{Kernel, Port};
+use crate::layout::offset;
 use crate::packing::{Kept, Packing};
 use crate::reduce::Reduction;
 use crate::running::{self, Running};
 use crate::shuffle;
 use crate::slices::Slices;
 use crate::sum::contract;
-use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union, union_axes};
+use crate::tensor::{Axis, Logical, element_count, saturated, unflatten, union, union_axes};
 use crate::view;
 
 /// What the machine decides about a kernel's meaning.
@@ -464,12 +465,9 @@ impl Run<'_> {
     /// Every element of the tensor has an entry in the table.
     fn check_indices(&self, op: OpRef<'_>, tensor: &Logical, table: &LookupTable) -> Result<(), Diagnostic> {
         let outside = |&bits: &Bits| table.get(tensor.dtype, bits).is_none();
-        let extents: Vec<usize> = tensor.axes.iter().map(|axis| axis.held.len()).collect();
         let mut at = Vec::new();
         for (flat, &bits) in tensor.elements().iter().enumerate().filter(|(_, bits)| outside(bits)) {
-            unflatten(flat, &extents, &mut at);
-            let held = tensor.axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]);
-            if !held || !tensor.is_defined(flat) {
+            if !tensor.locate(flat, &mut at) || !tensor.is_defined(flat) {
                 continue;
             }
             let names = tensor.axes.iter().map(|axis| self.axes.name(axis.id));

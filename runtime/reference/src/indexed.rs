@@ -11,7 +11,8 @@ use visa_numerics::Bits;
 
 use crate::coverage::Coverage;
 use crate::evaluate::Run;
-use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union_axes};
+use crate::layout::offset;
+use crate::tensor::{Axis, Logical, saturated, union_axes};
 
 impl Run<'_> {
     /// Operand 0, at the coordinate along an axis that operand 1 has.
@@ -25,12 +26,12 @@ impl Run<'_> {
         let axes: Vec<Axis> = axes.into_iter().filter(|axis| axis.id != along).collect();
         let strides = |tensor: &Logical| tensor.strides(axes.iter().map(|axis| axis.id));
         let (indices, others) = (strides(&index), strides(table));
-        let far = table.strides([along].into_iter())[0];
+        let far = table.stride(along);
         let held = |row: usize| table.axis(along).is_none_or(|axis| axis.held.get(row) == Some(&true));
-        let gathered = partial(table, axes.clone(), span, |at| {
+        let gathered = Logical::where_defined(table.dtype, axes.clone(), span, |at| {
             let row = rows[offset(&indices, at)].filter(|&row| held(row))?;
-            let place = offset(&others, at) + row * far;
-            table.is_defined(place).then(|| table.at(place))
+            let place = offset(&others, at) + far.offset(row);
+            table.element(place)
         })?;
         gathered.narrow(&Coverage::new(to, self.axes, span)?, span)
     }
@@ -50,14 +51,18 @@ impl Run<'_> {
         let ids = || axes.iter().map(|axis| axis.id);
         let (olds, news) = (old.strides(ids()), rows.strides(ids()));
         let of_index = rows.strides(index.axes.iter().map(|axis| axis.id).filter(|&id| !whole.mentions(id)));
-        let scattered = partial(rows, axes.clone(), span, |at| match named.by(at) {
+        let scattered = Logical::where_defined(rows.dtype, axes.clone(), span, |at| match named.by(at) {
             None => {
-                let place = offset(&olds, at);
-                (holds(old, &axes, at) && old.is_defined(place)).then(|| old.at(place))
+                if !holds(old, &axes, at) {
+                    return None;
+                }
+                old.element(offset(&olds, at))
             }
             Some(By::One(others)) => {
-                let place = offset(&news, at) + offset(&of_index, others);
-                (holds(rows, &axes, at) && rows.is_defined(place)).then(|| rows.at(place))
+                if !holds(rows, &axes, at) {
+                    return None;
+                }
+                rows.element(offset(&news, at) + offset(&of_index, others))
             }
             Some(By::Several) => None,
         })?;
@@ -70,26 +75,6 @@ fn holds(tensor: &Logical, axes: &[Axis], at: &[usize]) -> bool {
     axes.iter().zip(at).all(|(axis, &coordinate)| {
         tensor.axis(axis.id).is_none_or(|own| own.held.get(coordinate) == Some(&true))
     })
-}
-
-/// A tensor of the format of another, each of whose elements may be undefined.
-fn partial(
-    like: &Logical,
-    axes: Vec<Axis>,
-    span: Span,
-    element: impl Fn(&[usize]) -> Option<Bits>,
-) -> Result<Logical, Diagnostic> {
-    let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
-    let count = element_count(&extents, span)?;
-    let mut at = Vec::new();
-    let found = (0..count).map(|flat| {
-        unflatten(flat, &extents, &mut at);
-        let held = axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]);
-        if held { element(&at) } else { None }
-    });
-    // What is not defined has some bits, which nobody reads.
-    let (data, defined) = found.map(|bits| (bits.unwrap_or_default(), bits.is_some())).unzip();
-    Ok(Logical::partial(like.dtype, axes, data, defined))
 }
 
 /// How the values of an index choose rows of a table.
@@ -118,12 +103,9 @@ impl<'a> Choice<'a> {
 
     /// The row that each element of the index chooses; none where it is not held or undefined.
     fn rows(&self, index: &Logical) -> Result<Vec<Option<usize>>, Diagnostic> {
-        let extents: Vec<usize> = index.axes.iter().map(|axis| axis.held.len()).collect();
         let mut at = Vec::new();
         let row = |(flat, &bits): (usize, &Bits)| {
-            unflatten(flat, &extents, &mut at);
-            let held = index.axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]);
-            if !held || !index.is_defined(flat) {
+            if !index.locate(flat, &mut at) || !index.is_defined(flat) {
                 return Ok(None);
             }
             let value = i64::from(bits.cast_signed());
@@ -203,11 +185,10 @@ impl Named {
         let others =
             (0..index.axes.len()).filter(|&at| table.iter().all(|axis| axis.id != index.axes[at].id));
         let others: Vec<usize> = others.collect();
-        let extents: Vec<usize> = index.axes.iter().map(|axis| axis.held.len()).collect();
         let (mut rows, mut at) = (BTreeMap::new(), Vec::new());
         for (flat, row) in chosen.iter().enumerate() {
             let Some(row) = *row else { continue };
-            unflatten(flat, &extents, &mut at);
+            index.locate(flat, &mut at);
             let coordinate = |&key: &usize| of_index(table[key].id).map_or(row, |place| at[place]);
             let key: Vec<usize> = keys.iter().map(coordinate).collect();
             let by = Some(others.iter().map(|&other| at[other]).collect());

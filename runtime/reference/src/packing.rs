@@ -8,7 +8,8 @@ use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
 use visa_numerics::{Bits, Guards};
 
 use crate::coverage::Coverage;
-use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union};
+use crate::layout::{Layout, offset};
+use crate::tensor::{Axis, Logical, element_count, saturated, union};
 
 /// What is kept of each packet.
 pub(crate) enum Kept {
@@ -43,18 +44,15 @@ impl Packing<'_> {
         let outer = union(tensor, self.kept.deciding()).into_iter().filter(|axis| places.mentions(axis.id));
         let outer = outer.map(|axis| Axis { held: places.held(axis.id, axis.held.len()), id: axis.id });
         let mut axes: Vec<Axis> = outer.collect();
-        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
+        let outer = Layout::new(&axes);
         let room = saturated(self.axes.size(self.onto));
-        let slices = element_count(&extents, self.span)?;
+        let slices = outer.count(self.span)?;
         let size = element_count(&[slices, room], self.span)?;
         let packets = self.packets()?;
         let (mut data, mut defined) = (vec![0; size], vec![false; size]);
         let mut at = Vec::new();
         for slice in 0..slices {
-            unflatten(slice, &extents, &mut at);
-            if !axes.iter().zip(&at).all(|(axis, &coordinate)| axis.held[coordinate]) {
-                continue;
-            }
+            outer.coordinates(slice, &mut at);
             let place: Vec<_> = axes.iter().map(|axis| axis.id).zip(at.iter().copied()).collect();
             let kept = self.kept(tensor, &packets, &place);
             for (number, bits) in kept.into_iter().enumerate().take(room) {

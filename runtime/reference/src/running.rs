@@ -10,8 +10,9 @@ use visa_numerics::{Bits, Slot};
 use visa_stream::semantics::Function;
 
 use crate::coverage::Coverage;
+use crate::layout::{Layout, offset};
 use crate::packing::{element, live};
-use crate::tensor::{Axis, Logical, element_count, offset, saturated, unflatten, union, union_axes};
+use crate::tensor::{Axis, Logical, saturated, union, union_axes};
 
 /// A run over a stream of this type, with a register file of that type.
 pub(crate) struct Running<'a> {
@@ -27,11 +28,9 @@ impl Running<'_> {
     /// The results for the stream's elements, each slice by itself, in the order of time.
     pub(crate) fn run(&self, stream: &Logical, initial: &Logical) -> Result<Logical, Diagnostic> {
         let axes = self.own_axes(union_axes(union(stream, initial), self.ids))?;
-        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
-        let size = element_count(&extents, self.span)?;
+        let layout = Layout::new(&axes);
+        let (size, strides) = (layout.count(self.span)?, layout.strides());
         let (mut data, mut defined) = (vec![0; size], vec![false; size]);
-        let out = Logical::new(stream.dtype, axes.clone(), Vec::new());
-        let strides = out.strides(axes.iter().map(|axis| axis.id));
         let (times, lanes) = (self.live(Dim::Time)?, self.live(Dim::Packet)?);
         let names = self.file.axis_names(self.axes);
         let keys: Vec<AxisId> = names.iter().filter_map(|name| self.axes.id(name)).collect();
@@ -44,7 +43,7 @@ impl Running<'_> {
                     let Some(result) = element else { continue };
                     let at: Vec<usize> =
                         axes.iter().map(|axis| coordinate(axis.id, &place, &[time, lane])).collect();
-                    if at.iter().zip(&extents).all(|(at, extent)| at < extent) {
+                    if axes.iter().zip(&at).all(|(axis, &at)| axis.held.get(at) == Some(&true)) {
                         data[offset(&strides, &at)] = result;
                         defined[offset(&strides, &at)] = true;
                     }
@@ -74,21 +73,18 @@ impl Running<'_> {
     /// The coordinates of each slice that holds something, along the axes that tell slices apart.
     fn places(&self, axes: &[Axis]) -> Result<Vec<Vec<(AxisId, usize)>>, Diagnostic> {
         let slices = Coverage::of(self.stream, &[Dim::Chip, Dim::Cluster, Dim::Slice], self.axes, self.span)?;
-        let outer: Vec<(AxisId, Vec<bool>)> = axes
+        let outer: Vec<Axis> = axes
             .iter()
             .filter(|axis| slices.mentions(axis.id))
-            .map(|axis| (axis.id, slices.held(axis.id, axis.held.len())))
+            .map(|axis| Axis { id: axis.id, held: slices.held(axis.id, axis.held.len()) })
             .collect();
-        let extents: Vec<usize> = outer.iter().map(|(_, held)| held.len()).collect();
-        let mut places = Vec::new();
+        let layout = Layout::new(&outer);
         let mut at = Vec::new();
-        for flat in 0..element_count(&extents, self.span)? {
-            unflatten(flat, &extents, &mut at);
-            if outer.iter().zip(&at).all(|((_, held), &coordinate)| held[coordinate]) {
-                places.push(outer.iter().map(|(id, _)| *id).zip(at.iter().copied()).collect());
-            }
-        }
-        Ok(places)
+        let place = |flat: usize| {
+            layout.coordinates(flat, &mut at);
+            outer.iter().map(|axis| axis.id).zip(at.iter().copied()).collect()
+        };
+        Ok((0..layout.count(self.span)?).map(place).collect())
     }
 
     /// The result for one element, which may replace an element of the register file; `None` where it is undefined.

@@ -14,7 +14,8 @@ use visa_numerics::ReduceOp;
 
 use crate::MAX_ELEMENTS;
 use crate::coverage::{Coverage, complement, coordinates};
-use crate::tensor::{Axis, Logical, offset};
+use crate::layout::Stride;
+use crate::tensor::{Axis, Logical};
 
 /// A reduction of `source`, a factor of whose slices is not in `result`.
 pub(crate) struct Slices<'a> {
@@ -47,13 +48,34 @@ impl Part {
     }
 }
 
+/// An axis along which distances in the operand are no multiple of the coordinate.
+struct Ranked {
+    stride: Stride,
+    /// Its index among the parts.
+    part: usize,
+    /// Its index among the result's axes, if it is one.
+    output: Option<usize>,
+}
+
+impl Ranked {
+    /// The distance of the element that `member` adds to the result at `at`.
+    fn offset(&self, at: &[usize], member: &[usize]) -> usize {
+        self.stride.offset(self.output.map_or(0, |output| at[output]) + member[self.part])
+    }
+}
+
+/// The distance of coordinates along the axes on which it is a multiple of the coordinate.
+fn linear(strides: &[Stride], at: &[usize]) -> usize {
+    strides.iter().zip(at).map(|(stride, coordinate)| stride.linear() * coordinate).sum()
+}
+
 impl Slices<'_> {
     /// The reduced tensor.
     pub(crate) fn reduce(&self, tensor: &Logical, op: &ReduceOp) -> Result<Logical, Diagnostic> {
         let parts = self.parts()?;
         let order = self.order(&parts)?;
         let strides = tensor.strides(parts.iter().map(|part| part.id));
-        let members: Vec<usize> = order.iter().map(|member| offset(&strides, member)).collect();
+        let members: Vec<usize> = order.iter().map(|member| linear(&strides, member)).collect();
         let kept = Coverage::new(self.result, self.axes, self.span)?;
         let outputs: Vec<Axis> = tensor
             .axes
@@ -61,11 +83,27 @@ impl Slices<'_> {
             .filter(|axis| kept.mentions(axis.id))
             .map(|axis| output(axis, &parts))
             .collect();
+        let place = |part: &Part| outputs.iter().position(|axis| axis.id == part.id);
+        let ranked: Vec<Ranked> = (strides.into_iter().enumerate().filter(|(_, stride)| stride.is_ranked()))
+            .map(|(part, stride)| Ranked { stride, part, output: place(&parts[part]) })
+            .collect();
+        // Along an axis that the result lacks, each of its elements is made of the same coordinates.
+        let lacks = |part: &Part| place(part).is_none();
+        let held = |(part, &at): (&Part, &usize)| {
+            !lacks(part) || tensor.axis(part.id).is_none_or(|axis| axis.held.get(at) == Some(&true))
+        };
+        let whole = order.iter().all(|member| parts.iter().zip(member).all(held));
         let strides = tensor.strides(outputs.iter().map(|axis| axis.id));
         Logical::where_defined(tensor.dtype, outputs, self.span, |at| {
-            let first = offset(&strides, at);
-            let elements: Option<Vec<_>> =
-                members.iter().map(|member| tensor.element(first + member)).collect();
+            if !whole {
+                return None;
+            }
+            let first = linear(&strides, at);
+            let element = |(offset, member): (&usize, &Vec<usize>)| {
+                let ranked: usize = ranked.iter().map(|axis| axis.offset(at, member)).sum();
+                tensor.element(first + offset + ranked)
+            };
+            let elements: Option<Vec<_>> = members.iter().zip(&order).map(element).collect();
             Some(elements?.into_iter().reduce(op.apply).unwrap_or(op.identity))
         })
     }

@@ -1,6 +1,6 @@
 //! The elements of a contraction's result. Where each product's factors are is worked out once, as distances in
 //! the two operands: an index is a sum of what the result's index, the step of time and the member of the packet
-//! contribute, and so is its distance.
+//! contribute, and so is its distance. Along a tracked axis that is not so: there the coordinates are added first.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,9 @@ use visa_numerics::{Bits, DType, SumOrder};
 use visa_stream::semantics::ContractionKind;
 
 use crate::contraction::{Contraction, Group, Part};
+use crate::layout::Stride;
 use crate::order::{Accumulator, Number};
-use crate::tensor::{Axis, Logical, offset, saturated};
+use crate::tensor::{Axis, Logical, saturated};
 
 /// The result of a contraction.
 pub(crate) fn contract(contraction: &Contraction<'_>, order: SumOrder) -> Result<Logical, Diagnostic> {
@@ -42,8 +43,18 @@ struct Term {
     left: usize,
     /// Elements of the right operand.
     right: usize,
-    /// Its coordinates along the axes of [`Sum::ends`].
+    /// Its coordinates along the axes of [`Sum::tracked`].
     at: Vec<usize>,
+}
+
+/// An axis along which a product's factors are found by the sum of its coordinates: contributions may pass its end
+/// together, into padding, or an operand's elements are at no even distances.
+struct Tracked {
+    /// Its index among the result's axes, if it is one.
+    output: Option<usize>,
+    end: usize,
+    left: Stride,
+    right: Stride,
 }
 
 /// A contraction with all distances worked out.
@@ -56,9 +67,7 @@ struct Sum<'a> {
     groups: BTreeMap<Vec<usize>, Vec<Option<Term>>>,
     /// The result's axes, each with the distances of its neighbours in both operands.
     outputs: Vec<(&'a Part, usize, usize)>,
-    /// The axes along which a sum of contributions may pass the end, into padding: where each is among the
-    /// result's axes, if it is one, and where it ends.
-    ends: Vec<(Option<usize>, usize)>,
+    tracked: Vec<Tracked>,
 }
 
 impl<'a> Sum<'a> {
@@ -72,11 +81,17 @@ impl<'a> Sum<'a> {
     ) -> Self {
         let strides = |operand: &Logical| operand.strides(parts.iter().map(|part| part.id));
         let (lefts, rights) = (strides(left), strides(right));
-        let ragged: Vec<&Part> = parts.iter().filter(|part| passes_end(part, steps, groups)).collect();
+        let is_tracked = |&at: &usize| {
+            lefts[at].is_ranked() || rights[at].is_ranked() || passes_end(&parts[at], steps, groups)
+        };
+        let tracked: Vec<usize> = (0..parts.len()).filter(is_tracked).collect();
+        let linear = |strides: &[Stride], at: &[usize]| -> usize {
+            strides.iter().zip(at).map(|(stride, coordinate)| stride.linear() * coordinate).sum()
+        };
         let term = |index: &Index| {
             let at: Vec<usize> = parts.iter().map(|part| coordinate(index, part.id)).collect();
-            let ends = ragged.iter().map(|part| coordinate(index, part.id)).collect();
-            Term { left: offset(&lefts, &at), right: offset(&rights, &at), at: ends }
+            let own = tracked.iter().map(|&part| at[part]).collect();
+            Term { left: linear(&lefts, &at), right: linear(&rights, &at), at: own }
         };
         let terms = |group: &Group| group.members.iter().map(|member| member.as_ref().map(term)).collect();
         let mut by_place = BTreeMap::new();
@@ -87,16 +102,21 @@ impl<'a> Sum<'a> {
         }
         let output = |axis: &Axis| {
             let at = parts.iter().position(|part| part.id == axis.id)?;
-            Some((&parts[at], lefts[at], rights[at]))
+            Some((&parts[at], lefts[at].linear(), rights[at].linear()))
         };
-        let end = |part: &&Part| (outputs.iter().position(|axis| axis.id == part.id), part.end);
+        let track = |&at: &usize| Tracked {
+            output: outputs.iter().position(|axis| axis.id == parts[at].id),
+            end: parts[at].end,
+            left: lefts[at].clone(),
+            right: rights[at].clone(),
+        };
         Self {
             left,
             right,
             steps: steps.iter().map(term).collect(),
             groups: by_place,
             outputs: outputs.iter().filter_map(output).collect(),
-            ends: ragged.iter().map(end).collect(),
+            tracked: tracked.iter().map(track).collect(),
         }
     }
 
@@ -123,8 +143,8 @@ impl<'a> Sum<'a> {
         let group: Vec<usize> = at.iter().zip(&outer).map(|(at, outer)| at - outer).collect();
         let base = self.base(&outer);
         let defined = |step: &Term, member: &Term| {
-            let (left, right) = (base.left + step.left + member.left, base.right + step.right + member.right);
-            !self.inside(&base, step, member) || self.left.is_defined(left) && self.right.is_defined(right)
+            let factors = self.factors(&base, step, member);
+            factors.is_none_or(|(left, right)| self.left.is_defined(left) && self.right.is_defined(right))
         };
         let members = || self.groups.get(&group).into_iter().flatten().flatten();
         self.steps.iter().all(|step| members().all(|member| defined(step, member)))
@@ -144,14 +164,19 @@ impl<'a> Sum<'a> {
         let base = self.base(&outer);
         let mut products = vec![T::ZERO; members.len()];
         let mut sum = Accumulator::new(reduction, order);
+        let is_even = self.tracked.is_empty();
         for step in &self.steps {
             let (in_left, in_right) = (base.left + step.left, base.right + step.right);
             for (product, member) in products.iter_mut().zip(members) {
                 *product = match member {
-                    Some(member) if self.inside(&base, step, member) => {
+                    Some(member) if is_even => {
                         left[in_left + member.left].product(right[in_right + member.right])
                     }
-                    Some(_) | None => T::ZERO,
+                    Some(member) => {
+                        let factors = self.factors(&base, step, member);
+                        factors.map_or(T::ZERO, |(in_left, in_right)| left[in_left].product(right[in_right]))
+                    }
+                    None => T::ZERO,
                 };
             }
             sum.add_packet(&mut products);
@@ -165,17 +190,23 @@ impl<'a> Sum<'a> {
             base.left += left * at;
             base.right += right * at;
         }
-        base.at = self.ends.iter().map(|&(output, _)| output.map_or(0, |output| outer[output])).collect();
+        base.at = self.tracked.iter().map(|axis| axis.output.map_or(0, |output| outer[output])).collect();
         base
     }
 
-    fn inside(&self, base: &Term, step: &Term, member: &Term) -> bool {
-        if self.ends.is_empty() {
-            return true;
+    /// The distances of a product's factors in both operands, `None` for padding.
+    fn factors(&self, base: &Term, step: &Term, member: &Term) -> Option<(usize, usize)> {
+        let (mut left, mut right) =
+            (base.left + step.left + member.left, base.right + step.right + member.right);
+        for (at, axis) in self.tracked.iter().enumerate() {
+            let coordinate = base.at[at] + step.at[at] + member.at[at];
+            if coordinate >= axis.end {
+                return None;
+            }
+            left += axis.left.ranked_offset(coordinate)?;
+            right += axis.right.ranked_offset(coordinate)?;
         }
-        let sums =
-            base.at.iter().zip(&step.at).zip(&member.at).map(|((base, step), member)| base + step + member);
-        sums.zip(&self.ends).all(|(sum, &(_, end))| sum < end)
+        Some((left, right))
     }
 }
 

@@ -10,6 +10,7 @@ use visa_numerics::{Bits, DType};
 
 use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;
+use crate::layout::{Layout, Stride, offset};
 
 /// An axis that a tensor depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,22 +28,25 @@ pub(crate) struct Logical {
     pub(crate) dtype: DType,
     /// What it depends on.
     pub(crate) axes: Vec<Axis>,
-    /// Elements in C order of the axes, those of coordinates that are not held included.
+    /// Where the element of each coordinate vector is stored. The axes hold what it stores or less.
+    layout: Layout,
+    /// Elements in the order of the layout.
     data: Arc<Vec<Bits>>,
     /// Which of them are defined, where not all are that the axes hold.
     defined: Option<Arc<Vec<bool>>>,
 }
 
 impl Logical {
-    /// A tensor from its elements in C order of `axes`.
+    /// A tensor from its elements in C order of the coordinates that `axes` hold.
     pub(crate) fn new(dtype: DType, axes: Vec<Axis>, data: Vec<Bits>) -> Self {
-        Self { dtype, axes, data: Arc::new(data), defined: None }
+        let layout = Layout::new(&axes);
+        Self { dtype, axes, layout, data: Arc::new(data), defined: None }
     }
 
-    /// A tensor of whose elements, in C order of `axes`, only some are defined.
+    /// A tensor of whose elements, in C order of the coordinates that `axes` hold, only some are defined.
     pub(crate) fn partial(dtype: DType, axes: Vec<Axis>, data: Vec<Bits>, defined: Vec<bool>) -> Self {
         let defined = defined.contains(&false).then(|| Arc::new(defined));
-        Self { dtype, axes, data: Arc::new(data), defined }
+        Self { defined, ..Self::new(dtype, axes, data) }
     }
 
     /// Whether the element at a distance that [`Logical::strides`] gives is defined, if the axes hold it.
@@ -72,25 +76,18 @@ impl Logical {
         span: Span,
         element: &(dyn Fn(&[usize]) -> Option<Bits> + Sync),
     ) -> Result<Self, Diagnostic> {
-        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
-        let count = element_count(&extents, span)?;
-        let (outer, row) = rows_of(&extents);
-        // Where the axes hold nothing, they say so: what is left there is not looked at.
+        let layout = Layout::new(&axes);
+        let count = layout.count(span)?;
+        let rows = layout.rows();
+        let along = rows.along();
         let (mut data, mut defined) = (vec![0; count], vec![true; count]);
-        let rows = data.par_chunks_mut(row).zip(defined.par_chunks_mut(row));
-        rows.enumerate().for_each_init(Vec::new, |at, (number, (data, defined))| {
-            unflatten(number, outer, at);
-            let held = |(axis, &coordinate): (&Axis, &usize)| axis.held[coordinate];
-            if !axes.iter().zip(at.iter()).all(held) {
-                return;
-            }
-            at.resize(extents.len(), 0);
-            for (coordinate, (bits, is_defined)) in data.iter_mut().zip(defined).enumerate() {
-                if let (Some(own), Some(axis)) = (at.last_mut(), axes.last()) {
-                    *own = coordinate;
-                    if !axis.held[coordinate] {
-                        continue;
-                    }
+        let chunks = data.par_chunks_mut(rows.chunk()).zip(defined.par_chunks_mut(rows.chunk()));
+        chunks.enumerate().for_each_init(Vec::new, |at, (number, (data, defined))| {
+            rows.coordinates(number, at);
+            at.resize(axes.len(), 0);
+            for ((bits, is_defined), &coordinate) in data.iter_mut().zip(defined).zip(&along) {
+                if let Some(last) = at.last_mut() {
+                    *last = coordinate;
                 }
                 match element(at) {
                     Some(found) => *bits = found,
@@ -101,41 +98,37 @@ impl Logical {
         Ok(Self::partial(dtype, axes, data, defined))
     }
 
-    /// A tensor of elements of this one: those of each row of `axes`, along the last one, begin at the distance that
-    /// `place` gives for the coordinates before it, if they are defined, and are `stride` apart.
+    /// A tensor of elements of this one. For each row along the last one of `axes`, `row` gives the distance from which
+    /// its elements count, by the coordinates before it, if they are defined; `element` gives each one's distance from
+    /// there, by the last coordinate.
     pub(crate) fn rows(
         &self,
         axes: Vec<Axis>,
-        stride: usize,
         span: Span,
-        place: impl Fn(&[usize]) -> Option<usize> + Sync,
+        row: impl Fn(&[usize]) -> Option<usize> + Sync,
+        element: impl Fn(usize) -> usize,
     ) -> Result<Self, Diagnostic> {
-        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
-        let count = element_count(&extents, span)?;
-        let (outer, row) = rows_of(&extents);
-        let whole = [true];
-        let held = axes.last().map_or(&whole[..], |axis| &axis.held);
+        let layout = Layout::new(&axes);
+        let count = layout.count(span)?;
+        let rows = layout.rows();
+        let steps: Vec<usize> = rows.along().into_iter().map(element).collect();
         let (mut data, mut defined) = (vec![0; count], vec![true; count]);
-        let rows = data.par_chunks_mut(row).zip(defined.par_chunks_mut(row));
-        rows.enumerate().for_each_init(Vec::new, |at, (number, (data, defined))| {
-            unflatten(number, outer, at);
-            if !axes.iter().zip(at.iter()).all(|(axis, &coordinate)| axis.held[coordinate]) {
-                return;
-            }
-            match place(at) {
-                Some(first) => self.copy_row(first, stride, held, data, defined),
-                None => defined.iter_mut().zip(held).for_each(|(own, held)| *own = !held),
+        let chunks = data.par_chunks_mut(rows.chunk()).zip(defined.par_chunks_mut(rows.chunk()));
+        chunks.enumerate().for_each_init(Vec::new, |at, (number, (data, defined))| {
+            rows.coordinates(number, at);
+            match row(at) {
+                Some(first) => self.copy_row(first, &steps, data, defined),
+                None => defined.fill(false),
             }
         });
         Ok(Self::partial(self.dtype, axes, data, defined))
     }
 
-    /// Copies a row of elements, where the axis holds them.
-    fn copy_row(&self, first: usize, stride: usize, held: &[bool], data: &mut [Bits], defined: &mut [bool]) {
-        let held = || held.iter().enumerate().filter(|(_, held)| **held);
-        held().for_each(|(at, _)| data[at] = self.data[first + at * stride]);
+    /// Copies the elements at these steps from the first.
+    fn copy_row(&self, first: usize, steps: &[usize], data: &mut [Bits], defined: &mut [bool]) {
+        data.iter_mut().zip(steps).for_each(|(bits, step)| *bits = self.data[first + step]);
         if let Some(own) = &self.defined {
-            held().for_each(|(at, _)| defined[at] = own[first + at * stride]);
+            defined.iter_mut().zip(steps).for_each(|(is_defined, step)| *is_defined = own[first + step]);
         }
     }
 
@@ -155,16 +148,6 @@ impl Logical {
         }
     }
 
-    /// The tensor whose element at each held coordinate vector is `element`.
-    pub(crate) fn tabulate(
-        dtype: DType,
-        axes: Vec<Axis>,
-        span: Span,
-        element: impl Fn(&[usize]) -> Bits + Sync,
-    ) -> Result<Self, Diagnostic> {
-        Self::where_defined(dtype, axes, span, |at| Some(element(at)))
-    }
-
     /// The element at a distance that [`Logical::strides`] gives.
     pub(crate) fn at(&self, offset: usize) -> Bits {
         self.data[offset]
@@ -180,13 +163,21 @@ impl Logical {
         &self.data
     }
 
-    /// The distance between neighbours along each of `axes`: 0 where the tensor does not depend on it.
-    pub(crate) fn strides(&self, axes: impl Iterator<Item = AxisId>) -> Vec<usize> {
-        let stride = |id: AxisId| {
-            let at = self.axes.iter().position(|axis| axis.id == id)?;
-            Some(self.axes[at + 1..].iter().map(|axis| axis.held.len()).product())
-        };
-        axes.map(|id| stride(id).unwrap_or(0)).collect()
+    /// The stride along each of `axes`.
+    pub(crate) fn strides(&self, axes: impl Iterator<Item = AxisId>) -> Vec<Stride> {
+        axes.map(|id| self.stride(id)).collect()
+    }
+
+    /// The stride along an axis.
+    pub(crate) fn stride(&self, id: AxisId) -> Stride {
+        let at = self.axes.iter().position(|axis| axis.id == id);
+        at.map_or(Stride::NONE, |at| self.layout.stride(at))
+    }
+
+    /// Writes the coordinates of the element at a distance to `at`; returns true if the axes hold them.
+    pub(crate) fn locate(&self, offset: usize, at: &mut Vec<usize>) -> bool {
+        self.layout.coordinates(offset, at);
+        self.holds(at)
     }
 
     /// The axis, if the tensor depends on it.
@@ -197,14 +188,14 @@ impl Logical {
     /// The same tensor with only those coordinates held along each axis at which some element is defined.
     pub(crate) fn trimmed(mut self) -> Self {
         let Some(defined) = self.defined.take() else { return self };
-        let extents: Vec<usize> = self.axes.iter().map(|axis| axis.held.len()).collect();
-        let (outer, row) = rows_of(&extents);
-        let held_last = |axes: &[Axis]| axes.last().map_or_else(|| vec![true], |axis| axis.held.clone());
-        let last = held_last(&self.axes);
-        let mut used: Vec<Vec<bool>> = outer.iter().map(|&extent| vec![false; extent]).collect();
-        let (mut used_last, mut at) = (vec![false; row], Vec::new());
-        for (number, own) in defined.chunks(row).enumerate() {
-            unflatten(number, outer, &mut at);
+        let layout = self.layout.clone();
+        let rows = layout.rows();
+        let along = rows.along();
+        let mut used: Vec<Vec<bool>> = self.axes.iter().map(|axis| vec![false; axis.held.len()]).collect();
+        let last = self.held_along(&along);
+        let (mut used_last, mut at) = (vec![false; along.len()], Vec::new());
+        for (number, own) in defined.chunks(rows.chunk()).enumerate() {
+            rows.coordinates(number, &mut at);
             if !self.holds(&at) {
                 continue;
             }
@@ -217,15 +208,23 @@ impl Logical {
                 used.iter_mut().zip(&at).for_each(|(used, &coordinate)| used[coordinate] = true);
             }
         }
-        used.push(used_last);
+        if let Some(used) = used.last_mut() {
+            along.iter().zip(used_last).for_each(|(&coordinate, is_used)| used[coordinate] = is_used);
+        }
         self.axes.iter_mut().zip(used).for_each(|(axis, used)| axis.held = used);
-        let last = held_last(&self.axes);
-        let all = defined.chunks(row).enumerate().all(|(number, own)| {
-            unflatten(number, outer, &mut at);
+        let last = self.held_along(&along);
+        let all = defined.chunks(rows.chunk()).enumerate().all(|(number, own)| {
+            rows.coordinates(number, &mut at);
             !self.holds(&at) || own.iter().zip(&last).all(|(&is_defined, &held)| is_defined || !held)
         });
         let defined = (!all).then_some(defined);
         Self { defined, ..self }
+    }
+
+    /// Tells which of these coordinates the last axis holds.
+    fn held_along(&self, coordinates: &[usize]) -> Vec<bool> {
+        let held = |&coordinate: &usize| self.axes.last().is_none_or(|axis| axis.held[coordinate]);
+        coordinates.iter().map(held).collect()
     }
 
     /// Whether the axes hold these coordinates.
@@ -288,23 +287,24 @@ impl Logical {
         axes[place].held = (0..size).map(|at| own.get(at / step * step) == Some(&true)).collect();
         let strides = self.strides(axes.iter().map(|axis| axis.id));
         Self::where_defined(self.dtype, axes, span, |at| {
-            let finer = at[place] % step;
-            self.element(offset(&strides, at) - finer * strides[place])
+            let coarse =
+                |(own, &coordinate)| if own == place { coordinate / step * step } else { coordinate };
+            let coordinates = at.iter().enumerate().map(coarse);
+            self.element(strides.iter().zip(coordinates).map(|(stride, at)| stride.offset(at)).sum())
         })
     }
 
     /// Every element converted.
     pub(crate) fn map(&self, dtype: DType, apply: impl Fn(Bits) -> Bits + Sync) -> Self {
         let data = self.data.par_iter().map(|&bits| apply(bits)).collect();
-        let axes = self.axes.clone();
-        Self { dtype, axes, data: Arc::new(data), defined: self.defined.clone() }
+        Self { dtype, data: Arc::new(data), ..self.clone() }
     }
 }
 
 /// A tensor under some axes.
 pub(crate) struct Seen<'a> {
     tensor: &'a Logical,
-    strides: Vec<usize>,
+    strides: Vec<Stride>,
     /// Of each axis along which the tensor holds less: where it is among the axes, and what is held.
     partly: Vec<(usize, &'a [bool])>,
     /// Whether the tensor holds coordinate 0 along each axis of its own that is not among them.
@@ -315,8 +315,7 @@ impl Seen<'_> {
     /// The element at these coordinates, if it is defined.
     pub(crate) fn get(&self, at: &[usize]) -> Option<Bits> {
         let holds = self.partly.iter().all(|(place, held)| held.get(at[*place]) == Some(&true));
-        let place = offset(&self.strides, at);
-        (holds && self.holds_first).then(|| self.tensor.element(place)).flatten()
+        (holds && self.holds_first).then(|| self.tensor.element(offset(&self.strides, at))).flatten()
     }
 }
 
@@ -350,11 +349,6 @@ pub(crate) fn union_axes(mut axes: Vec<Axis>, right: &Logical) -> Vec<Axis> {
     axes
 }
 
-/// The distance of a coordinate vector.
-pub(crate) fn offset(strides: &[usize], at: &[usize]) -> usize {
-    strides.iter().zip(at).map(|(stride, coordinate)| stride * coordinate).sum()
-}
-
 /// The coordinates of element `flat` of an array in C order.
 pub(crate) fn unflatten(mut flat: usize, extents: &[usize], at: &mut Vec<usize>) {
     at.clear();
@@ -363,12 +357,6 @@ pub(crate) fn unflatten(mut flat: usize, extents: &[usize], at: &mut Vec<usize>)
         *coordinate = flat % extent;
         flat /= extent;
     }
-}
-
-/// The extents of an array's rows, and how many elements a row has: one where there is no axis.
-fn rows_of(extents: &[usize]) -> (&[usize], usize) {
-    let (outer, row) = extents.split_at(extents.len().saturating_sub(1));
-    (outer, row.first().copied().unwrap_or(1).max(1))
 }
 
 /// A count or a coordinate as a `usize`. One that is too large for it saturates: no array has as many elements.

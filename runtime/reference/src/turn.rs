@@ -10,8 +10,9 @@ use visa_mapping::AxisId;
 
 use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;
+use crate::layout::offset;
 use crate::skew::Skewed;
-use crate::tensor::{Axis, Logical, element_count, offset, unflatten};
+use crate::tensor::{Axis, Logical};
 
 impl Logical {
     /// The same tensor where a type holds it, in the axes that the type is written in: along an axis that the type
@@ -66,7 +67,8 @@ impl Skewed {
             axes.iter().position(|axis| axis.id == id).expect("both axes are among them by the lines above")
         };
         let (turned, by) = (place(to), place(self.by));
-        let source = |at: &[usize]| -> Option<usize> {
+        let strides = tensor.strides(tensor.axes.iter().map(|axis| axis.id));
+        let element = |at: &[usize]| {
             let steps = at[by] % size;
             let old = match direction {
                 Direction::Into => (at[turned] + steps) % size,
@@ -80,19 +82,8 @@ impl Skewed {
                 axis.held.get(here).filter(|held| **held)?;
                 index.push(here);
             }
-            let flat = offset(&tensor.strides(tensor.axes.iter().map(|axis| axis.id)), &index);
-            tensor.is_defined(flat).then_some(flat)
+            tensor.element(offset(&strides, &index))
         };
-        let extents: Vec<usize> = axes.iter().map(|axis| axis.held.len()).collect();
-        let all = element_count(&extents, span)?;
-        let (mut data, mut defined) = (vec![0; all], vec![false; all]);
-        let mut at = Vec::new();
-        for flat in 0..all {
-            unflatten(flat, &extents, &mut at);
-            if let Some(source) = source(&at) {
-                (data[flat], defined[flat]) = (tensor.at(source), true);
-            }
-        }
-        Ok(Logical::partial(tensor.dtype, axes, data, defined).trimmed())
+        Logical::where_defined(tensor.dtype, axes.clone(), span, element).map(Logical::trimmed)
     }
 }

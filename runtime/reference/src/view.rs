@@ -7,7 +7,8 @@ use visa_ir::span::Span;
 use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, skewed_names};
 
 use crate::coverage::Coverage;
-use crate::tensor::{Axis, Logical, element_count, offset, saturated};
+use crate::layout::{Layout, offset};
+use crate::tensor::{Axis, Logical, element_count, saturated};
 
 /// The tensor whose element at x is the given one's at x plus `shift`, as far as a type may hold it.
 pub(crate) fn shifted(
@@ -27,10 +28,16 @@ pub(crate) fn shifted(
     };
     let axes: Vec<Axis> = tensor.axes.iter().map(cut).collect();
     let strides = tensor.strides(axes.iter().map(|axis| axis.id));
-    let base: usize =
-        axes.iter().zip(&strides).map(|(axis, stride)| by(axis.id).saturating_mul(*stride)).sum();
-    let stride = strides.last().copied().unwrap_or_default();
-    tensor.rows(axes, stride, span, |at| Some(base + offset(&strides, at)))
+    let shifts: Vec<usize> = axes.iter().map(|axis| by(axis.id)).collect();
+    let source = |axis: usize, coordinate: usize| strides[axis].offset(coordinate + shifts[axis]);
+    let last = axes.len().saturating_sub(1);
+    let whole = axes.is_empty();
+    tensor.rows(
+        axes,
+        span,
+        |at| Some(at.iter().enumerate().map(|(axis, &coordinate)| source(axis, coordinate)).sum()),
+        |coordinate| if whole { 0 } else { source(last, coordinate) },
+    )
 }
 
 /// The tensor whose coordinate along the second axis of each pair is the given one's along the first.
@@ -80,23 +87,28 @@ pub(crate) fn relabelled(
         let end = ends.entry(id).or_insert(1);
         *end = (*end).max(saturated(coordinate).saturating_add(1));
     }
+    for &end in ends.values() {
+        element_count(&[end], span)?;
+    }
     let mut result: Vec<Axis> = ends.iter().map(|(&id, &end)| Axis { id, held: vec![false; end] }).collect();
     for (id, coordinate) in own().flat_map(|to| ends.keys().map(|id| (*id, to.get(*id)))) {
         if let Some(axis) = result.iter_mut().find(|axis| axis.id == id) {
             axis.held[coordinate as usize] = true;
         }
     }
-    let places = places(tensor, &pairs, &ends, span)?;
-    let extents: Vec<usize> = ends.values().copied().collect();
-    let count = extents.len();
-    let place = |at: &[usize]| {
-        places[at.iter().zip(&extents).fold(0, |flat, (coordinate, extent)| flat * extent + coordinate)]
-    };
+    let layout = Layout::new(&result);
+    let (places, new_strides) = (places(tensor, &pairs, &result, span)?, layout.strides());
+    let count = result.len();
+    let place = |at: &[usize]| places[offset(&new_strides, at)];
     result.extend(tensor.axes.iter().filter(|axis| !moved(axis.id)).cloned());
     let strides = tensor.strides(result[count..].iter().map(|axis| axis.id));
     match strides.last() {
-        Some(&stride) => tensor
-            .rows(result, stride, span, |at| Some(place(&at[..count])? + offset(&strides, &at[count..]))),
+        Some(stride) => tensor.rows(
+            result,
+            span,
+            |at| Some(place(&at[..count])? + offset(&strides, &at[count..])),
+            |coordinate| stride.offset(coordinate),
+        ),
         None => Logical::where_defined(tensor.dtype, result, span, |at| tensor.element(place(at)?)),
     }
 }
@@ -110,24 +122,24 @@ fn held(cell: Option<Cell>) -> Vec<Index> {
     }
 }
 
-/// For each combination of new coordinates, in C order, where the old tensor has its element, if it holds one.
+/// For each combination of new coordinates, in the storage order of `result`, where the old tensor has its element, if
+/// it holds one.
 fn places(
     tensor: &Logical,
     pairs: &[(Index, Index)],
-    ends: &BTreeMap<AxisId, usize>,
+    result: &[Axis],
     span: Span,
 ) -> Result<Vec<Option<usize>>, Diagnostic> {
-    let extents: Vec<usize> = ends.values().copied().collect();
-    let mut places = vec![None; element_count(&extents, span)?];
+    let layout = Layout::new(result);
+    let strides = layout.strides();
+    let mut places = vec![None; layout.count(span)?];
     for (from, to) in pairs {
-        let flat = ends.iter().fold(0, |flat, (&id, extent)| flat * extent + to.get(id) as usize);
-        let strides = tensor.strides(from.iter().map(|(id, _)| id));
-        let place =
-            from.iter().zip(strides).map(|((_, coordinate), stride)| coordinate as usize * stride).sum();
+        let at: Vec<usize> = result.iter().map(|axis| saturated(to.get(axis.id))).collect();
         let holds = |(id, coordinate): (AxisId, u64)| {
-            tensor.axis(id).is_none_or(|axis| axis.held.get(coordinate as usize) == Some(&true))
+            tensor.axis(id).is_none_or(|axis| axis.held.get(saturated(coordinate)) == Some(&true))
         };
-        places[flat] = from.iter().all(holds).then_some(place);
+        let distance = |(id, coordinate)| tensor.stride(id).offset(saturated(coordinate));
+        places[offset(&strides, &at)] = from.iter().all(holds).then(|| from.iter().map(distance).sum());
     }
     Ok(places)
 }
