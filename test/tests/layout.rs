@@ -83,7 +83,7 @@ const GROUPS: &[Group] = &[
         ],
     ),
     ("passes/select", &["contexts", "distribution/search", "driver", "layout/stationary"]),
-    ("runtime/reference", &["coverage", "tensor"]),
+    ("runtime/reference", &["coverage", "layout", "tensor"]),
     ("runtime/reference", &["evaluate", "fast"]),
     ("tools/visa-import", &["cfg", "expand", "program", "suffix"]),
     (

@@ -165,6 +165,7 @@ impl Formulas<'_> {
 }
 
 /// The word of an operation that says which one it is: its lead clause, or what follows the dialect in its name.
+#[expect(clippy::disallowed_methods, reason = "a part of a name for people, which nothing compares")]
 fn word(op: OpRef<'_>) -> String {
     match op.decl().and_then(|decl| op.attr(decl.lead()?.name)) {
         Some(Attr::Str(word)) => word.to_string(),

@@ -240,9 +240,12 @@ fn runs_of_queues(document: &Document) -> Vec<Vec<(usize, [u64; 2])>> {
     queues
 }
 
+/// Spans of a queue: the number of each, its start and its end.
+type Spans = Vec<(usize, [u64; 2])>;
+
 /// What a compared file says of runs, by the first queue that each takes, and by cluster.
-fn theirs_of_queues(document: &Document) -> BTreeMap<(usize, usize), Vec<(usize, [u64; 2])>> {
-    let mut theirs: BTreeMap<(usize, usize), Vec<(usize, [u64; 2])>> = BTreeMap::new();
+fn theirs_of_queues(document: &Document) -> BTreeMap<(usize, usize), Spans> {
+    let mut theirs: BTreeMap<(usize, usize), Spans> = BTreeMap::new();
     for (number, run) in document.runs.iter().enumerate() {
         let Some(&queue) = document.commands[run.command].tracks.first() else { continue };
         for (cluster, &span) in run.theirs.iter().enumerate() {

@@ -35,13 +35,6 @@ fn compare(text: &str) -> (usize, Vec<String>) {
     (rustc.len(), unread)
 }
 
-/// Compares a program of which everything is read.
-fn all_read(text: &str) {
-    let (count, unread) = compare(text);
-    assert!(count > 0, "rustc lists no literal");
-    assert!(unread.is_empty(), "unread: {unread:#?} in\n{text}");
-}
-
 /// Compares random functions, `count` of them, and returns the reasons of all literals that are unread.
 fn campaign(seed: u64, count: usize, is_unread: bool) -> (usize, Vec<String>) {
     let case = |case: usize| generator::function(Random::of_case(seed, case as u64), case, is_unread);
