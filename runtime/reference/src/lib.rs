@@ -32,5 +32,6 @@ pub use evaluate::{Given, LogicalResult, Options, evaluate};
 pub use fast::Allowed;
 pub use interface::{ScalarInfo, Signature, TensorInfo, interface};
 
-/// Most elements of one tensor, counted at the coordinates that it holds, and most coordinates of one axis, that are evaluated.
+/// Most elements of one tensor, counted at the coordinates that it holds, and most coordinates of one axis, that are
+/// evaluated.
 pub const MAX_ELEMENTS: u64 = 1 << 28;

@@ -98,9 +98,9 @@ impl Logical {
         Ok(Self::partial(dtype, axes, data, defined))
     }
 
-    /// A tensor of elements of this one. For each row along the last one of `axes`, `row` gives the distance from which
-    /// its elements count, by the coordinates before it, if they are defined; `element` gives each one's distance from
-    /// there, by the last coordinate.
+    /// A tensor of elements of this one. For each row along the last one of `axes`, `row` gives the distance from
+    /// which its elements count, by the coordinates before it, if they are defined; `element` gives each one's
+    /// distance from there, by the last coordinate.
     pub(crate) fn rows(
         &self,
         axes: Vec<Axis>,
