@@ -7,7 +7,7 @@
 //!
 //! All directives (`CHECK`, `-NEXT`, `-SAME`, `-EMPTY`, `-NOT`, `-DAG`, `-LABEL`, `-COUNT-n`, `{LITERAL}`), comment
 //! prefixes, string and numeric variables with their expressions and formats, POSIX extended regular expressions
-//! ([`regex`]), and the options of [`Options`]. A test compares exit codes with LLVM's own program on generated pairs
+//! (`regex`), and the options of [`Options`]. A test compares exit codes with LLVM's own program on generated pairs
 //! of checks and input.
 //!
 //! # Documented differences

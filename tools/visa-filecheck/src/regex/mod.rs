@@ -3,12 +3,12 @@
 //! LLVM uses Henry Spencer's matcher. Two matchers that follow POSIX still differ in the groups that they report, so
 //! this one follows Spencer's order of work:
 //!
-//! 1. [`parse`] reads the text into a tree. `x?` is `(x|)`, and `x{2,4}` is written out.
-//! 2. [`program`] lays the tree out as a list of states, in Spencer's numbering.
-//! 3. [`simulate`] finds the leftmost start and the longest end on sets of states, in time linear in the text for one
+//! 1. `parse` reads the text into a tree. `x?` is `(x|)`, and `x{2,4}` is written out.
+//! 2. `program` lays the tree out as a list of states, in Spencer's numbering.
+//! 3. `simulate` finds the leftmost start and the longest end on sets of states, in time linear in the text for one
 //!    start.
-//! 4. [`dissect`] derives the groups from the span, item by item, each as long as the rest allows.
-//! 5. [`backtrack`] replaces step 4 where the expression has back-references.
+//! 4. `dissect` derives the groups from the span, item by item, each as long as the rest allows.
+//! 5. `backtrack` replaces step 4 where the expression has back-references.
 //!
 //! Texts are bytes. A newline ends a line: `.` and `[^x]` do not match it, and `^` and `$` match next to it. The size
 //! of an expression, its nesting, and the work of a search are bounded; reaching a bound is an [`Error`].
