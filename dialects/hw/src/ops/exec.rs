@@ -251,7 +251,7 @@ fn stages(op: OpRef<'_>) -> Result<Vec<PlacedStage>, Unbuilt> {
     Ok(stages)
 }
 
-/// C6: what a collect gives goes to an engine that takes it.
+/// C8: what a collect gives goes to an engine that takes it.
 fn check_flits(op: OpRef<'_>, child: OpRef<'_>, machine: &Machine, input: &Wire) -> Result<(), Diagnostic> {
     let (found, most) = (input.packet, machine.limits.flit_bytes);
     let collected = order::before(child).is_some_and(|before| order::is_in(before, Slot::COLLECT));

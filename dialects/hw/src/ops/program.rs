@@ -117,9 +117,9 @@ pub(crate) fn chips(op: OpRef<'_>) -> Result<usize, Diagnostic> {
 /// C4: the processing elements of a chip that run a program, if it says so.
 pub(crate) fn pes(op: OpRef<'_>) -> Result<Option<u64>, Diagnostic> {
     let Some(pes) = Program::of(op)?.pes()? else { return Ok(None) };
-    let count = u64::try_from(pes).unwrap_or_default();
-    let device = op.ctx.data::<Machine>().device(count);
-    device.map(|_| Some(count)).map_err(|why| op.clause_error("C4", "pes", why))
+    let device = op.ctx.data::<Machine>().device(pes);
+    device.map_err(|why| op.clause_error("C4", "pes", why))?;
+    Ok(u64::try_from(pes).ok())
 }
 
 /// The chips of the program that an operation is inside.

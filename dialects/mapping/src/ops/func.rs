@@ -354,7 +354,7 @@ pub fn chips(func: Func<'_>) -> Result<u64, Diagnostic> {
 /// C9.
 fn check_pes(func: Func<'_>) -> Result<(), Diagnostic> {
     let Some(pes) = func.pes()? else { return Ok(()) };
-    let device = func.ctx.data::<Machine>().device(u64::try_from(pes).unwrap_or_default());
+    let device = func.ctx.data::<Machine>().device(pes);
     device.map(drop).map_err(|why| func.clause_error("C9", "pes", why))
 }
 

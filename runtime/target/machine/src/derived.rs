@@ -58,21 +58,22 @@ impl Machine {
     ///
     /// # Errors
     /// A number that is neither a part of a cluster nor whole clusters: it says which are.
-    pub fn device(&self, pes: u64) -> Result<Self, String> {
+    pub fn device(&self, pes: impl Into<i128>) -> Result<Self, String> {
+        let asked = pes.into();
         let Topology { clusters_per_chip, pes_per_cluster, .. } = self.topology;
         let choices = || {
             let parts = (1..pes_per_cluster).filter(|pes| pes_per_cluster.is_multiple_of(*pes));
             let wholes = (1..=clusters_per_chip).map(|clusters| clusters.saturating_mul(pes_per_cluster));
             parts.chain(wholes)
         };
-        if !choices().any(|choice| choice == pes) {
+        let Some(pes) = choices().find(|choice| i128::from(*choice) == asked) else {
             let choices: Vec<String> = choices().map(|choice| choice.to_string()).collect();
             return Err(format!(
-                "{pes} of {} processing elements, expected {}",
+                "{asked} of {} processing elements, expected {}",
                 self.pes_per_chip(),
                 choices.join(", ")
             ));
-        }
+        };
         let own = pes.min(pes_per_cluster);
         let of = |whole: u64, parts: u64, own: u64| whole / parts.max(1) * own;
         let mut device = self.clone();
@@ -91,7 +92,6 @@ impl Machine {
     /// where that is no device.
     #[must_use]
     pub fn device_or_whole(self: Rc<Self>, pes: Option<i64>) -> Rc<Self> {
-        let pes = pes.and_then(|pes| u64::try_from(pes).ok());
         pes.and_then(|pes| self.device(pes).ok()).map_or(self, Rc::new)
     }
 
