@@ -1,5 +1,6 @@
 //! The lit trees, and what holds of every text in this folder and of the pages' examples.
 
+mod constraints;
 mod layout;
 mod lit;
 mod open;

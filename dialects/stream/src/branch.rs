@@ -95,7 +95,7 @@ fn axis(op: OpRef<'_>) -> Result<Arc<str>, Diagnostic> {
     }
 }
 
-/// C2.
+/// C1 and C2.
 fn comparisons(op: OpRef<'_>) -> Result<Comparisons<Bits>, Diagnostic> {
     let written = VectorBranch::of(op)?.compare()?.ok_or_else(|| op.error("C1", "no comparisons"))?;
     let dtype = input(op)?.dtype;

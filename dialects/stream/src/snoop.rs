@@ -79,7 +79,7 @@ impl Exchange<'_> {
         digits(map, self.axes).map_err(refuse)
     }
 
-    /// C5: what time gets from the slices.
+    /// C5 and C7: what time gets from the slices.
     fn moved(&self) -> Result<Moved, Diagnostic> {
         let (op, axes) = (self.op, self.axes);
         let (old, new) = (self.source.dim(Dim::Time), self.result.dim(Dim::Time));
@@ -295,7 +295,7 @@ impl Exchange<'_> {
         self.op.clause_error("C8", "slice", message).fix(Some(fix))
     }
 
-    /// C1, C10: the smallest ring that holds every slice's sources, or the one asked for.
+    /// C1, C7 and C10: the smallest ring that holds every slice's sources, or the one asked for.
     fn ring(&self, rows: &[Vec<usize>]) -> Result<usize, Diagnostic> {
         let (slices, op) = (self.result.dim(Dim::Slice), self.op);
         let ways =

@@ -135,7 +135,7 @@ fn registers(op: OpRef<'_>) -> Result<Registers, Diagnostic> {
     })
 }
 
-/// C7, and the counts' registers.
+/// C5 and C7, and the counts' registers.
 fn counts(op: CommitPacked<'_>) -> Result<Option<Counts>, Diagnostic> {
     let registers = [("counts", op.counts()?), ("stride", op.stride()?)];
     if crate::order::before(*op).is_some_and(|before| before.is(&FILTER)) {

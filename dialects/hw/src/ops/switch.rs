@@ -141,7 +141,7 @@ fn registers(op: Switch<'_>, topology: &str, wanted: &[&str]) -> Result<(), Diag
     Ok(())
 }
 
-/// C1.
+/// C1 and C4.
 fn power(op: Switch<'_>, (clause, value): (&str, Option<i64>)) -> Result<u64, Diagnostic> {
     let value = at_least(*op, "C1", (clause, given(*op, "C4", (clause, value))?), 1)?;
     if value.is_power_of_two() {
@@ -213,7 +213,7 @@ impl Shape {
     }
 }
 
-/// C3, of the register alone.
+/// C3 and C4, of the register alone.
 fn time0(op: Switch<'_>) -> Result<usize, Diagnostic> {
     let time0 = given(*op, "C4", ("time0", op.time0()?))?;
     Ok(at_least(*op, "C3", ("time0", time0), 1)? as usize)
