@@ -242,7 +242,8 @@ fn whole_packets(op: Fetch<'_>, written: &Written<'_>, dtype: DType) -> Result<u
     }
 }
 
-/// C4 and C5, and C5's second half, of packets and accesses with so many bytes in data memory; an access grows to `most`.
+/// C4 and C5, and C5's second half, of packets and accesses with so many bytes in data memory; an access grows to
+/// `most`.
 fn check_sizes(
     op: OpRef<'_>,
     adapter: &Adapter,
