@@ -473,3 +473,11 @@ pub fn loops_as_operands() -> i32 {
     let b = (for _ in 0..2 {}) == ();
     a[0] * 100 + a[1] * 10 + a[2] + b as i32 * 1000
 }
+
+pub fn a_loop_past_64_bits() -> i32 {
+    let mut n = 0;
+    for i in 9223372036854775806u64..9223372036854775810 {
+        n = n * 10 + (i % 10) as i32;
+    }
+    n
+}

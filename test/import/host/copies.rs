@@ -446,3 +446,29 @@ pub fn u64_to_f32_double_rounding() -> i32 {
 pub fn hex_of_f() -> i32 {
     0x1f32 + 1f32 as i32
 }
+
+pub fn a_clone_with_an_iterator() -> i32 {
+    let mut t = ([1, 2, 3].into_iter(), 1);
+    let mut u = t.clone();
+    u.0.next();
+    t.0.next().unwrap() * 10 + u.0.next().unwrap()
+}
+
+pub fn a_clone_of_a_closure_with_an_iterator() -> i32 {
+    let mut it = [1, 2, 3].into_iter();
+    let mut f = move || it.next().unwrap();
+    let mut g = f.clone();
+    f() * 100 + f() * 10 + g()
+}
+
+pub fn a_clone_with_a_closure() -> i32 {
+    let mut n = 0;
+    let f = move || {
+        n += 1;
+        n
+    };
+    let mut t = (f, 1);
+    let mut u = t.clone();
+    (t.0)();
+    (t.0)() * 10 + (u.0)()
+}

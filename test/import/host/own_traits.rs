@@ -72,6 +72,33 @@ pub fn clones_of_a_part() -> i32 {
     a.clone().0.0 * 10 + a.1
 }
 
+pub fn clones_of_elements() -> i32 {
+    let a = [Cloned(1), Cloned(2)];
+    a.iter().cloned().map(|c| c.0).sum()
+}
+
+pub fn clones_of_options() -> i32 {
+    let a = Some(Cloned(1));
+    a.as_ref().cloned().unwrap().0
+}
+
+// The last element gets the value itself.
+pub fn clones_of_what_fills() -> i32 {
+    let mut a = [Cloned(1), Cloned(2), Cloned(3)];
+    a.fill(Cloned(5));
+    a[0].0 * 100 + a[1].0 * 10 + a[2].0
+}
+
+pub fn clones_of_variables_in_a_closure() -> i32 {
+    let c = Cloned(1);
+    let f = move || {
+        let d = &c;
+        d.0
+    };
+    let g = f.clone();
+    g()
+}
+
 struct Preset {
     n: i32,
 }

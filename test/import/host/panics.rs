@@ -304,7 +304,3 @@ pub fn a_product_by_zero_after_an_overflow() -> i32 {
 pub fn a_folded_overflow() -> i32 {
     [100i8, 100].iter().fold(0, |a, x| a + x) as i32
 }
-
-pub fn a_todo() -> i32 {
-    if 1 + 1 == 2 { todo!() } else { 3 }
-}

@@ -305,3 +305,8 @@ pub fn a_range_in_a_variable() -> i32 {
     a[r.clone()][0] = 8;
     a[r].iter().sum::<i32>() * 10000 + folded(a)
 }
+
+pub fn some_elements_if_they_are_there() -> i32 {
+    let a = [1, 2, 3];
+    a.get(1..3).is_some() as i32 * 10 + a.get(1..5).is_some() as i32
+}

@@ -10,7 +10,7 @@ use crate::loops::pattern_name;
 use crate::map::Map;
 use crate::marks::plain;
 use crate::method::Call;
-use crate::numbers::typed;
+use crate::numbers::{in_std, typed};
 use crate::place::{Reference, Slot, deref};
 use crate::program::{AdtId, FnId, Item, Space};
 use crate::value::{Affine, Closure, Float, Record, TensorType, Type, Value};
@@ -156,11 +156,7 @@ impl Evaluator<'_> {
         path: &[String],
         args: &[Value],
     ) -> Eval<Option<Value>> {
-        let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        let parts = match &*parts {
-            ["std" | "core", rest @ ..] => rest,
-            all => all,
-        };
+        let parts = &*in_std(path);
         let plain: Vec<Value> = args.iter().cloned().map(deref).collect();
         Ok(match (parts, &*plain) {
             (["f32", "from_bits"], [Value::Int(bits)]) => {
@@ -205,7 +201,6 @@ impl Evaluator<'_> {
                 _ => None,
             },
             (["convert", "identity"], [value]) => Some(value.clone()),
-            (["iter", "repeat_n"], _) => None,
             ([of, name], [first, ..]) if IntTy::named(of).is_some() || matches!(*of, "f32" | "f64") => {
                 let place = Reference::of(self.slot(first.clone()));
                 let call =

@@ -66,10 +66,9 @@ impl Evaluator<'_> {
                 continue;
             }
             if let Some((_, guard)) = &arm.guard {
-                match deref(self.expr(frame, guard, &Want::default())?) {
-                    Value::Bool(true) => {}
-                    Value::Bool(false) => continue,
-                    _ => return Err(self.needs_number(frame, guard.span())),
+                let found = self.expr(frame, guard, &Want::default())?;
+                if !self.truth(frame, guard.span(), found)? {
+                    continue;
                 }
             }
             return self.expr(frame, &arm.body, want);

@@ -410,6 +410,28 @@ impl<'a> Evaluator<'a> {
         Stop::NeedsNumber(Error::new(frame.place(span), message))
     }
 
+    /// What is decided by a value: by one that changes with the iterations of a loop, nothing.
+    pub(crate) fn truth(&self, frame: &Frame, span: Span, value: Value) -> Eval<bool> {
+        match deref(value) {
+            Value::Bool(truth) => Ok(truth),
+            Value::Index(_) | Value::Condition(_) => Err(self.needs_number(frame, span)),
+            other => Err(frame.error(span, format!("{} is no condition", other.kind()))),
+        }
+    }
+
+    /// Compares two values by an operator.
+    pub(crate) fn compares(
+        &mut self,
+        frame: &mut Frame,
+        span: Span,
+        op: &syn::BinOp,
+        left: Value,
+        right: Value,
+    ) -> Eval<bool> {
+        let found = self.operated(frame, span, op, left, right)?;
+        self.truth(frame, span, found)
+    }
+
     /// A number that is known.
     pub(crate) fn number(&mut self, frame: &mut Frame, expr: &syn::Expr) -> Eval<i128> {
         match deref(self.expr(frame, expr, &Want::default())?) {

@@ -31,6 +31,7 @@ pub(crate) enum Iter {
     Take(Box<Iter>, usize),
     Skip(Box<Iter>, usize),
     Copied(Box<Iter>),
+    Cloned(Box<Iter>),
     /// An iterator that is used elsewhere too.
     Shared(Rc<RefCell<Iter>>),
 }
@@ -113,7 +114,7 @@ impl Evaluator<'_> {
             },
             Iter::Filter(of, closure) => {
                 while let Some(value) = self.advance(frame, span, of, back)? {
-                    if self.truth(frame, span, &closure.clone(), vec![value.clone()])? {
+                    if self.decides(frame, span, &closure.clone(), value.clone())? {
                         return Ok(Some(value));
                     }
                 }
@@ -129,6 +130,10 @@ impl Evaluator<'_> {
                 }
             }
             Iter::Copied(of) => Ok(self.advance(frame, span, of, back)?.map(deref)),
+            Iter::Cloned(of) => {
+                let found = self.advance(frame, span, of, back)?;
+                found.map(|value| self.cloned(frame, span, deref(value))).transpose()
+            }
             Iter::Shared(of) => {
                 let of = Rc::clone(of);
                 let mut own = std::mem::replace(&mut *of.borrow_mut(), Iter::Values(VecDeque::new()));
@@ -196,7 +201,7 @@ impl Evaluator<'_> {
                 let Some(inner) = of else { return Ok(None) };
                 let value = self.advance(frame, span, inner, false)?;
                 let Some(value) = value else { return Ok(None) };
-                if self.truth(frame, span, &closure.clone(), vec![value.clone()])? {
+                if self.decides(frame, span, &closure.clone(), value.clone())? {
                     return Ok(Some(value));
                 }
                 *of = None;
@@ -205,7 +210,7 @@ impl Evaluator<'_> {
             Iter::SkipWhile(of, closure) => {
                 while let Some(value) = self.advance(frame, span, of, false)? {
                     let skips = match closure {
-                        Some(closure) => self.truth(frame, span, &closure.clone(), vec![value.clone()])?,
+                        Some(closure) => self.decides(frame, span, &closure.clone(), value.clone())?,
                         None => false,
                     };
                     if !skips {
@@ -253,23 +258,22 @@ impl Evaluator<'_> {
             | Iter::Filter(..)
             | Iter::Reversed(_)
             | Iter::Copied(_)
+            | Iter::Cloned(_)
             | Iter::Shared(_)
             | Iter::Chain(..) => self.advance(frame, span, iter, false),
         }
     }
 
-    /// The truth that a closure gives.
-    pub(crate) fn truth(
+    /// What a closure decides on a value.
+    pub(crate) fn decides(
         &mut self,
         frame: &mut Frame,
         span: Span,
         closure: &Value,
-        args: Vec<Value>,
+        value: Value,
     ) -> Eval<bool> {
-        match deref(self.apply(frame, span, closure, args)?) {
-            Value::Bool(truth) => Ok(truth),
-            _ => Err(self.needs_number(frame, span)),
-        }
+        let found = self.apply(frame, span, closure, vec![value])?;
+        self.truth(frame, span, found)
     }
 
     /// A method of an iterator; `None` if it has none of that name.
@@ -314,7 +318,8 @@ impl Evaluator<'_> {
             }
             ("iter" | "into_iter", None) => return Ok(Some(Value::Iter(Rc::clone(of)))),
             ("by_ref", None) => Iter::Shared(Rc::clone(of)),
-            ("copied" | "cloned", None) => Iter::Copied(taken()),
+            ("copied", None) => Iter::Copied(taken()),
+            ("cloned", None) => Iter::Cloned(taken()),
             ("next", None) => return Ok(Some(Value::option(self.next(frame, span, of)?))),
             (_, arg) => {
                 return self.consumed(frame, span, (name, ty, of), arg.into_iter().chain(args).collect());
@@ -367,7 +372,7 @@ impl Evaluator<'_> {
             ("any" | "all", [closure]) => {
                 let wanted = name == "any";
                 while let Some(value) = self.next(frame, span, of)? {
-                    if self.truth(frame, span, closure, vec![value])? == wanted {
+                    if self.decides(frame, span, closure, value)? == wanted {
                         return Ok(Some(Value::Bool(wanted)));
                     }
                 }
@@ -375,7 +380,7 @@ impl Evaluator<'_> {
             }
             ("find", [closure]) => {
                 while let Some(value) = self.next(frame, span, of)? {
-                    if self.truth(frame, span, closure, vec![value.clone()])? {
+                    if self.decides(frame, span, closure, value.clone())? {
                         return Ok(Some(Value::option(Some(value))));
                     }
                 }
@@ -384,7 +389,7 @@ impl Evaluator<'_> {
             ("position", [closure]) => {
                 let mut at = 0;
                 while let Some(value) = self.next(frame, span, of)? {
-                    if self.truth(frame, span, closure, vec![value])? {
+                    if self.decides(frame, span, closure, value)? {
                         return Ok(Some(Value::option(Some(Value::Int(Int::size(at))))));
                     }
                     at += 1;
@@ -446,10 +451,8 @@ impl Evaluator<'_> {
         right: Value,
     ) -> Eval<Value> {
         let op = syn::BinOp::Lt(Default::default());
-        match self.operated(frame, span, &op, right.clone(), left.clone())? {
-            Value::Bool(right_is_less) => Ok(if right_is_less == max { left } else { right }),
-            _ => Err(self.needs_number(frame, span)),
-        }
+        let right_is_less = self.compares(frame, span, &op, right.clone(), left.clone())?;
+        Ok(if right_is_less == max { left } else { right })
     }
 }
 
@@ -476,7 +479,11 @@ impl Iter {
             }
             Self::Values(all) => Some(all.len()),
             Self::Shared(of) => of.borrow().count(),
-            Self::Map(of, _) | Self::Reversed(of) | Self::Numbered(of, _) | Self::Copied(of) => of.count(),
+            Self::Map(of, _)
+            | Self::Reversed(of)
+            | Self::Numbered(of, _)
+            | Self::Copied(of)
+            | Self::Cloned(of) => of.count(),
             Self::Stepped { of, by, started } => {
                 let count = of.count()?;
                 Some(if *started { count / by } else { count.div_ceil(*by) })

@@ -134,10 +134,12 @@ impl Evaluator<'_> {
         index: &str,
         (start, end): (i128, i128),
     ) -> Eval<()> {
-        let last = i64::try_from(end - start - 1).unwrap_or(i64::MAX);
+        let (Ok(last), Ok(start)) = (i64::try_from(end - start - 1), i64::try_from(start)) else {
+            return Err(self.needs_number(frame, own.span()));
+        };
         self.state.ranges.insert(index.to_owned(), (0, last));
         let mut number = Affine::index(index);
-        number.plus = i64::try_from(start).unwrap_or(i64::MAX);
+        number.plus = start;
         let outside = std::mem::replace(&mut self.fixed, self.slots);
         let bound = self.bind(frame, &own.pat, Value::Index(number));
         frame.mark(pattern_name(&own.pat), Some(Computed::Index));

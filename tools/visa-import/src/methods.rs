@@ -36,9 +36,7 @@ impl Evaluator<'_> {
     /// The value of a method whose receiver is no tensor.
     pub(crate) fn host_method(&mut self, frame: &mut Frame, of: Value, call: HostCall<'_>) -> Eval<Value> {
         let kind = of.kind();
-        if call.name == "clone" && self.clones_itself(&of) {
-            return Err(frame.error(call.span, "`clone` of what contains a `Clone` of the input is not read"));
-        }
+        let of = if call.name == "clone" { self.cloned(frame, call.span, of)? } else { of };
         let found = match of {
             Value::Int(own) => integer::method(frame, own, &call)?,
             Value::Float(own) => float::method(own, &call),
@@ -46,11 +44,7 @@ impl Evaluator<'_> {
             Value::Variant(own) if matches!(own.name(), "Some" | "None" | "Ok" | "Err") => {
                 self.option_method(frame, *own, &call)?
             }
-            Value::Variant(own)
-                if own.path.len() == 1 && matches!(own.name(), "Less" | "Equal" | "Greater") =>
-            {
-                option::of_order(own.name(), call.name)
-            }
+            Value::Variant(own) if own.path.len() == 1 => option::of_order(own.name(), call.name),
             Value::Iter(own) => {
                 // What an iterator has left changes.
                 self.change(frame, call.span, &call.place, |_| ())?;
@@ -87,8 +81,7 @@ impl Evaluator<'_> {
                 ("then_some", [value]) => Some(Value::option(truth.then(|| value.clone()))),
                 (_, _) => None,
             },
-            Value::Closure(own) if call.name == "clone" && call.args.is_empty() => Some(self.copied(&own)),
-            value @ (Value::Char(_) | Value::Tuple(_) | Value::Function(_)) => {
+            value @ (Value::Char(_) | Value::Tuple(_) | Value::Function(_) | Value::Closure(_)) => {
                 (call.name == "clone" && call.args.is_empty()).then_some(value)
             }
             Value::Struct(own) => {
@@ -96,36 +89,71 @@ impl Evaluator<'_> {
                 let clones = call.name == "clone" && derived.iter().any(|name| name == "Clone");
                 (clones && call.args.is_empty()).then_some(Value::Struct(own))
             }
-            Value::Index(index) if matches!(call.name, "min" | "max") => {
-                // Of the same number, either is.
-                let other = call.args.first().and_then(affine);
-                (other.as_ref() == Some(&index)).then_some(Value::Index(index))
+            // Of the same number, either is.
+            Value::Index(index)
+                if matches!(call.name, "min" | "max")
+                    && call.args.first().and_then(affine).as_ref() == Some(&index) =>
+            {
+                Some(Value::Index(index))
             }
             Value::Index(_) | Value::Condition(_) => return Err(self.needs_number(frame, call.span)),
-            _ => None,
+            Value::Nothing
+            | Value::Variant(_)
+            | Value::Ref(_)
+            | Value::Constructor(..)
+            | Value::Context
+            | Value::Unit(_)
+            | Value::View(_)
+            | Value::Stream(_) => None,
         };
         found.ok_or_else(|| {
-            let message = format!("`{}` of {kind} is not read in a kernel", call.name);
-            match &*kind {
-                "an index of a loop" => self.needs_number(frame, call.span),
-                _ => frame.error(call.span, message),
-            }
+            frame.error(call.span, format!("`{}` of {kind} is not read in a kernel", call.name))
         })
     }
 
-    /// Returns true if a value is, or contains, one whose `Clone` the input implements.
-    fn clones_itself(&self, value: &Value) -> bool {
-        let any = |all: &[Value]| all.iter().any(|own| self.clones_itself(own));
-        match value {
+    /// The copy that `Clone` makes of a value; of what runs code of the input or has a state elsewhere, none.
+    pub(crate) fn cloned(&mut self, frame: &Frame, span: Span, value: Value) -> Eval<Value> {
+        let mut value = value;
+        let parts: Vec<&mut Value> = match &mut value {
             Value::Struct(own) => {
                 let implemented = &self.program.adts[own.of.0].implemented;
-                implemented.iter().any(|name| name == "Clone")
-                    || own.fields.values().any(|own| self.clones_itself(own))
+                if implemented.iter().any(|name| name == "Clone") {
+                    let message = "`clone` of what contains a `Clone` of the input is not read";
+                    return Err(frame.error(span, message));
+                }
+                own.fields.values_mut().collect()
             }
-            Value::Tuple(all) | Value::Array(all) => any(all),
-            Value::Variant(own) => any(&own.args),
-            _ => false,
+            Value::Tuple(all) | Value::Array(all) => all.iter_mut().collect(),
+            Value::Variant(own) => own.args.iter_mut().chain(own.fields.values_mut()).collect(),
+            Value::Closure(own) => {
+                if own.item.capture.is_some() {
+                    for slot in own.frame.locals.values() {
+                        self.cloned(frame, span, slot.value())?;
+                    }
+                }
+                return Ok(self.copied(own));
+            }
+            Value::Iter(_) => return Err(frame.error(span, "`clone` of an iterator is not read")),
+            Value::Nothing
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Bool(_)
+            | Value::Char(_)
+            | Value::Range(_)
+            | Value::Ref(_)
+            | Value::Function(_)
+            | Value::Constructor(..)
+            | Value::Index(_)
+            | Value::Condition(_)
+            | Value::Context
+            | Value::Unit(_)
+            | Value::View(_)
+            | Value::Stream(_) => Vec::new(),
+        };
+        for part in parts {
+            *part = self.cloned(frame, span, part.clone())?;
         }
+        Ok(value)
     }
 
     /// Calls a closure or a function on values.

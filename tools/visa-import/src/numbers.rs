@@ -425,14 +425,13 @@ impl Evaluator<'_> {
         };
         let equal = syn::BinOp::Eq(Default::default());
         for (one, other) in first.iter().zip(&second) {
-            match self.operated(frame, span, &equal, one.clone(), other.clone())? {
-                Value::Bool(true) => {}
-                Value::Bool(false) if of_order => {
-                    return self.operated(frame, span, op, one.clone(), other.clone());
-                }
-                Value::Bool(false) => return Ok(Value::Bool(matches!(op, syn::BinOp::Ne(_)))),
-                _ => return Err(self.needs_number(frame, span)),
+            if self.compares(frame, span, &equal, one.clone(), other.clone())? {
+                continue;
             }
+            return match of_order {
+                true => self.operated(frame, span, op, one.clone(), other.clone()),
+                false => Ok(Value::Bool(matches!(op, syn::BinOp::Ne(_)))),
+            };
         }
         ordered(op, first.len().cmp(&second.len())).ok_or_else(|| refused(&left, &right))
     }
@@ -483,19 +482,19 @@ fn single(number: Float) -> f32 {
     }
 }
 
+/// A path of the language without the library that it is in.
+pub(crate) fn in_std(path: &[String]) -> Vec<&str> {
+    path.iter().map(String::as_str).skip_while(|name| matches!(*name, "std" | "core")).collect()
+}
+
 /// Numbers that the language names, by their whole paths.
 fn constant(path: &[String]) -> Option<Value> {
-    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-    let parts = match &*parts {
-        ["std" | "core", rest @ ..] => rest,
-        all => all,
-    };
     let float = |ty: &str, single: f32, double: f64| match ty {
         "f32" => Some(Value::Float(Float::F32(single))),
         "f64" => Some(Value::Float(Float::F64(double))),
         _ => None,
     };
-    match parts {
+    match &*in_std(path) {
         ["char", "MAX"] => Some(Value::Char(char::MAX)),
         [of, name] => match IntTy::named(of) {
             Some(ty) => of_integers(ty, name),

@@ -62,11 +62,11 @@ impl Evaluator<'_> {
             }
             syn::Pat::Lit(own) => {
                 let wanted = self.expr(frame, &syn::Expr::Lit(own.clone()), &Default::default())?;
-                self.equal(frame, own.span(), deref(value), wanted)
+                self.compares(frame, own.span(), &syn::BinOp::Eq(Default::default()), deref(value), wanted)
             }
             syn::Pat::Const(own) => {
                 let wanted = self.block(frame, &own.block, &Default::default())?;
-                self.equal(frame, own.span(), deref(value), wanted)
+                self.compares(frame, own.span(), &syn::BinOp::Eq(Default::default()), deref(value), wanted)
             }
             syn::Pat::Range(own) => self.in_range(frame, own, deref(value)),
             syn::Pat::Path(own) => self.is_path(frame, own, value),
@@ -240,7 +240,7 @@ impl Evaluator<'_> {
             return Ok(self.is_variant(frame, &own.path, &value)?.is_some());
         }
         let wanted = self.expr(frame, &syn::Expr::Path(own.clone()), &Default::default())?;
-        self.equal(frame, own.span(), deref(value), wanted)
+        self.compares(frame, own.span(), &syn::BinOp::Eq(Default::default()), deref(value), wanted)
     }
 
     fn in_range(&mut self, frame: &mut Frame, own: &syn::PatRange, value: Value) -> Eval<bool> {
@@ -251,10 +251,7 @@ impl Evaluator<'_> {
             } else {
                 syn::BinOp::Lt(Default::default())
             };
-            match eval.operated(frame, span, &op, left, right)? {
-                Value::Bool(truth) => Ok(truth),
-                _ => Err(eval.needs_number(frame, span)),
-            }
+            eval.compares(frame, span, &op, left, right)
         };
         if let Some(start) = &own.start {
             let start = self.expr(frame, start, &Default::default())?;
@@ -268,19 +265,5 @@ impl Evaluator<'_> {
             return below(self, frame, value, end, closed);
         }
         Ok(true)
-    }
-
-    fn equal(
-        &mut self,
-        frame: &mut Frame,
-        span: proc_macro2::Span,
-        value: Value,
-        wanted: Value,
-    ) -> Eval<bool> {
-        let op = syn::BinOp::Eq(Default::default());
-        match self.operated(frame, span, &op, value, wanted)? {
-            Value::Bool(truth) => Ok(truth),
-            _ => Err(self.needs_number(frame, span)),
-        }
     }
 }

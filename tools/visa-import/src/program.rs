@@ -1059,7 +1059,7 @@ impl Program {
 }
 
 /// Most aliases that may name each other.
-const MAX_ALIASES: usize = 100;
+pub(crate) const MAX_ALIASES: usize = 100;
 
 /// The names of a path, without marks.
 pub(crate) fn names(path: &syn::Path) -> Vec<String> {

@@ -50,6 +50,23 @@ pub fn copy(ctx: &mut Context, x: &T<i32>) -> T<i32> { x.to_hbm(&mut ctx.tdma) }
     assert_eq!(found.status.code(), Some(1), "{said}");
 }
 
+#[test]
+fn each_macro_that_panics_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kernel.rs");
+    for name in ["panic", "unreachable", "unimplemented", "todo"] {
+        let kernel = "axes![A = 512];
+type T = HbmTensor<i32, m![1], m![A]>;
+#[device(chip = 1)]
+pub fn copy(ctx: &mut Context, x: &T) -> T { if A::SIZE == 512 { PANIC!() } x.to_hbm(&mut ctx.tdma) }";
+        std::fs::write(&path, kernel.replace("PANIC", name)).expect("a file");
+        let found = run(&["rust", text(&path)]);
+        let said = String::from_utf8(found.stderr).expect("a text");
+        assert!(said.contains(&format!("error[import]: the kernel reaches `{name}!`")), "{said}");
+        assert_eq!(found.status.code(), Some(1));
+    }
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }

@@ -34,7 +34,7 @@ pub(crate) use definitions::{
 
 use obligations::Pending;
 use proc_macro2::Span;
-use signatures::{Env, Origin};
+use signatures::{Env, Followed, Origin};
 use std::collections::HashMap;
 use syn::visit_mut::VisitMut;
 use types::{Con, Kind, Table, Taint, Ty};
@@ -125,6 +125,8 @@ struct Checker<'d> {
     /// Relations of tainted types, which wait for the end of the body.
     stalled: Vec<Pending>,
     reasons: Vec<Reason>,
+    /// The definitions whose parts are lowered, the outermost first.
+    followed: Vec<Followed>,
     /// The first contradiction.
     conflict: Option<Taint>,
     /// The result of the function or closure that is checked.
@@ -153,6 +155,7 @@ impl<'d> Checker<'d> {
             pending: Vec::new(),
             stalled: Vec::new(),
             reasons: Vec::new(),
+            followed: Vec::new(),
             conflict: None,
             result: Ty::unit(),
             loops: Vec::new(),

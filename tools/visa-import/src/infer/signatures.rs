@@ -3,7 +3,7 @@
 use super::definitions::{Scope, TypeDefinition};
 use super::types::{Con, Kind, STANDARD, Taint, Ty};
 use super::{Checker, Expect, Pending};
-use crate::program::AdtId;
+use crate::program::{AdtId, MAX_ALIASES};
 use std::collections::HashMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
@@ -58,6 +58,13 @@ const OPERATORS: [&str; 12] =
 pub(crate) type Instance = (Vec<Ty>, Ty);
 
 type Arguments = syn::AngleBracketedGenericArguments;
+
+/// A type of a definition: the right side of an alias, or the default of a parameter.
+#[derive(PartialEq, Eq)]
+pub(crate) enum Followed {
+    Alias(*const syn::ItemType),
+    Default(Scope, String),
+}
 
 impl Checker<'_> {
     /// The type that is written as `ty`.
@@ -216,7 +223,8 @@ impl Checker<'_> {
         match self.defs.ty(env.scope, &names) {
             TypeDefinition::Alias(scope, item) => {
                 let inner = self.generic_env(scope, None, &item.generics, (env, args), true);
-                self.lower(&inner, &item.ty)
+                let followed = Followed::Alias(Rc::as_ptr(&item));
+                self.follow(followed, path.span(), |own| own.lower(&inner, &item.ty))
             }
             TypeDefinition::Adt(adt) => self.adt_type(env, adt, args, true),
             TypeDefinition::External(names) => self.external_type(env, &names, args, path.span()),
@@ -224,6 +232,17 @@ impl Checker<'_> {
             TypeDefinition::Variant(..) => self.unread(path.span(), "a variant is no type"),
             TypeDefinition::Unread(why) => self.unread(path.span(), why),
         }
+    }
+
+    /// What a definition stands for. One that is its own part has no end, and a chain of many costs the stack.
+    fn follow(&mut self, of: Followed, span: proc_macro2::Span, run: impl FnOnce(&mut Self) -> Ty) -> Ty {
+        if self.followed.len() >= MAX_ALIASES || self.followed.contains(&of) {
+            return self.unread(span, "types that use each other without end are not read");
+        }
+        self.followed.push(of);
+        let ty = run(self);
+        self.followed.pop();
+        ty
     }
 
     /// A structure or enumeration with the arguments that are written, or with defaults if it is a written type.
@@ -326,7 +345,11 @@ impl Checker<'_> {
                 }
                 (syn::GenericParam::Type(own), _) => {
                     let ty = match &own.default {
-                        Some(default) if defaults => self.lower(&env.clone(), default),
+                        Some(default) if defaults => {
+                            let (followed, env) =
+                                (Followed::Default(env.scope, own.ident.to_string()), env.clone());
+                            self.follow(followed, default.span(), |own| own.lower(&env, default))
+                        }
                         _ => self.table.fresh(Kind::General),
                     };
                     env.types.insert(own.ident.to_string(), ty);

@@ -23,7 +23,10 @@ impl Evaluator<'_> {
         Ok(match (call.name, &*args) {
             ("len", []) => Some(Value::Int(Int::size(all.len()))),
             ("is_empty", []) => Some(Value::Bool(all.is_empty())),
-            ("clone" | "to_vec" | "as_slice" | "as_ref" | "to_owned", []) => Some(Value::Array(all)),
+            ("clone" | "to_vec" | "to_owned", []) => {
+                Some(self.cloned(frame, call.span, Value::Array(all))?)
+            }
+            ("as_slice" | "as_ref", []) => Some(Value::Array(all)),
             ("iter" | "into_iter", []) => iter(Iter::Values(all.into())),
             ("iter_mut", []) => {
                 self.change(frame, call.span, &call.place, |_| ())?;
@@ -32,14 +35,14 @@ impl Evaluator<'_> {
             }
             ("first", []) => Some(Value::option(all.first().cloned())),
             ("last", []) => Some(Value::option(all.last().cloned())),
-            ("get", [own]) => Some(Value::option(at(own).and_then(|at| all.get(at).cloned()))),
+            ("get", [own @ Value::Int(_)]) => {
+                Some(Value::option(at(own).and_then(|at| all.get(at).cloned())))
+            }
+            ("get", [Value::Index(_)]) => return Err(self.needs_number(frame, call.span)),
             ("contains", [own]) => {
                 let equal = syn::BinOp::Eq(Default::default());
                 for value in all {
-                    if matches!(
-                        self.operated(frame, call.span, &equal, value, own.clone())?,
-                        Value::Bool(true)
-                    ) {
+                    if self.compares(frame, call.span, &equal, value, own.clone())? {
                         return Ok(Some(Value::Bool(true)));
                     }
                 }
@@ -60,6 +63,7 @@ impl Evaluator<'_> {
                 Some(Value::Nothing)
             }
             ("fill", [value]) => {
+                let value = self.cloned(frame, call.span, value.clone())?;
                 let all = vec![value.clone(); all.len()];
                 self.write(frame, call.span, &call.place, Value::Array(all))?;
                 Some(Value::Nothing)
@@ -98,10 +102,10 @@ impl Evaluator<'_> {
         for value in all.into_iter().map(deref) {
             let mut at = sorted.len();
             while at > 0 {
-                match self.operated(frame, call.span, &less, value.clone(), sorted[at - 1].clone())? {
-                    Value::Bool(true) => at -= 1,
-                    _ => break,
+                if !self.compares(frame, call.span, &less, value.clone(), sorted[at - 1].clone())? {
+                    break;
                 }
+                at -= 1;
             }
             sorted.insert(at, value);
         }

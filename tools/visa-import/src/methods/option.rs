@@ -28,7 +28,8 @@ pub(super) fn of_order(own: &str, name: &str) -> Option<Value> {
     let own = match own {
         "Less" => Ordering::Less,
         "Equal" => Ordering::Equal,
-        _ => Ordering::Greater,
+        "Greater" => Ordering::Greater,
+        _ => return None,
     };
     Some(match name {
         "is_lt" => Value::Bool(own.is_lt()),
@@ -102,12 +103,12 @@ impl Evaluator<'_> {
             ("or", [other], None) => other.clone(),
             ("or_else", [closure], None) => self.apply(frame, span, closure, error.into_iter().collect())?,
             ("filter", [closure], Some(value)) if !is_result => {
-                let stays = self.truth(frame, span, closure, vec![value.clone()])?;
+                let stays = self.decides(frame, span, closure, value.clone())?;
                 Value::option(stays.then_some(value))
             }
             ("filter", [_], None) if !is_result => Value::option(None),
             ("is_some_and" | "is_ok_and", [closure], Some(value)) => {
-                Value::Bool(self.truth(frame, span, closure, vec![value])?)
+                Value::Bool(self.decides(frame, span, closure, value)?)
             }
             ("is_some_and" | "is_ok_and", [_], None) => Value::Bool(false),
             ("ok", [], value) if is_result => Value::option(value),
@@ -118,7 +119,13 @@ impl Evaluator<'_> {
             ("ok_or_else", [closure], None) if !is_result => {
                 result(Err(self.apply(frame, span, closure, Vec::new())?))
             }
-            ("clone" | "as_ref" | "copied" | "cloned", [], value) => {
+            ("clone" | "cloned", [], value) => {
+                let mut own = |value: Option<Value>| {
+                    value.map(|value| self.cloned(frame, span, crate::place::deref(value))).transpose()
+                };
+                wrapped(own(value)?, own(error)?)
+            }
+            ("as_ref" | "copied", [], value) => {
                 let own = |value: Option<Value>| value.map(crate::place::deref);
                 wrapped(own(value), own(error))
             }
