@@ -47,60 +47,30 @@ impl fmt::Display for Int {
     }
 }
 
+/// Evaluates an expression in which `$t` is the native type that the types before it are computed in; the types after
+/// `else`, where there are some, have another value.
+macro_rules! in_native {
+    ($ty:expr, $t:ident => $body:expr; $($($own:ident)|+ as $native:ty),+ $(; else $($other:ident)|+ => $none:expr)?) => {
+        match $ty {
+            $($(IntTy::$own)|+ => {
+                type $t = $native;
+                $body
+            })+
+            $($(IntTy::$other)|+ => $none)?
+        }
+    };
+}
+pub(crate) use in_native;
+
 /// Evaluates an expression in which `$t` is the native type; a number of the toolchain's is an `i128` whose result
 /// both of its types must hold.
 macro_rules! native {
     ($ty:expr, $t:ident => $body:expr) => {
-        match $ty {
-            IntTy::I8 => {
-                type $t = i8;
-                $body
-            }
-            IntTy::I16 => {
-                type $t = i16;
-                $body
-            }
-            IntTy::I32 => {
-                type $t = i32;
-                $body
-            }
-            IntTy::I64 => {
-                type $t = i64;
-                $body
-            }
-            IntTy::I128 | IntTy::Toolchain => {
-                type $t = i128;
-                $body
-            }
-            IntTy::Isize => {
-                type $t = isize;
-                $body
-            }
-            IntTy::U8 => {
-                type $t = u8;
-                $body
-            }
-            IntTy::U16 => {
-                type $t = u16;
-                $body
-            }
-            IntTy::U32 => {
-                type $t = u32;
-                $body
-            }
-            IntTy::U64 => {
-                type $t = u64;
-                $body
-            }
-            IntTy::U128 => {
-                type $t = u128;
-                $body
-            }
-            IntTy::Usize => {
-                type $t = usize;
-                $body
-            }
-        }
+        $crate::integer::in_native!(
+            $ty, $t => $body;
+            I8 as i8, I16 as i16, I32 as i32, I64 as i64, I128 | Toolchain as i128, Isize as isize,
+            U8 as u8, U16 as u16, U32 as u32, U64 as u64, U128 as u128, Usize as usize
+        )
     };
 }
 pub(crate) use native;
@@ -257,9 +227,10 @@ impl Int {
     }
 
     pub(crate) fn compare(self, other: Self) -> Ordering {
-        match self.ty {
-            IntTy::U128 => self.bits.cmp(&other.bits),
-            _ => (self.bits as i128).cmp(&(other.bits as i128)),
+        if self.ty == IntTy::U128 {
+            self.bits.cmp(&other.bits)
+        } else {
+            (self.bits as i128).cmp(&(other.bits as i128))
         }
     }
 

@@ -6,7 +6,7 @@
 
 use super::{HostCall, panics};
 use crate::eval::{Eval, Frame};
-use crate::integer::{Int, IntTy, native};
+use crate::integer::{Int, IntTy, in_native, native};
 use crate::value::Value;
 
 /// Methods whose result does not depend on the width of the type, as long as the type holds it.
@@ -30,66 +30,22 @@ const OF_ANY_WIDTH: &[&str] = &[
     "signum",
 ];
 
-/// Evaluates an expression in which `$t` is the native type of a signed, or of an unsigned, integer.
+/// Evaluates an expression in which `$t` is the native type of a signed, or of an unsigned, integer. A number of the
+/// toolchain's is not negative where it is taken for an unsigned one: the caller looks.
 macro_rules! of_sign {
     (signed $ty:expr, $t:ident => $body:expr) => {
-        match $ty {
-            IntTy::I8 => {
-                type $t = i8;
-                $body
-            }
-            IntTy::I16 => {
-                type $t = i16;
-                $body
-            }
-            IntTy::I32 => {
-                type $t = i32;
-                $body
-            }
-            IntTy::I64 => {
-                type $t = i64;
-                $body
-            }
-            IntTy::I128 | IntTy::Toolchain => {
-                type $t = i128;
-                $body
-            }
-            IntTy::Isize => {
-                type $t = isize;
-                $body
-            }
-            IntTy::U8 | IntTy::U16 | IntTy::U32 | IntTy::U64 | IntTy::U128 | IntTy::Usize => None,
-        }
+        in_native!(
+            $ty, $t => $body;
+            I8 as i8, I16 as i16, I32 as i32, I64 as i64, I128 | Toolchain as i128, Isize as isize;
+            else U8 | U16 | U32 | U64 | U128 | Usize => None
+        )
     };
     (unsigned $ty:expr, $t:ident => $body:expr) => {
-        match $ty {
-            IntTy::U8 => {
-                type $t = u8;
-                $body
-            }
-            IntTy::U16 => {
-                type $t = u16;
-                $body
-            }
-            IntTy::U32 => {
-                type $t = u32;
-                $body
-            }
-            IntTy::U64 => {
-                type $t = u64;
-                $body
-            }
-            // Of a number that is not negative: the caller looks.
-            IntTy::U128 | IntTy::Toolchain => {
-                type $t = u128;
-                $body
-            }
-            IntTy::Usize => {
-                type $t = usize;
-                $body
-            }
-            IntTy::I8 | IntTy::I16 | IntTy::I32 | IntTy::I64 | IntTy::I128 | IntTy::Isize => None,
-        }
+        in_native!(
+            $ty, $t => $body;
+            U8 as u8, U16 as u16, U32 as u32, U64 as u64, U128 | Toolchain as u128, Usize as usize;
+            else I8 | I16 | I32 | I64 | I128 | Isize => None
+        )
     };
 }
 
