@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::options::{DumpInput, Options};
 use crate::source::{Diagnostic, Origin, Place, Sources, shown};
+use visa_words::visible;
 
 /// Inputs up to this many lines are shown whole.
 const MAX_WHOLE: usize = 40;
@@ -91,14 +92,16 @@ impl<'a> Report<'a> {
     }
 }
 
-/// The line around `offset`.
+/// The line around `offset`, or around the letter that the byte there is a part of.
 fn excerpt(text: &[u8], offset: usize) -> Excerpt {
-    let offset = offset.min(text.len());
+    let starts = |at: &usize| text.get(*at).is_none_or(|byte| byte & 0b1100_0000 != 0b1000_0000);
+    let end = offset.min(text.len());
+    let offset = (0..=end).rev().take(4).find(starts).unwrap_or(end);
     let (before, after) = text.split_at(offset);
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
     let length = after.iter().position(|byte| *byte == b'\n').unwrap_or(after.len());
-    let head = visible(&shown(&before[start..]));
-    let tail = visible(&shown(&after[..length]));
+    let head = visible(&shown(&before[start..])).into_owned();
+    let tail = visible(&shown(&after[..length])).into_owned();
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     // What is far from the position is left out.
     let skipped = head.chars().count().saturating_sub(MAX_LINE / 2);
@@ -106,20 +109,4 @@ fn excerpt(text: &[u8], offset: usize) -> Excerpt {
     let column = near.chars().count() + 1;
     let text = near + &tail.chars().take(MAX_LINE / 2).collect::<String>();
     Excerpt { line, column, text }
-}
-
-/// Text with control characters and changes of the writing direction written out.
-fn visible(text: &str) -> String {
-    let hidden = |c: char| {
-        (c.is_control() && c != '\t')
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match hidden(c) {
-            true => out.extend(c.escape_unicode()),
-            false => out.push(c),
-        }
-    }
-    out
 }

@@ -272,6 +272,14 @@ fn a_failed_check_names_its_line_and_shows_the_input() {
 }
 
 #[test]
+fn a_terminal_obeys_nothing_of_the_input() {
+    let report = differs("// CHECK: one\n", "\u{1b}[2Jz\u{202e}ero\n");
+    assert!(report.contains("\n    1 | ␛[2Jz\u{fffd}ero"), "{report}");
+    // The best guess begins inside of a letter of three bytes.
+    assert!(report.contains("<stdin>:1:6\n      ␛[2Jz\u{fffd}ero\n           ^"), "{report}");
+}
+
+#[test]
 fn a_failure_far_down_shows_the_input_there() {
     let input: String = (1..=200).map(|n| format!("line {n}.\n")).collect();
     let report = differs("// CHECK: line 150.\n// CHECK-NEXT: gone\n", &input);
