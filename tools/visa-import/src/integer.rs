@@ -50,7 +50,11 @@ impl fmt::Display for Int {
 /// Evaluates an expression in which `$t` is the native type that the types before it are computed in; the types after
 /// `else`, where there are some, have another value.
 macro_rules! in_native {
-    ($ty:expr, $t:ident => $body:expr; $($($own:ident)|+ as $native:ty),+ $(; else $($other:ident)|+ => $none:expr)?) => {
+    (
+        $ty:expr, $t:ident => $body:expr;
+        $($($own:ident)|+ as $native:ty),+
+        $(; else $($other:ident)|+ => $none:expr)?
+    ) => {
         match $ty {
             $($(IntTy::$own)|+ => {
                 type $t = $native;
