@@ -39,7 +39,12 @@ fn select<'a>(ops: &[OpRef<'a>], entry: Option<&str>) -> Result<OpRef<'a>, Diagn
     let listed = format!("`{}`", names.join("`, `"));
     let error = |span, message| Err(Diagnostic::error("entry", span, message));
     match (entry, named.as_slice()) {
-        (_, []) => error(Span::default(), "the module has no `hw.program`".to_owned()),
+        (_, []) => {
+            let message =
+                "the input has no kernel: expected a function (`tm.func`), or `hw.program` in hw text";
+            let fix = "write `tm.func @NAME(%x: !tm.hbm<...>) at [0], chips 1 { ... }`";
+            Err(Diagnostic::error("entry", Span::default(), message).fix(fix.to_owned()))
+        }
         (None, [(_, only)]) => Ok(*only),
         (None, [(_, first), ..]) => {
             error(first.span(), format!("the module has several programs, choose an entry: {listed}"))

@@ -3,7 +3,7 @@
 use crate::span::Span;
 use std::fmt::{self, Display};
 use std::rc::Rc;
-pub use visa_words::{counted, nearest, visible, visible_json, visible_position};
+pub use visa_words::{counted, nearest, nearest_by, share_a_letter, visible, visible_json, visible_position};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{MapError, quote};
 use crate::expr::Expr;
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_SIZE};
-use visa_ir::diag::{counted, nearest};
+use visa_ir::diag::{counted, nearest, nearest_by, share_a_letter};
 use visa_ir::hash::Fast;
 
 /// Most axes that one table holds.
@@ -161,14 +161,29 @@ impl Axes {
 
     /// The axis of that name, or an error whose fix is the nearest declared name.
     pub fn resolve(&self, name: &str) -> Result<AxisId, MapError> {
-        self.id(name).ok_or_else(|| {
-            let message = format!("axis {} is not declared", quote(name));
-            let error = MapError::new("map-undeclared-axis", message);
-            match nearest(name, self.iter().map(|(_, name, _)| name)) {
-                Some(near) => error.with_fix(near),
-                None => error,
-            }
-        })
+        self.id(name).ok_or_else(|| self.undeclared(name, |_| AxisUse::Elsewhere))
+    }
+
+    /// The error for the undeclared axis `name`. Its fix is the nearest declared name; where several are equally
+    /// near, the one with the lowest `usage`. A name that shares no letter with `name` is a fix only if it is the
+    /// only axis or has a use nearby: otherwise the message lists the declared axes.
+    pub(crate) fn undeclared(&self, name: &str, usage: impl Fn(&str) -> AxisUse) -> MapError {
+        let names = || self.iter().map(|(_, name, _)| name);
+        let near = nearest_by(name, names(), usage);
+        let near = near.filter(|(near, usage)| {
+            self.declared.len() == 1 || *usage != AxisUse::Elsewhere || share_a_letter(name, near)
+        });
+        let message = format!("axis {} is not declared", quote(name));
+        if let Some((near, _)) = near {
+            return MapError::new("map-undeclared-axis", message).with_fix(near);
+        }
+        let listed: Vec<String> = names().take(MAX_LISTED).map(quote).collect();
+        let more = if self.declared.len() > MAX_LISTED { ", ..." } else { "" };
+        let message = match &listed[..] {
+            [] => format!("{message}: the module declares no axes (`tm.axes`)"),
+            _ => format!("{message}; the declared axes are {}{more}", listed.join(", ")),
+        };
+        MapError::new("map-undeclared-axis", message)
     }
 
     /// The name of an axis of this table.
@@ -217,6 +232,20 @@ impl Axes {
             }
         })
     }
+}
+
+/// Most declared axes that a message lists.
+const MAX_LISTED: usize = 8;
+
+/// Use of a declared axis by an operation that names an undeclared one, the likeliest substitute first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AxisUse {
+    /// An operand or a user has the axis, and no clause of the operation mentions it.
+    Missing,
+    /// An operand or a clause mentions it.
+    Nearby,
+    /// Only other operations mention it.
+    Elsewhere,
 }
 
 /// Whether the text is an axis name; the same rule as `map_axis` in `mapping.pest`.
@@ -291,5 +320,33 @@ mod tests {
         let error = axes.resolve("Rew").unwrap_err();
         assert_eq!((error.code, error.fix.as_deref()), ("map-undeclared-axis", Some("Row")));
         assert_eq!(axes.resolve("Column").unwrap_err().fix, None);
+    }
+
+    #[test]
+    fn an_axis_without_a_common_letter_is_no_fix_unless_it_is_used_nearby() {
+        let mut axes = Axes::new();
+        let none = axes.resolve("J").unwrap_err();
+        assert_eq!(none.message, "axis `J` is not declared: the module declares no axes (`tm.axes`)");
+        axes.declare("M", 4).unwrap();
+        assert_eq!(axes.resolve("J").unwrap_err().fix.as_deref(), Some("M"));
+        axes.declare("N", 4).unwrap();
+        let error = axes.resolve("J").unwrap_err();
+        assert_eq!(error.message, "axis `J` is not declared; the declared axes are `M`, `N`");
+        assert_eq!(error.fix, None);
+        let usage = |name: &str| if name == "N" { AxisUse::Missing } else { AxisUse::Nearby };
+        assert_eq!(axes.undeclared("J", usage).fix.as_deref(), Some("N"));
+        let nearby = |name: &str| if name == "M" { AxisUse::Nearby } else { AxisUse::Elsewhere };
+        assert_eq!(axes.undeclared("J", nearby).fix.as_deref(), Some("M"));
+    }
+
+    #[test]
+    fn a_message_lists_at_most_eight_axes() {
+        let mut axes = Axes::new();
+        for number in 0..MAX_LISTED {
+            axes.declare(&format!("Axis{number}"), 4).unwrap();
+        }
+        assert!(axes.resolve("Q").unwrap_err().message.ends_with("`Axis7`"));
+        axes.declare("Last", 4).unwrap();
+        assert!(axes.resolve("Q").unwrap_err().message.ends_with("`Axis7`, ..."));
     }
 }

@@ -629,7 +629,7 @@ mod tests {
                 "`[A, B] # 4095`: 4095 is less than 4096, the size of `[A, B]`",
                 "[A, B] = 4095",
             ),
-            ("[C]", "map-undeclared-axis", "axis `C` is not declared", "A"),
+            ("[Bb]", "map-undeclared-axis", "axis `Bb` is not declared", "B"),
         ];
         for (text, code, message, fix) in cases {
             let error = size(text).unwrap_err();

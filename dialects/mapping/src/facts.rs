@@ -1,6 +1,8 @@
 //! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, and the
 //! axes each value depends on.
 
+use crate::axes::AxisUse;
+use crate::error::MapError;
 pub use crate::error::mapping_error;
 use crate::keeps_axes::KeepsAxes;
 use crate::ops::control::{Carried, carried, carries};
@@ -271,12 +273,61 @@ pub fn digits_of(map: &Expr, axes: &Axes, span: Span) -> Result<Digits, Diagnost
 /// The first one whose sizes are wrong.
 pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     for (clause, map) in mappings(op) {
-        map.size(axes).map_err(|error| mapping_error(error, clause.span))?;
+        map.size(axes).map_err(|error| {
+            let missing = undeclared_axis(&map, axes).map(|name| axes.undeclared(&name, usage_by(op, axes)));
+            mapping_error(missing.unwrap_or(error), clause.span)
+        })?;
     }
     match op.result_type::<Tensor>(0) {
         Some(tensor) => check_skew(&tensor, axes, op.span()),
         None => Ok(()),
     }
+}
+
+/// The first axis of a mapping that is not declared.
+fn undeclared_axis(map: &Expr, axes: &Axes) -> Option<Arc<str>> {
+    map.axis_names(axes).into_iter().find(|name| axes.id(name).is_none())
+}
+
+/// How an operation uses each declared axis.
+fn usage_by<'a>(op: OpRef<'_>, axes: &'a Axes) -> impl Fn(&str) -> AxisUse + 'a + use<'a> {
+    let held = names_of_types(op, op.operands(), axes);
+    let mentioned: Names = mappings(op).flat_map(|(_, map)| map.axis_names(axes)).collect();
+    move |name| match (held.contains(name), mentioned.contains(name)) {
+        (true, false) => AxisUse::Missing,
+        (_, true) => AxisUse::Nearby,
+        (false, false) => AxisUse::Elsewhere,
+    }
+}
+
+/// The axes that the types of values mention.
+fn names_of_types(op: OpRef<'_>, values: &[ValueId], axes: &Axes) -> Names {
+    let tensors = values.iter().filter_map(|&value| op.ctx.type_value::<Tensor>(op.module.ty(value)));
+    tensors.flat_map(|tensor| tensor.axis_names(axes)).collect()
+}
+
+/// The error for a mapping in the type of an argument. If an axis is not declared, its fix is one that the users
+/// of the argument mention and its type does not.
+pub(crate) fn argument_error(
+    error: MapError,
+    func: OpRef<'_>,
+    argument: ValueId,
+    map: &Expr,
+    axes: &Axes,
+) -> Diagnostic {
+    let span = func.module.value_span(argument);
+    let Some(name) = undeclared_axis(map, axes) else { return mapping_error(error, span) };
+    let own = names_of_types(func, &[argument], axes);
+    let users = func.module.uses(argument).iter().map(|&user| func.other(user));
+    let mentioned: Names = users
+        .flat_map(|user| mappings(user).flat_map(|(_, map)| map.axis_names(axes)).collect::<Vec<_>>())
+        .collect();
+    let usage = |name: &str| match (mentioned.contains(name), own.contains(name)) {
+        (true, false) => AxisUse::Missing,
+        (_, true) => AxisUse::Nearby,
+        (false, false) => AxisUse::Elsewhere,
+    };
+    mapping_error(axes.undeclared(&name, usage), span)
 }
 
 /// The mapping that is written in a clause; nothing where it is `auto`, or the operation has no such clause.

@@ -335,16 +335,26 @@ fn open_clause(
 ) -> Option<Diagnostic> {
     let (id, clause) = open::first(ctx, module, wanted)?;
     let op = module.op(ctx, id);
-    let message = format!("clause `{}` of `{}` is open (`{}`)", clause.name, op, open::WORD);
+    let ops = module.walk_all().into_iter().map(|id| module.op(ctx, id));
+    let count: usize = ops.map(|op| open::clauses(op).filter(|clause| wanted(clause.opening)).count()).sum();
+    let more = match count - 1 {
+        0 => String::new(),
+        1 => ", and so is one other".to_owned(),
+        more => format!(", and so are {more} others"),
+    };
+    let message = format!("clause `{}` of `{}` is open (`{}`){more}", clause.name, op, open::WORD);
     // Sizes follow from configurations, and addresses from sizes.
     let kinds =
         [Opening::Configuration, Opening::Address, Opening::Order].into_iter().filter(|kind| wanted(*kind));
     let kinds = kinds.filter(|kind| open::first(ctx, module, |opening| opening == *kind).is_some());
     let closing = kinds.filter_map(|kind| known.iter().find(|pass| pass.closes == Some(kind)));
-    let flags: Vec<String> = closing.map(|pass| format!("`--{}`", pass.name)).collect();
+    let flags: Vec<String> = closing.map(|pass| format!("--{}", pass.name)).collect();
     let fix = match flags[..] {
         [] => clause.in_place_of_auto(),
-        _ => format!("let {} choose before, or {}", flags.join(" and "), clause.in_place_of_auto()),
+        _ => {
+            let flags = flags.join(" ");
+            format!("add `{flags}` before any pass that lowers, or {}", clause.in_place_of_auto())
+        }
     };
     Some(Diagnostic::error("open", op.clause_span(clause.name), message).fix(fix))
 }

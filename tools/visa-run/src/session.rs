@@ -107,6 +107,7 @@ impl<'a> Session<'a> {
         let compiled = kernel::compile(&ctx, &mut module, &self.registry.passes, entry);
         let (program, warnings) = compiled.map_err(|findings| self.refuse(findings))?;
         self.emit(&warnings);
+        self.emit(empty(&program).as_slice());
         let advice = self.advice(&ctx, written, &module);
         let args = self.flags.args.clone();
         let given = self.by_name("arg", &args, &program, true)?;
@@ -876,6 +877,18 @@ struct Said<'a> {
     outputs: &'a BTreeMap<String, String>,
     check: Option<&'a CheckReport>,
     shadow: Option<bool>,
+}
+
+/// The warning for a program that runs no command and has no result.
+fn empty(program: &Program) -> Option<Diagnostic> {
+    if !program.commands.is_empty() || buffers(program, false).next().is_some() {
+        return None;
+    }
+    let message =
+        format!("`{}` has no commands and no results: there is nothing to run, check or price", program.name);
+    let finding = Diagnostic::error("empty-kernel", Span::default(), message);
+    let fix = "move a tensor with `tm.to_dm`, and return one with `tm.return`".to_owned();
+    Some(Diagnostic { severity: Severity::Warning, ..finding.fix(fix) })
 }
 
 /// The buffers of a role: arguments or results.

@@ -235,6 +235,10 @@ pub(super) fn with_comma(error: Diagnostic, decl: &OpDecl, text: &str) -> Diagno
     if error.fix.is_some() {
         return error;
     }
+    if comment_starts(text) {
+        return error
+            .fix("write `//` in front of a comment; padding, `# n`, stands within brackets".to_owned());
+    }
     let words: Vec<&str> = text.split_whitespace().collect();
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
     let number = |word: &str| word.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit());
@@ -245,6 +249,20 @@ pub(super) fn with_comma(error: Diagnostic, decl: &OpDecl, text: &str) -> Diagno
         (clause || after).then(|| format!("write a comma between `{}` and `{}`", pair[0], pair[1]))
     });
     error.fix(comma)
+}
+
+/// Returns true if a `#` stands outside of brackets and strings.
+fn comment_starts(text: &str) -> bool {
+    let (mut depth, mut in_string) = (0_usize, false);
+    text.bytes().any(|byte| {
+        match byte {
+            b'"' => in_string = !in_string,
+            b'[' if !in_string => depth += 1,
+            b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        byte == b'#' && depth == 0 && !in_string
+    })
 }
 
 /// A value that is not what its clause takes.

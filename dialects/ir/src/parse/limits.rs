@@ -17,7 +17,10 @@ pub const MAX_LOCATION_DEPTH: usize = 64;
 /// The most errors reported in one run.
 pub const MAX_ERRORS: usize = 100;
 
-/// Reads bytes as a source text.
+/// The byte order mark that some editors put in front of a text.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Reads bytes as a source text, without the byte order mark in front of it.
 ///
 /// # Errors
 /// A binary file (a NUL byte or invalid UTF-8), an empty or an oversized one.
@@ -33,7 +36,7 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
         return refuse(0, format!("the input has a NUL byte at offset {at}: it is not a text file"));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(text),
+        Ok(text) => Ok(text.strip_prefix(BYTE_ORDER_MARK).map(str::to_owned).unwrap_or(text)),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             refuse(0, format!("the input is not UTF-8 (offset {at}): it is not a text file"))
@@ -201,6 +204,10 @@ mod tests {
         assert_eq!(decode(b"a\0b".to_vec()).unwrap_err().code, "not-text");
         assert_eq!(decode(vec![0xff, 0xfe]).unwrap_err().code, "not-text");
         assert!(decode(b"ok".to_vec()).is_ok());
+        assert_eq!(decode("\u{feff}ok".into()).unwrap(), "ok");
+        assert_eq!(decode("ok\u{feff}".into()).unwrap(), "ok\u{feff}");
+        // One mark is skipped; a second one is part of the text.
+        assert_eq!(decode("\u{feff}\u{feff}ok".into()).unwrap(), "\u{feff}ok");
         assert_eq!(code(" \n\t"), Some("empty".into()));
     }
 }

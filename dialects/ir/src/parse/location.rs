@@ -117,7 +117,8 @@ impl<'a> Parser<'a> {
         let length = 1 + rest[1..].find(|c| !word(c)).unwrap_or(rest.len() - 1);
         let (name, span) = (&rest[..length], Span::new(start..start + length));
         self.pos += length;
-        self.expect("=")?;
+        let comment = super::pretty::comment_fix(rest);
+        self.expect("=").map_err(|error| error.fix(comment))?;
         self.skip_blank();
         if !self.at_location() {
             let message = format!("found {}, expected `{START}`: only locations have aliases", self.found());

@@ -1,6 +1,7 @@
 //! The pretty form: `%r = dialect.op lead %operands clause value, ... : type {`.
 
 use super::build::with_comma;
+use super::limits::BYTE_ORDER_MARK;
 use super::location::Located;
 use super::{Parser, kept_name};
 use crate::context::{Attr, AttrId, Context};
@@ -84,7 +85,8 @@ impl<'a> Parser<'a> {
         if !(self.at_end() || self.rest().starts_with('{') || self.at_location()) {
             let message =
                 format!("found {}, expected a clause, `: type`, `{{` or the end of the line", self.found());
-            return Err(Diagnostic::error("syntax", self.here(), message));
+            let fix = comment_fix(self.rest()).or_else(|| operands_fix(statement.name.0, self.rest()));
+            return Err(Diagnostic::error("syntax", self.here(), message).fix(fix));
         }
         Ok(statement)
     }
@@ -92,6 +94,14 @@ impl<'a> Parser<'a> {
     fn pretty_build(&mut self, block: BlockId, statement: &Statement<'a>) -> Result<OpId, Diagnostic> {
         let (name, name_span) = statement.name;
         let decl = self.op_decl(name, name_span)?;
+        if let Some(arguments) = &statement.arguments
+            && !decl.has(Trait::Function)
+        {
+            let names: Vec<_> = arguments.iter().map(|argument| argument.name.0).collect();
+            let message = format!("`{name}` has its operands in parentheses");
+            let fix = format!("write `{}`", format!("{name} {}", names.join(", ")).trim_end());
+            return Err(Diagnostic::error("syntax", name_span, message).fix(fix));
+        }
         let start = statement.results.first().map_or(name_span, |&(_, span)| span).range().start;
         let span = Span::new(start..start + self.text[start..self.pos].trim_end().len());
         let mut operands = Vec::with_capacity(statement.operands.len());
@@ -221,10 +231,6 @@ impl<'a> Parser<'a> {
     fn arguments(&mut self, op: OpId, block: BlockId, statement: &Statement<'a>) -> Result<(), Diagnostic> {
         let function = self.module.op(self.ctx, op).decl().is_some_and(|decl| decl.has(Trait::Function));
         match &statement.arguments {
-            Some(_) if !function => {
-                let message = format!("`{}` takes no arguments", statement.name.0);
-                Err(Diagnostic::error("syntax", statement.name.1, message))
-            }
             None if function => {
                 let message = format!("`{}` needs its arguments: expected `(`", statement.name.0);
                 Err(Diagnostic::error("syntax", statement.name.1, message))
@@ -333,6 +339,21 @@ fn pair_of(pair: Pair<'_, Rule>, base: usize) -> (&str, Span, &str, Span) {
     (name, name_span, text, span)
 }
 
+/// The fix for a comment in the notation of other languages: `rest` starts with `#`.
+pub(super) fn comment_fix(rest: &str) -> Option<String> {
+    rest.starts_with('#').then(|| "write `//` in front of a comment".to_owned())
+}
+
+/// The fix for operands in parentheses, as MLIR's generic form has them: `rest` starts with `(`.
+fn operands_fix(op: &str, rest: &str) -> Option<String> {
+    let (inside, _) = rest.strip_prefix('(')?.split_once(')')?;
+    let names = inside.split(',').map(|name| name.trim().trim_start_matches('%'));
+    let names: Vec<_> =
+        names.filter(|name| super::is_value_name(name)).map(|name| format!("%{name}")).collect();
+    let operands = if names.is_empty() { "%a, %b".to_owned() } else { names.join(", ") };
+    Some(format!("write operands without parentheses: `{op} {operands}`"))
+}
+
 /// What the grammar expected, in words.
 fn syntax_error(ctx: &Context, error: &pest::error::Error<Rule>, text: &str, base: usize) -> Diagnostic {
     let at = match error.location {
@@ -342,6 +363,7 @@ fn syntax_error(ctx: &Context, error: &pest::error::Error<Rule>, text: &str, bas
     let end = rest.find(|c: char| c.is_whitespace() || ",(){}[]:=".contains(c)).unwrap_or(rest.len());
     let found = match rest.chars().next() {
         None => "the end of the input".to_owned(),
+        Some(BYTE_ORDER_MARK) => "a byte order mark (U+FEFF)".to_owned(),
         Some('\n') => "the end of the line".to_owned(),
         Some(c) if end == 0 => format!("`{c}`"),
         Some(_) => format!("`{}`", &rest[..end]),
@@ -357,8 +379,12 @@ fn syntax_error(ctx: &Context, error: &pest::error::Error<Rule>, text: &str, bas
     let expected = if expected.is_empty() { "an operation".to_owned() } else { expected.join(" or ") };
     let span = Span::new(base + at..base + at + end.max(rest.chars().next().map_or(0, char::len_utf8)));
     let diagnostic = Diagnostic::error("syntax", span, format!("found {found}, expected {expected}"));
+    if rest.starts_with(BYTE_ORDER_MARK) {
+        return diagnostic
+            .fix("remove it: a byte order mark is skipped only at the start of a file".to_owned());
+    }
     let near = crate::diag::nearest(&rest[..end], ctx.op_names());
-    diagnostic.fix(near.map(|near| format!("did you mean `{near}`?")))
+    diagnostic.fix(comment_fix(rest).or_else(|| near.map(|near| format!("did you mean `{near}`?"))))
 }
 
 fn rule_in_words(rule: &Rule) -> &'static str {

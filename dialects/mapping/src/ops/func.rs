@@ -1,7 +1,7 @@
 //! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
 
 use crate::attrs::{AxisSizes, MAP, SIZES};
-use crate::facts::{DeclaredAxes, check_skew, machine, mapping_error, quoted};
+use crate::facts::{DeclaredAxes, argument_error, check_skew, machine, mapping_error, quoted};
 use crate::frames::{self, Frames};
 use crate::overlaps::check_overlaps;
 use crate::placed::placements;
@@ -195,7 +195,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             ));
         };
         for map in &tensor.maps {
-            map.size(&axes.0).map_err(|error| mapping_error(error, span))?;
+            map.size(&axes.0).map_err(|error| argument_error(error, op, arg, map, &axes.0))?;
         }
         check_skew(&tensor, &axes.0, span)?;
         if tensor.is(&HOST) {

@@ -537,13 +537,30 @@ pub fn check_dimension(
     }
     let message =
         format!("{} mapping `{map}` has {}, expected exactly {count}", dim.name(), counted(size, "position"));
-    let fix = (size < count).then(|| {
-        let text = map.to_string();
-        let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        let inside = inside.filter(|inside| !inside.contains(',')).map_or(&*text, |inside| inside);
-        format!("pad it: `[{inside} # {count}]`")
-    });
+    let text = map.to_string();
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let inside = inside.filter(|inside| !inside.contains(',')).map_or(&*text, |inside| inside);
+    let fix = match size < count {
+        true => format!("pad it: `[{inside} # {count}]`"),
+        false => split_fix(dim, inside, size, count),
+    };
     Err(op.clause_error(constraint, dim.name(), message).fix(fix))
+}
+
+/// The fix for a mapping with more positions than dimension `dim` has, `count`: the outer part stays, the inner part
+/// goes to `element`.
+fn split_fix(dim: Dim, map: &str, size: u64, count: u64) -> String {
+    let inner = size.div_ceil(count);
+    // One position is the number 1, not a term.
+    if count == 1 {
+        return format!("write `{} [1]`, and put `{map}` into `element`", dim.name());
+    }
+    let whole =
+        if size.is_multiple_of(inner) { map.to_owned() } else { format!("{map} # {}", inner * count) };
+    let outer = if whole == map { size / inner } else { count };
+    let pad = if outer < count { format!(" # {count}") } else { String::new() };
+    let dim = dim.name();
+    format!("split it: `{dim} [{whole} / {inner}{pad}]`, with `{whole} % {inner}` in `element`")
 }
 
 /// The axes that operand `index` does not depend on.

@@ -82,6 +82,23 @@ fn wrong_half(op: OpRef<'_>, found: u64, (wanted, user): (u64, OpRef<'_>)) -> Di
     })
 }
 
+/// The error for a packet of `bytes` with the argument that its elements come from: a packet that fills the flit in
+/// another format is often right, and the format of the argument is not.
+fn other_format(op: OpRef<'_>, error: Diagnostic, elements: u64, bytes: u64, flit: u64) -> Diagnostic {
+    let packet = elements * bytes / flit;
+    let Some(bits) = (flit * 8).checked_div(packet).filter(|bits| [4, 8, 16, 32].contains(bits)) else {
+        return error;
+    };
+    let mut value = op.operands().first().copied();
+    while let Some(maker) = value.and_then(|value| op.module.def_op(value)) {
+        value = op.other(maker).operands().first().copied();
+    }
+    let Some(argument) = value else { return error };
+    let message =
+        format!("its {packet} elements fill a flit in a format of {bits} bits: check that of this argument");
+    error.note(message, Some(op.module.value_span(argument)))
+}
+
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
@@ -112,7 +129,8 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
                 counted(elements, "element")
             ),
         };
-        return Err(op.clause_error("C1", "packet", message).fix(Some(fix)));
+        let error = op.clause_error("C1", "packet", message).fix(Some(fix));
+        return Err(other_format(op, error, elements, bytes, flit));
     }
     let packet = source.dim(Dim::Packet);
     let size = packet.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message))?;

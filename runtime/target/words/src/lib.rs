@@ -35,13 +35,32 @@ fn plural(noun: &str) -> String {
 /// The candidate nearest to `word` by edit distance, if near enough to be a slip of the pen.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_by(word, candidates, |_| ()).map(|(candidate, _)| candidate)
+}
+
+/// The candidate nearest to `word` by edit distance, with its rank, if near enough to be a slip of the pen. Of
+/// candidates at the same distance, the one with the lowest rank: the names of axes are single letters, all of
+/// which are at distance 1.
+#[must_use]
+pub fn nearest_by<'a, R: Ord>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    rank: impl Fn(&str) -> R,
+) -> Option<(&'a str, R)> {
     let limit = (word.chars().count() / 3).max(1) + 1;
     candidates
         .into_iter()
         .map(|candidate| (edit_distance(word, candidate), candidate))
         .filter(|&(distance, _)| distance <= limit)
+        .map(|(distance, candidate)| (distance, rank(candidate), candidate))
         .min()
-        .map(|(_, candidate)| candidate)
+        .map(|(_, rank, candidate)| (candidate, rank))
+}
+
+/// Returns true if the two words have a letter in common.
+#[must_use]
+pub fn share_a_letter(left: &str, right: &str) -> bool {
+    left.chars().any(|letter| right.contains(letter))
 }
 
 /// Levenshtein distance, one row at a time.
@@ -69,6 +88,16 @@ mod tests {
         assert_eq!(nearest("fech", ["fetch", "commit"]), Some("fetch"));
         assert_eq!(nearest("tiem", ["time", "packet"]), Some("time"));
         assert_eq!(nearest("xyzzyq", ["fetch", "commit"]), None);
+    }
+
+    #[test]
+    fn rank_decides_between_candidates_at_one_distance() {
+        let rank = |name: &str| u8::from(name != "N");
+        assert_eq!(nearest_by("J", ["M", "N"], rank), Some(("N", 0)));
+        // A nearer candidate wins whatever its rank.
+        assert_eq!(nearest_by("Batsh", ["Batch", "N"], rank), Some(("Batch", 1)));
+        assert_eq!(nearest_by("Column", ["M", "N"], rank), None);
+        assert!(share_a_letter("Rew", "Row") && !share_a_letter("J", "M"));
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn open_modules_go_only_where_they_are_taken() {
     run(&["--refuse"], &open).refused(&[
         "error[open]: clause `value` of `toy.const` is open (`auto`)",
         "%a = toy.const value auto",
-        "fix: let `--lazy` choose before, or write a value in place of `auto`",
+        "fix: add `--lazy` before any pass that lowers, or write a value in place of `auto`",
     ]);
     // Whoever takes them may leave them as they are, or close them without having promised it.
     assert_eq!(run(&["--set=mode=none"], &open).quiet(), open);
