@@ -5,6 +5,7 @@ mod layout;
 mod lit;
 mod open;
 mod pages;
+mod references;
 mod rewriting;
 mod text;
 

@@ -54,8 +54,13 @@ pub fn run(settings: &Settings<'_>) {
         different.len(),
         different[..different.len().min(3)].join("\n")
     );
+    assert!(*equal > 0, "no program of {programs} was compared");
     assert!(refused * 100 <= programs * MOST_REFUSED, "{refused} of {programs} programs are refused");
+    assert!(rejected * 100 <= programs * MOST_REJECTED, "rustc rejects {rejected} of {programs} programs");
 }
+
+/// Most programs of a hundred that rustc may reject: the generator writes Rust.
+const MOST_REJECTED: u64 = 5;
 
 /// Most programs of a hundred that may be refused.
 const MOST_REFUSED: u64 = 15;

@@ -98,7 +98,7 @@ fn entries_are_chosen_by_name() {
     let (message, fix) = refused(two, Some("secnd"));
     assert!(message.contains("no program `secnd`") && message.contains("`first`, `second`"), "{message}");
     assert_eq!(fix.as_deref(), Some("did you mean `second`?"));
-    assert!(refused("visa 1\n", None).0.contains("no `hw.program`"));
+    assert!(refused("visa 1\n", None).0.contains("the input has no kernel"));
 }
 
 /// A dialect at tensor level.
