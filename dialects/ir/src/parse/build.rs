@@ -251,6 +251,11 @@ pub(super) fn with_comma(error: Diagnostic, decl: &OpDecl, text: &str) -> Diagno
     error.fix(comma)
 }
 
+/// The fix for a comment in the notation of other languages: `rest` starts with `#`.
+pub(super) fn comment_fix(rest: &str) -> Option<String> {
+    rest.starts_with('#').then(|| "write `//` in front of a comment".to_owned())
+}
+
 /// Returns true if a `#` stands outside of brackets and strings.
 fn comment_starts(text: &str) -> bool {
     let (mut depth, mut in_string) = (0_usize, false);

@@ -1,6 +1,6 @@
 //! Locations: `loc(...)` after an operation, an argument or the module, and aliases, `#name = loc(...)`.
 
-use super::build::literal;
+use super::build::{comment_fix, literal};
 use super::generic::{GenericGrammar, Rule};
 use super::{Parser, limits};
 use crate::diag::{Diagnostic, nearest};
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         let length = 1 + rest[1..].find(|c| !word(c)).unwrap_or(rest.len() - 1);
         let (name, span) = (&rest[..length], Span::new(start..start + length));
         self.pos += length;
-        let comment = super::pretty::comment_fix(rest);
+        let comment = comment_fix(rest);
         self.expect("=").map_err(|error| error.fix(comment))?;
         self.skip_blank();
         if !self.at_location() {

@@ -1,6 +1,6 @@
 //! The pretty form: `%r = dialect.op lead %operands clause value, ... : type {`.
 
-use super::build::with_comma;
+use super::build::{comment_fix, with_comma};
 use super::limits::BYTE_ORDER_MARK;
 use super::location::Located;
 use super::{Parser, kept_name};
@@ -337,11 +337,6 @@ fn pair_of(pair: Pair<'_, Rule>, base: usize) -> (&str, Span, &str, Span) {
     let (name, name_span) = first.unwrap_or(("", Span::new(base..base)));
     let (text, span) = pieces.next().map_or(("", name_span), |p| located(&p, base));
     (name, name_span, text, span)
-}
-
-/// The fix for a comment in the notation of other languages: `rest` starts with `#`.
-pub(super) fn comment_fix(rest: &str) -> Option<String> {
-    rest.starts_with('#').then(|| "write `//` in front of a comment".to_owned())
 }
 
 /// The fix for operands in parentheses, as MLIR's generic form has them: `rest` starts with `(`.

@@ -82,8 +82,8 @@ fn wrong_half(op: OpRef<'_>, found: u64, (wanted, user): (u64, OpRef<'_>)) -> Di
     })
 }
 
-/// The error for a packet of `bytes` with the argument that its elements come from: a packet that fills the flit in
-/// another format is often right, and the format of the argument is not.
+/// The error for a packet of `bytes`, less than a flit, with the argument that its elements come from: a packet that
+/// fills the flit in a wider format is often right, and the format of the argument is not.
 fn other_format(op: OpRef<'_>, error: Diagnostic, elements: u64, bytes: u64, flit: u64) -> Diagnostic {
     let packet = elements * bytes / flit;
     let Some(bits) = (flit * 8).checked_div(packet).filter(|bits| [4, 8, 16, 32].contains(bits)) else {
@@ -130,7 +130,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
             ),
         };
         let error = op.clause_error("C1", "packet", message).fix(Some(fix));
-        return Err(other_format(op, error, elements, bytes, flit));
+        return Err(if bytes < flit { other_format(op, error, elements, bytes, flit) } else { error });
     }
     let packet = source.dim(Dim::Packet);
     let size = packet.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message))?;
