@@ -274,7 +274,10 @@ pub fn digits_of(map: &Expr, axes: &Axes, span: Span) -> Result<Digits, Diagnost
 pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     for (clause, map) in mappings(op) {
         map.size(axes).map_err(|error| {
-            let missing = undeclared_axis(&map, axes).map(|name| axes.undeclared(&name, usage_by(op, axes)));
+            let missing = undeclared_axis(&map, axes).map(|name| {
+                let clauses = mappings(op).flat_map(|(_, map)| map.axis_names(axes)).collect();
+                axes.undeclared(&name, usage(names_of_types(op, op.operands(), axes), clauses))
+            });
             mapping_error(missing.unwrap_or(error), clause.span)
         })?;
     }
@@ -289,11 +292,10 @@ fn undeclared_axis(map: &Expr, axes: &Axes) -> Option<Arc<str>> {
     map.axis_names(axes).into_iter().find(|name| axes.id(name).is_none())
 }
 
-/// How an operation uses each declared axis.
-fn usage_by<'a>(op: OpRef<'_>, axes: &'a Axes) -> impl Fn(&str) -> AxisUse + 'a + use<'a> {
-    let held = names_of_types(op, op.operands(), axes);
-    let mentioned: Names = mappings(op).flat_map(|(_, map)| map.axis_names(axes)).collect();
-    move |name| match (held.contains(name), mentioned.contains(name)) {
+/// The use of each axis where `mentioned` is written and `candidates` could be: the axes of the operands of an
+/// operation, or those that the users of an argument mention.
+fn usage(candidates: Names, mentioned: Names) -> impl Fn(&str) -> AxisUse {
+    move |name| match (candidates.contains(name), mentioned.contains(name)) {
         (true, false) => AxisUse::Missing,
         (_, true) => AxisUse::Nearby,
         (false, false) => AxisUse::Elsewhere,
@@ -322,12 +324,7 @@ pub(crate) fn argument_error(
     let mentioned: Names = users
         .flat_map(|user| mappings(user).flat_map(|(_, map)| map.axis_names(axes)).collect::<Vec<_>>())
         .collect();
-    let usage = |name: &str| match (mentioned.contains(name), own.contains(name)) {
-        (true, false) => AxisUse::Missing,
-        (_, true) => AxisUse::Nearby,
-        (false, false) => AxisUse::Elsewhere,
-    };
-    mapping_error(axes.undeclared(&name, usage), span)
+    mapping_error(axes.undeclared(&name, usage(mentioned, own)), span)
 }
 
 /// The mapping that is written in a clause; nothing where it is `auto`, or the operation has no such clause.
