@@ -9,7 +9,7 @@ use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::view;
-use visa_loops::{Entry, PairedEntry, PairedProgram, Program, Stride};
+use visa_loops::{Entry, PairedEntry, PairedProgram, Program, SeqError, Stride, check_paired, code};
 use visa_machine::Machine;
 use visa_mapping::ops::indexed::{Indexing, indexing, plan};
 use visa_mapping::{Indexed, Tensor, TransferLoop};
@@ -36,7 +36,11 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
     accesses(&loops, &indices, group, cx.machine).map_err(|error| {
         let steps: Vec<TransferLoop> =
             plan.rows.iter().map(|row| &row.step).chain(&plan.loops).cloned().collect();
-        error.diagnostic(op.span()).note(origin::entries(&steps, "bytes"), None)
+        let refused = error.diagnostic(op.span()).note(origin::entries(&steps, "bytes"), None);
+        match size_fix(&error, &steps, cx.machine) {
+            Some(fix) => refused.fix(fix),
+            None => refused,
+        }
     })?;
     let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
     let count = |count: u64| {
@@ -58,6 +62,21 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
         .clause("count", count(plan.count)?);
     Ok(moves.into_iter().fold(lowered, |lowered, (clause, at)| address::steps(op, lowered, clause, at)))
 }
+
+/// The fix for a loop with too many iterations and no factors that a sequencer counts. `None` for another error.
+fn size_fix(error: &AccessError, steps: &[TransferLoop], machine: &Machine) -> Option<String> {
+    let AccessError::Sequencer(SeqError { code: code::LIMIT, .. }) = error else { return None };
+    let most = limits(machine, &[]).limit;
+    let longest = steps.iter().filter(|step| step.limit > most).max_by_key(|step| step.limit)?;
+    let rounded = longest.limit.next_multiple_of(ROUNDED_TO);
+    Some(format!(
+        "declare a size for `{}` whose prime factors are at most {most}, such as {rounded}",
+        longest.factor
+    ))
+}
+
+/// A proposed size is a multiple of this many elements, so that two loops count it.
+const ROUNDED_TO: u64 = 256;
 
 /// The loops of both sides, the addresses of whose tensors are given.
 fn loops(plan: &Indexed, [read, write]: [i64; 2]) -> PairedProgram {
@@ -117,7 +136,14 @@ pub(crate) fn accesses(
     // A loop within a row that has nothing to do is left out, unless it is the only one.
     entries.extend(row.entries);
     over.extend(indices.entries.last().cloned());
-    Ok((PairedProgram { entries, ..row }, Program { entries: over, ..indices.clone() }))
+    let loops = PairedProgram { entries, ..row };
+    let limits = limits(machine, &[loops.packet]);
+    // The number of entries is checked once the engines have their parts.
+    let errors = check_paired(&loops, &limits, machine.limits.dma_packet_max_bytes);
+    match errors.into_iter().find(|error| error.code == code::LIMIT) {
+        Some(error) => Err(error.into()),
+        None => Ok((loops, Program { entries: over, ..indices.clone() })),
+    }
 }
 
 /// Two loops over indices as one, where the inner one goes on in the outer.
