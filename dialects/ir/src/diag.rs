@@ -71,6 +71,8 @@ pub struct Diagnostic {
     pub notes: Vec<Note>,
     /// What to write instead, where there is one answer.
     pub fix: Option<String>,
+    /// The type of a result or argument is malformed: its users have errors that follow from this one.
+    pub malformed_type: bool,
 }
 
 impl Diagnostic {
@@ -84,7 +86,16 @@ impl Diagnostic {
             span,
             notes: Vec::new(),
             fix: None,
+            malformed_type: false,
         }
+    }
+
+    /// Marks an error in the type of a result, or of the argument at the error's span. The verifier reports no errors
+    /// of the operations that take the value.
+    #[must_use]
+    pub fn in_type(mut self) -> Self {
+        self.malformed_type = true;
+        self
     }
 
     /// The same with a note.

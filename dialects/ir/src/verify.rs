@@ -86,24 +86,41 @@ pub fn verify_with(ctx: &Context, module: &Module, analyses: &Analyses) -> Vec<D
     crate::symbols::check(&cx);
     structure(&cx, module.body(), &mut HashSet::default());
     if cx.found.borrow().is_empty() {
-        for id in module.walk_all() {
-            let op = module.op(ctx, id);
-            let Some(verify) = op.decl().and_then(|decl| decl.verify) else { continue };
-            if open::untyped(op) {
-                continue;
-            }
-            if let Err(finding) = verify(op, &cx) {
-                cx.report(finding);
-            }
-            if cx.full() {
-                break;
-            }
-        }
+        declared(&cx);
     }
     let mut found = cx.found.into_inner();
     found.sort_by_key(|finding| finding.span);
     found.dedup();
     found
+}
+
+/// Runs the verifier of each operation's declaration, up to [`MAX_ERRORS`] findings. Operations that take a value of a
+/// malformed type are skipped: the error of its definition has been reported.
+fn declared(cx: &VerifyCx<'_>) {
+    let mut malformed: HashSet<ValueId, Fast> = HashSet::default();
+    for id in cx.module.walk_all() {
+        let op = cx.module.op(cx.ctx, id);
+        if op.operands().iter().any(|value| malformed.contains(value)) {
+            malformed.extend(op.results());
+            continue;
+        }
+        let Some(verify) = op.decl().and_then(|decl| decl.verify) else { continue };
+        if open::untyped(op) {
+            continue;
+        }
+        let before = cx.found.borrow().len();
+        if let Err(finding) = verify(op, cx) {
+            cx.report(finding);
+        }
+        for finding in cx.found.borrow()[before..].iter().filter(|finding| finding.malformed_type) {
+            let arguments = op.regions().iter().flat_map(|&region| cx.module.args(region));
+            malformed.extend(op.results());
+            malformed.extend(arguments.filter(|&&value| cx.module.value_span(value) == finding.span));
+        }
+        if cx.full() {
+            break;
+        }
+    }
 }
 
 /// Whether any of the findings refuses the input.

@@ -278,7 +278,7 @@ pub fn check_mappings(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
                 let clauses = mappings(op).flat_map(|(_, map)| map.axis_names(axes)).collect();
                 axes.undeclared(&name, usage(names_of_types(op, op.operands(), axes), clauses))
             });
-            mapping_error(missing.unwrap_or(error), clause.span)
+            mapping_error(missing.unwrap_or(error), clause.span).in_type()
         })?;
     }
     match op.result_type::<Tensor>(0) {
@@ -318,13 +318,13 @@ pub(crate) fn argument_error(
     axes: &Axes,
 ) -> Diagnostic {
     let span = func.module.value_span(argument);
-    let Some(name) = undeclared_axis(map, axes) else { return mapping_error(error, span) };
+    let Some(name) = undeclared_axis(map, axes) else { return mapping_error(error, span).in_type() };
     let own = names_of_types(func, &[argument], axes);
     let users = func.module.uses(argument).iter().map(|&user| func.other(user));
     let mentioned: Names = users
         .flat_map(|user| mappings(user).flat_map(|(_, map)| map.axis_names(axes)).collect::<Vec<_>>())
         .collect();
-    mapping_error(axes.undeclared(&name, usage(mentioned, own)), span)
+    mapping_error(axes.undeclared(&name, usage(mentioned, own)), span).in_type()
 }
 
 /// The mapping that is written in a clause; nothing where it is `auto`, or the operation has no such clause.

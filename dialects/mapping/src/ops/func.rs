@@ -180,6 +180,12 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let Some(&block) = op.regions().first() else { return Ok(()) };
     // A whole list that is open has as many entries as there are arguments to place.
     let addresses = addresses(Func::of(op)?)?;
+    let malformed: Vec<Diagnostic> =
+        op.module.args(block).iter().filter_map(|&arg| malformed_argument(op, arg, &axes.0)).collect();
+    if !malformed.is_empty() {
+        malformed.into_iter().for_each(|finding| cx.report(finding));
+        return Ok(());
+    }
     let mut hbm = 0;
     for &arg in op.module.args(block) {
         let span = op.module.value_span(arg);
@@ -194,9 +200,6 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
                 format!("argument of type `{found}`, expected `!tm.host`, `!tm.hbm` or `!tm.scalar`"),
             ));
         };
-        for map in &tensor.maps {
-            map.size(&axes.0).map_err(|error| argument_error(error, op, arg, map, &axes.0))?;
-        }
         check_skew(&tensor, &axes.0, span)?;
         if tensor.is(&HOST) {
             continue;
@@ -231,6 +234,15 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding))?;
     frames::check(op, &cx.analysis::<Frames>(), &axes.0, &|finding| cx.report(finding));
     overwrites::check(op, &axes.0, &|finding| cx.report(finding))
+}
+
+/// The error in a mapping of an argument's type.
+fn malformed_argument(op: OpRef<'_>, arg: ValueId, axes: &crate::Axes) -> Option<Diagnostic> {
+    let tensor = op.ctx.type_value::<Tensor>(op.module.ty(arg))?;
+    tensor.maps.iter().find_map(|map| {
+        let error = map.size(axes).err()?;
+        Some(argument_error(error, op, arg, map, axes))
+    })
 }
 
 /// C7 and C8.
