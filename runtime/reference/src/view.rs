@@ -199,4 +199,36 @@ mod tests {
         // Windows of two: the element at A = a, D = d is that at B = a + d, A innermost.
         assert_eq!(relabel("[B]", "[$(C % 2:1, D:1)]").elements()[..8], [0, 10, 1, 11, 1, 11, 2, 12]);
     }
+
+    /// Two sparse axes: E and F hold two and three coordinates, 2^20 and 2^19 apart. Their dense array would have
+    /// (2^20 + 1) * (2^20 + 1) elements, more than are evaluated; the tensor has six.
+    #[test]
+    fn two_sparse_axes_hold_the_coordinates_that_are_used() {
+        let mut table = axes();
+        table.declare("E", 1 << 21).unwrap();
+        table.declare("F", 3 << 19).unwrap();
+        let expr = |text: &str| Expr::parse(text).unwrap();
+        let new = expr(&format!("[E / {}, F / {}]", 1 << 20, 1 << 19));
+        let sparse = relabelled(&tensor(&table), &expr("[A, B]"), &new, &table, Span::default()).unwrap();
+        assert_eq!(sparse.elements(), [0, 1, 2, 10, 11, 12]);
+        let used = |name: &str| -> Vec<usize> {
+            let axis = sparse.axes.iter().find(|axis| axis.id == table.id(name).unwrap()).unwrap();
+            (0..axis.held.len()).filter(|&coordinate| axis.held[coordinate]).collect()
+        };
+        assert_eq!(used("E"), [0, 1 << 20]);
+        assert_eq!(used("F"), [0, 1 << 19, 2 << 19]);
+    }
+
+    /// The last coordinate of an axis is at most 2^28 - 1. (An array of bools that ends there takes a quarter of a GiB,
+    /// so the check is tested by itself on the inside.)
+    #[test]
+    fn a_sparse_axis_ends_at_the_limit() {
+        assert_eq!(element_count(&[1 << 28], Span::default()), Ok(1 << 28));
+        let mut table = axes();
+        table.declare("Far", 2 << 28).unwrap();
+        let expr = |text: &str| Expr::parse(text).unwrap();
+        let new = expr(&format!("[Far / {}]", 1 << 28));
+        let error = relabelled(&tensor(&table), &expr("[A]"), &new, &table, Span::default()).map(drop);
+        assert_eq!(error.map_err(|error| error.code), Err("too-large".to_owned()));
+    }
 }
