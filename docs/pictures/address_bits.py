@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws how the bits of an HBM address become a place: `docs/pictures/address_bits.py > docs/pictures/address-bits.svg`.
 
-The table is book 11's, "Address Space in a Chip"; `HbmPlace` in runtime/target/memory/src/hbm.rs is the same as code.
+The table is book 11's, "Address Space in a Chip"; `HbmPlace` in runtime/chip/memory/src/hbm.rs is the same as code.
 """
 
 # From the lowest bit: the name of a part, its bits, and its colour.

@@ -37,8 +37,8 @@ impl Repository {
 
     fn add(&mut self, root: &Path, path: &Path) {
         if path.is_dir() {
-            // What builds leave behind, in workspaces of the tests too; the chip's folder has the same name.
-            if path.ends_with("target") && path != root.join("runtime/target") {
+            // Build folders, in workspaces of the tests too.
+            if path.ends_with("target") {
                 return;
             }
             for entry in fs::read_dir(path).expect("a readable folder") {

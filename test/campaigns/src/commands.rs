@@ -50,7 +50,7 @@ pub const CODE_MUTANTS: &[Step] = &[
     },
     Step {
         line: "cargo run --release --manifest-path test/mutants/Cargo.toml -- visa-numerics \
-               runtime/target/numerics",
+               runtime/chip/numerics",
         variables: &[],
     },
 ];

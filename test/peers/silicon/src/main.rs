@@ -109,5 +109,5 @@ fn write(machine: &Machine) -> Result<(), String> {
 
 fn description(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    root.join("runtime/target/machine/machines").join(format!("{name}.json"))
+    root.join("runtime/chip/machine/machines").join(format!("{name}.json"))
 }
