@@ -9,6 +9,7 @@
 #![allow(clippy::disallowed_methods, reason = "names of operations are text in this crate alone")]
 
 pub mod analysis;
+pub mod build;
 pub mod content;
 pub mod context;
 pub mod decl;

@@ -2,6 +2,7 @@
 //! ([`macro@crate::view`]): `Fetch::of(op)?.time()?`. A clause that is absent, `auto` or of another kind is an
 //! error at its accessor, never a default.
 
+use crate::build::NewOp;
 use crate::context::{Attr, TypeId};
 use crate::decl::{Body, ClauseDecl, ClauseKind, OpDecl, Presence};
 use crate::diag::Diagnostic;
@@ -23,8 +24,12 @@ pub trait Kind {
 pub trait SharedClause {
     /// What its accessor gives.
     type Output;
+    /// The value that its setter takes.
+    type Value;
     /// Reads the clause.
     fn read(op: &OpRef<'_>) -> Self::Output;
+    /// Sets the clause.
+    fn write(new: NewOp<'_>, value: Self::Value) -> NewOp<'_>;
 }
 
 /// An integer.

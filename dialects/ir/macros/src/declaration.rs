@@ -91,8 +91,8 @@ pub(crate) enum Kind<'a> {
     Texts,
     /// Nothing.
     Flag,
-    /// A dialect attribute whose value has this type.
-    Body(&'a Type),
+    /// A dialect attribute whose value has this type, and the reference to its definition.
+    Body(&'a Type, &'a Expr),
 }
 
 impl<'a> Declaration<'a> {
@@ -171,10 +171,10 @@ impl<'a> Kind<'a> {
                 "expected a kind as it is declared: `ClauseKind::Int`, `ClauseKind::body::<T>(&DEF)`",
             )
         };
-        let path = match expr {
-            Expr::Path(path) => &path.path,
+        let (path, argument) = match expr {
+            Expr::Path(path) => (&path.path, None),
             Expr::Call(call) => match &*call.func {
-                Expr::Path(path) => &path.path,
+                Expr::Path(path) => (&path.path, call.args.first()),
                 _ => return Err(wrong()),
             },
             _ => return Err(wrong()),
@@ -188,7 +188,7 @@ impl<'a> Kind<'a> {
             ("Strs", _) => Ok(Self::Texts),
             ("Flag", _) => Ok(Self::Flag),
             ("body", syn::PathArguments::AngleBracketed(arguments)) => match arguments.args.first() {
-                Some(syn::GenericArgument::Type(ty)) => Ok(Self::Body(ty)),
+                Some(syn::GenericArgument::Type(ty)) => Ok(Self::Body(ty, argument.ok_or_else(wrong)?)),
                 _ => Err(wrong()),
             },
             _ => Err(wrong()),

@@ -15,7 +15,7 @@ pub(crate) struct Emit<'a> {
 }
 
 impl Emit<'_> {
-    /// The view that a declaration gives.
+    /// The view and the builder that a declaration generates.
     pub(crate) fn view(&self, names: &Names, declaration: &Declaration<'_>) -> Result<TokenStream> {
         let (Self { ir, visibility }, Names { view, base }) = (self, names);
         let inner = base.as_ref().map_or_else(|| quote!(#ir::module::OpRef), |base| quote!(#base));
@@ -35,7 +35,9 @@ impl Emit<'_> {
         for (index, name) in declaration.results.iter().enumerate() {
             methods.push(self.result_method(index, name)?);
         }
+        let builder = self.builder(names, declaration)?;
         Ok(quote! {
+            #builder
             #[doc = #doc]
             #[derive(Clone, Copy)]
             #visibility struct #view<'a>(#inner<'a>);
@@ -90,14 +92,19 @@ impl Emit<'_> {
         };
         let (Self { ir, visibility }, ident) = (self, &item.ident);
         let (output, value) = self.accessor(clause, quote!(op));
+        let (parameter, set) = self.shared_setter(clause);
         Ok(quote! {
             #[allow(non_camel_case_types, reason = "the type of a clause is called like its constant")]
             #[doc(hidden)]
             #visibility enum #ident {}
             impl #ir::view::SharedClause for #ident {
                 type Output = #output;
+                type Value = #parameter;
                 fn read(op: &#ir::module::OpRef<'_>) -> Self::Output {
                     #value
+                }
+                fn write(new: #ir::build::NewOp<'_>, value: Self::Value) -> #ir::build::NewOp<'_> {
+                    #set
                 }
             }
         })
@@ -178,7 +185,7 @@ impl Emit<'_> {
             Kind::Ints => quote!(#ir::view::Ints),
             Kind::Texts => quote!(#ir::view::Texts),
             Kind::Flag => quote!(#ir::view::Flag),
-            Kind::Body(ty) => quote!(#ir::view::BodyOf<#ty>),
+            Kind::Body(ty, _) => quote!(#ir::view::BodyOf<#ty>),
         }
     }
 
@@ -237,19 +244,19 @@ fn errors(clause: &OwnClause<'_>) -> &'static str {
 }
 
 /// The Rust type of a kind's values.
-fn value_type(kind: &Kind<'_>) -> TokenStream {
+pub(crate) fn value_type(kind: &Kind<'_>) -> TokenStream {
     match kind {
         Kind::Int => quote!(i64),
         Kind::Text | Kind::Symbol => quote!(::std::rc::Rc<str>),
         Kind::Ints => quote!(::std::rc::Rc<[i64]>),
         Kind::Texts => quote!(::std::rc::Rc<[::std::rc::Rc<str>]>),
         Kind::Flag => quote!(()),
-        Kind::Body(ty) => quote!(::std::rc::Rc<#ty>),
+        Kind::Body(ty, _) => quote!(::std::rc::Rc<#ty>),
     }
 }
 
 /// A name as an identifier; a keyword gets a `_`.
-fn ident(name: &LitStr) -> Result<Ident> {
+pub(crate) fn ident(name: &LitStr) -> Result<Ident> {
     let text = name.value();
     syn::parse_str::<Ident>(&text)
         .or_else(|_| syn::parse_str(&format!("{text}_")))

@@ -3,6 +3,7 @@
 //! that they make calls. Crate `visa`, which others depend on alone, exports [`macro@visa_view`] and
 //! [`macro@visa_clause`] under the same names: their code finds that module in `visa`.
 
+mod builder;
 mod declaration;
 mod emit;
 
@@ -14,7 +15,7 @@ use syn::parse_macro_input;
 
 /// Makes a typed view of the operation that a `static` declares: `#[view(Fetch)] pub static DECL: OpDecl = OpDecl
 /// { ... };` makes `Fetch::cast(op)`, `Fetch::of(op)`, a method for each operand and each clause, called like it,
-/// and `result_NAME` for each result.
+/// and `result_NAME` for each result. `Fetch::build(op)` starts an operation, with a setter for each clause.
 ///
 /// A declaration that takes its operands or clauses from a common base names the base's view: `#[view(Slice:
 /// ViewOp)]`, where `#[view(ViewOp)] const BASE: OpDecl` is the base.
