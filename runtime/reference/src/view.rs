@@ -219,8 +219,8 @@ mod tests {
         assert_eq!(used("F"), [0, 1 << 19, 2 << 19]);
     }
 
-    /// The last coordinate of an axis is at most 2^28 - 1. (An array of bools that ends there takes a quarter of a GiB,
-    /// so the check is tested by itself on the inside.)
+    /// The last coordinate of an axis is at most 2^28 - 1. (An array of bools that ends there takes a quarter of a
+    /// GiB, so the check is tested by itself on the inside.)
     #[test]
     fn a_sparse_axis_ends_at_the_limit() {
         assert_eq!(element_count(&[1 << 28], Span::default()), Ok(1 << 28));

@@ -64,10 +64,9 @@ impl Emit<'_> {
         let single = declaration.operands.iter().all(|operand| matches!(operand.arity, Arity::One));
         let (parameter, operands) = match (names.base.is_some(), single, count) {
             (false, true, 0) => (None, None),
-            (false, true, count) => (
-                Some(quote!(, operands: [#ir::module::ValueId; #count])),
-                Some(quote!(.operands(operands))),
-            ),
+            (false, true, count) => {
+                (Some(quote!(, operands: [#ir::module::ValueId; #count])), Some(quote!(.operands(operands))))
+            }
             (true, _, _) | (false, false, _) => (
                 Some(quote!(, operands: impl ::std::iter::IntoIterator<Item = #ir::module::ValueId>)),
                 Some(quote!(.operands(operands))),
@@ -126,7 +125,8 @@ impl Emit<'_> {
                 })
             }
             Clause::Shared(path) => {
-                let name = path.segments.last().expect("a path has a segment").ident.to_string().to_lowercase();
+                let name =
+                    path.segments.last().expect("a path has a segment").ident.to_string().to_lowercase();
                 let method = ident(&LitStr::new(&name, proc_macro2::Span::call_site()))?;
                 let doc = format!("Sets the clause `{name}`.");
                 Ok(quote! {
