@@ -1,6 +1,6 @@
-//! Typed construction of operations, the counterpart of [`crate::view`]. The declaration of an operation generates a
-//! builder ([`macro@crate::view`]): `Fetch::build(op).dtype(dtype).loops(program).spec()`. A clause that does not
-//! exist, or a value of the wrong kind, does not compile. A missing clause is reported by the verifier.
+//! Typed construction of operations, the counterpart of [`mod@crate::view`]. The declaration of an operation
+//! generates a builder ([`macro@crate::view`]): `Fetch::build(op).dtype(dtype).loops(program).spec()`. A clause that
+//! does not exist, or a value of the wrong kind, does not compile. A missing clause is reported by the verifier.
 
 use crate::context::{Attr, Context};
 use crate::decl::{Body, BodyDef, OpDecl};
