@@ -1,7 +1,6 @@
 //! Which engine runs which loops of a transfer (book 10, "DMA Command Syntax").
 
 use crate::program::PairedProgram;
-use std::fmt;
 use std::ops::Range;
 
 /// Engines that follow each other and have the same loops: the outermost ones count the engines.
@@ -48,16 +47,6 @@ pub struct Segments(
     pub Vec<PairedProgram>,
 );
 
-/// A single one as it is, several as a list.
-impl fmt::Display for Segments {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0[..] {
-            [single] => single.fmt(f),
-            several => crate::text::EntryList(several).fmt(f),
-        }
-    }
-}
-
 impl PairedProgram {
     /// The loops from number `outer` on, from where an iteration of those before begins. Iterations are counted from
     /// the innermost of these, and addresses modulo 2^64.
@@ -72,22 +61,5 @@ impl PairedProgram {
             rest /= entry.limit;
         }
         own
-    }
-}
-
-/// `0..8 : [..] : 256`, and `3 : [..] : 256` for a single engine.
-impl fmt::Display for EnginePart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Range { start, end } = self.engines;
-        match self.count() {
-            1 => write!(f, "{start} : {}", self.loops),
-            _ => write!(f, "{start}..{end} : {}", self.loops),
-        }
-    }
-}
-
-impl fmt::Display for EngineTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::text::EntryList(&self.0).fmt(f)
     }
 }

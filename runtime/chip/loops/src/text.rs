@@ -76,6 +76,33 @@ impl fmt::Display for PairedProgram {
     }
 }
 
+/// `0..8 : [..] : 256`, and `3 : [..] : 256` for a single engine.
+impl fmt::Display for EnginePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Range { start, end } = self.engines;
+        match self.count() {
+            1 => write!(f, "{start} : {}", self.loops),
+            _ => write!(f, "{start}..{end} : {}", self.loops),
+        }
+    }
+}
+
+impl fmt::Display for EngineTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        EntryList(&self.0).fmt(f)
+    }
+}
+
+/// A single one as it is, several as a list.
+impl fmt::Display for Segments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0[..] {
+            [single] => single.fmt(f),
+            several => EntryList(several).fmt(f),
+        }
+    }
+}
+
 /// A step of 0 bytes is left out beside turns.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
