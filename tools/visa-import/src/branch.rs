@@ -3,6 +3,7 @@
 use crate::condition::{Case, Condition, Within, range};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, State, Stop, Want, affine};
+use crate::index::Index;
 use crate::value::{Affine, Memory, PlaceId, TensorType, Value};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -27,7 +28,10 @@ impl Evaluator<'_> {
     ) -> Eval<Value> {
         let span = own.cond.span();
         let count = self.state.cells.len();
-        let arms = [self.tried(frame, own, true, want)?, self.tried(frame, own, false, want)?];
+        let arms = [
+            self.tried(frame, (own, true), &condition.holds, want)?,
+            self.tried(frame, (own, false), &condition.fails, want)?,
+        ];
         let quiet = arms.iter().all(|arm| !arm.acts);
         if quiet && arms.iter().all(|arm| affine(&arm.value).is_some()) {
             return self.select(frame, own, condition, want);
@@ -47,16 +51,22 @@ impl Evaluator<'_> {
                 for &at in &cells {
                     self.current(frame, span, PlaceId(at))?;
                 }
-                self.in_case(frame, (own, then), case, &cells, want)?;
+                self.in_case(frame, (own, then), (case, case), &cells, want)?;
             }
         }
         Ok(result.map_or(Value::Nothing, Value::View))
     }
 
     /// Evaluates an arm to see what it does, and undoes it.
-    fn tried(&mut self, frame: &mut Frame, own: &syn::ExprIf, then: bool, want: &Want) -> Eval<Arm> {
+    fn tried(
+        &mut self,
+        frame: &mut Frame,
+        arm: (&syn::ExprIf, bool),
+        cases: &[Case],
+        want: &Want,
+    ) -> Eval<Arm> {
         let before = (self.state.clone(), frame.clone());
-        let found = self.arm(frame, own, then, want);
+        let found = self.arm(frame, arm, cases, want);
         let after = std::mem::replace(&mut self.state, before.0);
         *frame = before.1;
         let value = found?;
@@ -64,9 +74,17 @@ impl Evaluator<'_> {
         Ok(Arm { value, changed: self.state.changed_by(&after), acts })
     }
 
-    /// Evaluates an arm. What is wrong in it may be in an iteration that never comes to it: the loop is written out.
-    fn arm(&mut self, frame: &mut Frame, own: &syn::ExprIf, then: bool, want: &Want) -> Eval<Value> {
+    /// Evaluates an arm, which runs in the given cases. An error in it may be in an iteration that never runs it: the
+    /// loop is unrolled.
+    fn arm(
+        &mut self,
+        frame: &mut Frame,
+        (own, then): (&syn::ExprIf, bool),
+        cases: &[Case],
+        want: &Want,
+    ) -> Eval<Value> {
         let outside = std::mem::replace(&mut self.fixed, self.slots);
+        let wider = self.narrow(cases);
         self.state.branches += 1;
         let found = match (then, &own.else_branch) {
             (true, _) => self.block(frame, &own.then_branch, want),
@@ -74,6 +92,7 @@ impl Evaluator<'_> {
             (false, None) => Ok(Value::Nothing),
         };
         self.state.branches -= 1;
+        self.state.ranges.extend(wider);
         self.fixed = outside;
         match found {
             Ok(value) => Ok(value),
@@ -85,19 +104,19 @@ impl Evaluator<'_> {
         }
     }
 
-    /// An arm in one case: a `tm.if` for each of its ranges. The last of the tensors is the arm's value, if it has
+    /// An arm in one case: a `tm.if` for each of its ranges that is left. The last of the tensors is the arm's value, if it has
     /// one.
     fn in_case(
         &mut self,
         frame: &mut Frame,
         (own, then): (&syn::ExprIf, bool),
-        case: &[Within],
+        (whole, left): (&[Within], &[Within]),
         cells: &[usize],
         want: &Want,
     ) -> Eval<()> {
         let span = own.cond.span();
-        let Some((first, rest)) = case.split_first() else {
-            let value = self.arm(frame, own, then, want)?;
+        let Some((first, rest)) = left.split_first() else {
+            let value = self.arm(frame, (own, then), &[whole.to_vec()], want)?;
             if let (Value::View(view), Some(&result)) = (value, cells.last()) {
                 self.state.cells[result].name = Some(self.current(frame, span, view.place)?);
             }
@@ -108,9 +127,28 @@ impl Evaluator<'_> {
         let results = self.new_names(cells);
         let made = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
         self.state.out.open(&format!("{made}tm.if {number}{initial} {}", first.clauses()));
-        self.in_case(frame, (own, then), rest, cells, want)?;
+        self.in_case(frame, (own, then), (whole, rest), cells, want)?;
         self.close(frame, own.span(), cells, results);
         Ok(())
+    }
+
+    /// Narrows the range of each index to the numbers from the least to the greatest that the cases leave it. Returns
+    /// the ranges before.
+    fn narrow(&mut self, cases: &[Case]) -> Vec<(String, (i64, i64))> {
+        let before: Vec<_> = self.state.ranges.iter().map(|(name, &range)| (name.clone(), range)).collect();
+        for (name, range) in &mut self.state.ranges {
+            let of = Affine::index(name);
+            let each = cases.iter().map(|case| {
+                let within = case.iter().filter(|within| within.of == of);
+                within.fold(*range, |(least, greatest), within| {
+                    let least = within.from.map_or(least, |from| from.max(least));
+                    (least, within.below.map_or(greatest, |below| (below - 1).min(greatest)))
+                })
+            });
+            let hull = each.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+            *range = hull.unwrap_or(*range);
+        }
+        before
     }
 
     /// Ends a body that gives what became of some tensors, which have other names then.
@@ -134,10 +172,15 @@ impl Evaluator<'_> {
         want: &Want,
     ) -> Eval<Value> {
         let span = own.cond.span();
-        let values = [self.arm(frame, own, true, want)?, self.arm(frame, own, false, want)?];
-        let [Some(then), Some(other)] = values.each_ref().map(affine) else {
+        let values = [
+            self.arm(frame, (own, true), &condition.holds, want)?,
+            self.arm(frame, (own, false), &condition.fails, want)?,
+        ];
+        let [Some(then), Some(other)] = values.each_ref().map(Index::of) else {
             return Err(self.needs_number(frame, span));
         };
+        let Some(ty) = then.ty.common(other.ty) else { return Err(self.needs_number(frame, span)) };
+        let (then, other) = (then.sum, other.sum);
         if then == other {
             let [value, _] = values;
             return Ok(value);
@@ -157,7 +200,7 @@ impl Evaluator<'_> {
         if let [Some((low, high)), Some((other_low, other_high))] = both {
             self.state.ranges.insert(name.clone(), (low.min(other_low), high.max(other_high)));
         }
-        Ok(Value::Index(Affine::index(&name)))
+        Ok(Value::Index(Index { sum: Affine::index(&name), ty }))
     }
 
     fn select_case(

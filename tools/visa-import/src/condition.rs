@@ -1,6 +1,6 @@
 //! Conditions on indices of loops: the ranges in which they hold, and those in which they do not.
 
-use crate::value::Affine;
+use crate::value::{Affine, Value};
 use std::collections::BTreeMap;
 
 /// Cases that a condition may have: each of them becomes a branch of its own.
@@ -63,6 +63,11 @@ impl Condition {
             (false, true) => Some(true),
             (false, false) => None,
         }
+    }
+
+    /// The condition, or its truth value if that is always the same.
+    pub(crate) fn value(self) -> Value {
+        self.known().map_or_else(|| Value::Condition(self.into()), Value::Bool)
     }
 
     pub(crate) fn negated(self) -> Self {

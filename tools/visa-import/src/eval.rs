@@ -6,6 +6,7 @@ use crate::emit::Emitter;
 use crate::error::{Error, Place};
 use crate::expand::block_module;
 use crate::host::Host;
+use crate::index::Index;
 use crate::integer::{Int, IntTy};
 use crate::map::{Axes, AxisId};
 use crate::marks::plain;
@@ -438,7 +439,7 @@ impl<'a> Evaluator<'a> {
             Value::Int(number) => number
                 .number()
                 .ok_or_else(|| frame.error(expr.span(), format!("{number} is more than 127 bits hold"))),
-            Value::Index(index) => match index.number() {
+            Value::Index(index) => match index.sum.number() {
                 Some(number) => Ok(number.into()),
                 None => Err(self.needs_number(frame, expr.span())),
             },
@@ -508,12 +509,7 @@ impl<'a> Evaluator<'a> {
 
 /// An index, or a number as one.
 pub(crate) fn affine(value: &Value) -> Option<Affine> {
-    match value {
-        Value::Int(number) => i64::try_from(number.number()?).ok().map(Affine::of),
-        Value::Index(index) => Some(index.clone()),
-        Value::Ref(own) => own.read().as_ref().and_then(affine),
-        _ => None,
-    }
+    Index::of(value).map(|index| index.sum)
 }
 
 pub(crate) fn is_float(name: &str) -> bool {

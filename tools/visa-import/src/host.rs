@@ -177,7 +177,7 @@ impl Evaluator<'_> {
                 Ok(())
             }
             Value::Index(index) => {
-                let name = self.operand_name(frame, span, index)?;
+                let name = self.operand_name(frame, span, &index.sum)?;
                 all.operands.push(name);
                 Ok(())
             }

@@ -117,6 +117,16 @@ impl IntTy {
         }
     }
 
+    /// The least and the greatest number of the type, as far as 64 bits hold them.
+    pub(crate) fn limits(self) -> (i64, i64) {
+        match self {
+            Self::Toolchain => (0, i32::MAX.into()),
+            own => native!(own, T => {
+                (i64::try_from(T::MIN).unwrap_or(i64::MIN), i64::try_from(T::MAX).unwrap_or(i64::MAX))
+            }),
+        }
+    }
+
     pub(crate) fn is_signed(self) -> bool {
         native!(self, T => T::MIN != 0)
     }

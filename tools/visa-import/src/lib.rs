@@ -17,6 +17,7 @@ mod eval;
 mod exchange;
 mod expand;
 mod host;
+mod index;
 mod infer;
 mod integer;
 mod iterate;

@@ -4,6 +4,7 @@ use crate::constant::Computed;
 use crate::control::Iteration;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want};
+use crate::index::Index;
 use crate::integer::Int;
 use crate::marks::plain;
 use crate::value::{Affine, PlaceId, Range, Value};
@@ -76,7 +77,7 @@ impl Evaluator<'_> {
         }
         let before = (self.state.clone(), frame.clone());
         if count > 1 {
-            match self.as_loop(frame, own, first, end) {
+            match self.as_loop(frame, own, start, end) {
                 Err(Stop::NeedsNumber(_)) => {}
                 Ok(()) => return Ok(Value::Nothing),
                 Err(other) => return Err(other),
@@ -100,7 +101,7 @@ impl Evaluator<'_> {
         Ok(Value::Nothing)
     }
 
-    fn as_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: i128, end: i128) -> Eval<()> {
+    fn as_loop(&mut self, frame: &mut Frame, own: &syn::ExprForLoop, start: Int, end: i128) -> Eval<()> {
         let before = (self.state.clone(), frame.clone());
         let wanted = pattern_name(&own.pat).map(|name| plain(&name).to_owned());
         let index = self.state.out.name(wanted.as_deref());
@@ -117,10 +118,11 @@ impl Evaluator<'_> {
         for (&at, name) in changed.iter().zip(&carried) {
             self.state.cells[at].name = Some(name.clone());
         }
+        let count = end - start.number().unwrap_or_default();
         let arguments: Vec<&str> = std::iter::once(&index).chain(&carried).map(String::as_str).collect();
         let made = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
         let given = if initial.is_empty() { String::new() } else { format!(" {}", initial.join(", ")) };
-        self.state.out.open(&format!("{made}tm.for [{}]({}){given}", end - start, arguments.join(", ")));
+        self.state.out.open(&format!("{made}tm.for [{count}]({}){given}", arguments.join(", ")));
         self.iteration(frame, own, &index, (start, end))?;
         self.close(frame, own.span(), &changed, results);
         Ok(())
@@ -132,14 +134,14 @@ impl Evaluator<'_> {
         frame: &mut Frame,
         own: &syn::ExprForLoop,
         index: &str,
-        (start, end): (i128, i128),
+        (start, end): (Int, i128),
     ) -> Eval<()> {
-        let (Ok(last), Ok(start)) = (i64::try_from(end - start - 1), i64::try_from(start)) else {
+        let first = start.number().unwrap_or_default();
+        let (Ok(last), Ok(first)) = (i64::try_from(end - first - 1), i64::try_from(first)) else {
             return Err(self.needs_number(frame, own.span()));
         };
         self.state.ranges.insert(index.to_owned(), (0, last));
-        let mut number = Affine::index(index);
-        number.plus = start;
+        let number = Index { sum: Affine { plus: first, ..Affine::index(index) }, ty: start.ty };
         let outside = std::mem::replace(&mut self.fixed, self.slots);
         let bound = self.bind(frame, &own.pat, Value::Index(number));
         frame.mark(pattern_name(&own.pat), Some(Computed::Index));

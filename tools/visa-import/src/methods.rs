@@ -6,7 +6,8 @@ mod float;
 mod integer;
 mod option;
 
-use crate::eval::{Eval, Evaluator, Frame, Stop, affine};
+use crate::eval::{Eval, Evaluator, Frame, Stop};
+use crate::index::Index;
 use crate::place::{Reference, deref};
 use crate::program::Item;
 use crate::value::{Type, Value};
@@ -92,7 +93,7 @@ impl Evaluator<'_> {
             // Of the same number, either is.
             Value::Index(index)
                 if matches!(call.name, "min" | "max")
-                    && call.args.first().and_then(affine).as_ref() == Some(&index) =>
+                    && call.args.first().and_then(Index::of).as_ref() == Some(&index) =>
             {
                 Some(Value::Index(index))
             }

@@ -1,13 +1,14 @@
 //! Arithmetic of the host, and names that stand for numbers.
 
-use crate::condition::{Condition, Ranges};
+use crate::condition::Condition;
 use crate::constant::computed;
 use crate::error::Error;
-use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, affine, names};
+use crate::eval::{Eval, Evaluator, Frame, Generic, Stop, Want, names};
+use crate::index::Index;
 use crate::integer::{Int, IntOp, IntTy};
 use crate::place::deref;
 use crate::program::{AdtId, ConstId, Item, Space, Style};
-use crate::value::{Affine, Float, Record, Type, Unit, Value, Variant};
+use crate::value::{Float, Record, Type, Unit, Value, Variant};
 use proc_macro2::Span;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -161,9 +162,7 @@ impl Evaluator<'_> {
             }
             (syn::UnOp::Not(_), Value::Bool(truth)) => Ok(Value::Bool(!truth)),
             (syn::UnOp::Not(_), Value::Condition(own)) => Ok(Value::Condition(own.negated().into())),
-            (syn::UnOp::Neg(_), Value::Index(index)) => {
-                index.times(-1).map(Value::Index).ok_or_else(|| self.needs_number(frame, unary.span()))
-            }
+            (syn::UnOp::Neg(_), Value::Index(index)) => self.negated(frame, unary.span(), &index),
             (syn::UnOp::Not(_), Value::Index(_)) => Err(self.needs_number(frame, unary.span())),
             (op, Value::Struct(own)) => {
                 let name = if matches!(op, syn::UnOp::Neg(_)) { "neg" } else { "not" };
@@ -203,19 +202,7 @@ impl Evaluator<'_> {
                     let number = self.discriminant(frame, cast.span(), own.of, own.variant)?;
                     Ok(Value::Int(number.cast(ty)))
                 }
-                Value::Index(index) => match ty {
-                    IntTy::I32
-                    | IntTy::U32
-                    | IntTy::I64
-                    | IntTy::U64
-                    | IntTy::Isize
-                    | IntTy::Usize
-                    | IntTy::I128
-                    | IntTy::U128 => Ok(Value::Index(index)),
-                    IntTy::I8 | IntTy::I16 | IntTy::U8 | IntTy::U16 | IntTy::Toolchain => {
-                        Err(self.needs_number(frame, cast.span()))
-                    }
-                },
+                Value::Index(index) => self.cast_index(frame, cast.span(), index, ty),
                 Value::Condition(_) => Err(self.needs_number(frame, cast.span())),
                 other => Err(frame.error(cast.span(), format!("{} is no number", other.kind()))),
             };
@@ -309,9 +296,8 @@ impl Evaluator<'_> {
                 right @ (Value::Tuple(_) | Value::Array(_) | Value::Variant(_) | Value::Nothing),
             ) => self.compared(frame, span, op, left, right),
             (left, right) => {
-                match (affine(&left), affine(&right)) {
-                    (Some(left), Some(right)) => indices(op, &left, &right, &self.state.ranges)
-                        .ok_or_else(|| self.needs_number(frame, span)),
+                match (Index::of(&left), Index::of(&right)) {
+                    (Some(left), Some(right)) => self.indices(frame, span, op, (&left, &right)),
                     (_, _) => Err(frame
                         .error(span, format!("{} and {} have no such operator", left.kind(), right.kind()))),
                 }
@@ -649,10 +635,10 @@ fn truths(op: &syn::BinOp, left: bool, right: bool) -> Option<Value> {
 fn conditions(op: &syn::BinOp, left: Value, right: Value) -> Option<Value> {
     match (op, left, right) {
         (syn::BinOp::And(_) | syn::BinOp::BitAnd(_), Value::Condition(left), Value::Condition(right)) => {
-            left.and(&right).map(truth)
+            left.and(&right).map(Condition::value)
         }
         (syn::BinOp::Or(_) | syn::BinOp::BitOr(_), Value::Condition(left), Value::Condition(right)) => {
-            left.or(&right).map(truth)
+            left.or(&right).map(Condition::value)
         }
         (syn::BinOp::And(_) | syn::BinOp::BitAnd(_), Value::Bool(truth), other)
         | (syn::BinOp::And(_) | syn::BinOp::BitAnd(_), other, Value::Bool(truth)) => {
@@ -663,31 +649,6 @@ fn conditions(op: &syn::BinOp, left: Value, right: Value) -> Option<Value> {
             Some(if truth { Value::Bool(true) } else { other })
         }
         (_, _, _) => None,
-    }
-}
-
-/// A condition, or what it is worth where that is known.
-fn truth(condition: Condition) -> Value {
-    condition.known().map_or_else(|| Value::Condition(condition.into()), Value::Bool)
-}
-
-/// What stays a sum of indices, and comparisons of one with a number.
-fn indices(op: &syn::BinOp, left: &Affine, right: &Affine, ranges: &Ranges) -> Option<Value> {
-    match op {
-        syn::BinOp::Add(_) => left.add(right, 1).map(Value::Index),
-        syn::BinOp::Sub(_) => left.add(right, -1).map(Value::Index),
-        syn::BinOp::Mul(_) => match (left.number(), right.number()) {
-            (Some(by), _) => right.times(by).map(Value::Index),
-            (None, Some(by)) => left.times(by).map(Value::Index),
-            (None, None) => None,
-        },
-        syn::BinOp::Eq(_)
-        | syn::BinOp::Ne(_)
-        | syn::BinOp::Lt(_)
-        | syn::BinOp::Le(_)
-        | syn::BinOp::Ge(_)
-        | syn::BinOp::Gt(_) => Condition::compare(op, left, right, ranges).map(truth),
-        _ => None,
     }
 }
 

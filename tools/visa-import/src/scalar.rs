@@ -3,12 +3,11 @@
 use crate::condition::range;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, State, Stop};
+use crate::index::{Index, MAX_POSITION};
+use crate::integer::IntTy;
 use crate::map::Map;
 use crate::value::{Affine, Value};
 use proc_macro2::Span;
-
-/// Types of numbers that may be positions.
-const INTEGERS: &[&str] = &["usize", "isize", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
 
 /// How many numbers an argument may be, and the dimension whose positions they are.
 #[derive(Clone, Debug)]
@@ -34,18 +33,18 @@ impl Evaluator<'_> {
         (name, format, at): (&str, &str, usize),
         span: Span,
     ) -> Eval<(Scalar, Value)> {
-        if !INTEGERS.contains(&format) {
+        let Some(ty) = IntTy::named(format).filter(|ty| !matches!(ty, IntTy::I128 | IntTy::U128)) else {
             let message = format!(
                 "`{name}` is a number of type `{format}`, expected an integer: a number that a \
                  kernel is given says where tiles begin"
             );
             let fix = "make it a constant, or give it as a tensor";
             return Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)));
-        }
+        };
         let text = self.state.out.name(Some(name));
-        self.state.ranges.insert(text.clone(), (0, i64::MAX));
+        self.state.ranges.insert(text.clone(), (0, MAX_POSITION));
         self.state.scalars.insert(text.clone(), None);
-        let value = Value::Index(Affine::index(&text));
+        let value = Value::Index(Index { sum: Affine::index(&text), ty });
         Ok((Scalar { name: text, at, span }, value))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::condition::Condition;
 use crate::error::Place;
+use crate::index::Index;
 use crate::integer::Int;
 use crate::iterate::Iter;
 use crate::map::Map;
@@ -306,7 +307,7 @@ pub(crate) enum Value {
     /// What makes a structure or a variant of its fields.
     Constructor(AdtId, usize),
     Iter(Rc<RefCell<Iter>>),
-    Index(Affine),
+    Index(Index),
     /// What is true in some iterations of a loop alone.
     Condition(Box<Condition>),
     Context,
@@ -341,7 +342,7 @@ impl Value {
     /// Whether a number in it is known only when the kernel runs.
     pub(crate) fn moves(&self) -> bool {
         match self {
-            Self::Index(index) => index.number().is_none(),
+            Self::Index(index) => index.sum.number().is_none(),
             Self::Condition(_) => true,
             Self::Tuple(all) | Self::Array(all) => all.iter().any(Self::moves),
             Self::Struct(own) => own.fields.values().any(Self::moves),
