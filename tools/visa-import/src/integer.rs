@@ -122,7 +122,7 @@ impl IntTy {
         match self {
             Self::Toolchain => (0, i32::MAX.into()),
             own => native!(own, T => {
-                (i64::try_from(T::MIN).unwrap_or(i64::MIN), i64::try_from(T::MAX).unwrap_or(i64::MAX))
+                (i128::from(i64::MIN).max(T::MIN as i128) as i64, (T::MAX as u128).min(i64::MAX as u128) as i64)
             }),
         }
     }
