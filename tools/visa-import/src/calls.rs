@@ -140,7 +140,10 @@ impl Evaluator<'_> {
             // `VeRhs::vrf(&r)`, `VeBranchOperand::always(2)`: what they hold.
             ("vrf" | "always", [operand]) if parts.len() > 1 => Ok(operand.clone()),
             ("imm" | "rf" | "matches" | "not_matches" | "all", _) => Ok(Value::variant(parts, args)),
-            (name, _) if name.starts_with(char::is_uppercase) => Ok(Value::variant(parts, args)),
+            (name, _) if name.starts_with(char::is_uppercase) => {
+                self.defined_outside(frame, path.span(), &parts)?;
+                Ok(Value::variant(parts, args))
+            }
             (_, _) if self.state.host.is_some() => Err(not_of_host(frame, path.span(), &parts.join("::"))),
             (_, _) => {
                 Err(frame.error(path.span(), format!("the function `{}` is not known", parts.join("::"))))
@@ -399,6 +402,7 @@ impl Evaluator<'_> {
         let item = self.program.functions[id.0].item.tree.clone()?;
         self.check_called(frame, &item, call.span())?;
         let mut own = self.frame_of(id);
+        self.signature_defined(&own, &item.sig)?;
         own.generics = self.generics(frame, &item, path)?;
         self.check_count(frame, call.span(), &item, call.args.len())?;
         let mut values = Vec::new();
@@ -427,6 +431,7 @@ impl Evaluator<'_> {
         self.check_called(frame, &item, span)?;
         self.check_count(frame, span, &item, args.len())?;
         let mut own = self.frame_of(id);
+        self.signature_defined(&own, &item.sig)?;
         for (input, value) in item.sig.inputs.iter().zip(&args) {
             match input {
                 syn::FnArg::Typed(typed) => self.infer(&mut own, &item.sig.generics, &typed.ty, value),
@@ -706,6 +711,7 @@ impl Evaluator<'_> {
                 None => return Err(frame.error(of.span(), format!("`{}` is no structure", path.join("::")))),
             },
             Some(_) | None => {
+                self.defined_outside(frame, of.path.span(), &path)?;
                 let own = crate::value::Variant { path, args: Vec::new(), fields };
                 return Ok(Value::Variant(Box::new(own)));
             }

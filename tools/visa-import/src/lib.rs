@@ -36,6 +36,7 @@ mod program;
 mod scalar;
 mod stream;
 mod suffix;
+mod toolchain;
 mod types;
 mod value;
 mod vector;

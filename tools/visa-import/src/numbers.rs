@@ -8,6 +8,7 @@ use crate::index::Index;
 use crate::integer::{Int, IntOp, IntTy};
 use crate::place::deref;
 use crate::program::{AdtId, ConstId, Item, Space, Style};
+use crate::types::HOST_NUMBERS;
 use crate::value::{Float, Record, Type, Unit, Value, Variant};
 use proc_macro2::Span;
 use std::cmp::Ordering;
@@ -46,9 +47,15 @@ impl Evaluator<'_> {
         if let Some(number) = constant(&full) {
             return Ok(number);
         }
+        if parts.first().is_some_and(|first| HOST_NUMBERS.contains(&first.as_str())) {
+            return Err(frame.error(path.span(), format!("`{}` is not read", parts.join("::"))));
+        }
         // What the engines are given is not looked up: the operation that takes it knows its names.
         match parts.last().is_some_and(|last| last.starts_with(char::is_uppercase)) {
-            true => Ok(Value::variant(parts, Vec::new())),
+            true => {
+                self.defined_outside(frame, path.span(), &parts)?;
+                Ok(Value::variant(parts, Vec::new()))
+            }
             false => Err(frame.error(path.span(), format!("`{}` is not known", parts.join("::")))),
         }
     }

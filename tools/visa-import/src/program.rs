@@ -1015,6 +1015,45 @@ impl Program {
         path.to_vec()
     }
 
+    /// The imports that a module sees: the name of each, or `None` for `*`, and its path.
+    pub(crate) fn imports(&self, from: ModuleId) -> impl Iterator<Item = (Option<&str>, &[String])> {
+        let seen = self.scopes(from).flat_map(|module| &module.uses);
+        seen.map(|own| (own.name.as_deref(), &*own.path))
+    }
+
+    /// The names that a module sees without a path.
+    pub(crate) fn names(&self, from: ModuleId) -> impl Iterator<Item = &str> {
+        self.scopes(from).flat_map(|module| {
+            let items = module.items.iter().flat_map(|items| items.keys().map(String::as_str));
+            items.chain(module.uses.iter().filter_map(|own| own.name.as_deref()))
+        })
+    }
+
+    /// A module, and the modules around it whose names it sees.
+    fn scopes(&self, from: ModuleId) -> impl Iterator<Item = &Module> {
+        let around =
+            |module: &&Module| module.parent.filter(|_| module.is_block).map(|id| &self.modules[id.0]);
+        std::iter::successors(Some(&self.modules[from.0]), around)
+    }
+
+    /// Whether a function, type, trait or implementation has a generic parameter of a name.
+    pub(crate) fn is_parameter(&self, name: &str) -> bool {
+        let of_functions = self.functions.iter().map(|own| &own.item.source.sig.generics);
+        let of_adts = self.adts.iter().map(|own| &own.generics);
+        let of_implementations = self.implementations.iter().map(|own| &own.generics);
+        let items = self.modules.iter().flat_map(|module| module.items.iter().flat_map(HashMap::values));
+        let of_items = items.filter_map(|named| match &named.item {
+            Item::Trait(_, own) => Some(&own.generics),
+            Item::Type(_, own) => Some(&own.generics),
+            Item::Module(_) | Item::Axis(_) | Item::Fn(_) | Item::Const(_) => None,
+            Item::Adt(_) | Item::Variant(..) | Item::Macro(_) => None,
+        });
+        let mut all = of_functions.chain(of_adts).chain(of_implementations).chain(of_items);
+        all.any(|generics| {
+            generics.params.iter().any(|parameter| parameter_name(parameter) == Some(name.into()))
+        })
+    }
+
     pub(crate) fn crate_of(&self, from: ModuleId) -> ModuleId {
         std::iter::successors(Some(from), |id| self.modules[id.0].parent).last().unwrap_or(from)
     }
@@ -1217,4 +1256,13 @@ fn read(path: &Path) -> Result<String, String> {
 /// Whether a function runs on the device.
 pub(crate) fn is_device(item: &syn::ItemFn) -> bool {
     item.attrs.iter().any(|attr| attr.path().is_ident("device"))
+}
+
+/// The name of a type or a number that is a parameter.
+fn parameter_name(parameter: &syn::GenericParam) -> Option<String> {
+    match parameter {
+        syn::GenericParam::Type(own) => Some(plain(&own.ident.to_string()).to_owned()),
+        syn::GenericParam::Const(own) => Some(plain(&own.ident.to_string()).to_owned()),
+        syn::GenericParam::Lifetime(_) => None,
+    }
 }

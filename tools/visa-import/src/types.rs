@@ -14,7 +14,7 @@ use syn::spanned::Spanned;
 use visa_numerics::DType;
 
 /// Numbers of the host alone.
-const HOST_NUMBERS: &[&str] = &[
+pub(crate) const HOST_NUMBERS: &[&str] = &[
     "usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64",
     "bool",
 ];
@@ -75,7 +75,10 @@ impl Evaluator<'_> {
             name if DType::parse(name).is_some() || HOST_NUMBERS.contains(&name) => {
                 return Ok(Type::Number(name.into()));
             }
-            _ => return Ok(Type::Other(name)),
+            _ => {
+                self.defined_outside(frame, path.span(), &parts)?;
+                return Ok(Type::Other(name));
+            }
         };
         self.tensor_type(frame, memory, arguments).map(Type::Tensor)
     }
@@ -319,8 +322,7 @@ impl Parser<'_, '_, '_> {
         {
             return Ok(Map::Axis(id));
         }
-        let ty: syn::Type =
-            syn::parse_str(&name).map_err(|why| self.frame.error(ident.span(), why.to_string()))?;
+        let ty = syn::Type::Path(syn::TypePath { qself: None, path: ident.clone().into() });
         match self.eval.ty(self.frame, &ty)? {
             Type::Map(map) => Ok(map),
             _ => Err(self.frame.error(ident.span(), format!("`{name}` is no axis"))),

@@ -17,7 +17,7 @@ pub fn nothing(ctx: &mut Context, input: &Out<i32>) -> Out<i32> {
         .collect::<m![1], m![A % 2 # 8]>()
         .vector_init()
         .vector_intra_slice_tag(TagMode::Zero)
-        .vector_fxp(FxpBinaryOp::AddFxp, Limits::Most)
+        .vector_fxp(FxpBinaryOp::AddFxp, TagMode::Zero)
         .vector_final()
         .commit_trim::<m![A % 2]>()
         .commit();
