@@ -117,8 +117,11 @@ impl<'a> Parser<'a> {
         let length = 1 + rest[1..].find(|c| !word(c)).unwrap_or(rest.len() - 1);
         let (name, span) = (&rest[..length], Span::new(start..start + length));
         self.pos += length;
-        let comment = comment_fix(rest);
-        self.expect("=").map_err(|error| error.fix(comment))?;
+        let fix = match name.starts_with("#loc") {
+            true => Some(format!("write `{name} = loc(\"FILE\":LINE:COLUMN)`")),
+            false => comment_fix(rest),
+        };
+        self.expect("=").map_err(|error| error.fix(fix))?;
         self.skip_blank();
         if !self.at_location() {
             let message = format!("found {}, expected `{START}`: only locations have aliases", self.found());
