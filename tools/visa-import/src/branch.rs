@@ -3,8 +3,7 @@
 use crate::condition::{Case, Condition, Within, range};
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, State, Stop, Want, affine};
-use crate::index::Index;
-use crate::value::{Affine, Memory, PlaceId, TensorType, Value};
+use crate::value::{Affine, Index, Memory, PlaceId, TensorType, Value};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 

@@ -6,33 +6,10 @@
 use crate::condition::{Condition, Ranges, range};
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::integer::IntTy;
-use crate::value::{Affine, Value};
+use crate::value::{Index, MAX_POSITION, Value};
 use proc_macro2::Span;
 
-/// The greatest position that an integer taken by a kernel can be: more elements than HBM holds.
-pub(crate) const MAX_POSITION: i64 = 1 << 40;
-
-/// A sum of indices and its type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Index {
-    pub(crate) sum: Affine,
-    pub(crate) ty: IntTy,
-}
-
 impl Index {
-    /// An index, or an integer as one; `None` for other values and for integers above 64 bits.
-    pub(crate) fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::Int(number) => {
-                let sum = Affine::of(i64::try_from(number.number()?).ok()?);
-                Some(Self { sum, ty: number.ty })
-            }
-            Value::Index(index) => Some(index.clone()),
-            Value::Ref(own) => own.read().as_ref().and_then(Self::of),
-            _ => None,
-        }
-    }
-
     fn operated(&self, op: &syn::BinOp, right: &Self, ranges: &Ranges) -> Option<Value> {
         let (of, by) = (&self.sum, &right.sum);
         let sum = match op {

@@ -4,10 +4,9 @@ use crate::constant::Computed;
 use crate::control::Iteration;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want};
-use crate::index::Index;
 use crate::integer::Int;
 use crate::marks::plain;
-use crate::value::{Affine, PlaceId, Range, Value};
+use crate::value::{Affine, Index, PlaceId, Range, Value};
 use syn::spanned::Spanned;
 
 /// Iterations of a loop that are written out.

@@ -7,10 +7,9 @@ mod integer;
 mod option;
 
 use crate::eval::{Eval, Evaluator, Frame, Stop};
-use crate::index::Index;
 use crate::place::{Reference, deref};
 use crate::program::Item;
-use crate::value::{Type, Value};
+use crate::value::{Index, Type, Value};
 use proc_macro2::Span;
 
 pub(crate) use option::result;

@@ -3,10 +3,9 @@
 use crate::condition::range;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, State, Stop};
-use crate::index::{Index, MAX_POSITION};
 use crate::integer::IntTy;
 use crate::map::Map;
-use crate::value::{Affine, Value};
+use crate::value::{Affine, Index, MAX_POSITION, Value};
 use proc_macro2::Span;
 
 /// How many numbers an argument may be, and the dimension whose positions they are.

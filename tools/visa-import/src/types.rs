@@ -6,18 +6,12 @@ use crate::map::{Map, Pad};
 use crate::numbers::typed;
 use crate::place::deref;
 use crate::program::{AdtId, Item, ModuleId, Space};
-use crate::value::{Memory, TensorType, Type, Value};
+use crate::value::{HOST_NUMBERS, Memory, TensorType, Type, Value};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
 use visa_numerics::DType;
-
-/// Numbers of the host alone.
-pub(crate) const HOST_NUMBERS: &[&str] = &[
-    "usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64",
-    "bool",
-];
 
 impl Evaluator<'_> {
     pub(crate) fn ty(&mut self, frame: &mut Frame, ty: &syn::Type) -> Eval<Type> {

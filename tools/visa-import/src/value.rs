@@ -2,8 +2,7 @@
 
 use crate::condition::Condition;
 use crate::error::Place;
-use crate::index::Index;
-use crate::integer::Int;
+use crate::integer::{Int, IntTy};
 use crate::iterate::Iter;
 use crate::map::Map;
 use crate::place::Reference;
@@ -149,6 +148,37 @@ impl Affine {
         }
         product.terms.retain(|_, factor| *factor != 0);
         Some(product)
+    }
+}
+
+/// Numbers of the host alone.
+pub(crate) const HOST_NUMBERS: &[&str] = &[
+    "usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64",
+    "bool",
+];
+
+/// The greatest position that an integer taken by a kernel can be: more elements than HBM holds.
+pub(crate) const MAX_POSITION: i64 = 1 << 40;
+
+/// A sum of indices and its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Index {
+    pub(crate) sum: Affine,
+    pub(crate) ty: IntTy,
+}
+
+impl Index {
+    /// An index, or an integer as one; `None` for other values and for integers above 64 bits.
+    pub(crate) fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Int(number) => {
+                let sum = Affine::of(i64::try_from(number.number()?).ok()?);
+                Some(Self { sum, ty: number.ty })
+            }
+            Value::Index(index) => Some(index.clone()),
+            Value::Ref(own) => own.read().as_ref().and_then(Self::of),
+            _ => None,
+        }
     }
 }
 
