@@ -10,8 +10,8 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::decl::OpDecl;
 use visa_ir::module::{Module, OpId, OpRef, OpSpec};
 use visa_ir::open::{unknown, untyped};
-use visa_lowering::stages::context;
 use visa_machine::Unit;
+use visa_stream::ops::begin::context;
 use visa_stream::ops::{collect, commit, fetch, switch, transpose};
 use visa_stream::pipeline;
 
