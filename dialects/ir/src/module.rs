@@ -200,7 +200,7 @@ impl OpSpec {
 
     /// Sets a clause. One that is new has the operation's span.
     #[must_use]
-    pub fn clause(mut self, name: &str, value: AttrId) -> Self {
+    pub(crate) fn clause(mut self, name: &str, value: AttrId) -> Self {
         let span = self.span;
         match self.clauses.iter_mut().find(|clause| clause.name == name) {
             Some(clause) => {
@@ -213,15 +213,8 @@ impl OpSpec {
 
     /// Adds a clause that is at `span`.
     #[must_use]
-    pub fn clause_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
+    pub(crate) fn clause_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
         self.clauses.push(Clause { name: self.name.clause(name), value, span });
-        self
-    }
-
-    /// Adds an attribute that is not a clause.
-    #[must_use]
-    pub fn extra_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
-        self.extra.push(Clause { name: Cow::Owned(name.to_owned()), value, span });
         self
     }
 
