@@ -226,6 +226,12 @@ impl OpSpec {
         }
     }
 
+    /// Returns true if it has a clause.
+    #[must_use]
+    pub fn has(&self, clause: &ClauseDecl) -> bool {
+        self.clauses.iter().any(|set| set.name == clause.name)
+    }
+
     /// The types of its results.
     pub(crate) fn result_types(&self) -> &[TypeId] {
         &self.result_types

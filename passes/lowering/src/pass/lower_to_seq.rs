@@ -6,6 +6,7 @@ use crate::{buffers, indexed, names};
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_hw::ops as hw;
+use visa_hw::ops::commit::SLICES;
 use visa_ir::context::TypeId;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
@@ -594,11 +595,21 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>, chain: &[OpRef<'_>]) -> Result<(OpSpe
         ops.extend(lower_valid_count(cx, op, chain)?);
         ops.extend(lower::lower(&StageCx { bitmap, ..*cx }, op)?);
     }
+    if bitmap.is_some() && !ops.last().is_some_and(|end| end.has(&SLICES)) {
+        return Err(whole(last));
+    }
     let spec = hw::exec::Exec::build(last)
         .context(context(chain[0])?)
         .slices(slices.ranges_from(begins.base))
         .steps(address::steps(last, &begins.into()));
     Ok((spec.spec().fused(chain.iter().copied()), ops))
+}
+
+/// An end whose lowering writes every active slice, where it must not.
+fn whole(last: OpRef<'_>) -> Diagnostic {
+    let message = format!("`{last}` writes part of the active slices, but its lowering writes all of them");
+    let fix = format!("set the clause `{}` of the lowered operation to `StageCx::bitmap`", SLICES.name);
+    last.error("C0", message).fix(fix)
 }
 
 /// The type of the stream that a pipeline's end takes; of what it writes, if it takes none.
