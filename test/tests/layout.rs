@@ -269,6 +269,27 @@ fn what_is_not_built_for_tests_has_none() {
     }
 }
 
+/// The logical side of visa-stream, which the evaluator reads, knows no level below: only `lower.rs`, `lower/` and the
+/// operations in `ops/`, each with its lowering, name one.
+#[test]
+fn only_lowerings_name_the_levels_below_stream() {
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let src = tests.parent().expect("the repository").join("dialects/stream/src");
+    let mut files = BTreeMap::new();
+    modules(&src, &src, &mut files);
+    let lowers =
+        |module: &Names| module.first().is_some_and(|name| ["lower", "ops"].contains(&name.as_str()));
+    let (lowerings, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|(module, _)| lowers(module));
+    let names_below = |path: &Path| {
+        let text = fs::read_to_string(path).expect("a file");
+        ["visa_hw", "visa_sequencer"].iter().any(|&name| text.contains(name))
+    };
+    assert!(lowerings.iter().any(|(_, path)| names_below(path)), "no lowering names a level below");
+    for (_, path) in others {
+        assert!(!names_below(&path), "{} names a level below stream", path.display());
+    }
+}
+
 #[test]
 fn a_circle_is_found() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,8 +3,8 @@
 //! does not exist, or a value of the wrong kind, does not compile. A missing clause is reported by the verifier.
 
 use crate::context::{Attr, Context};
-use crate::decl::{Body, BodyDef, OpDecl};
-use crate::module::{OpRef, OpSpec, ValueId};
+use crate::decl::{OpDecl, Presence};
+use crate::module::{OpRef, OpSpec, TypeId, ValueId};
 use crate::span::Span;
 use std::rc::Rc;
 
@@ -34,6 +34,12 @@ impl<'c> NewOp<'c> {
         Self { ctx, spec: OpSpec::new(decl, span) }
     }
 
+    /// An operation with the name, the clauses, the span and the location of `op`.
+    #[must_use]
+    pub fn copied(op: OpRef<'c>) -> Self {
+        Self { ctx: op.ctx, spec: OpSpec::copied(op) }
+    }
+
     /// Appends operands.
     #[must_use]
     pub fn operands(self, operands: impl IntoIterator<Item = ValueId>) -> Self {
@@ -47,16 +53,28 @@ impl<'c> NewOp<'c> {
         Self { spec: self.spec.clause(clause, value), ..self }
     }
 
-    /// Sets a clause to a dialect attribute.
+    /// Sets a clause to an attribute, unless that is the clause's declared default.
     #[must_use]
-    pub fn body<T: Body>(self, clause: &'static str, def: &'static BodyDef, value: Rc<T>) -> Self {
-        self.attr(clause, Attr::Body(def, value))
+    pub fn attr_unless_default(self, clause: &'static str, value: Attr) -> Self {
+        let declared = self.spec.decl().and_then(|decl| decl.clause(clause));
+        let default = declared.and_then(|declared| match declared.presence {
+            Presence::Default(text) => declared.kind.read_default(text),
+            Presence::Required | Presence::Optional => None,
+        });
+        let is_default = default.is_some_and(|default| default.generic() == value.generic());
+        if is_default { self } else { self.attr(clause, value) }
     }
 
     /// Sets a flag, if `present`.
     #[must_use]
     pub fn flag(self, clause: &'static str, present: bool) -> Self {
         if present { self.attr(clause, Attr::Unit) } else { self }
+    }
+
+    /// Appends a result of type `ty`, called `name` if that is still free when printed.
+    #[must_use]
+    pub fn result(self, ty: TypeId, name: Option<Rc<str>>) -> Self {
+        Self { spec: self.spec.result(ty, name), ..self }
     }
 
     /// The finished operation.

@@ -143,6 +143,12 @@ impl OpSpec {
         Self::named(OpName::Known(decl), span)
     }
 
+    /// An operation with the name, the clauses, the span and the location of `op`.
+    pub(crate) fn copied(op: OpRef<'_>) -> Self {
+        let OpData { name, clauses, location, .. } = op.data();
+        Self { clauses: clauses.clone(), location: *location, ..Self::named(name.clone(), op.span()) }
+    }
+
     /// An operation of any name.
     #[must_use]
     pub fn named(name: OpName, span: Span) -> Self {
@@ -192,25 +198,38 @@ impl OpSpec {
         self
     }
 
-    /// Adds a clause that is at the operation's own place.
+    /// Sets a clause. One that is new has the operation's span.
     #[must_use]
-    pub fn clause(self, name: &str, value: AttrId) -> Self {
+    pub(crate) fn clause(mut self, name: &str, value: AttrId) -> Self {
         let span = self.span;
-        self.clause_at(name, value, span)
+        match self.clauses.iter_mut().find(|clause| clause.name == name) {
+            Some(clause) => {
+                clause.value = value;
+                self
+            }
+            None => self.clause_at(name, value, span),
+        }
     }
 
     /// Adds a clause that is at `span`.
     #[must_use]
-    pub fn clause_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
+    pub(crate) fn clause_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
         self.clauses.push(Clause { name: self.name.clause(name), value, span });
         self
     }
 
-    /// Adds an attribute that is not a clause.
+    /// Its declaration, if it has one.
+    pub(crate) fn decl(&self) -> Option<&'static OpDecl> {
+        match self.name {
+            OpName::Known(decl) => Some(decl),
+            OpName::Unknown(_) => None,
+        }
+    }
+
+    /// Returns true if it has a clause.
     #[must_use]
-    pub fn extra_at(mut self, name: &str, value: AttrId, span: Span) -> Self {
-        self.extra.push(Clause { name: Cow::Owned(name.to_owned()), value, span });
-        self
+    pub fn has(&self, clause: &ClauseDecl) -> bool {
+        self.clauses.iter().any(|set| set.name == clause.name)
     }
 
     /// The types of its results.

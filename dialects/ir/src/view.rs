@@ -265,7 +265,7 @@ pub fn result<'a>(op: &OpRef<'a>, index: usize, name: &str) -> Result<ValueRef<'
 
 impl ClauseKind {
     /// A default, as the attribute that it stands for; nothing if it is not of this kind.
-    fn read_default(self, text: &str) -> Option<Attr> {
+    pub(crate) fn read_default(self, text: &str) -> Option<Attr> {
         match self {
             Self::Int => text.parse().ok().map(Attr::Int),
             Self::Str | Self::Word(_) => Some(Attr::Str(text.into())),

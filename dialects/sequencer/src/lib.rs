@@ -1,5 +1,6 @@
 //! The seq dialect: the operations of a pipeline that a sequencer drives, as nested loops over elements.
 
+pub mod access;
 mod dialect;
 
 /// The operations of the seq dialect.

@@ -1,15 +1,16 @@
-//! What an operation of a pipeline becomes on the level below. Its declaration says so as an interface, beside its
-//! logical meaning ([`crate::semantics`]); the lowering pass asks. Operations below are named by text and made from
-//! the context, so that this crate does not depend on theirs.
+//! Lowering of one operation of a pipeline: to nothing, or to one operation of `seq` or `hw`. Its declaration names
+//! the function as an interface, next to its logical semantics ([`crate::semantics`]); the lowering pass calls it.
+
+pub mod address;
+pub mod loops;
+pub mod origin;
 
 use crate::planner::{Planner, StagePlan};
 use std::collections::HashMap;
 use std::rc::Rc;
-use visa_ir::context::{Attr, Context};
-use visa_ir::decl::{Body, BodyDef};
+use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
-use visa_loops::distance;
 use visa_machine::Machine;
 use visa_mapping::Axes;
 use visa_mapping::address::Moving;
@@ -17,11 +18,13 @@ use visa_mapping::cases::{Bound, Cases};
 use visa_mapping::facts::Support;
 use visa_mapping::frames::Frames;
 
-/// An interface that says what an operation of a pipeline becomes inside `hw.exec`: nothing, or one operation.
-/// Those of `stream` whose loops come from a sequencer are lowered in `visa-passes` instead.
+/// The interface of an operation that a pipeline may hold: its lowering inside `hw.exec`, to at most one operation.
 pub struct LowerStage(pub fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>);
 
-/// What lowering one stage needs to know.
+/// Lowers to nothing: no engine is configured.
+pub const NOTHING: LowerStage = LowerStage(|_, _| Ok(None));
+
+/// The input of a stage's lowering besides the operation.
 pub struct StageCx<'a> {
     /// The context.
     pub ctx: &'a Context,
@@ -31,12 +34,15 @@ pub struct StageCx<'a> {
     pub machine: &'a Machine,
     /// Which axes each value depends on.
     pub support: &'a Support,
-    /// Address of each tensor at rest, in bytes, as it depends on the loops around what uses it.
+    /// Address of each tensor at rest.
     pub addresses: &'a HashMap<ValueId, Cases<Moving>>,
-    /// The chips and slices that the mappings of each value are counted from.
+    /// The first chip and slice of each value's mappings.
     pub frames: &'a Frames,
-    /// The case that is lowered, of those that `tm.select` makes: where these hold.
+    /// The bounds of the case that is lowered, among those of `tm.select`.
     pub case: &'a [Bound],
+    /// The slices that the operation writes, as start and end of each range, if it is the end of a pipeline with more
+    /// active slices (book 09, slice bitmap).
+    pub bitmap: Option<&'a [i64]>,
 }
 
 impl StageCx<'_> {
@@ -48,40 +54,22 @@ impl StageCx<'_> {
         self.planner().plan(op)
     }
 
-    /// What plans the work of engines.
+    /// The planner of engines' work.
     #[must_use]
     pub fn planner(&self) -> Planner<'_> {
         let Self { ctx, axes, machine, support, .. } = *self;
         Planner { ctx, axes, machine, support }
     }
+}
 
-    /// A new operation called `name` that comes from `op`.
-    ///
-    /// # Errors
-    /// If no registered dialect declares it.
-    pub fn spec(&self, name: &str, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-        let decl = self.ctx.op(name).ok_or_else(|| {
-            let message = format!("lowering needs `{name}`, but its dialect is not registered");
-            Diagnostic::error("lower-to-seq", op.span(), message)
-        })?;
-        Ok(OpSpec::at(decl, op))
-    }
-
-    /// `spec` with an integer clause.
-    #[must_use]
-    pub fn int(&self, spec: OpSpec, name: &str, value: u64) -> OpSpec {
-        spec.clause(name, self.ctx.attr(Attr::Int(distance(value))))
-    }
-
-    /// `spec` with a word clause.
-    #[must_use]
-    pub fn word(&self, spec: OpSpec, name: &str, value: &str) -> OpSpec {
-        spec.clause(name, self.ctx.attr(Attr::Str(value.into())))
-    }
-
-    /// `spec` with a clause that is a dialect attribute.
-    #[must_use]
-    pub fn body(&self, spec: OpSpec, name: &str, def: &'static BodyDef, value: impl Body) -> OpSpec {
-        spec.clause(name, self.ctx.body_attr(def, value))
-    }
+/// Lowers an operation of a pipeline.
+///
+/// # Errors
+/// If it cannot be lowered, or its declaration has no [`LowerStage`].
+pub fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let Some(LowerStage(lower)) = op.decl().and_then(|decl| decl.interface()) else {
+        let message = format!("`{op}` has no lowering: its declaration lacks the `LowerStage` interface");
+        return Err(Diagnostic::error("lower-to-seq", op.span(), message));
+    };
+    lower(cx, op)
 }

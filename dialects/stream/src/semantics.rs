@@ -73,6 +73,17 @@ pub enum ContractionKind {
     Max,
 }
 
+impl ContractionKind {
+    /// The word that hw's clauses have for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Max => "max",
+        }
+    }
+}
+
 /// What is reduced, and how.
 #[derive(Clone, Copy)]
 pub struct Reduced {

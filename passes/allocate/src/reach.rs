@@ -5,13 +5,13 @@ use super::given::Given;
 use super::tensors::{Placed, Reach};
 use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
-use visa_lowering::StageCx;
-use visa_lowering::address::{Addresses, cases, view_address};
-use visa_lowering::stages::reads;
 use visa_mapping::affine::Affine;
 use visa_mapping::cases::Cases;
 use visa_mapping::ops::control::{carried, carries};
 use visa_mapping::view;
+use visa_stream::lower::StageCx;
+use visa_stream::lower::address::{Addresses, cases, view_address};
+use visa_stream::ops::fetch::read_ranges;
 
 /// The reach of a function's tensors, by tensor; those that are not read beyond are not listed.
 #[must_use]
@@ -59,9 +59,10 @@ pub fn reaches(func: OpRef<'_>, placed: &[Placed], given: &Given<'_>) -> HashMap
 /// What an operation reads of tensors, in each of its cases.
 fn extents(op: OpRef<'_>, addresses: &Addresses, given: &Given<'_>) -> Vec<(ValueId, (i64, i64))> {
     let Given { axes, support, frames, machine, .. } = *given;
-    let cx = StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[] };
+    let cx =
+        StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[], bitmap: None };
     let begin = op.operand_def(0).unwrap_or(op);
     // What is wrong with a case is refused where it is lowered.
     let cases = cases(&cx, op, &[begin]).unwrap_or_default();
-    cases.iter().flat_map(|case| reads(&StageCx { case, ..cx }, op)).collect()
+    cases.iter().flat_map(|case| read_ranges(&StageCx { case, ..cx }, op)).collect()
 }

@@ -1,11 +1,8 @@
 //! Transfers of the rows that an index chooses (book 07, 34, 35): their loops, and which engine runs which of them.
 
-use crate::access::{self, AccessError, limits};
 use crate::engines::{halves, split_order};
 use crate::transfers::medium;
-use crate::{StageCx, address, origin};
 use visa_hw::ops::dma_indexed::INDEX_BYTES;
-use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::view;
@@ -14,6 +11,9 @@ use visa_machine::Machine;
 use visa_mapping::ops::indexed::{Indexing, indexing, plan};
 use visa_mapping::{Indexed, Tensor, TransferLoop};
 use visa_memory::Medium;
+use visa_sequencer::access::{self, AccessError, limits};
+use visa_sequencer::ops::dma::DmaIndexed;
+use visa_stream::lower::{StageCx, address, origin};
 
 /// The `seq` counterpart of an operation that moves the rows that an index chooses.
 ///
@@ -42,25 +42,22 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
             None => refused,
         }
     })?;
-    let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
-    let count = |count: u64| {
-        let count = i64::try_from(count).map_err(|_| op.error("C0", "a table of too many rows to write"))?;
-        Ok::<_, Diagnostic>(cx.ctx.attr(Attr::Int(count)))
-    };
+    let count = i64::try_from(plan.count).map_err(|_| op.error("C0", "a table of too many rows to write"))?;
     let memory =
-        |value: view::ValueRef<'_>| Ok::<_, Diagnostic>(text(address::space(&*value.of_type::<Tensor>()?)));
-    let moves = [("read_steps", &read), ("write_steps", &write), ("index_steps", &chosen)];
-    let lowered = cx
-        .spec("seq.dma_indexed", op)?
-        .clause("direction", text(direction))
-        .clause("from", memory(first)?)
-        .clause("to", memory(result)?)
-        .clause("loops", cx.ctx.body_attr(&visa_sequencer::PAIRED, loops))
-        .clause("index", memory(index)?)
-        .clause("indices", cx.ctx.body_attr(&visa_sequencer::PROGRAM, indices))
-        .clause("distance", cx.ctx.attr(Attr::Int(plan.distance)))
-        .clause("count", count(plan.count)?);
-    Ok(moves.into_iter().fold(lowered, |lowered, (clause, at)| address::steps(op, lowered, clause, at)))
+        |value: view::ValueRef<'_>| Ok::<_, Diagnostic>(address::space(&*value.of_type::<Tensor>()?));
+    let lowered = DmaIndexed::build(op)
+        .direction(direction)
+        .from(memory(first)?)
+        .to(memory(result)?)
+        .loops(loops)
+        .index(memory(index)?)
+        .indices(indices)
+        .distance(plan.distance)
+        .count(count)
+        .read_steps(address::steps(op, &read))
+        .write_steps(address::steps(op, &write))
+        .index_steps(address::steps(op, &chosen));
+    Ok(lowered.spec())
 }
 
 /// The fix for a loop with too many iterations and no factors that a sequencer counts. `None` for another error.

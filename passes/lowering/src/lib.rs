@@ -1,17 +1,11 @@
 //! What the lowering passes share: from tensors and mappings to loops and addresses.
 
-pub mod access;
-pub mod address;
 pub mod buffers;
 pub mod engines;
 mod indexed;
 pub mod names;
-pub mod origin;
 pub mod slices;
-pub mod stages;
 pub mod transfers;
-
-pub use stages::{LowerStage, StageCx};
 
 /// The passes of this crate, a module a file.
 pub mod passes {

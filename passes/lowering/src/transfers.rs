@@ -1,6 +1,5 @@
 //! A transfer from segments to engines: over elements for seq, in bytes for hw (book 10).
 
-use crate::access::{self, AccessError};
 use crate::engines::{alone, deal};
 use visa_loops::{
     EnginePart, EngineTable, PairedEntry, PairedProgram, Segments, Stride, contiguous_paired, dma_packet,
@@ -9,6 +8,7 @@ use visa_machine::Machine;
 use visa_mapping::{DM, Given, HOST, SPM, Tensor, Transfer, TransferLoop};
 use visa_memory::Medium;
 use visa_numerics::DType;
+use visa_sequencer::access::{self, AccessError};
 use visa_sequencer::ops::dma::Work;
 
 /// The memory that a tensor is in.

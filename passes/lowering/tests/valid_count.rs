@@ -4,10 +4,10 @@
 
 use proptest::prelude::*;
 use visa_hw::valid_count::ValidCount;
-use visa_lowering::stages::valid_count_registers;
 use visa_machine::Machine;
 use visa_mapping::{Axes, Cell, Expr, Map, Tensor, parse_tensor};
 use visa_stream::VECTOR;
+use visa_stream::ops::vector_intra_slice_reduce::valid_count_registers;
 use visa_stream::valid_count::{Counting, Placement, Refusal, counting};
 
 /// A stream at the engine's entry in which an axis R of `size` elements is to be reduced.

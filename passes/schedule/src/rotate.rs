@@ -10,12 +10,11 @@ use crate::commands::{Commands, needs, quoted};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use visa_ir::context::{Attr, Context};
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{BlockId, Module, OpId, OpRef, OpSpec, ValueDef, ValueId};
+use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
 use visa_mapping::address::THEN;
-use visa_mapping::attrs::MAP;
-use visa_mapping::ops::control::{FOR, YIELD, arguments, carried, yielded};
-use visa_mapping::ops::number::AFFINE;
+use visa_mapping::ops::control::{For, Yield, arguments, carried, yielded};
+use visa_mapping::ops::number::Sum;
 use visa_mapping::{DM, Expr, Tensor};
 
 /// How a loop is pipelined.
@@ -221,11 +220,9 @@ impl Rotation<'_> {
 
     /// A number before `anchor`: an index and so much more.
     fn number(&mut self, of: &[ValueId], plus: u64, anchor: OpId) -> ValueId {
-        let spec = OpSpec::at(&AFFINE, self.module.op(self.ctx, self.body.op));
-        let by = self.ctx.attr(Attr::Ints(vec![1; of.len()].into()));
-        let spec = spec.operands(of.iter().copied()).clause("by", by);
-        let spec = spec.clause("plus", self.ctx.attr(Attr::Int(plus.cast_signed())));
-        let spec = spec.result(self.module.ty(self.index()), None);
+        let origin = self.module.op(self.ctx, self.body.op);
+        let number = Sum::build(origin, of.iter().copied()).by(vec![1; of.len()]).plus(plus.cast_signed());
+        let spec = number.spec().result(self.module.ty(self.index()), None);
         let id = self.module.insert_before(anchor, spec);
         self.module.op(self.ctx, id).results()[0]
     }
@@ -262,9 +259,8 @@ impl Rotation<'_> {
         let depth = self.plan.depth();
         let (all, old) = (self.all_carried(), self.body.op);
         let initial: Vec<ValueId> = all.iter().map(|own| self.before(own)).collect();
-        let over = self.ctx.body_attr(&MAP, Expr::Literal(times));
         let op = self.module.op(self.ctx, old);
-        let mut spec = OpSpec::at(&FOR, op).operands(initial.iter().copied()).clause("over", over);
+        let mut spec = For::build(op, initial.iter().copied()).over(Expr::Literal(times)).spec();
         for own in &all {
             spec = spec.result(self.module.ty(own.argument), self.module.value_name(own.argument).cloned());
         }
@@ -283,7 +279,7 @@ impl Rotation<'_> {
             envs[own.reader].insert(own.argument, argument);
             arguments.push(argument);
         }
-        let end = OpSpec::at(&YIELD, self.module.op(self.ctx, old)).operands(arguments);
+        let end = Yield::build(self.module.op(self.ctx, old), arguments).spec();
         let end = self.module.append(block, end);
         for (stage, env) in envs.iter_mut().enumerate() {
             let ahead = (depth - 1 - stage) as u64;

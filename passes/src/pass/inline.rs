@@ -2,15 +2,14 @@
 
 use std::collections::HashMap;
 use visa_ir::analysis::{AnalysisKind, Preserved};
-use visa_ir::context::Attr;
 use visa_ir::diag::{Diagnostic, counted};
-use visa_ir::module::{OpId, OpRef, OpSpec, ValueId};
+use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::symbols;
 use visa_ir::verify::has_errors;
 use visa_mapping::calls::CallGraph;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::call::{self, BEGIN_LAUNCH, LAUNCH, calling};
+use visa_mapping::ops::call::{self, BeginLaunch, LAUNCH, calling};
 use visa_mapping::ops::func::{FUNC, RETURN, signature};
 use visa_pass::{Configured, Level, Pass, PassCx};
 
@@ -117,8 +116,7 @@ fn inline(cx: &mut PassCx<'_>, call: OpId, callee: OpId) -> Result<(), Diagnosti
     cx.count("calls", 1);
     let launch = cx.module.op(cx.ctx, call);
     if launch.is(&LAUNCH) {
-        let kernel = cx.ctx.attr(Attr::Symbol(call::Calling::seen(launch).callee()?));
-        let begin = OpSpec::at(&BEGIN_LAUNCH, launch).clause("kernel", kernel);
+        let begin = BeginLaunch::build(launch).kernel(call::Calling::seen(launch).callee()?).spec();
         cx.module.insert_before(call, begin);
     }
     for op in body {

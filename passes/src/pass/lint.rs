@@ -9,11 +9,11 @@ use visa_hw::ops::generate::Generate;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
 use visa_loops::{Program, contiguous, fetch_size};
-use visa_lowering::access;
 use visa_machine::{Machine, Unit};
 use visa_memory::BankAccesses;
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
+use visa_sequencer::access;
 use visa_stream::forgotten;
 
 /// The pass.

@@ -3,15 +3,26 @@
 use super::chain::{Chain, Operation, Source, Step};
 use super::search::Plan;
 use std::collections::{BTreeMap, BTreeSet};
-use visa_ir::context::{Attr, AttrId, Context};
+use std::rc::Rc;
+use visa_ir::build::NewOp;
+use visa_ir::context::{Attr, Context};
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{Module, OpId, OpSpec, ValueId};
+use visa_ir::module::{Module, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::span::Span;
 use visa_machine::Machine;
-use visa_mapping::attrs::MAP;
-use visa_mapping::numbers::{NUMBER, Number};
+use visa_mapping::numbers::Number;
 use visa_mapping::{Axes, Dim, Equality, Expr, PadKind, Tensor, equal_streams, padded_terms};
-use visa_numerics::{DType, VectorStage, default_mode, to_f64};
+use visa_numerics::{AluOp, Bits, DType, VectorStage, default_mode, to_f64};
+use visa_stream::ops::begin::{Begin, CONTEXT};
+use visa_stream::ops::collect::Collect;
+use visa_stream::ops::commit::Commit;
+use visa_stream::ops::fetch::Fetch;
+use visa_stream::ops::store::ToVrf;
+use visa_stream::ops::vector::{VectorFinal, VectorInit};
+use visa_stream::ops::vector_alu::{self, VectorFpToFxp, VectorFxpToFp};
+use visa_stream::ops::vector_branch::VectorBranch;
+use visa_stream::ops::vector_lanes::{VectorConcat, VectorPad, VectorSplit, VectorTrim};
+use visa_stream::ops::vector_stash::VectorStash;
 use visa_stream::plan::digits_of;
 use visa_stream::{ops, pipeline};
 
@@ -88,9 +99,8 @@ impl<'a> Emitter<'a> {
             };
             let result = self.pass(chain, entry, &lanes)?;
             if at < last {
-                let clauses =
-                    [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(lanes.element.clone()))];
-                let made = self.add("stream.commit", [result], &clauses)?;
+                let commit = Commit::build(self.origin(), [result]).at_auto().element(lanes.element.clone());
+                let made = self.insert(commit.spec())?;
                 self.made.insert(*class, made);
             } else {
                 self.replace(result);
@@ -123,21 +133,12 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Adds an operation before the expression, with the types that it infers.
-    fn add(
-        &mut self,
-        name: &str,
-        operands: impl IntoIterator<Item = ValueId>,
-        clauses: &[(&str, AttrId)],
-    ) -> Result<ValueId, Diagnostic> {
-        let span = self.span();
-        let lacking = || Diagnostic::error("plan-vector", span, format!("`{name}` is not registered"));
-        let decl = self.ctx.op(name).ok_or_else(lacking)?;
-        let spec = OpSpec::at(decl, self.module.op(self.ctx, self.op)).operands(operands);
-        let spec = clauses.iter().fold(spec, |spec, &(clause, value)| spec.clause(clause, value));
-        self.insert(spec)
+    /// The expression, which all operations of its passes replace.
+    fn origin(&self) -> OpRef<'_> {
+        self.module.op(self.ctx, self.op)
     }
 
+    /// Inserts an operation before the expression, with the types that it infers.
     fn insert(&mut self, spec: OpSpec) -> Result<ValueId, Diagnostic> {
         let span = self.span();
         let id = self.module.insert_before(self.op, spec);
@@ -147,14 +148,6 @@ impl<'a> Emitter<'a> {
         let values = types.into_iter().map(|ty| self.module.add_result(id, ty, None, span));
         let values: Vec<ValueId> = values.collect();
         values.first().copied().ok_or_else(|| self.error("an operation without a result"))
-    }
-
-    fn map(&self, map: Expr) -> AttrId {
-        self.ctx.body_attr(&MAP, map)
-    }
-
-    fn word(&self, word: &str) -> AttrId {
-        self.ctx.attr(Attr::Str(word.into()))
     }
 
     /// Time and packet of the stream, on 8 lanes and on 4.
@@ -215,8 +208,8 @@ impl<'a> Emitter<'a> {
                 None if Some(class) == stream => self.copied(Some("sub"))?,
                 None => return Err(self.error("an operand is neither in memory nor in the register file")),
             };
-            let clauses = [("at", self.ctx.attr(Attr::Auto)), ("element", self.map(lanes.element.clone()))];
-            let file = self.add("stream.to_vrf", [collected], &clauses)?;
+            let load = ToVrf::build(self.origin(), [collected]).at_auto().element(lanes.element.clone());
+            let file = self.insert(load.spec())?;
             self.files.insert(class, file);
         }
         Ok(())
@@ -224,12 +217,12 @@ impl<'a> Emitter<'a> {
 
     /// A value in data memory as the stream that it was.
     fn fetched(&mut self, context: &str, made: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
-        let (time, packet) = (self.map(lanes.time.clone()), self.map(lanes.packet.clone()));
-        let context = self.word(context);
-        let begun = self.add("stream.begin", [made], &[("context", context)])?;
-        let dims = [("time", time), ("packet", packet)];
-        let fetched = self.add("stream.fetch", [begun], &dims)?;
-        self.add("stream.collect", [fetched], &dims)
+        let (time, packet) = (&lanes.time, &lanes.packet);
+        let begun = self.insert(Begin::build(self.origin(), [made]).context(context).spec())?;
+        let fetch = Fetch::build(self.origin(), [begun]).time(time.clone()).packet(packet.clone());
+        let fetched = self.insert(fetch.spec())?;
+        let collect = Collect::build(self.origin(), [fetched]).time(time.clone()).packet(packet.clone());
+        self.insert(collect.spec())
     }
 
     /// The stream itself for the first pass that takes it, a copy of its pipeline for others.
@@ -255,29 +248,28 @@ impl<'a> Emitter<'a> {
         let mut last = None;
         for op in pipeline.into_iter().rev() {
             let view = self.module.op(self.ctx, op);
-            let decl = view.decl().ok_or_else(|| self.error("the stream comes from an unknown operation"))?;
+            if view.decl().is_none() {
+                return Err(self.error("the stream comes from an unknown operation"));
+            }
             let mut operands = view.operands().to_vec();
             if let (Some(first), Some(last)) = (operands.first_mut(), last) {
                 *first = last;
             }
-            let mut spec = OpSpec::at(decl, view).operands(operands);
-            for clause in view.clauses() {
-                let value = match context.filter(|_| clause.name == "context") {
-                    Some(context) => self.word(context),
-                    None => clause.value,
-                };
-                spec = spec.clause_at(&clause.name, value, clause.span);
-            }
-            last = Some(self.insert(spec)?);
+            let copy = NewOp::copied(view).operands(operands);
+            let copy = match context.filter(|_| view.attr(CONTEXT).is_some()) {
+                Some(context) => copy.attr(CONTEXT, Attr::Str(context.into())),
+                None => copy,
+            };
+            last = Some(self.insert(copy.spec())?);
         }
         last.ok_or_else(|| self.error("the stream comes from nowhere"))
     }
 
     /// One pass through the vector engine.
     fn pass(&mut self, chain: &Chain, entry: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
-        let begun = self.add("stream.vector_init", [entry], &[])?;
-        let unconditional = self.word("unconditional");
-        let mut stream = self.add("stream.vector_branch", [begun], &[("mode", unconditional)])?;
+        let begun = self.insert(VectorInit::build(self.origin(), [entry]).spec())?;
+        let branch = VectorBranch::build(self.origin(), [begun]).mode("unconditional").spec();
+        let mut stream = self.insert(branch)?;
         let (mut narrow, mut stash) = (false, None);
         for step in &chain.steps {
             let wants = match step {
@@ -290,7 +282,7 @@ impl<'a> Emitter<'a> {
             }
             stream = match step {
                 Step::Stash { .. } => {
-                    stash = Some(self.add("stream.vector_stash", [stream], &[])?);
+                    stash = Some(self.insert(VectorStash::build(self.origin(), [stream]).spec())?);
                     stash.unwrap_or(stream)
                 }
                 Step::Operate(operation) => self.operation(operation, stream, stash)?,
@@ -299,29 +291,27 @@ impl<'a> Emitter<'a> {
         if narrow {
             stream = self.widened(stream, lanes)?;
         }
-        self.add("stream.vector_final", [stream], &[])
+        self.insert(VectorFinal::build(self.origin(), [stream]).spec())
     }
 
     fn narrowed(&mut self, stream: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
-        let packet = self.map(lanes.narrow.1.clone());
-        match &lanes.narrow.0 {
-            None => self.add("stream.vector_trim", [stream], &[("packet", packet)]),
-            Some(time) => {
-                let time = self.map(time.clone());
-                self.add("stream.vector_split", [stream], &[("time", time), ("packet", packet)])
-            }
-        }
+        let (time, packet) = lanes.narrow.clone();
+        let origin = self.origin();
+        self.insert(match time {
+            None => VectorTrim::build(origin, [stream]).packet(packet.into()).spec(),
+            Some(time) => VectorSplit::build(origin, [stream]).time(time.into()).packet(packet.into()).spec(),
+        })
     }
 
     fn widened(&mut self, stream: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
         if lanes.narrow.0.is_some() {
-            let (time, packet) = (self.map(lanes.time.clone()), self.map(lanes.packet.clone()));
-            return self.add("stream.vector_concat", [stream], &[("time", time), ("packet", packet)]);
+            let concat = VectorConcat::build(self.origin(), [stream]).time(lanes.time.clone().into());
+            return self.insert(concat.packet(lanes.packet.clone().into()).spec());
         }
         let wide = lanes.narrow.1.clone().pad(self.machine.limits.vector_lanes, PadKind::Top);
         let same = matches!(equal_streams(&wide, &lanes.packet, self.axes), Equality::Equal);
-        let packet = self.map(if same { lanes.packet.clone() } else { wide });
-        self.add("stream.vector_pad", [stream], &[("packet", packet)])
+        let packet = if same { lanes.packet.clone() } else { wide };
+        self.insert(VectorPad::build(self.origin(), [stream]).packet(packet.into()).spec())
     }
 
     fn operation(
@@ -331,22 +321,10 @@ impl<'a> Emitter<'a> {
         stash: Option<ValueId>,
     ) -> Result<ValueId, Diagnostic> {
         let Operation { row, mode, operands } = operation;
-        let number = |clause, source: Option<Source>| match source {
-            Some(Source::Number(bits)) => Some((clause, bits)),
+        let constant = |source: Option<Source>| match source {
+            Some(Source::Number(bits)) => Some(bits),
             Some(Source::File(_) | Source::Stash) | None => None,
         };
-        if let Some((_, width)) = number("int_width", operands[0]).filter(|_| row.from != row.to) {
-            let width = self.ctx.attr(Attr::Int(width.into()));
-            return self.add(name(row.stage), [stream], &[("int_width", width)]);
-        }
-        let mut clauses = vec![("op", self.word(row.name))];
-        if mode.name != default_mode(mode.args.len()).name {
-            clauses.push(("mode", self.word(mode.name)));
-        }
-        let constants = [number("constant", operands[0]), number("constant1", operands[1])];
-        for (clause, bits) in constants.into_iter().flatten() {
-            clauses.push((clause, self.ctx.body_attr(&NUMBER, Number(to_f64(row.from, bits)))));
-        }
         let mut values = vec![stream];
         for source in operands.iter().flatten() {
             match source {
@@ -355,26 +333,45 @@ impl<'a> Emitter<'a> {
                 Source::Stash => values.extend(stash),
             }
         }
-        self.add(name(row.stage), values, &clauses)
+        let constants = operands.map(constant);
+        let mode = (mode.name != default_mode(mode.args.len()).name).then_some(mode.name);
+        let spec = alu(self.origin(), row, mode, constants, values);
+        let spec = spec.ok_or_else(|| self.error("a stage without an ALU"))?;
+        self.insert(spec)
     }
 }
 
-/// The operation of a stage.
-fn name(stage: VectorStage) -> &'static str {
-    match stage {
-        VectorStage::Branch => "stream.vector_branch",
-        VectorStage::Logic => "stream.vector_logic",
-        VectorStage::Fxp => "stream.vector_fxp",
-        VectorStage::FxpToFp => "stream.vector_fxp_to_fp",
-        VectorStage::Narrow => "stream.vector_split",
-        VectorStage::Float => "stream.vector_fp",
-        VectorStage::Reduce => "stream.vector_intra_slice_reduce",
-        VectorStage::FpDiv => "stream.vector_fp_div",
-        VectorStage::Widen => "stream.vector_concat",
-        VectorStage::FpToFxp => "stream.vector_fp_to_fxp",
-        VectorStage::Clip => "stream.vector_clip",
-        VectorStage::Filter => "stream.vector_filter",
+/// The operation of an ALU; `None` for a stage that has none, or a conversion without a width.
+fn alu(
+    origin: OpRef<'_>,
+    row: &AluOp,
+    mode: Option<&str>,
+    constants: [Option<Bits>; 2],
+    values: Vec<ValueId>,
+) -> Option<OpSpec> {
+    let [width, _] = constants;
+    let [constant, constant1] =
+        constants.map(|bits| bits.map(|bits| Rc::new(Number(to_f64(row.from, bits)))));
+    let mode = mode.map(Rc::from);
+    macro_rules! build {
+        ($view:ident) => {
+            vector_alu::$view::build(origin, values).op(row.name).mode(mode).constant(constant)
+        };
     }
+    Some(match row.stage {
+        VectorStage::Logic => build!(VectorLogic).spec(),
+        VectorStage::Fxp => build!(VectorFxp).spec(),
+        VectorStage::Float => build!(VectorFp).constant1(constant1).spec(),
+        VectorStage::FpDiv => build!(VectorFpDiv).spec(),
+        VectorStage::Clip => build!(VectorClip).spec(),
+        VectorStage::FxpToFp => VectorFxpToFp::build(origin, values).width(width?.into()).spec(),
+        VectorStage::FpToFxp => VectorFpToFxp::build(origin, values).width(width?.into()).spec(),
+        VectorStage::Branch
+        | VectorStage::Narrow
+        | VectorStage::Reduce
+        | VectorStage::Widen
+        | VectorStage::Filter => return None,
+    })
 }
 
 /// Whether the stream of `op` and values like it fit the register file: the stream itself only if it comes from

@@ -1,8 +1,8 @@
 //! `test-convert`: from `test.old_...` on integers to `test.new_...` on wide ones.
 
-use super::{INT, WIDE, any};
+use super::{ANY, INT, WIDE};
 use visa_ir::context::{Attr, Context};
-use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait, make_type};
+use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait, make_type};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpId, TypeId, ValueId};
@@ -16,6 +16,7 @@ pub(crate) static OPS: &[&OpDecl] = &[
     &TAKE, &CAST, &HALF,
 ];
 
+#[visa_ir::view(Make)]
 const MAKE: OpDecl = OpDecl {
     summary: "A number.",
     clauses: &[ClauseDecl::required("value", ClauseKind::Int, "the number")],
@@ -23,16 +24,18 @@ const MAKE: OpDecl = OpDecl {
     effects: Effects::PURE,
     ..OpDecl::BASE
 };
+#[visa_ir::view(Add)]
 const ADD: OpDecl = OpDecl {
     summary: "A sum.",
-    operands: &[any("left"), any("right")],
+    operands: &[OperandDecl::one("left", ANY), OperandDecl::one("right", ANY)],
     results: &["sum"],
     effects: Effects::PURE,
     ..OpDecl::BASE
 };
+#[visa_ir::view(One)]
 const ONE: OpDecl = OpDecl {
     summary: "A number of a number.",
-    operands: &[any("number")],
+    operands: &[OperandDecl::one("number", ANY)],
     results: &["number"],
     effects: Effects::PURE,
     ..OpDecl::BASE
@@ -44,14 +47,20 @@ const BODY: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+#[visa_ir::view(OldMake: Make)]
 static OLD_MAKE: OpDecl = OpDecl { name: "test.old_make", ..MAKE };
+#[visa_ir::view(NewMake: Make)]
 static NEW_MAKE: OpDecl = OpDecl { name: "test.new_make", ..MAKE };
+#[visa_ir::view(OldAdd: Add)]
 static OLD_ADD: OpDecl = OpDecl { name: "test.old_add", ..ADD };
+#[visa_ir::view(NewAdd: Add)]
 static NEW_ADD: OpDecl = OpDecl { name: "test.new_add", ..ADD };
 static OLD_BODY: OpDecl = OpDecl { name: "test.old_body", ..BODY };
+#[visa_ir::view(NewBody)]
 static NEW_BODY: OpDecl = OpDecl { name: "test.new_body", ..BODY };
 static STUCK: OpDecl = OpDecl { name: "test.old_stuck", ..ONE };
 static ALONE: OpDecl = OpDecl { name: "test.old_alone", ..ONE };
+#[visa_ir::view(Again: One)]
 static AGAIN: OpDecl = OpDecl { name: "test.old_again", ..ONE };
 static SLOPPY: OpDecl = OpDecl { name: "test.old_sloppy", ..ONE };
 /// Two steps: it becomes an old operation, which another pattern converts.
@@ -66,11 +75,12 @@ static EVEN: OpDecl = OpDecl {
 /// Stays, and takes an integer.
 static TAKE: OpDecl = OpDecl {
     name: "test.take",
-    operands: &[super::any("number")],
+    operands: &[OperandDecl::one("number", ANY)],
     results: &[],
     effects: Effects::Declares,
     ..ONE
 };
+#[visa_ir::view(Cast: One)]
 static CAST: OpDecl = OpDecl { name: "test.cast", ..ONE };
 
 fn widened(ctx: &Context, ty: TypeId) -> Option<TypeId> {
@@ -79,7 +89,7 @@ fn widened(ctx: &Context, ty: TypeId) -> Option<TypeId> {
 }
 
 fn cast(rewriter: &mut Rewriter<'_>, value: ValueId, ty: TypeId, anchor: OpId) -> Option<ValueId> {
-    let spec = rewriter.spec(&CAST, anchor).operands([value]).result(ty, None);
+    let spec = Cast::build(rewriter.op(anchor), [value]).result(ty, None).spec();
     let made = rewriter.insert_before(anchor, spec);
     rewriter.op(made).results().first().copied()
 }
@@ -98,20 +108,19 @@ static PATTERNS: [&ConversionPattern; 9] = [
     &pattern(&OLD_MAKE, |cx, id, _| {
         let op = cx.op(id);
         let ty = cx.convert_type(op.value(op.results()[0]).ty());
-        let value =
-            op.attr("value").map(|value| op.ctx.attr(value)).ok_or_else(|| NoMatch::because("no value"))?;
+        let value = OldMake::of(op)?.value()?;
         let name = op.module.value_name(op.results()[0]).cloned();
-        let spec = cx.rewriter.spec(&NEW_MAKE, id).clause("value", value).result(ty, name);
-        cx.replace_with(id, spec).map(drop)
+        let make = NewMake::build(op, []).common(|common| common.value(value)).result(ty, name);
+        cx.replace_with(id, make.spec()).map(drop)
     }),
     &pattern(&OLD_ADD, |cx, id, operands| {
         let op = cx.op(id);
         let ty = cx.convert_type(op.value(op.results()[0]).ty());
-        let spec = cx.rewriter.spec(&NEW_ADD, id).operands(operands.iter().copied()).result(ty, None);
+        let spec = NewAdd::build(op, operands.iter().copied()).result(ty, None).spec();
         cx.replace_with(id, spec).map(drop)
     }),
     &pattern(&OLD_BODY, |cx, id, _| {
-        let spec = cx.rewriter.spec(&NEW_BODY, id);
+        let spec = NewBody::build(cx.op(id)).spec();
         let made = cx.rewriter.insert_before(id, spec);
         cx.rewriter.move_region(id, made);
         cx.op(made).regions().to_vec().into_iter().for_each(|block| cx.convert_arguments(block));
@@ -125,7 +134,7 @@ static PATTERNS: [&ConversionPattern; 9] = [
     },
     &pattern(&AGAIN, |cx, id, _| {
         let (operand, ty) = (cx.op(id).operands()[0], cx.op(id).value(cx.op(id).results()[0]).ty());
-        let spec = cx.rewriter.spec(&AGAIN, id).operands([operand]).result(ty, None);
+        let spec = Again::build(cx.op(id), [operand]).result(ty, None).spec();
         cx.replace_with(id, spec).map(drop)
     }),
     &pattern(&SLOPPY, |cx, id, operands| {
@@ -134,7 +143,7 @@ static PATTERNS: [&ConversionPattern; 9] = [
     }),
     &pattern(&HALF, |cx, id, _| {
         let (operand, ty) = (cx.op(id).operands()[0], cx.op(id).value(cx.op(id).results()[0]).ty());
-        let spec = cx.rewriter.spec(&OLD_ADD, id).operands([operand, operand]).result(ty, None);
+        let spec = OldAdd::build(cx.op(id), [operand, operand]).result(ty, None).spec();
         cx.replace_with(id, spec).map(drop)
     }),
     &pattern(&EVEN, |cx, id, _| {

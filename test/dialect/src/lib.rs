@@ -53,9 +53,12 @@ pub(crate) fn same_type(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     Ok(vec![op.value(op.operands()[0]).ty()])
 }
 
+/// The types of the dialect.
+pub(crate) const ANY: &[&str] = &["test.int", "test.wide"];
+
 /// An operand of any type of the dialect.
 pub(crate) const fn any(name: &'static str) -> OperandDecl {
-    OperandDecl::one(name, &["test.int", "test.wide"])
+    OperandDecl::one(name, ANY)
 }
 
 pub(crate) static FUNC: OpDecl = OpDecl {

@@ -62,9 +62,9 @@ static ADD_CONSTANTS: RewritePattern = RewritePattern {
         let (Some(left), Some(right)) = (constant(op, 0), constant(op, 1)) else {
             return Err(NoMatch::because("an operand is no constant"));
         };
-        let sum = rewriter.ctx.attr(Attr::Int(left.wrapping_add(right)));
-        let ty = rewriter.op(id).value(rewriter.op(id).results()[0]).ty();
-        let spec = rewriter.spec(&CONST, id).clause("value", sum).result(ty, Some("sum".into()));
+        let ty = op.value(op.results()[0]).ty();
+        let sum = Const::build(op).value(left.wrapping_add(right)).result(ty, Some("sum".into()));
+        let spec = sum.spec();
         rewriter.replace_with(id, spec)?;
         Ok(())
     },

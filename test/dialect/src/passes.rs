@@ -1,13 +1,13 @@
 //! Passes that keep, break and ask for analyses, and that rename symbols.
 
 use super::conversion;
-use super::numbers::CONST;
+use super::numbers::{CONST, Const};
 use std::cell::{Cell, RefCell};
 use visa_ir::analysis::{Analysis, AnalysisKind, Handle, Preserved};
-use visa_ir::context::{Attr, Context};
+use visa_ir::context::Context;
 use visa_ir::decl::make_type;
 use visa_ir::diag::{Diagnostic, Severity};
-use visa_ir::module::{Module, OpRef, OpSpec};
+use visa_ir::module::{Module, OpRef};
 use visa_ir::span::Span;
 use visa_ir::symbols::Symbols;
 use visa_ir::verify::VerifyCx;
@@ -88,7 +88,7 @@ fn grow(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.ops(cx.module.body()).to_vec() {
         let op = cx.module.op(cx.ctx, id);
         let first = op.regions().first().and_then(|&block| cx.module.ops(block).first()).copied();
-        let spec = OpSpec::new(&CONST, op.span()).clause("value", cx.ctx.attr(Attr::Int(7))).result(ty, None);
+        let spec = Const::build_at(cx.ctx, op.span()).value(7).result(ty, None).spec();
         if let Some(first) = first {
             cx.module.insert_before(first, spec);
         }

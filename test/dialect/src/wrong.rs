@@ -1,6 +1,7 @@
 //! Declarations with a mistake each.
 
 use super::{INT, any, int, same_type};
+use visa_ir::build::NewOp;
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, make_type};
 use visa_ir::effects::Effects;
@@ -85,7 +86,8 @@ fn become_other(
     decl: &'static OpDecl,
 ) -> Result<(), NoMatch> {
     let operand = rewriter.op(id).operands()[0];
-    let spec = rewriter.spec(decl, id).operands([operand]).result(rewriter.module().ty(operand), None);
+    let spec = NewOp::from(decl, rewriter.op(id)).operands([operand]);
+    let spec = spec.result(rewriter.module().ty(operand), None).spec();
     rewriter.replace_with(id, spec)?;
     Ok(())
 }
@@ -133,10 +135,9 @@ static RETYPE: RewritePattern = RewritePattern {
     root: Some(&RETYPED),
     benefit: 1,
     rewrite: |rewriter, id| {
-        let bits = rewriter.ctx.attr(Attr::Int(8));
         let ty = make_type(rewriter.ctx, &INT, 8_u32);
         debug_assert_ne!(ty, int(rewriter.ctx));
-        let spec = rewriter.spec(&GROW, id).clause("bits", bits).result(ty, None);
+        let spec = Grow::build(rewriter.op(id)).bits(8).result(ty, None).spec();
         rewriter.replace_with(id, spec)?;
         Ok(())
     },

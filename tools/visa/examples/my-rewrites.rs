@@ -50,6 +50,7 @@ static SCALE: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
+#[visa::ir::view(Add)]
 static ADD: OpDecl = OpDecl {
     name: "my.add",
     summary: "The sums of the elements of two tensors.",
@@ -109,7 +110,7 @@ static TO_SUM: ConversionPattern = ConversionPattern {
         let ty = cx.rewriter.module().ty(source);
         let mut sum = source;
         for _ in 1..factor {
-            let spec = cx.rewriter.spec(&ADD, id).operands([sum, source]).result(ty, None);
+            let spec = Add::build(cx.op(id), [sum, source]).result(ty, None).spec();
             let add = cx.rewriter.insert_before(id, spec);
             sum = cx.op(add).results()[0];
         }

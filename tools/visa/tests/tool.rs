@@ -2,9 +2,15 @@
 
 use crate::my_visa;
 use std::path::Path;
-use visa::ir::decl::{Dialect, OpDecl};
+use visa::engine::place::rngd;
+use visa::hw::ops::commit::Commit;
+use visa::ir::decl::{Dialect, Interface, OpDecl};
 use visa::ir::level::Level;
+use visa::loops::{Entry, Program};
 use visa::pass::Pass;
+use visa::stream::lower::LowerStage;
+use visa::stream::ops::commit;
+use visa::stream::semantics::Semantics;
 use visa::{Io, Tool};
 
 /// A folder of the template.
@@ -162,6 +168,39 @@ fn a_dialect_that_is_wrong_is_an_error_and_no_panic() {
         refused(&twice, &[command, "-"], "visa 1\n", "a dialect `hw` is already registered");
         refused(&Tool::standard().dialect(&OTHER), &[command, "-"], "visa 1\n", "my.other");
     }
+}
+
+/// A commit whose lowering forgets the slice bitmap.
+static KEEP: OpDecl = OpDecl {
+    name: "keep.commit",
+    verify: None,
+    interfaces: &[
+        Interface(&rngd::COMMIT),
+        Interface(&Semantics::Same),
+        Interface(&LowerStage(|_, op| {
+            let loops = Program { entries: vec![Entry::new(32, 1)], packet: 32, base: 4096 };
+            Ok(Some(Commit::build(op).bytes(32).loops(loops).spec()))
+        })),
+    ],
+    ..commit::DECL
+};
+static KEEPS: Dialect =
+    Dialect { name: "keep", doc: "", level: Level::Any, ops: &[&[&KEEP]], types: &[], attrs: &[] };
+
+#[test]
+fn a_commit_of_ones_own_that_forgets_the_bitmap_is_refused() {
+    let kernel = |slice: &str, kept: &str| {
+        format!(
+            "visa 1\ntm.axes [P = 256, C = 8]\ntm.func @k(%x: !tm.hbm<i32, [1], [P, C]>) at [0] {{\n  %d = tm.to_dm %x \
+             at 0, cluster [1 # 2], slice [P], element [C]\n  %0 = stream.begin main %d\n  %1 = stream.fetch %0 time \
+             [1], packet [C]\n  %2 = stream.collect %1 time [1], packet [C]\n  %y = keep.commit %2 at 4096, slice \
+             [{slice}], element [C]\n  %r = tm.to_hbm %y at 65536, element [{kept}, C]\n  tm.return %r\n}}\n"
+        )
+    };
+    let (tool, args) = (Tool::standard().dialect(&KEEPS), ["opt", "-", "--lower-to-seq"]);
+    assert!(held(&tool, &args, &kernel("P", "P")).contains("hw.commit"));
+    let message = "`keep.commit` writes part of the active slices, but its lowering writes all of them";
+    refused(&tool, &args, &kernel("P = 128 # 256", "P = 128"), message);
 }
 
 static OWN_CSE: Pass = Pass { name: "cse", summary: "one of one's own", ..Pass::BASE };

@@ -23,6 +23,15 @@ use visa_machine::Machine;
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&COMMIT];
 
+/// The clause for the slice bitmap.
+#[visa_ir::clause]
+pub const SLICES: ClauseDecl = ClauseDecl::optional(
+    "slices",
+    ClauseKind::Ints,
+    "Slices that are written, if not all of the run's: start, end (one past), start, end, ... (slice bitmap). Where \
+     the run goes from slices to others, these do too.",
+);
+
 /// `hw.commit`.
 #[visa_ir::view(Commit)]
 pub static COMMIT: OpDecl = OpDecl {
@@ -62,12 +71,7 @@ pub static COMMIT: OpDecl = OpDecl {
             ClauseKind::body::<Program>(&PROGRAM),
             "Data memory addresses, bytes; the packet is the size of one access (`commit_size`).",
         ),
-        ClauseDecl::optional(
-            "slices",
-            ClauseKind::Ints,
-            "Slices that are written, if not all of the run's: start, end (one past), start, end, ... (slice \
-             bitmap). Where the run goes from slices to others, these do too.",
-        ),
+        SLICES,
         ClauseDecl::optional(
             "steps",
             ClauseKind::body::<Steps>(&STEPS),

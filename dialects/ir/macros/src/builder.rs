@@ -42,6 +42,15 @@ impl Emit<'_> {
             impl<'c> #builder<'c> {
                 #(#setters)*
                 #common
+                /// Appends a result of type `ty`, called `name` if that is still free when printed.
+                #[must_use]
+                #visibility fn result(
+                    self,
+                    ty: #ir::module::TypeId,
+                    name: ::std::option::Option<::std::rc::Rc<str>>,
+                ) -> Self {
+                    Self(self.0.result(ty, name))
+                }
                 /// The finished operation. Its required clauses are checked by the verifier.
                 #[must_use]
                 #visibility fn spec(self) -> #ir::module::OpSpec {
@@ -112,8 +121,9 @@ impl Emit<'_> {
             Clause::Own(clause) => {
                 let (method, name) = (ident(&clause.name)?, &clause.name);
                 let doc = format!("Sets the clause `{}`.", name.value());
-                let (parameter, set) = self.set(clause);
+                let (parameter, set) = self.set(clause, &format_ident!("attr"));
                 let auto = clause.open.then(|| self.auto(name)).transpose()?;
+                let unless_default = clause.default.then(|| self.unless_default(clause)).transpose()?;
                 Ok(quote! {
                     #[doc = #doc]
                     #[must_use]
@@ -121,6 +131,7 @@ impl Emit<'_> {
                         let new = self.0;
                         Self(#set)
                     }
+                    #unless_default
                     #auto
                 })
             }
@@ -140,6 +151,22 @@ impl Emit<'_> {
         }
     }
 
+    /// The setter of a clause with a default, which omits that value.
+    fn unless_default(&self, clause: &OwnClause<'_>) -> Result<TokenStream> {
+        let (Self { visibility, .. }, name) = (self, &clause.name);
+        let method = format_ident!("{}_unless_default", ident(name)?);
+        let doc = format!("Sets the clause `{}`, unless the value is its default.", name.value());
+        let (parameter, set) = self.set(clause, &format_ident!("attr_unless_default"));
+        Ok(quote! {
+            #[doc = #doc]
+            #[must_use]
+            #visibility fn #method(self, value: #parameter) -> Self {
+                let new = self.0;
+                Self(#set)
+            }
+        })
+    }
+
     /// The setter that leaves a clause to a pass.
     fn auto(&self, name: &LitStr) -> Result<TokenStream> {
         let (Self { ir, visibility }, method) = (self, format_ident!("{}_auto", ident(name)?));
@@ -153,8 +180,8 @@ impl Emit<'_> {
         })
     }
 
-    /// The type of a setter's parameter, and the expression that sets `value` in `new`.
-    fn set(&self, clause: &OwnClause<'_>) -> (TokenStream, TokenStream) {
+    /// The type of a setter's parameter, and the expression that sets `value` in `new` through `method` of `NewOp`.
+    fn set(&self, clause: &OwnClause<'_>, method: &Ident) -> (TokenStream, TokenStream) {
         let OwnClause { name, kind, optional, .. } = clause;
         let written = value_type(kind);
         let (parameter, converted) = match kind {
@@ -164,7 +191,7 @@ impl Emit<'_> {
                 (quote!(impl ::std::convert::Into<#written>), quote!(value.into()))
             }
         };
-        let set = self.set_one(name, kind, converted);
+        let set = self.set_one(clause, method, converted);
         match optional {
             false => (parameter, set),
             true => (
@@ -178,9 +205,9 @@ impl Emit<'_> {
     }
 
     /// The expression that sets `value`, of the type that the view reads.
-    fn set_one(&self, name: &LitStr, kind: &Kind<'_>, value: TokenStream) -> TokenStream {
-        let ir = self.ir;
-        let attr = |variant: TokenStream| quote!(new.attr(#name, #ir::context::Attr::#variant(#value)));
+    fn set_one(&self, clause: &OwnClause<'_>, method: &Ident, value: TokenStream) -> TokenStream {
+        let (Self { ir, .. }, OwnClause { name, kind, .. }) = (self, clause);
+        let attr = |variant: TokenStream| quote!(new.#method(#name, #ir::context::Attr::#variant(#value)));
         match kind {
             Kind::Int => attr(quote!(Int)),
             Kind::Text => attr(quote!(Str)),
@@ -188,14 +215,19 @@ impl Emit<'_> {
             Kind::Ints => attr(quote!(Ints)),
             Kind::Texts => attr(quote!(Strs)),
             Kind::Flag => quote!(new.flag(#name, true)),
-            Kind::Body(ty, def) => quote!(new.body::<#ty>(#name, #def, #value)),
+            Kind::Body(ty, def) => {
+                quote!({
+                    let body: ::std::rc::Rc<#ty> = #value;
+                    new.#method(#name, #ir::context::Attr::Body(#def, body))
+                })
+            }
         }
     }
 
     /// The value that a shared clause's setter takes, and the expression that sets `value` in `new`.
     pub(crate) fn shared_setter(&self, clause: &OwnClause<'_>) -> (TokenStream, TokenStream) {
         let OwnClause { name, kind, optional, .. } = clause;
-        let (written, set) = (value_type(kind), self.set_one(name, kind, quote!(value)));
+        let (written, set) = (value_type(kind), self.set_one(clause, &format_ident!("attr"), quote!(value)));
         match (kind, optional) {
             (Kind::Flag, _) => (quote!(bool), quote!(new.flag(#name, value))),
             (_, false) => (written, set),

@@ -73,6 +73,8 @@ pub(crate) struct OwnClause<'a> {
     pub(crate) kind: Kind<'a>,
     /// Whether it may be absent without a value to stand for it.
     pub(crate) optional: bool,
+    /// Whether it has a value where it is absent.
+    pub(crate) default: bool,
     /// Whether it may be `auto`.
     pub(crate) open: bool,
 }
@@ -152,14 +154,15 @@ impl<'a> Clause<'a> {
         let (function, args) = call(base).ok_or_else(|| {
             Error::new(base.span(), "expected `ClauseDecl::required(...)` or a `#[clause]` constant")
         })?;
-        let optional = match function.to_string().as_str() {
-            "required" | "lead" | "default" => false,
-            "optional" => true,
+        let (optional, default) = match function.to_string().as_str() {
+            "required" | "lead" => (false, false),
+            "default" => (false, true),
+            "optional" => (true, false),
             other => return Err(Error::new(function.span(), format!("`{other}` declares no clause"))),
         };
         let kind =
             args.get(1).ok_or_else(|| Error::new(base.span(), "expected the kind of the clause's value"))?;
-        Ok(Self::Own(OwnClause { name: literal(args[0])?, kind: Kind::read(kind)?, optional, open }))
+        Ok(Self::Own(OwnClause { name: literal(args[0])?, kind: Kind::read(kind)?, optional, default, open }))
     }
 }
 

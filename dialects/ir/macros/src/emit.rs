@@ -90,13 +90,13 @@ impl Emit<'_> {
             let expected = "expected `ClauseDecl::required(...)` and the like";
             return Err(syn::Error::new_spanned(&item.expr, expected));
         };
-        let (Self { ir, visibility }, ident) = (self, &item.ident);
+        let (ir, ident) = (self.ir, &item.ident);
         let (output, value) = self.accessor(clause, quote!(op));
         let (parameter, set) = self.shared_setter(clause);
         Ok(quote! {
             #[allow(non_camel_case_types, reason = "the type of a clause is called like its constant")]
-            #[doc(hidden)]
-            #visibility enum #ident {}
+            #[doc(hidden)] // Public, because views of other crates name it.
+            pub enum #ident {}
             impl #ir::view::SharedClause for #ident {
                 type Output = #output;
                 type Value = #parameter;

@@ -1,7 +1,6 @@
 //! All changes of a rewrite go through a [`Rewriter`]: it notes what has to be looked at again.
 
 use crate::context::Context;
-use crate::decl::OpDecl;
 use crate::diag::{Diagnostic, counted};
 use crate::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
 use std::collections::HashMap;
@@ -50,12 +49,6 @@ impl<'a> Rewriter<'a> {
     /// The operations that were made since the last call, in their order; erased ones may be among them.
     pub(super) fn take_created(&mut self) -> Vec<OpId> {
         std::mem::take(&mut self.created)
-    }
-
-    /// An operation that is to come in place of `like`: it is where that one is in the source.
-    #[must_use]
-    pub fn spec(&self, decl: &'static OpDecl, like: OpId) -> OpSpec {
-        OpSpec::at(decl, self.op(like))
     }
 
     /// Inserts an operation directly before `anchor`.

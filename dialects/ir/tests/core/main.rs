@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "the core is tested by the names of operations")]
 
 mod analyses;
+mod builders;
 mod declarations;
 mod irdl;
 mod locations;

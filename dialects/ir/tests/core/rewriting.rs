@@ -1,7 +1,7 @@
 //! Changing a module: use lists, insertion, erasure.
 
-use crate::toy::{context, good};
-use visa_ir::module::{Module, OpId, OpSpec};
+use crate::toy::{Make, Mix, context, good};
+use visa_ir::module::{Module, OpId};
 use visa_ir::print::{Form, print};
 
 const TEXT: &str = "visa 1\ntoy.func @f(%a: !toy.tensor<[4]>) {\n  %m = toy.make size 4\n  %s, %c = toy.mix sum \
@@ -46,9 +46,7 @@ fn inserting_before_and_renaming_on_print() {
     let mix = op(&ctx, &module, "toy.mix");
     let make = module.op(&ctx, op(&ctx, &module, "toy.make"));
     let ty = module.ty(make.results()[0]);
-    let spec = OpSpec::new(make.decl().unwrap(), make.span())
-        .clause("size", ctx.attr(visa_ir::context::Attr::Int(4)))
-        .result(ty, Some("m".into()));
+    let spec = Make::build_at(&ctx, make.span()).size(4).result(ty, Some("m".into())).spec();
     module.insert_before(mix, spec);
     let printed = print(&ctx, &module, Form::Pretty);
     assert!(
@@ -64,11 +62,8 @@ fn a_use_before_its_definition_is_found() {
     let mut module = good(&ctx, TEXT);
     let (make, mix) = (op(&ctx, &module, "toy.make"), op(&ctx, &module, "toy.mix"));
     let carry = module.op(&ctx, mix).results()[1];
-    let spec = OpSpec::new(module.op(&ctx, mix).decl().unwrap(), module.op(&ctx, mix).span())
-        .operands([carry])
-        .clause("how", ctx.attr(visa_ir::context::Attr::Str("sum".into())))
-        .result(module.ty(carry), None)
-        .result(module.ty(carry), None);
+    let again = Mix::build(module.op(&ctx, mix), [carry]).how("sum");
+    let spec = again.result(module.ty(carry), None).result(module.ty(carry), None).spec();
     module.insert_before(make, spec);
     let found = visa_ir::verify::verify(&ctx, &module);
     assert_eq!(found.iter().map(|finding| finding.code.as_str()).collect::<Vec<_>>(), ["dominance"]);

@@ -13,7 +13,7 @@ use visa_ir::parse::parse;
 use visa_ir::span::Source;
 
 /// A list of sizes, `[4, 8]`; its text is canonical.
-pub(crate) struct Sizes(Vec<u32>);
+pub(crate) struct Sizes(pub(crate) Vec<u32>);
 
 impl fmt::Display for Sizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,7 +62,8 @@ static RETURN: OpDecl = OpDecl {
     effects: Effects::PURE,
     ..OpDecl::BASE
 };
-static MAKE: OpDecl = OpDecl {
+#[visa_ir::view(Make)]
+pub(crate) static MAKE: OpDecl = OpDecl {
     name: "toy.make",
     clauses: &[
         ClauseDecl::required("size", ClauseKind::Int, "a size"),
@@ -72,14 +73,15 @@ static MAKE: OpDecl = OpDecl {
         ClauseDecl::optional("strides", ClauseKind::Ints, "strides"),
         ClauseDecl::optional("names", ClauseKind::Strs, "names"),
         ClauseDecl::optional("volatile", ClauseKind::Flag, "whether"),
-        ClauseDecl::optional("tile", ClauseKind::Body(&TILE), "a tile"),
+        ClauseDecl::optional("tile", ClauseKind::body::<Sizes>(&TILE), "a tile"),
     ],
     results: &["made"],
     infer: Some(|op| Ok(vec![make_type(op.ctx, &TENSOR, Sizes(vec![op.int("size").unwrap_or(0) as u32]))])),
     effects: Effects::PURE,
     ..OpDecl::BASE
 };
-static MIX: OpDecl = OpDecl {
+#[visa_ir::view(Mix)]
+pub(crate) static MIX: OpDecl = OpDecl {
     name: "toy.mix",
     operands: &[OperandDecl::one("left", ANY), OperandDecl::optional("right", ANY)],
     clauses: &[ClauseDecl::lead("how", ClauseKind::Word(&["sum", "max"]), "how")],
@@ -104,14 +106,15 @@ static NOTE: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-static PLACE: OpDecl = OpDecl {
+#[visa_ir::view(Place)]
+pub(crate) static PLACE: OpDecl = OpDecl {
     name: "toy.place",
     operands: &[OperandDecl::one("source", ANY)],
     clauses: &[
         ClauseDecl::lead("how", ClauseKind::Word(&["fast", "exact"]), "how").open(),
         ClauseDecl::required("at", ClauseKind::Int, "an address").open_address(),
         ClauseDecl::optional("bases", ClauseKind::Ints, "addresses").open_address(),
-        ClauseDecl::optional("tile", ClauseKind::Body(&TILE), "a tile").open(),
+        ClauseDecl::optional("tile", ClauseKind::body::<Sizes>(&TILE), "a tile").open(),
     ],
     results: &["placed"],
     infer: Some(|op| Ok(vec![op.module.ty(op.operands()[0])])),

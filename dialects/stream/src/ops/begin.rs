@@ -2,12 +2,15 @@
 
 use crate::BEGIN;
 use crate::chain::{input, with_dims};
+use crate::lower::NOTHING;
 use crate::semantics::Semantics;
+use std::rc::Rc;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
+use visa_ir::view::{Text, required};
 use visa_mapping::{Dim, Expr, Unit};
 
 /// The clause that says which context runs a pipeline.
@@ -32,7 +35,7 @@ pub static DECL: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(infer),
     example: "%b = stream.begin main %x",
-    interfaces: &[Interface(&rngd::NONE), Interface(&Semantics::Same)],
+    interfaces: &[Interface(&rngd::NONE), Interface(&Semantics::Same), Interface(&NOTHING)],
     ..OpDecl::BASE
 };
 
@@ -46,4 +49,14 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
         .ok_or_else(|| op.clause_error("C0", CONTEXT, format!("`{context}` is no context")))?;
     let given = [(Dim::Time, Expr::Literal(1)), (Dim::Packet, source.dim(Dim::Element))];
     with_dims(op, &BEGIN, Some(unit), source.dtype, &given, &source)
+}
+
+/// The context of the pipeline that begins with `first`. Generate mode has no clause for it: it is a command of the
+/// sub context (book 09).
+///
+/// # Errors
+/// If the clause is no word.
+pub fn context(first: OpRef<'_>) -> Result<Rc<str>, Diagnostic> {
+    let declared = first.decl().is_some_and(|decl| decl.clause(CONTEXT).is_some());
+    if declared { required::<Text>(&first, CONTEXT) } else { Ok("sub".into()) }
 }

@@ -2,6 +2,7 @@
 
 use crate::BEGIN;
 use crate::chain::{axes, check_same, input, with_dims};
+use crate::lower::NOTHING;
 use crate::plan::{Loop, Plan, PlanError, digits_of};
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
@@ -49,6 +50,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::NONE),
         Interface(&Semantics::Interleave(axis_name)),
+        Interface(&NOTHING),
         Interface(&Introduces(&["axis"])),
     ],
     ..OpDecl::BASE

@@ -1,19 +1,19 @@
 //! `stream.cast`: the cast engine narrows elements (book 26).
 
-use crate::CAST;
-use crate::chain::{axes, check_same, input, next};
-use crate::pipeline;
+use crate::chain::{axes, check_same, ends, input, next};
+use crate::lower::{LowerStage, StageCx};
 use crate::semantics::Semantics;
+use crate::{CAST, pipeline};
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::Expr;
 use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
-use visa_mapping::{Dim, PadKind, Tensor};
+use visa_mapping::{Dim, Expr, PadKind, Tensor};
 use visa_numerics::{CAST_ENGINE, DType, cast_targets, engine_cast};
 
 /// `stream.cast`.
@@ -41,7 +41,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.cast bf16 %a packet [1 # 16]",
-    interfaces: &[Interface(&rngd::CAST), Interface(&Semantics::Same)],
+    interfaces: &[Interface(&rngd::CAST), Interface(&Semantics::Same), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 
@@ -70,4 +70,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let elements = result.dtype.elements(machine(op).limits.flit_bytes);
     let wanted = source.dim(Dim::Packet).pad(elements, PadKind::Top);
     check_same(op, "C2", "packet", &result.dim(Dim::Packet), &wanted, axes)
+}
+
+fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (_, result) = ends(op)?;
+    Ok(Some(hw::cast::Cast::build(op).dtype(result.dtype).spec()))
 }

@@ -1,15 +1,17 @@
 //! `stream.collect`: the collect engine cuts packets into flits (book 14).
 
-use crate::COLLECT;
-use crate::chain::{axes, check_same, flit_bytes, input, next, packet_bytes};
-use crate::pipeline;
+use crate::chain::{axes, check_same, ends, flit_bytes, input, next, packet_bytes};
+use crate::lower::{LowerStage, StageCx};
 use crate::semantics::Semantics;
+use crate::{COLLECT, pipeline};
 use visa_engine::place::{Slot, rngd};
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_loops::distance;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::{Dim, Expr, PadKind, Tensor};
@@ -41,7 +43,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%c = stream.collect %f time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&rngd::COLLECT), Interface(&Semantics::Same)],
+    interfaces: &[Interface(&rngd::COLLECT), Interface(&Semantics::Same), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 
@@ -139,4 +141,12 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let wanted = Expr::pair([source.dim(Dim::Time), padded]);
     let found = Expr::pair([result.dim(Dim::Time), result.dim(Dim::Packet)]);
     check_same(op, "C2", "time", &found, &wanted, axes)
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, result) = ends(op)?;
+    let flit = flit_bytes(&source, cx.machine);
+    let flits = packet_bytes(op, &source, cx.axes)?.div_ceil(flit);
+    let whole = packet_bytes(op, &result, cx.axes)? == flit;
+    Ok(Some(hw::collect::Collect::build(op).flits(distance(flits)).halves(!whole).spec()))
 }

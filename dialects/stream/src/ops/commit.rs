@@ -2,6 +2,7 @@
 
 use crate::chain::{axes, check_stored, ends, given, input, with_dims};
 use crate::commit::{Write, check_aligned, zeros_kept};
+use crate::lower::{LowerStage, loops};
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
@@ -64,7 +65,11 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%y = stream.commit %n at 8192, element [1 # 4]",
-    interfaces: &[Interface(&rngd::COMMIT), Interface(&Semantics::Same)],
+    interfaces: &[
+        Interface(&rngd::COMMIT),
+        Interface(&Semantics::Same),
+        Interface(&LowerStage(|cx, op| loops::commit(cx, op, &cx.plan::<CommitPlan>(op)?.0))),
+    ],
     ..OpDecl::BASE
 };
 

@@ -1,20 +1,22 @@
 //! `stream.commit_packed`: the sub context writes what counts say is valid, without gaps (book 09, valid count
 //! packing).
 
-use crate::FILTERED;
-use crate::chain::{axes, check_same, check_stored, input, packet_bytes, positions, with_dims};
+use crate::chain::{axes, check_same, check_stored, ends, input, packet_bytes, positions, with_dims};
 use crate::commit::check_aligned;
+use crate::lower::{LowerStage, StageCx, address};
 use crate::ops::vector_filter;
-use crate::pipeline;
 use crate::plan::digits_of;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
+use crate::{FILTERED, pipeline};
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_loops::{Entry, Program, distance};
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings, machine};
 use visa_mapping::ops::func::check_place;
@@ -77,6 +79,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::PACK),
         Interface(&Semantics::Pack(filter)),
+        Interface(&LowerStage(lower)),
         Interface(&Introduces(&["element"])),
     ],
     ..OpDecl::BASE
@@ -255,4 +258,27 @@ fn room(
         ));
     }
     Ok(room)
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (_, result) = ends(op)?;
+    let packing = cx.plan::<Packing>(op)?;
+    let commit = CommitPacked::of(op)?;
+    let run = Entry::new(packing.room.saturating_mul(result.dtype.align()), 1);
+    let base = address::of(cx, op, commit.result_tensor()?)?;
+    let loops = Program { entries: vec![run], packet: cx.machine.limits.commit_size_sub, base };
+    let counts = match packing.stride {
+        Some(_) => {
+            let counts = commit.counts().ok_or_else(|| op.error("C1", "no counts"))?;
+            Some(address::of(cx, op, counts)?)
+        }
+        None => None,
+    };
+    let lowered = hw::commit_packed::CommitPacked::build(op)
+        .most(distance(packing.most))
+        .counts(counts)
+        .stride(packing.stride.map(|stride| distance(stride * DType::I32.align())))
+        .loops(loops)
+        .slices(cx.bitmap);
+    Ok(Some(lowered.spec()))
 }

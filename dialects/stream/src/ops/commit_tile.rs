@@ -2,6 +2,7 @@
 
 use crate::chain::{axes, check_stored, input};
 use crate::commit::{Write, zeros_kept};
+use crate::lower::{LowerStage, StageCx, address, loops};
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
@@ -10,8 +11,9 @@ use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, writes};
-use visa_ir::module::OpRef;
+use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
+use visa_mapping::address::Moving;
 use visa_mapping::affine::Affine;
 use visa_mapping::facts::{check_mappings, machine, mapping_error};
 use visa_mapping::frames::Frames;
@@ -70,6 +72,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::COMMIT),
         Interface(&Semantics::Same),
+        Interface(&LowerStage(lower)),
         Interface(&WritesTile),
         Interface(&KeepsAxes),
     ],
@@ -166,5 +169,21 @@ impl StagePlan for TilePlan {
             into: None,
         };
         write.plan().map(Self).map_err(|why| op.error("C5", why))
+    }
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let address = address::written(cx, op)?;
+    loops::commit_at(cx, op, &cx.plan::<TilePlan>(op)?.0, &address).map(Some)
+}
+
+/// Lowers an operation outside of the loops around it, with which its tile would move.
+///
+/// # Errors
+/// As [`crate::lower::lower`].
+pub fn lower_alone(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    match op.is(&DECL) {
+        true => loops::commit_at(cx, op, &cx.plan::<TilePlan>(op)?.0, &Moving::default()).map(Some),
+        false => crate::lower::lower(cx, op),
     }
 }

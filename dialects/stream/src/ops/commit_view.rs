@@ -2,6 +2,7 @@
 
 use crate::chain::{axes, given, input};
 use crate::commit::{Whole, Write, zeros_kept};
+use crate::lower::{LowerStage, loops};
 use crate::ops::commit::check_slices;
 use crate::pipeline;
 use crate::plan::Plan;
@@ -73,6 +74,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::COMMIT),
         Interface(&Semantics::Overwrite(part)),
+        Interface(&LowerStage(|cx, op| loops::commit(cx, op, &cx.plan::<PartPlan>(op)?.0))),
         Interface(&Introduces(&["slice", "element"])),
     ],
     ..OpDecl::BASE

@@ -4,22 +4,26 @@ use crate::chain::{
     self, axes, check_place, check_same, coarse_in_places, ends, flit_bytes, input, main_only, next,
     packet_bytes, positions, with_dims,
 };
+use crate::lower::loops::accessed;
+use crate::lower::{LowerStage, StageCx};
+use crate::ops::store::ToTrf;
 use crate::pad::Pad;
 use crate::padding::padding_kept;
-use crate::pipeline;
 use crate::plan::{self, Plan, Shared, TimeLoop};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::{ContractionKind, Semantics};
 use crate::shift::{Shifts, Windows};
-use crate::{ACCUMULATE, ALIGN, CONTRACT};
+use crate::{ACCUMULATE, ALIGN, CONTRACT, pipeline};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads};
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_loops::{Entry, Program, distance};
 use visa_machine::Machine;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error, written};
@@ -29,6 +33,8 @@ use visa_mapping::{
     place, without_zeros,
 };
 use visa_numerics::DType;
+use visa_sequencer::access::Accessor;
+use visa_sequencer::ops::stages;
 
 /// `stream.align`.
 #[visa_ir::view(Align)]
@@ -93,7 +99,7 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     infer: Some(infer_align),
     verify: Some(verify_align),
     example: "%p = stream.align %c, %w time [J / 32], packet [J % 32]",
-    interfaces: &[Interface(&rngd::ALIGN), Interface(&Semantics::Pair)],
+    interfaces: &[Interface(&rngd::ALIGN), Interface(&Semantics::Pair), Interface(&LowerStage(lower_align))],
     ..OpDecl::BASE
 };
 
@@ -140,7 +146,11 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     infer: Some(infer_contract),
     verify: Some(verify_contract),
     example: "%t = stream.contract %p packet [1]",
-    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Semantics::SumPacket(reduction))],
+    interfaces: &[
+        Interface(&rngd::CONTRACT),
+        Interface(&Semantics::SumPacket(reduction)),
+        Interface(&LowerStage(lower_contract)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -180,7 +190,11 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     infer: Some(infer_accumulate),
     verify: Some(verify_accumulate),
     example: "%a = stream.accumulate interleaved %t time [1], packet [1 # 8]",
-    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Semantics::SumTime)],
+    interfaces: &[
+        Interface(&rngd::ACCUMULATE),
+        Interface(&Semantics::SumTime),
+        Interface(&LowerStage(lower_accumulate)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -618,4 +632,68 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
         buffer.slots
     );
     Err(op.clause_error("C3", "time", message))
+}
+
+fn lower_align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, _) = ends(op)?;
+    let file = Align::of(op)?.weights()?;
+    let weights = file.of_type::<Tensor>()?;
+    let AlignPlan { shifts, read } = &*cx.plan::<AlignPlan>(op)?;
+    let elements = accessed(cx, op, (read, 0), source.dtype, Accessor::Align)?;
+    let store = visa_mapping::view::origin(op, file.id);
+    let store = store.ok_or_else(|| op.error("C0", "nothing stores its register-file operand"))?;
+    // An open half may become the whole file.
+    let half = ToTrf::of(store)?.at_unless_auto()?.unwrap_or_else(|| "full".into());
+    let shifted = (shifts.count > 0).then(|| [shifts.count, shifts.distance].map(distance));
+    let lowered = stages::Align::build(op)
+        .dtype(source.dtype)
+        .region(half)
+        .flits(distance(shifts.flits))
+        .shifts(shifted.map(|[count, _]| count))
+        .distance(shifted.map(|[_, elements]| elements))
+        .repeat(distance(shifts.repeat))
+        .rows(distance(positions(op, Dim::Row, &weights.dim(Dim::Row), cx.axes)?))
+        .loops(elements);
+    Ok(Some(lowered.spec()))
+}
+
+fn lower_contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let ((source, _), depth) = (ends(op)?, cx.plan::<TreeDepth>(op)?.0);
+    let lowered =
+        hw::contract::Contract::build(op).dtype(source.dtype).op_unless_default(reduction(op)?.word());
+    Ok(Some(lowered.depth(i64::from(depth)).spec()))
+}
+
+fn lower_accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (source, _) = ends(op)?;
+    let slots = slots(op, &cx.plan::<Accumulation>(op)?.0)?;
+    let count = |dim| positions(op, dim, &source.dim(dim), cx.axes).map(distance);
+    let lowered = hw::accumulate::Accumulate::build(op)
+        .kind(Accumulate::of(op)?.mode()?)
+        .op_unless_default(reduction(op)?.word())
+        .rows(count(Dim::Row)?)
+        .columns(count(Dim::Packet)?)
+        .slots(slots);
+    Ok(Some(lowered.spec()))
+}
+
+/// The slot of each step: loops that are summed stay on theirs, the others number them in the order they come out.
+pub(crate) fn slots(op: OpRef<'_>, loops: &[TimeLoop]) -> Result<Program, Diagnostic> {
+    let mut entries = Vec::new();
+    let mut slots = 1_i64;
+    for time in loops.iter().rev() {
+        let stride = if time.summed { 0 } else { slots };
+        if !time.summed {
+            let more = i64::try_from(time.limit).ok().and_then(|limit| slots.checked_mul(limit));
+            slots = more.ok_or_else(|| op.error("C0", "the steps of its time are too many to count"))?;
+        }
+        entries.push(Entry::new(time.limit, stride));
+    }
+    if entries.is_empty() {
+        entries.push(Entry::new(1, 1));
+    }
+    entries.reverse();
+    let mut slots = Program { entries, packet: 1, base: 0 };
+    slots.merge();
+    Ok(slots)
 }

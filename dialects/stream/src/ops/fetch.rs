@@ -4,6 +4,8 @@ use crate::FETCH;
 use crate::adapter::Adapter;
 use crate::adapter_clauses::adapter;
 use crate::chain::{axes, check_first_slices, ends, next, packet_bytes};
+use crate::lower::loops::program;
+use crate::lower::{LowerStage, StageCx, address, origin};
 use crate::mask::{Mask, Reading};
 use crate::ops::begin_interleaved;
 use crate::pad::{PADS, Pad};
@@ -15,12 +17,16 @@ use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads};
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::verify::VerifyCx;
+use visa_ir::view;
+use visa_loops::Program;
 use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::check_mappings;
-use visa_mapping::{Axes, Dim, Expr, Tensor};
-use visa_numerics::DType;
+use visa_mapping::{Axes, Dim, Expr, Tensor, Unit};
+use visa_numerics::{DType, pattern};
+use visa_sequencer::access::{self, AccessError, Accessor};
+use visa_sequencer::ops::stages;
 
 /// `stream.fetch`.
 #[visa_ir::view(Fetch)]
@@ -109,7 +115,11 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%f = stream.fetch %b time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&rngd::FETCH), Interface(&Semantics::Fetch(adapter))],
+    interfaces: &[
+        Interface(&rngd::FETCH),
+        Interface(&Semantics::Fetch(adapter)),
+        Interface(&LowerStage(lower)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -207,4 +217,149 @@ fn own_time(op: OpRef<'_>, result: &Tensor, axes: &Axes) -> Result<Expr, Diagnos
             .map_err(|why| op.clause_error("C4", "time", why)),
         None => Ok(time),
     }
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let ((source, result), fetch) = (ends(op)?, cx.plan::<FetchPlan>(op)?);
+    let (plan, mask) = placed(cx, op, &fetch, &source)?;
+    let elements = program(&plan.0, plan.1);
+    let from = source.dtype;
+    let accessor = Accessor::Fetch {
+        to: (from != result.dtype).then_some(result.dtype),
+        unit: result.unit.unwrap_or(Unit::Main),
+        mask: mask.clone(),
+    };
+    if let Err(error) = accessor.clone().known(cx.ctx, &elements, from) {
+        let refused = origin::refused(op, &plan.0, from, &error);
+        return Err(match in_main(&accessor, &error, &elements, from, cx) {
+            Some(fix) => refused.fix(fix),
+            None => refused,
+        });
+    }
+    let address = address::moving(cx, op, view::operand(&begin(op)?, 0, "tensor")?)?;
+    let starts = starts(&plan.0);
+    if let Some(starts) = &starts {
+        access::starts(starts, from).map_err(|error| error.diagnostic(op.span()))?;
+    }
+    let adapter = &fetch.adapter;
+    let zero: Vec<i64> = adapter.zero.iter().copied().map(i64::from).collect();
+    let lowered = stages::Fetch::build(op)
+        .dtype(from)
+        .mask(mask)
+        .table(adapter.table.clone())
+        .to(adapter.cast.map(|row| row.to))
+        .zero(Some(zero).filter(|zero| !zero.is_empty()))
+        .loops(elements)
+        .starts(starts)
+        .steps(address::steps(op, &address));
+    Ok(Some(lowered.spec()))
+}
+
+/// The beginning of a fetch's pipeline.
+fn begin(op: OpRef<'_>) -> Result<OpRef<'_>, Diagnostic> {
+    Fetch::of(op)?.stream()?.made_by().ok_or_else(|| op.error("C0", "no beginning"))
+}
+
+/// The loops of a fetch over its tensors at their addresses, and its mask.
+fn placed(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    fetch: &FetchPlan,
+    source: &Tensor,
+) -> Result<((Plan, i64), Option<visa_loops::Mask>), Diagnostic> {
+    let FetchPlan { plan, mask, adapter, between } = fetch;
+    let mask = mask.clone().map(|mask| Ok::<_, Diagnostic>(mask_registers(mask, masked(op, adapter)?)));
+    let mask = mask.transpose()?;
+    let begin = begin(op)?;
+    let first = view::operand(&begin, 0, "tensor")?;
+    let base = address::in_elements(cx, op, first)?;
+    check_start(op, plan, address::least_in_elements(cx, op, first)?, source.dtype)?;
+    let Some(axis) = between else { return Ok(((plan.clone(), base), mask)) };
+    let other = view::operand(&begin, 1, "tensor")?;
+    let second = address::in_elements(cx, op, other)?;
+    check_start(op, plan, address::least_in_elements(cx, op, other)?, source.dtype)?;
+    if !address::moving(cx, op, first)?.moves_like(&address::moving(cx, op, other)?) {
+        let message = "the two tensors move differently with the loops around the fetch".to_owned();
+        return Err(begin.error("C0", message).fix("cut both into tiles of the same distance".to_owned()));
+    }
+    let mask = mask.map(|mask| mask.below(plan.time().len()));
+    let plan = begin_interleaved::alternating(plan.clone(), axis, second.saturating_sub(base));
+    Ok(((plan, base), mask))
+}
+
+/// The value of masked elements, as bits in data memory.
+fn masked(op: OpRef<'_>, adapter: &Adapter) -> Result<u64, Diagnostic> {
+    let bits = adapter.masked(Pad::of(Fetch::of(op)?)?).ok_or_else(|| {
+        op.clause_error("C12", "pad", "no number of data memory becomes what the padding is masked with")
+    })?;
+    Ok(u64::from(pattern(adapter.from, bits)))
+}
+
+/// The fix for a fetch of the sub context that the main context supports.
+fn in_main(
+    accessor: &Accessor,
+    error: &AccessError,
+    elements: &Program,
+    from: DType,
+    cx: &StageCx<'_>,
+) -> Option<String> {
+    let &Accessor::Fetch { to, unit: Unit::Sub, mask: None } = accessor else { return None };
+    if !error.is_size(access::FETCH_SIZE) {
+        return None;
+    }
+    let main =
+        Accessor::Fetch { to, unit: Unit::Main, mask: None }.accesses(elements, from, cx.machine).ok()?;
+    let size = counted(main.program.packet, "byte");
+    Some(format!("begin the pipeline in `main`, which may fetch {size} at a time"))
+}
+
+/// The start of each slice in elements after the base, if the slices differ.
+fn starts(plan: &Plan) -> Option<Program> {
+    let program = Program { entries: plan.starts.clone(), packet: 1, base: 0 };
+    (!plan.starts.is_empty()).then_some(program)
+}
+
+/// The byte range that a fetch reads of each tensor in data memory: the address of the first byte, and the address
+/// after the last. Empty if `op` is not a fetch or has no plan; tensors without an address are left out.
+#[must_use]
+pub fn read_ranges(cx: &StageCx<'_>, op: OpRef<'_>) -> Vec<(ValueId, (i64, i64))> {
+    if !op.is(&DECL) {
+        return Vec::new();
+    }
+    let (Ok((source, _)), Ok(fetch)) = (ends(op), cx.plan::<FetchPlan>(op)) else { return Vec::new() };
+    let plan = &fetch.plan;
+    let bytes = |elements: i64| elements.saturating_mul(i64::from(source.dtype.bits()));
+    let extent = |tensor: &ValueId| {
+        let base = address::in_elements(cx, op, op.value(*tensor)).ok()?;
+        let address = address::moving(cx, op, op.value(*tensor)).ok()?;
+        let (least, most) = address.range()?;
+        let (start, end) = program(plan, base).extent().ok()?;
+        let end = end.saturating_add(plan.furthest());
+        // 4-bit elements share bytes.
+        let (start, end) = (bytes(start).div_euclid(8), bytes(end).saturating_add(7).div_euclid(8));
+        Some((*tensor, (start + (least - address.base()), end + (most - address.base()))))
+    };
+    let tensors = op.operand_def(0).map_or(&[][..], |begin| begin.operands());
+    tensors.iter().filter_map(extent).collect()
+}
+
+/// The registers of a mask whose elements become `value`, given as bits in data memory.
+#[must_use]
+pub fn mask_registers(mask: Mask, value: u64) -> visa_loops::Mask {
+    let Mask { dim, left, by, valid } = mask;
+    visa_loops::Mask { dim, left, by, valid, value }
+}
+
+/// Checks C10: padding before the elements is read from addresses of the slice's memory. Only a padded term makes a
+/// fetch start before its tensor.
+fn check_start(op: OpRef<'_>, plan: &Plan, base: i64, dtype: DType) -> Result<(), Diagnostic> {
+    let bytes = |elements: i64| elements.saturating_mul(i64::from(dtype.bits())).div_euclid(8);
+    let first = bytes(base.saturating_add(plan.base));
+    if first >= 0 {
+        return Ok(());
+    }
+    let message =
+        format!("padding before the elements is read from address {first} on, where no memory is (book 08)");
+    let fix = format!("place the tensor at {} or higher", bytes(plan.base).saturating_neg());
+    Err(op.clause_error("C10", "packet", message).fix(Some(fix)))
 }

@@ -2,6 +2,7 @@
 
 use crate::chain::axes;
 use crate::fill::{FROM_ITS_START, Fill, word};
+use crate::lower::{LowerStage, loops};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
@@ -69,6 +70,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::GENERATE),
         Interface(&Semantics::Constant(element)),
+        Interface(&LowerStage(|cx, op| loops::fill(cx, op, &cx.plan::<FillPlan>(op)?.0, number(op)?))),
         // It is read where it lies, not one element of it over and over.
         Interface(&Introduces(&["chip", "cluster", "slice", "element"])),
     ],

@@ -3,6 +3,7 @@
 
 use crate::chain::{axes, given};
 use crate::fill::{FROM_ITS_START, Fill, word};
+use crate::lower::{LowerStage, loops};
 use crate::ops::commit::check_slices;
 use crate::ops::commit_view::check_held;
 use crate::planner::{Planner, StagePlan, planned};
@@ -68,6 +69,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::GENERATE),
         Interface(&Semantics::OverwriteWith(replaced)),
+        Interface(&LowerStage(|cx, op| loops::fill(cx, op, &cx.plan::<FillViewPlan>(op)?.0, number(op)?))),
         Interface(&Introduces(&["slice", "element"])),
     ],
     ..OpDecl::BASE

@@ -4,7 +4,7 @@ use crate::chain::axes;
 use crate::lower::{LowerStage, StageCx};
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
-use visa_ir::context::Attr;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, writes};
@@ -114,7 +114,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     Err(op.clause_error("C5", "element", message))
 }
 
-fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let spec = cx.int(cx.spec("hw.generate", op)?, "value", u64::from(bits(op)?));
-    Ok(Some(spec.clause("at", cx.ctx.attr(Attr::Int(Generate::of(op)?.at()?)))))
+fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let lowered = hw::generate::Generate::build(op).value(i64::from(bits(op)?));
+    Ok(Some(lowered.at(Generate::of(op)?.at()?).spec()))
 }

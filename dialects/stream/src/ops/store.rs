@@ -1,15 +1,18 @@
 //! `stream.to_trf` and `stream.to_vrf`: a pipeline ends in a register file (book 18, 20).
 
-use crate::chain::{axes, check_same, check_stored, dim_bytes, given, input, positions, with_dims};
+use crate::chain::{axes, check_same, check_stored, dim_bytes, ends, given, input, positions, with_dims};
+use crate::lower::{LowerStage, StageCx};
 use crate::padding::check_zeros;
 use crate::pipeline;
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, writes};
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_loops::distance;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::func::check_place;
@@ -53,7 +56,7 @@ pub static TO_TRF: OpDecl = OpDecl {
     infer: Some(infer_trf),
     verify: Some(verify_trf),
     example: "%w = stream.to_trf %c at full, row [1], element [J]",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Semantics::Same)],
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Semantics::Same), Interface(&LowerStage(lower_trf))],
     ..OpDecl::BASE
 };
 
@@ -84,7 +87,7 @@ pub static TO_VRF: OpDecl = OpDecl {
     infer: Some(infer_vrf),
     verify: Some(verify_vrf),
     example: "%v = stream.to_vrf %c at 0, element [A % 8]",
-    interfaces: &[Interface(&rngd::KEEP), Interface(&Semantics::Same)],
+    interfaces: &[Interface(&rngd::KEEP), Interface(&Semantics::Same), Interface(&LowerStage(lower_vrf))],
     ..OpDecl::BASE
 };
 
@@ -163,4 +166,19 @@ fn verify_vrf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
     check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)?;
     check_zeros(op, &result, "C3", axes)
+}
+
+fn lower_trf(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (_, result) = ends(op)?;
+    let count = |dim| positions(op, dim, &result.dim(dim), cx.axes);
+    let rows = count(Dim::Row)?;
+    let row_bytes = result.bytes(count(Dim::Element)?);
+    let row_bytes =
+        row_bytes.ok_or_else(|| op.clause_error("C3", "element", "too many elements to count"))?;
+    let lowered = hw::store::StoreTrf::build(op).region(ToTrf::of(op)?.at()?).rows(distance(rows));
+    Ok(Some(lowered.row_bytes(distance(row_bytes)).spec()))
+}
+
+fn lower_vrf(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    Ok(Some(hw::store::StoreVrf::build(op).at(ToVrf::of(op)?.at()?).spec()))
 }

@@ -1,19 +1,22 @@
 //! `stream.switch`: the switch engine moves packets between slices (book 13).
 
-use crate::SWITCH;
 use crate::chain::{axes, check_first_slices, check_skewed, input, next, with_dims};
 use crate::held::Held;
-use crate::pipeline;
+use crate::lower::{LowerStage, StageCx};
 use crate::planner::planned;
 use crate::semantics::Semantics;
 use crate::snoop::Snooping;
 use crate::topology::{TOPOLOGIES, Topology, same, same_slices};
+use crate::{SWITCH, pipeline};
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
+use visa_hw::snoop::Snoop;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_loops::distance;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, mapping_error, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
@@ -98,7 +101,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%s = stream.switch broadcast01 %f slice1 256, slice0 1, time0 1, slice [I], time [1 # 256]",
-    interfaces: &[Interface(&rngd::SWITCH), Interface(&Semantics::Same)],
+    interfaces: &[Interface(&rngd::SWITCH), Interface(&Semantics::Same), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 
@@ -159,4 +162,18 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let held = Held::of(&slice, &time, &free, axes);
     held.check_slices(&slices_found, &made.0).map_err(refuse("C2", Dim::Slice))?;
     held.check_time(&time_found, &made.1).map_err(refuse("C3", Dim::Time))
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let op = Switch::of(op)?;
+    let topology = op.topology()?;
+    let lowered = hw::switch::Switch::build(*op).topology(topology.clone());
+    Ok(Some(match &*topology {
+        "custom" => {
+            let Snooping { ring, rows } = &*cx.plan::<Snooping>(*op)?;
+            let rows = rows.clone();
+            lowered.ring(Some(distance(*ring as u64))).snoop(Some(Snoop { rows })).spec()
+        }
+        _ => lowered.slice1(op.slice1()?).slice0(op.slice0()?).time0(op.time0()?).spec(),
+    }))
 }

@@ -1,19 +1,20 @@
 //! `stream.transpose`: the transpose engine swaps rows and columns of small matrices (book 27).
 
-use crate::TRANSPOSE;
 use crate::chain::{
     axes, check_same, check_skewed, check_stored, ends, input, main_only, next, packet_bytes,
 };
 use crate::lower::{LowerStage, StageCx};
-use crate::pipeline;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
+use crate::{TRANSPOSE, pipeline};
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
+use visa_loops::distance;
 use visa_machine::{Machine, TransposeShape};
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, mapping_error};
@@ -101,17 +102,13 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     let (source, found) = (input(op)?, cx.plan::<Matrix>(op)?);
     let columns = found.packets * cx.machine.transpose(u64::from(source.dtype.bits())).elements;
     let buffering = if cx.machine.transposes_twice(columns) { "double" } else { "single" };
-    let mut spec = cx.word(cx.spec("hw.transpose", op)?, "buffering", buffering);
-    let clauses = [
-        ("bits", u64::from(source.dtype.bits())),
-        ("rows", found.rows),
-        ("columns", columns),
-        ("kept", found.kept),
-    ];
-    for (clause, value) in clauses {
-        spec = cx.int(spec, clause, value);
-    }
-    Ok(Some(spec))
+    let lowered = hw::transpose::Transpose::build(op)
+        .buffering(buffering)
+        .bits(i64::from(source.dtype.bits()))
+        .rows(distance(found.rows))
+        .columns(distance(columns))
+        .kept(distance(found.kept));
+    Ok(Some(lowered.spec()))
 }
 
 impl StagePlan for Matrix {

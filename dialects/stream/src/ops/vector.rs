@@ -1,10 +1,9 @@
 //! `stream.vector_init`, `stream.vector_final`: into the vector engine and out of it (book 20, 21).
 
 use crate::chain::{axes, input, main_only, next, packet_bytes};
-use crate::lower::LowerStage;
-use crate::pipeline;
+use crate::lower::NOTHING;
 use crate::semantics::Semantics;
-use crate::{FINAL, INIT};
+use crate::{FINAL, INIT, pipeline};
 use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -26,11 +25,7 @@ pub static INIT_DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &INIT, None)),
     verify: Some(verify_init),
     example: "%i = stream.vector_init %c",
-    interfaces: &[
-        Interface(&rngd::ENTRY),
-        Interface(&Semantics::Same),
-        Interface(&LowerStage(|_, _| Ok(None))),
-    ],
+    interfaces: &[Interface(&rngd::ENTRY), Interface(&Semantics::Same), Interface(&NOTHING)],
     ..OpDecl::BASE
 };
 
@@ -45,11 +40,7 @@ pub static FINAL_DECL: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(|op| next(op, &FINAL, None)),
     example: "%o = stream.vector_final %x",
-    interfaces: &[
-        Interface(&rngd::VECTOR),
-        Interface(&Semantics::Same),
-        Interface(&LowerStage(|_, _| Ok(None))),
-    ],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Semantics::Same), Interface(&NOTHING)],
     ..OpDecl::BASE
 };
 

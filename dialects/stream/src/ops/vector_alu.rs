@@ -2,28 +2,34 @@
 
 use crate::attrs::GUARDS;
 use crate::chain::{axes, check_place, check_same, coarse, input};
+use crate::lower::loops::accessed;
+use crate::lower::{LowerStage, StageCx, address};
 use crate::ops::vector_stash::check_stashed;
 use crate::plan::{self, Plan, Shared};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
 use crate::vector::{
-    Arguments, Station, arguments, check_alu, check_order, function, next_stage, row, station,
+    Arguments, Station, arguments, check_alu, check_order, configuration, function, next_stage, row, station,
 };
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effect, Effects, Target, reads, writes};
-use visa_ir::module::OpRef;
+use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
+use visa_ir::view;
+use visa_loops::Program;
 use visa_mapping::facts::machine;
-use visa_mapping::numbers::NUMBER;
-use visa_mapping::numbers::Number;
+use visa_mapping::numbers::{NUMBER, Number};
 use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, operand};
-use visa_numerics::Guards;
 use visa_numerics::{
-    ARG_MODE_NAMES, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage,
+    ARG_MODE_NAMES, Bits, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, Guards, LOGIC_NAMES,
+    VectorStage, default_mode,
 };
+use visa_sequencer::access::Accessor;
+use visa_sequencer::ops::stages;
 
 const WAY8: &[&str] = &["stream.vector", "stream.pair"];
 const WAY4: &[&str] = &["stream.vector4", "stream.pair4"];
@@ -142,6 +148,7 @@ pub static LOGIC_DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Elementwise(function)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Logic)),
     ],
     ..BASE
@@ -163,6 +170,7 @@ pub static FXP_DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Elementwise(function)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Fxp)),
     ],
     ..BASE
@@ -196,6 +204,7 @@ pub static FP_DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Elementwise(function)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Float)),
     ],
     ..BASE
@@ -219,6 +228,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Elementwise(function)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::FpDiv)),
     ],
     ..BASE
@@ -240,6 +250,7 @@ pub static CLIP_DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Elementwise(function)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Clip)),
     ],
     ..BASE
@@ -275,6 +286,7 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Elementwise(function)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::FxpToFp)),
     ],
     ..BASE
@@ -297,6 +309,7 @@ pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Elementwise(function)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::FpToFxp)),
     ],
     ..BASE
@@ -486,4 +499,54 @@ fn verify_stash(op: OpRef<'_>, index: usize, stash: &Tensor, cx: &VerifyCx<'_>) 
     }
     check_same(op, "C7", "time", &stash.dim(Dim::Time), &source.dim(Dim::Time), axes)?;
     check_same(op, "C7", "packet", &lower.0, &lower.1, axes)
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (row, Arguments { mode, constants, guards, write_back, .. }) = configuration(op)?;
+    let values: Vec<_> = (1..op.operands().len()).filter_map(|index| operand(op, index)).collect();
+    let streams = [0, 1].map(|at| values.get(at).is_some_and(|value| value.kind.stream));
+    let mode = Some(mode.name).filter(|_| *mode != *default_mode(row.apply.arity()));
+    let [constant, constant1] = constants.map(|bits| bits.map(|bits| i64::from(bits.cast_signed())));
+    let signed = |guards: Option<Guards<Bits>>| {
+        guards.map(|guards| guards.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))).transpose()
+    };
+    let (when, write_back) = (signed(guards)?, signed(write_back)?);
+    if values.iter().all(|value| value.kind.stream) {
+        let lowered = hw::vector::Vector::build(op)
+            .op(row.name)
+            .stage_unless_default(row.stage.name())
+            .mode(mode)
+            .constant(constant)
+            .constant1(constant1)
+            .when(when)
+            .write_back(write_back)
+            .stash(streams[0])
+            .stash1(streams[1]);
+        return Ok(Some(lowered.spec()));
+    }
+    let loops = |at: usize| {
+        let file = values.get(at).is_some_and(|value| !value.kind.stream);
+        file.then(|| register_loops(cx, op, at + 1)).transpose()
+    };
+    let lowered = stages::Vector::build(op)
+        .op(row.name)
+        .stage_unless_default(row.stage.name())
+        .mode(mode)
+        .constant(constant)
+        .constant1(constant1)
+        .when(when)
+        .write_back(write_back)
+        .loops(loops(0)?)
+        .stash(streams[0])
+        .loops1(loops(1)?)
+        .stash1(streams[1]);
+    Ok(Some(lowered.spec()))
+}
+
+/// The loops in which operand `index` is read from the vector register file.
+pub(crate) fn register_loops(cx: &StageCx<'_>, op: OpRef<'_>, index: usize) -> Result<Program, Diagnostic> {
+    let reads = cx.plan::<RegisterReads>(op)?;
+    let plan = reads.of(index).ok_or_else(|| op.error("C0", "no register file"))?;
+    let base = address::in_elements(cx, op, view::operand(&op, index, "register file")?)?;
+    accessed(cx, op, (plan, base), DType::I32, Accessor::Vector)
 }

@@ -3,24 +3,25 @@
 use crate::VECTOR;
 use crate::attrs::COMPARISONS;
 use crate::branch::{self, BranchMode, GIVES_OWN};
-use crate::chain::{axes, input, next};
-use crate::ops::vector_alu::{lanes, verify_register_file};
+use crate::chain::{axes, ends, input, next};
+use crate::lower::{LowerStage, StageCx};
+use crate::ops::vector_alu::{lanes, register_loops, verify_register_file};
 use crate::ops::vector_inter;
 use crate::semantics::Semantics;
 use crate::vector::Station;
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads};
-use visa_ir::module::OpRef;
+use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::Expr;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings};
 use visa_mapping::numbers::Number;
-use visa_mapping::operand;
-use visa_numerics::Comparisons;
-use visa_numerics::{DType, VectorStage};
+use visa_mapping::{Expr, operand};
+use visa_numerics::{Comparisons, DType, VectorStage};
+use visa_sequencer::ops::stages;
 
 /// `stream.vector_branch`.
 #[visa_ir::view(VectorBranch)]
@@ -71,6 +72,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Branch(branch::mode)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Branch)),
         Interface(&Introduces(&["axis"])),
         GIVES_OWN,
@@ -114,4 +116,26 @@ fn check_place(op: OpRef<'_>) -> Result<(), Diagnostic> {
                 .fix(Some(fix.to_owned())))
         }
     }
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let lowered = |mode: &str| hw::vector_branch::VectorBranch::build(op).mode(mode);
+    let (source, _) = ends(op)?;
+    Ok(Some(match branch::mode(op)? {
+        // Ids are 0 unless something sets them.
+        BranchMode::Unconditional => return Ok(None),
+        BranchMode::AxisToggle(axis) => {
+            let toggles = branch::toggles(op, &source, &axis, cx.axes)?;
+            let pairs = toggles.iter().flat_map(|toggle| [toggle.apart, toggle.limit]);
+            let pairs: Result<Vec<i64>, _> = pairs.map(i64::try_from).collect();
+            let pairs = pairs.map_err(|_| op.error("C0", "its axis is too long to toggle along"))?;
+            lowered("toggle").toggle(Some(pairs)).spec()
+        }
+        BranchMode::ValidCount => lowered("valid_count").spec(),
+        BranchMode::Comparison(comparisons) => {
+            let comparisons = comparisons.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
+            lowered("comparison").compare(Some(comparisons)).spec()
+        }
+        BranchMode::RegisterFile => stages::VectorBranch::build(op).loops(register_loops(cx, op, 1)?).spec(),
+    }))
 }

@@ -1,12 +1,11 @@
 //! `stream.vector_expr`: an expression of each element, which a pass schedules onto the vector engine.
 
-use crate::FINAL;
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::expression::{Dag, EXPRESSION, Expression};
 use crate::lower::LowerStage;
 use crate::ops::vector_alu::verify_register_file;
-use crate::pipeline;
 use crate::semantics::Semantics;
+use crate::{FINAL, pipeline};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};

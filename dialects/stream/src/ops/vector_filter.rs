@@ -2,18 +2,20 @@
 
 use crate::FILTERED;
 use crate::attrs::GUARDS;
-use crate::chain::{axes, input, next};
+use crate::chain::{axes, ends, input, next};
+use crate::lower::{LowerStage, StageCx};
 use crate::ops::vector_pair::unzip;
 use crate::plan::digits_of;
 use crate::semantics::Semantics;
-use crate::vector::Station;
-use crate::vector::ids_before;
+use crate::vector::{Station, ids_before};
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
-use visa_ir::module::OpRef;
+use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
+use visa_loops::distance;
 use visa_mapping::numbers::Number;
 use visa_mapping::{Cell, Dim};
 use visa_numerics::{Bits, GuardFault, Guards, Slot, VectorStage};
@@ -49,6 +51,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::FILTER),
         Interface(&Semantics::Same),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Filter)),
     ],
     ..OpDecl::BASE
@@ -94,4 +97,13 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         Err(GuardFault::Slots(message)) => Err(op.clause_error("C1", "keep", message)),
         Err(GuardFault::Dead(message, fix)) => Err(op.clause_error("C2", "keep", message).fix(Some(fix))),
     }
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let keep = kept(op)?.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
+    let (source, _) = ends(op)?;
+    let digits = digits_of(&source.dim(Dim::Packet), cx.axes).map_err(|why| op.error("C3", why))?;
+    let lanes = cx.machine.limits.vector_lanes;
+    let live = digits.live_count().ok_or_else(|| op.error("C3", "no count of the packet's live elements"))?;
+    Ok(Some(hw::filter::Filter::build(op).keep(keep).lanes_unless_default(distance(live.min(lanes))).spec()))
 }

@@ -9,11 +9,13 @@ use crate::semantics::Semantics;
 use crate::vector::{earlier, stage_before};
 use std::collections::BTreeSet;
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
+use visa_loops::distance;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
@@ -200,14 +202,12 @@ pub fn stands_last(op: OpRef<'_>) -> bool {
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let InterSlice { bits, promotion } = &*cx.plan::<InterSlice>(op)?;
-    let spec = cx.word(cx.spec("hw.vector_inter_reduce", op)?, "op", &VectorInterSliceReduce::of(op)?.op()?);
-    let mut spec = cx.int(spec, "bits", *bits);
-    if let Some(promotion) = promotion {
-        for (clause, value) in
-            [("parts", promotion.parts), ("packets", promotion.packets), ("width", promotion.width)]
-        {
-            spec = cx.int(spec, clause, value);
-        }
-    }
-    Ok(Some(spec))
+    let promotion = promotion.as_ref();
+    let lowered = hw::vector_inter_reduce::VectorInterReduce::build(op)
+        .op(VectorInterSliceReduce::of(op)?.op()?)
+        .bits(distance(*bits))
+        .parts(promotion.map(|promotion| distance(promotion.parts)))
+        .packets(promotion.map(|promotion| distance(promotion.packets)))
+        .width(promotion.map(|promotion| distance(promotion.width)));
+    Ok(Some(lowered.spec()))
 }

@@ -3,22 +3,26 @@
 use crate::VECTOR4;
 use crate::branch::GIVES_NONE;
 use crate::chain::{axes, check_first_slices, next};
+use crate::lower::{LowerStage, StageCx};
+use crate::ops::contract::slots;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
 use crate::semantics::{Reduced, Semantics};
 use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
+use visa_hw::valid_count as registers;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
-use visa_ir::module::OpRef;
+use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
+use visa_loops::distance;
 use visa_machine::Machine;
-use visa_mapping::Expr;
 use visa_mapping::attrs::MAP;
 use visa_mapping::facts::check_mappings;
-use visa_mapping::{Axes, Tensor};
+use visa_mapping::{Axes, Expr, Tensor};
 use visa_numerics::{SLICE_REDUCE_NAMES, VectorStage};
 
 /// `stream.vector_intra_slice_reduce`.
@@ -68,6 +72,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Reduce(meaning)),
+        Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Reduce)),
         GIVES_NONE,
     ],
@@ -146,4 +151,41 @@ pub fn in_chain<'a>(chain: &[OpRef<'a>]) -> Option<OpRef<'a>> {
 #[must_use]
 pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
     entry(reduce).is_some_and(|entry| entry.id == op.id)
+}
+
+fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let reduce = cx.plan::<ReducePlan>(op)?;
+    let Reduction { row, loops, tree, .. } = &reduce.reduction;
+    let lowered = hw::vector_reduce::VectorReduce::build(op)
+        .op(row.name)
+        .lanes(if *tree { "tree" } else { "apart" })
+        .slots(slots(op, loops)?);
+    Ok(Some(lowered.spec()))
+}
+
+/// Lowers the Valid Count Generator in front of `op`, if a reduction of the pipeline `chain` requires it there.
+///
+/// # Errors
+/// C7 of the reduction.
+pub fn lower_valid_count(
+    cx: &StageCx<'_>,
+    op: OpRef<'_>,
+    chain: &[OpRef<'_>],
+) -> Result<Option<OpSpec>, Diagnostic> {
+    let Some(reduce) = in_chain(chain).filter(|&reduce| enters(op, reduce)) else {
+        return Ok(None);
+    };
+    let Some(counting) = cx.plan::<ReducePlan>(reduce)?.counting.clone() else { return Ok(None) };
+    let (counters, packet, gates) = valid_count_registers(counting);
+    let lowered = hw::vector_valid_count::VectorValidCount::build(reduce)
+        .counters(counters)
+        .packet(packet.map(distance))
+        .gates(Some(gates).filter(|gates| !gates.0.is_empty()));
+    Ok(Some(lowered.spec()))
+}
+
+/// The registers of the Valid Count Generator: counters, valid elements along the packet dimension, gates.
+#[must_use]
+pub fn valid_count_registers(counting: Counting) -> (registers::Counters, Option<u64>, registers::Gates) {
+    (registers::Counters(counting.counters), counting.packet, registers::Gates(counting.gates))
 }

@@ -7,6 +7,7 @@ use crate::plan;
 use crate::semantics::Semantics;
 use crate::vector::{Station, check_order, next_stage, station};
 use visa_engine::place::rngd;
+use visa_hw::ops::vector_lanes::VectorLanes;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -46,7 +47,7 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Narrow)),
-        Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "split"))))),
+        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how("split").spec())))),
     ],
     ..OpDecl::BASE
 };
@@ -74,7 +75,7 @@ pub static TRIM_DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Narrow)),
-        Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "trim"))))),
+        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how("trim").spec())))),
     ],
     ..OpDecl::BASE
 };
@@ -101,7 +102,7 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Widen)),
-        Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "concat"))))),
+        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how("concat").spec())))),
     ],
     ..OpDecl::BASE
 };
@@ -128,7 +129,7 @@ pub static PAD_DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Widen)),
-        Interface(&LowerStage(|cx, op| Ok(Some(cx.word(cx.spec("hw.vector_lanes", op)?, "how", "pad"))))),
+        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how("pad").spec())))),
     ],
     ..OpDecl::BASE
 };

@@ -5,7 +5,7 @@ use crate::chain::{axes, check_same, input, with_dims};
 use crate::lower::LowerStage;
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
-use visa_ir::context::Attr;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, allocates, writes};
@@ -44,9 +44,8 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::STORE_IDS),
         Interface(&Semantics::Ids),
-        Interface(&LowerStage(|cx, op| {
-            let at = cx.ctx.attr(Attr::Int(VectorLog::of(op)?.at()?));
-            Ok(Some(cx.spec("hw.store_ids", op)?.clause("at", at)))
+        Interface(&LowerStage(|_, op| {
+            Ok(Some(hw::store_ids::StoreIds::build(op).at(VectorLog::of(op)?.at()?).spec()))
         })),
     ],
     ..OpDecl::BASE

@@ -11,7 +11,7 @@ use crate::vector::{Station, check_alu, check_order, earlier, row, station};
 use crate::{PAIR, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_engine::place::rngd;
-use visa_ir::context::Attr;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -212,8 +212,7 @@ fn lower_unzip(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let toggles = toggles(op, &*input(op)?, &axis(op)?, cx.axes)?;
     let numbers = toggles.iter().flat_map(|toggle| [toggle.apart, toggle.limit]);
     let numbers: Vec<i64> = numbers.map(distance).collect();
-    let spec = cx.word(cx.spec("hw.vector_branch", op)?, "mode", "toggle");
-    Ok(Some(spec.clause("toggle", cx.ctx.attr(Attr::Ints(numbers.into())))))
+    Ok(Some(hw::vector_branch::VectorBranch::build(op).mode("toggle").toggle(Some(numbers)).spec()))
 }
 
 fn infer_zip(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
@@ -296,10 +295,10 @@ fn apart(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
 
 fn lower_zip(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (row, mode) = configuration(op)?;
-    let mut spec = cx.word(cx.spec("hw.vector_zip", op)?, "op", row.name);
-    spec = cx.word(spec, "stage", row.stage.name());
-    if *mode != *default_mode(2) {
-        spec = cx.word(spec, "mode", mode.name);
-    }
-    Ok(Some(cx.int(spec, "apart", apart(op, cx.axes)?)))
+    let lowered = hw::vector_zip::VectorZip::build(op)
+        .op(row.name)
+        .stage(row.stage.name())
+        .mode(Some(mode.name).filter(|_| *mode != *default_mode(2)))
+        .apart(distance(apart(op, cx.axes)?));
+    Ok(Some(lowered.spec()))
 }

@@ -1,12 +1,14 @@
 //! `stream.vector_reinterpret`: the same bits as numbers of another format (book 21).
 
-use crate::chain::{input, next};
+use crate::chain::{ends, input, next};
+use crate::lower::{LowerStage, StageCx};
 use crate::semantics::Semantics;
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
-use visa_ir::module::{OpRef, TypeId};
+use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_mapping::attrs::DTYPE;
 use visa_numerics::DType;
 
@@ -32,7 +34,11 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(|op, _| verify(op)),
     example: "%i = stream.vector_reinterpret i32 %x",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Semantics::Reinterpret)],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Semantics::Reinterpret),
+        Interface(&LowerStage(lower)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -50,4 +56,9 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     }
     let message = format!("the vector engine works on i32 and f32, found {to}");
     Err(op.clause_error("C1", "dtype", message))
+}
+
+fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let (_, result) = ends(op)?;
+    Ok(Some(hw::vector_reinterpret::VectorReinterpret::build(op).dtype(result.dtype).spec()))
 }

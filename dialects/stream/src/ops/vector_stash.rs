@@ -6,6 +6,7 @@ use crate::ops::vector_pair::unzip;
 use crate::semantics::Semantics;
 use crate::vector::{earlier, stage_before};
 use visa_engine::place::rngd;
+use visa_hw::ops as hw;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
@@ -34,7 +35,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
-        Interface(&LowerStage(|cx, op| cx.spec("hw.vector_stash", op).map(Some))),
+        Interface(&LowerStage(|_, op| Ok(Some(hw::vector_stash::VectorStash::build(op).spec())))),
     ],
     ..OpDecl::BASE
 };

@@ -1,14 +1,13 @@
 //! From loops over elements to commands in bytes: merging, access sizes, the limits of the machine.
 
-use crate::access::{self, AccessError, Accesses, Accessor};
 use crate::indexed;
 use crate::transfers::{Way, table};
 use std::rc::Rc;
 use visa_hw::machine;
+use visa_hw::ops as hw;
 use visa_hw::ops::exec;
-use visa_hw::ops::store;
-use visa_ir::context::Attr;
-use visa_ir::decl::{BodyDef, OpDecl};
+use visa_hw::ops::store::{self, StoreTrf};
+use visa_ir::decl::OpDecl;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{
@@ -19,6 +18,7 @@ use visa_loops::Program;
 use visa_memory::Medium;
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
+use visa_sequencer::access::{self, AccessError, Accesses, Accessor};
 use visa_sequencer::ops::stages::{Align, Commit, Fetch, Vector, VectorBranch};
 use visa_sequencer::ops::{dma as seq_dma, stages};
 
@@ -118,31 +118,13 @@ pub fn shortened(op: OpRef<'_>) -> Option<OpSpec> {
     if !op.is(&store::STORE_TRF) || op.attr("load").is_some() || !store::contiguous_load(op) {
         return None;
     }
-    let mut short = OpSpec::at(&store::STORE_TRF, op);
-    for clause in ["region", "rows", "row_bytes"] {
-        short = short.clause(clause, op.ctx.attr(op.attr(clause)?));
-    }
-    Some(short.clause("load", op.ctx.attr(Attr::Str("short".into()))))
+    let load = StoreTrf::seen(op);
+    let (region, rows, row_bytes) = (load.region().ok()?, load.rows().ok()?, load.row_bytes().ok()?);
+    Some(StoreTrf::build(op).region(region).rows(rows).row_bytes(row_bytes).load("short").spec())
 }
 
-fn spec(op: OpRef<'_>, name: &str) -> Result<OpSpec, Diagnostic> {
-    let decl = op.ctx.op(name).ok_or_else(|| {
-        Diagnostic::error(
-            "lower-to-hw",
-            op.span(),
-            format!("lowering needs `{name}`, but its dialect is not registered"),
-        )
-    })?;
-    Ok(OpSpec::at(decl, op))
-}
-
-fn body(op: OpRef<'_>, def: &'static BodyDef, value: impl visa_ir::decl::Body) -> visa_ir::module::AttrId {
-    op.ctx.body_attr(def, value)
-}
-
-fn int(op: OpRef<'_>, value: u64) -> Result<visa_ir::module::AttrId, Diagnostic> {
-    let too_large = |_| op.error("C0", format!("`{value}` is too large to write"));
-    Ok(op.ctx.attr(Attr::Int(i64::try_from(value).map_err(too_large)?)))
+fn int(op: OpRef<'_>, value: u64) -> Result<i64, Diagnostic> {
+    i64::try_from(value).map_err(|_| op.error("C0", format!("`{value}` is too large to write")))
 }
 
 /// The count that a clause holds.
@@ -170,33 +152,18 @@ fn fetch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let mask = fetch.mask()?.map(|mask| (*mask).clone());
     let accessor = Accessor::Fetch { to: grown, unit: exec::context_of(op)?, mask };
     let Accesses { program, mask, packet, .. } = &*accesses(op, &*fetch.loops()?, from, accessor)?;
-    let mut lowered = spec(op, "hw.fetch")?
-        .clause("dtype", body(op, &visa_hw::attrs::DTYPE, from))
-        .clause("packet", int(op, *packet)?);
-    if let Some(table) = table {
-        lowered = lowered.clause("table", body(op, &visa_hw::attrs::TABLE, (*table).clone()));
-    }
-    if let Some(to) = to {
-        lowered = lowered.clause("to", body(op, &visa_hw::attrs::DTYPE, to));
-    }
-    if let Some(zero) = fetch.zero()? {
-        lowered = lowered.clause("zero", op.ctx.attr(Attr::Ints(zero)));
-    }
-    if let Some(mask) = mask {
-        lowered = lowered.clause("mask", body(op, &visa_hw::attrs::MASK, mask.clone()));
-    }
-    lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program.clone()));
-    if let Some(starts) = fetch.starts()? {
-        lowered = lowered.clause(
-            "starts",
-            body(
-                op,
-                &visa_hw::attrs::PROGRAM,
-                access::starts(&starts, from).map_err(|error| error.diagnostic(op.span()))?,
-            ),
-        );
-    }
-    Ok(copied(op, lowered, &["steps"]))
+    let starts = fetch.starts()?.map(|starts| access::starts(&starts, from)).transpose();
+    let lowered = hw::fetch::Fetch::build(op)
+        .dtype(from)
+        .packet(int(op, *packet)?)
+        .table(table)
+        .to(to)
+        .zero(fetch.zero()?)
+        .mask(mask.clone())
+        .loops(program.clone())
+        .starts(starts.map_err(|error| error.diagnostic(op.span()))?)
+        .steps(fetch.steps()?);
+    Ok(lowered.spec())
 }
 
 fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
@@ -207,56 +174,47 @@ fn align(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let flits = align.flits()?;
     let data = count(op, "flits", flits)?.saturating_mul(machine.flit_bytes(exec::context_of(op)?));
     let data = data.min(machine.limits.mac_width_bytes);
-    let number = |value: i64| op.ctx.attr(Attr::Int(value));
-    let mut lowered = spec(op, "hw.align")?
-        .clause("region", op.ctx.attr(Attr::Str(align.region()?)))
-        .clause("flits", number(flits));
+    let mut lowered = hw::align::Align::build(op).region(align.region()?).flits(flits);
     if let (Some(shifts), Some(distance)) = (align.shifts()?, align.distance()?) {
         let bytes = count(op, "distance", distance)?.saturating_mul(u64::from(dtype.bits())) / 8;
-        lowered = lowered.clause("shifts", number(shifts)).clause("shift_bytes", int(op, bytes)?);
+        lowered = lowered.shifts(shifts).shift_bytes(int(op, bytes)?);
     }
-    lowered = lowered.clause("repeat", number(align.repeat()?)).clause("rows", number(align.rows()?));
-    Ok(lowered.clause("data", int(op, data)?).clause("loops", body(op, &visa_hw::attrs::PROGRAM, program)))
+    Ok(lowered.repeat(align.repeat()?).rows(align.rows()?).data(int(op, data)?).loops(program).spec())
 }
 
 fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
-    let mut lowered = spec(op, "hw.vector")?;
-    for clause in ["op", "stage", "mode", "constant", "constant1", "when", "write_back", "stash", "stash1"] {
-        if let Some(value) = op.attr(clause) {
-            lowered = lowered.clause(clause, op.ctx.attr(value));
-        }
-    }
     let vector = Vector::of(op)?;
-    for (elements, to) in [(vector.loops()?, "vrf"), (vector.loops1()?, "vrf1")] {
-        let Some(elements) = elements else { continue };
-        let accesses = accesses(op, &elements, DType::I32, Accessor::Vector)?;
-        lowered = lowered.clause(to, body(op, &visa_hw::attrs::PROGRAM, accesses.program.clone()));
-    }
-    Ok(lowered)
+    let program = |elements: Option<Rc<Program>>| {
+        let accesses = elements.map(|elements| accesses(op, &elements, DType::I32, Accessor::Vector));
+        Ok::<_, Diagnostic>(accesses.transpose()?.map(|accesses| accesses.program.clone()))
+    };
+    let lowered = hw::vector::Vector::build(op)
+        .op(vector.op()?)
+        .stage_unless_default(vector.stage()?)
+        .mode(vector.mode()?)
+        .constant(vector.constant()?)
+        .constant1(vector.constant1()?)
+        .when(vector.when()?)
+        .write_back(vector.write_back()?)
+        .stash(vector.stash())
+        .stash1(vector.stash1())
+        .vrf(program(vector.loops()?)?)
+        .vrf1(program(vector.loops1()?)?);
+    Ok(lowered.spec())
 }
 
 fn vector_branch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let loops = VectorBranch::of(op)?.loops()?;
     let program = accesses(op, &loops, DType::I32, Accessor::Vector)?.program.clone();
-    let lowered = spec(op, "hw.vector_branch")?.clause("mode", op.ctx.attr(Attr::Str("vrf".into())));
-    Ok(lowered.clause("vrf", body(op, &visa_hw::attrs::PROGRAM, program)))
+    Ok(hw::vector_branch::VectorBranch::build(op).mode("vrf").vrf(Some(program)).spec())
 }
 
 fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let commit = Commit::of(op)?;
     let accessor = Accessor::Commit { unit: exec::context_of(op)? };
     let Accesses { program, packet, .. } = &*accesses(op, &*commit.loops()?, *commit.dtype()?, accessor)?;
-    let lowered = spec(op, "hw.commit")?.clause("bytes", int(op, *packet)?);
-    let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PROGRAM, program.clone()));
-    Ok(copied(op, lowered, &["slices", "steps"]))
-}
-
-/// The operation with the clauses of `op` that stay as they are.
-fn copied(op: OpRef<'_>, lowered: OpSpec, clauses: &[&str]) -> OpSpec {
-    clauses.iter().fold(lowered, |lowered, clause| match op.attr(clause) {
-        Some(value) => lowered.clause(clause, op.ctx.attr(value)),
-        None => lowered,
-    })
+    let lowered = hw::commit::Commit::build(op).bytes(int(op, *packet)?).loops(program.clone());
+    Ok(lowered.slices(commit.slices()?).steps(commit.steps()?).spec())
 }
 
 /// The memory that a clause names.
@@ -272,21 +230,21 @@ fn dma_indexed(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         indexed::accesses(&*dma.loops()?, &*dma.indices()?, access::dma_group(to, &machine), &machine)
             .map_err(|error| error.diagnostic(op.span()))?;
     let shared = indexed::share(loops, indices, [from, to], &machine);
-    let mut lowered = spec(op, "hw.dma_indexed")?;
-    for (clause, word) in [("direction", dma.direction()?), ("from", dma.from()?), ("to", dma.to()?)] {
-        lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));
-    }
-    lowered = lowered
-        .clause("loops", body(op, &visa_hw::attrs::PAIRED, shared.loops))
-        .clause("index", op.ctx.attr(Attr::Str(dma.index()?)))
-        .clause("indices", body(op, &visa_hw::attrs::PROGRAM, shared.indices))
-        .clause("distance", op.ctx.attr(Attr::Int(dma.distance()?)))
-        .clause("count", op.ctx.attr(Attr::Int(dma.count()?)));
-    let lowered = copied(op, lowered, &["read_steps", "write_steps", "index_steps"]);
-    Ok(match shared.engines {
-        1 => lowered,
-        engines => lowered.clause("engines", int(op, engines)?),
-    })
+    let engines = Some(shared.engines).filter(|&engines| engines != 1);
+    let lowered = hw::dma_indexed::DmaIndexed::build(op)
+        .direction(dma.direction()?)
+        .from(dma.from()?)
+        .to(dma.to()?)
+        .loops(shared.loops)
+        .index(dma.index()?)
+        .indices(shared.indices)
+        .distance(dma.distance()?)
+        .count(dma.count()?)
+        .read_steps(dma.read_steps()?)
+        .write_steps(dma.write_steps()?)
+        .index_steps(dma.index_steps()?)
+        .engines(engines.map(|engines| int(op, engines)).transpose()?);
+    Ok(lowered.spec())
 }
 
 fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
@@ -297,19 +255,19 @@ fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let refused = |error: AccessError| error.diagnostic(op.span());
     let way = Way { pcie: &*dma.engine()? == "pcie", media: [from, to], machine: &machine };
     let table = table(&seq_dma::work(op)?, dtype, &way).map_err(refused)?;
-    let mut lowered = spec(op, "hw.dma")?;
-    for (clause, word) in [("engine", dma.engine()?), ("from", dma.from()?), ("to", dma.to()?)] {
-        lowered = lowered.clause(clause, op.ctx.attr(Attr::Str(word)));
-    }
-    let lowered = copied(op, lowered, &["read_steps", "write_steps"]);
-    match &table.0[..] {
+    let lowered = hw::dma::Dma::build(op)
+        .engine(dma.engine()?)
+        .from(dma.from()?)
+        .to(dma.to()?)
+        .read_steps(dma.read_steps()?)
+        .write_steps(dma.write_steps()?);
+    let lowered = match &table.0[..] {
         [part] if part.engines.start == 0 => {
-            let lowered = lowered.clause("loops", body(op, &visa_hw::attrs::PAIRED, part.loops.clone()));
-            Ok(match part.count() {
-                1 => lowered,
-                engines => lowered.clause("engines", int(op, engines)?),
-            })
+            let engines = Some(part.count()).filter(|&engines| engines != 1);
+            let engines = engines.map(|engines| int(op, engines)).transpose()?;
+            lowered.loops(Some(part.loops.clone())).engines(engines)
         }
-        _ => Ok(lowered.clause("table", body(op, &visa_hw::attrs::ENGINES, table))),
-    }
+        _ => lowered.table(Some(table)),
+    };
+    Ok(lowered.spec())
 }

@@ -1,19 +1,20 @@
 //! From tensors and streams to nested loops: mappings become sequencer programs over elements, and the axes are gone.
 
-use crate::address::Addresses;
 use crate::slices::Slices;
-use crate::stages::{self, StageCx};
 use crate::transfers::{Start, Way, medium, work};
-use crate::{address, buffers, indexed, names, origin};
+use crate::{buffers, indexed, names};
 use std::collections::HashMap;
 use std::rc::Rc;
-use visa_ir::context::{Attr, TypeId};
+use visa_hw::ops as hw;
+use visa_hw::ops::commit::SLICES;
+use visa_ir::context::TypeId;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::rewrite::{
     Conversion, ConversionPattern, ConversionTarget, Converter, Kind, NoMatch, Order, TypeConverter,
 };
 use visa_ir::view;
+use visa_loops::distance;
 use visa_machine::Machine;
 use visa_mapping::affine::Affine;
 use visa_mapping::cases::{Bound, Case};
@@ -29,9 +30,12 @@ use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::ops::transfer::{is_transfer, stream_order};
 use visa_mapping::{DM, Tensor, scalar, transfer};
 use visa_pass::{Level, Pass, PassCx};
-use visa_sequencer::ops::dma::Work;
+use visa_sequencer::ops::dma::{Dma, Work};
 use visa_stream::forgotten;
-use visa_stream::lower::LowerStage;
+use visa_stream::lower::address::Addresses;
+use visa_stream::lower::{self, LowerStage, StageCx, address, origin};
+use visa_stream::ops::begin::context;
+use visa_stream::ops::vector_intra_slice_reduce::lower_valid_count;
 use visa_stream::ops::{commit_view, fill_view};
 use visa_stream::pipeline::{Pipeline, generates};
 
@@ -97,13 +101,13 @@ static KERNEL: ConversionPattern<Kernels> = ConversionPattern {
     root: Some(&FUNC),
     convert: |cx, id, _| {
         let (func, stage) = stage(cx, id);
-        let program = header(&stage, func)?;
+        let program = header(func)?;
         let mut buffers = Vec::new();
         for (number, &arg) in signature(func).0.iter().enumerate() {
             let name = argument_name(func, number);
             let span = func.module.value_span(arg);
             buffers.push(match scalar::count(stage.ctx, func.module.ty(arg), stage.axes, span)? {
-                Some(count) => scalar(&stage, func, arg, &name, count)?,
+                Some(count) => scalar(&stage, func, arg, &name, count),
                 None => buffer(&stage, func, arg, &name, true)?,
             });
         }
@@ -145,7 +149,7 @@ static LOOP: ConversionPattern<Kernels> = ConversionPattern {
     convert: |cx, id, _| {
         let (op, stage) = stage(cx, id);
         let times = times(For::of(op)?, stage.axes)?;
-        let repeat = stage.int(stage.spec("hw.for", op)?, "times", times);
+        let repeat = hw::control::For::build(op).times(distance(times)).spec();
         cx.unused(op.results())?;
         op.regions().iter().try_for_each(|&block| cx.unused(op.module.args(block)))?;
         let repeat = cx.rewriter.insert_before(id, repeat);
@@ -167,7 +171,7 @@ static BRANCH: ConversionPattern<Kernels> = ConversionPattern {
         let (op, stage) = stage(cx, id);
         let condition = condition(If::of(op)?, stage.axes)?;
         let branch = match condition.iter().as_slice() {
-            [Case { bounds, what }] if bounds.is_empty() => Some(branch(&stage, op, what)?),
+            [Case { bounds, what }] if bounds.is_empty() => Some(branch(op, what)?),
             // The commands inside know the cases.
             _ => None,
         };
@@ -193,9 +197,9 @@ static BEGIN: ConversionPattern<Kernels> = ConversionPattern {
     summary: "the start of a kernel becomes a command",
     root: Some(&BEGIN_LAUNCH),
     convert: |cx, id, _| {
-        let (op, stage) = stage(cx, id);
-        let kernel = stage.ctx.attr(Attr::Symbol(BeginLaunch::of(op)?.kernel()?));
-        cx.rewriter.insert_before(id, stage.spec("hw.launch", op)?.clause("kernel", kernel));
+        let op = cx.op(id);
+        let launch = hw::launch::Launch::build(op).kernel(BeginLaunch::of(op)?.kernel()?).spec();
+        cx.rewriter.insert_before(id, launch);
         cx.rewriter.erase(id);
         Ok(())
     },
@@ -272,7 +276,7 @@ fn stage<'a>(cx: &'a Converter<'_, Kernels>, id: OpId) -> (OpRef<'a>, StageCx<'a
     let Kernels { axes, support, frames, whole, machines, addresses, names: _ } = cx.state;
     let func = std::iter::once(op).chain(op.ancestors()).find_map(Func::cast);
     let machine = func.and_then(|func| machines.get(&func.id)).unwrap_or(whole);
-    (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[] })
+    (op, StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[], bitmap: None })
 }
 
 /// A command, which holds operations of engines, in the branches in which it runs.
@@ -290,7 +294,7 @@ fn commands(
     lower: impl Fn(&StageCx<'_>) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic>,
 ) -> Result<Vec<Command>, Diagnostic> {
     let command = |case: &Vec<Bound>| {
-        let branches = case.iter().map(|bound| branch(cx, op, bound)).collect::<Result<_, _>>()?;
+        let branches = case.iter().map(|bound| branch(op, bound)).collect::<Result<_, _>>()?;
         let (command, engines) = lower(&StageCx { case, ..*cx })?;
         Ok(Command { branches, command, engines })
     };
@@ -429,39 +433,26 @@ fn refused(call: Calling<'_>) -> Diagnostic {
 }
 
 /// The branch over commands at the place of `op` that lets them run where a bound holds.
-fn branch(cx: &StageCx<'_>, op: OpRef<'_>, bound: &Bound) -> Result<OpSpec, Diagnostic> {
-    let factors = cx.ctx.attr(Attr::Ints(address::factors(op, &bound.number).into()));
-    let mut lowered = cx.spec("hw.if", op)?.clause("steps", factors);
-    for (clause, side) in [("from", bound.from), ("below", bound.below)] {
-        let Some(side) = side else { continue };
+fn branch(op: OpRef<'_>, bound: &Bound) -> Result<OpSpec, Diagnostic> {
+    let side = |clause: &str, side: Option<i64>| {
         let overflow = || op.error("C0", format!("`{clause}` is too far from the number"));
-        let bound = side.checked_sub(bound.number.base).ok_or_else(overflow)?;
-        lowered = lowered.clause(clause, cx.ctx.attr(Attr::Int(bound)));
-    }
-    Ok(lowered)
+        let relative = |side: i64| side.checked_sub(bound.number.base).ok_or_else(overflow);
+        side.map(relative).transpose()
+    };
+    let branch = hw::control::If::build(op).steps(address::factors(op, &bound.number));
+    Ok(branch.from(side("from", bound.from)?).below(side("below", bound.below)?).spec())
 }
 
-fn header(cx: &StageCx<'_>, func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
+fn header(func: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let func = Func::of(func)?;
-    let name = cx.ctx.attr(Attr::Symbol(func.name()?));
-    let chips = cx.ctx.attr(Attr::Int(func.chips()?));
-    let lowered = cx.spec("hw.program", *func)?.clause("name", name).clause("chips", chips);
-    Ok(match func.pes()? {
-        Some(pes) => lowered.clause("pes", cx.ctx.attr(Attr::Int(pes))),
-        None => lowered,
-    })
+    let program = hw::program::Program::build(*func).name(func.name()?).chips(func.chips()?);
+    Ok(program.pes(func.pes()?).spec())
 }
 
-fn scalar(
-    cx: &StageCx<'_>,
-    func: OpRef<'_>,
-    value: ValueId,
-    name: &str,
-    count: u64,
-) -> Result<OpSpec, Diagnostic> {
+fn scalar(cx: &StageCx<'_>, func: OpRef<'_>, value: ValueId, name: &str, count: u64) -> OpSpec {
     let (span, location) = (func.module.value_span(value), func.module.value_location(cx.ctx, value));
-    let decl = cx.spec("hw.scalar", func)?.spanned(span).located(location);
-    Ok(cx.int(decl.clause("name", cx.ctx.attr(Attr::Str(name.into()))), "count", count))
+    let scalar = hw::scalar::Scalar::build(func).name(name).count(distance(count));
+    scalar.spec().spanned(span).located(location)
 }
 
 fn buffer(
@@ -482,16 +473,14 @@ fn buffer(
     let plan = buffers::plan(&tensor, address, argument, cx.axes).map_err(refuse)?;
     let shape: Result<Vec<i64>, _> = plan.shape.iter().copied().map(i64::try_from).collect();
     let shape = shape.map_err(|_| refuse("an axis is too long to write".into()))?;
-    let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
-    let decl = cx.spec("hw.buffer", func)?;
-    Ok(decl
-        .located(func.module.value_location(cx.ctx, value))
-        .clause("name", text(name))
-        .clause("role", text(if argument { "arg" } else { "result" }))
-        .clause("space", text(address::space(&tensor)))
-        .clause("dtype", cx.ctx.body_attr(&visa_hw::attrs::DTYPE, tensor.dtype))
-        .clause("shape", cx.ctx.attr(Attr::Ints(shape.into())))
-        .clause("layout", cx.ctx.body_attr(&visa_hw::attrs::PAIRED, plan.layout)))
+    let buffer = hw::program::Buffer::build(func)
+        .name(name)
+        .role(if argument { "arg" } else { "result" })
+        .space(address::space(&tensor))
+        .dtype(tensor.dtype)
+        .shape(shape)
+        .layout(plan.layout);
+    Ok(buffer.spec().located(func.module.value_location(cx.ctx, value)))
 }
 
 /// What the command moves or makes that `op` stands for, if it stands for one.
@@ -558,28 +547,24 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let work = work(&segments, &start, &way).map_err(|(segment, error)| {
         error.diagnostic(op.span()).note(origin::entries(&segments[segment].loops, "bytes"), None)
     })?;
-    let text = |text: &str| cx.ctx.attr(Attr::Str(text.into()));
-    let lowered = cx
-        .spec("seq.dma", op)?
-        .clause("engine", text(if pcie { "pcie" } else { "tensor" }))
-        .clause("from", text(address::space(&source)))
-        .clause("to", text(address::space(&result)))
-        .clause("dtype", cx.ctx.body_attr(&visa_sequencer::DTYPE, source.dtype));
-    let lowered = address::steps(op, lowered, "read_steps", &read);
-    let lowered = address::steps(op, lowered, "write_steps", &write);
-    Ok(match work {
-        Work::Given(table) => lowered.clause("table", cx.ctx.body_attr(&visa_sequencer::ENGINES, table)),
-        Work::Any(loops) => lowered.clause("loops", cx.ctx.body_attr(&visa_sequencer::SEGMENTS, loops)),
-    })
+    let (table, loops) = match work {
+        Work::Given(table) => (Some(table), None),
+        Work::Any(loops) => (None, Some(loops)),
+    };
+    let lowered = Dma::build(op)
+        .engine(if pcie { "pcie" } else { "tensor" })
+        .from(address::space(&source))
+        .to(address::space(&result))
+        .dtype(Some(source.dtype))
+        .read_steps(address::steps(op, &read))
+        .write_steps(address::steps(op, &write))
+        .table(table)
+        .loops(loops);
+    Ok(lowered.spec())
 }
 
 /// The pipeline that ends in `last`.
 fn exec(cx: &StageCx<'_>, last: OpRef<'_>, chain: &[OpRef<'_>]) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
-    let mut ops = Vec::new();
-    for &op in chain {
-        ops.extend(stages::valid_count(cx, op, chain)?);
-        ops.extend(stages::lower(cx, op)?);
-    }
     let entering = match last.is(&fill_view::DECL) {
         // The part alone takes part.
         true => Rc::new(Slices::of(cx, last, &fill_view::part(last)?)?),
@@ -602,19 +587,29 @@ fn exec(cx: &StageCx<'_>, last: OpRef<'_>, chain: &[OpRef<'_>]) -> Result<(OpSpe
     };
     let ends_in_dm = last.result_type::<Tensor>(0).is_some_and(|tensor| tensor.is(&DM));
     let written = written(cx, last, &entering)?;
-    if ends_in_dm
-        && written != slices
-        && let Some(commit) = ops.pop()
-    {
-        // The slice bitmap (book 09): slices that only send, or whose part is not wanted, keep what they have.
-        ops.push(commit.clause("slices", cx.ctx.attr(Attr::Ints(written.ranges().into()))));
+    // Slices that only send, or whose part is not wanted, keep their contents.
+    let bitmap = (ends_in_dm && written != slices).then(|| written.ranges());
+    let mut ops = Vec::new();
+    for &op in chain {
+        let bitmap = bitmap.as_deref().filter(|_| op.id == last.id);
+        ops.extend(lower_valid_count(cx, op, chain)?);
+        ops.extend(lower::lower(&StageCx { bitmap, ..*cx }, op)?);
     }
-    let spec = cx
-        .spec("hw.exec", last)?
-        .fused(chain.iter().copied())
-        .clause("context", cx.ctx.attr(Attr::Str(stages::context(chain[0])?)))
-        .clause("slices", cx.ctx.attr(Attr::Ints(slices.ranges_from(begins.base).into())));
-    Ok((address::steps(last, spec, "steps", &begins.into()), ops))
+    if bitmap.is_some() && !ops.last().is_some_and(|end| end.has(&SLICES)) {
+        return Err(whole(last));
+    }
+    let spec = hw::exec::Exec::build(last)
+        .context(context(chain[0])?)
+        .slices(slices.ranges_from(begins.base))
+        .steps(address::steps(last, &begins.into()));
+    Ok((spec.spec().fused(chain.iter().copied()), ops))
+}
+
+/// An end whose lowering writes every active slice, where it must not.
+fn whole(last: OpRef<'_>) -> Diagnostic {
+    let message = format!("`{last}` writes part of the active slices, but its lowering writes all of them");
+    let fix = format!("set the clause `{}` of the lowered operation to `StageCx::bitmap`", SLICES.name);
+    last.error("C0", message).fix(fix)
 }
 
 /// The type of the stream that a pipeline's end takes; of what it writes, if it takes none.

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use visa_cost::PipelineTime;
 use visa_engine::{Flow, Wire};
 use visa_hw::build::Build;
+use visa_hw::ops as hw;
 use visa_hw::ops::collect::COLLECT;
 use visa_hw::ops::store::contiguous_fetch;
 use visa_ir::context::{Attr, Context};
@@ -20,10 +21,7 @@ use visa_ir::infer::result_types;
 use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::{Analysis, VerifyCx};
-use visa_lowering::StageCx;
-use visa_lowering::address::Addresses;
 use visa_lowering::passes::lower_to_hw;
-use visa_lowering::stages::{self, context};
 use visa_machine::Machine;
 use visa_mapping::affine::Affine;
 use visa_mapping::cases::Cases;
@@ -32,6 +30,10 @@ use visa_mapping::frames::Frames;
 use visa_mapping::ops::func::Func;
 use visa_mapping::placed::written_place;
 use visa_mapping::{Equality, Tensor, equal_streams, operand, view};
+use visa_stream::lower::StageCx;
+use visa_stream::lower::address::Addresses;
+use visa_stream::ops::begin::context;
+use visa_stream::ops::commit_tile::lower_alone;
 use visa_stream::ops::store::TO_TRF;
 use visa_stream::ops::vector_expr;
 use visa_stream::pipeline;
@@ -141,23 +143,18 @@ impl<'a> CandidatePipeline<'a> {
         means: &'a Means<'a>,
     ) -> Result<Self, Diagnostic> {
         let first = module.op(ctx, chain[0]);
-        let spec = |name: &str| {
-            let missing =
-                || first.error("C0", format!("choosing needs `{name}`, but its dialect is not registered"));
-            ctx.op(name).map(|decl| OpSpec::at(decl, first)).ok_or_else(missing)
-        };
         let machine = machine(first);
         let mut commands = Module::default();
         let mut body = commands.body();
         let func = first.ancestors().find_map(Func::cast);
         if let Some(pes) = func.map(|func| func.pes()).transpose()?.flatten() {
             // What is inside knows the device by the program around it.
-            let program = commands.append(body, spec("hw.program")?.clause("pes", ctx.attr(Attr::Int(pes))));
+            let program = commands.append(body, hw::program::Program::build(first).pes(Some(pes)).spec());
             body = commands.add_region(program);
         }
         let all = [0, machine.slices_per_chip().cast_signed()];
-        let exec = spec("hw.exec")?.clause("context", ctx.attr(Attr::Str(context(first)?)));
-        let exec = commands.append(body, exec.clause("slices", ctx.attr(Attr::Ints(all.into()))));
+        let exec = hw::exec::Exec::build(first).context(context(first)?).slices(all);
+        let exec = commands.append(body, exec.spec());
         let exec = commands.add_region(exec);
         let (written, mut module, chain) = (module.clone(), module.clone(), chain.to_vec());
         chain.iter().for_each(|&id| close_addresses(ctx, &mut module, id));
@@ -416,8 +413,9 @@ impl<'a> CandidatePipeline<'a> {
             addresses: &self.addresses,
             frames: &self.frames,
             case: &[],
+            bitmap: None,
         };
-        stages::lower_alone(&cx, op)
+        lower_alone(&cx, op)
     }
 
     /// What flows so far.

@@ -6,27 +6,42 @@ use crate::config::graph::open_clauses;
 use crate::rules::ruleset::RuleSet;
 use std::collections::BTreeSet;
 use visa_engine::place::rngd;
-use visa_ir::context::{Attr, Context};
+use visa_ir::context::Context;
 use visa_ir::decl::OpDecl;
-use visa_ir::module::{Module, OpId, OpRef, OpSpec};
+use visa_ir::module::{Module, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::open::{unknown, untyped};
-use visa_lowering::stages::context;
 use visa_machine::Unit;
-use visa_stream::ops::{collect, commit, fetch, switch, transpose};
+use visa_stream::ops::begin::context;
+use visa_stream::ops::switch::{self, Switch};
+use visa_stream::ops::transpose::{self, Transpose};
+use visa_stream::ops::{collect, commit, fetch};
 use visa_stream::pipeline;
 
 /// An engine that may be added.
 struct Engine {
     decl: &'static OpDecl,
-    /// The clauses that are left open.
-    clauses: &'static [&'static str],
+    /// Builds it for a stream, in front of the operation `after`, with open clauses.
+    build: fn(after: OpRef<'_>, stream: ValueId) -> OpSpec,
     /// Whether it may be between two operations of a pipeline.
     fits: fn(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool,
 }
 
 const ENGINES: [Engine; 2] = [
-    Engine { decl: &switch::DECL, clauses: &["topology"], fits: switches },
-    Engine { decl: &transpose::DECL, clauses: &["time", "packet"], fits: transposes },
+    Engine {
+        decl: &switch::DECL,
+        build: |after, stream| {
+            Switch::build(after, [stream]).topology_auto().result(unknown(after.ctx), None).spec()
+        },
+        fits: switches,
+    },
+    Engine {
+        decl: &transpose::DECL,
+        build: |after, stream| {
+            let transpose = Transpose::build(after, [stream]).time_auto().packet_auto();
+            transpose.result(unknown(after.ctx), None).spec()
+        },
+        fits: transposes,
+    },
 ];
 
 /// Between fetch and collect, where both are open and something says what slices are to hold: a tensor that the
@@ -83,9 +98,7 @@ pub(crate) fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, bef
     let engine = ENGINES.iter().find(|engine| std::ptr::eq(engine.decl, decl))?;
     let after = module.op(ctx, before);
     let &source = after.operands().first()?;
-    let spec = OpSpec::at(decl, after).operands([source]).result(unknown(ctx), None);
-    let auto = ctx.attr(Attr::Auto);
-    let spec = engine.clauses.iter().fold(spec, |spec, clause| spec.clause(clause, auto));
+    let spec = (engine.build)(after, source);
     let id = module.insert_before(before, spec);
     let made = module.op(ctx, id).results()[0];
     module.set_operand(before, 0, made);

@@ -6,7 +6,6 @@ use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::{OpId, OpRef};
 use visa_ir::open::{self, Opening};
 use visa_ir::view::{BodyOf, unless_auto};
-use visa_lowering::address::{self, Addresses};
 use visa_lowering::transfers::Start;
 use visa_mapping::attrs::MAP;
 use visa_mapping::cases::Cases;
@@ -16,6 +15,7 @@ use visa_mapping::ops::func::FUNC;
 use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::{Expr, Tensor, operand};
 use visa_pass::{Configured, Level, Pass, PassCx};
+use visa_stream::lower::address::{self, Addresses};
 
 visa_pass::options! {
     /// What is said of the choice.

@@ -10,13 +10,14 @@ use visa_ir::diag::counted;
 use visa_ir::span::Source;
 use visa_loops::Stride;
 use visa_loops::{Entry, Mask, Program};
-use visa_lowering::access::{Accesses, Accessor};
-use visa_lowering::{origin, stages};
 use visa_machine::Machine;
 use visa_mapping::{Axes, AxisId, Expr, Unit};
 use visa_numerics::DType;
+use visa_sequencer::access::{Accesses, Accessor};
 use visa_stream::commit::Write;
+use visa_stream::lower::{loops, origin};
 use visa_stream::mask::Reading;
+use visa_stream::ops::fetch::mask_registers;
 use visa_stream::plan::{Loop, Plan};
 
 /// What is asked about, beside the mappings.
@@ -109,7 +110,7 @@ impl Access {
         let places = Expr::Literal(1);
         let fetch = Reading { element, time, packet, places, formats, unit, free: &free, axes, machine };
         let (plan, mask) = fetch.plan().map_err(|refused| refused.message)?;
-        Ok((plan, mask.map(|mask| stages::mask_registers(mask, 0))))
+        Ok((plan, mask.map(|mask| mask_registers(mask, 0))))
     }
 
     /// What reads or writes.
@@ -149,7 +150,7 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
 fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, String> {
     let machine = Machine::rngd();
     let (plan, mask) = asked.plan(mappings, axes, &machine)?;
-    let mut merged = stages::program(&plan, 0);
+    let mut merged = loops::program(&plan, 0);
     let Accesses { program, mask, packet, contiguous } = asked
         .accessor(mask)
         .accesses(&merged, asked.from, &machine)

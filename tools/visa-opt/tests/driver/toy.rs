@@ -71,6 +71,7 @@ pub(crate) static TOY: Dialect = Dialect {
     attrs: &[],
 };
 
+#[visa_ir::view(Lowered)]
 static LOWERED: OpDecl = OpDecl {
     name: "seq.nothing",
     summary: "a lowered operation",
@@ -231,7 +232,7 @@ fn refuse(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     for id in cx.module.walk_all() {
         let span = cx.module.op(cx.ctx, id).span();
-        cx.module.insert_before(id, visa_ir::module::OpSpec::new(&LOWERED, span));
+        cx.module.insert_before(id, Lowered::build_at(cx.ctx, span).spec());
         cx.module.erase(id);
     }
     Ok(())

@@ -5,7 +5,6 @@ use visa::engine::place::{Place, Places, Slot};
 use visa::engine::shadow::Shadow;
 use visa::engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa::hw::build::Build;
-use visa::ir::context::Attr;
 use visa::ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa::ir::diag::Diagnostic;
 use visa::ir::effects::{Effects, Target, reads, writes};
@@ -76,11 +75,12 @@ fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let key = cx.ctx.attr(Attr::Int(Keyed::seen(op).key()?));
-    Ok(Some(OpSpec::at(&HW_FLIP, op).clause("key", key)))
+fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    let key = Keyed::seen(op).key()?;
+    Ok(Some(HwFlip::build(op, []).common(|common| common.key(key)).spec()))
 }
 
+#[visa::ir::view(HwFlip: Keyed)]
 static HW_FLIP: OpDecl = OpDecl {
     name: "my.hw_flip",
     summary: "Flips the bits of the key in every element of the stream.",

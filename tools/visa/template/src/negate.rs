@@ -1,8 +1,7 @@
 //! `my.negate`, an operation of the vector engine, and a pass about it.
 
 use visa::engine::place::rngd;
-use visa::hw::ops::vector;
-use visa::ir::context::Attr;
+use visa::hw::ops::vector::Vector;
 use visa::ir::decl::{Interface, OpDecl, OperandDecl};
 use visa::ir::diag::Diagnostic;
 use visa::ir::effects::Effects;
@@ -45,9 +44,8 @@ fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 }
 
 /// What is there already does it: a multiplication by -1.
-fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let times = cx.word(OpSpec::at(&vector::VECTOR, op), "op", "MulInt");
-    Ok(Some(times.clause("constant", cx.ctx.attr(Attr::Int(-1)))))
+fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
+    Ok(Some(Vector::build(op).op("MulInt").constant(Some(-1)).spec()))
 }
 
 options! {

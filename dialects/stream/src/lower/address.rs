@@ -1,9 +1,9 @@
-//! Where tensors at rest are.
+//! Addresses of tensors at rest.
 
-use crate::StageCx;
+use super::StageCx;
 use std::collections::HashMap;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpRef, OpSpec, ValueId};
+use visa_ir::module::{OpRef, ValueId};
 use visa_ir::view::ValueRef;
 use visa_loops::{Step, Steps};
 use visa_mapping::address::Moving;
@@ -18,16 +18,15 @@ use visa_mapping::ops::to_tile::{self, TileWrite};
 use visa_mapping::placed::{Placement, placements};
 use visa_mapping::scalar::SCALAR;
 use visa_mapping::{Dim, HBM, HOST, Tensor, ops, view};
-use visa_sequencer::STEPS;
 
 /// Host tensors are placed one after the other at multiples of this, in bytes.
 const HOST_ALIGN: i64 = 4096;
 
-/// Where tensors at rest are, in bytes, as it depends on the loops around what uses them.
+/// Address of each tensor at rest, in bytes, as a function of the loops around its use.
 pub type Addresses = HashMap<ValueId, Cases<Moving>>;
 
-/// The address of every tensor at rest: as written, for host tensors one after the other, and for a view some
-/// positions into its source. One whose address is open has none.
+/// Computes the address of every tensor at rest. Explicit addresses are kept, host tensors are placed one after the
+/// other, and a view is at an offset from its source. A tensor whose address is open is left out.
 ///
 /// # Errors
 /// Mappings that are not legal, and host tensors that end beyond what a signed 64-bit integer counts.
@@ -84,8 +83,8 @@ fn constant(address: i64) -> Cases<Moving> {
     Cases::always(Affine::constant(address).into())
 }
 
-/// The cases in which a command runs that does what `ops` do, one of which stands for it, by where their tensors are:
-/// their addresses, and the chips and slices that these are of.
+/// The cases of a command for `ops`: in each, the tensors of `ops` have one address and one frame of chips and slices.
+/// Diagnostics are reported at `command`, which is one of `ops`.
 ///
 /// # Errors
 /// Too many of them, or a tile that is not inside its tensor.
@@ -106,7 +105,7 @@ pub fn cases(cx: &StageCx<'_>, command: OpRef<'_>, ops: &[OpRef<'_>]) -> Result<
     number::cases(command, &all, cx.axes)
 }
 
-/// Where the host tensor after `tensor` is, which is at `host`.
+/// The address of the next host tensor, if `tensor` is at `host`.
 fn after(
     func: OpRef<'_>,
     value: ValueId,
@@ -124,7 +123,7 @@ fn after(
     })
 }
 
-/// The address of a tensor at rest that `op` takes or gives, in bytes, which is the same in all iterations.
+/// The address of an operand or result of `op` at rest, in bytes, which is the same in all iterations.
 ///
 /// # Errors
 /// If it has none, or moves with a loop: then `op` cannot follow.
@@ -137,7 +136,7 @@ pub fn of(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<i64, 
     Err(op.error("C0", message).fix("give the tensor one address: leave out `then`".to_owned()))
 }
 
-/// The address of a tensor at rest that `op` takes or gives, in bytes, as it depends on the loops around `op`.
+/// The address of an operand or result of `op` at rest, in bytes, as a function of the loops around `op`.
 ///
 /// # Errors
 /// If it has none.
@@ -151,10 +150,10 @@ pub fn moving(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) -> Result<M
     })
 }
 
-/// Where a transfer writes, or a pipeline in its slices: where the result is, or the tile of it.
+/// The address that a transfer or a pipeline writes: that of the result, or of the tile in it.
 ///
 /// # Errors
-/// If that has no address.
+/// If the result has no address.
 pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Moving, Diagnostic> {
     let result = op.results().first().map(|&result| op.value(result));
     let result = result.ok_or_else(|| op.error("C0", "it gives no tensor"))?;
@@ -167,15 +166,15 @@ pub fn written(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Moving, Diagnostic> {
     start.ok_or_else(|| op.error("C3", "a tile does not start at a byte that 64 bits count"))
 }
 
-/// What the mappings of a tensor that `op` takes or gives are counted from, in the case that is lowered.
+/// The frame of a tensor in the case that is lowered: the origin of its mappings.
 ///
 /// # Errors
-/// If that does not say which of several it is.
+/// If the case leaves several frames.
 pub fn frame<'a>(cx: &StageCx<'_>, op: OpRef<'_>, frames: &'a Cases<Frame>) -> Result<&'a Frame, Diagnostic> {
     frames.under(cx.case).ok_or_else(|| op.error("C0", "where it begins is one of several"))
 }
 
-/// The address in a transfer of a tensor that is at `address` of the memories from `frame` on.
+/// The address that a transfer uses for a tensor at `address` of the memories from `frame` on.
 ///
 /// # Errors
 /// An address past 64 bits.
@@ -189,20 +188,19 @@ pub fn in_transfer(
     found.ok_or_else(|| op.error("C3", "a tile is at an address that 64 bits do not count"))
 }
 
-/// `lowered` with a clause that says how an address moves with each scalar of the function, and then with each loop
-/// around `op`, the outermost first; without it where the address stays.
+/// The steps of an address with each scalar of the function, and then with each loop around `op`, the outermost first.
+/// `None` if the address stays.
 #[must_use]
-pub fn steps(op: OpRef<'_>, lowered: OpSpec, clause: &str, address: &Moving) -> OpSpec {
+pub fn steps(op: OpRef<'_>, address: &Moving) -> Option<Steps> {
     if address.is_still() {
-        return lowered;
+        return None;
     }
     let Moving { affine, turns } = address;
     let step = |index: ValueId| {
         let turns = turns.as_ref().filter(|turns| turns.index == index);
         Step { by: factor(affine, index), turns: turns.map_or_else(Vec::new, |turns| turns.offsets.clone()) }
     };
-    let each = indices(op).into_iter().map(step).collect();
-    lowered.clause(clause, op.ctx.body_attr(&STEPS, Steps { each, plus: 0 }))
+    Some(Steps { each: indices(op).into_iter().map(step).collect(), plus: 0 })
 }
 
 /// The factors of a number: of each scalar of the function, and then of each loop around `op`, the outermost first.
@@ -227,7 +225,7 @@ fn indices(op: OpRef<'_>) -> Vec<ValueId> {
     scalars.chain(indices).collect()
 }
 
-/// The same in elements, in the first iteration of the loops around it.
+/// The address of a tensor in elements, in the first iteration of the loops around `op`.
 ///
 /// # Errors
 /// If it has none.
@@ -246,13 +244,14 @@ pub fn least_in_elements(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) 
     Ok(least.saturating_mul(8) / i64::from(dtype.bits()))
 }
 
-/// The memory of a tensor, as clauses have it.
-pub(crate) fn space(tensor: &Tensor) -> &'static str {
+/// The word for the memory of a tensor in clauses.
+#[must_use]
+pub fn space(tensor: &Tensor) -> &'static str {
     tensor.kind.def.name.trim_start_matches("tm.")
 }
 
-/// Where a view is, in bytes: its source's address and the bytes before its first position. `None` if either
-/// is not known.
+/// The address of a view, in bytes: its source's address plus the offset of its first position. `None` if either is
+/// unknown.
 #[must_use]
 pub fn view_address(op: OpRef<'_>, addresses: &Addresses, axes: &DeclaredAxes) -> Option<Cases<Moving>> {
     let kind = visa_mapping::view::kind(op)?;
@@ -263,7 +262,7 @@ pub fn view_address(op: OpRef<'_>, addresses: &Addresses, axes: &DeclaredAxes) -
     source.join(&start, address).map(|address| address.clone().ok_or(())).ok()
 }
 
-/// A distance of a tensor's elements in bytes; nothing past 64 bits, or where 4-bit elements are amid a byte.
+/// A distance in elements of a tensor, as bytes. `None` on overflow, and for a 4-bit element in the middle of a byte.
 #[must_use]
 pub fn in_bytes(elements: &Affine, tensor: &Tensor) -> Option<Affine> {
     let bits = elements.times(i64::from(tensor.dtype.bits()))?;
