@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// The visible picture of a character that a terminal would obey. `None` for every other character, tabs and line
 /// breaks among them.
 ///
-/// Control characters of ASCII are their pictures (`␛`). Later ones, characters that change the direction of writing,
-/// and byte order marks are U+FFFD. Each takes one column.
+/// Control characters of ASCII are their pictures (`␛`). Later ones, characters that change the direction of
+/// writing, and byte order marks are U+FFFD. Each takes one column.
 #[must_use]
 pub fn picture(letter: char) -> Option<char> {
     match letter {
@@ -22,7 +22,8 @@ pub fn picture(letter: char) -> Option<char> {
 #[must_use]
 pub fn hides(letter: char) -> bool {
     letter.is_control()
-        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || letter == '\u{feff}'
 }
 
 /// The text with a [picture] for each character that has one. A carriage return that ends a line stays.

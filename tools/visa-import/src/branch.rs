@@ -103,8 +103,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// An arm in one case: a `tm.if` for each of its ranges that is left. The last of the tensors is the arm's value, if it has
-    /// one.
+    /// An arm in one case: a `tm.if` for each of its ranges that is left. The last of the tensors is the arm's value,
+    /// if it has one.
     fn in_case(
         &mut self,
         frame: &mut Frame,

@@ -1,7 +1,7 @@
 //! Numbers that only the running kernel knows: sums of loop indices and of integers that the kernel takes.
 //!
 //! Such a number keeps its Rust type. An operation stays symbolic only if its result fits that type in every
-//! iteration; else the loop is unrolled, and each iteration is evaluated as Rust does, wrap-around and panics included.
+//! iteration; else the loop is unrolled, and each iteration is evaluated as Rust does, with wrap-around and panics.
 
 use crate::condition::{Condition, Ranges, range};
 use crate::eval::{Eval, Evaluator, Frame};

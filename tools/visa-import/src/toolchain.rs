@@ -1,5 +1,5 @@
-//! The names that the vendor's toolchain and Rust's prelude bring into a kernel. A name that neither they nor the input
-//! have is a misspelling, which rustc would refuse.
+//! The names that the vendor's toolchain and Rust's prelude bring into a kernel. A name that neither they nor the
+//! input have is a misspelling, which rustc would refuse.
 
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, names};

@@ -38,9 +38,9 @@ pub static PASS: Pass = Pass {
     name: "select-configs",
     summary: "chooses open clauses of pipelines: the cheapest legal configuration",
     doc: "A clause that is `auto` gets the value that makes its pipeline take the fewest cycles; of equally fast \
-          ones the one whose engines are busy for the fewest cycles together, then the shortest text. An e-graph \
-          a pipeline holds every configuration that the rules reach (`src/select/rules`): a class is a stream or \
-          a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and lowering refuse what \
+          ones the one whose engines are busy for the fewest cycles together, then the shortest text. An e-graph a \
+          pipeline holds every configuration that the rules reach (`passes/select/src/rules`): a class is a stream \
+          or a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and lowering refuse what \
           the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
           Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the \
           Pareto front of its ways. Pipelines that share tensors of open layout are extracted together, by an \
