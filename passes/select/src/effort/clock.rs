@@ -18,7 +18,7 @@ pub enum Phase {
     Check,
     /// The cheapest is taken out of an e-graph.
     Extract,
-    /// Layouts that pipelines share are taken by an integer program.
+    /// Layouts that pipelines share are taken by variable elimination.
     Program,
     /// Whole kernels are lowered and priced.
     Price,

@@ -37,7 +37,7 @@ pub(crate) fn shared(shared: &Shared) -> String {
     let Shared { pipelines, layouts, ways, cycles, bounded, at: _, taken: _ } = shared;
     let limit = if *bounded { "; there were more layouts than are tried" } else { "" };
     format!(
-        "{pipelines} pipelines share tensors: extracted together, by an integer program, from {ways} ways over \
+        "{pipelines} pipelines share tensors: extracted together, by variable elimination, from {ways} ways over \
          {layouts} layouts; {} one after the other{limit}",
         counted(*cycles, "cycle")
     )

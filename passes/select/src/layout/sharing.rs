@@ -1,6 +1,6 @@
 //! Pipelines that share tensors: a register file that contractions read, what one pipeline commits and another
 //! fetches. Its layout decides what all of them cost. Each pipeline is chosen for every layout of what it reads,
-//! and an integer program takes the layouts that cost the least together.
+//! and variable elimination (`dag.rs`) selects the layouts of the least total cost.
 
 use crate::config::candidate::Clauses;
 use crate::config::choice::choose_with_optional;
@@ -142,10 +142,11 @@ pub(crate) fn choose_layouts(
     }
     let nodes = group.nodes();
     let extract = || dag::extract(&nodes, group.pipelines.len());
-    let chosen = ctx.data::<Clock>().time(Phase::Program, extract).ok_or_else(|| {
+    let extraction = ctx.data::<Clock>().time(Phase::Program, extract).ok_or_else(|| {
         let message = format!("no layouts suit all {} pipelines that share tensors", ends.len());
         Diagnostic::error("select-configs", module.op(ctx, ends[0]).span(), message)
     })?;
+    let chosen = extraction.nodes;
     let shared = Shared {
         at: module.op(ctx, ends[0]).span(),
         pipelines: group.pipelines.len(),
@@ -156,7 +157,7 @@ pub(crate) fn choose_layouts(
             .map(|one| one.layouts.len())
             .sum(),
         ways: nodes.len(),
-        bounded: group.bounded,
+        bounded: group.bounded || extraction.bounded,
         cycles: chosen.iter().map(|&node| nodes[node].cost).sum(),
         taken: group.taken(&chosen),
     };
@@ -382,7 +383,7 @@ impl<'a> Group<'a> {
         ends.zip(chosen).map(|(end, &node)| (end, ways[node].steps.clone())).collect()
     }
 
-    /// The ways as an integer program.
+    /// The candidates of all pipelines, for extraction.
     fn nodes(&self) -> Vec<dag::Node> {
         let pipelines = self.pipelines.iter().enumerate();
         let nodes = pipelines.flat_map(|(maker, pipeline)| {

@@ -43,8 +43,8 @@ pub static PASS: Pass = Pass {
           or a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and lowering refuse what \
           the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
           Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the \
-          Pareto front of its ways. Pipelines that share tensors of open layout are extracted together, by an \
-          integer program. Pipelines are chosen in program order; what is written stays as it is. Where the \
+          Pareto front of its ways. Pipelines that share tensors of open layout are extracted together, by \
+          variable elimination. Pipelines are chosen in program order; what is written stays as it is. Where the \
           context is open, it is `main` or `dual`, whichever makes the whole kernel faster.",
     takes: Level::Tensor,
     gives: Level::Tensor,
@@ -76,7 +76,7 @@ pub static PASS: Pass = Pass {
         ("layouts", "layouts of these tensors"),
         (
             "ways",
-            "ways to run these pipelines, each for some layouts of what it reads: what the integer program chose \
+            "ways to run these pipelines, each for some layouts of what it reads: what the extraction chose \
              from",
         ),
         ("layout-limit", "groups of such pipelines of which not all layouts were tried"),
