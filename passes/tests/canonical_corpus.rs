@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use visa_algebra::{Axes, Equality, Expr, equal};
 use visa_ir::context::Context;
 use visa_ir::decl::Dialect;
 use visa_ir::module::Module;
@@ -13,8 +14,8 @@ use visa_ir::parse::parse;
 use visa_ir::print::{Form, print};
 use visa_ir::span::Source;
 use visa_ir::verify::{Analysis, has_errors, verify};
+use visa_mapping::Tensor;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{Axes, Equality, Expr, Tensor, equal};
 use visa_pass::{PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
 

@@ -1,8 +1,8 @@
 //! Files that import each other: the groups that docs/ARCHITECTURE.md names with their reason, and no others.
 
+use crate::imports::{Names, arrows, modules, sources};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,15 +21,18 @@ const GROUPS: &[Group] = &[
         ],
     ),
     ("dialects/ir", &["parse/generic", "parse/location"]),
-    ("dialects/mapping", &["axes", "expr"]),
-    ("dialects/mapping", &["calls", "ops/call"]),
+    ("dialects/algebra", &["expr", "expr/axes"]),
+    ("dialects/mapping", &["facts/calls", "ops/call"]),
     (
         "dialects/mapping",
         &[
-            "address",
             "facts",
-            "frames",
-            "liveness",
+            "facts/address",
+            "facts/frames",
+            "facts/liveness",
+            "facts/overlaps",
+            "facts/overwrites",
+            "facts/placed",
             "ops/chip_shuffle",
             "ops/control",
             "ops/func",
@@ -37,13 +40,20 @@ const GROUPS: &[Group] = &[
             "ops/to_tile",
             "ops/transfer",
             "ops/view",
-            "overlaps",
-            "overwrites",
-            "placed",
             "view",
         ],
     ),
-    ("dialects/mapping", &["carry", "cell", "digits", "equal", "opaque", "placement", "rebuild", "runs"]),
+    (
+        "dialects/algebra",
+        &[
+            "meaning/carry",
+            "meaning/cell",
+            "meaning/digits",
+            "meaning/padded",
+            "meaning/placement",
+            "meaning/rebuild",
+        ],
+    ),
     (
         "dialects/stream",
         &[
@@ -96,138 +106,19 @@ const GROUPS: &[Group] = &[
     ("tools/visa-run", &["data/array", "data/npy", "data/stored"]),
 ];
 
-/// The folders with crates of ours.
-const FOLDERS: [&str; 4] = ["dialects", "passes", "runtime", "tools"];
-
-/// A path as written, a name each.
-type Names = Vec<String>;
-
-/// The paths from `crate`, `super` and `self` in the code, those of tests left out.
-fn paths(code: TokenStream, found: &mut Vec<Names>) {
-    let mut tokens = code.into_iter().peekable();
-    let mut tested = false;
-    while let Some(token) = tokens.next() {
-        match token {
-            TokenTree::Ident(name) if ["crate", "super", "self"].contains(&name.to_string().as_str()) => {
-                branches(vec![name.to_string()], &mut tokens, found);
-            }
-            TokenTree::Group(group) if group.stream().to_string() == "cfg (test)" => tested = true,
-            TokenTree::Group(group) if tested && group.delimiter() == Delimiter::Brace => tested = false,
-            TokenTree::Group(group) => paths(group.stream(), found),
-            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
-}
-
-/// What follows `path`: `::name`, or `::{...}` with a path each.
-fn branches(
-    mut path: Names,
-    tokens: &mut std::iter::Peekable<impl Iterator<Item = TokenTree>>,
-    found: &mut Vec<Names>,
-) {
-    let colon = |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
-    while tokens.next_if(colon).is_some() {
-        tokens.next_if(colon);
-        match tokens.peek() {
-            Some(TokenTree::Ident(name)) => path.push(name.to_string()),
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
-                let mut inside = group.stream().into_iter().peekable();
-                while let Some(token) = inside.next() {
-                    if let TokenTree::Ident(name) = token {
-                        let path = path.iter().cloned().chain([name.to_string()]).collect();
-                        branches(path, &mut inside, found);
-                    }
-                }
-                return;
-            }
-            Some(_) | None => break,
-        }
-        tokens.next();
-    }
-    found.push(path);
-}
-
-/// The files of a crate by their module's path.
-fn modules(folder: &Path, src: &Path, found: &mut BTreeMap<Names, PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a readable folder") {
-        let path = entry.expect("a readable entry").path();
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
-        if path.is_dir() && stem != "tests" && stem != "bin" {
-            modules(&path, src, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && stem != "tests" {
-            let inside = path.with_extension("");
-            let inside = inside.strip_prefix(src).expect("a file of the crate");
-            let mut names: Names =
-                inside.iter().map(|name| name.to_str().expect("a name").to_owned()).collect();
-            if ["mod", "lib", "main"].contains(&stem.as_str()) {
-                names.pop();
-            }
-            found.insert(names, path);
-        }
-    }
-}
-
-/// The file that a path of the module `of` leads to; none for the crate's own.
-fn target<'a>(path: &[String], of: &[String], files: &'a BTreeMap<Names, PathBuf>) -> Option<&'a Names> {
-    let own = of.len();
-    let kept = if path[0] == "crate" { 0 } else { own.saturating_sub(usize::from(path[0] == "super")) };
-    let mut names = of[..kept].to_vec();
-    for name in &path[1..] {
-        match name.as_str() {
-            "super" => drop(names.pop()),
-            "self" => {}
-            name => names.push(name.to_owned()),
-        }
-    }
-    (1..=names.len()).rev().find_map(|end| files.get_key_value(&names[..end])).map(|(file, _)| file)
-}
-
 /// The groups of files of a crate that import each other, directly or through others.
 fn groups(src: &Path) -> BTreeSet<BTreeSet<String>> {
-    let mut files = BTreeMap::new();
-    modules(src, src, &mut files);
-    let mut graph = DiGraphMap::<&Names, ()>::new();
-    for (module, file) in &files {
-        let text = fs::read_to_string(file).expect("a file");
-        let mut found = Vec::new();
-        paths(text.parse().expect("Rust"), &mut found);
-        for to in found.iter().filter_map(|path| target(path, module, &files)).filter(|&to| to != module) {
-            graph.add_edge(module, to, ());
-        }
-    }
+    let arrows = arrows(src);
+    let graph = DiGraphMap::<&Names, ()>::from_edges(arrows.iter().map(|(from, to)| (from, to)));
     let circles = tarjan_scc(&graph).into_iter().filter(|group| group.len() > 1);
     circles.map(|group| group.into_iter().map(|file| file.join("/")).collect()).collect()
 }
 
-/// The `src` of every crate below.
-fn crates(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a readable folder") {
-        let path = entry.expect("a readable entry").path();
-        if path.ends_with("src") && folder.join("Cargo.toml").is_file() {
-            found.push(path);
-        } else if path.is_dir() && !path.ends_with("target") {
-            crates(&path, found);
-        }
-    }
-}
-
 #[test]
 fn files_import_each_other_only_where_the_architecture_says_why() {
-    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let root = tests.parent().expect("the repository");
     let mut found = BTreeSet::new();
-    for folder in FOLDERS {
-        let mut sources = Vec::new();
-        crates(&root.join(folder), &mut sources);
-        for src in sources {
-            let name = src
-                .parent()
-                .and_then(|of| of.strip_prefix(root).ok())
-                .expect("a crate")
-                .display()
-                .to_string();
-            found.extend(groups(&src).into_iter().map(|group| (name.clone(), group)));
-        }
+    for (name, src) in sources() {
+        found.extend(groups(&src).into_iter().map(|group| (name.clone(), group)));
     }
     let named: BTreeSet<_> = GROUPS
         .iter()
@@ -245,13 +136,8 @@ fn files_import_each_other_only_where_the_architecture_says_why() {
 /// none. Nothing that it has since is left out by that.
 #[test]
 fn what_is_not_built_for_tests_has_none() {
-    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let root = tests.parent().expect("the repository");
-    let mut sources = vec![tests.join("src")];
-    for folder in FOLDERS {
-        crates(&root.join(folder), &mut sources);
-    }
-    for src in sources {
+    let tests = ("test".to_owned(), PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src"));
+    for (_, src) in sources().into_iter().chain([tests]) {
         let manifest = fs::read_to_string(src.with_file_name("Cargo.toml")).expect("a manifest");
         let library =
             manifest.split("[lib]\n").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! The lit trees, and what holds of every text in this folder and of the pages' examples.
 
 mod constraints;
+mod floors;
+mod imports;
 mod layout;
 mod lit;
 mod open;

@@ -14,6 +14,7 @@ mod clauses;
 mod compile;
 mod gather;
 mod greatest;
+mod limits;
 mod loops;
 mod mask;
 mod memories;
@@ -36,11 +37,9 @@ mod ways;
 
 pub use clauses::machine;
 pub use compile::compile;
+pub use limits::MAX_STREAM_BYTES;
 pub use uses::{EarlyUse, Uses, early_uses};
 use visa_ir::decl::Dialect;
-
-/// Most bytes of one stream in one slice. Ours, not the hardware's: it bounds what the interpreter allocates.
-pub const MAX_STREAM_BYTES: u64 = 1 << 26;
 
 /// The hw dialect.
 pub static DIALECT: Dialect = Dialect {

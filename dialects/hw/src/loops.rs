@@ -1,8 +1,8 @@
 //! Sequencer programs of the engines: their checks, and their addresses as the engines use them.
 
-use crate::MAX_STREAM_BYTES;
 use crate::clauses::machine;
 use crate::gather::Gather;
+use crate::limits::MAX_STREAM_BYTES;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};

@@ -1,11 +1,11 @@
 //! What a module is read against: the registered dialects, and the interned types and attributes.
 
 use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl, check};
-use crate::hash::Fast;
 use crate::infer::Inferred;
 use crate::location::Locations;
 use crate::memo::Memo;
 use crate::open;
+use rustc_hash::FxBuildHasher as Fast;
 use std::any::Any;
 use std::borrow::Cow;
 use std::cell::RefCell;

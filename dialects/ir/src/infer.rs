@@ -4,9 +4,9 @@
 use crate::context::{AttrId, Context, TypeId};
 use crate::decl::{InferFn, OpDecl, Trait};
 use crate::diag::Diagnostic;
-use crate::hash::Fast;
 use crate::module::{Module, OpRef};
 use crate::open;
+use rustc_hash::FxBuildHasher as Fast;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;

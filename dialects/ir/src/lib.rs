@@ -16,7 +16,6 @@ pub mod decl;
 pub mod diag;
 pub mod doc;
 pub mod effects;
-pub mod hash;
 pub mod infer;
 pub mod irdl;
 pub mod level;
@@ -31,12 +30,8 @@ pub mod span;
 mod stamp;
 pub mod symbols;
 pub mod verify;
+mod version;
 pub mod view;
 
+pub use version::VERSION;
 pub use visa_ir_macros::{clause, view};
-
-/// The version of the text that this crate writes; it reads this one and earlier ones.
-pub const VERSION: u32 = 1;
-
-/// The type of a result that could not be inferred; only while reading a faulty text.
-pub(crate) const ERROR_TYPE: &str = "!error";

@@ -6,10 +6,10 @@
 
 use crate::context::{Context, quote};
 use crate::diag::{Diagnostic, FilePlace, Note};
-use crate::hash::Fast;
 use crate::module::Module;
 use crate::parse::limits::{MAX_LOCATION_BYTES, MAX_LOCATION_DEPTH};
 use crate::span::{Source, Span};
+use rustc_hash::FxBuildHasher as Fast;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

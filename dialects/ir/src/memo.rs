@@ -1,7 +1,7 @@
 //! Answers that are worked out once in a context, however often they are asked for.
 
 use crate::context::Context;
-use crate::hash::Fast;
+use rustc_hash::FxBuildHasher as Fast;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;

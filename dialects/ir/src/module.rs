@@ -270,7 +270,7 @@ pub struct Module {
 impl Default for Module {
     fn default() -> Self {
         Self {
-            version: crate::VERSION,
+            version: crate::version::VERSION,
             extra: Vec::new(),
             location: None,
             ops: Vec::new(),

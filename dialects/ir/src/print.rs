@@ -2,11 +2,11 @@
 
 use crate::context::{Attr, Context, is_pretty_symbol, key, quote, symbol};
 use crate::decl::{ClauseKind, OpDecl, Trait};
-use crate::hash::Fast;
 use crate::location::{LocId, Location};
 use crate::module::{BlockId, Module, OpId, OpRef, ValueId};
 use crate::open;
 use crate::span::Source;
+use rustc_hash::FxBuildHasher as Fast;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 

@@ -1,22 +1,30 @@
 //! Facts about a whole module that verifiers, lowering and the evaluator share: the declared axes, and the
 //! axes each value depends on.
 
-use crate::axes::AxisUse;
-use crate::error::MapError;
+pub mod address;
+pub mod calls;
+pub mod frames;
+pub(crate) mod given_sizes;
+pub(crate) mod liveness;
+pub(crate) mod overlaps;
+pub(crate) mod overwrites;
+pub mod placed;
+
 pub use crate::error::mapping_error;
-use crate::keeps_axes::KeepsAxes;
+use crate::interfaces::KeepsAxes;
 use crate::ops::control::{Carried, carried, carries};
 use crate::ops::func::{Func, declare};
-use crate::relabel::Relabelling;
 use crate::tensor::Tensor;
-use crate::view::{self, ViewKind};
-use crate::{Axes, AxisId, Digits, Expr, digits};
+use crate::tensor::relabel::Relabelling;
+use crate::view;
+use crate::view::ViewKind;
+use rustc_hash::FxBuildHasher as Fast;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
+use visa_algebra::{Axes, AxisId, AxisUse, Digits, Expr, MapError, digits};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::hash::Fast;
 use visa_ir::module::{BlockId, Clause, Module, OpRef, TypeId, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
@@ -258,8 +266,8 @@ pub fn machine(op: OpRef<'_>) -> Rc<Machine> {
 /// A size rule that is broken, or a padding that falls inside a digit.
 pub fn digits_of(map: &Expr, axes: &Axes, span: Span) -> Result<Digits, Diagnostic> {
     digits(map, axes).map_err(|error| match error {
-        crate::DigitsError::Map(error) => mapping_error(error, span),
-        crate::DigitsError::Ragged(ragged) => Diagnostic::error(
+        visa_algebra::DigitsError::Map(error) => mapping_error(error, span),
+        visa_algebra::DigitsError::Ragged(ragged) => Diagnostic::error(
             "ragged",
             span,
             format!("padding or truncation that is no whole digit: {ragged}"),

@@ -1,5 +1,8 @@
 //! `!tm.index`: a number that is known in each iteration of the loops around it.
 
+pub mod affine;
+pub mod cases;
+
 use std::fmt;
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};

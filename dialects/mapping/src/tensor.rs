@@ -3,13 +3,21 @@
 //! Memory types (`!tm.dm<...>`) and the stream types of the stream dialect are the same structure with other
 //! dimensions.
 
-use crate::grammar::{Rule, TmGrammar, body_syntax};
-use crate::{Axes, Expr};
+pub mod array;
+pub mod attrs;
+mod grammar;
+pub(crate) mod memories;
+pub mod numbers;
+pub mod relabel;
+pub mod scalar;
+
+use crate::tensor::grammar::{Rule, TmGrammar, body_syntax};
 use pest::Parser as _;
 use pest::iterators::Pair;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use visa_algebra::{Axes, AxisId, Expr, skewed_among};
 use visa_engine::place::Places;
 use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
@@ -213,7 +221,7 @@ fn parse_dtype(field: Option<(usize, &str)>) -> Result<DType, BodyError> {
 
 /// A mapping's error at its offset in a body.
 #[must_use]
-pub fn map_error(error: crate::MapError, offset: usize) -> BodyError {
+pub fn map_error(error: visa_algebra::MapError, offset: usize) -> BodyError {
     BodyError {
         code: error.code.into(),
         message: error.message,
@@ -245,6 +253,15 @@ pub fn tensor_symbols(
     }
     let maps = renamed.into_iter().zip(&tensor.maps).map(|(new, old)| new.unwrap_or_else(|| old.clone()));
     Some(Rc::new(Tensor { maps: maps.collect(), ..tensor.clone() }))
+}
+
+/// The skewed axes that some dimension of a tensor is written in, in order of declaration.
+#[must_use]
+pub fn skewed_axes(tensor: &Tensor, axes: &Axes) -> Vec<AxisId> {
+    if !axes.has_skew() {
+        return Vec::new();
+    }
+    skewed_among(tensor.axis_names(axes).iter().filter_map(|name| axes.id(name)), axes)
 }
 
 /// Declares a tensor kind with the parser of its body.

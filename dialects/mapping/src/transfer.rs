@@ -1,21 +1,23 @@
 //! Transfers between memories: the loop nest that reads a tensor in one layout and writes it in another (book 06,
 //! 10).
 
-use crate::aggregate::{Piece, Role, StreamLimits, StreamOrder};
-use crate::carry::Carries;
-use crate::divide::{DivideError, Division, Movement, Step, digit_text, step_digit};
-use crate::error::MapError;
-use crate::gather::Gathers;
-use crate::placement::times;
-use crate::rebuild;
-use crate::segments::{Blocks, segments};
+pub(crate) mod aggregate;
+pub(crate) mod error;
+pub(crate) mod indexed;
+pub(crate) mod segments;
+pub mod shuffle;
+
+use crate::tensor::memories::{DM, SPM};
 use crate::tensor::{Dim, Tensor};
-use crate::transfer_error::TransferError;
-use crate::{
-    Axes, AxisId, Crossing, DM, Digit, Expr, PadKind, Placed, Placement, SPM, crossings, digits,
-    divide_across, place, place_expr,
-};
+use crate::transfer::aggregate::{Piece, Role, StreamLimits, StreamOrder};
+use crate::transfer::error::TransferError;
+use crate::transfer::segments::{Blocks, segments};
 use std::fmt;
+use visa_algebra::{
+    Axes, AxisId, Carries, Crossing, Digit, DivideError, Division, Expr, Gathers, MapError, Movement,
+    PadKind, Placed, Placement, Step, crossings, digit_expr, digit_text, digits, divide_across, place,
+    place_expr, step_digit, times,
+};
 use visa_ir::diag::counted;
 use visa_loops::Stride;
 use visa_machine::Machine;
@@ -317,7 +319,7 @@ impl SegmentCx<'_> {
     fn counted(&self, piece: Piece) -> TransferLoop {
         let factor = digit_text(&Digit { live: piece.limit, ..piece.digit }, self.axes);
         let bare = Digit { extent: piece.digit.live, ..piece.digit };
-        let counts = rebuild::factor(&bare, self.axes).ok();
+        let counts = digit_expr(&bare, self.axes).ok();
         TransferLoop { limit: piece.limit, read: piece.read, write: piece.write, factor, counts }
     }
 }

@@ -5,19 +5,17 @@
 //! restricted to what the mapping holds, with coordinates counted from the tile (a tile), or with other axes
 //! (reshape, transposition).
 
-use crate::affine::{Affine, Indices};
-use crate::attrs::MAP;
-use crate::axes::{Axes, AxisId};
-use crate::cases::Cases;
-use crate::cell::{Cell, Index};
-use crate::digits::digits;
-use crate::expr::Expr;
-use crate::inverse::inverse;
+pub mod tile;
+
+use crate::index::affine::{Affine, Indices};
+use crate::index::cases::Cases;
 use crate::ops::number::{constant, in_each, numbers};
 use crate::ops::view::{Tile as TileOp, Transpose, ViewOp};
-use crate::relabel::{self, Relabelling};
-use crate::tensor::{Dim, Tensor};
-use crate::tile::{Clauses, Tile};
+use crate::tensor::attrs::MAP;
+use crate::tensor::relabel::Relabelling;
+use crate::tensor::{Dim, Tensor, relabel};
+use crate::view::tile::{Clauses, Tile};
+use visa_algebra::{Axes, AxisId, Cell, Expr, Index, digits, inverse};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{self, EffectKind};
@@ -155,7 +153,7 @@ pub fn part_start(part: &Expr, whole: &Expr, axes: &Axes) -> Result<u64, String>
 }
 
 fn first_index(part: &Expr, axes: &Axes) -> Result<Index, String> {
-    match crate::cell::map(part, axes, 0) {
+    match visa_algebra::map(part, axes, 0) {
         Some(Cell::Live(index)) => Ok(index),
         Some(Cell::Shared(_) | Cell::Pad(_)) | None => {
             Err(format!("`{part}` does not start with an element"))
@@ -167,7 +165,7 @@ fn first_index(part: &Expr, axes: &Axes) -> Result<Index, String> {
 fn position(source: &Expr, first: Index, axes: &Axes) -> Result<u64, String> {
     let held = digits(source, axes).map_err(|error| format!("cannot place a view in `{source}`: {error}"))?;
     inverse(&held).position(&first).ok_or_else(|| {
-        let at = crate::describe(Some(&Cell::Live(first)), axes);
+        let at = visa_algebra::describe(Some(&Cell::Live(first)), axes);
         format!("the view starts at {at}, which `{source}` does not hold")
     })
 }

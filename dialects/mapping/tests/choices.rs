@@ -7,8 +7,8 @@ use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_ir::verify::Analysis as _;
 use visa_mapping::DIALECT;
-use visa_mapping::affine::Indices;
 use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::index::affine::Indices;
 use visa_mapping::ops::control::IF;
 use visa_mapping::ops::number::{never_runs, number};
 use visa_support::Random;
@@ -93,7 +93,7 @@ fn values(made: &[Made], scalars: [i64; 2]) -> Vec<i64> {
 /// Checks a number as `op` sees it where the scalars are these: one case applies, and says what the number is.
 fn check(op: OpRef<'_>, value: ValueId, axes: &DeclaredAxes, indices: &Indices, wanted: i64, text: &str) {
     let cases = number(op, value, &axes.0).expect("it has a number there");
-    let applies = |bound: &visa_mapping::cases::Bound| bound.holds(indices) == Some(true);
+    let applies = |bound: &visa_mapping::index::cases::Bound| bound.holds(indices) == Some(true);
     let own: Vec<_> = cases.iter().filter(|case| case.bounds.iter().all(applies)).collect();
     assert_eq!(own.len(), 1, "{indices:?}\n{text}");
     assert_eq!(own[0].what.at(indices), Some(wanted), "{indices:?}\n{text}");

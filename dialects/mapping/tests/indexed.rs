@@ -2,10 +2,9 @@
 //! table, index and rows is looked up in the mappings.
 
 use std::collections::BTreeSet;
+use visa_algebra::{Axes, AxisId, Cell, Index, Map};
 use visa_machine::Machine;
-use visa_mapping::{
-    Axes, AxisId, Cell, HBM, Index, Indexed, Map, Operand, Tensor, gather, parse_tensor, scatter,
-};
+use visa_mapping::{HBM, Indexed, Operand, Tensor, gather, parse_tensor, scatter};
 use visa_support::Random;
 
 const AXES: [(&str, u64); 5] = [("V", 7), ("B", 2), ("T", 3), ("U", 4), ("D", 6)];

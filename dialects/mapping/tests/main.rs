@@ -1,9 +1,6 @@
-//! The algebra of mappings from outside.
+//! Transfers and facts from outside.
 
-mod algebra;
 mod choices;
-mod decide;
 mod indexed;
-mod laws;
 mod segments;
 mod transfer;

@@ -2,11 +2,11 @@
 //! where the source has it, and nothing but padding besides.
 
 use std::collections::{BTreeMap, BTreeSet};
+use visa_algebra::{Axes, Cell, Expr, Index, Map};
 use visa_loops::Stride;
 use visa_machine::Machine;
 use visa_mapping::{
-    Axes, Cell, DM, Expr, HBM, Index, Map, StreamOrder, Tensor, TensorKind, Transfer, TransferError,
-    parse_tensor, transfer,
+    DM, HBM, StreamOrder, Tensor, TensorKind, Transfer, TransferError, parse_tensor, transfer,
 };
 use visa_support::Random;
 

@@ -2,11 +2,10 @@
 //! up in the mappings.
 
 use std::collections::BTreeSet;
+use visa_algebra::{Axes, Cell, Expr, Map, PadKind};
 use visa_loops::Stride;
 use visa_machine::Machine;
-use visa_mapping::{
-    Axes, Cell, DM, Expr, HBM, Map, PadKind, SPM, Tensor, TensorKind, Transfer, parse_tensor, transfer,
-};
+use visa_mapping::{DM, HBM, SPM, Tensor, TensorKind, Transfer, parse_tensor, transfer};
 
 const ROWS: u64 = 2;
 

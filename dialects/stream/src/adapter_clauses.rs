@@ -3,11 +3,12 @@
 use crate::adapter::Adapter;
 use crate::ops::begin_interleaved;
 use crate::ops::fetch::Fetch;
+use visa_algebra::Expr;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_mapping::facts::machine;
 use visa_mapping::ops::table;
-use visa_mapping::{Expr, Tensor, Unit, operand};
+use visa_mapping::{Tensor, Unit, operand};
 use visa_numerics::{CastRow, DType, LookupTable, zero_point_cast};
 
 /// The adapter of a `stream.fetch`.

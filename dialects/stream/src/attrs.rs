@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
-use visa_mapping::numbers::{NUMBER, Number};
+use visa_mapping::tensor::numbers::{NUMBER, Number};
 use visa_numerics::{Comparisons, Guards};
 
 /// `#stream.guards<[0xxx: 10, 1xxx: value]>`: [`Guards`] of [`Number`].

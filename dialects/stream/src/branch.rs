@@ -5,10 +5,11 @@ use crate::chain::input;
 use crate::ops::vector_branch::VectorBranch;
 use crate::plan::digits_of;
 use std::sync::Arc;
+use visa_algebra::{Axes, Digits, Expr};
 use visa_ir::decl::Interface;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_mapping::{Axes, Digits, Dim, Expr, Tensor, operand};
+use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::{Bits, Comparisons, IdSet, from_number};
 
 /// The bit of an execution id that is the group.
@@ -130,7 +131,7 @@ pub fn toggles(op: OpRef<'_>, source: &Tensor, name: &str, axes: &Axes) -> Resul
     let id = axes.resolve(name).map_err(|error| refuse(error.to_string()))?;
     let odd = |digits: &Digits| {
         let counts =
-            |digit: &visa_mapping::Digit| digit.axis == Some(id) && digit.stride % 2 == 1 && digit.live > 1;
+            |digit: &visa_algebra::Digit| digit.axis == Some(id) && digit.stride % 2 == 1 && digit.live > 1;
         digits.iter().any(counts)
             || digits.offset().iter().any(|start| start.axis == id && start.coordinate % 2 == 1)
     };

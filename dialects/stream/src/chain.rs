@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use visa_algebra::{Axes, AxisId, Equality, Expr, Refinement, describe, equal_streams, refines};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
-use visa_mapping::cases::Case;
-use visa_mapping::facts::{DeclaredAxes, mapping_error, written};
-use visa_mapping::frames::Frames;
-use visa_mapping::{
-    Axes, AxisId, Dim, Equality, Expr, Refinement, Tensor, TensorKind, Unit, describe, equal_streams, make,
-    operand, refines, skewed_axes,
-};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::frames::Frames;
+use visa_mapping::facts::{DeclaredAxes, written};
+use visa_mapping::index::cases::Case;
+use visa_mapping::{Dim, Tensor, TensorKind, Unit, make, operand, skewed_axes};
 use visa_numerics::DType;
 
 /// The stream that operand 0 is.

@@ -5,14 +5,15 @@ mod safe;
 use crate::pad::Pad;
 use crate::padding::padding_kept;
 use crate::plan::{Access, Factor, Loop, Plan, PlanError, digits_of};
+use visa_algebra::{
+    Axes, Carries, Digit, Digits, Expr, MapError, Movement, Opaque, PadKind, Padded, Placement, Step,
+    padded_terms, place,
+};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_loops::{Stride, distance};
+use visa_mapping::Unit;
 use visa_mapping::ops::func::aligned_fix;
-use visa_mapping::{
-    Axes, Carries, Digit, Digits, Expr, MapError, Movement, Opaque, PadKind, Padded, Placement, Step, Unit,
-    padded_terms, place,
-};
 use visa_numerics::DType;
 
 /// A stream on its way into data memory.

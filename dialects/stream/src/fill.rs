@@ -1,10 +1,10 @@
 //! Fills: one number at every place of a tensor in data memory, or of a part of it (book 09, generate mode).
 
 use crate::plan::{PlanError, digits_of};
+use visa_algebra::{Axes, Expr, PadKind, place};
 use visa_ir::diag::counted;
 use visa_loops::{Entry, Program, SequencerLimits, check, contiguous, distance, misaligned};
 use visa_machine::Machine;
-use visa_mapping::{Axes, Expr, PadKind, place};
 use visa_numerics::{Bits, DType, from_number, pattern};
 
 /// Bits that generate mode writes at once (book 09).

@@ -3,12 +3,13 @@
 
 use crate::semantics::Semantics;
 use std::sync::Arc;
+use visa_algebra::{Axes, AxisId, Expr, place_expr};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::OpRef;
 use visa_mapping::facts::{Support, written};
 use visa_mapping::ops::control::carries;
 use visa_mapping::ops::indexed::{Indexing, along, indexing};
-use visa_mapping::{Axes, AxisId, Expr, Tensor, place_expr, view};
+use visa_mapping::{Tensor, view};
 
 /// The code of the warning.
 pub const CODE: &str = "forgotten-axis";

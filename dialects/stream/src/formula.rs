@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use visa_ir::context::Attr;
 use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::Tensor;
-use visa_mapping::numbers::Number;
+use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{Arg, Bits, DType, to_f64};
 
 /// The most letters of a formula; a longer one ends in `…`.

@@ -3,7 +3,7 @@
 //! names a broadcast by what the stream holds already, is not the one that was meant (book 13: the axis is new).
 
 use crate::topology::same;
-use visa_mapping::{Axes, AxisId, Cell, Digit, Expr, Index, describe, digits, map};
+use visa_algebra::{Axes, AxisId, Cell, Digit, Expr, Index, describe, digits, map};
 
 /// The parts of free axes that slices and time hold.
 pub(crate) struct Held<'a> {

@@ -8,11 +8,10 @@ use crate::chain::ends;
 use crate::planner::{Planner, StagePlan};
 use crate::topology::blanked;
 use std::collections::BTreeSet;
+use visa_algebra::{Axes, AxisId, Digit, Digits, Expr, PadKind, Placement, digit_text, digits, place};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_mapping::{
-    Axes, AxisId, Digit, Digits, Dim, Expr, PadKind, Placement, Tensor, digit_text, digits, place,
-};
+use visa_mapping::{Dim, Tensor};
 
 /// How slices are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

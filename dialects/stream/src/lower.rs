@@ -8,15 +8,15 @@ pub mod origin;
 use crate::planner::{Planner, StagePlan};
 use std::collections::HashMap;
 use std::rc::Rc;
+use visa_algebra::Axes;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec, ValueId};
 use visa_machine::Machine;
-use visa_mapping::Axes;
-use visa_mapping::address::Moving;
-use visa_mapping::cases::{Bound, Cases};
 use visa_mapping::facts::Support;
-use visa_mapping::frames::Frames;
+use visa_mapping::facts::address::Moving;
+use visa_mapping::facts::frames::Frames;
+use visa_mapping::index::cases::{Bound, Cases};
 
 /// The interface of an operation that a pipeline may hold: its lowering inside `hw.exec`, to at most one operation.
 pub struct LowerStage(pub fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic>);

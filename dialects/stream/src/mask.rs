@@ -1,7 +1,7 @@
 //! What a fetch reads and what its adapter masks (book 08).
 //!
 //! Zero padding in the time or packet of a fetch says that these positions are zero. A padded term is read as an
-//! opaque axis of its own ([`visa_mapping::Opaque`]), which is in the buffer where its elements are: position p at
+//! opaque axis of its own ([`visa_algebra::Opaque`]), which is in the buffer where its elements are: position p at
 //! `first element + (p - left) * stride`. What is read before and after the elements is over-fetch, and masked.
 //!
 //! At most two loops count the positions of the term: the innermost one, and one around it. In iteration t of
@@ -16,14 +16,15 @@ mod counted;
 
 use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
+use visa_algebra::{
+    Axes, AxisId, Carries, Digit, Division, Expr, Movement, Opaque, PadKind, Padded, Placed, Placement, Step,
+    crossings, divide, padded_terms, place, place_expr,
+};
 use visa_ir::diag::{self, Diagnostic};
 use visa_ir::module::OpRef;
 use visa_loops::{Entry, Stride, distance};
 use visa_machine::Machine;
-use visa_mapping::{
-    Axes, AxisId, Carries, Digit, Dim, Division, Expr, Movement, Opaque, PadKind, Padded, Placed, Placement,
-    Step, Tensor, Unit, crossings, divide, padded_terms, place, place_expr,
-};
+use visa_mapping::{Dim, Tensor, Unit};
 use visa_numerics::DType;
 
 /// Which elements of a fetch are masked, in terms of the loops of its plan, numbered from the outermost.

@@ -3,10 +3,11 @@
 use crate::ops::fetch::Fetch;
 use crate::ops::{cast, collect, switch};
 use crate::pad::Pad;
+use visa_algebra::{Axes, padded_terms};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, Tensor, padded_terms};
+use visa_mapping::Tensor;
+use visa_mapping::error::mapping_error;
 
 /// What masked padding of the stream that `op` takes still holds: engines between it and the fetch only move
 /// packets, or, if it is zero, convert. None if something else has changed it.

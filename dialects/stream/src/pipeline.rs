@@ -1,7 +1,7 @@
 //! Pipelines: the operations that a stream flows through, from where it begins to where it ends. Which operations
 //! these are, what may follow what and which end a pipeline is said by the places that they declare.
 
-use crate::{ACCUMULATE, ALIGN, CAST, COLLECT, CONTRACT, FETCH, FILTERED, FINAL, SWITCH, TRANSPOSE};
+use crate::streams::{ACCUMULATE, ALIGN, CAST, COLLECT, CONTRACT, FETCH, FILTERED, FINAL, SWITCH, TRANSPOSE};
 use visa_engine::place::{After, Place, Places, Then};
 use visa_ir::context::{Context, TypeId};
 use visa_ir::module::{OpId, OpRef};

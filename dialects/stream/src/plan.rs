@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use visa_algebra::{
+    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement, Placed,
+    Placement, Step, crossings, digits, divide_across, loops_of, place, place_expr, step_text,
+};
 use visa_ir::diag::counted;
 use visa_loops::{Entry, Stride, distance};
-use visa_mapping::{
-    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement, Placed,
-    Placement, Step, crossings, digits, divide_across, flat, loops_of, place, place_expr, step_text,
-};
+use visa_mapping::flat;
 
 /// A loop of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -519,7 +520,7 @@ pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeL
     match wanted.next() {
         Some(digit) => Err(format!(
             "`{}` is no loop of time `{time}` that is left in order",
-            visa_mapping::digit_text(&digit, axes)
+            visa_algebra::digit_text(&digit, axes)
         )),
         None => {
             loops.reverse();
@@ -537,7 +538,7 @@ fn moved(whole: &Digits, kept: &Digits) -> Option<AxisId> {
 }
 
 /// Whether `next` counts higher coordinates within `rest`.
-fn inside(rest: &visa_mapping::Digit, next: &visa_mapping::Digit) -> bool {
+fn inside(rest: &visa_algebra::Digit, next: &visa_algebra::Digit) -> bool {
     let end = rest.stride * rest.extent;
     next.axis == rest.axis
         && rest.axis.is_some()

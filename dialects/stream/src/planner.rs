@@ -8,6 +8,7 @@
 use crate::pipeline;
 use std::cell::RefCell;
 use std::rc::Rc;
+use visa_algebra::{Axes, AxisId};
 use visa_ir::content::{Content, content};
 use visa_ir::context::{Context, TypeId};
 use visa_ir::decl::{ClauseDecl, ClauseKind};
@@ -18,7 +19,6 @@ use visa_ir::verify::VerifyCx;
 use visa_ir::view::{Kind, Symbol};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
-use visa_mapping::{Axes, AxisId};
 
 /// What an engine is to do for an operation.
 pub trait StagePlan: Sized + 'static {

@@ -9,10 +9,12 @@ use crate::padding::padding_kept;
 use crate::plan::TimeLoop;
 use crate::vector::{earlier, station};
 use std::sync::Arc;
+use visa_algebra::{Axes, AxisId, Expr, PadKind, normalize};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_mapping::facts::{machine, mapping_error};
-use visa_mapping::{Axes, AxisId, Dim, Expr, PadKind, Tensor, normalize};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::machine;
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::{Bits, DType, ReduceOp, VectorStage, reduce_op, reduce_ops, to_f64};
 
 /// A term of a mapping, in its order.

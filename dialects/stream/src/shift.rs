@@ -7,12 +7,13 @@
 //! those of the packet have to stay where they are, and those after the stream's own time are the shifts.
 
 use crate::plan::digits_of;
+use visa_algebra::{
+    Axes, AxisId, Digit, Digits, Expr, Movement, Opaque, Padded, Placement, Step, divide_exact, padded_terms,
+    place, place_expr, without_zeros,
+};
 use visa_ir::diag::counted;
 use visa_loops::{Stride, distance};
-use visa_mapping::{
-    Axes, AxisId, Digit, Digits, Dim, Expr, Movement, Opaque, Padded, Placement, Step, Tensor, divide_exact,
-    padded_terms, place, place_expr, without_zeros,
-};
+use visa_mapping::{Dim, Tensor};
 
 /// What the adapter does with a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +157,7 @@ impl<'a> Windows<'a> {
         let mut stream = place(&self.packet, 1);
         let mut weight = size;
         for &digit in shifted {
-            stream.digits.push(visa_mapping::Placed { digit, weight });
+            stream.digits.push(visa_algebra::Placed { digit, weight });
             weight = weight.saturating_mul(distance(digit.extent));
         }
         stream.origin = collected.window.origin.clone();

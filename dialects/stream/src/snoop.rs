@@ -11,13 +11,14 @@ use crate::planner::{Planner, StagePlan};
 use crate::topology::{blanked, power, same};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use visa_algebra::{
+    Axes, AxisId, Cell, Digits, Expr, Index, Map, PadKind, Placed, Placement, describe, digit_text, digits,
+    place,
+};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
-use visa_mapping::facts::mapping_error;
-use visa_mapping::{
-    Axes, AxisId, Cell, Digits, Dim, Expr, Index, Map, PadKind, Placed, Placement, Tensor, describe,
-    digit_text, digits, place,
-};
+use visa_mapping::error::mapping_error;
+use visa_mapping::{Dim, Tensor};
 
 /// Ring size and bitmap of a custom switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +128,7 @@ impl Exchange<'_> {
     fn misplaced(&self, old: &Expr, new: &Expr) -> Option<String> {
         let own = place(&digits(old, self.axes).ok()?, 1);
         let found = digits(new, self.axes).ok()?;
-        let is_own = |digit: &visa_mapping::Digit| {
+        let is_own = |digit: &visa_algebra::Digit| {
             digit.axis.is_some_and(|axis| own.reach(axis, digit.stride).is_some())
         };
         let mut outside = found.iter().rev().skip_while(|digit| is_own(digit));
@@ -152,7 +153,7 @@ impl Exchange<'_> {
     /// C6: what moves is in time as it stood in the slices.
     fn check_order(&self, moved: &Moved, old: &Expr) -> Result<(), Diagnostic> {
         let slices = place(&self.digits(old, Dim::Slice)?, 1);
-        let weight = |digit: &visa_mapping::Digit| {
+        let weight = |digit: &visa_algebra::Digit| {
             let axis = digit.axis?;
             let way = slices.reach(axis, digit.stride)?;
             way.into_iter()

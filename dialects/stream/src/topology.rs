@@ -1,9 +1,9 @@
 //! The switch's topologies (book 13): what slices and time hold after each, given what they hold before.
 
 use crate::ops::switch::Switch;
+use visa_algebra::{Axes, AxisId, Cell, Equality, Expr, Refinement, describe, equal_streams, refines};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::{Axes, AxisId, Cell, Equality, Expr, Refinement, describe, equal_streams, refines};
 
 /// The topologies, in the book's order.
 pub const TOPOLOGIES: &[&str] = &[
@@ -313,7 +313,7 @@ fn differs(
 fn at_fault(left: Option<&Cell>, right: Option<&Cell>, axes: &Axes) -> String {
     let index = |cell: Option<&Cell>| match cell {
         Some(Cell::Live(index)) => index.clone(),
-        Some(Cell::Shared(_) | Cell::Pad(_)) | None => visa_mapping::Index::new(),
+        Some(Cell::Shared(_) | Cell::Pad(_)) | None => visa_algebra::Index::new(),
     };
     let (left, right) = (index(left), index(right));
     let differs = axes.iter().find(|&(axis, ..)| left.get(axis) != right.get(axis));

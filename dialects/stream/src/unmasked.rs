@@ -9,9 +9,10 @@ use crate::plan::tree_depth;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use visa_algebra::{Axes, Expr, PadKind, digits};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::{Axes, Dim, Expr, PadKind, Tensor, digits, operand};
+use visa_mapping::{Dim, Tensor, operand};
 
 /// Don't-care padding of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -18,8 +18,9 @@ use crate::plan::digits_of;
 use crate::reduce::{factors, mentions};
 pub use refusal::Refusal;
 use std::collections::BTreeMap;
+use visa_algebra::{Axes, AxisId, Cell, Digit, Expr, Map, without_zeros};
 use visa_machine::Machine;
-use visa_mapping::{Axes, AxisId, Cell, Digit, Dim, Expr, Map, Tensor, without_zeros};
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::{CountDim, Counter, Gate};
 
 /// Most time steps of an axis that are listed. Ours: it bounds the work on a mapping.

@@ -5,13 +5,13 @@ use crate::branch::GivesIds;
 use crate::chain::{input, next};
 use crate::ops::vector_alu::{MODE, WHEN, WIDTH, WRITE_BACK};
 use crate::semantics::Function;
-use crate::{PAIR, PAIR4, VECTOR, VECTOR4};
+use crate::streams::{PAIR, PAIR4, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::view::{self, BodyOf, SharedClause, Text};
 use visa_mapping::facts::machine;
-use visa_mapping::numbers::Number;
+use visa_mapping::tensor::numbers::Number;
 use visa_mapping::{Tensor, TensorKind, operand};
 use visa_numerics::{
     AluOp, ArgMode, Bits, DType, GuardFault, Guards, IdSet, Slot, VectorStage, alu_op, alu_ops, arg_mode,

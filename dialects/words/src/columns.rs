@@ -32,7 +32,10 @@ pub fn shortened(text: &str, most: usize) -> String {
 /// A text for one row: characters that a terminal obeys as pictures, and those that would move others replaced.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    crate::visible(text).chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+    crate::visible::visible(text)
+        .chars()
+        .map(|letter| if letter.is_control() { '\u{fffd}' } else { letter })
+        .collect()
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::policy::Reuse;
 use visa_machine::Machine;
+use visa_mapping::facts::frames::Frames;
 use visa_mapping::facts::{DeclaredAxes, Support};
-use visa_mapping::frames::Frames;
 
 /// What a plan depends on besides the function.
 pub struct Given<'a> {

@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use visa_algebra::Axes;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
 use visa_ir::span::Span;
-use visa_mapping::address::{further, maker};
-use visa_mapping::ops::control::{self, Carried, For};
+use visa_mapping::facts::address::{further, maker};
+use visa_mapping::facts::placed::{Placement, placements, written_place};
+use visa_mapping::ops::control;
+use visa_mapping::ops::control::{Carried, For};
 use visa_mapping::ops::func::{Func, addresses};
-use visa_mapping::placed::{Placement, placements, written_place};
-use visa_mapping::{Axes, Dim, Tensor, view};
+use visa_mapping::{Dim, Tensor, view};
 
 /// Where an address is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

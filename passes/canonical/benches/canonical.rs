@@ -9,13 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use visa_algebra::{Axes, Expr};
 use visa_canonical::{RuleSet, Statistics, Stop, canonicalize};
 use visa_ir::context::Context;
 use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_ir::verify::Analysis;
-use visa_mapping::facts::{self, DeclaredAxes};
-use visa_mapping::{Axes, Expr, Tensor};
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::{Tensor, facts};
 
 /// Each mapping is measured so often; its time is the median.
 const RUNS: usize = 5;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use visa_ir::diag::counted;
 
 use egg::{Analysis, DidMerge, EGraph, Id, Symbol};
-use visa_mapping::{Axes, Digits, Expr, digits};
+use visa_algebra::{Axes, Digits, Expr, digits};
 
 use super::language::{Node, Piece, assemble};
 

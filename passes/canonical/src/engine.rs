@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egg::{Extractor, Id, RecExpr, Runner, SimpleScheduler, StopReason};
-use visa_mapping::{Axes, Digits, Equality, Expr, MapError, digits, equal, joined, rebuild};
+use visa_algebra::{Axes, Digits, Equality, Expr, MapError, digits, equal, joined, rebuild};
 
 use super::analysis::{Conflict, Graph, Semantics};
 use super::extract::Text;

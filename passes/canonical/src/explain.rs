@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use egg::{FlatTerm, Symbol};
-use visa_mapping::{Axes, Expr, joined};
+use visa_algebra::{Axes, Expr, joined};
 
 use super::analysis::{Graph, REVERSED, Semantics};
 use super::engine::{CanonicalError, MAX_SEED_NODES, best, saturate};

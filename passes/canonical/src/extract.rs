@@ -31,7 +31,7 @@ impl CostFunction<Node> for Text {
         let text: Rc<str> = match &piece {
             Some(Piece::Mapping(expr)) => expr.to_string().into(),
             // The rest of a sliding expression is compared by its texts; other leaves have no alternatives.
-            Some(Piece::Terms(terms)) => visa_mapping::Expr::Slide(terms.to_vec()).to_string().into(),
+            Some(Piece::Terms(terms)) => visa_algebra::Expr::Slide(terms.to_vec()).to_string().into(),
             Some(Piece::Number(_) | Piece::Kind(_) | Piece::Table(_)) | None => "".into(),
         };
         // A term that cannot be assembled is never chosen.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use egg::{Id, RecExpr};
-use visa_mapping::{Expr, PadKind, Side};
+use visa_algebra::{Expr, PadKind, Side};
 
 /// What a node is, without its children.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

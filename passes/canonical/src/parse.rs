@@ -2,9 +2,9 @@
 
 use pest::Parser as _;
 use pest::iterators::{Pair, Pairs};
+use visa_algebra::{PadKind, Side};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::{PadKind, Side};
 
 use super::rule::{Arithmetic, Condition, Kind, Num, Operator, Relation, Rule, Scope, Sort, Term};
 

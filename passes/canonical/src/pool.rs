@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use visa_mapping::{Axes, Expr};
+use visa_algebra::{Axes, Expr};
 
 /// Mappings over three axes of 4, 6 and 5 positions: all kinds of padding at both ends, slices, broadcasts, tables,
 /// overlaps, and digits that leave their axis.

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use visa_algebra::{Expr, cuts_unevenly, padded_terms};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::infer::infer_all;
 use visa_ir::span::Span;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::{Expr, cuts_unevenly, padded_terms};
 
 use super::engine::{Canonical, CanonicalError, Stop, canonicalize};
 use super::explain::explain;
@@ -72,7 +72,7 @@ impl MappingRewriter {
     }
 
     fn find(&self, cx: &mut PassCx<'_>, mapping: &Expr, span: Span) -> Result<Option<Expr>, Vec<Diagnostic>> {
-        // Streams know a padded term by its text, in whatever parts (visa_mapping::Opaque).
+        // Streams know a padded term by its text, in whatever parts (visa_algebra::Opaque).
         if padded_terms(&[mapping], &self.axes.0).is_ok_and(|terms| !terms.is_empty()) {
             return Ok(None);
         }

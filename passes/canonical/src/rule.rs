@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use visa_mapping::{Axes, Cell, Expr, Map, PadKind, Side, digits, skewed_names};
+use visa_algebra::{Axes, Cell, Expr, Map, PadKind, Side, digits, skewed_names};
 
 use super::language::{Piece, group};
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::diag::counted;
 
-use visa_mapping::{Axes, Expr, Map, PadKind, describe};
+use visa_algebra::{Axes, Expr, Map, PadKind, describe};
 
 use super::language::{Piece, group};
 use super::pool::{self, Pool};

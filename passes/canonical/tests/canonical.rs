@@ -1,9 +1,9 @@
 //! Canonical mappings: worked examples, proofs, bounds, and rules that turn out to be wrong.
 
+use visa_algebra::{Axes, Expr};
 use visa_canonical::{
     CanonicalError, MAX_E_NODES, MAX_ITERATIONS, MAX_SEED_NODES, Reason, RuleSet, Stop, canonicalize, explain,
 };
-use visa_mapping::{Axes, Expr};
 
 fn axes() -> Axes {
     let mut axes = Axes::new();

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use visa_algebra::{Axes, Cell, Expr, Map, PadKind, digits, rebuild};
 use visa_canonical::{RuleSet, canonicalize, explain};
-use visa_mapping::{Axes, Cell, Expr, Map, PadKind, digits, rebuild};
 
 /// Most positions of a random expression.
 const LARGEST: u64 = 1024;

@@ -1,9 +1,9 @@
 //! Rule files: what is refused, where, and why; and what a user's rule adds.
 
+use visa_algebra::{Axes, Expr};
 use visa_canonical::{RuleSet, canonicalize};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Source;
-use visa_mapping::{Axes, Expr};
 
 fn findings(text: &str) -> Vec<Diagnostic> {
     RuleSet::with_user_rules(text).err().unwrap_or_default()

@@ -1,7 +1,8 @@
 //! Where arguments and results are: from an array in C order to addresses in host memory or HBM.
 
+use visa_algebra::{Axes, AxisId, digits, place};
 use visa_loops::{PairedEntry, PairedProgram};
-use visa_mapping::{Axes, AxisId, CHIP_STRIDE, Dim, Tensor, array_layout, byte_units, digits, place};
+use visa_mapping::{CHIP_STRIDE, Dim, Tensor, array_layout, byte_units};
 
 /// An argument's or result's array, and the loops from its elements to their bytes.
 pub struct BufferPlan {

@@ -1,11 +1,12 @@
 //! Which slices of a chip take part in a pipeline.
 
 use std::rc::Rc;
+use visa_algebra::{Axes, Cell, Expr, Map};
 use visa_ir::context::TypeId;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, Cell, Dim, Expr, Map, Tensor};
+use visa_mapping::error::mapping_error;
+use visa_mapping::{Dim, Tensor};
 use visa_stream::lower::StageCx;
 
 /// A flag for each slice of a chip, counted through its clusters.
@@ -72,7 +73,7 @@ impl Slices {
 }
 
 /// Which of the first `count` positions of a mapping hold something.
-fn live(map: &Expr, count: u64, axes: &Axes) -> Result<Vec<bool>, visa_mapping::MapError> {
+fn live(map: &Expr, count: u64, axes: &Axes) -> Result<Vec<bool>, visa_algebra::MapError> {
     let map = Map::new(map, axes)?;
     Ok((0..count).map(|at| matches!(map.cell(at), Some(Cell::Live(_)))).collect())
 }

@@ -3,9 +3,10 @@
 //! supports is accepted.
 
 use proptest::prelude::*;
+use visa_algebra::{Axes, Cell, Expr, Map};
 use visa_hw::valid_count::ValidCount;
 use visa_machine::Machine;
-use visa_mapping::{Axes, Cell, Expr, Map, Tensor, parse_tensor};
+use visa_mapping::{Tensor, parse_tensor};
 use visa_stream::VECTOR;
 use visa_stream::ops::vector_intra_slice_reduce::valid_count_registers;
 use visa_stream::valid_count::{Counting, Placement, Refusal, counting};

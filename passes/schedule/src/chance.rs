@@ -7,11 +7,11 @@ use crate::emit::reorder;
 use crate::places::Places;
 use crate::price::Time;
 use std::collections::HashMap;
+use visa_algebra::Axes;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::span::Span;
-use visa_mapping::Axes;
 use visa_mapping::ops::control::FOR;
 
 /// A function in which each loop is as one of its plans says, and each block in one of the orders that it may have:

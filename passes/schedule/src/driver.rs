@@ -6,23 +6,23 @@ use crate::dependences::Dependences;
 use crate::emit::reorder;
 use crate::exact::{self, Unfound};
 use crate::explain::{Said, moved, pipelined};
-use crate::improve;
-use crate::list;
 use crate::places::Places;
 use crate::price::{Time, report, times};
 use crate::rotate::{Body, Plan, Turning, may_turn, rotate, turn};
 use crate::stages::{Plans, plans};
 use crate::tasks::{Task, Tasks};
+use crate::{improve, list};
 use std::collections::HashMap;
+use visa_algebra::Axes;
 use visa_allocate::NO_ROOM;
 use visa_cost::{Queues, Report};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::span::Span;
-use visa_mapping::Axes;
-use visa_mapping::address::THEN;
-use visa_mapping::ops::control::{self, FOR, For};
+use visa_mapping::facts::address::THEN;
+use visa_mapping::ops::control;
+use visa_mapping::ops::control::{FOR, For};
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug)]

@@ -7,13 +7,14 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use visa_algebra::Axes;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_machine::Machine;
 use visa_mapping::facts::machine;
+use visa_mapping::facts::placed::{Placement, occupied, placements};
 use visa_mapping::ops::control::{carried, carries};
-use visa_mapping::placed::{Placement, occupied, placements};
-use visa_mapping::{Axes, Tensor, view};
+use visa_mapping::{Tensor, view};
 
 /// The places of a function's values.
 pub(crate) struct Places {

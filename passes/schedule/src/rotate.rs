@@ -8,14 +8,15 @@
 
 use crate::commands::{Commands, needs, quoted};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use visa_algebra::Expr;
 use visa_ir::context::{Attr, Context};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
-use visa_mapping::address::THEN;
+use visa_mapping::facts::address::THEN;
 use visa_mapping::ops::control::{For, Yield, arguments, carried, yielded};
 use visa_mapping::ops::number::Sum;
-use visa_mapping::{DM, Expr, Tensor};
+use visa_mapping::{DM, Tensor};
 
 /// How a loop is pipelined.
 #[derive(Clone, Debug, PartialEq, Eq)]

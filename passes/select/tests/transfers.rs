@@ -1,10 +1,11 @@
 //! Streams of transfers against brute force: every deal of the loops to engines, every order of the others, every cut
 //! of a packet, written as nested choices.
 
+use visa_algebra::{Axes, Expr};
 use visa_cost::MemoryModel;
 use visa_lowering::transfers::Start;
 use visa_machine::Machine;
-use visa_mapping::{Axes, DM, Expr, HBM, StreamOrder, Tensor, TensorKind, parse_tensor};
+use visa_mapping::{DM, HBM, StreamOrder, Tensor, TensorKind, parse_tensor};
 use visa_numerics::DType;
 use visa_select::transfer::choose::{Slot, Slots, TransferCx};
 use visa_support::Random;

@@ -2,9 +2,9 @@
 
 use visa_canonical::{MAPPING_STATISTICS, MappingRewriter, infer_again};
 use visa_ir::diag::Diagnostic;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::mappings;
 use visa_mapping::ops::to_tile::counts_terms;
+use visa_mapping::tensor::attrs::MAP;
 use visa_pass::{Configured, Pass, PassCx};
 
 visa_pass::options! {

@@ -7,9 +7,10 @@ use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::symbols;
 use visa_ir::verify::has_errors;
-use visa_mapping::calls::CallGraph;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::call::{self, BeginLaunch, LAUNCH, calling};
+use visa_mapping::facts::calls::CallGraph;
+use visa_mapping::ops::call;
+use visa_mapping::ops::call::{BeginLaunch, LAUNCH, calling};
 use visa_mapping::ops::func::{FUNC, RETURN, signature};
 use visa_pass::{Configured, Level, Pass, PassCx};
 

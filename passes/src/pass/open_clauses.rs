@@ -1,15 +1,16 @@
 //! Leaves open whatever may be chosen: what a kernel says then is what it means.
 
 use std::collections::{BTreeMap, BTreeSet};
+use visa_algebra::{Axes, AxisId, Expr, digits};
 use visa_ir::context::AttrId;
 use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::open::{self, Opening};
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{DeclaredAxes, Support, machine, written};
 use visa_mapping::ops::transfer::TO_DM;
-use visa_mapping::{Axes, AxisId, DM, Dim, Expr, Tensor, digits, operand, skewed_axes, view};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{DM, Dim, Tensor, operand, skewed_axes, view};
 use visa_pass::{Configured, Pass, PassCx};
 use visa_select::config::goal::{names, reduced_within};
 use visa_select::distribution::distributions::CLAUSES;
@@ -17,9 +18,7 @@ use visa_select::driver::in_pipelines;
 use visa_stream::inter_slice::Reduction;
 use visa_stream::ops::contract::{ACCUMULATE_DECL, CONTRACT_DECL};
 use visa_stream::ops::store::TO_VRF;
-use visa_stream::ops::switch;
-use visa_stream::ops::vector_inter;
-use visa_stream::ops::{begin, commit, commit_packed, fetch};
+use visa_stream::ops::{begin, commit, commit_packed, fetch, switch, vector_inter};
 use visa_stream::pipeline;
 
 visa_pass::options! {

@@ -7,15 +7,17 @@
 
 use std::rc::Rc;
 
+use visa_algebra::{Axes, AxisId, Cell, Expr, Index, Map};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
-use visa_mapping::facts::{digits_of, mapping_error};
-use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::digits_of;
+use visa_mapping::{Dim, Tensor};
 use visa_stream::plan::tree_depth;
 use visa_stream::semantics::ContractionKind;
 
-use crate::MAX_ELEMENTS;
 use crate::coverage::{Coverage, complement, coordinates};
+use crate::limits::MAX_ELEMENTS;
 use crate::tensor::{Axis, Logical, union};
 
 /// Two tensors that are multiplied, and the type of the computation.

@@ -9,12 +9,11 @@ use std::collections::BTreeMap;
 use crate::gathered::{self, Gathered};
 use crate::skew::{self, Skewed};
 use crate::tensor::saturated;
+use visa_algebra::{Axes, AxisId, Carries, Digit, Expr, Opaque, Placement, padded_terms, place_expr};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::facts::mapping_error;
-use visa_mapping::{
-    Axes, AxisId, Carries, Digit, Dim, Expr, Opaque, Placement, Tensor, padded_terms, place_expr,
-};
+use visa_mapping::error::mapping_error;
+use visa_mapping::{Dim, Tensor};
 
 /// Most positions of a padded term that are put together. No more fit the data memory of a slice.
 pub(crate) const MAX_POSITIONS: u64 = 1 << 20;

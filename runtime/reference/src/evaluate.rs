@@ -5,19 +5,21 @@ use std::rc::Rc;
 use visa_mapping::ops::indexed::{Indexing, indexing};
 use visa_mapping::ops::transfer::is_transfer;
 
+use visa_algebra::{Axes, AxisId, Expr};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
-use visa_mapping::affine::Indices;
-use visa_mapping::facts::{DeclaredAxes, mapping_error};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::index::affine::Indices;
 use visa_mapping::ops::func::signature;
-use visa_mapping::ops::to_tile::{self, TileWrite};
-use visa_mapping::ops::{call, chip_shuffle, control, empty, number};
-use visa_mapping::scalar::SCALAR;
+use visa_mapping::ops::to_tile::TileWrite;
+use visa_mapping::ops::{call, chip_shuffle, control, empty, number, to_tile};
+use visa_mapping::tensor::scalar::SCALAR;
 use visa_mapping::view::{Semantics as View, ViewKind};
-use visa_mapping::{ArrayLayout, Axes, AxisId, Dim, Expr, Tensor};
+use visa_mapping::{ArrayLayout, Dim, Tensor};
 use visa_numerics::{
     Bits, DType, Guards, LookupTable, ReduceOp, SumOrder, engine_cast, fetch_cast, load, pattern, store,
     subtract_zero_point, to_f64,
@@ -36,11 +38,10 @@ use crate::layout::offset;
 use crate::packing::{Kept, Packing};
 use crate::reduce::Reduction;
 use crate::running::{self, Running};
-use crate::shuffle;
 use crate::slices::Slices;
 use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, saturated, unflatten, union, union_axes};
-use crate::view;
+use crate::{shuffle, view};
 
 /// What the machine decides about a kernel's meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

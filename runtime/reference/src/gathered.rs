@@ -1,6 +1,6 @@
 //! Gathered terms of a mapping (`E @ (o, p, ...)`, book 03): which coordinates their entries add along their axis.
 
-use visa_mapping::{Axes, AxisId, Cell, Expr, Map, digits};
+use visa_algebra::{Axes, AxisId, Cell, Expr, Map, digits};
 
 /// A gathered term: the coordinates that it adds to the others of an axis.
 pub(crate) struct Gathered {
@@ -34,7 +34,7 @@ fn strip(map: &Expr, axes: &Axes, gathered: &mut Vec<Gathered>) -> Result<Expr, 
         {
             let size = map.size(axes).map_err(|error| error.message)?;
             gathered.extend(added(map, axes)?);
-            Ok(Expr::Literal(1).pad(size, visa_mapping::PadKind::Top))
+            Ok(Expr::Literal(1).pad(size, visa_algebra::PadKind::Top))
         }
         Expr::Axis(_)
         | Expr::Literal(_)

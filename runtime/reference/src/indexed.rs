@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use visa_algebra::{Axes, AxisId, Cell, Index, Map};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_mapping::ops::indexed::along;
-use visa_mapping::{Axes, AxisId, Cell, Dim, Index, Map, SPM, Tensor, operand};
+use visa_mapping::{Dim, SPM, Tensor, operand};
 use visa_numerics::Bits;
 
 use crate::coverage::Coverage;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use visa_algebra::{Axes, AxisId};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, counted, nearest};
 use visa_ir::module::{Module, OpId, ValueId};
@@ -9,7 +10,8 @@ use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{Func, RETURN, argument_name, result_names};
-use visa_mapping::{ArrayLayout, Axes, AxisId, HBM, HOST, Tensor, array_layout, scalar, skewed_axes};
+use visa_mapping::tensor::scalar;
+use visa_mapping::{ArrayLayout, HBM, HOST, Tensor, array_layout, skewed_axes};
 use visa_numerics::DType;
 
 /// An argument or result of a kernel.

@@ -16,6 +16,7 @@ mod gathered;
 mod indexed;
 mod interface;
 mod layout;
+mod limits;
 mod order;
 mod packing;
 mod reduce;
@@ -31,7 +32,4 @@ mod view;
 pub use evaluate::{Given, LogicalResult, Options, evaluate};
 pub use fast::Allowed;
 pub use interface::{ScalarInfo, Signature, TensorInfo, interface};
-
-/// Most elements of one tensor, counted at the coordinates that it holds, and most coordinates of one axis, that are
-/// evaluated.
-pub const MAX_ELEMENTS: u64 = 1 << 28;
+pub use limits::MAX_ELEMENTS;

@@ -1,10 +1,11 @@
 //! Valid count packing (book 09): the leading elements of each packet, as many as its count says, one after the
 //! other.
 
+use visa_algebra::{Axes, AxisId, Cell, Expr, Index, Map};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor};
+use visa_mapping::error::mapping_error;
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::{Bits, Guards};
 
 use crate::coverage::Coverage;

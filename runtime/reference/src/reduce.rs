@@ -4,15 +4,16 @@
 //! coordinate c is made of those at c + t + l, for what each time step adds (t, in time order) and each lane of a
 //! packet (l, by a tree of neighbours). A position without an element counts as the identity element.
 
+use visa_algebra::{Axes, AxisId, Cell, Expr, Index, Map, without_zeros};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
-use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, AxisId, Cell, Dim, Expr, Index, Map, Tensor, without_zeros};
+use visa_mapping::error::mapping_error;
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::{Bits, ReduceOp};
 use visa_stream::semantics::Reduced;
 
-use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;
+use crate::limits::MAX_ELEMENTS;
 use crate::tensor::{Axis, Logical};
 
 /// A reduction of a tensor in a stream.

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use visa_algebra::{Axes, AxisId, Index};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::{Axes, AxisId, Dim, Index, Tensor};
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::{Bits, Slot};
 use visa_stream::semantics::Function;
 

@@ -3,10 +3,10 @@
 use crate::coverage::Coverage;
 use crate::layout::offset;
 use crate::tensor::{Axis, Logical, saturated};
+use visa_algebra::{Axes, AxisId};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::shuffle::Shuffle;
-use visa_mapping::{Axes, AxisId};
+use visa_mapping::transfer::shuffle::Shuffle;
 
 /// The tensor that chips have after they exchanged their parts of `tensor`, whose type covers `held`.
 pub(crate) fn shuffled(

@@ -1,6 +1,6 @@
 //! The skewed axes that are declared (book 03).
 
-use visa_mapping::{Axes, AxisId};
+use visa_algebra::{Axes, AxisId};
 
 /// A declared skewed axis, `axis = of - by`.
 #[derive(Clone, Copy, Debug)]

@@ -6,15 +6,16 @@
 
 use std::collections::BTreeSet;
 
+use visa_algebra::{Axes, AxisId, Cell, Index, Map};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, AxisId, Cell, Dim, Index, Map, Tensor};
+use visa_mapping::error::mapping_error;
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::ReduceOp;
 
-use crate::MAX_ELEMENTS;
 use crate::coverage::{Coverage, complement, coordinates};
 use crate::layout::Stride;
+use crate::limits::MAX_ELEMENTS;
 use crate::tensor::{Axis, Logical};
 
 /// A reduction of `source`, a factor of whose slices is not in `result`.

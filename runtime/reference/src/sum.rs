@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use visa_algebra::{AxisId, Index};
 use visa_ir::diag::Diagnostic;
-use visa_mapping::{AxisId, Index};
 use visa_numerics::{Bits, DType, SumOrder};
 use visa_stream::semantics::ContractionKind;
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use visa_algebra::AxisId;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::AxisId;
 use visa_numerics::{Bits, DType};
 
-use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;
 use crate::layout::{Layout, Stride, offset};
+use crate::limits::MAX_ELEMENTS;
 
 /// An axis that a tensor depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,13 +4,13 @@
 
 use std::borrow::Cow;
 
+use visa_algebra::AxisId;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::AxisId;
 
-use crate::MAX_ELEMENTS;
 use crate::coverage::Coverage;
 use crate::layout::offset;
+use crate::limits::MAX_ELEMENTS;
 use crate::skew::Skewed;
 use crate::tensor::{Axis, Logical};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use visa_algebra::{Axes, AxisId, Cell, Expr, Index, Map, skewed_names};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, skewed_names};
 
 use crate::coverage::Coverage;
 use crate::layout::{Layout, offset};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::{median, ratio};
 use criterion::{Criterion, criterion_group, criterion_main};
-use visa_mapping::{Axes, Equality, Expr, Map, PadKind, digits, equal};
+use visa_algebra::{Axes, Equality, Expr, Map, PadKind, digits, equal};
 
 fn mapping(criterion: &mut Criterion) {
     let mut axes = Axes::new();

@@ -1,9 +1,9 @@
 //! Every kernel of `test/kernels` with every address left open: `allocate` closes them, the kernel runs and
 //! checks, and takes no more cycles than with the addresses that its author wrote.
 
-use crate::Settings;
 use crate::checks::most_cycles;
 use crate::files::{File, files, read};
+use crate::settings::Settings;
 use visa_cost::MemoryModel;
 use visa_ir::context::Context;
 use visa_ir::module::Module;

@@ -1,8 +1,8 @@
 //! Every kernel, and every program of the book: what a report says that its work takes at least is not more than what
 //! it takes.
 
-use crate::Settings;
 use crate::files::{File, files, read};
+use crate::settings::Settings;
 use visa_cost::{MemoryModel, price};
 use visa_ir::context::Context;
 use visa_ir::module::Module;

@@ -3,7 +3,8 @@
 //! padding; budgets are small, so that searches also end before their end.
 
 use crate::kernels::{machines, run_kernel};
-use crate::{Settings, shared};
+use crate::settings::Settings;
+use crate::shared;
 use std::path::Path;
 use visa_support::Random;
 use visa_support::kernel::list;

@@ -1,6 +1,6 @@
 //! Campaigns that are programs of their own.
 
-use crate::{Settings, root};
+use crate::settings::{Settings, root};
 use std::process::Command;
 
 /// A program with its arguments and environment. `{count}` and `{seed}` stand for the settings.
@@ -26,7 +26,7 @@ pub const FILECHECK: &[Step] = &[Step {
 
 /// Questions about mappings against enumeration.
 pub const DECIDE: &[Step] = &[Step {
-    line: "cargo test --release -p visa-mapping --test main decide -- --nocapture",
+    line: "cargo test --release -p visa-algebra --test main decide -- --nocapture",
     variables: &[("VISA_DECIDE", "full")],
 }];
 

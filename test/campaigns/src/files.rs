@@ -1,6 +1,6 @@
 //! The kernels of files under `test/`.
 
-use crate::test_folder;
+use crate::settings::test_folder;
 use std::fs;
 use visa_ir::context::Context;
 use visa_ir::module::Module;

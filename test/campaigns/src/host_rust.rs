@@ -5,7 +5,7 @@ mod expressions;
 mod features;
 mod written;
 
-use crate::Settings;
+use crate::settings::Settings;
 use features::program;
 use std::collections::BTreeMap;
 use std::fs;

@@ -3,7 +3,7 @@
 
 use crate::files::context;
 use crate::mutate::change;
-use crate::{Settings, test_folder};
+use crate::settings::{Settings, test_folder};
 use std::fs;
 use std::path::PathBuf;
 use visa_ir::parse::parse;

@@ -2,7 +2,8 @@
 //! it refuses must be refused by a rule of the kernel.
 
 use crate::files::machine_of;
-use crate::{Settings, shared};
+use crate::settings::Settings;
+use crate::shared;
 use std::path::{Path, PathBuf};
 use visa_opt::{Io, Registry};
 use visa_support::Random;

@@ -28,33 +28,9 @@ pub mod overlaps;
 pub mod pipelines;
 pub mod rows;
 pub mod schedules;
+mod settings;
 mod shared;
 pub mod transfers;
 pub mod transposes;
 
-use files::Files;
-use std::path::{Path, PathBuf};
-
-/// How much a campaign runs.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
-    /// Cases, where cases are drawn or counted.
-    pub count: u64,
-    /// Where chance comes from.
-    pub seed: u64,
-    /// Files, where those of the tree are run.
-    pub files: Files<'a>,
-}
-
-/// The seed without another one.
-pub const SEED: u64 = 2026;
-
-/// The repository.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// `test/`.
-pub(crate) fn test_folder() -> PathBuf {
-    root().join("test")
-}
+pub use settings::{SEED, Settings};

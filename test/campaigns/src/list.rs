@@ -1,8 +1,9 @@
 //! The campaigns by name.
 
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT, Step};
+use crate::settings::Settings;
 use crate::{
-    Settings, addresses, bounds, chips, choices, compute, contractions, host_rust, imports, loops, mutants,
+    addresses, bounds, chips, choices, compute, contractions, host_rust, imports, loops, mutants,
     open_clauses, orders, overlaps, pipelines, rows, schedules, transfers, transposes,
 };
 

@@ -2,7 +2,8 @@
 //! results in the same cycles.
 
 use crate::kernels::machines;
-use crate::{Settings, shared};
+use crate::settings::Settings;
+use crate::shared;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;

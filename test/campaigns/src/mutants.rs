@@ -4,7 +4,7 @@
 
 use crate::checks::{self, ALLOCATED, AS_WRITTEN, CHOSEN, DISTRIBUTED, Outcome, PLANNED};
 use crate::mutate::change;
-use crate::{Settings, test_folder};
+use crate::settings::{Settings, test_folder};
 use std::fs;
 use std::path::{Path, PathBuf};
 use visa_support::Random;

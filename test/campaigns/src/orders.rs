@@ -2,7 +2,8 @@
 
 use crate::files::{context, read};
 use crate::open_clauses::cases::passes;
-use crate::{Settings, shared};
+use crate::settings::Settings;
+use crate::shared;
 use std::fmt::Write as _;
 use visa_cost::{MemoryModel, price};
 use visa_ir::context::Context;

@@ -1,7 +1,7 @@
 //! Random pairs of ranges of addresses: whether they meet, against lists of their addresses. One in two is in
 //! loops: there they meet in the same iteration, or in an earlier and a later one.
 
-use crate::Settings;
+use crate::settings::Settings;
 use std::ops::Range;
 use visa_loops::{Condition, Entry, Moving, Pairs, Program, Step, Steps, meet, overlap};
 use visa_support::Random;

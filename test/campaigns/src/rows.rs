@@ -2,8 +2,9 @@
 //! order, indices in HBM and scratchpad memory, results in every memory. What the verifier accepts must check.
 
 use crate::kernels::{SLICES, machines, run_kernel};
+use crate::settings::Settings;
+use crate::shared;
 use crate::transfers::{PES, spread};
-use crate::{Settings, shared};
 use std::path::Path;
 use visa_support::Random;
 use visa_support::kernel::{Digit, Kernel, bare};

@@ -1,7 +1,7 @@
 //! Every shape of matrix that the transpose engine takes (book 27), and those just outside, through verifier,
 //! lowering, interpreter and logical evaluator.
 
-use crate::Settings;
+use crate::settings::Settings;
 use visa_opt::{Io, Registry};
 use visa_support::kernel::Kernel;
 

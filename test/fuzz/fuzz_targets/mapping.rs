@@ -4,11 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use visa_canonical::{RuleSet, canonicalize};
-use visa_mapping::{
+use visa_algebra::{
     Axes, Cell, Equality, Expr, Map, PadKind, Refinement, decide, digits, divide, inverse, normalize, place,
     refines,
 };
+use visa_canonical::{RuleSet, canonicalize};
 
 /// Positions that are enumerated.
 const MOST: u64 = 2048;

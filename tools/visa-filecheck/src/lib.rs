@@ -36,6 +36,7 @@ pub mod regex;
 mod report;
 mod source;
 mod variables;
+mod verdict;
 
 pub use options::{Call, DumpInput, HELP, Options, options_from_environment};
 
@@ -43,24 +44,7 @@ use matcher::Matcher;
 use program::Program;
 use report::Report;
 use source::{Sources, canonical};
-
-/// A text and the name that messages give it.
-#[derive(Debug, Clone, Copy)]
-pub struct Text<'a> {
-    /// Its name, such as a path.
-    pub name: &'a str,
-    /// Its bytes.
-    pub bytes: &'a [u8],
-}
-
-/// The result of a comparison.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
-    /// 0 if the input matches, 1 if it does not, 2 if the checks or the options are wrong.
-    pub code: i32,
-    /// Messages, empty on a match unless the options ask for more.
-    pub report: String,
-}
+pub use verdict::{Text, Verdict};
 
 /// Compares `input` with the checks in `checks`.
 pub fn check(options: &Options, checks: Text<'_>, input: Text<'_>) -> Verdict {

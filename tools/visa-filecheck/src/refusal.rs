@@ -1,8 +1,8 @@
 //! Check files and options that cannot be used.
 
-use crate::Verdict;
 use crate::report::Report;
 use crate::source::Diagnostic;
+use crate::verdict::Verdict;
 
 /// The reason why a check file or an option cannot be used.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::{Options, Text};
+use crate::options::Options;
+use crate::verdict::Text;
 
 /// A text that messages point into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -51,7 +51,7 @@ pub fn run(args: &[String], io: &mut Io) -> i32 {
         Renderer::Text.emit(io, None, &[finding]);
         return 1;
     }
-    let imported = crate::verified(crate::import(&files, entry.as_deref()));
+    let imported = crate::verify::verified(crate::importer::import(&files, entry.as_deref()));
     let mut code = 0;
     for error in imported.refused() {
         let (source, finding) = imported.finding(error);

@@ -1,9 +1,7 @@
 //! What cannot be read, and where it is.
 
-use crate::Imported;
 use std::fmt;
 use std::rc::Rc;
-use visa_ir::diag::Diagnostic;
 use visa_ir::span::{Source, Span};
 
 /// A place in a file of the input.
@@ -69,23 +67,5 @@ impl Error {
 
     pub(crate) fn fix(self, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..self }
-    }
-}
-
-impl Imported {
-    /// An error as a finding of the tools, with the file that its span is in.
-    #[must_use]
-    pub fn finding(&self, error: &Error) -> (Option<&Source>, Diagnostic) {
-        let place = error.place.as_ref();
-        let source = place.and_then(|place| self.sources.iter().find(|own| *own.name == *place.file));
-        let span = place.zip(source).and_then(|(place, source)| place.word(source));
-        let finding =
-            Diagnostic::error("import", span.unwrap_or_default(), &error.message).fix(error.fix.clone());
-        match (place, span) {
-            (Some(place), None) => {
-                (None, Diagnostic { message: format!("{place}: {}", finding.message), ..finding })
-            }
-            (_, _) => (source, finding),
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! The text of kernels is parsed and verified before anybody gets it: what is imported is accepted by visa-opt.
 
 use crate::error::{Error, Place};
-use crate::{Imported, Kernel};
+use crate::imported::{Imported, Kernel};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::span::Source;

@@ -1,8 +1,8 @@
 //! `--show-dialects`, `--list-passes` and the reference pages: what the declarations say.
 
-use crate::Registry;
 use crate::io::Io;
 use crate::load::unwritable;
+use crate::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;

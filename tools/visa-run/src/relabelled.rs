@@ -46,7 +46,7 @@ fn of(op: OpRef<'_>) -> Vec<Relabelled> {
     let maps = old.kind.dims.iter().zip(old.maps.iter().zip(&new.maps));
     let changed = maps.filter(|(_, (old, new))| old != new);
     let entry =
-        |(dim, (old, new)): (&visa_mapping::Dim, (&visa_mapping::Expr, &visa_mapping::Expr))| Relabelled {
+        |(dim, (old, new)): (&visa_mapping::Dim, (&visa_algebra::Expr, &visa_algebra::Expr))| Relabelled {
             function: function.clone(),
             span: op.span(),
             dimension: dim.name(),

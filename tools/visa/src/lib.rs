@@ -26,6 +26,7 @@
 mod tool;
 
 pub use tool::{Tool, command};
+pub use visa_algebra as algebra;
 pub use visa_cost as cost;
 pub use visa_engine as engine;
 pub use visa_hw as hw;

@@ -1,10 +1,10 @@
 //! `hw.contract`: the Reducer's products and trees (book 19).
 
-use crate::MAX_STREAM_BYTES;
 use crate::addresses::ByAddress;
 use crate::attrs::DTYPE;
 use crate::build::Build;
 use crate::clauses::{REDUCTION, at_least, machine, takes_max};
+use crate::limits::MAX_STREAM_BYTES;
 use crate::number::Number;
 use crate::ops::align::{ALIGN, Align};
 use crate::trf::Region;

@@ -1,9 +1,9 @@
 //! `hw.exec`: a run of a Tensor Unit context (books 12, 28).
 
-use crate::MAX_STREAM_BYTES;
 use crate::attrs::STEPS;
 use crate::build::{Build, KnowsSlices, Moves};
 use crate::clauses::machine;
+use crate::limits::MAX_STREAM_BYTES;
 use crate::ops::control::{COMMANDS, Moving, steps};
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage};

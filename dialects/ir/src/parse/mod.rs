@@ -7,13 +7,16 @@ pub mod limits;
 mod location;
 mod pretty;
 
+/// The type of a result that could not be inferred; only while reading a faulty text.
+const ERROR_TYPE: &str = "!error";
+
 use crate::context::Context;
 use crate::diag::Diagnostic;
-use crate::hash::Fast;
 use crate::location::{Location, Origins};
 use crate::module::{BlockId, Module, TypeId, ValueId};
 use crate::span::{Source, Span};
 use location::{Aliases, Located};
+use rustc_hash::FxBuildHasher as Fast;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -37,7 +40,7 @@ pub fn parse(ctx: &Context, source: &Source, range: Range<usize>) -> Parsed {
         diagnostics: Vec::new(),
         poisoned: HashSet::new(),
         scopes: vec![Scope::default()],
-        unknown: ctx.opaque_type(crate::ERROR_TYPE),
+        unknown: ctx.opaque_type(ERROR_TYPE),
         aliases: Aliases::default(),
     };
     let start = Span::new(range.start..range.start);
@@ -182,8 +185,9 @@ impl<'a> Parser<'a> {
 
     fn version(&mut self, version: u32, span: Span) {
         self.module.version = version;
-        if version == 0 || version > crate::VERSION {
-            let message = format!("text version {version}; this visa reads versions 1 to {}", crate::VERSION);
+        if version == 0 || version > crate::version::VERSION {
+            let message =
+                format!("text version {version}; this visa reads versions 1 to {}", crate::version::VERSION);
             self.error("version", span, message);
         }
     }

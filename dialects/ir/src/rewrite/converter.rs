@@ -2,8 +2,8 @@
 
 use super::{NoMatch, Rewriter, TypeConverter};
 use crate::decl::OpDecl;
-use crate::hash::Fast;
 use crate::module::{BlockId, OpId, OpRef, OpSpec, TypeId, ValueId};
+use rustc_hash::FxBuildHasher as Fast;
 use std::collections::HashMap;
 use std::fmt;
 

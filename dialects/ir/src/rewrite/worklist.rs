@@ -1,7 +1,7 @@
 //! The operations that are still to be looked at.
 
-use crate::hash::Fast;
 use crate::module::OpId;
+use rustc_hash::FxBuildHasher as Fast;
 use std::collections::HashSet;
 
 /// A stack without duplicates. What is pushed last comes first, so that what follows from a change is looked at

@@ -3,12 +3,13 @@
 use super::empty::EMPTY;
 use super::func::{FUNC, Func, chips, chips_of, inout, signature};
 use super::number::number;
-use crate::calls::CallGraph;
+use crate::facts::calls::CallGraph;
 use crate::facts::{DeclaredAxes, machine, quoted};
 use crate::index::INDICES;
-use crate::keeps_axes::KeepsAxes;
-use crate::succeeds::Succeeds;
-use crate::{Axes, scalar, view};
+use crate::interfaces::{KeepsAxes, Succeeds};
+use crate::tensor::scalar;
+use crate::view;
+use visa_algebra::Axes;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};

@@ -3,9 +3,11 @@
 use super::func::{check_place, chips_of};
 use super::transfer::{MovesTensor, check_runs, free_axes};
 use crate::facts::{DeclaredAxes, machine};
-use crate::shuffle::Shuffle;
+use crate::tensor::memories::DM;
 use crate::tensor::{Dim, Tensor, make};
-use crate::{Axes, DM, Transfer, transfer};
+use crate::transfer::shuffle::Shuffle;
+use crate::transfer::{Transfer, transfer};
+use visa_algebra::Axes;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};

@@ -1,11 +1,11 @@
 //! `tm.for`, `tm.if`, `tm.yield`: loops and branches, and the tensors that go through them.
 
-use crate::attrs::MAP;
 use crate::error::mapping_error;
 use crate::facts::DeclaredAxes;
 use crate::index::{INDEX, INDICES, Index};
-use crate::keeps_axes::KeepsAxes;
-use crate::{Axes, Expr};
+use crate::interfaces::KeepsAxes;
+use crate::tensor::attrs::MAP;
+use visa_algebra::{Axes, Expr};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait, make_type};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;

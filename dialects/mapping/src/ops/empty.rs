@@ -2,12 +2,13 @@
 
 use super::control::{Carried, carried, carries};
 use super::func::{RETURN, check_chips, check_place, chips_of};
-use crate::attrs::{DTYPE, MAP};
 use crate::facts::{DeclaredAxes, check_mappings, machine, quoted};
-use crate::keeps_axes::KeepsAxes;
-use crate::succeeds::succeeded;
+use crate::interfaces::{KeepsAxes, succeeded};
+use crate::tensor::attrs::{DTYPE, MAP};
+use crate::tensor::memories::{DM, HBM, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
-use crate::{DM, Expr, HBM, SPM, view};
+use crate::view;
+use visa_algebra::Expr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates};
@@ -115,7 +116,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     for (dim, clause, wanted) in parts {
         let Some(map) = tensor.map(dim) else { continue };
         let found =
-            map.size(axes).map_err(|error| crate::facts::mapping_error(error, op.clause_span(clause)))?;
+            map.size(axes).map_err(|error| crate::error::mapping_error(error, op.clause_span(clause)))?;
         if found != wanted {
             let message = format!("`{map}` has {}, the machine has {wanted}", counted(found, "position"));
             return Err(op.clause_error("C2", clause, message));

@@ -1,12 +1,14 @@
 //! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
 
-use crate::attrs::{AxisSizes, MAP, SIZES};
-use crate::facts::{DeclaredAxes, argument_error, check_skew, machine, mapping_error, quoted};
-use crate::frames::{self, Frames};
-use crate::overlaps::check_overlaps;
-use crate::placed::placements;
-use crate::tensor::{Dim, Tensor};
-use crate::{Axes, Expr, HBM, HOST, overwrites, scalar};
+use crate::error::mapping_error;
+use crate::facts::frames::Frames;
+use crate::facts::overlaps::check_overlaps;
+use crate::facts::placed::placements;
+use crate::facts::{DeclaredAxes, argument_error, check_skew, frames, machine, overwrites, quoted};
+use crate::tensor::attrs::{AxisSizes, MAP, SIZES};
+use crate::tensor::memories::{HBM, HOST};
+use crate::tensor::{Dim, Tensor, scalar};
+use visa_algebra::{Axes, Expr};
 use visa_ir::context::Attr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -145,7 +147,7 @@ fn verify_alias(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     mapping.size(&axes).map(drop).map_err(|error| mapping_error(error, op.clause_span("map")))
 }
 
-fn refused(op: OpRef<'_>, clause: &str, error: crate::MapError) -> Diagnostic {
+fn refused(op: OpRef<'_>, clause: &str, error: visa_algebra::MapError) -> Diagnostic {
     op.clause_error("C1", clause, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
 }
 
@@ -237,7 +239,7 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 }
 
 /// The error in a mapping of an argument's type.
-fn malformed_argument(op: OpRef<'_>, arg: ValueId, axes: &crate::Axes) -> Option<Diagnostic> {
+fn malformed_argument(op: OpRef<'_>, arg: ValueId, axes: &visa_algebra::Axes) -> Option<Diagnostic> {
     let tensor = op.ctx.type_value::<Tensor>(op.module.ty(arg))?;
     tensor.maps.iter().find_map(|map| {
         let error = map.size(axes).err()?;
@@ -246,7 +248,7 @@ fn malformed_argument(op: OpRef<'_>, arg: ValueId, axes: &crate::Axes) -> Option
 }
 
 /// C7 and C8.
-fn check_changed_arguments(op: OpRef<'_>, axes: &crate::Axes) -> Result<(), Diagnostic> {
+fn check_changed_arguments(op: OpRef<'_>, axes: &visa_algebra::Axes) -> Result<(), Diagnostic> {
     let (func, (arguments, results)) = (Func::of(op)?, signature(op));
     let wanted = inout(func)?;
     let others = results.len().checked_sub(wanted.len());
@@ -334,7 +336,7 @@ pub fn result_names(func: Func<'_>) -> Result<Vec<String>, Diagnostic> {
 pub fn check_chips(
     tensor: &Tensor,
     chips: u64,
-    axes: &crate::Axes,
+    axes: &visa_algebra::Axes,
     span: visa_ir::span::Span,
 ) -> Result<(), Diagnostic> {
     let map = tensor.dim(Dim::Chip);
@@ -411,7 +413,7 @@ pub fn check_place(
     tensor: &Tensor,
     address: impl Into<Option<i64>>,
     capacity: u64,
-    axes: &crate::Axes,
+    axes: &visa_algebra::Axes,
     constraint: &str,
 ) -> Result<(), Diagnostic> {
     let address = address.into();

@@ -3,14 +3,17 @@
 
 use super::func::{check_chips, chips_of};
 use super::transfer::{ON_CHIP, RUNS, Runs, check_dimension};
-use crate::address::{THEN, check_addresses, further};
-use crate::attrs::MAP;
-use crate::facts::{DeclaredAxes, Support, check_mappings, digits_of, machine, mapping_error};
+use crate::error::mapping_error;
+use crate::facts::address::{THEN, check_addresses, further};
+use crate::facts::{DeclaredAxes, Support, check_mappings, digits_of, machine};
+use crate::tensor::attrs::MAP;
+use crate::tensor::memories::{DM, HBM, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
-use crate::{
-    Axes, AxisId, DM, Equality, Expr, HBM, Indexed, Operand, SPM, TransferLoop, equal, gather, scatter, view,
-};
+use crate::transfer::TransferLoop;
+use crate::transfer::indexed::{Indexed, Operand, gather, scatter};
+use crate::view;
 use std::rc::Rc;
+use visa_algebra::{Axes, AxisId, Equality, Expr, equal};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effect, Effects, Target, allocates, reads, writes};

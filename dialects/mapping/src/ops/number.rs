@@ -1,13 +1,14 @@
 //! `tm.affine`, `tm.select`: numbers that depend on the indices of loops, and which they are where an operation runs.
 
 use super::control::{For, If, check_range, times};
-use crate::affine::{Affine, Term};
-use crate::cases::{Bound, Case, Cases, Narrowing};
 use crate::facts::DeclaredAxes;
+use crate::index::affine::{Affine, Term};
+use crate::index::cases::{Bound, Case, Cases, Narrowing};
 use crate::index::{INDEX, INDICES, Index};
-use crate::{Axes, scalar};
+use crate::tensor::scalar;
 use std::collections::HashMap;
 use std::slice::from_ref;
+use visa_algebra::Axes;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl, make_type};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;

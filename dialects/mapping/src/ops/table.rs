@@ -1,7 +1,7 @@
 //! `tm.table`: a lookup table for fetches (book 08).
 
-use crate::attrs::DTYPE;
-use crate::numbers::{NUMBERS, Numbers};
+use crate::tensor::attrs::DTYPE;
+use crate::tensor::numbers::{NUMBERS, Numbers};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;

@@ -2,16 +2,18 @@
 
 use super::number::{constant, in_each, numbers};
 use super::transfer::{ENGINES, MovesTensor, PACKET, RUNS, TIME, check_runs, check_transfer};
-use crate::cases::Cases;
+use crate::facts::frames::{Frame, Frames};
 use crate::facts::{DeclaredAxes, check_mappings};
-use crate::frames::{Frame, Frames};
 use crate::index::INDICES;
-use crate::keeps_axes::KeepsAxes;
+use crate::index::cases::Cases;
+use crate::interfaces::KeepsAxes;
+use crate::tensor::memories::{HBM, SPM};
 use crate::tensor::{Dim, Tensor, make};
-use crate::tile::{self, ALONG, Clauses, ELEMENT, INDEX, SIZE, Tile, keeping};
+use crate::transfer::{CHIP_STRIDE, Transfer};
 use crate::view;
-use crate::{Axes, CHIP_STRIDE, HBM, SPM, Transfer};
+use crate::view::tile::{self, ALONG, Clauses, ELEMENT, INDEX, SIZE, Tile, keeping};
 use std::rc::Rc;
+use visa_algebra::Axes;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
@@ -162,7 +164,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     let (part, tiles) = (part(*view, axes)?, tile(*view, axes)?);
     let on_chips = tiles.first().is_some_and(|tile| tile.places().any(|dim| dim == Dim::Chip));
-    if crate::leaves_chip(&source, &part) && !on_chips {
+    if crate::transfer::leaves_chip(&source, &part) && !on_chips {
         let (from, to) = (source.dim(Dim::Chip), part.dim(Dim::Chip));
         return Err(op.error("C1", format!("the source is on chips `{from}`, the tensor on `{to}`")));
     }

@@ -1,14 +1,16 @@
 //! `tm.to_hbm`, `tm.to_dm`, `tm.to_spm`, `tm.to_host`: transfers of whole tensors by the DMA engines.
 
 use super::func::{aligned_fix, check_chips, check_place, chips_of};
-use crate::address::{THEN, check_addresses, further};
-use crate::attrs::MAP;
+use crate::facts::address::{THEN, check_addresses, further};
+use crate::facts::frames::Frames;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
-use crate::frames::Frames;
+use crate::tensor::attrs::MAP;
+use crate::tensor::memories::{DM, HBM, HOST, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
-use crate::{
-    Axes, AxisId, DM, Expr, HBM, HOST, SPM, StreamOrder, Transfer, TransferError, TransferLoop, transfer,
-};
+use crate::transfer::aggregate::StreamOrder;
+use crate::transfer::error::TransferError;
+use crate::transfer::{Transfer, TransferLoop, transfer};
+use visa_algebra::{Axes, AxisId, Expr};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
@@ -526,12 +528,12 @@ pub fn check_dimension(
     tensor: &Tensor,
     dim: Dim,
     count: u64,
-    axes: &crate::Axes,
+    axes: &visa_algebra::Axes,
     constraint: &str,
 ) -> Result<(), Diagnostic> {
     let map = tensor.dim(dim);
     let size =
-        map.size(axes).map_err(|error| crate::facts::mapping_error(error, op.clause_span(dim.name())))?;
+        map.size(axes).map_err(|error| crate::error::mapping_error(error, op.clause_span(dim.name())))?;
     if size == count {
         return Ok(());
     }

@@ -1,21 +1,20 @@
 //! `tm.slice`, `tm.tile`, `tm.pad`, `tm.unpad`, `tm.reshape`, `tm.window`, `tm.transpose`: views, which move no byte.
 
-use crate::attrs::MAP;
-use crate::cell::Index;
-use crate::digits::digits;
-use crate::error::MapError;
-use crate::facts::{DeclaredAxes, check_mappings, mapping_error};
-use crate::frames::Frames;
+use crate::error::mapping_error;
+use crate::facts::frames::Frames;
+use crate::facts::{DeclaredAxes, check_mappings};
 use crate::index::INDICES;
-use crate::relabel::Part;
+use crate::tensor::attrs::MAP;
+use crate::tensor::relabel::Part;
 use crate::tensor::{Dim, Tensor, make};
-use crate::tile::{self, ALONG, INDEX, SIZE};
-use crate::view::{self, ELEMENT, ViewKind, element, own_element, renamed, renamed_axes, renaming};
-use crate::{
-    Axes, AxisId, Digit, Expr, Opaque, Placement, Refinement, describe, first_missing, first_unlike,
-    padded_terms, place, place_expr, refines,
-};
+use crate::view;
+use crate::view::tile::{ALONG, INDEX, SIZE};
+use crate::view::{ELEMENT, ViewKind, element, own_element, renamed, renamed_axes, renaming, tile};
 use std::collections::BTreeMap;
+use visa_algebra::{
+    Axes, AxisId, Digit, Expr, Index, MapError, Opaque, Placement, Refinement, describe, digits,
+    first_missing, first_unlike, padded_terms, place, place_expr, refines,
+};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
@@ -476,7 +475,7 @@ fn check_relabelled(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Di
     let whole = windows.view(&ours).map_err(|error| undecided(op, error))?;
     let unlike = first_unlike(&whole, &theirs, &windows.axes).map_err(|error| undecided(op, error))?;
     if let Some(at) = unlike {
-        let cell = |map: &Expr| describe(crate::map(map, axes, at).as_ref(), axes);
+        let cell = |map: &Expr| describe(visa_algebra::map(map, axes, at).as_ref(), axes);
         let (left, right) = (cell(&ours), cell(&theirs));
         let message = format!("`{ours}` holds {left} at position {at}, where `{theirs}` holds {right}");
         return Err(op

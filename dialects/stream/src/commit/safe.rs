@@ -3,8 +3,8 @@
 //! what is wrong.
 
 use crate::plan::{Loop, Plan, PlanError};
+use visa_algebra::{Cell, Digits, Expr, PadKind, count_effort};
 use visa_loops::{Entry, Stride};
-use visa_mapping::{Cell, Digits, Expr, PadKind, count_effort};
 
 /// What is in data memory where a plan writes.
 pub(super) struct Held<'a> {
@@ -175,7 +175,7 @@ fn advance(loops: &[Loop], counts: &mut [u64], at: &mut i64) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use visa_mapping::{Axes, digits};
+    use visa_algebra::{Axes, digits};
 
     const LAYOUTS: [&str; 10] = [
         "[A, B]",

@@ -19,7 +19,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
-use visa_mapping::numbers::Number;
+use visa_mapping::tensor::numbers::Number;
 
 /// `#stream.expression<[x, b: max(x + b, 0)]>`: an [`Expression`].
 pub static EXPRESSION: BodyDef = BodyDef {

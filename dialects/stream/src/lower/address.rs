@@ -6,17 +6,18 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::view::ValueRef;
 use visa_loops::{Step, Steps};
-use visa_mapping::address::Moving;
-use visa_mapping::affine::{Affine, Term};
-use visa_mapping::cases::{Bound, Cases};
-use visa_mapping::facts::{DeclaredAxes, mapping_error};
-use visa_mapping::frames::Frame;
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::facts::address::Moving;
+use visa_mapping::facts::frames::Frame;
+use visa_mapping::facts::placed::{Placement, placements};
+use visa_mapping::index::affine::{Affine, Term};
+use visa_mapping::index::cases::{Bound, Cases};
 use visa_mapping::ops::control::{FOR, carried, carries};
 use visa_mapping::ops::func::{FUNC, Func};
-use visa_mapping::ops::number;
-use visa_mapping::ops::to_tile::{self, TileWrite};
-use visa_mapping::placed::{Placement, placements};
-use visa_mapping::scalar::SCALAR;
+use visa_mapping::ops::to_tile::TileWrite;
+use visa_mapping::ops::{number, to_tile};
+use visa_mapping::tensor::scalar::SCALAR;
 use visa_mapping::{Dim, HBM, HOST, Tensor, ops, view};
 
 /// Host tensors are placed one after the other at multiples of this, in bytes.

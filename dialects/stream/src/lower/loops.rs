@@ -10,7 +10,7 @@ use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::view;
 use visa_loops::{Entry, Program};
 use visa_mapping::Unit;
-use visa_mapping::address::Moving;
+use visa_mapping::facts::address::Moving;
 use visa_numerics::{Bits, DType};
 use visa_sequencer::access::Accessor;
 use visa_sequencer::ops::stages;

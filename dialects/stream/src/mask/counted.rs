@@ -1,8 +1,8 @@
 //! Which positions of a padded term the loops of a fetch count, and the mask's counts that follow.
 
 use super::{Refused, width};
+use visa_algebra::Padded;
 use visa_ir::diag::counted;
-use visa_mapping::Padded;
 
 /// How the loops of a fetch count the positions of a padded term: from `start` on, in iteration t of the outer
 /// loop and d of the innermost one position start + t * stride + d * step.

@@ -1,6 +1,7 @@
 use super::*;
-use crate::{BEGIN, FETCH};
-use visa_mapping::{Cell, Index, Map, parse_tensor};
+use crate::streams::{BEGIN, FETCH};
+use visa_algebra::{Cell, Index, Map};
+use visa_mapping::parse_tensor;
 use visa_support::Random;
 
 /// A fetch of `time` and `packet` from `element`, where `{P}` is a padded term.

@@ -1,17 +1,18 @@
 //! `stream.begin`: a tensor in data memory enters a context of the Tensor Unit.
 
-use crate::BEGIN;
 use crate::chain::{input, with_dims};
 use crate::lower::NOTHING;
 use crate::semantics::Semantics;
+use crate::streams::BEGIN;
 use std::rc::Rc;
+use visa_algebra::Expr;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::view::{Text, required};
-use visa_mapping::{Dim, Expr, Unit};
+use visa_mapping::{Dim, Unit};
 
 /// The clause that says which context runs a pipeline.
 pub const CONTEXT: &str = "context";

@@ -1,10 +1,11 @@
 //! `stream.begin_interleaved`: two tensors in data memory enter the main context as one (book 08).
 
-use crate::BEGIN;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::lower::NOTHING;
 use crate::plan::{Loop, Plan, PlanError, digits_of};
 use crate::semantics::Semantics;
+use crate::streams::BEGIN;
+use visa_algebra::{Axes, Expr, normalize};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -12,9 +13,9 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_loops::Entry;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings};
-use visa_mapping::{Axes, Dim, Expr, Tensor, Unit, normalize, operand};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor, Unit, operand};
 
 /// `stream.begin_interleaved`.
 #[visa_ir::view(BeginInterleaved)]

@@ -2,8 +2,10 @@
 
 use crate::chain::{axes, check_same, ends, input, next};
 use crate::lower::{LowerStage, StageCx};
+use crate::pipeline;
 use crate::semantics::Semantics;
-use crate::{CAST, pipeline};
+use crate::streams::CAST;
+use visa_algebra::{Expr, PadKind};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -11,9 +13,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
-use visa_mapping::{Dim, Expr, PadKind, Tensor};
+use visa_mapping::tensor::attrs::{DTYPE, MAP};
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::{CAST_ENGINE, DType, cast_targets, engine_cast};
 
 /// `stream.cast`.

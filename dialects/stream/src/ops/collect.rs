@@ -2,8 +2,10 @@
 
 use crate::chain::{axes, check_same, ends, flit_bytes, input, next, packet_bytes};
 use crate::lower::{LowerStage, StageCx};
+use crate::pipeline;
 use crate::semantics::Semantics;
-use crate::{COLLECT, pipeline};
+use crate::streams::COLLECT;
+use visa_algebra::{Expr, PadKind};
 use visa_engine::place::{Slot, rngd};
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -12,9 +14,9 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
-use visa_mapping::{Dim, Expr, PadKind, Tensor};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor};
 
 /// `stream.collect`.
 #[visa_ir::view(Collect)]

@@ -7,17 +7,19 @@ use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
+use visa_algebra::{Axes, Expr, Index, describe, first_missing};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::address::{THEN, check_addresses, further};
-use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine, mapping_error};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::address::{THEN, check_addresses, further};
+use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::check_dimension;
-use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{DM, Dim, Tensor};
 
 /// `stream.commit`.
 #[visa_ir::view(Commit)]
@@ -133,7 +135,7 @@ pub(crate) fn check_slices(
     let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("slice")))? else {
         return Ok(());
     };
-    let cell = |map: &Expr| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
+    let cell = |map: &Expr| describe(visa_algebra::map(map, axes, at).as_ref(), axes);
     let whose = if source.kind.stream { "stream's" } else { "tensor's" };
     let message = format!(
         "`{kept}` holds {} in slice {at}, where the {whose} `{held}` holds {}",

@@ -5,10 +5,12 @@ use crate::chain::{axes, check_same, check_stored, ends, input, packet_bytes, po
 use crate::commit::check_aligned;
 use crate::lower::{LowerStage, StageCx, address};
 use crate::ops::vector_filter;
+use crate::pipeline;
 use crate::plan::digits_of;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
-use crate::{FILTERED, pipeline};
+use crate::streams::FILTERED;
+use visa_algebra::{Axes, Cell, Expr};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -17,10 +19,10 @@ use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_loops::{Entry, Program, distance};
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings, machine};
 use visa_mapping::ops::func::check_place;
-use visa_mapping::{Axes, Cell, DM, Dim, Expr, Tensor, Unit, operand};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{DM, Dim, Tensor, Unit, operand};
 use visa_numerics::{Bits, DType, Guards};
 
 /// `stream.commit_packed`.

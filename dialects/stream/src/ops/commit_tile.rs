@@ -7,22 +7,25 @@ use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
+use visa_algebra::{Axes, Expr, Index, describe, first_missing};
 use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::address::Moving;
-use visa_mapping::affine::Affine;
-use visa_mapping::facts::{check_mappings, machine, mapping_error};
-use visa_mapping::frames::Frames;
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::address::Moving;
+use visa_mapping::facts::frames::Frames;
+use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::index::INDICES;
-use visa_mapping::keeps_axes::KeepsAxes;
-use visa_mapping::ops::to_tile::{self, TILE_WRITE, TileWrite, WritesTile};
-use visa_mapping::scalar::is_scalar;
-use visa_mapping::tile::Tile;
-use visa_mapping::{Axes, Dim, Expr, Index, Tensor, describe, first_missing, view};
+use visa_mapping::index::affine::Affine;
+use visa_mapping::interfaces::KeepsAxes;
+use visa_mapping::ops::to_tile;
+use visa_mapping::ops::to_tile::{TILE_WRITE, TileWrite, WritesTile};
+use visa_mapping::tensor::scalar::is_scalar;
+use visa_mapping::view::tile::Tile;
+use visa_mapping::{Dim, Tensor, view};
 
 /// `stream.commit_tile`.
 #[visa_ir::view(CommitTile: TileWrite)]
@@ -113,7 +116,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 fn check_held(op: OpRef<'_>, dim: Dim, part: &Expr, held: &Expr, axes: &Axes) -> Result<(), Diagnostic> {
     let missing = first_missing(part, &Index::new(), held, 0, axes);
     let Some(at) = missing.map_err(|error| mapping_error(error, op.span()))? else { return Ok(()) };
-    let cell = |map: &Expr| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
+    let cell = |map: &Expr| describe(visa_algebra::map(map, axes, at).as_ref(), axes);
     let (name, wanted, found) = (dim.name(), cell(part), cell(held));
     let message =
         format!("the tile `{part}` holds {wanted} in {name} {at}, where the stream `{held}` holds {found}");

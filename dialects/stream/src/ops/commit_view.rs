@@ -8,6 +8,7 @@ use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
+use visa_algebra::{Axes, Expr, Index, describe, first_missing};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -15,10 +16,11 @@ use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
-use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{Introduces, check_mappings, machine, mapping_error};
-use visa_mapping::view::{self, part_start};
-use visa_mapping::{Axes, DM, Dim, Expr, Index, Tensor, describe, first_missing, make, operand};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::{Introduces, check_mappings, machine};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::view::part_start;
+use visa_mapping::{DM, Dim, Tensor, make, operand, view};
 
 /// `stream.commit_view`.
 #[visa_ir::view(CommitView)]
@@ -146,7 +148,7 @@ pub(crate) fn check_held(
     let Some(at) = missing.map_err(|error| mapping_error(error, op.clause_span("element")))? else {
         return Ok(());
     };
-    let cell = |map: &Expr, at: u64| describe(visa_mapping::map(map, axes, at).as_ref(), axes);
+    let cell = |map: &Expr, at: u64| describe(visa_algebra::map(map, axes, at).as_ref(), axes);
     let (ours, theirs) = (cell(part, at), cell(whole, start + at));
     let message = format!(
         "`{part}` holds {ours} at position {at}, but `{whole}` holds {theirs} {} further",

@@ -9,13 +9,17 @@ use crate::lower::{LowerStage, StageCx};
 use crate::ops::store::ToTrf;
 use crate::pad::Pad;
 use crate::padding::padding_kept;
+use crate::pipeline;
 use crate::plan::{self, Plan, Shared, TimeLoop};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::{ContractionKind, Semantics};
 use crate::shift::{Shifts, Windows};
-use crate::{ACCUMULATE, ALIGN, CONTRACT, pipeline};
+use crate::streams::{ACCUMULATE, ALIGN, CONTRACT};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use visa_algebra::{
+    Axes, AxisId, Digits, Expr, Opaque, PadKind, Padded, Placement, padded_terms, place, without_zeros,
+};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -25,13 +29,11 @@ use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_loops::{Entry, Program, distance};
 use visa_machine::Machine;
-use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine, mapping_error, written};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{
-    Axes, AxisId, Digits, Dim, Expr, Opaque, PadKind, Padded, Placement, Tensor, operand, padded_terms,
-    place, without_zeros,
-};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::DType;
 use visa_sequencer::access::Accessor;
 use visa_sequencer::ops::stages;
@@ -281,7 +283,7 @@ fn register_read(
     free: &dyn Fn(AxisId) -> bool,
     axes: &Axes,
 ) -> Result<Plan, Diagnostic> {
-    let wrong = |error: visa_mapping::MapError| mapping_error(error, op.clause_span("packet"));
+    let wrong = |error: visa_algebra::MapError| mapping_error(error, op.clause_span("packet"));
     let zeros = |maps: &[&Expr]| -> Result<Vec<Padded>, Diagnostic> {
         Ok(padded_terms(maps, axes).map_err(wrong)?.into_iter().filter(|term| term.zero).collect())
     };

@@ -1,6 +1,5 @@
 //! `stream.fetch`: the fetch engine reads data memory into packets (book 08).
 
-use crate::FETCH;
 use crate::adapter::Adapter;
 use crate::adapter_clauses::adapter;
 use crate::chain::{axes, check_first_slices, ends, next, packet_bytes};
@@ -12,7 +11,9 @@ use crate::pad::{PADS, Pad};
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
+use crate::streams::FETCH;
 use std::rc::Rc;
+use visa_algebra::{Axes, Expr};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -21,9 +22,9 @@ use visa_ir::module::{OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::verify::VerifyCx;
 use visa_ir::view;
 use visa_loops::Program;
-use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::check_mappings;
-use visa_mapping::{Axes, Dim, Expr, Tensor, Unit};
+use visa_mapping::tensor::attrs::{DTYPE, MAP};
+use visa_mapping::{Dim, Tensor, Unit};
 use visa_numerics::{DType, pattern};
 use visa_sequencer::access::{self, AccessError, Accessor};
 use visa_sequencer::ops::stages;

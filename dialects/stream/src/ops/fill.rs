@@ -5,19 +5,20 @@ use crate::fill::{FROM_ITS_START, Fill, word};
 use crate::lower::{LowerStage, loops};
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
+use visa_algebra::{Expr, PadKind};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::address::{THEN, check_addresses, further};
-use visa_mapping::attrs::{DTYPE, MAP};
+use visa_mapping::facts::address::{THEN, check_addresses, further};
 use visa_mapping::facts::{Introduces, check_mappings, machine};
-use visa_mapping::numbers::{NUMBER, Number};
 use visa_mapping::ops::func::{check_chips, chips_of};
 use visa_mapping::ops::transfer::check_dimension;
-use visa_mapping::{DM, Dim, Expr, PadKind, Tensor, make};
+use visa_mapping::tensor::attrs::{DTYPE, MAP};
+use visa_mapping::tensor::numbers::{NUMBER, Number};
+use visa_mapping::{DM, Dim, Tensor, make};
 use visa_numerics::{Bits, DType, load};
 
 /// `stream.fill`.

@@ -9,17 +9,18 @@ use crate::ops::commit_view::check_held;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
 use std::rc::Rc;
+use visa_algebra::Expr;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings, machine};
-use visa_mapping::numbers::{NUMBER, Number};
-use visa_mapping::view::{self, part_start};
-use visa_mapping::{DM, Dim, Expr, Tensor, make, operand};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::tensor::numbers::{NUMBER, Number};
+use visa_mapping::view::part_start;
+use visa_mapping::{DM, Dim, Tensor, make, operand, view};
 use visa_numerics::{Bits, load};
 
 /// `stream.fill_view`.

@@ -3,6 +3,7 @@
 use crate::chain::axes;
 use crate::lower::{LowerStage, StageCx};
 use crate::semantics::Semantics;
+use visa_algebra::{Cell, Expr, PadKind};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
@@ -10,12 +11,12 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::attrs::{DTYPE, MAP};
 use visa_mapping::facts::{check_mappings, machine};
-use visa_mapping::numbers::{NUMBER, Number};
 use visa_mapping::ops::func::{check_chips, check_place, chips_of};
 use visa_mapping::ops::transfer::check_dimension;
-use visa_mapping::{Cell, DM, Dim, Expr, PadKind, Tensor, make};
+use visa_mapping::tensor::attrs::{DTYPE, MAP};
+use visa_mapping::tensor::numbers::{NUMBER, Number};
+use visa_mapping::{DM, Dim, Tensor, make};
 use visa_numerics::{Bits, DType, from_number};
 
 /// `stream.generate`.

@@ -5,6 +5,7 @@ use crate::lower::{LowerStage, StageCx};
 use crate::padding::check_zeros;
 use crate::pipeline;
 use crate::semantics::Semantics;
+use visa_algebra::Expr;
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -13,10 +14,10 @@ use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::func::check_place;
-use visa_mapping::{Dim, Expr, TRF, Tensor, TensorKind, VRF};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, TRF, Tensor, TensorKind, VRF};
 
 /// `stream.to_trf`.
 #[visa_ir::view(ToTrf)]

@@ -3,11 +3,13 @@
 use crate::chain::{axes, check_first_slices, check_skewed, input, next, with_dims};
 use crate::held::Held;
 use crate::lower::{LowerStage, StageCx};
+use crate::pipeline;
 use crate::planner::planned;
 use crate::semantics::Semantics;
 use crate::snoop::Snooping;
+use crate::streams::SWITCH;
 use crate::topology::{TOPOLOGIES, Topology, same, same_slices};
-use crate::{SWITCH, pipeline};
+use visa_algebra::Expr;
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_hw::snoop::Snoop;
@@ -17,10 +19,11 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
-use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, machine, mapping_error, written};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
-use visa_mapping::{Dim, Expr, Tensor};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor};
 
 /// `stream.switch`.
 #[visa_ir::view(Switch)]

@@ -4,9 +4,11 @@ use crate::chain::{
     axes, check_same, check_skewed, check_stored, ends, input, main_only, next, packet_bytes,
 };
 use crate::lower::{LowerStage, StageCx};
+use crate::pipeline;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
-use crate::{TRANSPOSE, pipeline};
+use crate::streams::TRANSPOSE;
+use visa_algebra::{Axes, Cell, Equality, Expr, Map, PadKind, equal, normalize};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -16,9 +18,10 @@ use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
 use visa_machine::{Machine, TransposeShape};
-use visa_mapping::attrs::MAP;
-use visa_mapping::facts::{check_mappings, mapping_error};
-use visa_mapping::{Axes, Cell, Dim, Equality, Expr, Map, PadKind, Tensor, equal, normalize};
+use visa_mapping::error::mapping_error;
+use visa_mapping::facts::check_mappings;
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor};
 
 /// `stream.transpose`.
 #[visa_ir::view(Transpose)]
@@ -195,7 +198,7 @@ fn check_unpacked(
 fn held(map: &Map, at: u64, axes: &Axes) -> Option<String> {
     match map.cell(at) {
         None | Some(Cell::Pad(_)) => None,
-        Some(Cell::Live(_) | Cell::Shared(_)) => Some(visa_mapping::describe(map.cell(at).as_ref(), axes)),
+        Some(Cell::Live(_) | Cell::Shared(_)) => Some(visa_algebra::describe(map.cell(at).as_ref(), axes)),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::lower::NOTHING;
+use crate::pipeline;
 use crate::semantics::Semantics;
-use crate::{FINAL, INIT, pipeline};
+use crate::streams::{FINAL, INIT};
 use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;

@@ -11,6 +11,7 @@ use crate::semantics::Semantics;
 use crate::vector::{
     Arguments, Station, arguments, check_alu, check_order, configuration, function, next_stage, row, station,
 };
+use visa_algebra::{Axes, AxisId, Expr};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -21,9 +22,9 @@ use visa_ir::verify::VerifyCx;
 use visa_ir::view;
 use visa_loops::Program;
 use visa_mapping::facts::machine;
-use visa_mapping::numbers::{NUMBER, Number};
 use visa_mapping::ops::transfer::free_axes;
-use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor, operand};
+use visa_mapping::tensor::numbers::{NUMBER, Number};
+use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::{
     ARG_MODE_NAMES, Bits, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, Guards, LOGIC_NAMES,
     VectorStage, default_mode,

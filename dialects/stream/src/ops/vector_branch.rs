@@ -1,6 +1,5 @@
 //! `stream.vector_branch`: gives every element its execution id (book 21).
 
-use crate::VECTOR;
 use crate::attrs::COMPARISONS;
 use crate::branch::{self, BranchMode, GIVES_OWN};
 use crate::chain::{axes, ends, input, next};
@@ -8,7 +7,9 @@ use crate::lower::{LowerStage, StageCx};
 use crate::ops::vector_alu::{lanes, register_loops, verify_register_file};
 use crate::ops::vector_inter;
 use crate::semantics::Semantics;
+use crate::streams::VECTOR;
 use crate::vector::Station;
+use visa_algebra::Expr;
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -16,10 +17,10 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{Introduces, check_mappings};
-use visa_mapping::numbers::Number;
-use visa_mapping::{Expr, operand};
+use visa_mapping::operand;
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{Comparisons, DType, VectorStage};
 use visa_sequencer::ops::stages;
 

@@ -1,13 +1,14 @@
 //! `stream.vector_filter`: drops elements by their execution ids (book 21).
 
-use crate::FILTERED;
 use crate::attrs::GUARDS;
 use crate::chain::{axes, ends, input, next};
 use crate::lower::{LowerStage, StageCx};
 use crate::ops::vector_pair::unzip;
 use crate::plan::digits_of;
 use crate::semantics::Semantics;
+use crate::streams::FILTERED;
 use crate::vector::{Station, ids_before};
+use visa_algebra::Cell;
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -16,8 +17,8 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
-use visa_mapping::numbers::Number;
-use visa_mapping::{Cell, Dim};
+use visa_mapping::Dim;
+use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{Bits, GuardFault, Guards, Slot, VectorStage};
 
 /// `stream.vector_filter`.

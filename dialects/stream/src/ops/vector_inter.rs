@@ -1,13 +1,14 @@
 //! `stream.vector_inter_slice_reduce`: the inter-slice block of the vector engine (book 25).
 
-use crate::INTER;
 use crate::chain::{axes, check_first_slices, input, next};
 use crate::inter_slice::{InterSlice, Reduction};
 use crate::lower::{LowerStage, StageCx};
 use crate::planner::planned;
 use crate::semantics::Semantics;
+use crate::streams::INTER;
 use crate::vector::{earlier, stage_before};
 use std::collections::BTreeSet;
+use visa_algebra::{Axes, AxisId, Expr};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -16,10 +17,10 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
-use visa_mapping::{Axes, AxisId, Dim, Expr, Tensor};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::{REDUCE_NAMES, ReduceOp, VectorStage, reduce_op, reduce_ops};
 
 /// `stream.vector_inter_slice_reduce`.

@@ -1,6 +1,5 @@
 //! `stream.vector_intra_slice_reduce`: the Reduce stage of the vector engine (books 22, 23).
 
-use crate::VECTOR4;
 use crate::branch::GIVES_NONE;
 use crate::chain::{axes, check_first_slices, next};
 use crate::lower::{LowerStage, StageCx};
@@ -8,11 +7,12 @@ use crate::ops::contract::slots;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
 use crate::semantics::{Reduced, Semantics};
+use crate::streams::VECTOR4;
 use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
+use visa_algebra::{Axes, Expr};
 use visa_engine::place::rngd;
-use visa_hw::ops as hw;
-use visa_hw::valid_count as registers;
+use visa_hw::{ops as hw, valid_count as registers};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
@@ -20,9 +20,9 @@ use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
 use visa_machine::Machine;
-use visa_mapping::attrs::MAP;
+use visa_mapping::Tensor;
 use visa_mapping::facts::check_mappings;
-use visa_mapping::{Axes, Expr, Tensor};
+use visa_mapping::tensor::attrs::MAP;
 use visa_numerics::{SLICE_REDUCE_NAMES, VectorStage};
 
 /// `stream.vector_intra_slice_reduce`.

@@ -6,6 +6,7 @@ use crate::lower::LowerStage;
 use crate::plan;
 use crate::semantics::Semantics;
 use crate::vector::{Station, check_order, next_stage, station};
+use visa_algebra::{Expr, PadKind};
 use visa_engine::place::rngd;
 use visa_hw::ops::vector_lanes::VectorLanes;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -13,9 +14,9 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
-use visa_mapping::{Dim, Expr, PadKind, Tensor};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::VectorStage;
 
 #[visa_ir::clause]

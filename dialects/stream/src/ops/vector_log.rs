@@ -1,9 +1,10 @@
 //! `stream.vector_log`: the branch logger, which keeps execution ids for another pass (book 21).
 
-use crate::VECTOR;
 use crate::chain::{axes, check_same, input, with_dims};
 use crate::lower::LowerStage;
 use crate::semantics::Semantics;
+use crate::streams::VECTOR;
+use visa_algebra::Expr;
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -11,10 +12,10 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::func::check_place;
-use visa_mapping::{Dim, Expr, Tensor, VRF};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor, VRF};
 use visa_numerics::DType;
 
 /// `stream.vector_log`.

@@ -7,9 +7,10 @@ use crate::lower::{LowerStage, StageCx};
 use crate::ops::begin_interleaved::without_axis;
 use crate::plan::digits_of;
 use crate::semantics::{Function, Semantics, Zip};
+use crate::streams::{PAIR, VECTOR, VECTOR4};
 use crate::vector::{Station, check_alu, check_order, earlier, row, station};
-use crate::{PAIR, VECTOR, VECTOR4};
 use std::sync::Arc;
+use visa_algebra::{Axes, Digits, Expr};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -19,9 +20,9 @@ use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_ir::view::SharedClause;
 use visa_loops::distance;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::check_mappings;
-use visa_mapping::{Axes, Digits, Dim, Expr, Tensor};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor};
 use visa_numerics::{
     ARG_MODE_NAMES, AluOp, ArgMode, CLIP_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage, arg_mode,
     default_mode,

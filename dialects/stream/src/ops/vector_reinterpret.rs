@@ -9,7 +9,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
-use visa_mapping::attrs::DTYPE;
+use visa_mapping::tensor::attrs::DTYPE;
 use visa_numerics::DType;
 
 /// `stream.vector_reinterpret`.

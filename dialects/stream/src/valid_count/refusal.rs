@@ -3,8 +3,9 @@
 
 use super::Placement;
 use crate::reduce::{Factor, factors};
+use visa_algebra::Expr;
 use visa_ir::diag::counted;
-use visa_mapping::{Dim, Expr};
+use visa_mapping::Dim;
 
 /// A placement that the generator cannot express.
 #[derive(Clone, Debug, PartialEq, Eq)]

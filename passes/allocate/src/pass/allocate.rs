@@ -1,9 +1,10 @@
 //! Gives every open address a value.
 
+use crate::given::Given;
 use crate::late;
+use crate::plan::{Plan, Used, plan};
 use crate::policy::Reuse;
 use crate::tensors::{Placed, Site};
-use crate::{Given, Plan, Used, plan};
 use std::collections::{BTreeMap, HashMap};
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::context::Attr;
@@ -11,9 +12,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_ir::verify::VerifyCx;
-use visa_mapping::address::{THEN, further};
+use visa_mapping::facts::address::{THEN, further};
+use visa_mapping::facts::frames::Frames;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
-use visa_mapping::frames::Frames;
 use visa_mapping::ops::func::{FUNC, Func, addresses};
 use visa_pass::{Configured, Level, OptionKind, OptionType, OptionValue, Pass, PassCx};
 

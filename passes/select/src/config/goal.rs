@@ -4,19 +4,19 @@
 use crate::config::graph::Candidate;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use visa_algebra::{Axes, AxisId, Digit, Expr, PadKind, digits};
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::open::is_open;
 use visa_mapping::facts::{mappings, written};
-use visa_mapping::view::{self, ViewKind};
-use visa_mapping::{Axes, AxisId, Digit, Dim, Expr, PadKind, Tensor, VRF, digits, operand};
+use visa_mapping::view::ViewKind;
+use visa_mapping::{Dim, Tensor, VRF, operand, view};
 use visa_stream::ops::commit_packed::DECL as PACKED;
-use visa_stream::ops::contract;
 use visa_stream::ops::store::{TO_TRF, TO_VRF};
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
 use visa_stream::ops::vector_branch::DECL as BRANCH_DECL;
 use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
 use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
-use visa_stream::ops::{begin_interleaved, commit};
+use visa_stream::ops::{begin_interleaved, commit, contract};
 use visa_stream::pipeline;
 use visa_stream::reduce::axis_of;
 

@@ -12,14 +12,14 @@ use crate::rules::text::Bound;
 use egg::{EGraph, Id, Symbol, SymbolLang};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
+use visa_algebra::{Axes, AxisId, Equality, Expr, digits, equal_streams};
 use visa_cost::PipelineTime;
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpRef, TypeId};
 use visa_ir::open::{self, Opening};
 use visa_ir::view::{Int, Text, unless_auto};
-use visa_mapping::facts;
-use visa_mapping::{Axes, AxisId, Dim, Equality, Expr, Tensor, digits, equal_streams};
+use visa_mapping::{Dim, Tensor, facts};
 use visa_stream::ops::fetch;
 
 /// Most nodes of an e-graph. Checked before each: what is left out is reported.

@@ -8,12 +8,12 @@ use crate::config::goal::Goal;
 use crate::config::graph::Candidates;
 use crate::effort::budget::Budget;
 use crate::rules::ruleset::RuleSet;
+use rustc_hash::FxBuildHasher as Fast;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
-use visa_ir::hash::Fast;
 use visa_ir::module::{AttrId, OpId, OpRef, TypeId, ValueId};
 use visa_mapping::facts::{Names, Support};
 

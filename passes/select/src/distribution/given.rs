@@ -4,14 +4,14 @@
 use crate::config::goal::{names, reduced_within};
 use crate::layout::digit_lists::mapping;
 use std::collections::{BTreeMap, BTreeSet};
+use visa_algebra::{Axes, AxisId, Digit, Digits, Expr, digits};
 use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_ir::verify::Analysis as _;
 use visa_mapping::facts::{Support, mappings, written};
 use visa_mapping::ops::transfer::{TO_DM, TO_HBM, is_transfer};
 use visa_mapping::view::ViewKind;
-use visa_mapping::{Axes, AxisId, Digit, Digits, Dim, Expr, HBM, digits, operand, view};
-use visa_stream::ops::vector_inter;
-use visa_stream::ops::{commit_view, fill_view};
+use visa_mapping::{Dim, HBM, operand, view};
+use visa_stream::ops::{commit_view, fill_view, vector_inter};
 use visa_stream::pipeline;
 
 /// Clauses that name axes without saying what a slice holds of them.

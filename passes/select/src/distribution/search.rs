@@ -12,17 +12,18 @@ use crate::price::{allocated, report};
 use crate::rules::ruleset::RuleSet;
 use std::cell::OnceCell;
 use std::rc::Rc;
+use visa_algebra::Expr;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::open::{is_open, untyped};
 use visa_ir::verify::{Analysis, VerifyCx};
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::Func;
 use visa_mapping::ops::transfer::is_transfer;
-use visa_mapping::{Expr, view};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::view;
 
 /// Most distributions that a kernel is chosen for: those of the lowest estimates that can be loaded.
 pub(crate) const MOST_DISTRIBUTIONS: usize = 24;

@@ -4,8 +4,8 @@ use crate::effort::watch::Watch;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use visa_algebra::effort;
 use visa_ir::span::Span;
-use visa_mapping::effort;
 
 /// Units of work of the option `budget`, if it is not given: about 10 s (docs/benchmarks.md has the measurements).
 pub(crate) const DEFAULT: &str = "400000";
@@ -159,7 +159,7 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use visa_mapping::count_effort;
+    use visa_algebra::count_effort;
 
     #[test]
     fn long_work_is_several_units() {

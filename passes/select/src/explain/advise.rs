@@ -5,8 +5,7 @@
 //! transfers read the tensor at the end, its layout is opened too: they say themselves which layout they make of it.
 
 use crate::config::candidate::Clauses;
-use crate::config::choice::Choice;
-use crate::config::choice::choose_for;
+use crate::config::choice::{Choice, choose_for};
 use crate::config::extract::Way;
 use crate::config::goal::Goal;
 use crate::config::graph::{Candidate, Graph};
@@ -14,6 +13,7 @@ use crate::config::memo::Means;
 use crate::effort::budget::Budget;
 use crate::explain::report;
 use crate::rules::ruleset::RuleSet;
+use visa_algebra::{Axes, Equality, Expr, PadKind, equal_streams};
 use visa_ir::context::{Attr, Context};
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::infer::infer_all;
@@ -21,13 +21,11 @@ use visa_ir::module::{AttrId, Module, OpId, OpRef};
 use visa_ir::open::{Opening, untyped};
 use visa_ir::print::{Form, print_op};
 use visa_ir::verify::{Analysis, verify};
-use visa_mapping::facts;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::transfer::is_transfer;
-use visa_mapping::{Axes, Equality, Expr, PadKind, Tensor, equal_streams};
-use visa_stream::ops::switch;
+use visa_mapping::{Tensor, facts};
 use visa_stream::ops::switch::Switch;
-use visa_stream::ops::{collect, commit, fetch};
+use visa_stream::ops::{collect, commit, fetch, switch};
 use visa_stream::pipeline::Pipeline;
 use visa_stream::semantics;
 

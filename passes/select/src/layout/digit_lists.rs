@@ -1,6 +1,6 @@
 //! Lists of digits, major to minor, as rules put them together.
 
-use visa_mapping::{Axes, Digit, Digits, Expr, rebuild};
+use visa_algebra::{Axes, Digit, Digits, Expr, rebuild};
 
 /// The mapping of a list of digits; `None` if there is none, or it has too many positions.
 #[must_use]
@@ -30,7 +30,7 @@ pub(crate) fn orders<T: Clone + PartialEq>(digits: &[T], most: usize) -> Vec<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use visa_mapping::digits;
+    use visa_algebra::digits;
 
     fn list(axes: &Axes) -> Vec<Digit> {
         let expr = Expr::pair(["A", "B", "C"].map(Expr::axis));

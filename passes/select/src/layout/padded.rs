@@ -1,8 +1,8 @@
 //! Layouts of a register file that are filled up to whole flits: it takes no less (book 18), and the contraction
 //! reads 64 bytes (book 15).
 
+use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::Machine;
-use visa_mapping::{Axes, Expr, PadKind};
 use visa_numerics::DType;
 
 /// A layout whose rows are whole flits; of another one, those with the innermost part padded, with anything or

@@ -19,7 +19,7 @@ use visa_ir::module::{Module, OpId, OpRef, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::span::Span;
 use visa_ir::verify::VerifyCx;
-use visa_mapping::attrs::MAP;
+use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::view;
 use visa_stream::pipeline;
 

@@ -1,19 +1,21 @@
 //! Chooses the streams of transfers.
 
 use crate::transfer::choose::{Choice, Slot, Slots, TransferCx};
+use visa_algebra::Expr;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::{OpId, OpRef};
 use visa_ir::open::{self, Opening};
 use visa_ir::view::{BodyOf, unless_auto};
 use visa_lowering::transfers::Start;
-use visa_mapping::attrs::MAP;
-use visa_mapping::cases::Cases;
+use visa_mapping::facts::frames::{Frame, Frames};
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
-use visa_mapping::frames::{Frame, Frames};
+use visa_mapping::index::cases::Cases;
 use visa_mapping::ops::func::FUNC;
-use visa_mapping::ops::to_tile::{self, TileWrite};
-use visa_mapping::{Expr, Tensor, operand};
+use visa_mapping::ops::to_tile;
+use visa_mapping::ops::to_tile::TileWrite;
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Tensor, operand};
 use visa_pass::{Configured, Level, Pass, PassCx};
 use visa_stream::lower::address::{self, Addresses};
 

@@ -3,16 +3,14 @@
 
 use crate::config::goal::Goal;
 use std::rc::Rc;
+use visa_algebra::{Axes, AxisId, Digits, Equality, Expr, cuts_unevenly, digits, equal_streams, rebuild};
 use visa_ir::context::{Attr, Context};
-use visa_ir::decl::ClauseKind;
-use visa_ir::decl::OpDecl;
+use visa_ir::decl::{ClauseKind, OpDecl};
 use visa_ir::module::{AttrId, OpRef};
 use visa_machine::Machine;
-use visa_mapping::attrs::MAP;
 use visa_mapping::facts::Support;
-use visa_mapping::{
-    Axes, AxisId, Digits, Dim, Equality, Expr, Tensor, cuts_unevenly, digits, equal_streams, rebuild,
-};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor};
 use visa_stream::chain::flit_bytes;
 
 /// A rule.

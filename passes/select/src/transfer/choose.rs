@@ -1,13 +1,14 @@
 //! The stream of a transfer that takes the fewest cycles: each of the e-graph is lowered and priced.
 
 use crate::transfer::streams::{Cuts, Factor, Stream, Streams};
+use visa_algebra::{Axes, AxisId, Expr, digits, rebuild};
 use visa_cost::{MemoryModel, transfer_cycles};
 use visa_engine::Space;
 use visa_hw::program::Dma;
 use visa_loops::Stride;
 use visa_lowering::transfers::{Start, Way, medium, table, work};
 use visa_machine::Machine;
-use visa_mapping::{Axes, AxisId, Expr, StreamOrder, Tensor, Transfer, digits, rebuild, transfer};
+use visa_mapping::{StreamOrder, Tensor, Transfer, transfer};
 use visa_memory::Medium;
 
 /// A clause of a stream.

@@ -2,12 +2,13 @@
 //! to write parts of units.
 
 use crate::transfer::moved::Moves;
+use visa_algebra::Axes;
 use visa_cost::MemoryModel;
 use visa_ir::module::{OpRef, TypeId};
 use visa_mapping::facts::machine;
+use visa_mapping::facts::placed::written_place;
 use visa_mapping::ops::transfer::ToHbm;
-use visa_mapping::placed::written_place;
-use visa_mapping::{Axes, Dim, HBM, Tensor};
+use visa_mapping::{Dim, HBM, Tensor};
 
 /// Cycles of the transfers that take the result of `last` to HBM, if it has type `ty`. `None` if anything else reads
 /// it, or a transfer leaves its layout open or has no price.

@@ -1,10 +1,11 @@
 //! What it takes to move tensors between HBM and the parts that slices hold, by the memory model.
 
 use crate::transfer::choose::TransferCx;
+use visa_algebra::{Axes, AxisId, Expr};
 use visa_cost::MemoryModel;
 use visa_lowering::transfers::Start;
 use visa_machine::Machine;
-use visa_mapping::{Axes, AxisId, DM, Dim, Expr, HBM, Tensor, leaves_chip};
+use visa_mapping::{DM, Dim, HBM, Tensor, leaves_chip};
 
 /// A transfer between HBM and data memory, of which the lowering chooses the stream.
 pub(crate) struct Moves<'a> {

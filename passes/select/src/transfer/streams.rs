@@ -5,7 +5,7 @@ use egg::{
     Analysis, DidMerge, EGraph, Id, Language, Pattern, RecExpr, Rewrite, Runner, Subst, Symbol, SymbolLang,
 };
 use std::collections::BTreeSet;
-use visa_mapping::Expr;
+use visa_algebra::Expr;
 
 /// Most nodes of the e-graph.
 const MAX_NODES: usize = 20_000;

@@ -23,14 +23,12 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use visa_algebra::{Axes, AxisId, Digit, Digits, Equality, Expr, PadKind, digits, equal_streams, rebuild};
 use visa_ir::context::{Attr, Context};
 use visa_ir::module::{AttrId, Module, OpId, OpRef};
 use visa_machine::{Machine, Unit};
-use visa_mapping::attrs::MAP;
-use visa_mapping::{
-    Axes, AxisId, Digit, Digits, Dim, Equality, Expr, PadKind, Tensor, digits, equal_streams, operand,
-    rebuild,
-};
+use visa_mapping::tensor::attrs::MAP;
+use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::DType;
 use visa_stream::ops::{cast, collect, commit, contract, fetch, store};
 

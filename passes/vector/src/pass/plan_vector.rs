@@ -1,6 +1,6 @@
 //! Schedules expressions onto the vector engine.
 
-use crate::Planner;
+use crate::planner::Planner;
 use visa_canonical::infer_again;
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::{Diagnostic, Severity};

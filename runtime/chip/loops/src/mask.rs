@@ -79,7 +79,7 @@ fn advance(entries: &[Entry], at: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Program;
+    use crate::program::Program;
 
     fn masked(mask: &str, program: &str, element_bits: u64) -> Vec<(u64, u64)> {
         let program: Program = program.parse().unwrap();

@@ -200,7 +200,7 @@ fn inverse(number: i128, modulus: i128) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Entry;
+    use crate::program::Entry;
 
     fn overlaps(one: &str, other: &str) -> Option<bool> {
         overlap(&one.parse().expect(one), &other.parse().expect(other))

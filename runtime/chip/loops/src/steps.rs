@@ -168,7 +168,7 @@ pub fn lcm(one: u64, other: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Program;
+    use crate::program::Program;
 
     fn steps(text: &str) -> Steps {
         text.parse().expect(text)

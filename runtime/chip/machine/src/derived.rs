@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use visa_numerics::{CastRow, DType, fetch_cast};
 
-use crate::{Machine, Topology, Unit};
+use crate::machine::{Machine, Topology};
+use crate::unit::Unit;
 
 /// What a temporal accumulation asks of the accumulator's buffer (book 19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use visa_numerics::{DType, SumOrder};
 
-use crate::{MachineError, Measured};
+use crate::error::MachineError;
+use crate::measured::Measured;
 
 /// A TCP machine. The default is RNGD; a missing field of a JSON description keeps RNGD's value.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::FieldError;
+use crate::error::FieldError;
 
 /// The figures of a machine that was measured. All of them are there, or the machine counts the book's cycles.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

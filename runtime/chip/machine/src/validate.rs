@@ -4,9 +4,9 @@
 
 use visa_numerics::{DType, FETCH_CASTS, cast_targets, fetch_cast};
 
+use crate::error::{FieldError, MachineError};
 use crate::machine::{Limits, Machine, Memory, Timing, Topology};
 use crate::measured::Measured;
-use crate::{FieldError, MachineError};
 
 /// What a number of the description may be.
 #[derive(Clone, Copy)]

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::cast::nearest_integer;
+use crate::bits::Bits;
+use crate::cast::{CastRow, fetch_cast, from_f32, nearest_integer, to_f64};
+use crate::dtype::DType;
 use crate::float::{f64_to_bf16, f64_to_odd_f32};
-use crate::{Bits, CastRow, DType, fetch_cast, from_f32, to_f64};
 
 /// The widest format that indexes a table, in bits: a table has an entry for each pattern.
 pub const TABLE_INDEX_BITS: u32 = 8;

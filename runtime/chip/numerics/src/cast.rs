@@ -1,11 +1,12 @@
 //! Conversions between number formats: what the Fetch and Cast Engines do, and what data files need.
 
+use crate::bits::Bits;
+use crate::dtype::DType;
 use crate::float::{bf16_to_f32, f32_to_bf16, widen_bf16};
 use crate::minifloat::{
     f4e2m1_to_f32, f8e4m3_to_f32, f8e5m2_to_f32, f16_to_f32, f32_to_f4e2m1, f32_to_f8e4m3, f32_to_f8e5m2,
     f32_to_f16,
 };
-use crate::{Bits, DType};
 
 /// One conversion that an engine supports.
 #[derive(Clone, Copy, Debug)]

@@ -7,11 +7,12 @@
 //! processor and for those with AVX2; which of the two runs changes no bit: both do the same IEEE 754 operations,
 //! and none is fused.
 
+use crate::dtype::DType;
 use crate::float::{canonical, flush, widen_bf16};
 use crate::memory::nibbles;
 use crate::minifloat::{f8e4m3_to_f32, f8e5m2_to_f32};
+use crate::reduce::ROWS;
 use crate::transpose::transposed;
-use crate::{DType, ROWS};
 
 /// A value of every row.
 type Lanes<T> = [T; ROWS];
@@ -604,8 +605,10 @@ fn portable_pair_sums(elements: i32, weights: &Lanes<i32>) -> Lanes<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::float::mul;
+    use crate::memory::{decode_f32, decode_i32};
+    use crate::reduce::{tree_sum_f32, tree_sum_i32};
     use crate::testing::Random;
-    use crate::{decode_f32, decode_i32, mul, tree_sum_f32, tree_sum_i32};
 
     const FORMATS: [DType; 7] =
         [DType::I4, DType::I5, DType::I8, DType::I9, DType::F8e4m3, DType::F8e5m2, DType::Bf16];
@@ -614,7 +617,7 @@ mod tests {
     fn bytes(dtype: DType, elements: usize, mut draw: impl FnMut() -> u32) -> Vec<u8> {
         let mut bytes = vec![0; dtype.align() as usize * dtype.wire_scale() * elements];
         bytes.truncate((elements * dtype.bits() as usize / 8).max(1) * dtype.wire_scale());
-        (0..elements).for_each(|at| crate::store(dtype, &mut bytes, at, draw()));
+        (0..elements).for_each(|at| crate::memory::store(dtype, &mut bytes, at, draw()));
         bytes
     }
 

@@ -263,7 +263,8 @@ impl fmt::Display for DType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{from_pattern, to_f64};
+    use crate::adapter::from_pattern;
+    use crate::cast::to_f64;
 
     #[test]
     fn rows_stand_in_variant_order() {

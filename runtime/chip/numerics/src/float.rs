@@ -2,7 +2,7 @@
 //!
 //! Every function here is a chain of selects without branches, so that loops over them vectorise.
 
-use crate::Bits;
+use crate::bits::Bits;
 
 /// The bits of the only NaN that f32 arithmetic gives.
 pub const F32_NAN: Bits = 0x7fc0_0000;

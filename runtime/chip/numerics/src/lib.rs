@@ -5,6 +5,7 @@
 //! ALU a row of [`alu_ops`]. `docs/numerics.md` states the rules for users.
 
 mod adapter;
+mod bits;
 mod cast;
 mod dot;
 mod dtype;
@@ -23,6 +24,7 @@ pub use adapter::{
     LookupTable, TABLE_INDEX_BITS, from_f64, from_number, from_pattern, pattern, subtract_zero_point,
     zero_point_cast,
 };
+pub use bits::Bits;
 pub use cast::{CAST_ENGINE, CastRow, FETCH_CASTS, cast_targets, engine_cast, fetch_cast, from_f32, to_f64};
 pub use dot::{Meeting, Packets, Summand, TABLES, Table, Trees, tree_sums};
 pub use dtype::{Contraction, DTYPES, DType, DTypeInfo};
@@ -44,7 +46,3 @@ pub use vector::{
     LOGIC_NAMES, REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, Slot, VectorStage, alu_op, alu_ops, alu_stage,
     arg_mode, arg_modes, default_mode, reduce_op, reduce_ops,
 };
-
-/// A scalar as raw bits: integers extended to 32 bits by their sign, or by zeros if they have none; floats in the low
-/// bits.
-pub type Bits = u32;

@@ -5,9 +5,10 @@
 
 use std::fmt;
 
+use crate::bits::Bits;
+use crate::dtype::DType;
 use crate::float::{flush, widen_bf16};
 use crate::minifloat::{f4e2m1_to_f32, f8e4m3_to_f32, f8e5m2_to_f32};
-use crate::{Bits, DType};
 
 /// A bulk decoder was asked for a format of the other kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,7 +100,7 @@ pub fn decode_f32(dtype: DType, bytes: &[u8], out: &mut Vec<f32>) -> Result<(), 
         DType::F8e5m2 => out.extend(bytes.iter().map(|&b| f8e5m2_to_f32(u32::from(b)))),
         DType::F16 => {
             let (elements, _) = bytes.as_chunks();
-            let widen = |&b: &[u8; 2]| crate::f16_to_f32(u32::from(u16::from_le_bytes(b)));
+            let widen = |&b: &[u8; 2]| crate::minifloat::f16_to_f32(u32::from(u16::from_le_bytes(b)));
             out.extend(elements.iter().map(widen));
         }
         DType::Bf16 => {
@@ -240,7 +241,7 @@ mod tests {
             let (mut integers, mut floats) = (Vec::new(), Vec::new());
             if dtype.is_float() {
                 decode_f32(dtype, &bytes, &mut floats).expect("a float");
-                let value = |bits| (crate::to_f64(dtype, bits) as f32).to_bits();
+                let value = |bits| (crate::cast::to_f64(dtype, bits) as f32).to_bits();
                 let expected = loaded.map(value).map(|bits| flush(f32::from_bits(bits)).to_bits());
                 assert!(floats.iter().map(|x| x.to_bits()).eq(expected), "{dtype}");
             } else {

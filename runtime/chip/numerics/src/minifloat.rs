@@ -3,7 +3,7 @@
 //! Their subnormals are values like any other, since each is a normal f32: they widen exactly, and narrowing
 //! rounds to them.
 
-use crate::Bits;
+use crate::bits::Bits;
 use crate::float::{F32_NAN, flush};
 
 /// What narrowing does with a number halfway between two neighbours.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::support::{Random, arguments, bytes_i32, context, read};
-use visa_mapping::{Expr, PadKind, Side};
+use visa_algebra::{Expr, PadKind, Side};
 use visa_reference::{LogicalResult, Options, evaluate};
 
 /// A tensor index: coordinates by axis; an axis that is named has one, which may be 0.

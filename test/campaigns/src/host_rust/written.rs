@@ -2,9 +2,8 @@
 //! parameters. Both give the same number, or the importer refuses the function.
 
 use super::constant_kernel;
-use crate::Settings;
+use crate::settings::{Settings, test_folder};
 use crate::shared::each_core;
-use crate::test_folder;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ pub(crate) mod cases;
 mod outcome;
 mod results;
 
-use crate::Settings;
+use crate::settings::Settings;
 
 /// Configurations are open, and tensors stay in the slices where they are written.
 ///

@@ -2,7 +2,7 @@
 //! `"zero"` or `"bottom"` for padding, `null` for nothing.
 
 use serde_json::{Map, Value};
-use visa_mapping::{Axes, Cell, Index, PadKind};
+use visa_algebra::{Axes, Cell, Index, PadKind};
 
 /// A cell.
 pub(super) fn json(cell: Option<&Cell>, axes: &Axes) -> Value {

@@ -3,12 +3,12 @@
 use super::{Answer, NO, Query, UNKNOWN, YES, cell};
 use crate::run::Refusal;
 use serde_json::json;
-use visa_mapping::{Axes, Cell, Equality, Refinement, describe};
+use visa_algebra::{Axes, Cell, Equality, Refinement, describe};
 
 /// Whether two mappings hold the same cells.
 pub(super) fn equal(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [left, right]) = query.mappings()?;
-    Ok(match visa_mapping::equal(&left, &right, &axes) {
+    Ok(match visa_algebra::equal(&left, &right, &axes) {
         Equality::Equal => yes("equal"),
         Equality::Different { at, left, right } => no("different", at, left.as_ref(), right.as_ref(), &axes),
         Equality::Unknown { why } => unknown(&why),
@@ -18,7 +18,7 @@ pub(super) fn equal(query: &Query) -> Result<Answer, Refusal> {
 /// Whether the left mapping may be where the right one is asked for.
 pub(super) fn refines(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [left, right]) = query.mappings()?;
-    Ok(match visa_mapping::refines(&left, &right, &axes) {
+    Ok(match visa_algebra::refines(&left, &right, &axes) {
         Refinement::Refines => yes("refines"),
         Refinement::Violated { at, left, right } => {
             no("does not refine", at, left.as_ref(), right.as_ref(), &axes)

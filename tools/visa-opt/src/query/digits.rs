@@ -4,12 +4,12 @@ use super::{Answer, Query, UNKNOWN, YES, cell, input};
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use visa_mapping::{Axes, Cell, Digit, Digits, DigitsError, Index, describe};
+use visa_algebra::{Axes, Cell, Digit, Digits, DigitsError, Index, describe};
 
 /// A line a digit, major first, and the offset.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [mapping]) = query.mappings()?;
-    match visa_mapping::digits(&mapping, &axes) {
+    match visa_algebra::digits(&mapping, &axes) {
         Ok(digits) => Ok(Answer { text: table(&digits, &axes), json: json(&digits, &axes), code: YES }),
         Err(DigitsError::Ragged(ragged)) => Ok(Answer {
             text: format!("no digits: {ragged}\n"),

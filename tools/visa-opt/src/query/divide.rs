@@ -4,11 +4,11 @@ use super::{Answer, NO, Query, YES, compare, input};
 use crate::run::Refusal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use visa_loops::Stride;
-use visa_mapping::{
+use visa_algebra::{
     Axes, AxisId, Carries, DigitsError, Division, Expr, MapError, Movement, Placement, Step, crossings,
     divide_across, place_expr, step_text,
 };
+use visa_loops::Stride;
 
 /// A line a loop, outermost first. Axes that the buffer does not name are broadcast.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
@@ -50,7 +50,7 @@ fn divided(
     let named = input::named(buffer, declared);
     let stands_in = |axis: AxisId| carries.is_some_and(|carries| carries.stands_in(axis));
     let free = |axis: AxisId| !stands_in(axis) && !named.contains(&axis);
-    let walk = |order: &Placement| visa_mapping::divide(order, &held, &free, axes);
+    let walk = |order: &Placement| visa_algebra::divide(order, &held, &free, axes);
     let unlike = crossings(&[stream], &[buffer], &free, axes);
     let division = match unlike.len() {
         0 => walk(&order),

@@ -14,7 +14,7 @@ pub(super) fn size(query: &Query) -> Result<Answer, Refusal> {
 /// The mapping rebuilt from its digits.
 pub(super) fn normalize(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [mapping]) = query.mappings()?;
-    let mapping = visa_mapping::normalize(&mapping, &axes)
+    let mapping = visa_algebra::normalize(&mapping, &axes)
         .map_err(|error| input::refusal(error.code, None, error.message))?
         .to_string();
     Ok(Answer { text: format!("{mapping}\n"), json: json!({ "mapping": mapping }), code: YES })

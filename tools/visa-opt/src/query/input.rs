@@ -2,11 +2,11 @@
 
 use crate::run::Refusal;
 use std::ops::Range;
+use visa_algebra::{Axes, AxisId, Expr, MapError};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::{Source, Span};
-use visa_mapping::attrs::AxisSizes;
-use visa_mapping::facts::mapping_error;
-use visa_mapping::{Axes, AxisId, Expr, MapError};
+use visa_mapping::error::mapping_error;
+use visa_mapping::tensor::attrs::AxisSizes;
 
 /// A refusal about all of a text, or about the run.
 pub(super) fn refusal(code: &str, source: Option<Source>, message: String) -> Refusal {

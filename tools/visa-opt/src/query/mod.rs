@@ -19,9 +19,9 @@ use crate::render::Renderer;
 use crate::run::Refusal;
 use clap::Arg;
 use serde_json::Value;
+use visa_algebra::{Axes, Expr};
 use visa_canonical::RuleSet;
 use visa_ir::diag::{counted, visible, visible_json};
-use visa_mapping::{Axes, Expr};
 
 /// Exit code of an answered question: done, or yes.
 const YES: i32 = 0;

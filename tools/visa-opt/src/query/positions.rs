@@ -6,9 +6,9 @@ use clap::Arg;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::ops::Range;
+use visa_algebra::{Axes, AxisId, Cell, Expr, Index, Map, describe, skewed_names};
 use visa_ir::diag::counted;
 use visa_ir::span::Source;
-use visa_mapping::{Axes, AxisId, Cell, Expr, Index, Map, describe, skewed_names};
 
 /// Most positions that one query prints.
 const MAX_POSITIONS: u64 = 1 << 16;

@@ -1,7 +1,8 @@
 //! Flits: packets cut into them or filled up to one (book 14, 26).
 
 use crate::rules::rule::{Proposal, Rule, Site, Value};
-use visa_mapping::{Dim, Expr, PadKind};
+use visa_algebra::{Expr, PadKind};
+use visa_mapping::Dim;
 use visa_stream::ops;
 use visa_stream::ops::cast::Cast;
 

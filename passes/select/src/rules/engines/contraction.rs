@@ -4,8 +4,9 @@ use crate::config::goal::names;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
+use visa_algebra::{AxisId, Digit, Expr, PadKind, rebuild};
 use visa_mapping::facts::written;
-use visa_mapping::{AxisId, Digit, Dim, Expr, PadKind, operand, rebuild};
+use visa_mapping::{Dim, operand};
 use visa_stream::ops;
 
 /// The rules of this file.

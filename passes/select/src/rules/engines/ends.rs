@@ -2,7 +2,8 @@
 
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
-use visa_mapping::{Digit, Dim, Expr, PadKind};
+use visa_algebra::{Digit, Expr, PadKind};
+use visa_mapping::Dim;
 use visa_stream::ops;
 
 /// The rules of this file.

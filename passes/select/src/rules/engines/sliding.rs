@@ -4,7 +4,8 @@ use super::contraction::repeats;
 use super::fetch::{self, beyond, format};
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
-use visa_mapping::{Dim, Expr, PadKind};
+use visa_algebra::{Expr, PadKind};
+use visa_mapping::Dim;
 use visa_stream::ops;
 
 /// The rules of this file.

@@ -3,8 +3,9 @@
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeMap;
+use visa_algebra::{AxisId, Digit, Digits, Expr};
+use visa_mapping::Dim;
 use visa_mapping::facts::written;
-use visa_mapping::{AxisId, Digit, Digits, Dim, Expr};
 use visa_stream::ops;
 use visa_stream::ops::switch::Switch;
 use visa_stream::topology::{Topology, same};

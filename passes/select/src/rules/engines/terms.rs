@@ -5,7 +5,8 @@ use super::fetch::{beyond, format, in_turns, interleaved};
 use crate::config::goal::Ordered;
 use crate::layout::digit_lists::orders;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
-use visa_mapping::{Dim, Expr, PadKind, Side};
+use visa_algebra::{Expr, PadKind, Side};
+use visa_mapping::Dim;
 use visa_stream::ops;
 
 /// The rules of this file.
@@ -67,7 +68,7 @@ fn own(list: Expr, site: &Site<'_>) -> Vec<Expr> {
 
 /// Whether digits say all of a term.
 fn is_plain(term: &Expr, site: &Site<'_>) -> bool {
-    let full = |digits: visa_mapping::Digits| {
+    let full = |digits: visa_algebra::Digits| {
         digits.live_count() == Some(digits.size()) && digits.offset().is_empty()
     };
     site.digits(term).is_some_and(full)

@@ -2,8 +2,9 @@
 //! in flits (book 27).
 
 use crate::rules::rule::{Proposal, Rule, Site};
+use visa_algebra::{Cell, Digit, Expr, Map, PadKind};
 use visa_machine::TransposeShape;
-use visa_mapping::{Cell, Digit, Dim, Expr, Map, PadKind};
+use visa_mapping::Dim;
 use visa_stream::ops;
 
 /// The rules of this file.

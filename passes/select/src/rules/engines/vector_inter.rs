@@ -3,8 +3,9 @@
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
+use visa_algebra::{AxisId, Digit, PadKind};
 use visa_ir::open::is_open;
-use visa_mapping::{AxisId, Digit, Dim, PadKind};
+use visa_mapping::Dim;
 use visa_stream::ops;
 use visa_stream::ops::vector_inter;
 
@@ -144,7 +145,7 @@ fn filler(extent: u64, copies: bool) -> Digit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use visa_mapping::{Axes, Expr, digits};
+    use visa_algebra::{Axes, Expr, digits};
 
     /// The texts of what four slices can hold of one item.
     fn texts(item: &str) -> Vec<String> {

@@ -2,7 +2,8 @@
 //! lanes hold nothing, and back (book 21).
 
 use crate::rules::rule::{Proposal, Rule, Site, Value};
-use visa_mapping::{Dim, Expr, PadKind};
+use visa_algebra::{Expr, PadKind};
+use visa_mapping::Dim;
 use visa_stream::ops;
 
 /// The rules of this file.

@@ -4,9 +4,10 @@ use super::matching::{Slots, matches, number};
 use super::{Given, Requirement, TextRule};
 use crate::rules::rule::{Proposal, Site, Value};
 use std::rc::Rc;
+use visa_algebra::{Axes, Expr, PadKind};
 use visa_canonical::language::Piece;
 use visa_canonical::rule::{Env, Scope, Sort};
-use visa_mapping::{Axes, Dim, Expr, PadKind};
+use visa_mapping::Dim;
 use visa_numerics::DType;
 
 /// Elements of a flit of the stream that flows in.

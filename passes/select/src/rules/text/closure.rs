@@ -91,8 +91,9 @@ mod tests {
     use crate::rules::rule::Value;
     use crate::rules::text::parse;
     use crate::rules::text::tests::{context, fetch};
+    use visa_algebra::{Axes, Expr, PadKind};
     use visa_mapping::facts::{Support, machine};
-    use visa_mapping::{Axes, Expr, PadKind, operand};
+    use visa_mapping::operand;
 
     /// What a rule makes of packets of an axis of 4, padded to these sizes.
     fn made(rule: &str, sizes: impl Iterator<Item = u64>) -> Closure {

@@ -3,9 +3,9 @@
 
 use crate::rules::rule::{Proposal, Value};
 use std::collections::BTreeMap;
+use visa_algebra::{Axes, Cell, Expr, Map, PadKind, describe};
 use visa_ir::decl::OpDecl;
 use visa_ir::diag::counted;
-use visa_mapping::{Axes, Cell, Expr, Map, PadKind, describe};
 use visa_stream::ops;
 
 /// What is compared of an operation's configurations.

@@ -2,9 +2,9 @@
 //! takes `[A, B, C]` apart into A and `[B, C]`, a mapping that is no group is a group of one, and `1` is one of none.
 
 use std::rc::Rc;
+use visa_algebra::Expr;
 use visa_canonical::language::Piece;
 use visa_canonical::rule::{Kind, Num, Operator, Term};
-use visa_mapping::Expr;
 
 /// What the metavariables stand for, as far as it is known.
 pub(super) type Slots = Vec<Option<Piece>>;
@@ -135,8 +135,8 @@ mod tests {
         let padded = |size: Num| Term::Pad {
             inner: Box::new(Term::Var(0)),
             size,
-            kind: Kind::Is(visa_mapping::PadKind::Zero),
-            side: visa_mapping::Side::High,
+            kind: Kind::Is(visa_algebra::PadKind::Zero),
+            side: visa_algebra::Side::High,
         };
         assert!(matches(&padded(Num::Is(8)), &e("[A # 8 {0}]"), &mut vec![None]));
         assert!(!matches(&padded(Num::Is(8)), &e("[A # 16 {0}]"), &mut vec![None]));

@@ -3,7 +3,8 @@
 use super::error::DetailedError;
 use super::run::{Detailed, simulate};
 use super::timing::Timing;
-use crate::{Descriptor, Transfer, request_count};
+use crate::descriptor::{Descriptor, Transfer};
+use crate::requests::request_count;
 use visa_loops::{PairedEntry, PairedProgram, Stride};
 use visa_machine::Machine;
 
@@ -123,7 +124,7 @@ fn first_iterations(entry: &PairedEntry, count: u64) -> PairedEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Engine, Medium, Memory};
+    use crate::descriptor::{Engine, Medium, Memory};
 
     fn copy(loops: &str, engines: u64) -> Transfer {
         let memory = |medium| Memory { medium, chip: 0 };

@@ -496,7 +496,7 @@ mod tests {
             let media = [Medium::Hbm, Medium::Dm];
             for (work, (_, totals)) in works.iter().zip(&found.engines) {
                 let programs: Vec<_> = work.iter().map(|one: &Descriptor| (one, one.read())).collect();
-                let count = |program| crate::request_count(program, &machine).expect("a count");
+                let count = |program| crate::requests::request_count(program, &machine).expect("a count");
                 let requests: u64 = programs.iter().map(|(_, read)| count(read)).sum();
                 let bytes: u64 = programs.iter().map(|(_, read)| read.steps().expect("a count")).sum();
                 assert_eq!((totals.requests, totals.bytes), (requests, bytes), "case {case}");

@@ -1,6 +1,6 @@
 //! Which of stream and operands each argument of an ALU is (book 21, argument modes).
 
-use crate::Bits;
+use crate::bits::Bits;
 
 /// Where an argument comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,9 @@
 
 use super::fixed::{self, i32_op};
 use super::{Alu, AluOp, Apply, VectorStage};
-use crate::{Bits, DType, add, canonical, flush};
+use crate::bits::Bits;
+use crate::dtype::DType;
+use crate::float::{add, canonical, flush};
 
 /// Its operations, in the book's order.
 pub(super) const OPS: &[AluOp] = &[
@@ -73,7 +75,8 @@ pub(crate) fn max(x: f32, y: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{F32_NAN, alu_op, default_mode};
+    use crate::float::F32_NAN;
+    use crate::vector::{alu_op, default_mode};
 
     fn int(name: &str, x: i32, y: i32) -> i32 {
         let op = alu_op(VectorStage::Clip, name, DType::I32).expect("an operation of the table");

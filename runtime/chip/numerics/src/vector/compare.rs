@@ -1,7 +1,8 @@
 //! Comparisons of the branch stage: each gives one bit of an element's execution id (book 21).
 
 use super::IdSet;
-use crate::{Bits, DType};
+use crate::bits::Bits;
+use crate::dtype::DType;
 use std::fmt;
 
 /// How a comparison compares (source v: the operators of `InputCmp`).

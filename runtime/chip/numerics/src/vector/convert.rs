@@ -4,7 +4,9 @@
 //! integer, with w = 0 it is between -1 and 1.
 
 use super::{Alu, AluOp, Apply, VectorStage};
-use crate::{Bits, DType, canonical, flush};
+use crate::bits::Bits;
+use crate::dtype::DType;
+use crate::float::{canonical, flush};
 
 /// The widest integer part; the sign takes the bit above.
 const MAX_WIDTH: Bits = 31;
@@ -56,7 +58,7 @@ fn to_fxp(x: Bits, width: Bits) -> Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{alu_op, default_mode};
+    use crate::vector::{alu_op, default_mode};
 
     fn fp(x: i32, width: Bits) -> f32 {
         let op = alu_op(VectorStage::FxpToFp, "FxpToFp", DType::I32).expect("a row");

@@ -1,7 +1,8 @@
 //! The fixed-point stage: integers of 32 bits (book 21).
 
 use super::{Alu, AluOp, Apply, VectorStage};
-use crate::{Bits, DType};
+use crate::bits::Bits;
+use crate::dtype::DType;
 
 /// Its operations, in the book's order.
 ///
@@ -83,7 +84,7 @@ fn arith_right_shift_round(x: Bits, amount: Bits) -> Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{alu_op, default_mode};
+    use crate::vector::{alu_op, default_mode};
 
     const MIN: i32 = i32::MIN;
     const MAX: i32 = i32::MAX;

@@ -4,7 +4,9 @@
 //! bits and rounded once to f32; how far the unit's own approximation is from that is not known.
 
 use super::{Alu, AluOp, Apply, VectorStage};
-use crate::{Bits, DType, add, canonical, flush, mul};
+use crate::bits::Bits;
+use crate::dtype::DType;
+use crate::float::{add, canonical, flush, mul};
 
 /// The operations of the float stage, in the book's order.
 pub(super) const OPS: &[AluOp] = &[
@@ -84,7 +86,8 @@ fn mask_fma(x: Bits, y: Bits, z: Bits) -> Bits {
 mod tests {
     use super::*;
     use crate::edges;
-    use crate::{F32_NAN, alu_op, default_mode};
+    use crate::float::F32_NAN;
+    use crate::vector::{alu_op, default_mode};
 
     fn run(name: &str, x: f32, y: f32, z: f32) -> f32 {
         let op = alu_op(VectorStage::Float, name, DType::F32).expect("an operation of the table");

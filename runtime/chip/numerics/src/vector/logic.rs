@@ -2,7 +2,8 @@
 
 use super::fixed::{arith_right_shift, left_shift, logic_right_shift};
 use super::{Alu, AluOp, Apply, VectorStage};
-use crate::{Bits, DType};
+use crate::bits::Bits;
+use crate::dtype::DType;
 
 /// Its operations, in the book's order. Shift amounts read as in the fixed-point stage.
 pub(super) const OPS: &[AluOp] = &[
@@ -36,7 +37,7 @@ const fn row(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{alu_op, arg_mode};
+    use crate::vector::{alu_op, arg_mode};
 
     fn run(name: &str, dtype: DType, x: Bits, y: Bits) -> Bits {
         let op = alu_op(VectorStage::Logic, name, dtype).expect("an operation of the table");

@@ -18,7 +18,8 @@ pub use guard::{Guard, GuardFault, Guards, IdSet, Slot};
 pub use reduce::{REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, reduce_op, reduce_ops};
 pub use valid_count::{CountDim, Counter, Gate};
 
-use crate::{Bits, DType};
+use crate::bits::Bits;
+use crate::dtype::DType;
 
 /// A stage of the vector engine's pipeline, in its order (book 21).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,7 +2,9 @@
 
 use super::clip;
 use super::fixed::{self, i32_op};
-use crate::{Bits, DType, add, canonical, flush, mul};
+use crate::bits::Bits;
+use crate::dtype::DType;
+use crate::float::{add, canonical, flush, mul};
 
 /// A reduction: a row of [`reduce_ops`].
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +126,7 @@ impl ReduceOp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::F32_NAN;
+    use crate::float::F32_NAN;
 
     fn int(name: &str, x: i32, y: i32) -> i32 {
         let op = reduce_op(name, DType::I32).expect("a row of the table");

@@ -1,0 +1,5 @@
+//! How a stream is read from a buffer: the loops and strides that visit the buffer in the stream's order.
+
+pub(crate) mod across;
+pub(crate) mod divide;
+pub(crate) mod gather;

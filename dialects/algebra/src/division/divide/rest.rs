@@ -1,0 +1,66 @@
+//! What division leaves of a buffer digit (book 07, "Buf After"), and whether it was read exactly.
+
+use crate::meaning::digits::Digit;
+use crate::meaning::placement::{Placed, times};
+
+/// What the stream has asked of one buffer digit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Used {
+    /// The digit's value at the stream's first index.
+    pub(super) start: u64,
+    /// Steps: how far each moves the digit, and how often.
+    pub(super) steps: Vec<(u64, u64)>,
+}
+
+/// The factors of a buffer digit, minor first, with those that were read as padding.
+pub(super) fn leftover(placed: &Placed, used: &Used) -> Vec<Placed> {
+    let Placed { digit, weight } = *placed;
+    let mut steps = used.steps.clone();
+    steps.sort();
+    let mut all: Vec<Placed> = Vec::new();
+    let mut done = 1;
+    let mut push = |from: u64, extent: u64, live: u64| {
+        let stride = digit.stride.saturating_mul(from);
+        let factor = match live {
+            1 => Digit { axis: None, stride: 0, live: 1, axis_size: 1, extent, ..digit },
+            _ => Digit { stride, extent, live, ..digit },
+        };
+        if extent > 1 {
+            all.push(Placed { digit: factor, weight: times(weight, from) });
+        }
+    };
+    for (number, &(factor, live)) in steps.iter().enumerate() {
+        // What is below the step is left over where it is a factor.
+        if factor > done && factor.is_multiple_of(done) {
+            push(done, factor / done, factor / done);
+            done = factor;
+        }
+        let end = factor.saturating_mul(live);
+        let above = steps[number + 1..].iter().map(|step| step.0).find(|above| *above >= end);
+        let block = above.unwrap_or(digit.extent);
+        // After the last live position there is padding, whatever was read.
+        let end = match above {
+            None if end >= digit.live => digit.extent,
+            Some(_) | None if digit.live.is_multiple_of(end) => end,
+            Some(_) | None => block,
+        };
+        if end > done && end.is_multiple_of(done) {
+            push(done, end / done, 1);
+            done = end;
+        }
+    }
+    if done < digit.extent {
+        push(done, digit.extent.div_ceil(done), digit.live.div_ceil(done));
+    }
+    all
+}
+
+/// Whether the steps count through all values of the digit, each once.
+pub(super) fn counts_once(digit: Digit, used: &Used) -> bool {
+    let mut steps = used.steps.clone();
+    steps.sort();
+    let end = steps
+        .iter()
+        .try_fold(1_u64, |done, &(factor, live)| (factor == done).then(|| done.saturating_mul(live)));
+    used.start == 0 && end.is_some_and(|end| end >= digit.live)
+}

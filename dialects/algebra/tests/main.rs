@@ -1,0 +1,5 @@
+//! The algebra of mappings from outside.
+
+mod algebra;
+mod decide;
+mod laws;

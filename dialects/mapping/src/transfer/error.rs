@@ -1,0 +1,64 @@
+//! Why there is no transfer.
+
+use std::fmt;
+use visa_algebra::{DivideError, Expr};
+
+/// Why there is no such transfer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransferError {
+    /// The source does not hold what the destination asks for.
+    Divide {
+        /// What is asked for, as the user wrote it.
+        wanted: Expr,
+        /// What there is.
+        held: Expr,
+        /// What is at fault.
+        error: DivideError,
+    },
+    /// A mapping has no digit form.
+    Mapping(String),
+    /// 4-bit elements that share a byte on one side do not on the other.
+    HalfByte(String),
+    /// The stream that is given does not fit the transfer.
+    Stream {
+        /// The clause at fault: `engines`, `time` or `packet`.
+        clause: &'static str,
+        /// What is wrong.
+        message: String,
+        /// What to write instead.
+        fix: Option<String>,
+        /// Whether a part of the transfer might fit: a factor ends within a loop.
+        ragged: bool,
+    },
+}
+
+impl TransferError {
+    /// Whether a part of the transfer might have a loop nest.
+    pub(crate) fn is_ragged(&self) -> bool {
+        match self {
+            Self::Divide { error, .. } => matches!(error, DivideError::Incompatible { .. }),
+            Self::Stream { ragged, .. } => *ragged,
+            Self::Mapping(_) | Self::HalfByte(_) => false,
+        }
+    }
+
+    /// The clause that is at fault.
+    #[must_use]
+    pub const fn clause(&self) -> &'static str {
+        match self {
+            Self::Divide { .. } | Self::Mapping(_) | Self::HalfByte(_) => "element",
+            Self::Stream { clause, .. } => clause,
+        }
+    }
+}
+
+impl fmt::Display for TransferError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Divide { wanted, held, error } => {
+                write!(f, "`{wanted}` cannot be read from `{held}`: {error}")
+            }
+            Self::Mapping(why) | Self::HalfByte(why) | Self::Stream { message: why, .. } => f.write_str(why),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What an import gives.
+
+use crate::error::{Error, Place};
+use visa_ir::diag::Diagnostic;
+use visa_ir::span::Source;
+
+/// What became of a kernel.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its name in the text.
+    pub name: String,
+    /// Its text, or why there is none.
+    pub text: Result<String, Error>,
+    /// Where each line of its text is in the input.
+    pub places: Vec<Option<Place>>,
+}
+
+/// What files come to.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// The axes and tables that the kernels have.
+    pub axes: String,
+    /// The kernels, in the order of the files.
+    pub kernels: Vec<Kernel>,
+    /// What cannot be read of the files beside kernels.
+    pub errors: Vec<Error>,
+    /// Why functions that launch kernels are left out, which nobody asked for.
+    pub left_out: Vec<Error>,
+    /// The files that were read, by their names in places.
+    pub sources: Vec<Source>,
+}
+
+impl Imported {
+    /// What could not be read: of the files, and of kernels.
+    pub fn refused(&self) -> impl Iterator<Item = &Error> {
+        self.errors.iter().chain(self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().err()))
+    }
+
+    /// The module with all kernels that could be read.
+    #[must_use]
+    pub fn module(&self) -> String {
+        let kernels = self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().ok());
+        let all: Vec<&str> = kernels.map(String::as_str).collect();
+        format!("visa 1\n{}\n{}", self.axes, all.join("\n"))
+    }
+
+    /// Where each line of the module is in the input; nothing of what is of no function.
+    #[must_use]
+    pub fn places(&self) -> Vec<Option<Place>> {
+        let mut places = vec![None; 1 + self.axes.lines().count()];
+        for kernel in self.kernels.iter().filter(|kernel| kernel.text.is_ok()) {
+            places.extend(kernel.places.iter().cloned().chain([None]));
+        }
+        places
+    }
+}
+
+impl Imported {
+    /// An error as a finding of the tools, with the file that its span is in.
+    #[must_use]
+    pub fn finding(&self, error: &Error) -> (Option<&Source>, Diagnostic) {
+        let place = error.place.as_ref();
+        let source = place.and_then(|place| self.sources.iter().find(|own| *own.name == *place.file));
+        let span = place.zip(source).and_then(|(place, source)| place.word(source));
+        let finding =
+            Diagnostic::error("import", span.unwrap_or_default(), &error.message).fix(error.fix.clone());
+        match (place, span) {
+            (Some(place), None) => {
+                (None, Diagnostic { message: format!("{place}: {}", finding.message), ..finding })
+            }
+            (_, _) => (source, finding),
+        }
+    }
+}

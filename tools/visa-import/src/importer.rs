@@ -1,0 +1,207 @@
+//! From files to kernels: sizes and names of axes, then each kernel and each function that launches some.
+
+use crate::error::Error;
+use crate::eval::{Evaluator, Stop, Tables, Want};
+use crate::imported::{Imported, Kernel};
+use crate::place::deref;
+use crate::program::{FnId, Program};
+use crate::{emit, kernel, memory, stream};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::rc::Rc;
+use syn::spanned::Spanned;
+
+/// Imports the kernels of some files, and the functions that launch them over tensors in HBM; or one of these.
+#[must_use]
+pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
+    let mut program = Program::read(paths);
+    let mut imported = Imported {
+        errors: std::mem::take(&mut program.errors),
+        sources: std::mem::take(&mut program.sources),
+        ..Imported::default()
+    };
+    let sizes = match sizes(&program) {
+        Ok(sizes) => sizes,
+        Err(errors) => {
+            imported.errors.extend(errors);
+            return imported;
+        }
+    };
+    let axis_names = axis_names(&program, &sizes);
+    let mut importer = Importer {
+        program: &program,
+        sizes: (&sizes, &axis_names),
+        tables: BTreeSet::new(),
+        blocks: BTreeMap::new(),
+        imported,
+    };
+    importer.all(entry);
+    let Importer { tables, blocks, mut imported, .. } = importer;
+    if imported.kernels.is_empty() && imported.errors.is_empty() {
+        imported.errors.push(nothing_found(&program, entry));
+    }
+    imported.axes = declared(&axis_names, &sizes, &blocks, &imported);
+    for (from, to) in tables {
+        imported
+            .axes
+            .push_str(&format!("\ntm.table @{}, from {from}, to {to}", stream::table_name(from, to)));
+    }
+    imported
+}
+
+/// What is being imported.
+struct Importer<'a> {
+    program: &'a Program,
+    /// The axes' sizes and names.
+    sizes: (&'a [u64], &'a [String]),
+    tables: Tables,
+    blocks: BTreeMap<String, u64>,
+    imported: Imported,
+}
+
+impl Importer<'_> {
+    fn all(&mut self, entry: Option<&str>) {
+        let names = self.program.kernel_names();
+        for (&device, name) in self.program.devices.iter().zip(&names) {
+            if entry.is_none_or(|entry| entry == name) {
+                self.kernel(device, name);
+            }
+        }
+        for &host in &self.program.hosts {
+            let name = self.program.fn_name(host);
+            let asked = entry.map(|entry| entry == name);
+            let unasked = |own: &Self| {
+                let (sizes, axis_names) = own.sizes;
+                Evaluator::new(own.program, sizes.to_vec(), axis_names).is_host_program(host)
+            };
+            if !names.contains(&name) && asked.unwrap_or_else(|| unasked(self)) {
+                self.host(host, name, asked.is_some());
+            }
+        }
+    }
+
+    /// Imports a kernel; whether it could be.
+    fn kernel(&mut self, device: FnId, name: &str) -> bool {
+        if let Some(known) = self.imported.kernels.iter().find(|kernel| kernel.name == name) {
+            return known.text.is_ok();
+        }
+        let found = kernel::kernel(self.program, device, name, self.sizes);
+        let mut places = Vec::new();
+        let text = found.map(|written| {
+            self.tables.extend(written.tables);
+            self.blocks.extend(written.blocks);
+            places = written.places;
+            written.text
+        });
+        let read = text.is_ok();
+        self.imported.kernels.push(Kernel { name: name.to_owned(), text, places });
+        read
+    }
+
+    /// Imports a function that launches kernels, and these. One that nobody asked for is left out if it cannot be.
+    fn host(&mut self, host: FnId, name: String, asked: bool) {
+        let found = kernel::kernel(self.program, host, &name, self.sizes);
+        let (launched, places) = match &found {
+            Ok(written) => (written.launched.clone(), written.places.clone()),
+            Err(_) => (Vec::new(), Vec::new()),
+        };
+        let text = found.and_then(|written| {
+            match launched.iter().find(|(name, device)| !self.kernel(*device, name)) {
+                None => Ok(written.text),
+                Some((kernel, _)) => {
+                    let own = &self.program.functions[host.0];
+                    let place = self.program.place(own.module, own.item.source.sig.span());
+                    Err(Error::new(place, format!("`{name}` launches `{kernel}`, which cannot be read")))
+                }
+            }
+        });
+        match text {
+            Err(error) if !asked => self.imported.left_out.push(error),
+            text => self.imported.kernels.push(Kernel { name, text, places }),
+        }
+    }
+}
+
+/// That there is no kernel, or none of the name that is asked for.
+fn nothing_found(program: &Program, entry: Option<&str>) -> Error {
+    let Some(entry) = entry else { return Error::anywhere("no function is marked `#[device]`") };
+    let names = program.kernel_names();
+    let hosts = program.hosts.iter().map(|&host| program.fn_name(host));
+    let names: Vec<String> = names.into_iter().chain(hosts).collect();
+    let error = Error::anywhere(format!("there is no kernel `{entry}`"));
+    match visa_words::nearest(entry, names.iter().map(String::as_str)) {
+        Some(near) => error.fix(format!("did you mean `{near}`?")),
+        None => error,
+    }
+}
+
+/// The sizes of all axes.
+fn sizes(program: &Program) -> Result<Vec<u64>, Vec<Error>> {
+    let mut sizes = Vec::new();
+    let mut errors = Vec::new();
+    for axis in &program.axes {
+        let mut eval = Evaluator::new(program, sizes.clone(), &[]);
+        let mut frame = eval.frame(axis.module);
+        frame.unread = Rc::clone(&axis.size.unread);
+        let found = axis.size.tree.clone().map_err(Stop::from);
+        let found = found.and_then(|size| eval.expr(&mut frame, &size, &Want::default()));
+        let size = match found.map(|size| deref(size).integer()) {
+            Ok(Some(size)) if (1..=1 << 62).contains(&size) => size as u64,
+            Ok(_) => {
+                errors.push(Error::new(
+                    axis.place.clone(),
+                    format!("the size of `{}` is no positive integer", axis.name),
+                ));
+                1
+            }
+            Err(Stop::Error(error) | Stop::NeedsNumber(error)) => {
+                errors.push(error);
+                1
+            }
+            Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => 1,
+        };
+        sizes.push(size);
+    }
+    if errors.is_empty() { Ok(sizes) } else { Err(errors) }
+}
+
+/// The name of each axis in the text: the author's, as far as the text has it; axes of one name and one size share it.
+fn axis_names(program: &Program, sizes: &[u64]) -> Vec<String> {
+    let mut known: BTreeMap<String, (&str, u64)> = BTreeMap::new();
+    let mut names = Vec::new();
+    for (axis, &size) in program.axes.iter().zip(sizes) {
+        let wanted = emit::written_axis(&axis.name);
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while known.get(&name).is_some_and(|&other| other != (axis.name.as_str(), size)) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        known.insert(name.clone(), (&axis.name, size));
+        names.push(name);
+    }
+    names
+}
+
+/// The declaration of the axes that some kernel mentions.
+fn declared(names: &[String], sizes: &[u64], blocks: &BTreeMap<String, u64>, imported: &Imported) -> String {
+    let mut own: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    let texts: Vec<&String> =
+        imported.kernels.iter().filter_map(|kernel| kernel.text.as_ref().ok()).collect();
+    let rows: Vec<String> = names.iter().map(|name| memory::rows_of(name)).collect();
+    let all = names.iter().zip(sizes).chain(rows.iter().zip(sizes)).chain(blocks);
+    for (at, (name, &size)) in all.enumerate() {
+        if texts.iter().any(|text| mentions(text, name)) {
+            own.entry(name).or_insert((at, size));
+        }
+    }
+    let mut all: Vec<(usize, String)> =
+        own.into_iter().map(|(name, (at, size))| (at, format!("{name} = {size}"))).collect();
+    all.sort();
+    let all: Vec<String> = all.into_iter().map(|(_, axis)| axis).collect();
+    format!("tm.axes [{}]", all.join(", "))
+}
+
+fn mentions(text: &str, name: &str) -> bool {
+    text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).any(|word| word == name)
+}
