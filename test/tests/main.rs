@@ -5,6 +5,7 @@ mod floors;
 mod imports;
 mod layout;
 mod lit;
+mod once;
 mod open;
 mod pages;
 mod references;

@@ -1,12 +1,54 @@
 //! How an operation gives its stage.
 
+use std::sync::Arc;
 use visa_engine::{Stage, Wire};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_loops::Steps;
 
-/// The interface by which an operation inside `hw.exec` gives its stage, which takes what flows in.
-pub struct Build(pub fn(OpRef<'_>, &Wire) -> Result<Stage, Diagnostic>);
+/// The interface by which an operation inside `hw.exec` gives its stage.
+pub enum Build {
+    /// From the operation alone.
+    Alone(fn(OpRef<'_>) -> Result<Stage, Diagnostic>),
+    /// From the operation and what flows in.
+    After(fn(OpRef<'_>, &Wire) -> Result<Stage, Diagnostic>),
+}
+
+impl Build {
+    /// The stage of an operation that `input` flows into. One that the operation alone gives is built once for a state
+    /// of the module.
+    ///
+    /// # Errors
+    /// What is wrong with the operation.
+    pub fn stage(&self, op: OpRef<'_>, input: &Wire) -> Result<Arc<Stage>, Diagnostic> {
+        match self {
+            Self::Alone(build) => (*op.ctx.once_of(op, || build(op).map(Arc::new))).clone(),
+            Self::After(_) => self.trial(op, input).map(Arc::new),
+        }
+    }
+
+    /// The same, not kept: for an operation that is only tried.
+    ///
+    /// # Errors
+    /// What is wrong with the operation.
+    pub fn trial(&self, op: OpRef<'_>, input: &Wire) -> Result<Stage, Diagnostic> {
+        match self {
+            Self::Alone(build) => build(op),
+            Self::After(build) => build(op, input),
+        }
+    }
+}
+
+/// Verifies an operation whose stage comes from it alone: there is one.
+///
+/// # Errors
+/// What is wrong with the operation.
+pub fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
+    match op.decl().and_then(|decl| decl.interface::<Build>()) {
+        Some(build) => build.stage(op, &Wire::NOTHING).map(drop),
+        None => Ok(()),
+    }
+}
 
 /// The interface by which an operation inside `hw.exec` says whether what it does depends on which slice it is in.
 pub struct KnowsSlices(pub fn(OpRef<'_>) -> bool);

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
-use visa_engine::{Access, Space, Stage};
+use std::sync::Arc;
+use visa_engine::{Access, Space, Stage, Wire};
 use visa_ir::span::Span;
 use visa_loops::{
     Condition, EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Steps, Stride, lcm,
@@ -432,6 +433,7 @@ impl Indexed {
 }
 
 /// A run of the Tensor Unit: one pipeline from fetch to a store, on every active slice.
+#[derive(Clone)]
 pub struct Exec {
     /// Main, sub, or both as one.
     pub context: Context,
@@ -444,13 +446,16 @@ pub struct Exec {
 }
 
 /// A stage, and the operation that it comes from.
+#[derive(Clone)]
 pub struct PlacedStage {
     /// The operation's name, for reports and marks.
     pub name: &'static str,
     /// Where the operation is in the source.
     pub span: Span,
     /// The stage.
-    pub stage: Stage,
+    pub stage: Arc<Stage>,
+    /// What flows into it.
+    pub entering: Wire,
     /// How its addresses move with the loops around the run.
     pub steps: Steps,
 }

@@ -1,6 +1,7 @@
 //! Answers that are worked out once in a context, however often they are asked for.
 
 use crate::context::Context;
+use crate::module::{OpId, OpRef, Stamp};
 use rustc_hash::FxBuildHasher as Fast;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -10,7 +11,18 @@ use std::rc::Rc;
 
 /// The answers known so far; part of a context.
 #[derive(Default)]
-pub(crate) struct Memo(RefCell<Kinds>);
+pub(crate) struct Memo {
+    kinds: RefCell<Kinds>,
+    state: RefCell<Option<State>>,
+    /// How often an answer of a type was worked out.
+    worked: RefCell<HashMap<TypeId, u64, Fast>>,
+}
+
+/// Answers about the operations of one state of a module.
+struct State {
+    stamp: Stamp,
+    answers: HashMap<(TypeId, OpId), Rc<dyn Any>, Fast>,
+}
 
 /// Answers by the types of question and answer.
 type Kinds = HashMap<(TypeId, TypeId), Rc<dyn Any>, Fast>;
@@ -21,9 +33,32 @@ type Answers<Q, A> = RefCell<HashMap<Q, Rc<A>, Fast>>;
 impl Memo {
     fn answers<Q: 'static, A: 'static>(&self) -> Rc<Answers<Q, A>> {
         let kind = (TypeId::of::<Q>(), TypeId::of::<A>());
-        let mut kinds = self.0.borrow_mut();
+        let mut kinds = self.kinds.borrow_mut();
         let answers = kinds.entry(kind).or_insert_with(|| Rc::new(Answers::<Q, A>::default())).clone();
         answers.downcast().expect("answers are kept by their type")
+    }
+
+    fn count<A: 'static>(&self) {
+        *self.worked.borrow_mut().entry(TypeId::of::<A>()).or_default() += 1;
+    }
+
+    /// The answer about an operation of the module's state, if it is known.
+    fn known<A: 'static>(&self, op: OpRef<'_>) -> Option<Rc<A>> {
+        let state = self.state.borrow();
+        let state = state.as_ref().filter(|state| state.stamp == op.module.stamp())?;
+        state.answers.get(&(TypeId::of::<A>(), op.id))?.clone().downcast().ok()
+    }
+
+    /// Keeps an answer about an operation; those about another state of the module, or another module, are forgotten.
+    fn keep<A: 'static>(&self, op: OpRef<'_>, answer: Rc<A>) {
+        let mut state = self.state.borrow_mut();
+        let stamp = op.module.stamp();
+        if state.as_ref().is_none_or(|state| state.stamp != stamp) {
+            *state = Some(State { stamp, answers: HashMap::default() });
+        }
+        if let Some(state) = state.as_mut() {
+            state.answers.insert((TypeId::of::<A>(), op.id), answer);
+        }
     }
 }
 
@@ -42,9 +77,30 @@ impl Context {
         if let Some(known) = answers.borrow().get(&question) {
             return Ok(known.clone());
         }
+        self.memo.count::<A>();
         let answer = Rc::new(work()?);
         answers.borrow_mut().insert(question, answer.clone());
         Ok(answer)
+    }
+
+    /// The answer of `work` to a question about an operation, kept as long as its module is in this state: what
+    /// verifiers, passes and readers of the same module share. Each type of answer is a question of its own, and the
+    /// data of the context take part in it.
+    pub fn once_of<A: 'static>(&self, op: OpRef<'_>, work: impl FnOnce() -> A) -> Rc<A> {
+        if let Some(known) = self.memo.known(op) {
+            return known;
+        }
+        self.memo.count::<A>();
+        let answer = Rc::new(work());
+        self.memo.keep(op, answer.clone());
+        answer
+    }
+
+    /// How often an answer of this type was worked out since the data of the context changed last: for tests of what
+    /// is built once.
+    #[must_use]
+    pub fn worked<A: 'static>(&self) -> u64 {
+        self.memo.worked.borrow().get(&TypeId::of::<A>()).copied().unwrap_or(0)
     }
 }
 
@@ -64,6 +120,7 @@ mod tests {
             ctx.once(number, work).unwrap_or_else(|never| match never {})
         };
         assert_eq!((*double(3), *double(3), *double(4)), (6, 6, 8));
+        assert_eq!((ctx.worked::<u64>(), ctx.worked::<u32>()), (2, 0));
         assert_eq!(*runs.borrow(), 2);
     }
 

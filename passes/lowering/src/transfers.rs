@@ -1,6 +1,8 @@
 //! A transfer from segments to engines: over elements for seq, in bytes for hw (book 10).
 
 use crate::engines::{alone, deal};
+use std::rc::Rc;
+use visa_ir::context::Context;
 use visa_loops::{
     EnginePart, EngineTable, PairedEntry, PairedProgram, Segments, Stride, contiguous_paired, dma_packet,
 };
@@ -37,7 +39,7 @@ pub struct Start {
 }
 
 /// Who moves what, and between which memories.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Way<'a> {
     /// Whether PCIe moves it.
     pub pcie: bool,
@@ -45,6 +47,27 @@ pub struct Way<'a> {
     pub media: [Medium; 2],
     /// The machine.
     pub machine: &'a Machine,
+    /// Where the programs of engines are kept, so that the lowering to seq, which refuses what no engine runs, and
+    /// that to hw make them once; none for transfers that are only tried.
+    pub kept: Option<&'a Context>,
+}
+
+/// What the engines run for one segment, in bytes.
+pub struct EnginePrograms(Vec<PairedProgram>);
+
+impl Way<'_> {
+    /// The programs of a segment over elements.
+    fn programs(&self, segment: &PairedProgram, dtype: DType) -> Result<Rc<EnginePrograms>, AccessError> {
+        let group = access::dma_group(self.media[1], self.machine);
+        let work = || {
+            let bytes = segment.in_bytes(dtype)?;
+            access::dma(&bytes, group, self.machine).map(EnginePrograms)
+        };
+        match self.kept {
+            Some(ctx) => ctx.once((segment.clone(), dtype, group), work),
+            None => work().map(Rc::new),
+        }
+    }
 }
 
 impl Start {
@@ -96,8 +119,7 @@ pub fn work(segments: &[Transfer], start: &Start, way: &Way<'_>) -> Result<Work,
     for (number, segment) in segments.iter().enumerate() {
         let refused = |error| (number, error);
         let program = start.elements(segment).map_err(refused)?;
-        let bytes = program.in_bytes(start.dtype).map_err(|error| refused(error.into()))?;
-        access::dma(&bytes, group, way.machine).map_err(refused)?;
+        way.programs(&program, start.dtype).map_err(refused)?;
         match &segment.given {
             Some(own) => given.extend(engine_parts(own, &program, start.dtype, group, way.machine)),
             None => any.push(program),
@@ -113,12 +135,10 @@ pub fn work(segments: &[Transfer], start: &Start, way: &Way<'_>) -> Result<Work,
 pub fn table(work: &Work, dtype: DType, way: &Way<'_>) -> Result<EngineTable, AccessError> {
     match work {
         Work::Any(segments) => {
-            let group = access::dma_group(way.media[1], way.machine);
-            let programs = segments.0.iter().map(|segment| {
-                let bytes = segment.in_bytes(dtype).map_err(AccessError::from)?;
-                access::dma(&bytes, group, way.machine)
-            });
-            let programs = programs.collect::<Result<Vec<_>, _>>()?.concat();
+            let mut programs = Vec::new();
+            for segment in &segments.0 {
+                programs.extend_from_slice(&way.programs(segment, dtype)?.0);
+            }
             Ok(if way.pcie { alone(&programs) } else { deal(&programs, way.media, way.machine) })
         }
         Work::Given(table) => {

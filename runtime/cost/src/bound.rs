@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use visa_engine::{Access, Engine, Flow, Space, Wire};
+use visa_engine::{Access, Engine, Flow, Space};
 use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, Program};
 use visa_loops::{Program as Loops, iterations};
 use visa_machine::Machine;
@@ -141,7 +141,7 @@ fn moves([from, to]: [Space; 2], bytes: u128, work: &mut Work) {
 fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut Work) {
     let of =
         |flow: Flow| u128::from(flow.packets).saturating_mul(u128::from(flow.packet)).saturating_mul(times);
-    let (mut flow, mut wire, mut vector) = (Flow { packets: 0, packet: 0 }, Some(Wire::NOTHING), false);
+    let (mut flow, mut vector) = (Flow { packets: 0, packet: 0 }, false);
     let fetched = match exec.context {
         Context::Main | Context::Sub => &mut work.fetched,
         Context::Dual => &mut work.fetched_dual,
@@ -153,12 +153,10 @@ fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut Work) {
             work.vector = work.vector.saturating_add(of(flow));
             vector = true;
         }
-        let entering = wire.take();
-        let peak = entering.as_ref().and_then(|wire| machine.peak_operations_per_cycle(wire.dtype));
+        let peak = machine.peak_operations_per_cycle(stage.entering.dtype);
         if let Some(peak) = peak.filter(|_| cost.macs > 0) {
             work.contraction += 2.0 * cost.macs as f64 * times as f64 / peak as f64;
         }
-        wire = entering.and_then(|wire| stage.connect(machine, wire).ok());
         flow = cost.out;
     }
 }

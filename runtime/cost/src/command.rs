@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use visa_engine::read_cache::CacheReads;
-use visa_engine::{BankUse, Engine, Flow, Pace, Space, TreeUse, Wire};
+use visa_engine::{BankUse, Engine, Flow, Pace, Space, TreeUse};
 use visa_hw::program::Exec;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -59,7 +59,6 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     };
     let lanes = count(&exec.slices);
     let mut flow = Flow { packets: 0, packet: 0 };
-    let mut wire = Some(Wire::NOTHING);
     let (mut engines, mut time) = (Vec::new(), PipelineTime::default());
     let (mut bytes, mut macs) = (Traffic::default(), BTreeMap::new());
     let (mut trees, mut bank_reads, mut bank_writes) = (None, None, 0);
@@ -79,13 +78,9 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
                 *steps = cost.cycles.max(*steps);
             }
         }
-        // A stage that cannot be connected is refused by the verifier; without a format its work has no peak.
-        if let Some(entering) = wire.take() {
-            if cost.macs > 0 {
-                let sum: &mut u64 = macs.entry(entering.dtype).or_default();
-                *sum = sum.saturating_add(cost.macs.saturating_mul(lanes));
-            }
-            wire = stage.connect(machine, entering).ok();
+        if cost.macs > 0 {
+            let sum: &mut u64 = macs.entry(stage.entering.dtype).or_default();
+            *sum = sum.saturating_add(cost.macs.saturating_mul(lanes));
         }
         let moved = cost.out.packets.saturating_mul(cost.out.packet);
         let stored = stage.stored_slices().map_or(lanes, count);

@@ -10,7 +10,6 @@ use visa_numerics::DType;
 
 use crate::bound::{bound, of_command};
 use crate::command::Work;
-use crate::conflicts::schedule_with_stalls;
 use crate::indexed;
 use crate::model::MemoryModel;
 use crate::prices::Terms;
@@ -19,9 +18,10 @@ use crate::report::{
     Assumed, BoundPart, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals, Traffic,
 };
 use crate::rows::Rows;
-use crate::runs::runs;
-use crate::tally::{Placed, Tallies, Tally};
+use crate::scheduled::Scheduled;
+use crate::tally::{Tallies, Tally};
 use crate::ticks::in_ticks;
+use crate::timeline::{Timeline, timeline};
 use crate::{steady, stretch};
 
 /// Prices a verified program on `machine`, its transfers by `model`. The rows that indices choose are taken to be
@@ -30,19 +30,41 @@ use crate::{steady, stretch};
 /// # Errors
 /// A transfer for which the model has no price: an address outside of its map of HBM.
 pub fn price(program: &Program, machine: &Machine, model: MemoryModel) -> Result<Report, Diagnostic> {
-    price_with_rows(program, machine, model, &Rows::default())
+    priced(program, machine, model, &Rows::default(), Each::Nothing).map(|priced| priced.report)
 }
 
-/// The same, where indices choose other rows.
+/// What is wanted of each run beside the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Each {
+    /// Nothing: iterations of long loops that repeat are summed up without being scheduled.
+    Nothing,
+    /// Its place in time. [`MAX_RUNS`](crate::MAX_RUNS) runs can have one.
+    Place,
+    /// Its place in time, and the memory that it holds.
+    PlaceAndMemory,
+}
+
+/// A program's price.
+#[derive(Clone, Debug)]
+pub struct Priced {
+    /// What each command costs, and all of them together.
+    pub report: Report,
+    /// The runs that the report is made from, in their places; `None` where [`Each::Nothing`] was wanted of them.
+    pub timeline: Option<Timeline>,
+}
+
+/// Prices a verified program on `machine`, its transfers by `model`, where indices choose `rows`. Report and timeline
+/// are made from the same runs.
 ///
 /// # Errors
-/// As of [`price`].
-pub fn price_with_rows(
+/// As of [`price`]; and more runs than can have a place, where one is wanted.
+pub fn priced(
     program: &Program,
     machine: &Machine,
     model: MemoryModel,
     rows: &Rows,
-) -> Result<Report, Diagnostic> {
+    each: Each,
+) -> Result<Priced, Diagnostic> {
     if let Some(scalar) = program.scalars.first() {
         let message = format!("`{}` has no number yet: prices depend on it", scalar.name);
         return Err(Diagnostic::error("price", scalar.span, message));
@@ -50,7 +72,14 @@ pub fn price_with_rows(
     let device = program.device(machine).map_err(|why| Diagnostic::error("price", Span::default(), why))?;
     let machine = &*device;
     let terms = Terms { machine, chips: program.chips, model, rows };
-    let tallies = tallies(program, terms)?;
+    let (tallies, scheduled) = match each {
+        Each::Nothing => (tallies(program, terms)?, None),
+        Each::Place | Each::PlaceAndMemory => {
+            let scheduled = Scheduled::of(program, terms)?;
+            (scheduled.tallies(), Some(scheduled))
+        }
+    };
+    let timeline = scheduled.map(|scheduled| timeline(scheduled, machine, each == Each::PlaceAndMemory));
     let totals = totals(&tallies, machine, program.chips);
     let assumptions = assumptions(&tallies, rows);
     let bound = bound(program, machine, totals.cycles);
@@ -67,10 +96,11 @@ pub fn price_with_rows(
         bound,
         assumptions,
     };
-    Ok(match &machine.measured {
+    let report = match &machine.measured {
         None => report,
         Some(measured) => in_ticks(report, measured),
-    })
+    };
+    Ok(Priced { report, timeline })
 }
 
 /// What the runs of all commands come to, in their places in time.
@@ -84,11 +114,7 @@ fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Diagnostic> {
             return Ok(found);
         }
     }
-    let mut runs = runs(program, terms)?;
-    let slots = schedule_with_stalls(&mut runs, terms.machine.limits.dm_bank_starvation);
-    let mut tallies = Tallies::default();
-    runs.iter().zip(&slots).for_each(|(run, slot)| tallies.add(Placed::of(run, slot, &runs)));
-    Ok(tallies)
+    Scheduled::of(program, terms).map(|scheduled| scheduled.tallies())
 }
 
 fn command_reports(program: &Program, tallies: &Tallies, machine: &Machine) -> Vec<CommandReport> {

@@ -10,13 +10,12 @@
 use visa_hw::program::{CommandKind, Loop, Program};
 use visa_ir::diag::Diagnostic;
 
-use crate::conflicts::schedule_with_stalls;
-use crate::place::Slot;
-use crate::prices::{Run, Terms};
+use crate::prices::Terms;
 use crate::runs::{Cut, runs_of};
 
+use crate::scheduled::Scheduled;
 use crate::steady;
-use crate::tally::{Placed, Tallies, Tally};
+use crate::tally::{Tallies, Tally};
 
 /// Periods of the loop that are scheduled.
 const PERIODS: u64 = 192;
@@ -39,13 +38,13 @@ pub(crate) fn tallies(
     if repeat.times < some + 2 * period {
         return Ok(None);
     }
-    let scheduled = |times: u64| Scheduled::of(program, terms, Cut { repeat, times });
-    let [first, second, third] = [some, some + period, some + 2 * period].map(scheduled);
+    let cut = |times: u64| CutProgram::of(program, terms, Cut { repeat, times });
+    let [first, second, third] = [some, some + period, some + 2 * period].map(cut);
     let (first, second, third) = (first?, second?, third?);
     if !first.repeats(period) {
         return Ok(None);
     }
-    let [first, second, third] = [first, second, third].map(|scheduled| scheduled.tallies);
+    let [first, second, third] = [first, second, third].map(|cut| cut.tallies);
     let times = (repeat.times - some) / period;
     Ok(grown(&first, &second, 2).filter(|two| same(two, &third)).and_then(|_| grown(&first, &second, times)))
 }
@@ -62,23 +61,18 @@ fn longest<'p>(program: &'p Program, terms: Terms<'_>, banks: bool) -> Option<(&
 }
 
 /// A program with another number of iterations of a loop.
-struct Scheduled {
+struct CutProgram {
+    scheduled: Scheduled,
     tallies: Tallies,
-    runs: Vec<Run>,
-    slots: Vec<Slot>,
     /// The runs of each iteration of the loop: where they begin, and where the last ends.
     iterations: Vec<usize>,
 }
 
-impl Scheduled {
+impl CutProgram {
     fn of(program: &Program, terms: Terms<'_>, cut: Cut<'_>) -> Result<Self, Diagnostic> {
-        let (mut runs, iterations) = runs_of(program, terms, Some(cut))?;
-        let slots = schedule_with_stalls(&mut runs, terms.machine.limits.dm_bank_starvation);
-        let mut tallies = Tallies::default();
-        for (run, slot) in runs.iter().zip(&slots) {
-            tallies.add(Placed::of(run, slot, &runs));
-        }
-        Ok(Self { tallies, runs, slots, iterations })
+        let (runs, iterations) = runs_of(program, terms, Some(cut))?;
+        let scheduled = Scheduled::from_runs(runs, terms);
+        Ok(Self { tallies: scheduled.tallies(), scheduled, iterations })
     }
 
     /// Whether in the middle each run is as long after the one a period before as all others are.
@@ -88,10 +82,11 @@ impl Scheduled {
         let Some(middle) = self.iterations.get(edge..last.saturating_sub(edge)) else { return false };
         let (Some(&from), Some(&to)) = (middle.first(), middle.last()) else { return false };
         let Some(apart) = middle.get(period).map(|later| later - from) else { return false };
-        let lasts = self.slots[from + apart].start - self.slots[from].start;
+        let Scheduled { runs, slots } = &self.scheduled;
+        let lasts = slots[from + apart].start - slots[from].start;
         (from..to.saturating_sub(apart)).all(|at| {
-            let (one, other) = (&self.slots[at], &self.slots[at + apart]);
-            self.runs[at].command == self.runs[at + apart].command
+            let (one, other) = (&slots[at], &slots[at + apart]);
+            runs[at].command == runs[at + apart].command
                 && other.start - one.start == lasts
                 && other.end - one.end == lasts
         })

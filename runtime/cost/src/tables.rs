@@ -4,9 +4,10 @@
 //! gets the same 2 KB. Our run is of main: so the pass waits for its table.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use visa_engine::{
-    Access, Engine, Flow, Pace, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit,
+    Access, Engine, Flow, Pace, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream, Unit, Wire,
 };
 use visa_hw::program::{Command, CommandKind, Context, Dma, DmaPart, Exec, Loop, PlacedStage, Program};
 use visa_ir::span::Span;
@@ -95,7 +96,8 @@ fn load(machine: &Machine) -> Dma {
 /// The run that stores what was loaded.
 fn store(pass: &Exec, machine: &Machine, span: Span) -> Exec {
     let stage = Stage::store(TableStore { read: place(machine) });
-    let stage = PlacedStage { name: "hw.store_table", span, stage, steps: Steps::default() };
+    let (stage, entering) = (Arc::new(stage), Wire::NOTHING);
+    let stage = PlacedStage { name: "hw.store_table", span, stage, entering, steps: Steps::default() };
     Exec { context: Context::Main, slices: pass.slices.clone(), steps: Steps::default(), stages: vec![stage] }
 }
 

@@ -2,19 +2,13 @@
 
 use std::rc::Rc;
 
-use visa_hw::program::Program;
-use visa_ir::diag::Diagnostic;
-use visa_ir::span::Span;
 use visa_machine::Machine;
 
-use crate::conflicts::schedule_with_stalls;
 use crate::held::{Held, held};
-use crate::model::MemoryModel;
 use crate::place::Slot;
-use crate::prices::{Run, Terms};
+use crate::prices::Run;
 use crate::report::Why;
-use crate::rows::Rows;
-use crate::runs::runs;
+use crate::scheduled::Scheduled;
 use crate::ticks::ticks;
 
 /// A command in an iteration of the loops around it, in cycles, or in ticks of a machine that was measured.
@@ -52,22 +46,9 @@ pub struct Timeline {
     pub held: Vec<Held>,
 }
 
-/// All runs of a program in its order, and the memory that they hold if `with_memory`. Where loops are so long that
-/// the report has them as one, [`MAX_RUNS`](crate::MAX_RUNS) runs can be had here.
-///
-/// # Errors
-/// A transfer for which the model has no price, and more runs than that.
-pub fn timeline(
-    program: &Program,
-    machine: &Machine,
-    model: MemoryModel,
-    rows: &Rows,
-    with_memory: bool,
-) -> Result<Timeline, Diagnostic> {
-    let device = program.device(machine).map_err(|why| Diagnostic::error("price", Span::default(), why))?;
-    let terms = Terms { machine: &device, chips: program.chips, model, rows };
-    let mut runs = runs(program, terms)?;
-    let slots = schedule_with_stalls(&mut runs, device.limits.dm_bank_starvation);
+/// Runs in their places as a timeline, with the memory that they hold if `with_memory`.
+pub(crate) fn timeline(scheduled: Scheduled, device: &Machine, with_memory: bool) -> Timeline {
+    let Scheduled { runs, slots } = scheduled;
     let time = |cycles: u64| match &device.measured {
         Some(measured) => ticks(cycles, measured),
         None => cycles,
@@ -77,7 +58,7 @@ pub fn timeline(
         (range.start, range.end) = (time(range.start), time(range.end));
     }
     let all = runs.into_iter().zip(slots);
-    Ok(Timeline { runs: all.map(|(run, slot)| occurrence(run, slot, time)).collect(), held })
+    Timeline { runs: all.map(|(run, slot)| occurrence(run, slot, time)).collect(), held }
 }
 
 fn occurrence(run: Run, slot: Slot, time: impl Fn(u64) -> u64) -> Occurrence {

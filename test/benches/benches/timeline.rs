@@ -11,7 +11,7 @@ use std::hint::black_box;
 
 use common::{context, median, module, ratio};
 use criterion::{Criterion, criterion_group, criterion_main};
-use visa_cost::{MemoryModel, Rows, price, timeline};
+use visa_cost::{Each, MemoryModel, Priced, Rows, priced};
 use visa_hw::program::Program;
 use visa_machine::Machine;
 use visa_timeline::document::Text;
@@ -53,14 +53,14 @@ fn program(text: &str) -> Program {
 
 fn document(text: &str, program: &Program, with_memory: bool) -> Document {
     let (machine, model, rows) = (Machine::rngd(), MemoryModel::Book, Rows::default());
-    let report = price(program, &machine, model).expect("a price");
-    let runs = timeline(program, &machine, model, &rows, with_memory).expect("a timeline");
+    let each = if with_memory { Each::PlaceAndMemory } else { Each::Place };
+    let Priced { report, timeline } = priced(program, &machine, model, &rows, each).expect("a price");
     let line = |span: visa_ir::span::Span| Some((0, 1 + text[..span.range().start].matches('\n').count()));
     collect(Given {
         program,
         machine: &machine,
         report: &report,
-        timeline: Some(runs),
+        timeline,
         texts: vec![Text { name: "many.visa".to_owned(), text: text.to_owned() }],
         place: &line,
         name: &|_| None,
@@ -86,7 +86,7 @@ fn timelines(criterion: &mut Criterion) {
     let looped = program(&text);
     let (machine, rows) = (Machine::rngd(), Rows::default());
     let baseline = median(&mut group, "timeline of a million runs", || {
-        drop(black_box(timeline(&looped, &machine, MemoryModel::Book, &rows, false)));
+        drop(black_box(priced(&looped, &machine, MemoryModel::Book, &rows, Each::Place)));
     });
     let million = document(&text, &looped, false);
     let time = median(&mut group, "trace of a million runs", || {

@@ -4,7 +4,6 @@ use crate::flags::Flags;
 use visa_files::{FileRoles, SharedFile};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_machine::Machine;
 use visa_pass::Pipeline;
 
 /// Every file that a run over modules reads or writes, but for what its passes write ([`pass_outputs`]). A flag that
@@ -14,9 +13,8 @@ pub(crate) fn roles(flags: &Flags, folder: &std::path::Path) -> FileRoles {
         input,
         output,
         crash_reproducer,
-        machine,
+        shared,
         mapping_rules,
-        rules,
         // They are a run without input and other outputs.
         docs: _,
         check_docs: _,
@@ -38,18 +36,11 @@ pub(crate) fn roles(flags: &Flags, folder: &std::path::Path) -> FileRoles {
         verify_each: _,
         verify_analyses: _,
         run_reproducer: _,
-        renderer: _,
-        memory_model: _,
-        axes: _,
     } = flags;
     let mut roles = FileRoles::new(folder);
     roles.input(input, input);
-    let machine = machine.as_ref().filter(|name| Machine::named(name).is_none());
-    let read =
-        [("--machine", machine), ("--mapping-rules", mapping_rules.as_ref()), ("--rules", rules.as_ref())];
-    for (option, name) in read {
-        name.into_iter().for_each(|name| roles.input(format!("{option} {name}"), name));
-    }
+    shared.inputs(&mut roles);
+    mapping_rules.iter().for_each(|name| roles.input(format!("--mapping-rules {name}"), name));
     roles.output(format!("-o {output}"), output);
     crash_reproducer.iter().for_each(|name| roles.output(format!("--crash-reproducer {name}"), name));
     roles

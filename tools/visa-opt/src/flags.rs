@@ -3,10 +3,9 @@
 use crate::dump::{Filter, Wanted};
 use crate::pass_flags;
 use crate::query::{self, Query};
-use crate::render::Renderer;
+use crate::shared::SharedFlags;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use visa_cost::MemoryModel;
+use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _, value_parser};
 use visa_pass::Pass;
 
 /// What was asked for.
@@ -41,13 +40,8 @@ pub(crate) struct Flags {
     pub(crate) crash_reproducer: Option<String>,
     pub(crate) run_reproducer: bool,
     pub(crate) reproducer_outputs: Option<String>,
-    pub(crate) renderer: Renderer,
-    pub(crate) machine: Option<String>,
-    pub(crate) memory_model: MemoryModel,
-    /// Each `NAME=SIZE`.
-    pub(crate) axes: Vec<String>,
+    pub(crate) shared: SharedFlags,
     pub(crate) mapping_rules: Option<String>,
-    pub(crate) rules: Option<String>,
     pub(crate) docs: Option<String>,
     pub(crate) check_docs: Option<String>,
 }
@@ -82,7 +76,7 @@ pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Asked, 
         return Err(Stop { message, code: 1 });
     }
     let by_flags = (!from_flags.is_empty()).then_some(from_flags);
-    Ok(Asked::Modules(Box::new(flags(&matches, by_flags))))
+    Ok(Asked::Modules(Box::new(flags(&matches, by_flags)?)))
 }
 
 /// The flags that modules and questions share.
@@ -99,24 +93,23 @@ fn query(matches: &ArgMatches) -> Result<Option<Query>, Stop> {
         return Err(Stop { message, code: 1 });
     }
     let rules = matches.get_one::<String>("mapping-rules").cloned();
-    Ok(query::flags::read(asked, renderer(matches), rules))
+    Ok(query::flags::read(asked, shared(matches)?.renderer(), rules))
 }
 
-fn renderer(matches: &ArgMatches) -> Renderer {
-    match matches.get_one::<String>("diagnostics").map(String::as_str) {
-        Some("json") => Renderer::Json,
-        Some(_) | None => Renderer::Text,
-    }
+/// The flags that other tools have, too.
+fn shared(matches: &ArgMatches) -> Result<SharedFlags, Stop> {
+    SharedFlags::from_arg_matches(matches)
+        .map_err(|error| Stop { message: error.render().to_string(), code: 1 })
 }
 
-fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
+fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Result<Flags, Stop> {
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let on = |name: &str| matches.get_flag(name);
     let filter = |named: &str, all: &str| {
         let names: Vec<String> = matches.get_many(named).into_iter().flatten().cloned().collect();
         Filter { all: on(all) || names.iter().any(String::is_empty), passes: names }
     };
-    Flags {
+    Ok(Flags {
         input: text("input").unwrap_or_default(),
         output: text("output").unwrap_or_default(),
         pipeline: text("pass-pipeline").or(by_flags),
@@ -142,19 +135,15 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Flags {
         crash_reproducer: text("crash-reproducer"),
         run_reproducer: on("run-reproducer"),
         reproducer_outputs: text("reproducer-outputs"),
-        renderer: renderer(matches),
-        machine: text("machine"),
-        memory_model: matches.get_one("memory-model").copied().unwrap_or_default(),
-        axes: matches.get_many("axis").into_iter().flatten().cloned().collect(),
+        shared: shared(matches)?,
         mapping_rules: text("mapping-rules"),
-        rules: text("rules"),
         docs: text("docs"),
         check_docs: text("check-docs"),
-    }
+    })
 }
 
 fn command() -> Command {
-    Command::new("visa-opt")
+    let command = Command::new("visa-opt")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Reads modules of the Virtual ISA, runs passes over them, and writes them")
         .arg(Arg::new("input").value_name("INPUT").default_value("-").help("Input file; - is standard input"))
@@ -167,8 +156,8 @@ fn command() -> Command {
         .args(input_flags())
         .args(dump_flags())
         .args(listing_flags())
-        .disable_help_subcommand(true)
-        .subcommand(query::flags::command())
+        .disable_help_subcommand(true);
+    SharedFlags::augment_args(command).subcommand(query::flags::command())
 }
 
 fn pipeline_flags() -> [Arg; 8] {
@@ -214,7 +203,7 @@ fn pipeline_flags() -> [Arg; 8] {
     ]
 }
 
-fn input_flags() -> [Arg; 12] {
+fn input_flags() -> [Arg; 7] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
         flag(
@@ -230,40 +219,12 @@ fn input_flags() -> [Arg; 12] {
         .conflicts_with_all(["print-generic", "print-locations"]),
         flag("print-locations", "Print where each operation comes from, as `loc(...)` after it")
             .alias("mlir-print-debuginfo"),
-        value("diagnostics", "FORMAT", "How findings are written")
-            .value_parser(["text", "json"])
-            .default_value("text")
-            .global(true),
-        value(
-            "machine",
-            "NAME|FILE",
-            "Machine that limits are read from: rngd, rngd-s or a description (JSON); the default is rngd",
-        ),
-        value(
-            "memory-model",
-            "MODEL",
-            "How select-configs prices transfers: `flat` by a start-up and a bandwidth, `book` by the requests that \
-             memories are asked for, `detailed` by following each of them",
-        )
-        .value_parser(value_parser!(MemoryModel))
-        .default_value(MemoryModel::default().name()),
-        value(
-            "axis",
-            "NAME=SIZE",
-            "Give an axis this size, in the place of the one that is declared; can be repeated",
-        )
-        .action(ArgAction::Append),
         value(
             "mapping-rules",
             "FILE",
             "Rewrite rules of mappings beside those built in; each is checked when it is read",
         )
         .global(true),
-        value(
-            "rules",
-            "FILE",
-            "Rules of select-configs beside those built in; each is checked when it is read",
-        ),
     ]
 }
 

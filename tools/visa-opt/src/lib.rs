@@ -17,6 +17,7 @@ pub mod render;
 mod report;
 mod reproducer;
 mod run;
+mod shared;
 mod split;
 
 pub use files::{pass_outputs, shared_files};
@@ -27,6 +28,7 @@ pub use load::{
 pub use registry::{Registry, standard_dialects};
 pub use render::Renderer;
 pub use reproducer::{pipeline_of, reproducer};
+pub use shared::SharedFlags;
 pub use split::split;
 
 use flags::Asked;

@@ -71,7 +71,7 @@ impl<'a> Driver<'a> {
             self.io.stderr.extend(self.timing.table(&self.steps, start.elapsed()).into_bytes());
         }
         let held = held.unwrap_or_else(|(source, findings)| {
-            self.flags.renderer.emit(self.io, source.as_ref(), &findings);
+            self.flags.shared.renderer().emit(self.io, source.as_ref(), &findings);
             false
         });
         i32::from(!held)
@@ -133,16 +133,16 @@ impl<'a> Driver<'a> {
         if self.io.progress {
             ctx.set_data(on_terminal());
         }
-        if let Some(name) = &self.flags.machine {
+        if let Some(name) = &self.flags.shared.machine {
             let machine = load_machine(self.io, name).map_err(|finding| (None, vec![finding]))?;
             ctx.set_data(machine);
         }
-        ctx.set_data(self.flags.memory_model);
-        ctx.set_data(GivenSizes::parse(&self.flags.axes).map_err(|finding| (None, vec![finding]))?);
+        ctx.set_data(self.flags.shared.memory_model);
+        ctx.set_data(GivenSizes::parse(&self.flags.shared.axes).map_err(|finding| (None, vec![finding]))?);
         if let Some(file) = &self.flags.mapping_rules {
             ctx.set_data(rules::load(self.io, file)?);
         }
-        if let Some(file) = &self.flags.rules {
+        if let Some(file) = &self.flags.shared.rules {
             let rules = load_config_rules(self.io, &ctx, file);
             ctx.set_data(rules.map_err(|(source, findings)| (Some(source), findings))?);
         }
@@ -172,7 +172,7 @@ impl<'a> Driver<'a> {
     /// Writes what passes wanted written. Returns whether all of it was.
     fn write_outputs(&mut self, wanted: &[Output]) -> bool {
         let failed = outputs::write(self.io, self.flags, wanted);
-        self.flags.renderer.emit(self.io, None, &failed);
+        self.flags.shared.renderer().emit(self.io, None, &failed);
         failed.is_empty()
     }
 
@@ -234,24 +234,26 @@ impl<'a> Driver<'a> {
             About::Pipeline => Some(&pipeline.source),
             About::Pass => None,
         };
-        self.flags.renderer.emit(self.io, source, &found);
+        self.flags.shared.renderer().emit(self.io, source, &found);
         false
     }
 
     fn write_reproducer(&mut self, ctx: &Context, before: Option<&Module>, step: &visa_pass::Step) -> bool {
         let (Some(name), Some(module)) = (&self.flags.crash_reproducer, before) else { return true };
         let written = self.io.write(name, reproducer(ctx, module, step).as_bytes());
-        written.map_err(|why| self.flags.renderer.emit(self.io, None, &[unwritable(name, &why)])).is_ok()
+        written
+            .map_err(|why| self.flags.shared.renderer().emit(self.io, None, &[unwritable(name, &why)]))
+            .is_ok()
     }
 
     /// Writes what was found, or compares it with what is expected. Returns whether that part of the input held.
     fn judge(&mut self, source: &Source, range: Range<usize>, findings: &[Diagnostic]) -> bool {
         if self.flags.verify_diagnostics {
             let wrong = expect::compare(source, range, findings);
-            self.flags.renderer.emit(self.io, Some(source), &wrong);
+            self.flags.shared.renderer().emit(self.io, Some(source), &wrong);
             return wrong.is_empty();
         }
-        self.flags.renderer.emit(self.io, Some(source), findings);
+        self.flags.shared.renderer().emit(self.io, Some(source), findings);
         !has_errors(findings)
     }
 

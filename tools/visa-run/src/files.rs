@@ -2,9 +2,8 @@
 
 use crate::data::Source;
 use crate::flags::Flags;
-use crate::kernel;
+use crate::passes;
 use visa_files::FileRoles;
-use visa_machine::Machine;
 use visa_opt::Io;
 use visa_pass::{Pass, Pipeline};
 
@@ -16,7 +15,6 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         outs,
         expects,
         select_configs,
-        rules,
         schedule,
         pass_pipeline,
         timeline,
@@ -24,9 +22,8 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         viewer,
         compare,
         fit,
-        machine,
+        shared,
         entry: _,
-        axes: _,
         ulps: _,
         allocate: _,
         select_transfers: _,
@@ -37,10 +34,8 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         cost: _,
         assume_indices: _,
         threads: _,
-        memory_model: _,
         sum_order: _,
         memory: _,
-        diagnostics: _,
     } = flags;
     let mut roles = FileRoles::new(&io.cwd);
     roles.input(file, file);
@@ -55,12 +50,8 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
     for text in expects {
         named(text).into_iter().for_each(|file| roles.input(format!("--expect {text}"), file));
     }
-    let machine = machine.as_ref().filter(|name| Machine::named(name).is_none());
-    for (option, name) in
-        [("--rules", rules.as_ref()), ("--compare", compare.as_ref()), ("--machine", machine)]
-    {
-        name.into_iter().for_each(|name| roles.input(format!("{option} {name}"), name));
-    }
+    shared.inputs(&mut roles);
+    compare.iter().for_each(|name| roles.input(format!("--compare {name}"), name));
     for text in outs {
         named(text).into_iter().for_each(|file| roles.output(format!("--out {text}"), file));
     }
@@ -69,7 +60,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         name.iter().for_each(|name| roles.output(format!("{option} {name}"), name));
     }
     let chosen = [("select-configs", select_configs.as_deref()), ("schedule", schedule.as_deref())];
-    for text in [kernel::pipeline_text(&chosen), pass_pipeline.clone().unwrap_or_default()] {
+    for text in [passes::pipeline_text(&chosen), pass_pipeline.clone().unwrap_or_default()] {
         // What is wrong with a pipeline is reported where it is run.
         let Ok(pipeline) = Pipeline::parse(&text, known) else { continue };
         visa_opt::pass_outputs(&pipeline, None, &mut roles);

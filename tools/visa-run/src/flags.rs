@@ -1,8 +1,10 @@
 //! The command line.
 
 use crate::data::Source;
-use clap::Parser;
-use visa_cost::{AssumedRows, MemoryModel};
+use crate::formats;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use visa_cost::AssumedRows;
+use visa_opt::SharedFlags;
 
 /// What was asked for.
 #[derive(Parser, Debug)]
@@ -21,9 +23,6 @@ pub(crate) struct Flags {
     /// Which kernel of the file to run.
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
-    /// Give an axis this size, in the place of the one that is declared.
-    #[arg(long = "axis", value_name = "NAME=SIZE")]
-    pub(crate) axes: Vec<String>,
     /// Data of an argument; of a scalar, its number.
     #[arg(long = "arg", value_name = "NAME=SOURCE|NUMBER")]
     pub(crate) args: Vec<String>,
@@ -40,9 +39,6 @@ pub(crate) struct Flags {
     /// addresses are open too. Options are those of visa-opt, as in `--select-configs=budget=40000`.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
     pub(crate) select_configs: Option<String>,
-    /// Rules of select-configs beside those built in; each is checked when it is read.
-    #[arg(long, value_name = "FILE", requires = "select_configs")]
-    pub(crate) rules: Option<String>,
     /// Reorder commands, and let iterations of loops overlap, before addresses are chosen. Options are those of
     /// visa-opt, as in `--schedule=explain`.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
@@ -65,7 +61,7 @@ pub(crate) struct Flags {
     pub(crate) shadow: bool,
     /// Print the price of every command: as a table, in JSON, as a chart in the terminal, or as a page for a browser,
     /// which fetches nothing.
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json", "timeline", "html"])]
+    #[arg(long, value_name = "FORMAT", value_parser = formats::names())]
     pub(crate) report: Option<String>,
     /// Write the timeline as data: every run with what it waits for, memory over time, bandwidths (JSON).
     #[arg(long, value_name = "FILE.json")]
@@ -96,14 +92,6 @@ pub(crate) struct Flags {
     /// Threads (the results do not depend on it); one a core if absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) threads: Option<u16>,
-    /// Another machine than RNGD: rngd-s, rngd-silicon (in ticks, as measured), rngd-schedule (as the vendor's
-    /// schedules have it), or a description.
-    #[arg(long, value_name = "NAME|FILE.json")]
-    pub(crate) machine: Option<String>,
-    /// How transfers are priced, in reports and for choosing: `flat` by a start-up and a bandwidth, `book` by
-    /// the requests that memories are asked for, `detailed` by following each of them.
-    #[arg(long, value_name = "MODEL", default_value = MemoryModel::default().name())]
-    pub(crate) memory_model: MemoryModel,
     /// Order in which a contraction adds, instead of the machine's: a tree's levels, or one product after the other.
     #[arg(long, value_name = "ORDER", value_parser = ["tree", "sequential"])]
     pub(crate) sum_order: Option<String>,
@@ -111,9 +99,8 @@ pub(crate) struct Flags {
     /// with may have as many.
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 30)]
     pub(crate) memory: u64,
-    /// How diagnostics are written.
-    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"], default_value = "text")]
-    pub(crate) diagnostics: String,
+    #[command(flatten)]
+    pub(crate) shared: SharedFlags,
 }
 
 /// Why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
@@ -125,7 +112,10 @@ pub(crate) struct Stop {
 /// Reads the command line.
 pub(crate) fn parse(args: &[String]) -> Result<Flags, Stop> {
     let name = std::iter::once("visa-run".to_owned());
-    Flags::try_parse_from(name.chain(args.iter().cloned()))
+    let command = Flags::command().mut_arg("rules", |rules| rules.requires("select_configs"));
+    let matches = command.try_get_matches_from(name.chain(args.iter().cloned()));
+    matches
+        .and_then(|matches| Flags::from_arg_matches(&matches))
         .map_err(|error| Stop { message: error.render().to_string(), code: i32::from(error.use_stderr()) })
 }
 

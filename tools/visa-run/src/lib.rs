@@ -5,18 +5,21 @@
 
 mod check;
 mod compare;
+mod console;
 pub mod data;
 mod files;
+mod findings;
 mod flags;
-mod kernel;
-mod output;
+mod formats;
+mod passes;
 mod pictures;
 mod progress;
 mod relabelled;
 mod rust;
 mod session;
+mod stages;
 
-pub use output::Document;
+pub use formats::Document;
 
 use visa_opt::{Io, Registry};
 
@@ -25,7 +28,7 @@ pub fn run(registry: &Registry, args: &[String], io: &mut Io) -> i32 {
     match flags::parse(args) {
         Ok(flags) => {
             let mut progress = progress::on_terminal(io.progress);
-            session::Session::new(registry, &flags, io).run(&mut progress)
+            session::session(registry, &flags, io, &mut progress)
         }
         Err(stop) => {
             let stream = if stop.code == 0 { &mut io.stdout } else { &mut io.stderr };

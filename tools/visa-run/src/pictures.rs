@@ -1,4 +1,4 @@
-//! The timeline of a run, and the pictures that are asked for.
+//! The timeline of a run, and the files that are asked for of it.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
 use visa_cost::{Report, Timeline};
-use visa_hw::program::{Program, runs};
+use visa_hw::program::Program;
 use visa_ir::diag::{Diagnostic, visible_json};
 use visa_ir::span::{Source, Span};
 use visa_machine::Machine;
@@ -15,39 +15,15 @@ use visa_timeline::{Document, Given, collect};
 
 use crate::compare::Comparison;
 use crate::flags::Flags;
+use crate::formats;
 use crate::rust::RustLines;
-
-/// Most runs that a timeline has one by one.
-const MOST_RUNS: u64 = 1 << 21;
-/// Most runs whose memory is followed.
-const MOST_WITH_MEMORY: u64 = 200_000;
-/// Columns where nobody knows how wide the terminal is.
-const WIDTH: usize = 100;
 
 /// Whether a timeline is asked for.
 pub(crate) fn asked(flags: &Flags) -> bool {
-    flags.timeline.is_some() || flags.trace.is_some() || flags.viewer.is_some() || shown(flags)
-}
-
-/// Whether one that says what could be better is.
-pub(crate) fn advised(flags: &Flags) -> bool {
-    flags.timeline.is_some() || flags.report.as_deref() == Some("html")
-}
-
-/// Whether the report is a picture.
-fn shown(flags: &Flags) -> bool {
-    matches!(flags.report.as_deref(), Some("timeline" | "html"))
-}
-
-/// Which runs a timeline of a program has, and whether their memory.
-pub(crate) struct Extent {
-    pub(crate) each_run: bool,
-    pub(crate) memory: bool,
-}
-
-pub(crate) fn extent(program: &Program) -> Extent {
-    let count = runs(&program.commands);
-    Extent { each_run: count <= MOST_RUNS, memory: count <= MOST_WITH_MEMORY }
+    flags.timeline.is_some()
+        || flags.trace.is_some()
+        || flags.viewer.is_some()
+        || formats::of(flags).is_picture()
 }
 
 /// The kernel as it is written, and where it says something.
@@ -185,23 +161,4 @@ pub(crate) fn files(flags: &Flags, document: &Document) -> Result<Vec<(String, P
         files.push((name, Picture::Viewer(visa_timeline::viewer::schedule(document)?)));
     }
     Ok(files)
-}
-
-/// The picture that the report is, if it is one.
-///
-/// # Errors
-/// Why it cannot be made.
-pub(crate) fn shown_as(flags: &Flags, document: &Document) -> Result<Option<String>, String> {
-    match flags.report.as_deref() {
-        Some("html") => visa_timeline::page::page(document).map(Some),
-        Some("timeline") => {
-            Ok(Some(visa_timeline::gantt::gantt(document, flags.width.unwrap_or_else(columns))))
-        }
-        Some(_) | None => Ok(None),
-    }
-}
-
-/// How wide the terminal is.
-fn columns() -> usize {
-    terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0))
 }

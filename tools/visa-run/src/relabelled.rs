@@ -19,7 +19,7 @@ pub(crate) struct Relabelled {
 }
 
 /// A relabelling in a JSON document.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct RelabelledEntry {
     /// Where it is.
     pub place: String,

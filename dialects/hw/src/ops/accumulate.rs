@@ -1,7 +1,7 @@
 //! `hw.accumulate`: the Reducer's temporal accumulator (book 19).
 
 use crate::attrs::PROGRAM;
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::{REDUCTION, at_least, machine, one_of, takes_max};
 use crate::greatest::{Greatest, greatest};
 use crate::loops::{Loops, Written};
@@ -59,9 +59,9 @@ pub static ACCUMULATE: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.accumulate interleaved, rows 8, columns 1, slots [2 : 0, 8 : 1] : 1",
-    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::ACCUMULATE), Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 

@@ -2,7 +2,7 @@
 
 use super::collect::padded;
 use crate::attrs::PROGRAM;
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine, one_of};
 use crate::loops::{Loops, Written};
 use crate::ops::exec::context_of;
@@ -79,9 +79,9 @@ pub static ALIGN: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), reads(Target::Memory("trf")), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.align full, flits 2, repeat 1, rows 8, data 64, loops [64 : 64, 64 : 1] : 64",
-    interfaces: &[Interface(&rngd::ALIGN), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::ALIGN), Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 

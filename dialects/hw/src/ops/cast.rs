@@ -1,7 +1,7 @@
 //! `hw.cast`: the Cast Engine (book 26).
 
 use crate::attrs::DTYPE;
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::machine;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
@@ -30,9 +30,9 @@ pub static CAST: OpDecl = OpDecl {
     clauses: &[ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "Format to convert to.")],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.cast bf16",
-    interfaces: &[Interface(&rngd::CAST), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::CAST), Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 

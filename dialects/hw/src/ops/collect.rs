@@ -1,6 +1,6 @@
 //! `hw.collect`: the Collect Engine (book 14).
 
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine};
 use crate::ops::exec::context_of;
 use visa_engine::place::rngd;
@@ -33,9 +33,9 @@ pub static COLLECT: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.collect flits 2",
-    interfaces: &[Interface(&rngd::COLLECT), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::COLLECT), Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 

@@ -1,7 +1,7 @@
 //! `hw.commit`: the Commit Engine (book 09).
 
 use crate::attrs::{PROGRAM, STEPS};
-use crate::build::{Build, Moves};
+use crate::build::{Build, Moves, verify};
 use crate::clauses::{machine, one_of};
 use crate::loops::{Loops, Written, overwrites};
 use crate::ops::control::{Moving, steps_of_stage};
@@ -81,12 +81,12 @@ pub static COMMIT: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.commit bytes 8, loops [4 : 16, 8 : 1] : 8 @ 8192",
     interfaces: &[
         Interface(&rngd::COMMIT),
         Interface(&Moves(|op| moving(op).map(Moving::after_first))),
-        Interface(&Build(|op, _| Ok(Stage::store(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::store(read(op)?)))),
     ],
     ..OpDecl::BASE
 };

@@ -77,7 +77,10 @@ pub static COMMIT_PACKED: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("dm"))]),
     verify: Some(|op, _| registers(op).map(drop)),
     example: "hw.commit_packed most 8, counts 8192, stride 4, loops [128 : 1] : 8 @ 4096",
-    interfaces: &[Interface(&rngd::PACK), Interface(&Build(|op, input| Ok(Stage::store(read(op, input)?))))],
+    interfaces: &[
+        Interface(&rngd::PACK),
+        Interface(&Build::After(|op, input| Ok(Stage::store(read(op, input)?)))),
+    ],
     ..OpDecl::BASE
 };
 

@@ -70,7 +70,7 @@ pub static CONTRACT: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| verify(op)),
     example: "hw.contract bf16, depth 5",
-    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::CONTRACT), Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 

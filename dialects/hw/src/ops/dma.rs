@@ -110,8 +110,12 @@ pub static DMA: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-/// The transfer that the operation describes.
+/// The transfer that the operation describes, read once for a state of the module.
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
+    (*op.ctx.once_of(op, || read_now(op))).clone()
+}
+
+fn read_now(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     let op = Dma::of(op)?;
     let machine = machine(*op);
     let pcie = &*op.engine()? == "pcie";

@@ -125,6 +125,10 @@ pub static OPS: &[&OpDecl] = &[&DMA_INDEXED];
 
 /// The transfer that the operation describes.
 pub(crate) fn read(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
+    (*op.ctx.once_of(op, || read_now(op))).clone()
+}
+
+fn read_now(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
     let op = DmaIndexed::of(op)?;
     let machine = machine(*op);
     let direction = if &*op.direction()? == "gather" { Direction::Gather } else { Direction::Scatter };

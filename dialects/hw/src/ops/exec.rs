@@ -8,6 +8,7 @@ use crate::ops::control::{COMMANDS, Moving, steps};
 use crate::order::{self, at, inside};
 use crate::program::{self, Context, PlacedStage};
 use std::ops::Range;
+use std::rc::Rc;
 use visa_engine::place::Slot;
 use visa_engine::{Mismatch, Space, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
@@ -96,9 +97,14 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     active(op)?;
     check_alike(op)?;
     order::check(op, context(op)?)?;
-    match stages(op) {
+    let is_built = |child: &OpRef<'_>| child.decl().is_some_and(|decl| decl.interface::<Build>().is_some());
+    if !inside(op).all(|child| is_built(&child)) {
+        // Some stages are of another level still, so there is no pipeline to connect.
+        return Ok(());
+    }
+    match &*stages(op) {
         Ok(_) | Err(Unbuilt::Stage(_)) => Ok(()),
-        Err(Unbuilt::Wire(error)) => Err(error),
+        Err(Unbuilt::Wire(error)) => Err(error.clone()),
     }
 }
 
@@ -128,7 +134,10 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Exec, Diagnostic> {
     let slices = active(op)?;
     check_alike(op)?;
     order::check(op, context)?;
-    let stages = stages(op).map_err(|(Unbuilt::Stage(error) | Unbuilt::Wire(error))| error)?;
+    let stages = match &*stages(op) {
+        Ok(stages) => stages.clone(),
+        Err(Unbuilt::Stage(error) | Unbuilt::Wire(error)) => return Err(error.clone()),
+    };
     Ok(program::Exec { context, slices, steps: moving(op)?.after_first(), stages })
 }
 
@@ -217,8 +226,14 @@ pub(crate) fn bytes(op: OpRef<'_>, constraint: &str, input: &Wire) -> Result<u64
     })
 }
 
+/// The stages of a run, or why there are none: built once for a state of the module ([`Context::once_of`]).
+///
+/// [`Context::once_of`]: visa_ir::context::Context::once_of
+pub type Built = Result<Vec<PlacedStage>, Unbuilt>;
+
 /// Why a run has no stages.
-enum Unbuilt {
+#[derive(Debug)]
+pub enum Unbuilt {
     /// A stage is wrong in itself.
     Stage(Diagnostic),
     /// A stage does not take what the one before gives.
@@ -232,14 +247,19 @@ fn stage(op: OpRef<'_>, input: &Wire) -> Result<PlacedStage, Diagnostic> {
         Some((name, build)) => {
             let moves = op.decl().and_then(|decl| decl.interface::<Moves>());
             let steps = moves.map_or(Ok(Steps::default()), |moves| (moves.0)(op))?;
-            Ok(PlacedStage { name, span: op.span(), stage: (build.0)(op, input)?, steps })
+            let stage = build.stage(op, input)?;
+            Ok(PlacedStage { name, span: op.span(), stage, entering: input.clone(), steps })
         }
         None => Err(Diagnostic::error("structure", op.span(), format!("`{}` is no stage of hw.exec", op))),
     }
 }
 
+fn stages(op: OpRef<'_>) -> Rc<Built> {
+    op.ctx.once_of(op, || build(op))
+}
+
 /// The stages, each of which takes what the one before gives.
-fn stages(op: OpRef<'_>) -> Result<Vec<PlacedStage>, Unbuilt> {
+fn build(op: OpRef<'_>) -> Built {
     let machine = machine(op);
     let (mut wire, mut stages) = (Wire::NOTHING, Vec::new());
     for child in inside(op) {

@@ -2,7 +2,7 @@
 
 use crate::adapter::Adapter;
 use crate::attrs::{DTYPE, MASK, PROGRAM, STEPS, TABLE};
-use crate::build::{Build, KnowsSlices, Moves};
+use crate::build::{Build, KnowsSlices, Moves, verify};
 use crate::clauses::{at_least, machine};
 use crate::loops::{Loops, Written};
 use crate::mask::Masking;
@@ -126,13 +126,13 @@ pub static FETCH: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Memory("dm")), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.fetch bf16, packet 32, loops [128 : 32, 32 : 1] : 32 @ 4096",
     interfaces: &[
         Interface(&rngd::FETCH),
         Interface(&Moves(|op| moving(op).map(Moving::after_first))),
         Interface(&KnowsSlices(|op| op.attr("starts").is_some())),
-        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
     ],
     ..OpDecl::BASE
 };

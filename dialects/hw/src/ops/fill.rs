@@ -1,7 +1,7 @@
 //! `hw.fill`: one number over and over into data memory (book 09, generate mode).
 
 use crate::attrs::{PROGRAM, STEPS};
-use crate::build::{Build, Moves};
+use crate::build::{Build, Moves, verify};
 use crate::clauses::machine;
 use crate::loops::{Loops, Written, overwrites};
 use crate::ops::control::{Moving, steps_of_stage};
@@ -67,12 +67,12 @@ pub static FILL: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[writes(Target::Memory("dm"))]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.fill 0, loops [32 : 128, 64 : 1] : 8 @ 8192",
     interfaces: &[
         Interface(&rngd::GENERATE),
         Interface(&Moves(|op| moving(op).map(Moving::after_first))),
-        Interface(&Build(|op, _| Ok(Stage::store(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::store(read(op)?)))),
     ],
     ..OpDecl::BASE
 };

@@ -1,7 +1,7 @@
 //! `hw.filter`: the filter of the Vector Engine, and the compaction of what it keeps (book 21; book 35, section 2.3).
 
 use crate::attrs::GUARDS;
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine};
 use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
@@ -41,11 +41,11 @@ pub static FILTER: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.filter keep [xxx1]",
     interfaces: &[
         Interface(&rngd::FILTER),
-        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Filter)),
     ],
     ..OpDecl::BASE

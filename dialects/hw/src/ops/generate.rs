@@ -1,6 +1,6 @@
 //! `hw.generate`: one number into data memory (book 09, generate mode).
 
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine};
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
@@ -37,9 +37,9 @@ pub static GENERATE: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[writes(Target::Memory("dm"))]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.generate 5, at 4096",
-    interfaces: &[Interface(&rngd::GENERATE), Interface(&Build(|op, _| Ok(Stage::store(read(op)?))))],
+    interfaces: &[Interface(&rngd::GENERATE), Interface(&Build::Alone(|op| Ok(Stage::store(read(op)?))))],
     ..OpDecl::BASE
 };
 

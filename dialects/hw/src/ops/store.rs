@@ -1,6 +1,6 @@
 //! `hw.store_trf` and `hw.store_vrf`: the ends that fill a register file (books 18, 20).
 
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine, one_of};
 use crate::ops::fetch::Fetch;
 use crate::trf::{REGION, Region};
@@ -56,9 +56,9 @@ pub static STORE_TRF: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("trf"))]),
-    verify: Some(|op, _| read_trf(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.store_trf full, rows 8, row_bytes 4096",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Build(|op, _| Ok(Stage::store(read_trf(op)?))))],
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Build::Alone(|op| Ok(Stage::store(read_trf(op)?))))],
     ..OpDecl::BASE
 };
 
@@ -80,7 +80,7 @@ pub static STORE_VRF: OpDecl = OpDecl {
     example: "hw.store_vrf at 0",
     interfaces: &[
         Interface(&rngd::KEEP),
-        Interface(&Build(|op, input| Ok(Stage::store(read_vrf(op, input)?)))),
+        Interface(&Build::After(|op, input| Ok(Stage::store(read_vrf(op, input)?)))),
     ],
     ..OpDecl::BASE
 };

@@ -34,7 +34,7 @@ pub static STORE_IDS: OpDecl = OpDecl {
     example: "hw.store_ids at 0",
     interfaces: &[
         Interface(&rngd::STORE_IDS),
-        Interface(&Build(|op, input| Ok(Stage::store(read(op, input)?)))),
+        Interface(&Build::After(|op, input| Ok(Stage::store(read(op, input)?)))),
     ],
     ..OpDecl::BASE
 };

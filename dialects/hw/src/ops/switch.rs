@@ -1,6 +1,6 @@
 //! `hw.switch`: the Switch Engine (book 13).
 
-use crate::build::{Build, KnowsSlices};
+use crate::build::{Build, KnowsSlices, verify};
 use crate::clauses::{at_least, given, machine};
 use crate::ops::exec::context_of;
 use crate::route::{Packet, Pick, Route};
@@ -77,12 +77,12 @@ pub static SWITCH: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.switch broadcast01, slice1 1, slice0 2, time0 1",
     interfaces: &[
         Interface(&KnowsSlices(|_| true)),
         Interface(&rngd::SWITCH),
-        Interface(&Build(|op, _| Ok(Stage::exchange(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::exchange(read(op)?)))),
     ],
     ..OpDecl::BASE
 };

@@ -1,6 +1,6 @@
 //! `hw.transpose`: the Transpose Engine (book 27).
 
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine, one_of};
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
@@ -45,9 +45,9 @@ pub static TRANSPOSE: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.transpose double, bits 8, rows 8, columns 8, kept 8",
-    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 

@@ -1,7 +1,7 @@
 //! `hw.vector`: an ALU of the Vector Engine (books 20, 21).
 
 use crate::attrs::{GUARDS, PROGRAM};
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::machine;
 use crate::ops::vector_lanes::How;
 use crate::vrf::RegisterFile;
@@ -112,11 +112,11 @@ pub static VECTOR: OpDecl = OpDecl {
         writes(Target::Memory("vrf")).with("write_back"),
         writes(Target::Stream),
     ]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.vector AddFxp, constant 1",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::Word("stage", alu_stage)),
     ],
     ..OpDecl::BASE

@@ -1,7 +1,7 @@
 //! `hw.vector_branch`: gives every element of a stream its execution id (book 21).
 
 use crate::attrs::{COMPARISONS, PROGRAM};
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::given;
 use crate::vrf::RegisterFile;
 use crate::ways::way_bytes;
@@ -73,11 +73,11 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         reads(Target::Memory("vrf")).with("vrf"),
         writes(Target::Stream),
     ]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.vector_branch comparison, compare [less 0, greater 255]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Branch)),
     ],
     ..OpDecl::BASE

@@ -1,6 +1,6 @@
 //! `hw.vector_inter_reduce`: the inter-slice block of the Vector Engine (book 25).
 
-use crate::build::{Build, KnowsSlices};
+use crate::build::{Build, KnowsSlices, verify};
 use crate::clauses::{at_least, machine};
 use crate::route::Pick;
 use crate::ways::way_bytes;
@@ -58,12 +58,12 @@ pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.vector_inter_reduce Add, bits 3",
     interfaces: &[
         Interface(&KnowsSlices(|_| true)),
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op, _| Ok(Stage::exchange(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::exchange(read(op)?)))),
     ],
     ..OpDecl::BASE
 };

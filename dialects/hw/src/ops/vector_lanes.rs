@@ -1,7 +1,7 @@
 //! `hw.vector_lanes`: the Narrow and Widen stages of the Vector Engine, and what becomes of valid counts there
 //! (books 21, 24).
 
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
@@ -40,11 +40,11 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
     )],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.vector_lanes split",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::Word("how", |word| Some(how(word)?.stage()))),
     ],
     ..OpDecl::BASE

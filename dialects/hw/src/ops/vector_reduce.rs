@@ -2,7 +2,7 @@
 
 use super::accumulate::{inner, numbered};
 use crate::attrs::PROGRAM;
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::machine;
 use crate::loops::{Loops, Written};
 use crate::ways::way_bytes;
@@ -51,11 +51,11 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.vector_reduce Add, lanes tree, slots [2 : 0, 2 : 1] : 1",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Reduce)),
     ],
     ..OpDecl::BASE

@@ -1,7 +1,7 @@
 //! `hw.vector_reinterpret`: the same bits as numbers of another format (book 21).
 
 use crate::attrs::DTYPE;
-use crate::build::Build;
+use crate::build::{Build, verify};
 use visa_engine::place::rngd;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
@@ -32,9 +32,9 @@ pub static VECTOR_REINTERPRET: OpDecl = OpDecl {
     )],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.vector_reinterpret i32",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|op, _| Ok(Stage::map(read(op)?))))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?))))],
     ..OpDecl::BASE
 };
 

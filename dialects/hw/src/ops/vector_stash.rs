@@ -23,7 +23,7 @@ pub static VECTOR_STASH: OpDecl = OpDecl {
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     example: "hw.vector_stash",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build(|_, _| Ok(Stage::map(VectorStashUnit))))],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Build::Alone(|_| Ok(Stage::map(VectorStashUnit))))],
     ..OpDecl::BASE
 };
 

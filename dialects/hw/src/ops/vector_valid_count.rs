@@ -1,7 +1,7 @@
 //! `hw.vector_valid_count`: the Valid Count Generator at the entry of the Vector Engine (book 24).
 
 use crate::attrs::{COUNTERS, GATES};
-use crate::build::{Build, KnowsSlices};
+use crate::build::{Build, KnowsSlices, verify};
 use crate::clauses::{at_least, machine};
 use crate::valid_count::{CountDim, Counters, Gates, ValidCount};
 use crate::ways::way_bytes;
@@ -49,12 +49,12 @@ pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.vector_valid_count counters [2 : 1 g0, 3 : 8 p], packet 19, gates [mask 0x3 match 2 valid 1]",
     interfaces: &[
         Interface(&KnowsSlices(|_| true)),
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::At(VectorStage::Branch)),
     ],
     ..OpDecl::BASE

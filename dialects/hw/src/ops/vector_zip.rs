@@ -1,6 +1,6 @@
 //! `hw.vector_zip`: makes one stream of two groups whose packets alternate (book 21, two-group mode).
 
-use crate::build::Build;
+use crate::build::{Build, verify};
 use crate::clauses::one_of;
 use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
@@ -51,11 +51,11 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
-    verify: Some(|op, _| read(op).map(drop)),
+    verify: Some(|op, _| verify(op)),
     example: "hw.vector_zip AddFxp, stage clip, apart 1",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Build(|op, _| Ok(Stage::map(read(op)?)))),
+        Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
         Interface(&Station::Word("stage", alu_stage)),
     ],
     ..OpDecl::BASE

@@ -253,7 +253,8 @@ fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let (from, to) = (medium(op, "from", &dma.from()?)?, medium(op, "to", &dma.to()?)?);
     let dtype = dma.dtype()?.map_or(DType::I8, |dtype| *dtype);
     let refused = |error: AccessError| error.diagnostic(op.span());
-    let way = Way { pcie: &*dma.engine()? == "pcie", media: [from, to], machine: &machine };
+    let way =
+        Way { pcie: &*dma.engine()? == "pcie", media: [from, to], machine: &machine, kept: Some(op.ctx) };
     let table = table(&seq_dma::work(op)?, dtype, &way).map_err(refused)?;
     let lowered = hw::dma::Dma::build(op)
         .engine(dma.engine()?)

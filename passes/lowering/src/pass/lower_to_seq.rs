@@ -545,7 +545,8 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let write = address::in_transfer(cx, op, &write, (&*result, address::frame(cx, op, &written)?))?;
     let start = Start { read: read.base(), write: write.base(), dtype: source.dtype };
     let pcie = shuffles || chips;
-    let way = Way { pcie, media: [medium(&source), medium(&result)], machine: cx.machine };
+    let way =
+        Way { pcie, media: [medium(&source), medium(&result)], machine: cx.machine, kept: Some(op.ctx) };
     let work = work(&segments, &start, &way).map_err(|(segment, error)| {
         error.diagnostic(op.span()).note(origin::entries(&segments[segment].loops, "bytes"), None)
     })?;

@@ -441,7 +441,7 @@ impl<'a> CandidatePipeline<'a> {
             let built = op
                 .decl()
                 .and_then(|decl| decl.interface::<Build>())
-                .map(|Build(build)| build(op, &before.wire));
+                .map(|build| build.trial(op, &before.wire));
             let unbuilt = || Err(op.error("C0", format!("`{}` is no stage of a pipeline", op)));
             let stage = built.unwrap_or_else(unbuilt)?;
             let wire = stage.connect(&machine, before.wire.clone()).map_err(|mismatch| {

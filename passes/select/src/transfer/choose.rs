@@ -169,7 +169,7 @@ impl TransferCx<'_> {
             transfer(self.source, self.result, self.free, order, self.pcie, self.axes, self.machine).ok()?;
         let pcie = self.pcie;
         let media = [medium(self.source), medium(self.result)];
-        let way = Way { pcie, media, machine: self.machine };
+        let way = Way { pcie, media, machine: self.machine, kept: None };
         let work = work(&segments, &self.start, &way).ok()?;
         let table = table(&work, self.start.dtype, &way).ok()?;
         let loops = table.0.iter().map(|part| part.loops.entries.len()).sum();

@@ -147,12 +147,24 @@ impl From<&Fixed> for PlacedStage {
     fn from(fixed: &Fixed) -> Self {
         let stage =
             if fixed.stored.is_some() { Stage::store(fixed.clone()) } else { Stage::map(fixed.clone()) };
-        Self { name: fixed.name, span: Span::default(), stage, steps: Steps::default() }
+        Self {
+            name: fixed.name,
+            span: Span::default(),
+            stage: stage.into(),
+            entering: Wire::NOTHING,
+            steps: Steps::default(),
+        }
     }
 }
 
 pub(crate) fn exec(context: Context, slices: Range<usize>, stages: &[Fixed]) -> CommandKind {
-    let stages = stages.iter().map(PlacedStage::from).collect();
+    let mut entering = Wire::NOTHING;
+    let placed = |fixed: &Fixed| {
+        let stage = PlacedStage { entering: entering.clone(), ..PlacedStage::from(fixed) };
+        entering.dtype = fixed.dtype;
+        stage
+    };
+    let stages = stages.iter().map(placed).collect();
     CommandKind::Exec(Exec { context, slices: vec![slices], steps: Steps::default(), stages })
 }
 

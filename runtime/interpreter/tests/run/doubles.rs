@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use visa_engine::shadow::Shadow;
-use visa_engine::{Access, Engine, Flow, Map, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit};
+use visa_engine::{
+    Access, Engine, Flow, Map, RunCx, SliceMemory, Space, Stage, StageCost, Stream, Unit, Wire,
+};
 use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, PlacedStage, Program};
 use visa_interpreter::{Interpreter, Options, RunError};
 use visa_ir::span::Span;
@@ -96,7 +98,13 @@ impl Map for Fetch {
 
 impl From<Fetch> for PlacedStage {
     fn from(unit: Fetch) -> Self {
-        Self { name: "test.fetch", span: span(100), stage: Stage::map(unit), steps: Steps::default() }
+        Self {
+            name: "test.fetch",
+            span: span(100),
+            stage: Stage::map(unit).into(),
+            entering: Wire::NOTHING,
+            steps: Steps::default(),
+        }
     }
 }
 
@@ -122,7 +130,13 @@ impl visa_engine::Exchange for Rotate {
 
 impl From<Rotate> for PlacedStage {
     fn from(unit: Rotate) -> Self {
-        Self { name: "test.rotate", span: span(101), stage: Stage::exchange(unit), steps: Steps::default() }
+        Self {
+            name: "test.rotate",
+            span: span(101),
+            stage: Stage::exchange(unit).into(),
+            entering: Wire::NOTHING,
+            steps: Steps::default(),
+        }
     }
 }
 
@@ -149,7 +163,13 @@ impl Map for Add {
 
 impl From<Add> for PlacedStage {
     fn from(unit: Add) -> Self {
-        Self { name: "test.add", span: span(102), stage: Stage::map(unit), steps: Steps::default() }
+        Self {
+            name: "test.add",
+            span: span(102),
+            stage: Stage::map(unit).into(),
+            entering: Wire::NOTHING,
+            steps: Steps::default(),
+        }
     }
 }
 
@@ -178,6 +198,12 @@ impl visa_engine::Store for Store {
 
 impl From<Store> for PlacedStage {
     fn from(unit: Store) -> Self {
-        Self { name: "test.store", span: span(103), stage: Stage::store(unit), steps: Steps::default() }
+        Self {
+            name: "test.store",
+            span: span(103),
+            stage: Stage::store(unit).into(),
+            entering: Wire::NOTHING,
+            steps: Steps::default(),
+        }
     }
 }

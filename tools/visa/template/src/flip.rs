@@ -88,7 +88,10 @@ static HW_FLIP: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| key(op).map(drop)),
     example: "my.hw_flip key 255",
-    interfaces: &[Interface(&FLIPPER), Interface(&Build(|op, _| Ok(Stage::map(Flipper { key: key(op)? }))))],
+    interfaces: &[
+        Interface(&FLIPPER),
+        Interface(&Build::Alone(|op| Ok(Stage::map(Flipper { key: key(op)? })))),
+    ],
     ..KEYED
 };
 

@@ -1,4 +1,4 @@
-//! From a module at any level to an executable program.
+//! Pipelines of passes, and the one that makes an executable program of a module at any level.
 
 use visa_hw::program::Program;
 use visa_ir::context::Context;

@@ -1,11 +1,41 @@
-//! What a run says: text for people, one JSON document for programs.
+//! `--report json`: a run as one JSON document, for programs.
 
+use super::{Format, Shown};
 use crate::check::CheckReport;
 use crate::compare::Comparison;
 use crate::data::{Summary, Value};
+use crate::formats::text::summaries;
 use crate::relabelled::RelabelledEntry;
 use serde::Serialize;
 use visa_cost::Report;
+use visa_ir::diag::visible_json;
+
+pub(super) struct Json;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn show(&self, run: &Shown<'_>) -> Result<String, (&'static str, String)> {
+        let Shown { program, ran, report, compared, .. } = *run;
+        let entry = |(name, dtype, summary): (String, &'static str, Summary)| {
+            let file = ran.and_then(|ran| ran.outputs.get(&name)).map(String::as_str);
+            ResultEntry::new(&name, dtype, &summary, file)
+        };
+        let document = Document {
+            entry: &program.name,
+            results: summaries(run).into_iter().map(entry).collect(),
+            check: ran.and_then(|ran| ran.check.as_ref()),
+            shadow: ran.and_then(|ran| ran.defined),
+            report,
+            compared,
+            relabelled: run.relabelled.clone(),
+        };
+        let text = serde_json::to_string_pretty(&document).map_err(|error| ("report", error.to_string()))?;
+        Ok(visible_json(&text).into_owned() + "\n")
+    }
+}
 
 /// A run as one JSON document (`--report json`).
 #[derive(Serialize)]

@@ -1,0 +1,28 @@
+//! `--report timeline`: a chart in the terminal.
+
+use super::{Format, Shown};
+
+/// Columns where nobody knows how wide the terminal is.
+const WIDTH: usize = 100;
+
+pub(super) struct Chart;
+
+impl Format for Chart {
+    fn name(&self) -> &'static str {
+        "timeline"
+    }
+
+    fn is_picture(&self) -> bool {
+        true
+    }
+
+    fn show(&self, run: &Shown<'_>) -> Result<String, (&'static str, String)> {
+        let columns = run.flags.width.unwrap_or_else(columns);
+        Ok(run.document.map(|document| visa_timeline::gantt::gantt(document, columns)).unwrap_or_default())
+    }
+}
+
+/// How wide the terminal is.
+fn columns() -> usize {
+    terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0))
+}

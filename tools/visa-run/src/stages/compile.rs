@@ -1,0 +1,81 @@
+//! Compile: the program that the machine runs, with a number for each of its scalars.
+
+use crate::console::{Console, Outcome};
+use crate::flags::Flags;
+use crate::formats;
+use crate::passes;
+use crate::stages::arguments::{self, buffers};
+use crate::stages::choose::Chosen;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use visa_hw::program::Program;
+use visa_ir::context::Context;
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::module::Module;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_opt::Registry;
+use visa_pass::Pass;
+
+/// A finding about the kernel that a pass gave, and the word that pictures show for that pass.
+pub(crate) type Advice = (&'static str, Diagnostic);
+
+/// A program, ready to start.
+pub(crate) struct Compiled {
+    pub(crate) program: Program,
+    pub(crate) machine: Rc<Machine>,
+    /// The value of each `--arg`, by the name of its argument.
+    pub(crate) given: BTreeMap<String, String>,
+    /// The number of each scalar.
+    pub(crate) scalars: BTreeMap<String, u64>,
+    /// What could be better, if a picture shows it.
+    pub(crate) advice: Vec<Advice>,
+}
+
+/// Lowers a kernel and gives its scalars their numbers.
+pub(crate) fn compile(
+    chosen: &mut Chosen,
+    registry: &Registry,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<Compiled> {
+    let Chosen { ctx, module, .. } = chosen;
+    let written = formats::wants_advice(flags).then(|| module.clone());
+    let compiled = passes::compile(ctx, module, &registry.passes, flags.entry.as_deref());
+    let (program, warnings) = compiled.map_err(|findings| console.refuse(findings))?;
+    console.emit(&warnings);
+    console.emit(empty(&program).as_slice());
+    let advice = written.map_or_else(Vec::new, |written| advice(ctx, written, module, &registry.passes));
+    let given = arguments::by_name("arg", &flags.args, &program, true, console)?;
+    let scalars = arguments::scalars(&program, &given, console)?;
+    let numbers: Vec<u64> = program.scalars.iter().map(|scalar| scalars[&scalar.name]).collect();
+    let program = program.started(&numbers);
+    Ok(Compiled { program, machine: ctx.data::<Machine>(), given, scalars, advice })
+}
+
+/// The warning for a program that runs no command and has no result.
+fn empty(program: &Program) -> Option<Diagnostic> {
+    if !program.commands.is_empty() || buffers(program, false).next().is_some() {
+        return None;
+    }
+    let message =
+        format!("`{}` has no commands and no results: there is nothing to run, check or price", program.name);
+    let finding = Diagnostic::error("empty-kernel", Span::default(), message);
+    let fix = "move a tensor with `tm.to_dm`, and return one with `tm.return`".to_owned();
+    Some(Diagnostic { severity: Severity::Warning, ..finding.fix(fix) })
+}
+
+/// What could be better in the kernel as written in full, and in its transfers.
+fn advice(ctx: &Context, written: Module, lowered: &Module, known: &[&'static Pass]) -> Vec<Advice> {
+    let mut all = Vec::new();
+    for (from, pipeline, mut module) in
+        [("advise", "select-configs{advise}", written), ("lint", "lint-dma", lowered.clone())]
+    {
+        let findings = match passes::run(ctx, &mut module, known, pipeline) {
+            Ok(report) => report.findings,
+            Err(refused) => refused.findings(),
+        };
+        all.extend(findings.into_iter().map(|finding| (from, finding)));
+    }
+    all
+}

@@ -1,0 +1,85 @@
+//! Cost: the price of a program, its runs in their places, and both beside a trace or a schedule.
+
+use crate::compare::{self, Comparison};
+use crate::console::{Console, Outcome};
+use crate::flags::Flags;
+use crate::formats;
+use crate::stages::arguments::Tensors;
+use visa_cost::{KnownIndices, MemoryModel, Priced, Report, Rows, Timeline, priced};
+use visa_hw::program::Program;
+use visa_ir::context::Context;
+use visa_machine::Machine;
+
+/// Most bytes of a trace or a schedule that is compared with.
+const MAX_COMPARED_BYTES: u64 = 1 << 28;
+
+/// A program with its price.
+pub(crate) struct Costed {
+    pub(crate) program: Program,
+    pub(crate) report: Report,
+    /// The runs in their places, if a picture or a comparison needs them.
+    pub(crate) timeline: Option<Timeline>,
+    /// With `--compare`, the file beside the price.
+    pub(crate) compared: Option<Comparison>,
+}
+
+/// Prices a program, with the indices among the data of its arguments.
+pub(crate) fn cost(
+    program: Program,
+    ctx: &Context,
+    tensors: &Tensors,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<Costed> {
+    let (machine, model) = (ctx.data::<Machine>(), *ctx.data::<MemoryModel>());
+    let rows = Rows { known: KnownIndices::new(&program, tensors), assumed: flags.assume_indices };
+    let each = formats::extent(flags, &program);
+    let found = priced(&program, &machine, model, &rows, each);
+    let Priced { report, timeline } = found.map_err(|finding| console.refuse(vec![finding]))?;
+    let compared = match (&flags.compare, &timeline) {
+        (Some(name), Some(timeline)) => Some(compare(name, &machine, &report, timeline, flags, console)?),
+        (Some(_) | None, Some(_) | None) => None,
+    };
+    Ok(Costed { program, report, timeline, compared })
+}
+
+/// The file of `--compare` beside the price; a machine is fitted to it if that is asked for.
+fn compare(
+    name: &str,
+    machine: &Machine,
+    report: &Report,
+    timeline: &Timeline,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<Comparison> {
+    let bytes = console.io.read(name, MAX_COMPARED_BYTES);
+    let bytes = bytes.map_err(|why| console.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
+    let foreign = compare::read(&String::from_utf8_lossy(&bytes));
+    let foreign = foreign.map_err(|why| console.stop("compare", format!("`{name}`: {why}")))?;
+    if let Some(why) = compare::other_unit(report.unit, &foreign) {
+        return Err(console.stop("compare", why));
+    }
+    let ours = compare::ours(report, &timeline.runs, |span| console.rust_line(span));
+    let aligned = compare::align(&ours, &foreign);
+    let aligned = aligned.map_err(|why| console.stop("compare", format!("`{name}`: {why}")))?;
+    let found = Comparison::new(&ours, &foreign, &aligned);
+    if let Some(to) = flags.fit.as_ref().filter(|_| found.other_kernel().is_none()) {
+        fit(to, name, machine, report, &found, console)?;
+    }
+    Ok(found)
+}
+
+/// Writes the machine whose figures fit the commands that align.
+fn fit(
+    to: &str,
+    from: &str,
+    machine: &Machine,
+    report: &Report,
+    found: &Comparison,
+    console: &mut Console<'_>,
+) -> Outcome<()> {
+    let fitted = compare::fitted(machine, from, report, found);
+    let text = fitted.map_err(|why| console.stop("fit", format!("`{from}`: {why}")))?;
+    let written = console.io.write(to, text.as_bytes());
+    console.written(to, written)
+}

@@ -1,0 +1,9 @@
+//! The stages of a run, in their order. Each takes the values of earlier ones, and gives one.
+
+pub(crate) mod arguments;
+pub(crate) mod choose;
+pub(crate) mod compile;
+pub(crate) mod cost;
+pub(crate) mod load;
+pub(crate) mod report;
+pub(crate) mod run;

@@ -1,0 +1,240 @@
+//! Run: the results of a program on its arguments, and whether they are as they should be.
+
+use crate::check::{self, CheckReport};
+use crate::console::{Console, Outcome};
+use crate::data::{self, Array, ChosenIndices};
+use crate::findings;
+use crate::flags::Flags;
+use crate::stages::arguments::{self, Tensors, buffers};
+use crate::stages::choose::Chosen;
+use crate::stages::compile::Compiled;
+use std::collections::BTreeMap;
+use visa_hw::program::{Buffer, Program, runs};
+use visa_interpreter::{IndexError, IndexUse, Interpreter, Options, RunError, UndefinedReport};
+use visa_ir::diag::Diagnostic;
+use visa_ir::location::Origins;
+use visa_ir::module::Module;
+use visa_ir::span::Span;
+use visa_machine::Machine;
+use visa_numerics::DType;
+use visa_reference::Given;
+
+/// The most commands that a run has, and the most iterations that are evaluated beside it.
+const MAX_RUNS: u64 = 1 << 32;
+
+/// Shows how many commands of how many have run.
+pub(crate) type Progress<'a> = &'a mut dyn FnMut(usize, usize);
+
+/// A program that has run.
+pub(crate) struct Ran {
+    /// The data of its arguments.
+    pub(crate) tensors: Tensors,
+    /// The bytes of its results.
+    pub(crate) results: Tensors,
+    /// The file of each result that is written to one.
+    pub(crate) outputs: BTreeMap<String, String>,
+    /// With `--check`, how the results compare with the logical evaluator's.
+    pub(crate) check: Option<CheckReport>,
+    /// With `--shadow`, whether all results are defined.
+    pub(crate) defined: Option<bool>,
+    /// Whether every `--expect` held.
+    pub(crate) expected: bool,
+}
+
+impl Ran {
+    /// Whether the run held everything that was asked of it.
+    pub(crate) fn held(&self) -> bool {
+        let checked = self.check.as_ref().is_none_or(|check| check.mismatches == 0);
+        checked && self.expected && self.defined.unwrap_or(true)
+    }
+}
+
+/// The results of the interpreter.
+struct Finished {
+    results: Tensors,
+    undefined: Vec<UndefinedReport>,
+}
+
+/// Runs a program, and compares its results as the flags ask.
+pub(crate) fn run(
+    chosen: &Chosen,
+    compiled: &Compiled,
+    flags: &Flags,
+    console: &mut Console<'_>,
+    progress: Progress<'_>,
+) -> Outcome<Ran> {
+    let Compiled { program, given, scalars, .. } = compiled;
+    check_iterations(program, flags, console)?;
+    let outputs = arguments::by_name("out", &flags.outs, program, false, console)?;
+    let all: Vec<&Buffer> = buffers(program, true).collect();
+    let tensors = arguments::load(&all, given, flags, console)?;
+    let mut arguments = Given { tensors, scalars: scalars.clone() };
+    let finished = finish(compiled, &mut arguments, flags, console, progress)?;
+    let Chosen { ctx, logical, .. } = chosen;
+    let mut undefined: Vec<_> =
+        finished.undefined.iter().map(|report| findings::undefined(ctx, logical.as_ref(), report)).collect();
+    if let Some(kernel) = logical {
+        Origins::of(ctx, kernel).explain(ctx, &mut undefined);
+    }
+    console.emit(&undefined);
+    let defined = flags.shadow.then_some(finished.undefined.is_empty());
+    let check = match logical.as_ref().filter(|_| flags.check) {
+        Some(kernel) => Some(check_results(chosen, kernel, compiled, &arguments, &finished, flags, console)?),
+        None => None,
+    };
+    let expected = expectations(program, &finished.results, flags, console)?;
+    Ok(Ran { tensors: arguments.tensors, results: finished.results, outputs, check, defined, expected })
+}
+
+/// Stops before a program that nobody would wait for. The evaluator goes through loops without commands, too.
+fn check_iterations(program: &Program, flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
+    let busy = runs(&program.commands);
+    let evaluated = if flags.check { program.iterations() } else { 0 };
+    let (count, what) =
+        if busy >= evaluated { (busy, "commands") } else { (evaluated, "iterations of loops") };
+    if count <= MAX_RUNS {
+        return Ok(());
+    }
+    let count = if count == u64::MAX { "2^64 or more".to_owned() } else { count.to_string() };
+    let message = format!("`{}` runs {count} {what}, at most {MAX_RUNS} are run", program.name);
+    let error = Diagnostic::error("iterations", Span::default(), message);
+    let fix = "give axes smaller sizes (`--axis`), or ask for the price alone (`--cost`)";
+    Err(console.stop_with(error.fix(fix.to_owned())))
+}
+
+/// Runs the kernel. Default data that are read as indices and choose no rows are replaced by some that do.
+fn finish(
+    compiled: &Compiled,
+    arguments: &mut Given,
+    flags: &Flags,
+    console: &mut Console<'_>,
+    progress: Progress<'_>,
+) -> Outcome<Finished> {
+    let Compiled { program, machine, given, .. } = compiled;
+    let random = |buffer: &&Buffer| !given.contains_key(&buffer.name);
+    let random: Vec<&Buffer> = buffers(program, true).filter(random).collect();
+    let integers = random.iter().filter(|buffer| buffer.dtype == DType::I32);
+    let integers: Vec<String> = integers.map(|buffer| buffer.name.clone()).collect();
+    let mut chosen = ChosenIndices::default();
+    loop {
+        let error = match interpret(program, machine, arguments, flags, progress) {
+            Ok(finished) => return Ok(finished),
+            Err(error) => error,
+        };
+        let refused = Diagnostic::error("run", error.span(), error.to_string());
+        let RunError::Index { error: IndexError::Outside { value, .. }, .. } = error else {
+            return Err(console.refuse(vec![refused]));
+        };
+        let mut others = given.keys().filter_map(|name| arguments.tensors.get(name));
+        if random.is_empty() || others.any(|bytes| data::holds(bytes, value)) {
+            return Err(console.refuse(vec![refused]));
+        }
+        let uses = index_uses(program, machine, arguments, flags);
+        let uses = uses.map_err(|error| console.stop("run", error.to_string()))?;
+        let count = chosen.choose(&mut arguments.tensors, &integers, &uses);
+        if count.map_err(|why| console.stop("argument", why.message))? == 0 {
+            let names: Vec<&str> = random.iter().map(|buffer| buffer.name.as_str()).collect();
+            let note = format!("default data are random, those of `{}` among them", names.join("`, `"));
+            let fix = "give data with which each index is a row: `--arg NAME=FILE.npy`".to_owned();
+            return Err(console.refuse(vec![refused.note(note, None).fix(fix)]));
+        }
+    }
+}
+
+fn interpret(
+    program: &Program,
+    machine: &Machine,
+    arguments: &Given,
+    flags: &Flags,
+    progress: Progress<'_>,
+) -> Result<Finished, RunError> {
+    let mut interpreter = loaded(program, machine, arguments, flags, flags.shadow)?;
+    interpreter.run(progress)?;
+    let mut finished = Finished { results: BTreeMap::new(), undefined: Vec::new() };
+    for buffer in buffers(program, false) {
+        let result = interpreter.result(&buffer.name)?;
+        finished.results.insert(buffer.name.clone(), result.bytes);
+        finished.undefined.extend(result.undefined);
+    }
+    Ok(finished)
+}
+
+/// The indices that the kernel reads; one that chooses no row counts as row 0.
+fn index_uses(
+    program: &Program,
+    machine: &Machine,
+    arguments: &Given,
+    flags: &Flags,
+) -> Result<Vec<IndexUse>, RunError> {
+    let mut interpreter = loaded(program, machine, arguments, flags, false)?;
+    interpreter.note_indices();
+    interpreter.run(&mut |_, _| ())?;
+    Ok(interpreter.index_uses().collect())
+}
+
+/// An interpreter with the arguments in its memories.
+fn loaded<'p>(
+    program: &'p Program,
+    machine: &'p Machine,
+    arguments: &Given,
+    flags: &Flags,
+    shadow: bool,
+) -> Result<Interpreter<'p>, RunError> {
+    let threads = flags.threads.map(usize::from);
+    let options = Options { threads, shadow, memory_bytes: flags.memory };
+    let mut interpreter = Interpreter::new(program, machine, options)?;
+    for (name, bytes) in &arguments.tensors {
+        interpreter.set_argument(name, bytes)?;
+    }
+    Ok(interpreter)
+}
+
+/// Compares the results with those of the logical evaluator.
+fn check_results(
+    chosen: &Chosen,
+    kernel: &Module,
+    compiled: &Compiled,
+    arguments: &Given,
+    finished: &Finished,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<CheckReport> {
+    let (ctx, name) = (&chosen.ctx, &compiled.program.name);
+    let options = visa_reference::Options { sum_order: compiled.machine.sum_order };
+    let expected = visa_reference::evaluate(ctx, kernel, Some(name), arguments, options);
+    let expected = expected.map_err(|finding| console.refuse(vec![finding]))?;
+    let report = check::compare(&expected, &finished.results, flags.ulps);
+    if let Some(first) = &report.first {
+        let defined = flags.shadow.then_some(finished.undefined.is_empty());
+        let finding = match findings::summed_padding(ctx, kernel, name) {
+            Some(unmasked) => findings::sums_padding(&report, first, unmasked),
+            None => findings::differs(&report, first, defined),
+        };
+        console.emit_about(None, &[finding]);
+    }
+    Ok(report)
+}
+
+/// Whether every `--expect` holds.
+fn expectations(
+    program: &Program,
+    results: &Tensors,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<bool> {
+    let expects = arguments::by_name("expect", &flags.expects, program, false, console)?;
+    let mut held = true;
+    for buffer in buffers(program, false) {
+        let Some(file) = expects.get(&buffer.name) else { continue };
+        let expected = Array::read_npy(&console.io.path(file), flags.memory);
+        let expected =
+            expected.map_err(|error| console.stop("expect", format!("--expect {}: {error}", buffer.name)))?;
+        let bytes = &results[&buffer.name];
+        if let Err(mismatch) = data::compare(buffer.dtype, &buffer.shape, bytes, &expected, flags.ulps) {
+            held = false;
+            let message = format!("--expect {}={file}: {mismatch}", buffer.name);
+            console.emit_about(None, &[Diagnostic::error("expect", Span::default(), message)]);
+        }
+    }
+    Ok(held)
+}
