@@ -21,7 +21,7 @@ const ABOVE: &[(&str, usize, usize)] = &[
     ("dialects/ir", 12, 15),
     ("dialects/stream", 9, 8),
     ("passes/select", 8, 6),
-    ("runtime/cost", 14, 0),
+    ("runtime/cost", 13, 0),
     ("tools/visa-import", 16, 12),
 ];
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 use visa_engine::Space;
 
 use crate::footprint::Region;
-use crate::place::Slot;
 use crate::prices::Run;
+use crate::schedule::place::Slot;
 
 /// Bytes of a memory of the device, from when they are written until they are read for the last time before others
 /// take their place.

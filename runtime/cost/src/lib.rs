@@ -5,10 +5,8 @@
 
 mod anatomy;
 mod banks;
-mod beside;
 mod bound;
 mod command;
-mod conflicts;
 mod fit;
 mod footprint;
 mod held;
@@ -17,20 +15,14 @@ mod indices;
 mod memory;
 mod model;
 mod pipeline;
-mod place;
 mod price;
 mod prices;
 mod queues;
 mod report;
 mod rows;
-mod runs;
 mod schedule;
-mod scheduled;
 mod scratchpads;
-mod steady;
-mod stretch;
 mod tables;
-mod tally;
 mod text;
 mod ticks;
 mod timeline;
@@ -51,7 +43,7 @@ pub use report::{
     MemoryReport, NoiseReport, Report, Resource, Stalls, TimeUnit, Totals, Traffic, Wait, Why,
 };
 pub use rows::{AssumedRows, Rows};
-pub use runs::MAX_RUNS;
+pub use schedule::runs::MAX_RUNS;
 pub use tables::with_table_loads;
 pub use text::NAME_WIDTH;
 pub use timeline::{Occurrence, Timeline, WaitsFor};

@@ -18,11 +18,11 @@ use crate::report::{
     Assumed, BoundPart, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals, Traffic,
 };
 use crate::rows::Rows;
-use crate::scheduled::Scheduled;
-use crate::tally::{Tallies, Tally};
+use crate::schedule::scheduled::Scheduled;
+use crate::schedule::tally::{Tallies, Tally};
+use crate::schedule::{steady, stretch};
 use crate::ticks::in_ticks;
 use crate::timeline::{Timeline, timeline};
-use crate::{steady, stretch};
 
 /// Prices a verified program on `machine`, its transfers by `model`. The rows that indices choose are taken to be
 /// spread over their tables.

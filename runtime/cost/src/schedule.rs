@@ -1,8 +1,17 @@
 //! When each command runs (book 28): program order is kept on every resource, and hazards order the resources.
 
-use crate::place::{Before, Slot, place};
+pub(crate) mod beside;
+pub(crate) mod conflicts;
+pub(crate) mod place;
+pub(crate) mod runs;
+pub(crate) mod scheduled;
+pub(crate) mod steady;
+pub(crate) mod stretch;
+pub(crate) mod tally;
+
 use crate::prices::Run;
 use crate::queues::Queues;
+use crate::schedule::place::{Before, Slot, place};
 
 /// The places of runs, each after those before it ([`place`]). `limit` is that of accesses to a bank in a row.
 pub(crate) fn schedule(runs: &[Run], limit: u64) -> Vec<Slot> {

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use visa_machine::Machine;
 
 use crate::held::{Held, held};
-use crate::place::Slot;
 use crate::prices::Run;
 use crate::report::Why;
-use crate::scheduled::Scheduled;
+use crate::schedule::place::Slot;
+use crate::schedule::scheduled::Scheduled;
 use crate::ticks::ticks;
 
 /// A command in an iteration of the loops around it, in cycles, or in ticks of a machine that was measured.

@@ -15,6 +15,7 @@ enum Diagnostics {
 
 /// The flags of every tool that reads a kernel.
 #[derive(Args, Debug)]
+#[group(skip)]
 pub struct SharedFlags {
     /// The machine: rngd (the default), rngd-s, rngd-silicon (in ticks, as measured), rngd-schedule (as the vendor's
     /// schedules have it), or a description (JSON).

@@ -3,6 +3,7 @@
 //! [`run`] does all of it in process, on the dialects and passes of a [`Registry`], from arguments and bytes to bytes
 //! and an exit code.
 
+mod buffers;
 mod check;
 mod compare;
 mod console;
@@ -14,6 +15,7 @@ mod formats;
 mod passes;
 mod pictures;
 mod progress;
+mod ran;
 mod relabelled;
 mod rust;
 mod session;

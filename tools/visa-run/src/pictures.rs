@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
-use visa_cost::{Report, Timeline};
-use visa_hw::program::Program;
+use visa_cost::{Each, Report, Timeline};
+use visa_hw::program::{Program, runs};
 use visa_ir::diag::{Diagnostic, visible_json};
 use visa_ir::span::{Source, Span};
 use visa_machine::Machine;
@@ -18,12 +18,35 @@ use crate::flags::Flags;
 use crate::formats;
 use crate::rust::RustLines;
 
+/// Most runs that a picture has one by one.
+const MOST_RUNS: u64 = 1 << 21;
+/// Most runs whose memory a picture follows.
+const MOST_WITH_MEMORY: u64 = 200_000;
+
 /// Whether a timeline is asked for.
 pub(crate) fn asked(flags: &Flags) -> bool {
     flags.timeline.is_some()
         || flags.trace.is_some()
         || flags.viewer.is_some()
-        || formats::of(flags).is_picture()
+        || formats::of(flags.report.as_deref()).is_picture()
+}
+
+/// Whether what could be better is shown.
+pub(crate) fn advised(flags: &Flags) -> bool {
+    flags.timeline.is_some() || formats::of(flags.report.as_deref()).shows_advice()
+}
+
+/// What is wanted of each run of a program: of those of a picture as much as it can show.
+pub(crate) fn extent(flags: &Flags, program: &Program) -> Each {
+    let pictures = asked(flags);
+    let count = runs(&program.commands);
+    if pictures && count <= MOST_WITH_MEMORY {
+        Each::PlaceAndMemory
+    } else if flags.compare.is_some() || pictures && count <= MOST_RUNS {
+        Each::Place
+    } else {
+        Each::Nothing
+    }
 }
 
 /// The kernel as it is written, and where it says something.

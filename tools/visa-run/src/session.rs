@@ -4,7 +4,6 @@ use crate::console::{Console, Outcome, Stopped};
 use crate::flags::Flags;
 use crate::stages::run::Progress;
 use crate::stages::{arguments, choose, compile, cost, load, report, run};
-use visa_cost::with_table_loads;
 use visa_opt::{Io, Registry};
 
 /// Runs the stages that the flags ask for. Returns the exit code: 0 only if everything asked for held.
@@ -33,8 +32,7 @@ fn stages(
         return Ok(true);
     }
     let ran = run::run(&chosen, &compiled, flags, console, progress)?;
-    let program = with_table_loads(compiled.program, &compiled.machine);
-    let costed = cost::cost(program, &chosen.ctx, &ran.tensors, flags, console)?;
+    let costed = cost::cost(compiled.program, &chosen.ctx, &ran.tensors, flags, console)?;
     report::report(&chosen, Some(&ran), costed, compiled.advice, flags, console)?;
     Ok(ran.held())
 }

@@ -8,17 +8,11 @@ mod timeline;
 pub use json::Document;
 
 use crate::compare::Comparison;
-use crate::flags::Flags;
+use crate::ran::Ran;
 use crate::relabelled::RelabelledEntry;
-use crate::stages::run::Ran;
-use visa_cost::{Each, Report};
-use visa_hw::program::{Program, runs};
+use visa_cost::Report;
+use visa_hw::program::Program;
 use visa_ir::span::Span;
-
-/// Most runs that a picture has one by one.
-const MOST_RUNS: u64 = 1 << 21;
-/// Most runs whose memory a picture follows.
-const MOST_WITH_MEMORY: u64 = 200_000;
 
 /// A format of `--report`.
 pub(crate) trait Format: Sync {
@@ -55,7 +49,10 @@ pub(crate) struct Shown<'a> {
     pub(crate) relabelled: Vec<RelabelledEntry>,
     /// The timeline, if a picture is asked for.
     pub(crate) document: Option<&'a visa_timeline::Document>,
-    pub(crate) flags: &'a Flags,
+    /// Whether a report is asked for, and not the total alone.
+    pub(crate) whole: bool,
+    /// Columns of a chart, if they are asked for.
+    pub(crate) width: Option<usize>,
     /// The line of the author's text that a span is in.
     pub(crate) line: &'a dyn Fn(Span) -> Option<String>,
 }
@@ -65,26 +62,7 @@ pub(crate) fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name()).collect()
 }
 
-/// The format that the flags name; the first without one.
-pub(crate) fn of(flags: &Flags) -> &'static dyn Format {
-    let named = flags.report.as_deref();
-    *FORMATS.iter().find(|format| Some(format.name()) == named).unwrap_or(&FORMATS[0])
-}
-
-/// Whether what could be better is shown.
-pub(crate) fn wants_advice(flags: &Flags) -> bool {
-    flags.timeline.is_some() || of(flags).shows_advice()
-}
-
-/// What is wanted of each run of a program: of those of a picture as much as it can show.
-pub(crate) fn extent(flags: &Flags, program: &Program) -> Each {
-    let pictures = crate::pictures::asked(flags);
-    let count = runs(&program.commands);
-    if pictures && count <= MOST_WITH_MEMORY {
-        Each::PlaceAndMemory
-    } else if flags.compare.is_some() || pictures && count <= MOST_RUNS {
-        Each::Place
-    } else {
-        Each::Nothing
-    }
+/// The format of that name; the first without one.
+pub(crate) fn of(name: Option<&str>) -> &'static dyn Format {
+    *FORMATS.iter().find(|format| Some(format.name()) == name).unwrap_or(&FORMATS[0])
 }

@@ -1,10 +1,10 @@
 //! `--report text`: a table for people; without `--report` the results and the total alone.
 
 use super::{Format, Shown};
+use crate::buffers::buffers;
 use crate::compare;
 use crate::data::{self, Summary};
 use crate::relabelled;
-use crate::stages::arguments::buffers;
 use visa_ir::diag::{counted, visible};
 
 pub(super) struct Text;
@@ -65,7 +65,7 @@ fn results(run: &Shown<'_>) -> String {
 /// The price: the table, or the total alone.
 fn price(run: &Shown<'_>) -> String {
     let report = run.report;
-    if run.flags.report.is_some() {
+    if run.whole {
         let lines: String = run.relabelled.iter().map(relabelled::line).collect();
         return report.text(|span| (run.line)(span)) + &lines;
     }

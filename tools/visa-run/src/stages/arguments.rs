@@ -1,21 +1,15 @@
 //! The data of arguments and the names in `--arg`, `--out` and `--expect`.
 
+use crate::buffers::buffers;
 use crate::console::{Console, Outcome};
 use crate::data;
 use crate::flags::{Flags, named, source};
+use crate::ran::Tensors;
 use std::collections::BTreeMap;
 use visa_cost::KnownIndices;
 use visa_hw::program::{Buffer, Program, Scalar};
 use visa_ir::diag::{Diagnostic, Severity, counted, nearest};
 use visa_ir::span::Span;
-
-/// The bytes of each argument.
-pub(crate) type Tensors = BTreeMap<String, Vec<u8>>;
-
-/// The buffers of a program's arguments, or of its results.
-pub(crate) fn buffers(program: &Program, argument: bool) -> impl Iterator<Item = &Buffer> {
-    program.buffers.iter().filter(move |buffer| buffer.argument == argument)
-}
 
 /// The value that a `NAME=VALUE` flag gives each argument, or each result; unknown and repeated names are refused.
 pub(crate) fn by_name(

@@ -1,10 +1,11 @@
 //! Compile: the program that the machine runs, with a number for each of its scalars.
 
+use crate::buffers::buffers;
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
-use crate::formats;
 use crate::passes;
-use crate::stages::arguments::{self, buffers};
+use crate::pictures;
+use crate::stages::arguments;
 use crate::stages::choose::Chosen;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -40,7 +41,7 @@ pub(crate) fn compile(
     console: &mut Console<'_>,
 ) -> Outcome<Compiled> {
     let Chosen { ctx, module, .. } = chosen;
-    let written = formats::wants_advice(flags).then(|| module.clone());
+    let written = pictures::advised(flags).then(|| module.clone());
     let compiled = passes::compile(ctx, module, &registry.passes, flags.entry.as_deref());
     let (program, warnings) = compiled.map_err(|findings| console.refuse(findings))?;
     console.emit(&warnings);

@@ -3,9 +3,9 @@
 use crate::compare::{self, Comparison};
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
-use crate::formats;
-use crate::stages::arguments::Tensors;
-use visa_cost::{KnownIndices, MemoryModel, Priced, Report, Rows, Timeline, priced};
+use crate::pictures;
+use crate::ran::Tensors;
+use visa_cost::{KnownIndices, MemoryModel, Priced, Report, Rows, Timeline, priced, with_table_loads};
 use visa_hw::program::Program;
 use visa_ir::context::Context;
 use visa_machine::Machine;
@@ -23,7 +23,7 @@ pub(crate) struct Costed {
     pub(crate) compared: Option<Comparison>,
 }
 
-/// Prices a program, with the indices among the data of its arguments.
+/// Prices a program, with the indices among the data of its arguments and the loads of its look-up tables.
 pub(crate) fn cost(
     program: Program,
     ctx: &Context,
@@ -32,8 +32,9 @@ pub(crate) fn cost(
     console: &mut Console<'_>,
 ) -> Outcome<Costed> {
     let (machine, model) = (ctx.data::<Machine>(), *ctx.data::<MemoryModel>());
+    let program = with_table_loads(program, &machine);
     let rows = Rows { known: KnownIndices::new(&program, tensors), assumed: flags.assume_indices };
-    let each = formats::extent(flags, &program);
+    let each = pictures::extent(flags, &program);
     let found = priced(&program, &machine, model, &rows, each);
     let Priced { report, timeline } = found.map_err(|finding| console.refuse(vec![finding]))?;
     let compared = match (&flags.compare, &timeline) {

@@ -1,16 +1,16 @@
 //! Report: the results and the price, in files and on standard output.
 
+use crate::buffers::buffers;
 use crate::compare::Comparison;
 use crate::console::{Console, Outcome};
 use crate::data;
 use crate::flags::Flags;
 use crate::formats::{self, Shown};
 use crate::pictures::{self, Kernel, Written};
-use crate::stages::arguments::buffers;
+use crate::ran::Ran;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Advice;
 use crate::stages::cost::Costed;
-use crate::stages::run::Ran;
 use visa_hw::program::Program;
 use visa_ir::diag::Severity;
 use visa_machine::Machine;
@@ -40,14 +40,15 @@ pub(crate) fn report(
         pictures(document, flags, console)?;
     }
     let relabelled = console.relabelled(&chosen.relabelled, &program.name);
-    let shown = formats::of(flags).show(&Shown {
+    let shown = formats::of(flags.report.as_deref()).show(&Shown {
         program: &program,
         ran,
         report: &report,
         compared: compared.as_ref(),
         relabelled,
         document: document.as_ref(),
-        flags,
+        whole: flags.report.is_some(),
+        width: flags.width,
         line: &|span| console.line(span),
     });
     let text = shown.map_err(|(code, why)| console.stop(code, why))?;

@@ -1,11 +1,13 @@
 //! Run: the results of a program on its arguments, and whether they are as they should be.
 
+use crate::buffers::buffers;
 use crate::check::{self, CheckReport};
 use crate::console::{Console, Outcome};
 use crate::data::{self, Array, ChosenIndices};
 use crate::findings;
 use crate::flags::Flags;
-use crate::stages::arguments::{self, Tensors, buffers};
+use crate::ran::{Ran, Tensors};
+use crate::stages::arguments;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Compiled;
 use std::collections::BTreeMap;
@@ -24,30 +26,6 @@ const MAX_RUNS: u64 = 1 << 32;
 
 /// Shows how many commands of how many have run.
 pub(crate) type Progress<'a> = &'a mut dyn FnMut(usize, usize);
-
-/// A program that has run.
-pub(crate) struct Ran {
-    /// The data of its arguments.
-    pub(crate) tensors: Tensors,
-    /// The bytes of its results.
-    pub(crate) results: Tensors,
-    /// The file of each result that is written to one.
-    pub(crate) outputs: BTreeMap<String, String>,
-    /// With `--check`, how the results compare with the logical evaluator's.
-    pub(crate) check: Option<CheckReport>,
-    /// With `--shadow`, whether all results are defined.
-    pub(crate) defined: Option<bool>,
-    /// Whether every `--expect` held.
-    pub(crate) expected: bool,
-}
-
-impl Ran {
-    /// Whether the run held everything that was asked of it.
-    pub(crate) fn held(&self) -> bool {
-        let checked = self.check.as_ref().is_none_or(|check| check.mismatches == 0);
-        checked && self.expected && self.defined.unwrap_or(true)
-    }
-}
 
 /// The results of the interpreter.
 struct Finished {

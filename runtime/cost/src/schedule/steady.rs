@@ -19,12 +19,12 @@ use visa_loops::{Condition, Steps, gcd, lcm};
 use visa_machine::Machine;
 
 use crate::footprint::{Side, sides};
-use crate::place::{Before, Slot, place};
 use crate::prices::{Prices, Run, Terms};
 use crate::queues::Queues;
 use crate::report::{Stalls, Why};
-use crate::runs::{MAX_RUNS, commands_in, too_many};
-use crate::tally::{Counts, Placed, Tallies};
+use crate::schedule::place::{Before, Slot, place};
+use crate::schedule::runs::{MAX_RUNS, commands_in, too_many};
+use crate::schedule::tally::{Counts, Placed, Tallies};
 use crate::walks;
 
 /// The tallies of a program whose writes wait for no reads.

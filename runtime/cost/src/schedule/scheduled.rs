@@ -3,11 +3,11 @@
 use visa_hw::program::Program;
 use visa_ir::diag::Diagnostic;
 
-use crate::conflicts::schedule_with_stalls;
-use crate::place::Slot;
 use crate::prices::{Run, Terms};
-use crate::runs::runs;
-use crate::tally::{Placed, Tallies};
+use crate::schedule::conflicts::schedule_with_stalls;
+use crate::schedule::place::Slot;
+use crate::schedule::runs::runs;
+use crate::schedule::tally::{Placed, Tallies};
 
 /// The runs of a program and the place of each, in the order of the program.
 pub(crate) struct Scheduled {

@@ -2,11 +2,11 @@
 //! of a contraction (book 18), and accesses to a bank of data memory for main's ([`crate::banks`], book 11).
 
 use crate::banks;
-use crate::beside::{Rival, lost};
-use crate::place::Slot;
 use crate::prices::{Run, Stalled};
 use crate::queues::Queues;
 use crate::report::{Stalls, Wait, Why};
+use crate::schedule::beside::{Rival, lost};
+use crate::schedule::place::Slot;
 use crate::schedule::{after, schedule};
 
 /// Schedules that are tried where runs were placed too often: a run that waits can put off what waits for it, which

@@ -1,12 +1,12 @@
 //! Where a run has its place in time, after those that come before it in the program (book 28).
 
 use crate::banks::{starve, touches_data_memory};
-use crate::beside::{Rival, lost};
 use crate::command::Work;
 use crate::footprint::hazards;
 use crate::prices::Run;
 use crate::queues::Queues;
 use crate::report::{Wait, Why};
+use crate::schedule::beside::{Rival, lost};
 
 /// A run that has its place.
 #[derive(Clone, Copy)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::command::Work;
-use crate::place::Slot;
 use crate::prices::Run;
 use crate::queues::Queues;
 use crate::report::{Stalls, Wait, Why};
+use crate::schedule::place::Slot;
 
 /// The runs of a command so far.
 #[derive(Clone, Debug)]

@@ -11,11 +11,11 @@ use visa_hw::program::{CommandKind, Loop, Program};
 use visa_ir::diag::Diagnostic;
 
 use crate::prices::Terms;
-use crate::runs::{Cut, runs_of};
+use crate::schedule::runs::{Cut, runs_of};
 
-use crate::scheduled::Scheduled;
-use crate::steady;
-use crate::tally::{Tallies, Tally};
+use crate::schedule::scheduled::Scheduled;
+use crate::schedule::steady;
+use crate::schedule::tally::{Tallies, Tally};
 
 /// Periods of the loop that are scheduled.
 const PERIODS: u64 = 192;
