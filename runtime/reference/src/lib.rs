@@ -3,7 +3,7 @@
 //! A tensor is a function from indices to elements. An operation that moves data keeps that function and only limits
 //! which indices the result holds; a contraction sums along the coordinates that its result no longer holds; a vector
 //! operation acts on each element. No loop nest, no address and no byte of the machine takes part, so that a kernel
-//! that was lowered and interpreted can be checked against this (docs/ARCHITECTURE.md, two independent meanings).
+//! that was lowered and interpreted can be checked against this (docs/ARCHITECTURE.md, two independent semantics).
 //!
 //! A module must verify before it is evaluated; of one that does not, evaluation gives an error or some value, but it
 //! never panics.

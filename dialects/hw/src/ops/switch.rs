@@ -46,7 +46,7 @@ pub static SWITCH: OpDecl = OpDecl {
           - `transposed_broadcast1`: for each t and s0, P((s1, s0), t), where s1 is d % slice1.\n\
           - `custom`: for each t, the packet of every slice that d's row of the bitmap `snoop` names, in order; a \
           ring is `ring` slices.\n\n\
-          What a member that is not active gives is undefined (docs/numerics.md, memory that nothing wrote). The \
+          What a member that is not active gives is undefined (docs/numerics.md, undefined memory). The \
           bitmap is written to registers before the first packet, 32 bits in `timing.bitmap_word_cycles` \
           (assumed): 2048 cycles for 256 slices, once a command. The other contexts and the DMA of the chip stand \
           still meanwhile (book 13).",
