@@ -131,7 +131,7 @@ fn table(op: Fetch<'_>, from: DType) -> Result<Option<LookupTable>, Diagnostic> 
     let refuse = |message: String| Err(op.clause_error("C7", "table", message));
     let context = context_of(*op)?;
     if context != Context::Main {
-        return refuse(format!("a table in the {} context, which has no table indexing", context.name()));
+        return refuse(format!("a table in the {} context, which has no table indexing", context));
     }
     if from.bits() > TABLE_INDEX_BITS {
         return refuse(format!(

@@ -1,6 +1,7 @@
 //! Checks of clauses' values: numbers in range, or a diagnostic.
 
 use std::rc::Rc;
+use visa_engine::words::ContractionKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
@@ -61,10 +62,10 @@ pub(crate) fn list(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The clause kind of what a contraction makes of its products.
-pub(crate) const REDUCTION: &[&str] = &["add", "max"];
-
-/// Whether such a clause says that the greatest is taken instead of a sum.
-pub(crate) fn takes_max(op: &str) -> bool {
-    op == "max"
+/// Returns true if the greatest is taken instead of a sum.
+pub(crate) fn takes_max(op: ContractionKind) -> bool {
+    match op {
+        ContractionKind::Add => false,
+        ContractionKind::Max => true,
+    }
 }

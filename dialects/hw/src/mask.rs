@@ -150,7 +150,7 @@ impl Written<'_> {
     fn check_context(&self, packet: u64, machine: &Machine) -> Result<(), Diagnostic> {
         let context = context_of(self.op)?;
         if context != Context::Main {
-            return Err(self.error("C11", format!("the {} context cannot mask", context.name())));
+            return Err(self.error("C11", format!("the {} context cannot mask", context)));
         }
         let most = machine.limits.mask_packet_max_bytes;
         if packet > most {

@@ -7,23 +7,6 @@ use visa_ir::module::OpRef;
 use visa_loops::{Entry, Program, Stride};
 use visa_machine::Machine;
 
-/// The words of a clause that names a memory.
-pub(crate) const SPACE: &[&str] = &["host", "hbm", "dm", "spm"];
-
-/// The memory that a clause names.
-pub(crate) fn space(op: OpRef<'_>, clause: &str, name: &str) -> Result<Space, Diagnostic> {
-    match name {
-        "host" => Ok(Space::Host),
-        "hbm" => Ok(Space::Hbm),
-        "dm" => Ok(Space::Dm),
-        "spm" => Ok(Space::Spm),
-        other => {
-            let message = format!("there is no memory `{other}`, expected one of `{}`", SPACE.join("`, `"));
-            Err(Diagnostic::error("clause-kind", op.clause_span(clause), message))
-        }
-    }
-}
-
 /// What the sides of a transfer, or of a buffer, are checked against.
 pub(crate) struct Memories<'a> {
     pub(crate) op: OpRef<'a>,

@@ -8,7 +8,6 @@ use crate::ops::vector_inter_reduce::VECTOR_INTER_REDUCE;
 use crate::ops::vector_stash::VECTOR_STASH;
 use crate::ops::vector_zip::{VECTOR_ZIP, VectorZip};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use visa_engine::place::{Place, Places, Slot, Station, Then};
 use visa_ir::context::Context;
 use visa_ir::decl::OpDecl;
@@ -17,6 +16,7 @@ use visa_ir::module::OpRef;
 use visa_ir::span::Span;
 use visa_ir::view::{Text, required};
 use visa_machine::Unit;
+use visa_numerics::AluName;
 use visa_numerics::{Alu, VectorStage, alu_ops};
 
 /// The operations inside a run, in order.
@@ -77,7 +77,7 @@ fn placed(
         return Err(out_of_order(op, before, Some(stage)));
     }
     fitting.find(|place| place.contexts.has(unit)).ok_or_else(|| {
-        let message = format!("`{stage}` is in the {} context, which does not have it", unit.name());
+        let message = format!("`{stage}` is in the {} context, which does not have it", unit);
         at(op, stage, "C3", message)
     })
 }
@@ -122,7 +122,7 @@ fn station(op: OpRef<'_>) -> Option<VectorStage> {
 }
 
 /// What the ALU of a stage computes, if it is one.
-fn alu(stage: OpRef<'_>) -> Option<Rc<str>> {
+fn alu(stage: OpRef<'_>) -> Option<AluName> {
     let name = Vector::cast(stage)
         .map(|vector| vector.op())
         .or_else(|| VectorZip::cast(stage).map(|zip| zip.op()))?;
@@ -163,7 +163,7 @@ impl VectorOrder {
             let message = "the stage reduce works a second time".to_owned();
             return Err(at(op, stage, "C4", message).note("it works here", Some(first)));
         }
-        let row = alu(stage).and_then(|name| alu_ops().find(|row| row.stage == now && *row.name == *name));
+        let row = alu(stage).and_then(|name| alu_ops().find(|row| row.stage == now && row.name == name));
         if let Some(row) = row
             && let Some(first) = self.alus.insert(row.alu, span)
         {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
+pub use visa_engine::words::Direction;
 use visa_engine::{Access, Space, Stage, Wire};
 use visa_ir::span::Span;
 use visa_loops::{
@@ -325,15 +326,6 @@ impl Dma {
     pub fn programs(&self) -> impl Iterator<Item = &PairedProgram> {
         self.parts.iter().map(|part| &part.loops)
     }
-}
-
-/// Which side of an indexed transfer is the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// The side that is read.
-    Gather,
-    /// The side that is written.
-    Scatter,
 }
 
 /// A transfer of the rows of a table that indices in memory choose. Each iteration of the outermost loops reads an

@@ -1,14 +1,11 @@
 //! Regions of the tensor register file (book 18).
 
 use std::ops::Range;
+use visa_engine::words::RegionName;
 use visa_engine::{Access, Space};
 use visa_machine::Machine;
 
-/// The clause kind of a region: the whole file, or a half of each bank row. Fewer rows than there are share it among
-/// them.
-pub(crate) const REGION: &[&str] = &["full", "first", "second"];
-
-/// The same part of every row.
+/// The same part of every row. Fewer rows than there are share it among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     /// Where it starts in a bank row, bytes.
@@ -24,14 +21,16 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The region that a [`REGION`] clause names, of so many rows.
-    pub(crate) fn of(name: &str, rows: u64, machine: &Machine) -> Self {
+    /// The region called `name` of `rows` rows.
+    pub(crate) fn of(name: RegionName, rows: u64, machine: &Machine) -> Self {
         let pitch = machine.memory.trf_bytes_per_row;
         let (width, bytes) = (pitch / 2, machine.trf_half_bytes(rows));
         match name {
-            "first" => Self { start: 0, bytes, pitch, width, rows },
-            "second" => Self { start: width, bytes, pitch, width, rows },
-            _ => Self { start: 0, bytes: machine.trf_row_bytes(rows), pitch, width: pitch, rows },
+            RegionName::First => Self { start: 0, bytes, pitch, width, rows },
+            RegionName::Second => Self { start: width, bytes, pitch, width, rows },
+            RegionName::Full => {
+                Self { start: 0, bytes: machine.trf_row_bytes(rows), pitch, width: pitch, rows }
+            }
         }
     }
 

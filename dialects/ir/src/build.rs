@@ -1,6 +1,104 @@
 //! Typed construction of operations, the counterpart of [`mod@crate::view`]. The declaration of an operation
 //! generates a builder ([`macro@crate::view`]): `Fetch::build(op).dtype(dtype).loops(program).spec()`. A clause that
 //! does not exist, or a value of the wrong kind, does not compile. A missing clause is reported by the verifier.
+//!
+//! A clause that takes a word takes a value of its enum ([`words!`](crate::words)):
+//!
+//! ```
+//! use visa_ir::context::Context;
+//! use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
+//! use visa_ir::module::Module;
+//! use visa_ir::print::{Form, print_op};
+//! use visa_ir::span::Span;
+//!
+//! visa_ir::words! {
+//!     pub enum Part { Full = "full", Half = "half" }
+//! }
+//!
+//! #[visa_ir::view(Load)]
+//! static LOAD: OpDecl = OpDecl {
+//!     name: "my.load",
+//!     clauses: &[
+//!         ClauseDecl::lead("part", ClauseKind::word::<Part>(), "The part that is loaded."),
+//!         ClauseDecl::required("rows", ClauseKind::Int, "Its rows."),
+//!     ],
+//!     ..OpDecl::BASE
+//! };
+//!
+//! let ctx = Context::new(&[]);
+//! let mut module = Module::default();
+//! let load = Load::build_at(&ctx, Span::default()).part(Part::Half).rows(8).spec();
+//! let load = module.append(module.body(), load);
+//! assert_eq!(print_op(&ctx, &module, load, Form::Pretty).trim(), "my.load half, rows 8");
+//! ```
+//!
+//! A value of another kind does not compile:
+//!
+//! ```compile_fail,E0308
+//! # use visa_ir::context::Context;
+//! # use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
+//! # use visa_ir::span::Span;
+//! # #[visa_ir::view(Load)]
+//! # static LOAD: OpDecl = OpDecl {
+//! #     name: "my.load",
+//! #     clauses: &[ClauseDecl::required("rows", ClauseKind::Int, "Its rows.")],
+//! #     ..OpDecl::BASE
+//! # };
+//! # let ctx = Context::new(&[]);
+//! let load = Load::build_at(&ctx, Span::default()).rows("eight").spec();
+//! ```
+//!
+//! Nor does a word as text, or a word of another clause:
+//!
+//! ```compile_fail,E0308
+//! # use visa_ir::context::Context;
+//! # use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
+//! # use visa_ir::span::Span;
+//! # visa_ir::words! { pub enum Part { Full = "full", Half = "half" } }
+//! # #[visa_ir::view(Load)]
+//! # static LOAD: OpDecl = OpDecl {
+//! #     name: "my.load",
+//! #     clauses: &[ClauseDecl::lead("part", ClauseKind::word::<Part>(), "The part that is loaded.")],
+//! #     ..OpDecl::BASE
+//! # };
+//! # let ctx = Context::new(&[]);
+//! let load = Load::build_at(&ctx, Span::default()).part("half").spec();
+//! ```
+//!
+//! ```compile_fail,E0308
+//! # use visa_ir::context::Context;
+//! # use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
+//! # use visa_ir::span::Span;
+//! # visa_ir::words! { pub enum Part { Full = "full", Half = "half" } }
+//! # #[visa_ir::view(Load)]
+//! # static LOAD: OpDecl = OpDecl {
+//! #     name: "my.load",
+//! #     clauses: &[ClauseDecl::lead("part", ClauseKind::word::<Part>(), "The part that is loaded.")],
+//! #     ..OpDecl::BASE
+//! # };
+//! visa_ir::words! {
+//!     enum Engine { Tensor = "tensor", Pcie = "pcie" }
+//! }
+//! # let ctx = Context::new(&[]);
+//! let load = Load::build_at(&ctx, Span::default()).part(Engine::Pcie).spec();
+//! ```
+//!
+//! Nor does a word that the clause lacks:
+//!
+//! ```compile_fail,E0599
+//! # use visa_ir::context::Context;
+//! # use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
+//! # use visa_ir::span::Span;
+//! # visa_ir::words! { pub enum Part { Full = "full", Half = "half" } }
+//! # #[visa_ir::view(Load)]
+//! # static LOAD: OpDecl = OpDecl {
+//! #     name: "my.load",
+//! #     clauses: &[ClauseDecl::lead("part", ClauseKind::word::<Part>(), "The part that is loaded.")],
+//! #     ..OpDecl::BASE
+//! # };
+//! # let ctx = Context::new(&[]);
+//! let load = Load::build_at(&ctx, Span::default()).part(Part::Quarter).spec();
+//! ```
 
 use crate::context::{Attr, Context};
 use crate::decl::{OpDecl, Presence};

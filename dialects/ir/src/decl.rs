@@ -13,6 +13,7 @@ use std::any::Any;
 use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
+use visa_words::Word;
 
 /// A dialect: a name and what it declares.
 #[derive(Debug)]
@@ -128,7 +129,7 @@ pub enum ClauseKind {
     Int,
     /// A quoted string.
     Str,
-    /// One of a fixed set of words.
+    /// One of a fixed set of words: [`ClauseKind::word`] gives those of an enum.
     Word(&'static [&'static str]),
     /// `@name`.
     Symbol,
@@ -147,6 +148,12 @@ impl ClauseKind {
     #[must_use]
     pub const fn body<T: Body>(def: &'static BodyDef) -> Self {
         Self::Body(def)
+    }
+
+    /// One of the words of the enum `T`: the values that [`macro@crate::view`] gives.
+    #[must_use]
+    pub const fn word<T: Word>() -> Self {
+        Self::Word(T::WORDS)
     }
 
     /// The kind in words, for messages and docs.

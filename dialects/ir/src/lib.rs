@@ -35,3 +35,4 @@ pub mod view;
 
 pub use version::VERSION;
 pub use visa_ir_macros::{clause, view};
+pub use visa_words::{Word, words};

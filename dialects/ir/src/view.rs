@@ -11,6 +11,7 @@ use crate::open;
 use crate::verify::{may_be_absent, operand_counts};
 use std::marker::PhantomData;
 use std::rc::Rc;
+use visa_words::Word;
 
 /// A kind of clause as a Rust type.
 pub trait Kind {
@@ -34,8 +35,10 @@ pub trait SharedClause {
 
 /// An integer.
 pub struct Int;
-/// A string or a word.
+/// A string.
 pub struct Text;
+/// One of the words of the enum `T`.
+pub struct WordOf<T>(PhantomData<T>);
 /// A symbol, without its `@`.
 pub struct Symbol;
 /// A list of integers.
@@ -58,6 +61,13 @@ impl Kind for Text {
     type Value = Rc<str>;
     fn read(attr: &Attr) -> Option<Rc<str>> {
         if let Attr::Str(text) = attr { Some(text.clone()) } else { None }
+    }
+}
+
+impl<T: Word> Kind for WordOf<T> {
+    type Value = T;
+    fn read(attr: &Attr) -> Option<T> {
+        if let Attr::Str(text) = attr { T::from_word(text) } else { None }
     }
 }
 

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use visa_algebra::{Axes, AxisId, Expr, skewed_among};
 use visa_engine::place::Places;
+use visa_ir::Word as _;
 use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::diag::counted;
@@ -93,7 +94,7 @@ pub struct Tensor {
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(unit) = self.unit {
-            write!(f, "{}, ", unit.name())?;
+            write!(f, "{unit}, ")?;
         }
         write!(f, "{}", self.dtype)?;
         self.maps.iter().try_for_each(|map| write!(f, ", {map}"))
@@ -205,8 +206,8 @@ fn field_error(code: &str, message: String, field: Option<(usize, &str)>, fix: O
 
 fn parse_unit(field: Option<(usize, &str)>) -> Result<Unit, BodyError> {
     let found = field.map_or("", |(_, text)| text);
-    Unit::parse(found).ok_or_else(|| {
-        let message = format!("found `{found}`, expected `{}`", Unit::NAMES.join("`, `"));
+    Unit::from_word(found).ok_or_else(|| {
+        let message = format!("found `{found}`, expected `{}`", Unit::WORDS.join("`, `"));
         field_error("tensor-context", message, field, None)
     })
 }

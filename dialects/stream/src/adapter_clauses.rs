@@ -54,7 +54,7 @@ fn lookup(op: OpRef<'_>, source: &Tensor) -> Result<Option<LookupTable>, Diagnos
     let Some(name) = Fetch::of(op)?.table()? else { return Ok(None) };
     let refuse = |message: String| op.clause_error("C5", "table", message);
     if let Some(unit @ (Unit::Sub | Unit::Dual)) = source.unit {
-        let message = format!("a table in the {} context: table indexing belongs to main", unit.name());
+        let message = format!("a table in the {} context: table indexing belongs to main", unit);
         return Err(refuse(message).fix("begin the pipeline with `stream.begin main`".to_owned()));
     }
     // A table that is wrong in itself says so itself.

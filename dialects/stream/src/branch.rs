@@ -9,11 +9,28 @@ use visa_algebra::{Axes, Digits, Expr};
 use visa_ir::decl::Interface;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
+use visa_ir::words;
 use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::{Bits, Comparisons, IdSet, from_number};
 
 /// The bit of an execution id that is the group.
 pub const GROUP_BIT: u32 = 3;
+
+words! {
+    /// The source of execution ids, as the text names it.
+    pub enum IdSource {
+        /// None: every element has id 0.
+        Unconditional = "unconditional",
+        /// The coordinate along an axis.
+        AxisToggle = "axis_toggle",
+        /// The valid counts of packets.
+        ValidCount = "valid_count",
+        /// Comparisons of the elements.
+        Comparison = "comparison",
+        /// The vector register file.
+        Vrf = "vrf",
+    }
+}
 
 /// Where execution ids come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,29 +77,23 @@ impl BranchMode {
 /// C1 and C2.
 pub fn mode(op: OpRef<'_>) -> Result<BranchMode, Diagnostic> {
     let word = VectorBranch::of(op)?.mode()?;
-    for (clause, owner) in [("axis", "axis_toggle"), ("compare", "comparison")] {
-        if op.attr(clause).is_some() != (*word == *owner) {
-            let what = if *word == *owner { "needs" } else { "has no" };
+    for (clause, owner) in [("axis", IdSource::AxisToggle), ("compare", IdSource::Comparison)] {
+        if op.attr(clause).is_some() != (word == owner) {
+            let what = if word == owner { "needs" } else { "has no" };
             let message = format!("`{word}` {what} clause `{clause}`");
             return Err(op.error("C1", message));
         }
     }
-    if operand(op, 1).is_some() != (&*word == "vrf") {
-        let what = if &*word == "vrf" { "needs" } else { "has no" };
+    if operand(op, 1).is_some() != (word == IdSource::Vrf) {
+        let what = if word == IdSource::Vrf { "needs" } else { "has no" };
         return Err(op.error("C1", format!("`{word}` {what} register-file operand")));
     }
-    Ok(match &*word {
-        "axis_toggle" => BranchMode::AxisToggle(axis(op)?),
-        "valid_count" => BranchMode::ValidCount,
-        "comparison" => BranchMode::Comparison(comparisons(op)?),
-        "vrf" => BranchMode::RegisterFile,
-        "unconditional" => BranchMode::Unconditional,
-        other => {
-            return Err(op.error(
-                "C1",
-                format!("found branch mode `{other}`, expected one that this operation lists"),
-            ));
-        }
+    Ok(match word {
+        IdSource::AxisToggle => BranchMode::AxisToggle(axis(op)?),
+        IdSource::ValidCount => BranchMode::ValidCount,
+        IdSource::Comparison => BranchMode::Comparison(comparisons(op)?),
+        IdSource::Vrf => BranchMode::RegisterFile,
+        IdSource::Unconditional => BranchMode::Unconditional,
     })
 }
 

@@ -149,7 +149,7 @@ impl Formulas<'_> {
             // The first value is the first operand that is no constant.
             None => self.operand(op, 1 + (0..number).filter(|&before| constant(before).is_none()).count()),
         };
-        let arguments = function.mode.args.iter().map(|argument| match argument {
+        let arguments = function.mode.args().iter().map(|argument| match argument {
             Arg::Stream => self.operand(op, 0),
             Arg::Operand0 => operand(0),
             Arg::Operand1 => operand(1),

@@ -248,7 +248,7 @@ impl<'a> Reading<'a> {
         }
         let most = self.machine.limits.mask_packet_max_bytes;
         if let Some(unit @ (Unit::Sub | Unit::Dual)) = self.unit {
-            let (text, context) = (&masked.term.text, unit.name());
+            let (text, context) = (&masked.term.text, unit);
             let message = format!("`{text}` has zero padding, which the {context} context cannot mask");
             let fix = Some("begin the pipeline with `stream.begin main`, or leave `{0}` out".to_owned());
             return Err(Refused { constraint: "C9", message, fix });

@@ -5,30 +5,18 @@
 //! what takes a reduction of them, or puts them where a type can only say zero, asks here.
 
 use crate::ops::fetch::Fetch;
-use std::fmt;
 use visa_ir::diag::Diagnostic;
+use visa_ir::words;
 
-/// The number in masked padding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pad {
-    /// Zero: nothing to a sum.
-    Zero,
-    /// No greater than any other of its format, negative infinity where there is one: nothing to a maximum.
-    Lowest,
-    /// No less than any other of its format, infinity where there is one: nothing to a minimum.
-    Highest,
-}
-
-/// The words of a fetch's `pad` clause.
-pub const PADS: &[&str] = &["zero", "lowest", "highest"];
-
-impl fmt::Display for Pad {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Zero => "zero",
-            Self::Lowest => "lowest",
-            Self::Highest => "highest",
-        })
+words! {
+    /// The number in masked padding.
+    pub enum Pad {
+        /// Zero: nothing to a sum.
+        Zero = "zero",
+        /// No greater than any other of its format, negative infinity where there is one: nothing to a maximum.
+        Lowest = "lowest",
+        /// No less than any other of its format, infinity where there is one: nothing to a minimum.
+        Highest = "highest",
     }
 }
 
@@ -38,10 +26,6 @@ impl Pad {
     /// # Errors
     /// If its clause is no word.
     pub fn of(fetch: Fetch<'_>) -> Result<Self, Diagnostic> {
-        Ok(match fetch.pad()?.as_deref() {
-            Some("lowest") => Self::Lowest,
-            Some("highest") => Self::Highest,
-            Some(_) | None => Self::Zero,
-        })
+        Ok(fetch.pad()?.unwrap_or(Self::Zero))
     }
 }

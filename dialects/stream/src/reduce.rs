@@ -15,6 +15,7 @@ use visa_ir::module::OpRef;
 use visa_mapping::error::mapping_error;
 use visa_mapping::facts::machine;
 use visa_mapping::{Dim, Tensor};
+use visa_numerics::ReduceName;
 use visa_numerics::{Bits, DType, ReduceOp, VectorStage, reduce_op, reduce_ops, to_f64};
 
 /// A term of a mapping, in its order.
@@ -145,10 +146,10 @@ fn kept(factors: &[Factor]) -> Expr {
 /// C1.
 fn row(op: OpRef<'_>, source: &Tensor) -> Result<&'static ReduceOp, Diagnostic> {
     let name = VectorIntraSliceReduce::of(op)?.op()?;
-    let row = reduce_op(&name, source.dtype).filter(|row| row.within_slice);
+    let row = reduce_op(name.into(), source.dtype).filter(|row| row.within_slice);
     row.ok_or_else(|| {
         let able = reduce_ops().filter(|row| row.within_slice && row.dtype == source.dtype);
-        let able: Vec<&str> = able.map(|row| row.name).collect();
+        let able: Vec<&str> = able.map(|row| row.name.word()).collect();
         let message =
             format!("`{name}` does not reduce `{}`, expected one of `{}`", source.dtype, able.join("`, `"));
         op.clause_error("C1", "op", message)
@@ -258,8 +259,8 @@ fn is_identity(op: OpRef<'_>, pad: Pad, row: &ReduceOp) -> bool {
     };
     match pad {
         Pad::Zero => row.identity == 0,
-        Pad::Lowest => row.name == "Max" && endless(DType::lowest),
-        Pad::Highest => row.name == "Min" && endless(DType::highest),
+        Pad::Lowest => row.name == ReduceName::Max && endless(DType::lowest),
+        Pad::Highest => row.name == ReduceName::Min && endless(DType::highest),
     }
 }
 

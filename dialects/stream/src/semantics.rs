@@ -6,6 +6,7 @@ use crate::branch::BranchMode;
 use crate::expression::Dag;
 use std::sync::Arc;
 use visa_algebra::{Axes, AxisId};
+pub use visa_engine::words::ContractionKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::Tensor;
@@ -65,26 +66,6 @@ pub fn sums(op: OpRef<'_>) -> bool {
     )
 }
 
-/// What a contraction makes of its products, in the packet and over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContractionKind {
-    /// Their sum.
-    Add,
-    /// The greatest.
-    Max,
-}
-
-impl ContractionKind {
-    /// The word that hw's clauses have for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::Max => "max",
-        }
-    }
-}
-
 /// What is reduced, and how.
 #[derive(Clone, Copy)]
 pub struct Reduced {
@@ -100,7 +81,7 @@ pub struct Function {
     /// The function.
     pub apply: Apply,
     /// Which of stream and operands each of its arguments is.
-    pub mode: &'static ArgMode,
+    pub mode: ArgMode,
     /// The operands that are constants; one that the mode reads and is none here is the operation's second operand.
     pub constants: [Option<Bits>; 2],
     /// Where it applies, the others pass unchanged; slots with an operand stand for the one that is no constant.

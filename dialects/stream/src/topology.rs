@@ -2,27 +2,20 @@
 
 use crate::ops::switch::Switch;
 use visa_algebra::{Axes, AxisId, Cell, Equality, Expr, Refinement, describe, equal_streams, refines};
+use visa_engine::words::TopologyName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-
-/// The topologies, in the book's order.
-pub const TOPOLOGIES: &[&str] = &[
-    "forwarding",
-    "broadcast01",
-    "broadcast1",
-    "transpose",
-    "inter_transpose",
-    "transposed_broadcast1",
-    "custom",
-];
+use visa_ir::words;
 
 /// The parameters that each topology takes.
-fn parameters(topology: &str) -> &'static [&'static str] {
+fn parameters(topology: TopologyName) -> &'static [&'static str] {
     match topology {
-        "broadcast01" | "inter_transpose" => &["slice1", "slice0", "time0"],
-        "broadcast1" | "transpose" | "transposed_broadcast1" => &["slice1", "slice0"],
-        "custom" => &["ring"],
-        _ => &[],
+        TopologyName::Broadcast01 | TopologyName::InterTranspose => &["slice1", "slice0", "time0"],
+        TopologyName::Broadcast1 | TopologyName::Transpose | TopologyName::TransposedBroadcast1 => {
+            &["slice1", "slice0"]
+        }
+        TopologyName::Custom => &["ring"],
+        TopologyName::Forwarding => &[],
     }
 }
 
@@ -38,14 +31,16 @@ pub struct Topology {
     pub time0: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Forwarding,
-    Broadcast01,
-    Broadcast1,
-    Transpose,
-    InterTranspose,
-    TransposedBroadcast1,
+words! {
+    /// A topology that its parameters determine.
+    enum Kind: TopologyName {
+        Forwarding,
+        Broadcast01,
+        Broadcast1,
+        Transpose,
+        InterTranspose,
+        TransposedBroadcast1,
+    }
 }
 
 impl Kind {
@@ -67,19 +62,14 @@ impl Topology {
     pub fn read(op: OpRef<'_>, slices: u64) -> Result<Option<Self>, Diagnostic> {
         let switch = Switch::of(op)?;
         let name = switch.topology()?;
-        check_parameters(op, &name)?;
-        let kind = match &*name {
-            "forwarding" => return Ok(Some(Self::FORWARDING)),
-            "broadcast01" => Kind::Broadcast01,
-            "broadcast1" => Kind::Broadcast1,
-            "transpose" => Kind::Transpose,
-            "inter_transpose" => Kind::InterTranspose,
-            "transposed_broadcast1" => Kind::TransposedBroadcast1,
-            _ => return Ok(None),
-        };
+        check_parameters(op, name)?;
+        let Some(kind) = Kind::of(name) else { return Ok(None) };
+        if kind == Kind::Forwarding {
+            return Ok(Some(Self::FORWARDING));
+        }
         let part = |clause: &str, written: Option<i64>| match written {
             Some(written) => power(op, clause, written, slices),
-            None => Err(lacks(op, &name, clause)),
+            None => Err(lacks(op, name, clause)),
         };
         let (slice1, slice0) = (part("slice1", switch.slice1()?)?, part("slice0", switch.slice0()?)?);
         if !slices.is_multiple_of(slice1 * slice0) {
@@ -134,15 +124,8 @@ impl Topology {
 
     /// Its name.
     #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self.kind {
-            Kind::Forwarding => "forwarding",
-            Kind::Broadcast01 => "broadcast01",
-            Kind::Broadcast1 => "broadcast1",
-            Kind::Transpose => "transpose",
-            Kind::InterTranspose => "inter_transpose",
-            Kind::TransposedBroadcast1 => "transposed_broadcast1",
-        }
+    pub fn name(&self) -> TopologyName {
+        self.kind.into()
     }
 
     /// The value of a parameter; none if the topology has no such parameter.
@@ -208,7 +191,7 @@ fn part(map: &Expr, low: u64, count: u64) -> Expr {
 }
 
 /// C4: the topology's parameters are there, and no others.
-fn check_parameters(op: OpRef<'_>, topology: &str) -> Result<(), Diagnostic> {
+fn check_parameters(op: OpRef<'_>, topology: TopologyName) -> Result<(), Diagnostic> {
     let wanted = parameters(topology);
     for clause in ["slice1", "slice0", "time0", "ring"] {
         let (found, known) = (op.attr(clause).is_some(), wanted.contains(&clause));
@@ -221,7 +204,7 @@ fn check_parameters(op: OpRef<'_>, topology: &str) -> Result<(), Diagnostic> {
             return Err(lacks(op, topology, clause));
         }
     }
-    if topology == "custom" && ["slice", "time"].iter().any(|clause| op.attr(clause).is_none()) {
+    if topology == TopologyName::Custom && ["slice", "time"].iter().any(|clause| op.attr(clause).is_none()) {
         return Err(op.clause_error(
             "C4",
             "topology",
@@ -232,7 +215,7 @@ fn check_parameters(op: OpRef<'_>, topology: &str) -> Result<(), Diagnostic> {
 }
 
 /// C4: a parameter is not there.
-fn lacks(op: OpRef<'_>, topology: &str, clause: &str) -> Diagnostic {
+fn lacks(op: OpRef<'_>, topology: TopologyName, clause: &str) -> Diagnostic {
     op.clause_error("C4", "topology", format!("`{topology}` needs `{clause}`"))
 }
 
@@ -329,21 +312,21 @@ mod tests {
     fn every_topology_of_four_slices_once() {
         let every = Topology::every(4, 2);
         let count = |name| every.iter().filter(|topology| topology.name() == name).count();
-        assert_eq!(count("forwarding"), 1);
+        assert_eq!(count(TopologyName::Forwarding), 1);
         // time0 is 1 or 2 where an outer part moves, which it does in three rings.
-        assert_eq!(count("broadcast01"), 2 + 3 * 2);
-        assert_eq!(count("broadcast1"), 3);
-        assert_eq!(count("transpose"), 1);
+        assert_eq!(count(TopologyName::Broadcast01), 2 + 3 * 2);
+        assert_eq!(count(TopologyName::Broadcast1), 3);
+        assert_eq!(count(TopologyName::Transpose), 1);
         // slice1 * time0 divides two steps: slice1 is 2, time0 is 1.
-        assert_eq!(count("inter_transpose"), 2);
-        assert_eq!(count("transposed_broadcast1"), 3);
+        assert_eq!(count(TopologyName::InterTranspose), 2);
+        assert_eq!(count(TopologyName::TransposedBroadcast1), 3);
         assert_eq!(every.len(), 18);
     }
 
     #[test]
     fn parameters_are_those_of_the_topology() {
         let every = Topology::every(4, 2);
-        let first = every.iter().find(|topology| topology.name() == "transpose");
+        let first = every.iter().find(|topology| topology.name() == TopologyName::Transpose);
         let parameter = |clause| first.and_then(|topology| topology.parameter(clause));
         assert_eq!((parameter("slice1"), parameter("slice0")), (Some(2), Some(2)));
         assert_eq!((parameter("time0"), parameter("ring")), (None, None));

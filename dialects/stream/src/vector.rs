@@ -9,13 +9,14 @@ use crate::streams::{PAIR, PAIR4, VECTOR, VECTOR4};
 use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
-use visa_ir::view::{self, BodyOf, SharedClause, Text};
+use visa_ir::view::{self, BodyOf, SharedClause, WordOf};
 use visa_mapping::facts::machine;
 use visa_mapping::tensor::numbers::Number;
 use visa_mapping::{Tensor, TensorKind, operand};
+use visa_numerics::AluName;
 use visa_numerics::{
-    AluOp, ArgMode, Bits, DType, GuardFault, Guards, IdSet, Slot, VectorStage, alu_op, alu_ops, arg_mode,
-    default_mode, from_number,
+    AluOp, ArgMode, Bits, DType, GuardFault, Guards, IdSet, Slot, VectorStage, alu_op, alu_ops, default_mode,
+    from_number,
 };
 
 /// An interface that says at which stage of the vector engine an operation works. The stages are in their order.
@@ -86,13 +87,13 @@ pub fn check_order(op: OpRef<'_>, stage: VectorStage, constraint: &str) -> Resul
 /// # Errors
 /// If its stage has no such operation for that format.
 pub fn row(op: OpRef<'_>, stage: VectorStage, dtype: DType) -> Result<&'static AluOp, Diagnostic> {
-    let only = || alu_ops().find(|row| row.stage == stage).map(|row| row.name.into());
+    let only = || alu_ops().find(|row| row.stage == stage).map(|row| row.name);
     // Each stage declares a list of its own; a stage of one operation has no such clause.
-    let name = view::optional::<Text>(&op, "op")?.or_else(only);
+    let name = view::optional::<WordOf<AluName>>(&op, "op")?.or_else(only);
     let name = name.ok_or_else(|| op.error("C1", format!("the stage {stage} computes nothing")))?;
-    alu_op(stage, &name, dtype).ok_or_else(|| {
+    alu_op(stage, name, dtype).ok_or_else(|| {
         let able: Vec<_> = alu_ops()
-            .filter(|row| row.stage == stage && *row.name == *name)
+            .filter(|row| row.stage == stage && row.name == name)
             .map(|row| format!("`{}`", row.from))
             .collect();
         op.error("C1", format!("`{name}` works on {}, the stream is `{dtype}`", able.join(" and ")))
@@ -125,7 +126,7 @@ pub fn check_alu(op: OpRef<'_>, row: &AluOp, constraint: &str) -> Result<(), Dia
 #[derive(Clone, Debug)]
 pub struct Arguments {
     /// Which of stream and operands each argument is.
-    pub mode: &'static ArgMode,
+    pub mode: ArgMode,
     /// Operand 0 and operand 1, where they are constants.
     pub constants: [Option<Bits>; 2],
     /// How many of the others are values, in the order of the operation's operands after the stream: one at most,
@@ -154,7 +155,7 @@ pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
     {
         *constant = self::constant(op, clause, row)?;
         if constant.is_some() && !read {
-            let message = format!("`{}` in {} has no argument for `{clause}`", row.name, mode.name);
+            let message = format!("`{}` in {} has no argument for `{clause}`", row.name, mode);
             return Err(op.clause_error("C2", clause, message));
         }
         if read && constant.is_none() {
@@ -164,14 +165,14 @@ pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
     if open > 0 && chosen {
         let message = format!(
             "the guards choose an operand, but `{}` in {} has no argument left for it",
-            row.name, mode.name
+            row.name, mode
         );
         return Err(op.clause_error("C2", "when", message).fix(Some("leave out `constant`".to_owned())));
     }
     if open > 0 {
         let message = match op.attr("constant") {
             Some(_) => "both a constant and a register-file operand".to_owned(),
-            None => format!("`{}` in {} has no argument for a value", row.name, mode.name),
+            None => format!("`{}` in {} has no argument for a value", row.name, mode),
         };
         return Err(op.error("C2", message));
     }
@@ -234,7 +235,7 @@ fn guards(op: OpRef<'_>, row: &AluOp) -> Result<Option<Guards<Bits>>, Diagnostic
     }
 }
 
-fn missing(op: OpRef<'_>, row: &AluOp, mode: &ArgMode, clause: &str) -> Diagnostic {
+fn missing(op: OpRef<'_>, row: &AluOp, mode: ArgMode, clause: &str) -> Diagnostic {
     let which =
         if row.apply.arity() == 2 && mode.reads_stream() { "the second argument" } else { "an argument" };
     let fix = match operand(op, 1) {
@@ -244,17 +245,15 @@ fn missing(op: OpRef<'_>, row: &AluOp, mode: &ArgMode, clause: &str) -> Diagnost
     op.error("C2", format!("{which} is missing")).fix(Some(fix))
 }
 
-fn mode(op: OpRef<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
-    let Some(name) = <MODE as SharedClause>::read(&op)? else { return Ok(default_mode(row.apply.arity())) };
-    arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
-        let message = format!(
-            "`{name}` names {}, `{}` has {}",
-            counted(name.len() - "Mode".len(), "argument"),
-            row.name,
-            row.apply.arity()
-        );
-        op.clause_error("C8", "mode", message)
-    })
+fn mode(op: OpRef<'_>, row: &AluOp) -> Result<ArgMode, Diagnostic> {
+    let Some(mode) = <MODE as SharedClause>::read(&op)? else { return Ok(default_mode(row.apply.arity())) };
+    let arguments = mode.args().len();
+    if arguments == row.apply.arity() {
+        return Ok(mode);
+    }
+    let named = counted(arguments, "argument");
+    let message = format!("`{mode}` names {named}, `{}` has {}", row.name, row.apply.arity());
+    Err(op.clause_error("C8", "mode", message))
 }
 
 /// A constant as bits of the row's format; the operand of a conversion is its integer width.

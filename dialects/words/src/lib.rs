@@ -1,11 +1,13 @@
-//! Words of messages: a number with what it counts, the known word that is nearest to a misspelt one, texts in
-//! columns, and text of files as terminals may show it.
+//! Words: sets of words as enums, and words of messages: a number with what it counts, the known word that is
+//! nearest to a misspelt one, texts in columns, and text of files as terminals may show it.
 
 mod columns;
 mod visible;
+mod word;
 
 pub use columns::{columns, printable, shortened};
 pub use visible::{hides, picture, visible, visible_json, visible_position};
+pub use word::Word;
 
 use std::fmt::Display;
 

@@ -3,6 +3,7 @@
 use super::pack::{Buffer, live_bytes, worst_point};
 use super::space::Space;
 use super::tensors::Placed;
+use visa_engine::words::RegionName;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 
@@ -55,8 +56,7 @@ pub(super) fn no_half(placed: &[&Placed], fits: &dyn Fn(&Placed) -> bool, func: 
     let live = |point: usize| {
         placed.iter().copied().filter(move |tensor| tensor.live.0 <= point && point <= tensor.live.1)
     };
-    let halves =
-        |tensor: &Placed| if !fits(tensor) || tensor.half.as_deref() == Some("full") { 2 } else { 1 };
+    let halves = |tensor: &Placed| if !fits(tensor) || tensor.half == Some(RegionName::Full) { 2 } else { 1 };
     let load = |point: usize| live(point).map(halves).sum::<u64>();
     let points = placed.iter().map(|tensor| tensor.live.0);
     let worst = points.max_by_key(|&point| (load(point), std::cmp::Reverse(point)));

@@ -1,42 +1,19 @@
 //! Halves of the tensor register file: two tensors that are needed at the same time are in different halves, and
 //! one that needs more than a half is alone.
 
-/// A part of the register file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
-    /// All of it.
-    Full,
-    /// The first half of each row.
-    First,
-    /// The second half of each row.
-    Second,
+use visa_engine::words::RegionName;
+
+/// Returns true if two regions share bytes.
+fn meet(one: RegionName, other: RegionName) -> bool {
+    one == other || one == RegionName::Full || other == RegionName::Full
 }
 
-impl Half {
-    /// Every part, by the word of the clause.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("full", Self::Full), ("first", Self::First), ("second", Self::Second)];
-
-    /// The word of the clause.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::First => "first",
-            Self::Second => "second",
-        }
-    }
-
-    fn meets(self, other: Self) -> bool {
-        self == other || self == Self::Full || other == Self::Full
-    }
-
-    fn other(self) -> Self {
-        match self {
-            Self::Full => Self::Full,
-            Self::First => Self::Second,
-            Self::Second => Self::First,
-        }
+/// The half that is left next to a region; all of the file next to all of it.
+fn rest(region: RegionName) -> RegionName {
+    match region {
+        RegionName::Full => RegionName::Full,
+        RegionName::First => RegionName::Second,
+        RegionName::Second => RegionName::First,
     }
 }
 
@@ -48,7 +25,7 @@ pub struct Resident {
     /// The first and the last point of the program at which it is needed.
     pub live: (usize, usize),
     /// The part that it has already.
-    pub fixed: Option<Half>,
+    pub fixed: Option<RegionName>,
 }
 
 impl Resident {
@@ -62,9 +39,9 @@ impl Resident {
 /// Of two halves that would do, a tensor takes the one that has not been needed for longer: its load then runs beside
 /// contractions that still read the other one (book 18).
 #[must_use]
-pub fn choose(residents: &[Resident]) -> Option<Vec<Half>> {
-    let forced = |resident: &Resident| resident.fixed.or((!resident.small).then_some(Half::Full));
-    let mut parts: Vec<Option<Half>> = residents.iter().map(forced).collect();
+pub fn choose(residents: &[Resident]) -> Option<Vec<RegionName>> {
+    let forced = |resident: &Resident| resident.fixed.or((!resident.small).then_some(RegionName::Full));
+    let mut parts: Vec<Option<RegionName>> = residents.iter().map(forced).collect();
     // What is forced forces what it meets.
     for at in 0..residents.len() {
         if parts[at].is_some() {
@@ -81,18 +58,22 @@ pub fn choose(residents: &[Resident]) -> Option<Vec<Half>> {
 }
 
 /// The half that was needed last the longer ago, of those before tensor `at`; the first one of equals.
-fn rested(residents: &[Resident], parts: &[Option<Half>], at: usize) -> Half {
-    let needed = |half: Half| {
-        let known = residents.iter().zip(parts).filter(|(_, part)| part.is_some_and(|part| part.meets(half)));
+fn rested(residents: &[Resident], parts: &[Option<RegionName>], at: usize) -> RegionName {
+    let needed = |half: RegionName| {
+        let known = residents.iter().zip(parts).filter(|(_, part)| part.is_some_and(|part| meet(part, half)));
         let before = known.filter(|(other, _)| other.live.1 < residents[at].live.0);
         before.map(|(other, _)| other.live.1).max()
     };
-    if needed(Half::Second) < needed(Half::First) { Half::Second } else { Half::First }
+    if needed(RegionName::Second) < needed(RegionName::First) {
+        RegionName::Second
+    } else {
+        RegionName::First
+    }
 }
 
 /// Gives what tensor `at` meets the other half, and so on. With two halves each choice leaves one for what it
 /// meets, so what is found here is all there is: if it collides, no choice of the rest helps.
-fn follow(residents: &[Resident], parts: &mut [Option<Half>], at: usize) -> Option<()> {
+fn follow(residents: &[Resident], parts: &mut [Option<RegionName>], at: usize) -> Option<()> {
     let mut open = vec![at];
     while let Some(at) = open.pop() {
         let part = parts[at]?;
@@ -101,11 +82,11 @@ fn follow(residents: &[Resident], parts: &mut [Option<Half>], at: usize) -> Opti
                 continue;
             }
             match parts[other] {
-                Some(taken) if taken.meets(part) => return None,
+                Some(taken) if meet(taken, part) => return None,
                 Some(_) => {}
-                None if part == Half::Full => return None,
+                None if part == RegionName::Full => return None,
                 None => {
-                    parts[other] = Some(part.other());
+                    parts[other] = Some(rest(part));
                     open.push(other);
                 }
             }

@@ -2,12 +2,13 @@
 
 use super::error::{no_half, no_room};
 use super::given::Given;
-use super::halves::{Half, Resident, choose};
+use super::halves::{Resident, choose};
 use super::pack::{Buffer, live_bytes};
 use super::policy::{least, place};
 use super::reach::reaches;
 use super::space::{SPACES, Space};
 use super::tensors::{Placed, Site, tensors};
+use visa_engine::words::RegionName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::Dim;
@@ -18,7 +19,7 @@ pub struct Plan {
     /// Addresses.
     pub addresses: Vec<(Site, u64)>,
     /// Parts of the tensor register file.
-    pub halves: Vec<(Site, Half)>,
+    pub halves: Vec<(Site, RegionName)>,
     /// How much of each memory is used.
     pub used: Vec<(&'static Space, Used)>,
 }
@@ -110,12 +111,7 @@ fn register_file(
     let rows = |tensor: &Placed| tensor.tensor.dim(Dim::Row).size(&given.axes.0).ok();
     let fits =
         |tensor: &Placed| rows(tensor).is_some_and(|rows| tensor.bytes <= given.machine.trf_half_bytes(rows));
-    let written = |tensor: &Placed| {
-        let word = tensor.half.as_deref()?;
-        Half::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, half)| half)
-    };
-    let resident =
-        |tensor: &&Placed| Resident { small: fits(tensor), live: tensor.live, fixed: written(tensor) };
+    let resident = |tensor: &&Placed| Resident { small: fits(tensor), live: tensor.live, fixed: tensor.half };
     let residents: Vec<_> = placed.iter().map(resident).collect();
     let chosen = choose(&residents).ok_or_else(|| no_half(placed, &fits, func.span()))?;
     plan.halves.extend(placed.iter().zip(chosen).filter_map(|(tensor, half)| Some((tensor.open?, half))));

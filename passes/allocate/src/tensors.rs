@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_algebra::Axes;
+use visa_engine::words::RegionName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, ValueDef, ValueId};
 use visa_ir::open::is_open;
@@ -52,7 +53,7 @@ pub struct Placed {
     /// The address, if it is written.
     pub address: Option<u64>,
     /// The part of the tensor register file, if it is written.
-    pub half: Option<Rc<str>>,
+    pub half: Option<RegionName>,
     /// Where its address is written, if that is left open.
     pub open: Option<Site>,
     /// Where more addresses are written that are left open: of what takes its place in a loop.
@@ -136,7 +137,7 @@ impl Tensors<'_> {
                 live: (placement.from, placement.until),
                 reach: Reach::default(),
                 address: address.and_then(|address| u64::try_from(address).ok()),
-                half: placement.half.clone(),
+                half: placement.half,
                 open: open.then_some(site),
                 also: Vec::new(),
                 span: func.module.value_span(value),

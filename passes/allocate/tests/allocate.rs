@@ -2,10 +2,12 @@
 //! policy.
 
 use proptest::prelude::*;
-use visa_allocate::halves::{Half, Resident, choose};
+use visa_allocate::halves::{Resident, choose};
 use visa_allocate::pack::{Buffer, MAX_EXACT, Packing, live_bytes, pack, worst_point};
 use visa_allocate::policy::{self, Reuse, Room};
 use visa_allocate::tensors::Reach;
+use visa_engine::words::RegionName;
+use visa_ir::Word as _;
 
 fn buffer(bytes: u64, live: (usize, usize)) -> Buffer {
     Buffer { bytes, align: 1, live, fixed: None }
@@ -142,12 +144,12 @@ proptest! {
                 small,
                 live: (from, from + length),
                 fixed: match fixed {
-                    0 => Some(Half::First),
-                    1 => Some(Half::Second),
-                    2 => Some(Half::Full),
+                    0 => Some(RegionName::First),
+                    1 => Some(RegionName::Second),
+                    2 => Some(RegionName::Full),
                     _ => None,
                 }
-                .filter(|half| small || *half == Half::Full),
+                .filter(|half| small || *half == RegionName::Full),
             })
             .collect();
         residents.sort_by_key(|resident| resident.live.0);
@@ -173,11 +175,13 @@ proptest! {
     }
 }
 
-fn legal(residents: &[Resident], parts: &[Half]) -> bool {
-    let shares = |left: Half, right: Half| left == right || left == Half::Full || right == Half::Full;
+fn legal(residents: &[Resident], parts: &[RegionName]) -> bool {
+    let shares = |left: RegionName, right: RegionName| {
+        left == right || left == RegionName::Full || right == RegionName::Full
+    };
     let all = residents.iter().zip(parts).enumerate();
     let fits = all.clone().all(|(_, (resident, part))| {
-        resident.fixed.is_none_or(|fixed| fixed == *part) && (resident.small || *part == Half::Full)
+        resident.fixed.is_none_or(|fixed| fixed == *part) && (resident.small || *part == RegionName::Full)
     });
     fits && all.clone().all(|(at, (one, part))| {
         let later = residents.iter().zip(parts).skip(at + 1);
@@ -186,11 +190,11 @@ fn legal(residents: &[Resident], parts: &[Half]) -> bool {
 }
 
 /// Whether some choice of parts is legal, by trying all.
-fn some_choice(residents: &[Resident], parts: &mut Vec<Half>) -> bool {
+fn some_choice(residents: &[Resident], parts: &mut Vec<RegionName>) -> bool {
     if parts.len() == residents.len() {
         return legal(residents, parts);
     }
-    Half::ALL.into_iter().any(|(_, half)| {
+    RegionName::ALL.iter().any(|&half| {
         parts.push(half);
         let found = some_choice(residents, parts);
         parts.pop();
@@ -302,13 +306,22 @@ fn a_buffer_is_at_a_multiple_of_the_power_of_two_that_it_fits_in() {
 fn loads_alternate_between_the_halves() {
     let small = |from, until| Resident { small: true, live: (from, until), fixed: None };
     let alone = [small(0, 1), small(2, 3), small(4, 5), small(6, 7)];
-    assert_eq!(choose(&alone), Some(vec![Half::First, Half::Second, Half::First, Half::Second]));
+    assert_eq!(
+        choose(&alone),
+        Some(vec![RegionName::First, RegionName::Second, RegionName::First, RegionName::Second])
+    );
     // The second one stays: the third follows the first.
     let stays = [small(0, 1), small(1, 9), small(2, 3), small(4, 5)];
-    assert_eq!(choose(&stays), Some(vec![Half::First, Half::Second, Half::First, Half::First]));
+    assert_eq!(
+        choose(&stays),
+        Some(vec![RegionName::First, RegionName::Second, RegionName::First, RegionName::First])
+    );
     // What needs all of it is between.
     let whole = Resident { small: false, ..small(2, 3) };
-    assert_eq!(choose(&[small(0, 1), whole, small(4, 5)]), Some(vec![Half::First, Half::Full, Half::First]));
+    assert_eq!(
+        choose(&[small(0, 1), whole, small(4, 5)]),
+        Some(vec![RegionName::First, RegionName::Full, RegionName::First])
+    );
 }
 
 #[test]
@@ -318,7 +331,7 @@ fn three_at_a_time_or_a_whole_one_beside_another_are_too_many() {
     assert_eq!(choose(&[small(0, 2), Resident { small: false, ..small(2, 3) }]), None);
     let written = |half, from, until| Resident { fixed: Some(half), ..small(from, until) };
     // Both halves are written at the ends of a chain of even length.
-    let chain = [written(Half::First, 0, 1), small(1, 2), written(Half::Second, 2, 3)];
+    let chain = [written(RegionName::First, 0, 1), small(1, 2), written(RegionName::Second, 2, 3)];
     assert_eq!(choose(&chain), None);
-    assert_eq!(choose(&[written(Half::Full, 0, 1), small(1, 2)]), None);
+    assert_eq!(choose(&[written(RegionName::Full, 0, 1), small(1, 2)]), None);
 }

@@ -2,6 +2,7 @@
 
 use crate::engines::{halves, split_order};
 use crate::transfers::medium;
+use visa_engine::words::{Direction, IndexMemory};
 use visa_hw::ops::dma_indexed::INDEX_BYTES;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, OpSpec};
@@ -22,11 +23,15 @@ use visa_stream::lower::{StageCx, address, origin};
 pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let plan = plan(op, cx.support, cx.axes, cx.machine)?;
     let direction = match indexing(op) {
-        Some(Indexing::Gather) => "gather",
-        Some(Indexing::Scatter) => "scatter",
+        Some(Indexing::Gather) => Direction::Gather,
+        Some(Indexing::Scatter) => Direction::Scatter,
         None => return Err(op.error("C0", "it chooses no rows")),
     };
-    let first = view::operand(&op, 0, if direction == "gather" { "table" } else { "rows" })?;
+    let first = match direction {
+        Direction::Gather => "table",
+        Direction::Scatter => "rows",
+    };
+    let first = view::operand(&op, 0, first)?;
     let (index, result) = (view::operand(&op, 1, "index")?, view::result(&op, 0, "tensor")?);
     let moving = |value| address::moving(cx, op, value);
     let (read, write, chosen) = (moving(first)?, moving(result)?, moving(index)?);
@@ -43,14 +48,15 @@ pub(crate) fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnosti
         }
     })?;
     let count = i64::try_from(plan.count).map_err(|_| op.error("C0", "a table of too many rows to write"))?;
-    let memory =
-        |value: view::ValueRef<'_>| Ok::<_, Diagnostic>(address::space(&*value.of_type::<Tensor>()?));
+    let memory = |value: view::ValueRef<'_>| Ok::<_, Diagnostic>(medium(&*value.of_type::<Tensor>()?));
+    let held = memory(index)?;
+    let held = IndexMemory::of(held).ok_or_else(|| op.error("C0", format!("indices are in {held}")))?;
     let lowered = DmaIndexed::build(op)
         .direction(direction)
         .from(memory(first)?)
         .to(memory(result)?)
         .loops(loops)
-        .index(memory(index)?)
+        .index(held)
         .indices(indices)
         .distance(plan.distance)
         .count(count)

@@ -98,7 +98,7 @@ fn spans(
     let value = placed.value;
     let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Vec::new() };
     let addresses = placed.address.iter().flat_map(|address| address.addresses().iter().copied().map(Some));
-    let half = placed.half.as_deref();
+    let half = placed.half;
     // A part of the register file has no address.
     let part = half.map(|_| None);
     let bytes = addresses.chain(part).filter_map(|address| occupied(&tensor, address, half, axes, machine));

@@ -65,7 +65,7 @@ fn open(ctx: &Context, module: &Module) -> impl Iterator<Item = OpId> {
 fn in_contexts(ctx: &Context, module: &Module, contexts: &[(OpId, Unit)]) -> Result<Module, Diagnostic> {
     let mut module = module.clone();
     for &(begin, unit) in contexts {
-        module.set_clause(begin, begin::CONTEXT, Some(ctx.attr(Attr::Str(unit.name().into()))));
+        module.set_clause(begin, begin::CONTEXT, Some(ctx.attr(Attr::Str(unit.word().into()))));
     }
     infer_all(ctx, &mut module)?;
     Ok(module)

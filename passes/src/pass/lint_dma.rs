@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use visa_cost::measured_ticks;
+use visa_engine::words::DmaEngine;
 use visa_hw::machine;
 use visa_hw::ops::dma::{self, Dma};
 use visa_hw::program;
@@ -10,7 +11,6 @@ use visa_loops::{EngineTable, PairedProgram, Program, SeqError};
 use visa_machine::Machine;
 use visa_memory::{Access, Channels, HBM_UNIT, Medium, Networks};
 use visa_pass::{Level, Pass, PassCx};
-use visa_select::transfer::choose::space;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -74,14 +74,11 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 type Warning = (&'static str, String, &'static str);
 
 fn warnings(op: Dma<'_>, machine: &Machine) -> Result<Vec<Warning>, Diagnostic> {
-    let medium = |clause: &str, word: &str| {
-        Medium::named(word)
-            .ok_or_else(|| op.clause_error("C1", clause, format!("there is no memory `{word}`")))
-    };
-    let (from, to) = (medium("from", &op.from()?)?, medium("to", &op.to()?)?);
-    // What PCIe takes, memories hide.
-    if &*op.engine()? == "pcie" {
-        return Ok(Vec::new());
+    let (from, to) = (op.from()?, op.to()?);
+    match op.engine()? {
+        // What PCIe takes, memories hide.
+        DmaEngine::Pcie => return Ok(Vec::new()),
+        DmaEngine::Tensor => {}
     }
     let (clause, table) = dma::engine_table(op)?;
     let parts: Vec<&PairedProgram> = table.0.iter().map(|part| &part.loops).collect();
@@ -248,10 +245,9 @@ fn late_engine(engines: &BTreeMap<u64, EngineLoad>, machine: &Machine) -> Option
 
 /// What the transfer takes on a machine that was measured.
 fn costs(op: Dma<'_>, machine: &Machine) -> Option<String> {
-    let spaces = [op.from().ok()?, op.to().ok()?];
-    let [from, to] = spaces.map(|word| Medium::named(&word).map(space));
+    let spaces = [op.from().ok()?.into(), op.to().ok()?.into()];
     let (_, table) = dma::engine_table(op).ok()?;
-    let dma = program::Dma::of_table(false, [from?, to?], &table)?;
+    let dma = program::Dma::of_table(false, spaces, &table)?;
     let [ticks, needed] = measured_ticks(&dma, machine)?;
     let (all, more) = (counted(ticks, "tick"), ticks.saturating_sub(needed));
     Some(format!("on {} it takes about {all}, {more} more than its bytes need", machine.name))

@@ -8,8 +8,9 @@
 
 use super::language::Equals;
 use std::collections::{BTreeSet, HashMap};
+use visa_ir::Word as _;
 use visa_numerics::{
-    Alu, AluOp, Arg, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, arg_mode, arg_modes, default_mode,
+    Alu, AluName, AluOp, Arg, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, default_mode,
 };
 
 /// The stages with ALUs, in their order.
@@ -72,7 +73,7 @@ pub(crate) enum Step {
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     pub(crate) row: &'static AluOp,
-    pub(crate) mode: &'static ArgMode,
+    pub(crate) mode: ArgMode,
     /// Operand 0 and operand 1 of the mode.
     pub(crate) operands: [Option<Source>; 2],
 }
@@ -276,8 +277,10 @@ impl<'a> Passes<'a> {
         if STAGES[state.stage] != VectorStage::Logic || !self.available.files.contains(&class) {
             return;
         }
-        let Some(mode) = arg_mode("Mode11") else { return };
-        for row in ["BitAnd", "BitOr"].into_iter().filter_map(|name| alu_op(VectorStage::Logic, name, dtype))
+        let mode = ArgMode::Mode11;
+        for row in [AluName::BitAnd, AluName::BitOr]
+            .into_iter()
+            .filter_map(|name| alu_op(VectorStage::Logic, name, dtype))
         {
             let Some(used) = self.taken(state.used, row.alu) else { continue };
             let loads = u32::from(!self.available.loaded.contains(&class));
@@ -294,7 +297,7 @@ impl<'a> Passes<'a> {
         for (function, from, args) in &self.equals.classes[class].forms {
             for row in function.rows(*from).filter(|row| row.stage == stage) {
                 let Some(used) = self.taken(state.used, row.alu) else { continue };
-                for mode in arg_modes().filter(|mode| mode.args.len() == args.len()) {
+                for &mode in ArgMode::ALL.iter().filter(|mode| mode.args().len() == args.len()) {
                     self.operation(State { used, ..state }, class, row, mode, args, all);
                 }
             }
@@ -318,12 +321,12 @@ impl<'a> Passes<'a> {
         state: State,
         class: usize,
         row: &'static AluOp,
-        mode: &'static ArgMode,
+        mode: ArgMode,
         args: &[usize],
         all: &mut Vec<(Cost, Move)>,
     ) {
         // A conversion has an integer width instead of an operand.
-        if row.from != row.to && mode.name != "Mode01" {
+        if row.from != row.to && mode != ArgMode::Mode01 {
             return;
         }
         let Some((stream, operands)) = assign(mode, args) else { return };
@@ -340,7 +343,7 @@ impl<'a> Passes<'a> {
         }
         let narrow = row.stage.is_narrow();
         let goal = stream.map_or(Goal::Any(row.from), Goal::Class);
-        let modes = u32::from(mode.name != default_mode(mode.args.len()).name);
+        let modes = u32::from(mode != default_mode(mode.args().len()));
         let mut add = |source: Option<Source>, stash: Stash, loads: u32, after: &[Step]| {
             let operand = |operand: usize| number(operand).map(Source::Number).or(source);
             let operands = operands.map(|slot| slot.and_then(operand));
@@ -376,9 +379,9 @@ fn end(class: usize) -> State {
 }
 
 /// The classes that stream and operands have to be for a mode to give these arguments.
-fn assign(mode: &ArgMode, args: &[usize]) -> Option<(Option<usize>, [Option<usize>; 2])> {
+fn assign(mode: ArgMode, args: &[usize]) -> Option<(Option<usize>, [Option<usize>; 2])> {
     let (mut stream, mut operands) = (None, [None; 2]);
-    for (from, &class) in mode.args.iter().zip(args) {
+    for (from, &class) in mode.args().iter().zip(args) {
         let slot = match from {
             Arg::Stream => &mut stream,
             Arg::Operand0 => &mut operands[0],

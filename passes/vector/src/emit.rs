@@ -10,10 +10,12 @@ use visa_ir::context::{Attr, Context};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, OpSpec, ValueId};
 use visa_ir::span::Span;
-use visa_machine::Machine;
+use visa_machine::{Machine, Unit};
 use visa_mapping::tensor::numbers::Number;
 use visa_mapping::{Dim, Tensor};
 use visa_numerics::{AluOp, Bits, DType, VectorStage, default_mode, to_f64};
+use visa_numerics::{ArgMode, ClipName, FpDivName, FpName, FxpName, LogicName};
+use visa_stream::branch::IdSource;
 use visa_stream::ops::begin::{Begin, CONTEXT};
 use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
@@ -95,7 +97,7 @@ impl<'a> Emitter<'a> {
                 self.load(step, stream, &lanes)?;
             }
             let entry = match self.made.get(&chain.stream) {
-                Some(&made) => self.fetched("main", made, &lanes)?,
+                Some(&made) => self.fetched(Unit::Main, made, &lanes)?,
                 None => self.stream_again()?,
             };
             let result = self.pass(chain, entry, &lanes)?;
@@ -205,8 +207,8 @@ impl<'a> Emitter<'a> {
                 continue;
             }
             let collected = match self.made.get(&class) {
-                Some(&made) => self.fetched("sub", made, lanes)?,
-                None if Some(class) == stream => self.copied(Some("sub"))?,
+                Some(&made) => self.fetched(Unit::Sub, made, lanes)?,
+                None if Some(class) == stream => self.copied(Some(Unit::Sub))?,
                 None => return Err(self.error("an operand is neither in memory nor in the register file")),
             };
             let load = ToVrf::build(self.origin(), [collected]).at_auto().element(lanes.element.clone());
@@ -217,7 +219,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// A value in data memory as the stream that it was.
-    fn fetched(&mut self, context: &str, made: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
+    fn fetched(&mut self, context: Unit, made: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
         let (time, packet) = (&lanes.time, &lanes.packet);
         let begun = self.insert(Begin::build(self.origin(), [made]).context(context).spec())?;
         let fetch = Fetch::build(self.origin(), [begun]).time(time.clone()).packet(packet.clone());
@@ -237,7 +239,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// A copy of the pipeline that gives the stream, in another context if that is asked for.
-    fn copied(&mut self, context: Option<&str>) -> Result<ValueId, Diagnostic> {
+    fn copied(&mut self, context: Option<Unit>) -> Result<ValueId, Diagnostic> {
         let mut pipeline = Vec::new();
         let mut at = self.stream();
         while let Some(op) = at.and_then(|value| self.module.def_op(value)) {
@@ -258,7 +260,7 @@ impl<'a> Emitter<'a> {
             }
             let copy = NewOp::copied(view).operands(operands);
             let copy = match context.filter(|_| view.attr(CONTEXT).is_some()) {
-                Some(context) => copy.attr(CONTEXT, Attr::Str(context.into())),
+                Some(context) => copy.attr(CONTEXT, Attr::Str(context.word().into())),
                 None => copy,
             };
             last = Some(self.insert(copy.spec())?);
@@ -269,7 +271,7 @@ impl<'a> Emitter<'a> {
     /// One pass through the vector engine.
     fn pass(&mut self, chain: &Chain, entry: ValueId, lanes: &Lanes) -> Result<ValueId, Diagnostic> {
         let begun = self.insert(VectorInit::build(self.origin(), [entry]).spec())?;
-        let branch = VectorBranch::build(self.origin(), [begun]).mode("unconditional").spec();
+        let branch = VectorBranch::build(self.origin(), [begun]).mode(IdSource::Unconditional).spec();
         let mut stream = self.insert(branch)?;
         let (mut narrow, mut stash) = (false, None);
         for step in &chain.steps {
@@ -335,7 +337,7 @@ impl<'a> Emitter<'a> {
             }
         }
         let constants = operands.map(constant);
-        let mode = (mode.name != default_mode(mode.args.len()).name).then_some(mode.name);
+        let mode = Some(*mode).filter(|&mode| mode != default_mode(mode.args().len()));
         let spec = alu(self.origin(), row, mode, constants, values);
         let spec = spec.ok_or_else(|| self.error("a stage without an ALU"))?;
         self.insert(spec)
@@ -346,25 +348,24 @@ impl<'a> Emitter<'a> {
 fn alu(
     origin: OpRef<'_>,
     row: &AluOp,
-    mode: Option<&str>,
+    mode: Option<ArgMode>,
     constants: [Option<Bits>; 2],
     values: Vec<ValueId>,
 ) -> Option<OpSpec> {
     let [width, _] = constants;
     let [constant, constant1] =
         constants.map(|bits| bits.map(|bits| Rc::new(Number(to_f64(row.from, bits)))));
-    let mode = mode.map(Rc::from);
     macro_rules! build {
-        ($view:ident) => {
-            vector_alu::$view::build(origin, values).op(row.name).mode(mode).constant(constant)
+        ($view:ident, $name:ident) => {
+            vector_alu::$view::build(origin, values).op($name::of(row.name)?).mode(mode).constant(constant)
         };
     }
     Some(match row.stage {
-        VectorStage::Logic => build!(VectorLogic).spec(),
-        VectorStage::Fxp => build!(VectorFxp).spec(),
-        VectorStage::Float => build!(VectorFp).constant1(constant1).spec(),
-        VectorStage::FpDiv => build!(VectorFpDiv).spec(),
-        VectorStage::Clip => build!(VectorClip).spec(),
+        VectorStage::Logic => build!(VectorLogic, LogicName).spec(),
+        VectorStage::Fxp => build!(VectorFxp, FxpName).spec(),
+        VectorStage::Float => build!(VectorFp, FpName).constant1(constant1).spec(),
+        VectorStage::FpDiv => build!(VectorFpDiv, FpDivName).spec(),
+        VectorStage::Clip => build!(VectorClip, ClipName).spec(),
         VectorStage::FxpToFp => VectorFxpToFp::build(origin, values).width(width?.into()).spec(),
         VectorStage::FpToFxp => VectorFpToFxp::build(origin, values).width(width?.into()).spec(),
         VectorStage::Branch

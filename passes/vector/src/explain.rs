@@ -46,7 +46,7 @@ fn text(operation: &Operation, name: &dyn Fn(usize) -> String) -> String {
         names.push(text.into());
         Term::Name(names.len() - 1)
     };
-    let args = mode.args.iter().map(|arg| match (arg, operands) {
+    let args = mode.args().iter().map(|arg| match (arg, operands) {
         (Arg::Stream, _) => named("stream".to_owned()),
         (Arg::Operand0, [operand, _]) | (Arg::Operand1, [_, operand]) => match operand {
             Some(Source::Number(bits)) if row.from == row.to => Term::Number(to_f64(row.from, *bits)),
@@ -56,7 +56,7 @@ fn text(operation: &Operation, name: &dyn Fn(usize) -> String) -> String {
             None => named("?".to_owned()),
         },
     });
-    let term = Term::Call(function.map_or(row.name, |function| function.name).into(), args.collect());
+    let term = Term::Call(function.map_or(row.name.word(), |function| function.name).into(), args.collect());
     let text = Expression { names, term }.to_string();
     let inside = text.split_once(": ").map_or(text.as_str(), |(_, inside)| inside);
     inside.strip_suffix(']').unwrap_or(inside).to_owned()

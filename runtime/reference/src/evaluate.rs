@@ -624,7 +624,7 @@ impl Run<'_> {
         let Function { apply, mode, .. } = &zip.function;
         let zipped = Logical::where_defined(to.dtype, axes, op.span(), |at| {
             let of = |group: usize| pair.get(&[at, &[group]].concat());
-            Some(apply.eval(mode, of(0)?, [of(1)?, 0]))
+            Some(apply.eval(*mode, of(0)?, [of(1)?, 0]))
         })?;
         zipped.narrow(&Coverage::new(to, self.axes, op.span())?, op.span())
     }

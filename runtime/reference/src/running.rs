@@ -132,7 +132,7 @@ pub(crate) fn result(
             Slot::Apply | Slot::Value => value(number)?,
         };
     }
-    Some(apply.eval(mode, stream, operands))
+    Some(apply.eval(*mode, stream, operands))
 }
 
 /// The coordinate along an axis: of the slice, plus those of time and lane.

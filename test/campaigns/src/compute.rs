@@ -4,8 +4,9 @@
 
 use crate::kernels::{Feature, Kernels, SLICES};
 use std::fmt::Write as _;
+use visa_ir::Word as _;
 use visa_numerics::{
-    ARG_MODE_NAMES, Alu, AluOp, CAST_ENGINE, DType, VectorStage, alu_ops, cast_targets, default_mode,
+    Alu, AluOp, ArgMode, CAST_ENGINE, DType, VectorStage, alu_ops, cast_targets, default_mode,
 };
 use visa_support::Random;
 use visa_support::kernel::{Digit, Kernel, bare, mapping};
@@ -93,14 +94,13 @@ fn alu(random: &mut Random, pipe: &mut Pipe, stage: VectorStage, values: &[Strin
     pipe.used.push(row.alu);
     let name = stage.name();
     let arity = row.apply.arity();
-    let length = "Mode".len() + arity;
-    let modes: Vec<&str> = ARG_MODE_NAMES.into_iter().filter(|mode| mode.len() == length).collect();
-    let mode = if random.below(4) == 0 { random.of(&modes) } else { default_mode(arity).name };
-    let mut clauses =
-        if mode == default_mode(arity).name { Vec::new() } else { vec![format!("mode {mode}")] };
+    let modes: Vec<ArgMode> =
+        ArgMode::ALL.iter().copied().filter(|mode| mode.args().len() == arity).collect();
+    let mode = if random.below(4) == 0 { modes[random.below(modes.len())] } else { default_mode(arity) };
+    let mut clauses = if mode == default_mode(arity) { Vec::new() } else { vec![format!("mode {mode}")] };
     let mut value = String::new();
-    for (digit, clause) in [('1', "constant"), ('2', "constant1")] {
-        if !mode.contains(digit) {
+    for (clause, read) in ["constant", "constant1"].into_iter().zip(mode.operands()) {
+        if !read {
             continue;
         }
         if value.is_empty() && !values.is_empty() && random.below(2) == 0 {

@@ -114,7 +114,15 @@ static SCALE: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-const MEMORIES: ClauseKind = ClauseKind::Word(&["near", "far"]);
+visa_ir::words! {
+    /// A memory of numbers.
+    enum MemoryName {
+        Near = "near",
+        Far = "far",
+    }
+}
+
+const MEMORIES: ClauseKind = ClauseKind::word::<MemoryName>();
 
 static LOAD: OpDecl = OpDecl {
     name: "test.load",

@@ -2,13 +2,14 @@
 
 use crate::attrs::PROGRAM;
 use crate::build::{Build, verify};
-use crate::clauses::{REDUCTION, at_least, machine, one_of, takes_max};
+use crate::clauses::{at_least, machine, one_of, takes_max};
 use crate::greatest::{Greatest, greatest};
 use crate::loops::{Loops, Written};
 use crate::number::Number;
 use crate::ops::contract::Contract;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
+use visa_engine::words::{AccumulatorOrder, ContractionKind};
 use visa_engine::{
     Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -49,10 +50,15 @@ pub static ACCUMULATE: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead(
             "kind",
-            ClauseKind::Word(&["interleaved", "sequential"]),
+            ClauseKind::word::<AccumulatorOrder>(),
             "Whether a packet out holds the rows or the columns.",
         ),
-        ClauseDecl::default("op", ClauseKind::Word(REDUCTION), "add", "What becomes of packets of one slot."),
+        ClauseDecl::default(
+            "op",
+            ClauseKind::word::<ContractionKind>(),
+            "add",
+            "What becomes of packets of one slot.",
+        ),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that compute."),
         ClauseDecl::required("columns", ClauseKind::Int, "Sums of a row that are kept."),
         ClauseDecl::required("slots", ClauseKind::body::<Program>(&PROGRAM), "The slot of each packet."),
@@ -65,14 +71,8 @@ pub static ACCUMULATE: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Interleaved,
-    Sequential,
-}
-
 struct AccumulateUnit {
-    kind: Kind,
+    kind: AccumulatorOrder,
     /// Whether the greatest is taken instead of a sum.
     max: bool,
     rows: u64,
@@ -87,7 +87,7 @@ struct AccumulateUnit {
 fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
     let op = Accumulate::of(op)?;
     let limits = &machine(*op).limits;
-    let kind = if &*op.kind()? == "sequential" { Kind::Sequential } else { Kind::Interleaved };
+    let kind = op.kind()?;
     let rows = one_of(*op, "C3", ("rows", op.rows()?), &limits.row_counts)?;
     let columns = at_least(*op, "C4", ("columns", op.columns()?), 1)?;
     if columns > limits.accumulator_columns {
@@ -97,10 +97,10 @@ fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
     let written = Written::new(*op, "slots", op.slots()?);
     written.sequencer("C1", &[1])?;
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;
-    let (lanes, max) = (limits.vector_lanes, takes_max(&op.op()?));
+    let (lanes, max) = (limits.vector_lanes, takes_max(op.op()?));
     let contraction =
         crate::order::before(*op).and_then(Contract::cast).map(|before| before.op()).transpose()?;
-    if contraction.is_some_and(|before| takes_max(&before) != max) {
+    if contraction.is_some_and(|before| takes_max(before) != max) {
         return Err(op.clause_error("C6", "op", "the contraction before it has another `op`".to_owned()));
     }
     let accumulate = AccumulateUnit { kind, max, rows, columns, kept, lanes, slots: written.loops("C1")? };
@@ -150,7 +150,7 @@ impl AccumulateUnit {
     /// C5.
     fn check_buffer(&self, op: OpRef<'_>, machine: &Machine) -> Result<(), Diagnostic> {
         let Some(kept) = inner(&self.slots.program) else { return Ok(()) };
-        let interleaved = self.kind == Kind::Interleaved;
+        let interleaved = self.kind == AccumulatorOrder::Interleaved;
         let buffer = machine.accumulator(interleaved, self.rows, self.columns, kept);
         if buffer.fits() {
             return Ok(());
@@ -167,8 +167,8 @@ impl AccumulateUnit {
     /// Packets out for each slot.
     fn packets_a_slot(&self) -> u64 {
         match self.kind {
-            Kind::Interleaved => self.columns,
-            Kind::Sequential => self.rows * self.columns.div_ceil(self.lanes),
+            AccumulatorOrder::Interleaved => self.columns,
+            AccumulatorOrder::Sequential => self.rows * self.columns.div_ceil(self.lanes),
         }
     }
 
@@ -180,8 +180,8 @@ impl AccumulateUnit {
     fn places(&self) -> impl Iterator<Item = Option<usize>> {
         let (rows, columns, lanes) = (self.rows as usize, self.columns as usize, self.lanes as usize);
         let (outer, width, row_step, lane_step, last) = match self.kind {
-            Kind::Interleaved => (columns, lanes, 1, columns, rows),
-            Kind::Sequential => (rows, columns.next_multiple_of(lanes), columns, 1, columns),
+            AccumulatorOrder::Interleaved => (columns, lanes, 1, columns, rows),
+            AccumulatorOrder::Sequential => (rows, columns.next_multiple_of(lanes), columns, 1, columns),
         };
         (0..self.kept as usize).flat_map(move |slot| {
             (0..outer).flat_map(move |index| {
@@ -194,8 +194,8 @@ impl AccumulateUnit {
     /// Whether [`AccumulateUnit::places`] are those of the buffer, one after the other.
     fn comes_out_in_order(&self) -> bool {
         match self.kind {
-            Kind::Interleaved => self.columns == 1 && self.rows == self.lanes,
-            Kind::Sequential => self.columns.is_multiple_of(self.lanes),
+            AccumulatorOrder::Interleaved => self.columns == 1 && self.rows == self.lanes,
+            AccumulatorOrder::Sequential => self.columns.is_multiple_of(self.lanes),
         }
     }
 

@@ -6,10 +6,11 @@ use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine, one_of};
 use crate::loops::{Loops, Written};
 use crate::ops::exec::context_of;
-use crate::trf::{REGION, Region};
+use crate::trf::Region;
 use visa_engine::place::rngd;
 use visa_engine::read_cache::CacheReads;
 use visa_engine::shadow::Shadow;
+use visa_engine::words::RegionName;
 use visa_engine::{
     Access, BankUse, Engine, Flow, Map, Mismatch, Operand, Pace, RunCx, SliceMemory, Stage, StageCost,
     Stream, Unit, Wire,
@@ -54,7 +55,7 @@ pub static ALIGN: OpDecl = OpDecl {
         ),
     ],
     clauses: &[
-        ClauseDecl::lead("region", ClauseKind::Word(REGION), "The part of every row that is read."),
+        ClauseDecl::lead("region", ClauseKind::word::<RegionName>(), "The part of every row that is read."),
         ClauseDecl::required("flits", ClauseKind::Int, "Flits a packet."),
         ClauseDecl::default(
             "shifts",
@@ -111,7 +112,7 @@ fn read(op: OpRef<'_>) -> Result<AlignUnit, Diagnostic> {
     let (shifts, shift_bytes) = shifts(op, flits, flit, width)?;
     let repeat = at_least(*op, "C1", ("repeat", op.repeat()?), 1)?;
     let rows = one_of(*op, "C2", ("rows", op.rows()?), &limits.row_counts)?;
-    let region = Region::of(&op.region()?, rows, &machine);
+    let region = Region::of(op.region()?, rows, &machine);
     let data = at_least(*op, "C3", ("data", op.data()?), 1)?;
     let most = width.min(flits * flit);
     if data > most {

@@ -3,7 +3,7 @@
 use crate::addresses::ByAddress;
 use crate::attrs::DTYPE;
 use crate::build::Build;
-use crate::clauses::{REDUCTION, at_least, machine, takes_max};
+use crate::clauses::{at_least, machine, takes_max};
 use crate::limits::MAX_STREAM_BYTES;
 use crate::number::Number;
 use crate::ops::align::{ALIGN, Align};
@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
+use visa_engine::words::ContractionKind;
 use visa_engine::{
     Bank, Engine, Flow, Map, Mismatch, Operand, Pace, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse,
     Unit, Wire,
@@ -60,7 +61,7 @@ pub static CONTRACT: OpDecl = OpDecl {
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the operands."),
         ClauseDecl::default(
             "op",
-            ClauseKind::Word(REDUCTION),
+            ClauseKind::word::<ContractionKind>(),
             "add",
             "What the tree and the accumulator make of products.",
         ),
@@ -157,7 +158,7 @@ fn tree(op: Contract<'_>) -> Result<Tree, Diagnostic> {
             format!("a row gives {} at depth {depth}, expected at most {columns}", counted(sums, "sum"));
         return Err(op.clause_error("C3", "depth", message));
     }
-    let (accumulator, max) = (contraction.accumulator, takes_max(&op.op()?));
+    let (accumulator, max) = (contraction.accumulator, takes_max(op.op()?));
     Ok(Tree { dtype, accumulator, depth, elements, kept: kept as usize, max })
 }
 
@@ -182,7 +183,7 @@ fn aligner(op: Contract<'_>) -> Option<Aligner> {
         rows,
         data: number(align.data())?,
         read: align.loops().ok()?.packet,
-        region: Region::of(&align.region().ok()?, rows, &machine(*op)),
+        region: Region::of(align.region().ok()?, rows, &machine(*op)),
     })
 }
 

@@ -3,12 +3,13 @@
 use crate::attrs::{ENGINES, PAIRED, STEPS};
 use crate::clauses::machine;
 use crate::loops::{limits, overwrites};
-use crate::memories::{Memories, SPACE, between_chips, space};
+use crate::memories::{Memories, between_chips};
 use crate::ops::control::{COMMANDS, Moving, steps};
 use crate::ops::program::program_chips;
 use crate::program::{self, CHIP_STRIDE};
 use std::rc::Rc;
 use visa_engine::Space;
+use visa_engine::words::DmaEngine;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
@@ -18,6 +19,7 @@ use visa_loops::{
     misaligned, overlap,
 };
 use visa_machine::Machine;
+use visa_machine::Medium;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA];
@@ -72,9 +74,9 @@ pub static DMA: OpDecl = OpDecl {
         ),
     ],
     clauses: &[
-        ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "The engine."),
-        ClauseDecl::required("from", ClauseKind::Word(SPACE), "Memory read."),
-        ClauseDecl::required("to", ClauseKind::Word(SPACE), "Memory written."),
+        ClauseDecl::lead("engine", ClauseKind::word::<DmaEngine>(), "The engine."),
+        ClauseDecl::required("from", ClauseKind::word::<Medium>(), "Memory read."),
+        ClauseDecl::required("to", ClauseKind::word::<Medium>(), "Memory written."),
         ClauseDecl::optional(
             "loops",
             ClauseKind::body::<PairedProgram>(&PAIRED),
@@ -118,8 +120,11 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
 fn read_now(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     let op = Dma::of(op)?;
     let machine = machine(*op);
-    let pcie = &*op.engine()? == "pcie";
-    let (from, to) = (space(*op, "from", &op.from()?)?, space(*op, "to", &op.to()?)?);
+    let pcie = match op.engine()? {
+        DmaEngine::Tensor => false,
+        DmaEngine::Pcie => true,
+    };
+    let (from, to) = (op.from()?.into(), op.to()?.into());
     let (clause, table) = engine_table(op)?;
     let cx = PartCx { op: *op, clause, machine: &machine, pcie, from, to };
     let moving = cx.moving("C10", [("read_steps", op.read_steps()?), ("write_steps", op.write_steps()?)])?;

@@ -4,15 +4,17 @@ use super::dma::{PartCx, engine_count};
 use crate::attrs::{PAIRED, PROGRAM, STEPS};
 use crate::clauses::{at_least, machine};
 use crate::loops::overwrites;
-use crate::memories::{Memories, space};
+use crate::memories::Memories;
 use crate::ops::control::{COMMANDS, steps};
-use crate::program::{self, Direction};
+use crate::program;
 use visa_engine::Space;
+use visa_engine::words::{Direction, IndexMemory};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_loops::{EnginePart, Entry, PairedProgram, Program, Steps, Stride};
+use visa_machine::Medium;
 
 /// Bytes of an index, an `i32`.
 pub const INDEX_BYTES: u64 = 4;
@@ -69,17 +71,17 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead(
             "direction",
-            ClauseKind::Word(&["gather", "scatter"]),
+            ClauseKind::word::<Direction>(),
             "Whether the table is read or written.",
         ),
-        ClauseDecl::required("from", ClauseKind::Word(crate::memories::SPACE), "Memory read."),
-        ClauseDecl::required("to", ClauseKind::Word(crate::memories::SPACE), "Memory written."),
+        ClauseDecl::required("from", ClauseKind::word::<Medium>(), "Memory read."),
+        ClauseDecl::required("to", ClauseKind::word::<Medium>(), "Memory written."),
         ClauseDecl::required(
             "loops",
             ClauseKind::body::<PairedProgram>(&PAIRED),
             "Byte addresses for row 0, read side and write side.",
         ),
-        ClauseDecl::required("index", ClauseKind::Word(&["hbm", "spm"]), "Memory that the indices are in."),
+        ClauseDecl::required("index", ClauseKind::word::<IndexMemory>(), "Memory that the indices are in."),
         ClauseDecl::required(
             "indices",
             ClauseKind::body::<Program>(&PROGRAM),
@@ -131,8 +133,8 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
 fn read_now(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
     let op = DmaIndexed::of(op)?;
     let machine = machine(*op);
-    let direction = if &*op.direction()? == "gather" { Direction::Gather } else { Direction::Scatter };
-    let (from, to) = (space(*op, "from", &op.from()?)?, space(*op, "to", &op.to()?)?);
+    let direction = op.direction()?;
+    let (from, to) = (op.from()?.into(), op.to()?.into());
     memories(op, direction, from, to)?;
     let loops = op.loops()?;
     let engines = 0..engine_count(*op, op.engines()?)?;
@@ -148,7 +150,7 @@ fn read_now(op: OpRef<'_>) -> Result<program::Indexed, Diagnostic> {
         to,
         part,
         direction,
-        index: space(*op, "index", &op.index()?)?,
+        index: Medium::from(op.index()?).into(),
         indices: (*indices).clone(),
         distance: at_least(*op, "C8", ("distance", op.distance()?), 1)?,
         count: at_least(*op, "C8", ("count", op.count()?), 1)?,

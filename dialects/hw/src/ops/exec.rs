@@ -69,7 +69,7 @@ pub static EXEC: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead(
             "context",
-            ClauseKind::Word(Context::NAMES),
+            ClauseKind::word::<Context>(),
             "The context that runs; `dual` is main and sub as one.",
         ),
         ClauseDecl::required(
@@ -110,11 +110,7 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
 
 /// The context of a run.
 fn context(op: OpRef<'_>) -> Result<Context, Diagnostic> {
-    let word = Exec::of(op)?.context()?;
-    Context::parse(&word).ok_or_else(|| {
-        let message = format!("`{word}` is no context, expected `{}`", Context::NAMES.join("`, `"));
-        op.clause_error("C3", "context", message)
-    })
+    Exec::of(op)?.context()
 }
 
 /// The context that runs a stage.

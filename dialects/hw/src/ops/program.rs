@@ -2,24 +2,34 @@
 
 use crate::attrs::{DTYPE, PAIRED};
 use crate::clauses::{Pes, at_least, machine};
-use crate::memories::{Memories, space};
+use crate::memories::Memories;
 use crate::ops::scalar::{SCALAR, Scalar};
 use crate::program;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use visa_engine::words::ProgramMemory;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
+use visa_ir::words;
 use visa_loops::PairedProgram;
 use visa_machine::Machine;
+use visa_machine::Medium;
 use visa_numerics::DType;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&PROGRAM, &BUFFER];
 
-/// The role of what goes in.
-const ARGUMENT: &str = "arg";
+words! {
+    /// The role of a buffer of a program.
+    pub enum Role {
+        /// It goes in.
+        Argument = "arg",
+        /// It comes out.
+        Result = "result",
+    }
+}
 
 /// Most steps of a buffer's layout. Ours: it bounds the time to fill or read one.
 pub const MAX_LAYOUT_STEPS: u64 = 1 << 36;
@@ -76,12 +86,8 @@ pub static BUFFER: OpDecl = OpDecl {
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Str, "The name that data is given by."),
-        ClauseDecl::required(
-            "role",
-            ClauseKind::Word(&[ARGUMENT, "result"]),
-            "Whether it goes in or comes out.",
-        ),
-        ClauseDecl::required("space", ClauseKind::Word(&["host", "hbm"]), "The memory it is in."),
+        ClauseDecl::required("role", ClauseKind::word::<Role>(), "Whether it goes in or comes out."),
+        ClauseDecl::required("space", ClauseKind::word::<ProgramMemory>(), "The memory it is in."),
         ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "Format of the elements."),
         ClauseDecl::required(
             "shape",
@@ -137,8 +143,11 @@ fn unique_names(op: OpRef<'_>) -> Result<(), Diagnostic> {
     for &id in block.into_iter().flat_map(|&block| op.module.ops(block)) {
         let declared = op.other(id);
         let Some((role, name)) = named(declared) else { continue };
-        if let Some(first) = seen.insert((role.clone(), name.clone()), declared.span()) {
-            let kind = if &*role == ARGUMENT { "arguments" } else { "results" };
+        if let Some(first) = seen.insert((role, name.clone()), declared.span()) {
+            let kind = match role {
+                Role::Argument => "arguments",
+                Role::Result => "results",
+            };
             let error = op.error("C2", format!("two {kind} are called \"{name}\""));
             return Err(Diagnostic { span: declared.span(), ..error }.note("the first is here", Some(first)));
         }
@@ -161,11 +170,11 @@ fn scalars_first(op: OpRef<'_>) -> Result<(), Diagnostic> {
 }
 
 /// The role and the name of what a program declares. What has none says so itself.
-fn named(op: OpRef<'_>) -> Option<(Rc<str>, Rc<str>)> {
+fn named(op: OpRef<'_>) -> Option<(Role, Rc<str>)> {
     if let Some(buffer) = Buffer::cast(op) {
         return Some((buffer.role().ok()?, buffer.name().ok()?));
     }
-    Some((ARGUMENT.into(), Scalar::cast(op)?.name().ok()?))
+    Some((Role::Argument, Scalar::cast(op)?.name().ok()?))
 }
 
 /// The buffer that the operation describes.
@@ -180,7 +189,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
             format!("{dtype} has a sideband bit, which no memory holds"),
         ));
     }
-    let space = space(*op, "space", &op.space()?)?;
+    let space = Medium::from(op.space()?).into();
     let shape = shape(op)?;
     let layout = op.layout()?;
     let elements = shape.iter().try_fold(1_u64, |product, &extent| product.checked_mul(extent));
@@ -199,7 +208,7 @@ pub(crate) fn read(op: OpRef<'_>) -> Result<program::Buffer, Diagnostic> {
         per_byte: 8 / u64::from(dtype.bits()).min(8),
     };
     memories.inside(&write, space).map_err(|message| op.clause_error("C3", "layout", message))?;
-    let (argument, name) = (&*op.role()? == ARGUMENT, op.name()?.to_string());
+    let (argument, name) = (op.role()? == Role::Argument, op.name()?.to_string());
     Ok(program::Buffer { argument, name, space, dtype, shape, layout: (*layout).clone(), span: op.span() })
 }
 

@@ -3,8 +3,9 @@
 use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine, one_of};
 use crate::ops::fetch::Fetch;
-use crate::trf::{REGION, Region};
+use crate::trf::Region;
 use visa_engine::place::rngd;
+use visa_engine::words::{LoadPath, RegionName};
 use visa_engine::{
     Access, BankUse, Engine, Flow, Mismatch, RunCx, SliceMemory, Space, Stage, StageCost, Store, Stream,
     Unit, Wire,
@@ -44,15 +45,14 @@ pub static STORE_TRF: OpDecl = OpDecl {
         ),
     ],
     clauses: &[
-        ClauseDecl::lead("region", ClauseKind::Word(REGION), "The part of every row that is written."),
+        ClauseDecl::lead(
+            "region",
+            ClauseKind::word::<RegionName>(),
+            "The part of every row that is written.",
+        ),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that are written."),
         ClauseDecl::required("row_bytes", ClauseKind::Int, "Bytes written to each row."),
-        ClauseDecl::default(
-            "load",
-            ClauseKind::Word(&["full", "short"]),
-            "full",
-            "Which path the data takes.",
-        ),
+        ClauseDecl::default("load", ClauseKind::word::<LoadPath>(), "full", "Which path the data takes."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Memory("trf"))]),
@@ -120,7 +120,7 @@ pub fn contiguous_fetch(op: OpRef<'_>) -> Option<u64> {
 fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
     let op = StoreTrf::of(op)?;
     let rows = one_of(*op, "C1", ("rows", op.rows()?), &machine(*op).limits.row_counts)?;
-    let region = Region::of(&op.region()?, rows, &machine(*op));
+    let region = Region::of(op.region()?, rows, &machine(*op));
     let row_bytes = at_least(*op, "C2", ("row_bytes", op.row_bytes()?), 1)?;
     if row_bytes > region.bytes {
         let message = format!(
@@ -130,7 +130,10 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
         );
         return Err(op.clause_error("C2", "row_bytes", message));
     }
-    let short = &*op.load()? == "short";
+    let short = match op.load()? {
+        LoadPath::Short => true,
+        LoadPath::Full => false,
+    };
     if short && !contiguous_load(*op) {
         let message = "a short load, but its fetch is not one contiguous run of what is stored".to_owned();
         return Err(op.clause_error("C4", "load", message).fix(Some("leave `load short` out".to_owned())));

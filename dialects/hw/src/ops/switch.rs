@@ -8,6 +8,7 @@ use crate::snoop::{SNOOP, Snoop};
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::unwritten::Unwritten;
+use visa_engine::words::TopologyName;
 use visa_engine::{Engine, Exchange, Flow, Mismatch, RunCx, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -17,17 +18,6 @@ use visa_machine::Machine;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&SWITCH];
-
-/// The topologies, in the book's order.
-const TOPOLOGIES: &[&str] = &[
-    "forwarding",
-    "broadcast01",
-    "broadcast1",
-    "transpose",
-    "inter_transpose",
-    "transposed_broadcast1",
-    "custom",
-];
 
 /// `hw.switch`.
 #[visa_ir::view(Switch)]
@@ -68,7 +58,7 @@ pub static SWITCH: OpDecl = OpDecl {
         ("C7", "every slice snoops as many slices as any other, at least one: streams run in lockstep"),
     ],
     clauses: &[
-        ClauseDecl::lead("topology", ClauseKind::Word(TOPOLOGIES), "How packets travel."),
+        ClauseDecl::lead("topology", ClauseKind::word::<TopologyName>(), "How packets travel."),
         ClauseDecl::optional("slice1", ClauseKind::Int, "Extent of the ring's outer digit."),
         ClauseDecl::optional("slice0", ClauseKind::Int, "Extent of the ring's inner digit."),
         ClauseDecl::optional("time0", ClauseKind::Int, "Packets between two visits of the inner digit."),
@@ -98,29 +88,32 @@ struct SwitchUnit {
 fn read(op: OpRef<'_>) -> Result<SwitchUnit, Diagnostic> {
     let op = Switch::of(op)?;
     let topology = op.topology()?;
-    let has = |clauses| registers(op, &topology, clauses);
-    let route = match &*topology {
-        "forwarding" => has(&[]).map(|()| Route::forwarding())?,
-        "custom" => has(&["ring", "snoop"]).and_then(|()| custom(op))?,
-        "broadcast01" => {
+    let has = |clauses| registers(op, topology, clauses);
+    let route = match topology {
+        TopologyName::Forwarding => has(&[]).map(|()| Route::forwarding())?,
+        TopologyName::Custom => has(&["ring", "snoop"]).and_then(|()| custom(op))?,
+        TopologyName::Broadcast01 => {
             has(&["slice1", "slice0", "time0"]).and_then(|()| Shape::read(op)?.broadcast01(op))?
         }
-        "inter_transpose" => {
+        TopologyName::InterTranspose => {
             has(&["slice1", "slice0", "time0"]).and_then(|()| Shape::read(op)?.inter_transpose(op))?
         }
-        "broadcast1" => has(&["slice1", "slice0"]).and_then(|()| Shape::read(op)).map(Shape::broadcast1)?,
-        "transpose" => has(&["slice1", "slice0"]).and_then(|()| Shape::read(op)).map(Shape::transpose)?,
-        "transposed_broadcast1" => {
+        TopologyName::Broadcast1 => {
+            has(&["slice1", "slice0"]).and_then(|()| Shape::read(op)).map(Shape::broadcast1)?
+        }
+        TopologyName::Transpose => {
+            has(&["slice1", "slice0"]).and_then(|()| Shape::read(op)).map(Shape::transpose)?
+        }
+        TopologyName::TransposedBroadcast1 => {
             has(&["slice1", "slice0"]).and_then(|()| Shape::read(op)).map(Shape::transposed_broadcast1)?
         }
-        other => return Err(op.clause_error("C4", "topology", format!("there is no topology `{other}`"))),
     };
     let flit = machine(*op).flit_bytes(context_of(*op)?);
-    Ok(SwitchUnit { flit, route, custom: &*topology == "custom" })
+    Ok(SwitchUnit { flit, route, custom: topology == TopologyName::Custom })
 }
 
 /// C4: the registers of the topology are there, and no others.
-fn registers(op: Switch<'_>, topology: &str, wanted: &[&str]) -> Result<(), Diagnostic> {
+fn registers(op: Switch<'_>, topology: TopologyName, wanted: &[&str]) -> Result<(), Diagnostic> {
     let registers = [
         ("slice1", op.slice1()?.is_some()),
         ("slice0", op.slice0()?.is_some()),

@@ -4,6 +4,7 @@ use crate::build::{Build, verify};
 use crate::clauses::{at_least, machine, one_of};
 use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
+use visa_engine::words::Buffering;
 use visa_engine::{Engine, Flow, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -33,11 +34,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
         ("C6", "whole matrices of flits flow in (book 27)"),
     ],
     clauses: &[
-        ClauseDecl::lead(
-            "buffering",
-            ClauseKind::Word(&["double", "single"]),
-            "How the two buffers are used.",
-        ),
+        ClauseDecl::lead("buffering", ClauseKind::word::<Buffering>(), "How the two buffers are used."),
         ClauseDecl::required("bits", ClauseKind::Int, "Bits of an element."),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows of a matrix that comes in (`in_rows`)."),
         ClauseDecl::required("columns", ClauseKind::Int, "Its columns (`in_cols`)."),
@@ -84,8 +81,8 @@ fn read(op: OpRef<'_>) -> Result<TransposeUnit, Diagnostic> {
         ));
     }
     let double = machine.transposes_twice(columns);
-    let (found, wanted) = (op.buffering()?, if double { "double" } else { "single" });
-    if *found != *wanted {
+    let (found, wanted) = (op.buffering()?, if double { Buffering::Double } else { Buffering::Single });
+    if found != wanted {
         let message = format!("{} are buffered {found}, expected {wanted}", counted(columns, "column"));
         return Err(op.clause_error("C5", "buffering", message));
     }

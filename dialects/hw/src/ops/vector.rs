@@ -3,16 +3,18 @@
 use crate::attrs::{GUARDS, PROGRAM};
 use crate::build::{Build, verify};
 use crate::clauses::machine;
-use crate::ops::vector_lanes::How;
+use crate::ops::vector_lanes::{self, ChangesLanes as _};
 use crate::vrf::RegisterFile;
 use crate::ways::way_bytes;
 use std::borrow::Cow;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::{Marker, Shadow};
+use visa_engine::words::LaneChange;
 use visa_engine::{
     Access, Bank, Engine, Flow, Lanes, Map, Mismatch, Pace, RunCx, SliceMemory, Stage, StageCost, Stash,
     Stream, Unit, Wire,
 };
+use visa_ir::Word as _;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
@@ -20,8 +22,8 @@ use visa_ir::module::OpRef;
 use visa_loops::Program;
 use visa_machine::Machine;
 use visa_numerics::{
-    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, AluOp, Apply, ArgMode, Bits, DType, GuardFault, Guards, IdSet,
-    Slot, VectorStage, alu_op, alu_ops, alu_stage, arg_mode, default_mode,
+    AluName, AluOp, AluStage, Apply, ArgMode, Bits, DType, GuardFault, Guards, IdSet, Slot, VectorStage,
+    alu_op, alu_ops, default_mode,
 };
 
 /// The operations of this file.
@@ -72,11 +74,11 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C12", "`write_back` has guards without operands, and `vrf` is there, the only value"),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
-        ClauseDecl::default("stage", ClauseKind::Word(&ALU_STAGES), "fxp", "The stage that holds the ALU."),
+        ClauseDecl::lead("op", ClauseKind::word::<AluName>(), "What the ALU computes."),
+        ClauseDecl::default("stage", ClauseKind::word::<AluStage>(), "fxp", "The stage that holds the ALU."),
         ClauseDecl::optional(
             "mode",
-            ClauseKind::Word(&ARG_MODE_NAMES),
+            ClauseKind::word::<ArgMode>(),
             "The arguments; if absent the stream, then the operands.",
         ),
         ClauseDecl::optional("constant", ClauseKind::Int, "Operand 0: a signed 32-bit integer."),
@@ -117,7 +119,7 @@ pub static VECTOR: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
-        Interface(&Station::Word("stage", alu_stage)),
+        Interface(&Station::Word("stage", |word| AluStage::from_word(word).map(AluStage::stage))),
     ],
     ..OpDecl::BASE
 };
@@ -155,9 +157,9 @@ impl Port {
 }
 
 struct VectorUnit {
-    name: &'static str,
+    name: AluName,
     stage: VectorStage,
-    mode: &'static ArgMode,
+    mode: ArgMode,
     sources: [Source; 2],
     /// The values, one for each operand that is no constant and that no guard chooses.
     ports: Vec<Port>,
@@ -168,8 +170,8 @@ struct VectorUnit {
 /// The row of `stage` called as the text says, whatever its format; they all have as many arguments.
 fn row(op: Vector<'_>, stage: VectorStage) -> Result<&'static AluOp, Diagnostic> {
     let name = op.op()?;
-    alu_ops().find(|row| row.stage == stage && *row.name == *name).ok_or_else(|| {
-        let here: Vec<&str> = alu_ops().filter(|row| row.stage == stage).map(|row| row.name).collect();
+    alu_ops().find(|row| row.stage == stage && row.name == name).ok_or_else(|| {
+        let here: Vec<&str> = alu_ops().filter(|row| row.stage == stage).map(|row| row.name.word()).collect();
         let message = format!("the stage {stage} has no `{name}`, expected one of `{}`", here.join("`, `"));
         op.clause_error("C3", "op", message)
     })
@@ -177,7 +179,7 @@ fn row(op: Vector<'_>, stage: VectorStage) -> Result<&'static AluOp, Diagnostic>
 
 fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
     let op = Vector::of(op)?;
-    let stage = alu_stage(&op.stage()?).ok_or_else(|| op.clause_error("C3", "stage", "no such stage"))?;
+    let stage = op.stage()?.stage();
     let row = row(op, stage)?;
     let mode = mode(op, row)?;
     let ports = ports(op)?;
@@ -196,7 +198,7 @@ fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
             })?,
             (false, None) => Source::Unused,
             (false, Some(_)) => {
-                let message = format!("`{clause}` is there, but `{}` does not read it", mode.name);
+                let message = format!("`{clause}` is there, but `{}` does not read it", mode);
                 return Err(op.clause_error("C1", clause, message));
             }
         };
@@ -208,23 +210,21 @@ fn read(op: OpRef<'_>) -> Result<VectorUnit, Diagnostic> {
         };
         let message = match op.constant()? {
             Some(_) => format!("`constant` and `{clause}` are both there, expected one of them"),
-            None => format!("`{clause}` is there, but `{}` reads no operand", mode.name),
+            None => format!("`{clause}` is there, but `{}` reads no operand", mode),
         };
         return Err(op.clause_error("C1", clause, message));
     }
     Ok(VectorUnit { name: row.name, stage, mode, sources, ports, guards, write_back: write_back(op)? })
 }
 
-fn mode(op: Vector<'_>, row: &AluOp) -> Result<&'static ArgMode, Diagnostic> {
-    let Some(name) = op.mode()? else { return Ok(default_mode(row.apply.arity())) };
-    arg_mode(&name).filter(|mode| mode.args.len() == row.apply.arity()).ok_or_else(|| {
-        let message = format!(
-            "`{name}` does not fit `{}`, which has {}",
-            row.name,
-            counted(row.apply.arity(), "argument")
-        );
-        op.clause_error("C9", "mode", message)
-    })
+fn mode(op: Vector<'_>, row: &AluOp) -> Result<ArgMode, Diagnostic> {
+    let Some(mode) = op.mode()? else { return Ok(default_mode(row.apply.arity())) };
+    if mode.args().len() == row.apply.arity() {
+        return Ok(mode);
+    }
+    let arguments = counted(row.apply.arity(), "argument");
+    let message = format!("`{mode}` does not fit `{}`, which has {arguments}", row.name);
+    Err(op.clause_error("C9", "mode", message))
 }
 
 fn constant(op: OpRef<'_>, clause: &str, number: Option<i64>) -> Result<Option<Bits>, Diagnostic> {
@@ -315,12 +315,12 @@ fn write_back(op: Vector<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
 /// How a stash is read in packets of another width than it was written in.
 enum Reread {
     Same,
-    As(How),
+    As(LaneChange),
 }
 
 impl Reread {
     fn of(stash: Flow, stream: Flow) -> Option<Self> {
-        if stash == stream { Some(Self::Same) } else { How::between(stash, stream).map(Self::As) }
+        if stash == stream { Some(Self::Same) } else { vector_lanes::between(stash, stream).map(Self::As) }
     }
 }
 

@@ -14,6 +14,7 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
+use visa_ir::words;
 use visa_loops::Program;
 use visa_machine::Machine;
 use visa_numerics::{Bits, Comparisons, DType, VectorStage};
@@ -25,6 +26,20 @@ const GROUP: u8 = 1 << 3;
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&VECTOR_BRANCH];
+
+words! {
+    /// The source of execution ids.
+    pub enum IdSource {
+        /// The position in the stream.
+        Toggle = "toggle",
+        /// The valid counts of packets.
+        ValidCount = "valid_count",
+        /// Comparisons of the elements.
+        Comparison = "comparison",
+        /// The vector register file.
+        Vrf = "vrf",
+    }
+}
 
 /// `hw.vector_branch`.
 #[visa_ir::view(VectorBranch)]
@@ -50,11 +65,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         ("C7", "a packet is 8 elements of i32 or f32 (book 21)"),
     ],
     clauses: &[
-        ClauseDecl::lead(
-            "mode",
-            ClauseKind::Word(&["toggle", "valid_count", "comparison", "vrf"]),
-            "Where ids come from.",
-        ),
+        ClauseDecl::lead("mode", ClauseKind::word::<IdSource>(), "Where ids come from."),
         ClauseDecl::optional("toggle", ClauseKind::Ints, "Elements between two steps, steps; and so on."),
         ClauseDecl::optional(
             "compare",
@@ -100,26 +111,22 @@ fn read(op: OpRef<'_>) -> Result<VectorBranchUnit, Diagnostic> {
     let word = op.mode()?;
     let (toggles, compare, vrf) = (op.toggle()?, op.compare()?, op.vrf()?);
     for (clause, owner, found) in [
-        ("toggle", "toggle", toggles.is_some()),
-        ("compare", "comparison", compare.is_some()),
-        ("vrf", "vrf", vrf.is_some()),
+        ("toggle", IdSource::Toggle, toggles.is_some()),
+        ("compare", IdSource::Comparison, compare.is_some()),
+        ("vrf", IdSource::Vrf, vrf.is_some()),
     ] {
-        if found != (*word == *owner) {
-            let what = if *word == *owner { "needs" } else { "has no" };
+        if found != (word == owner) {
+            let what = if word == owner { "needs" } else { "has no" };
             return Err(op.error("C1", format!("`{word}` {what} clause `{clause}`")));
         }
     }
-    let mode = match &*word {
-        "toggle" => Mode::Toggle(toggle(*op, &given(*op, "C1", ("toggle", toggles))?)?),
-        "comparison" => Mode::Comparison(comparisons(*op, &*given(*op, "C1", ("compare", compare))?)?),
-        "vrf" => Mode::Vrf(RegisterFile::of(*op, ("vrf", given(*op, "C1", ("vrf", vrf))?))?),
-        "valid_count" => Mode::ValidCount,
-        other => {
-            return Err(op.error(
-                "C1",
-                format!("found branch mode `{other}`, expected one that this operation lists"),
-            ));
+    let mode = match word {
+        IdSource::Toggle => Mode::Toggle(toggle(*op, &given(*op, "C1", ("toggle", toggles))?)?),
+        IdSource::Comparison => {
+            Mode::Comparison(comparisons(*op, &*given(*op, "C1", ("compare", compare))?)?)
         }
+        IdSource::Vrf => Mode::Vrf(RegisterFile::of(*op, ("vrf", given(*op, "C1", ("vrf", vrf))?))?),
+        IdSource::ValidCount => Mode::ValidCount,
     };
     Ok(VectorBranchUnit { mode })
 }

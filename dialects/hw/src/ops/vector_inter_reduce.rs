@@ -13,7 +13,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_numerics::{Bits, DType, REDUCE_NAMES, ReduceOp, VectorStage, reduce_op};
+use visa_numerics::{Bits, DType, ReduceName, ReduceOp, VectorStage, reduce_op};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&VECTOR_INTER_REDUCE];
@@ -46,7 +46,7 @@ pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
         ("C6", "parts * packets divides the packets that flow in"),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "How two elements become one."),
+        ClauseDecl::lead("op", ClauseKind::word::<ReduceName>(), "How two elements become one."),
         ClauseDecl::required(
             "bits",
             ClauseKind::Int,
@@ -69,7 +69,7 @@ pub static VECTOR_INTER_REDUCE: OpDecl = OpDecl {
 };
 
 struct InterReduce {
-    name: String,
+    name: ReduceName,
     /// The bits in which the slices of a group differ.
     bits: usize,
     pick: Option<Pick>,
@@ -88,7 +88,7 @@ fn read(op: OpRef<'_>) -> Result<InterReduce, Diagnostic> {
         return Err(op.clause_error("C1", "bits", message));
     }
     let pick = pick(op, bits)?;
-    Ok(InterReduce { name: op.op()?.to_string(), bits: bits as usize, pick })
+    Ok(InterReduce { name: op.op()?, bits: bits as usize, pick })
 }
 
 /// C2 and C3.
@@ -169,8 +169,8 @@ fn gathered<T: Copy>(items: &[T], ranges: &[Range<usize>]) -> Vec<T> {
 
 impl Unit for InterReduce {
     fn connect(&self, machine: &Machine, input: Wire) -> Result<Wire, Mismatch> {
-        if reduce_op(&self.name, input.dtype).is_none() {
-            let able = DType::all().filter(|&dtype| reduce_op(&self.name, dtype).is_some()).map(DType::name);
+        if reduce_op(self.name, input.dtype).is_none() {
+            let able = DType::all().filter(|&dtype| reduce_op(self.name, dtype).is_some()).map(DType::name);
             let able = able.collect::<Vec<_>>().join(" and ");
             let message = format!("{} works on {able}, the stream's elements are {}", self.name, input.dtype);
             return Err(Mismatch::new("C4", "op", message));
@@ -208,7 +208,7 @@ impl Exchange for InterReduce {
     fn exchange(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream> {
         let members = || self.group(slice, inputs.len()).map(|member| &inputs[member]);
         let model = members().find(|member| !member.bytes.is_empty())?;
-        let op = reduce_op(&self.name, model.dtype)?;
+        let op = reduce_op(self.name, model.dtype)?;
         let ranges = self.received(slice, model.bytes.len() / model.packet, model.packet);
         let length = ranges.iter().map(ExactSizeIterator::len).sum();
         let given = |member: &Stream| (!member.bytes.is_empty()).then(|| gathered(&member.bytes, &ranges));

@@ -5,9 +5,11 @@ use crate::build::{Build, verify};
 use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
+use visa_engine::words::LaneChange;
 use visa_engine::{
     Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
+use visa_ir::Word as _;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
@@ -33,11 +35,7 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
         ),
         ("C2", "`concat` takes an even number of packets"),
     ],
-    clauses: &[ClauseDecl::lead(
-        "how",
-        ClauseKind::Word(&["split", "trim", "concat", "pad"]),
-        "What happens to the lanes.",
-    )],
+    clauses: &[ClauseDecl::lead("how", ClauseKind::word::<LaneChange>(), "What happens to the lanes.")],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| verify(op)),
@@ -45,48 +43,28 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
-        Interface(&Station::Word("how", |word| Some(how(word)?.stage()))),
+        Interface(&Station::Word("how", |word| LaneChange::from_word(word).map(LaneChange::stage))),
     ],
     ..OpDecl::BASE
 };
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
-    Split,
-    Trim,
-    Concat,
-    Pad,
+/// The change that makes packets of one flow those of another; `None` if there is none.
+pub(crate) fn between(from: Flow, to: Flow) -> Option<LaneChange> {
+    let whole = |change: &LaneChange| *change != LaneChange::Concat || from.packets.is_multiple_of(2);
+    LaneChange::ALL.iter().copied().filter(whole).find(|change| change.out(from) == to)
 }
 
-/// What a word of the clause `how` names.
-fn how(word: &str) -> Option<How> {
-    match word {
-        "split" => Some(How::Split),
-        "trim" => Some(How::Trim),
-        "concat" => Some(How::Concat),
-        "pad" => Some(How::Pad),
-        _ => None,
-    }
-}
-
-impl How {
-    /// How packets of one flow become those of another; none if they do not.
-    pub(crate) fn between(from: Flow, to: Flow) -> Option<Self> {
-        let whole = |how: &Self| *how != Self::Concat || from.packets.is_multiple_of(2);
-        [Self::Split, Self::Trim, Self::Concat, Self::Pad]
-            .into_iter()
-            .filter(whole)
-            .find(|how| how.out(from) == to)
-    }
-
-    fn stage(self) -> VectorStage {
-        match self {
-            Self::Split | Self::Trim => VectorStage::Narrow,
-            Self::Concat | Self::Pad => VectorStage::Widen,
-        }
-    }
-
+/// What a change of lanes makes of a stream.
+pub(crate) trait ChangesLanes: Sized {
     /// What it makes of a flow whose packets have the size that it takes.
+    fn out(self, flow: Flow) -> Flow;
+    /// `items` in packets of `size` items each, `fill` where lanes are new.
+    fn items<T: Copy>(self, items: Vec<T>, size: usize, fill: T) -> Vec<T>;
+    /// Valid counts of the packets after it, of those with `narrow` lanes at most.
+    fn valid(self, counts: Vec<u8>, narrow: u8) -> Vec<u8>;
+}
+
+impl ChangesLanes for LaneChange {
     fn out(self, Flow { packets, packet }: Flow) -> Flow {
         match self {
             Self::Split => Flow { packets: packets * 2, packet: packet / 2 },
@@ -96,8 +74,7 @@ impl How {
         }
     }
 
-    /// `bytes` in packets of `size` items each, `fill` where lanes are new.
-    pub(crate) fn items<T: Copy>(self, items: Vec<T>, size: usize, fill: T) -> Vec<T> {
+    fn items<T: Copy>(self, items: Vec<T>, size: usize, fill: T) -> Vec<T> {
         match self {
             Self::Split | Self::Concat => items,
             Self::Trim => {
@@ -111,7 +88,6 @@ impl How {
         }
     }
 
-    /// Valid counts of the packets after it, of those with `narrow` lanes at most.
     fn valid(self, counts: Vec<u8>, narrow: u8) -> Vec<u8> {
         match self {
             Self::Split => {
@@ -125,14 +101,12 @@ impl How {
 }
 
 struct VectorLanesUnit {
-    how: How,
+    how: LaneChange,
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorLanesUnit, Diagnostic> {
     let op = VectorLanes::of(op)?;
-    let word = op.how()?;
-    let unknown = || op.error("C1", format!("found `{word}`, expected `split`, `trim`, `concat` or `pad`"));
-    Ok(VectorLanesUnit { how: how(&word).ok_or_else(unknown)? })
+    Ok(VectorLanesUnit { how: op.how()? })
 }
 
 impl Unit for VectorLanesUnit {
@@ -148,7 +122,7 @@ impl Unit for VectorLanesUnit {
             );
             return Err(Mismatch::new("C1", "how", message));
         }
-        if self.how == How::Concat && !input.packets.is_multiple_of(2) {
+        if self.how == LaneChange::Concat && !input.packets.is_multiple_of(2) {
             let message = format!("found {}, expected an even number", counted(input.packets, "packet"));
             return Err(Mismatch::new("C2", "how", message));
         }

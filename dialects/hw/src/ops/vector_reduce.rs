@@ -8,6 +8,7 @@ use crate::loops::{Loops, Written};
 use crate::ways::way_bytes;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::Shadow;
+use visa_engine::words::ReducedLanes;
 use visa_engine::{
     Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
@@ -17,7 +18,7 @@ use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_loops::Program;
 use visa_machine::Machine;
-use visa_numerics::{Bits, DType, ReduceOp, SLICE_REDUCE_NAMES, VectorStage, reduce_op};
+use visa_numerics::{Bits, DType, ReduceName, ReduceOp, SliceReduceName, VectorStage, reduce_op};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&VECTOR_REDUCE];
@@ -41,10 +42,10 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
         ("C5", "packets of 4 lanes (book 22)"),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&SLICE_REDUCE_NAMES), "What is computed of two elements."),
+        ClauseDecl::lead("op", ClauseKind::word::<SliceReduceName>(), "What is computed of two elements."),
         ClauseDecl::required(
             "lanes",
-            ClauseKind::Word(&["tree", "apart"]),
+            ClauseKind::word::<ReducedLanes>(),
             "Whether the lanes of a packet are reduced to one.",
         ),
         ClauseDecl::required("slots", ClauseKind::body::<Program>(&PROGRAM), "The slot of each packet."),
@@ -62,7 +63,7 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
 };
 
 struct VectorReduceUnit {
-    name: &'static str,
+    name: ReduceName,
     tree: bool,
     /// Slots that come out.
     kept: u64,
@@ -73,10 +74,11 @@ struct VectorReduceUnit {
 
 fn read(op: OpRef<'_>) -> Result<VectorReduceUnit, Diagnostic> {
     let op = VectorReduce::of(op)?;
-    let name = op.op()?;
-    let name = SLICE_REDUCE_NAMES.into_iter().find(|known| **known == *name);
-    let name = name.ok_or_else(|| op.clause_error("C4", "op", "no such reduction"))?;
-    let tree = &*op.lanes()? == "tree";
+    let name = op.op()?.into();
+    let tree = match op.lanes()? {
+        ReducedLanes::Tree => true,
+        ReducedLanes::Apart => false,
+    };
     let written = Written::new(*op, "slots", op.slots()?);
     written.sequencer("C1", &[1])?;
     let kept = numbered(&written.program).map_err(|message| written.error("C2", message))?;

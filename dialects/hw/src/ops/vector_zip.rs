@@ -8,15 +8,13 @@ use visa_engine::shadow::Shadow;
 use visa_engine::{
     Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stream, Unit, Wire,
 };
+use visa_ir::Word as _;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
-use visa_numerics::{
-    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, alu_stage,
-    arg_mode, default_mode,
-};
+use visa_numerics::{AluName, AluStage, ArgMode, Bits, DType, VectorStage, alu_op, alu_ops, default_mode};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&VECTOR_ZIP];
@@ -40,11 +38,11 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
         ("C5", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&ALU_NAMES), "What the ALU computes."),
-        ClauseDecl::required("stage", ClauseKind::Word(&ALU_STAGES), "The stage that holds the ALU."),
+        ClauseDecl::lead("op", ClauseKind::word::<AluName>(), "What the ALU computes."),
+        ClauseDecl::required("stage", ClauseKind::word::<AluStage>(), "The stage that holds the ALU."),
         ClauseDecl::optional(
             "mode",
-            ClauseKind::Word(&ARG_MODE_NAMES),
+            ClauseKind::word::<ArgMode>(),
             "The arguments; if absent group 0, then group 1.",
         ),
         ClauseDecl::required("apart", ClauseKind::Int, "Packets of a group that are together."),
@@ -56,32 +54,33 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::VECTOR),
         Interface(&Build::Alone(|op| Ok(Stage::map(read(op)?)))),
-        Interface(&Station::Word("stage", alu_stage)),
+        Interface(&Station::Word("stage", |word| AluStage::from_word(word).map(AluStage::stage))),
     ],
     ..OpDecl::BASE
 };
 
 struct VectorZipUnit {
-    name: &'static str,
+    name: AluName,
     stage: VectorStage,
-    mode: &'static ArgMode,
+    mode: ArgMode,
     /// Packets of a group that are together.
     apart: usize,
 }
 
 fn read(op: OpRef<'_>) -> Result<VectorZipUnit, Diagnostic> {
     let op = VectorZip::of(op)?;
-    let stage = alu_stage(&op.stage()?).ok_or_else(|| op.clause_error("C1", "stage", "no such stage"))?;
+    let stage = op.stage()?.stage();
     let name = op.op()?;
-    let row = alu_ops().find(|row| row.stage == stage && *row.name == *name && row.apply.arity() == 2);
+    let row = alu_ops().find(|row| row.stage == stage && row.name == name && row.apply.arity() == 2);
     let row = row.ok_or_else(|| {
         op.clause_error("C1", "op", format!("the stage {stage} has no `{name}` of two arguments"))
     })?;
     let mode = match op.mode()? {
         None => default_mode(2),
-        Some(name) => arg_mode(&name)
-            .filter(|mode| mode.args.len() == 2)
-            .ok_or_else(|| op.clause_error("C2", "mode", format!("`{name}` has not two arguments")))?,
+        Some(mode) if mode.args().len() == 2 => mode,
+        Some(mode) => {
+            return Err(op.clause_error("C2", "mode", format!("`{mode}` has not two arguments")));
+        }
     };
     let apart = one_of(*op, "C3", ("apart", op.apart()?), &[1, 2])? as usize;
     Ok(VectorZipUnit { name: row.name, stage, mode, apart })

@@ -5,9 +5,10 @@
 //! them a buffer moves by strides alone.
 
 use crate::program::{
-    Buffer, CHIP_STRIDE, Command, CommandKind, Direction, Dma, Exec, Indexed, Loop, PlacedStage, Program,
+    Buffer, CHIP_STRIDE, Command, CommandKind, Dma, Exec, Indexed, Loop, PlacedStage, Program,
 };
 use std::ops::Range;
+use visa_engine::words::Direction;
 use visa_engine::{Access, Space};
 use visa_ir::span::Span;
 use visa_loops::{Condition, Entry, Program as Loops, Step, Steps, lcm};

@@ -185,7 +185,7 @@ impl Emit<'_> {
         let OwnClause { name, kind, optional, .. } = clause;
         let written = value_type(kind);
         let (parameter, converted) = match kind {
-            Kind::Int => (quote!(i64), quote!(value)),
+            Kind::Int | Kind::Word(_) => (quote!(#written), quote!(value)),
             Kind::Flag => return (quote!(bool), quote!(new.flag(#name, value))),
             Kind::Text | Kind::Symbol | Kind::Ints | Kind::Texts | Kind::Body(..) => {
                 (quote!(impl ::std::convert::Into<#written>), quote!(value.into()))
@@ -211,6 +211,9 @@ impl Emit<'_> {
         match kind {
             Kind::Int => attr(quote!(Int)),
             Kind::Text => attr(quote!(Str)),
+            Kind::Word(ty) => {
+                quote!(new.#method(#name, #ir::context::Attr::Str(<#ty as #ir::Word>::word(#value).into())))
+            }
             Kind::Symbol => attr(quote!(Symbol)),
             Kind::Ints => attr(quote!(Ints)),
             Kind::Texts => attr(quote!(Strs)),

@@ -83,8 +83,10 @@ pub(crate) struct OwnClause<'a> {
 pub(crate) enum Kind<'a> {
     /// An integer.
     Int,
-    /// A string or a word.
+    /// A string.
     Text,
+    /// A word of the enum of this type.
+    Word(&'a Type),
     /// A symbol.
     Symbol,
     /// A list of integers.
@@ -185,11 +187,15 @@ impl<'a> Kind<'a> {
         let last = path.segments.last().ok_or_else(wrong)?;
         match (last.ident.to_string().as_str(), &last.arguments) {
             ("Int", _) => Ok(Self::Int),
-            ("Str" | "Word", _) => Ok(Self::Text),
+            ("Str", _) => Ok(Self::Text),
             ("Symbol", _) => Ok(Self::Symbol),
             ("Ints", _) => Ok(Self::Ints),
             ("Strs", _) => Ok(Self::Texts),
             ("Flag", _) => Ok(Self::Flag),
+            ("word", syn::PathArguments::AngleBracketed(arguments)) => match arguments.args.first() {
+                Some(syn::GenericArgument::Type(ty)) => Ok(Self::Word(ty)),
+                _ => Err(wrong()),
+            },
             ("body", syn::PathArguments::AngleBracketed(arguments)) => match arguments.args.first() {
                 Some(syn::GenericArgument::Type(ty)) => Ok(Self::Body(ty, argument.ok_or_else(wrong)?)),
                 _ => Err(wrong()),

@@ -181,6 +181,7 @@ impl Emit<'_> {
         match kind {
             Kind::Int => quote!(#ir::view::Int),
             Kind::Text => quote!(#ir::view::Text),
+            Kind::Word(ty) => quote!(#ir::view::WordOf<#ty>),
             Kind::Symbol => quote!(#ir::view::Symbol),
             Kind::Ints => quote!(#ir::view::Ints),
             Kind::Texts => quote!(#ir::view::Texts),
@@ -248,6 +249,7 @@ pub(crate) fn value_type(kind: &Kind<'_>) -> TokenStream {
     match kind {
         Kind::Int => quote!(i64),
         Kind::Text | Kind::Symbol => quote!(::std::rc::Rc<str>),
+        Kind::Word(ty) => quote!(#ty),
         Kind::Ints => quote!(::std::rc::Rc<[i64]>),
         Kind::Texts => quote!(::std::rc::Rc<[::std::rc::Rc<str>]>),
         Kind::Flag => quote!(()),

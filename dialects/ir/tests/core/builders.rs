@@ -1,6 +1,6 @@
 //! Operations from their builders: each setter writes the clause that the accessor of the same name reads.
 
-use crate::toy::{Make, MakeBuilder, Place, Sizes, context, good};
+use crate::toy::{Make, MakeBuilder, Mode, Place, Sizes, context, good};
 use std::rc::Rc;
 use visa_ir::build::NewOp;
 use visa_ir::context::{Attr, Context};
@@ -38,7 +38,7 @@ fn every_kind_of_clause_is_set() {
     let text = made(|make| {
         make.size(4)
             .label(Some("a"))
-            .mode("exact")
+            .mode(Mode::Exact)
             .callee(Some("main"))
             .strides(Some(vec![1, -2]))
             .names(Some(vec!["x".into()]))
@@ -59,9 +59,9 @@ fn absent_clauses_are_not_set() {
 
 #[test]
 fn a_default_is_set_unless_the_caller_omits_it() {
-    assert_eq!(made(|make| make.size(4).mode("fast")), "toy.make size 4, mode fast");
-    assert_eq!(made(|make| make.size(4).mode_unless_default("fast")), "toy.make size 4");
-    assert_eq!(made(|make| make.size(4).mode_unless_default("exact")), "toy.make size 4, mode exact");
+    assert_eq!(made(|make| make.size(4).mode(Mode::Fast)), "toy.make size 4, mode fast");
+    assert_eq!(made(|make| make.size(4).mode_unless_default(Mode::Fast)), "toy.make size 4");
+    assert_eq!(made(|make| make.size(4).mode_unless_default(Mode::Exact)), "toy.make size 4, mode exact");
 }
 
 #[test]

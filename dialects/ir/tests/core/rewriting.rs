@@ -1,6 +1,6 @@
 //! Changing a module: use lists, insertion, erasure.
 
-use crate::toy::{Make, Mix, context, good};
+use crate::toy::{Make, Mix, Mixing, context, good};
 use visa_ir::module::{Module, OpId};
 use visa_ir::print::{Form, print};
 
@@ -62,7 +62,7 @@ fn a_use_before_its_definition_is_found() {
     let mut module = good(&ctx, TEXT);
     let (make, mix) = (op(&ctx, &module, "toy.make"), op(&ctx, &module, "toy.mix"));
     let carry = module.op(&ctx, mix).results()[1];
-    let again = Mix::build(module.op(&ctx, mix), [carry]).how("sum");
+    let again = Mix::build(module.op(&ctx, mix), [carry]).how(Mixing::Sum);
     let spec = again.result(module.ty(carry), None).result(module.ty(carry), None).spec();
     module.insert_before(make, spec);
     let found = visa_ir::verify::verify(&ctx, &module);

@@ -62,13 +62,29 @@ static RETURN: OpDecl = OpDecl {
     effects: Effects::PURE,
     ..OpDecl::BASE
 };
+visa_ir::words! {
+    /// A mode of computation.
+    pub(crate) enum Mode {
+        Fast = "fast",
+        Exact = "exact",
+    }
+}
+
+visa_ir::words! {
+    /// What a mix makes of its operands.
+    pub(crate) enum Mixing {
+        Sum = "sum",
+        Max = "max",
+    }
+}
+
 #[visa_ir::view(Make)]
 pub(crate) static MAKE: OpDecl = OpDecl {
     name: "toy.make",
     clauses: &[
         ClauseDecl::required("size", ClauseKind::Int, "a size"),
         ClauseDecl::optional("label", ClauseKind::Str, "a label"),
-        ClauseDecl::default("mode", ClauseKind::Word(&["fast", "exact"]), "fast", "how"),
+        ClauseDecl::default("mode", ClauseKind::word::<Mode>(), "fast", "how"),
         ClauseDecl::optional("callee", ClauseKind::Symbol, "who"),
         ClauseDecl::optional("strides", ClauseKind::Ints, "strides"),
         ClauseDecl::optional("names", ClauseKind::Strs, "names"),
@@ -84,7 +100,7 @@ pub(crate) static MAKE: OpDecl = OpDecl {
 pub(crate) static MIX: OpDecl = OpDecl {
     name: "toy.mix",
     operands: &[OperandDecl::one("left", ANY), OperandDecl::optional("right", ANY)],
-    clauses: &[ClauseDecl::lead("how", ClauseKind::Word(&["sum", "max"]), "how")],
+    clauses: &[ClauseDecl::lead("how", ClauseKind::word::<Mixing>(), "how")],
     results: &["sum", "carry"],
     effects: Effects::PURE,
     ..OpDecl::BASE
@@ -111,7 +127,7 @@ pub(crate) static PLACE: OpDecl = OpDecl {
     name: "toy.place",
     operands: &[OperandDecl::one("source", ANY)],
     clauses: &[
-        ClauseDecl::lead("how", ClauseKind::Word(&["fast", "exact"]), "how").open(),
+        ClauseDecl::lead("how", ClauseKind::word::<Mode>(), "how").open(),
         ClauseDecl::required("at", ClauseKind::Int, "an address").open_address(),
         ClauseDecl::optional("bases", ClauseKind::Ints, "addresses").open_address(),
         ClauseDecl::optional("tile", ClauseKind::body::<Sizes>(&TILE), "a tile").open(),

@@ -1,11 +1,11 @@
 //! Clauses, operands and results as their accessors give them: what is absent, `auto` or of another kind is an error,
 //! never a default.
 
-use crate::toy::{Sizes, context, good};
+use crate::toy::{Mixing, Mode, Sizes, context, good};
 use std::fmt;
 use visa_ir::context::{Attr, Context};
 use visa_ir::module::{Module, OpId};
-use visa_ir::view::{BodyOf, Int, Ints, Text, operand, optional, required, result, unless_auto};
+use visa_ir::view::{BodyOf, Int, Ints, Text, WordOf, operand, optional, required, result, unless_auto};
 
 /// Its operations: the function, `make`, two of `place`, the return.
 const TEXT: &str = "visa 1\ntoy.func @main() {\n  %m = toy.make size 7\n  %p = toy.place auto %m at auto\n  %q = \
@@ -41,7 +41,9 @@ fn what_is_written_is_read() {
     let op = |at: usize| module.op(&ctx, ops[at]);
     assert_eq!(required::<Int>(&op(MAKE), "size"), Ok(7));
     assert_eq!(unless_auto::<Int>(&op(PLACED), "at"), Ok(Some(3)));
-    assert_eq!(required::<Text>(&op(MAKE), "mode").as_deref(), Ok("fast"), "the declared default");
+    assert_eq!(required::<WordOf<Mode>>(&op(MAKE), "mode"), Ok(Mode::Fast), "the declared default");
+    assert_eq!(required::<WordOf<Mode>>(&op(PLACED), "how"), Ok(Mode::Fast));
+    assert_eq!(code(required::<WordOf<Mixing>>(&op(PLACED), "how")), "clause-kind", "a word of another set");
     assert_eq!(optional::<Text>(&op(MAKE), "label"), Ok(None));
     let source = operand(&op(PLACED), 0, "source").unwrap();
     assert_eq!(source.of_type::<Sizes>().map(|sizes| sizes.to_string()).as_deref(), Ok("[7]"));
@@ -67,7 +69,7 @@ fn an_open_clause_is_an_error_unless_it_is_asked_for() {
     let (module, ops) = kernel(&ctx);
     let op = |at: usize| module.op(&ctx, ops[at]);
     assert_eq!(unless_auto::<Int>(&op(OPEN), "at"), Ok(None));
-    assert_eq!(unless_auto::<Text>(&op(OPEN), "how"), Ok(None));
+    assert_eq!(unless_auto::<WordOf<Mode>>(&op(OPEN), "how"), Ok(None));
     assert_eq!(unless_auto::<Ints>(&op(PLACED), "bases"), Ok(None), "one of the list is open");
     assert_eq!(code(required::<Int>(&op(OPEN), "at")), "clause-kind");
     assert_eq!(code(optional::<Ints>(&op(PLACED), "bases")), "clause-kind");

@@ -205,7 +205,7 @@ fn resident(func: OpRef<'_>, placed: &Placement, axes: &Axes, machine: &Machine)
     let value = placed.value;
     let tensor = func.ctx.type_value::<Tensor>(func.module.ty(value))?;
     let name = name_of(func, value);
-    let half = placed.half.as_deref();
+    let half = placed.half;
     let addresses = match (half, &placed.address) {
         (Some(_), _) => vec![None],
         (None, address) => address.as_ref()?.addresses().iter().copied().map(Some).collect(),

@@ -9,12 +9,12 @@ use crate::tensor::memories::HBM;
 use crate::tensor::{Dim, Tensor};
 use crate::view;
 use std::ops::Range;
-use std::rc::Rc;
 use visa_algebra::Axes;
+use visa_engine::words::RegionName;
 use visa_ir::decl::ClauseKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, OpRef, ValueId};
-use visa_ir::view::{Int, Text, unless_auto};
+use visa_ir::view::{Int, WordOf, unless_auto};
 use visa_machine::Machine;
 
 /// A tensor at rest as the function places it. Positions count the operations of the function, those of bodies among
@@ -28,7 +28,7 @@ pub struct Placement {
     /// Where it is as written; `None` for a view, a part of the tensor register file, and an open address.
     pub address: Option<Address>,
     /// Its part of the tensor register file as written.
-    pub half: Option<Rc<str>>,
+    pub half: Option<RegionName>,
     /// The position at which it is there; arguments are there from the start.
     pub from: usize,
     /// The position of the last operation that needs it: through views, and through a stream up to the end of its
@@ -140,7 +140,7 @@ impl Placing<'_> {
     /// Adds a tensor that takes the place of another one.
     fn succeed(&mut self, value: ValueId, before: ValueId, from: usize) {
         let known = self.of(before);
-        let (address, half) = known.map_or((None, None), |known| (known.address.clone(), known.half.clone()));
+        let (address, half) = known.map_or((None, None), |known| (known.address.clone(), known.half));
         let until = (self.until)(value, from);
         self.all.push(Placement { value, before: Some(before), address, half, from, until });
     }
@@ -151,11 +151,11 @@ impl Placing<'_> {
 ///
 /// # Errors
 /// If it is of another kind.
-pub fn written_place(op: OpRef<'_>) -> Result<(Option<i64>, Option<Rc<str>>), Diagnostic> {
+pub fn written_place(op: OpRef<'_>) -> Result<(Option<i64>, Option<RegionName>), Diagnostic> {
     const AT: &str = "at";
     match op.decl().and_then(|decl| decl.clause(AT)).map(|clause| clause.kind) {
         Some(ClauseKind::Int) => Ok((unless_auto::<Int>(&op, AT)?, None)),
-        Some(ClauseKind::Word(_)) => Ok((None, unless_auto::<Text>(&op, AT)?)),
+        Some(ClauseKind::Word(_)) => Ok((None, unless_auto::<WordOf<RegionName>>(&op, AT)?)),
         Some(
             ClauseKind::Str
             | ClauseKind::Symbol
@@ -174,16 +174,16 @@ pub fn written_place(op: OpRef<'_>) -> Result<(Option<i64>, Option<Rc<str>>), Di
 pub fn occupied(
     tensor: &Tensor,
     address: Option<i64>,
-    half: Option<&str>,
+    half: Option<RegionName>,
     axes: &Axes,
     machine: &Machine,
 ) -> Option<Range<u64>> {
     let row = machine.memory.trf_bytes_per_row;
     match half {
-        Some("full") => return Some(0..row),
-        Some("first") => return Some(0..row / 2),
-        Some("second") => return Some(row / 2..row),
-        Some(_) | None => {}
+        Some(RegionName::Full) => return Some(0..row),
+        Some(RegionName::First) => return Some(0..row / 2),
+        Some(RegionName::Second) => return Some(row / 2..row),
+        None => {}
     }
     let start = u64::try_from(address?).ok()?;
     Some(start..start.checked_add(tensor.dim_bytes(Dim::Element, axes)?)?)

@@ -9,6 +9,7 @@ use crate::tensor::memories::{DM, HBM, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
 use crate::view;
 use visa_algebra::Expr;
+use visa_engine::words::TensorMemory;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates};
@@ -36,7 +37,7 @@ pub static EMPTY: OpDecl = OpDecl {
         ("C4", "something writes it before it is returned"),
     ],
     clauses: &[
-        ClauseDecl::lead("memory", ClauseKind::Word(&["hbm", "dm", "spm"]), "the memory that it is in"),
+        ClauseDecl::lead("memory", ClauseKind::word::<TensorMemory>(), "the memory that it is in"),
         ClauseDecl::required("dtype", ClauseKind::body::<DType>(&DTYPE), "format of the elements"),
         ClauseDecl::required("at", ClauseKind::Int, "address, in bytes").open_address(),
         ClauseDecl::optional(
@@ -65,12 +66,11 @@ pub static OPS: &[&OpDecl] = &[&EMPTY];
 fn memory(op: Empty<'_>) -> Result<(&'static TensorKind, u64), Diagnostic> {
     let machine = machine(*op);
     let memory = &machine.memory;
-    match &*op.memory()? {
-        "hbm" => Ok((&HBM, memory.hbm_bytes)),
-        "dm" => Ok((&DM, memory.dm_bytes_per_slice)),
-        "spm" => Ok((&SPM, memory.spm_bytes_per_pe)),
-        other => Err(op.clause_error("C1", "memory", format!("there is no memory `{other}`"))),
-    }
+    Ok(match op.memory()? {
+        TensorMemory::Hbm => (&HBM, memory.hbm_bytes),
+        TensorMemory::Dm => (&DM, memory.dm_bytes_per_slice),
+        TensorMemory::Spm => (&SPM, memory.spm_bytes_per_pe),
+    })
 }
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {

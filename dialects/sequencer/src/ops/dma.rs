@@ -1,14 +1,14 @@
 //! `seq.dma`, `seq.dma_indexed`: transfers between memories.
 
 use crate::dialect::{DTYPE, ENGINES, PAIRED, PROGRAM, SEGMENTS, STEPS};
+use visa_engine::words::{Direction, DmaEngine, IndexMemory};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_loops::{EngineTable, PairedProgram, Program, Segments, Steps};
+use visa_machine::Medium;
 use visa_numerics::DType;
-
-const SPACE: &[&str] = &["host", "hbm", "dm", "spm"];
 
 /// `seq.dma`.
 #[visa_ir::view(Dma)]
@@ -19,9 +19,9 @@ pub static DMA: OpDecl = OpDecl {
           which engine moves what, and in which order; `table` is what the kernel says of that.",
     constraints: &[("C1", "there are either `loops` or a `table`")],
     clauses: &[
-        ClauseDecl::lead("engine", ClauseKind::Word(&["tensor", "pcie"]), "which DMA engine"),
-        ClauseDecl::required("from", ClauseKind::Word(SPACE), "memory read"),
-        ClauseDecl::required("to", ClauseKind::Word(SPACE), "memory written"),
+        ClauseDecl::lead("engine", ClauseKind::word::<DmaEngine>(), "which DMA engine"),
+        ClauseDecl::required("from", ClauseKind::word::<Medium>(), "memory read"),
+        ClauseDecl::required("to", ClauseKind::word::<Medium>(), "memory written"),
         ClauseDecl::optional(
             "dtype",
             ClauseKind::body::<DType>(&DTYPE),
@@ -57,17 +57,17 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::lead(
             "direction",
-            ClauseKind::Word(&["gather", "scatter"]),
+            ClauseKind::word::<Direction>(),
             "whether the table is read or written",
         ),
-        ClauseDecl::required("from", ClauseKind::Word(SPACE), "memory read"),
-        ClauseDecl::required("to", ClauseKind::Word(SPACE), "memory written"),
+        ClauseDecl::required("from", ClauseKind::word::<Medium>(), "memory read"),
+        ClauseDecl::required("to", ClauseKind::word::<Medium>(), "memory written"),
         ClauseDecl::required(
             "loops",
             ClauseKind::body::<PairedProgram>(&PAIRED),
             "addresses in bytes, for row 0 of the table",
         ),
-        ClauseDecl::required("index", ClauseKind::Word(&["hbm", "spm"]), "memory that the indices are in"),
+        ClauseDecl::required("index", ClauseKind::word::<IndexMemory>(), "memory that the indices are in"),
         ClauseDecl::required(
             "indices",
             ClauseKind::body::<Program>(&PROGRAM),

@@ -2,6 +2,8 @@
 
 use crate::dialect::{DTYPE, GUARDS, MASK, PROGRAM, STEPS, TABLE};
 use visa_engine::place::{Station, rngd};
+use visa_engine::words::RegionName;
+use visa_ir::Word as _;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_loops::Mask;
@@ -9,10 +11,8 @@ use visa_loops::{Program, Steps};
 use visa_numerics::DType;
 use visa_numerics::Guards;
 use visa_numerics::LookupTable;
-use visa_numerics::{ALU_STAGES, ARG_MODE_NAMES};
-use visa_numerics::{VectorStage, alu_stage};
-
-const REGION: &[&str] = &["full", "first", "second"];
+use visa_numerics::VectorStage;
+use visa_numerics::{AluStage, ArgMode};
 
 /// `seq.fetch`.
 #[visa_ir::view(Fetch)]
@@ -61,7 +61,7 @@ pub static ALIGN: OpDecl = OpDecl {
     doc: "The packet is what is read contiguously a cycle (`reg_read_size`, book 18).",
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format of both operands"),
-        ClauseDecl::required("region", ClauseKind::Word(REGION), "which part of the register file"),
+        ClauseDecl::required("region", ClauseKind::word::<RegionName>(), "which part of the register file"),
         ClauseDecl::required("flits", ClauseKind::Int, "flits collected into a packet"),
         ClauseDecl::optional(
             "shifts",
@@ -93,12 +93,8 @@ pub static VECTOR: OpDecl = OpDecl {
           loops or from the stash.",
     clauses: &[
         ClauseDecl::lead("op", ClauseKind::Str, "the operation"),
-        ClauseDecl::default("stage", ClauseKind::Word(&ALU_STAGES), "fxp", "the stage that holds the ALU"),
-        ClauseDecl::optional(
-            "mode",
-            ClauseKind::Word(&ARG_MODE_NAMES),
-            "the arguments, as `hw.vector` has it",
-        ),
+        ClauseDecl::default("stage", ClauseKind::word::<AluStage>(), "fxp", "the stage that holds the ALU"),
+        ClauseDecl::optional("mode", ClauseKind::word::<ArgMode>(), "the arguments, as `hw.vector` has it"),
         ClauseDecl::optional("constant", ClauseKind::Int, "operand 0, as `hw.vector` has it"),
         ClauseDecl::optional("constant1", ClauseKind::Int, "operand 1, as `hw.vector` has it"),
         ClauseDecl::optional(
@@ -133,7 +129,10 @@ pub static VECTOR: OpDecl = OpDecl {
         writes(Target::Stream),
     ]),
     example: "seq.vector MulInt, loops [8 : 1] : 8",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Station::Word("stage", alu_stage))],
+    interfaces: &[
+        Interface(&rngd::VECTOR),
+        Interface(&Station::Word("stage", |word| AluStage::from_word(word).map(AluStage::stage))),
+    ],
     ..OpDecl::BASE
 };
 

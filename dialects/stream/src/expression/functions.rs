@@ -1,6 +1,6 @@
 //! The functions of an expression that the vector engine's ALUs compute, a row each.
 
-use visa_numerics::{AluOp, Bits, DType, alu_ops, default_mode};
+use visa_numerics::{AluName, AluOp, Bits, DType, alu_ops, default_mode};
 
 /// A function that some ALU computes.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -9,9 +9,9 @@ pub struct Function {
     pub name: &'static str,
     /// How many arguments it takes.
     pub arity: usize,
-    /// The operations of the vector engine (`AluOp::name`) that compute it, each for its formats. Those of one
+    /// The operations of the vector engine that compute it, each for its formats. Those of one
     /// format give the same bits.
-    pub operations: &'static [&'static str],
+    pub operations: &'static [AluName],
     /// How its value follows from its arguments.
     pub shape: Shape,
 }
@@ -39,48 +39,43 @@ pub enum Shape {
 
 /// Every function of an ALU. `+`, `-`, `*` and `/` are the first four.
 pub static FUNCTIONS: &[Function] = &[
-    row("add", 2, &["AddF", "Add", "AddFxp"], Shape::Sum),
-    row("sub", 2, &["SubF", "SubFxp"], Shape::Difference),
-    row("mul", 2, &["MulF0", "MulF1", "MulInt"], Shape::Product),
-    row("div", 2, &["DivF"], Shape::Quotient),
-    row("fused_mul", 2, &["MulFma"], Shape::Other),
-    row("fma", 3, &["FmaF"], Shape::Fused),
-    row("mask_mul", 2, &["MaskMulF0", "MaskMulF1"], Shape::Other),
-    row("mask_fma", 3, &["MaskFmaF"], Shape::Other),
-    row("exp", 1, &["Exp"], Shape::Monotone),
-    row("negexp", 1, &["NegExp"], Shape::Monotone),
-    row("sqrt", 1, &["Sqrt"], Shape::Monotone),
-    row("tanh", 1, &["Tanh"], Shape::Monotone),
-    row("sigmoid", 1, &["Sigmoid"], Shape::Sigmoid),
-    row("erf", 1, &["Erf"], Shape::Monotone),
-    row("log", 1, &["Log"], Shape::Monotone),
-    row("sin", 1, &["Sin"], Shape::Other),
-    row("cos", 1, &["Cos"], Shape::Other),
-    row("min", 2, &["Min"], Shape::Monotone),
-    row("max", 2, &["Max"], Shape::Monotone),
-    row("abs_min", 2, &["AbsMin"], Shape::Other),
-    row("abs_max", 2, &["AbsMax"], Shape::Other),
-    row("and", 2, &["BitAnd"], Shape::Other),
-    row("or", 2, &["BitOr"], Shape::Other),
-    row("xor", 2, &["BitXor"], Shape::Other),
-    row("shl", 2, &["LeftShift"], Shape::Other),
-    row("shl_sat", 2, &["LeftShiftSat"], Shape::Other),
-    row("lshr", 2, &["LogicRightShift"], Shape::Other),
-    row("ashr", 2, &["ArithRightShift"], Shape::Other),
-    row("ashr_round", 2, &["ArithRightShiftRound"], Shape::Other),
-    row("add_sat", 2, &["AddFxpSat"], Shape::Monotone),
-    row("sub_sat", 2, &["SubFxpSat"], Shape::Monotone),
-    row("mul_fxp", 2, &["MulFxp"], Shape::Other),
-    row("float", 2, &["FxpToFp"], Shape::Monotone),
-    row("fixed", 2, &["FpToFxp"], Shape::Monotone),
+    row("add", 2, &[AluName::AddF, AluName::Add, AluName::AddFxp], Shape::Sum),
+    row("sub", 2, &[AluName::SubF, AluName::SubFxp], Shape::Difference),
+    row("mul", 2, &[AluName::MulF0, AluName::MulF1, AluName::MulInt], Shape::Product),
+    row("div", 2, &[AluName::DivF], Shape::Quotient),
+    row("fused_mul", 2, &[AluName::MulFma], Shape::Other),
+    row("fma", 3, &[AluName::FmaF], Shape::Fused),
+    row("mask_mul", 2, &[AluName::MaskMulF0, AluName::MaskMulF1], Shape::Other),
+    row("mask_fma", 3, &[AluName::MaskFmaF], Shape::Other),
+    row("exp", 1, &[AluName::Exp], Shape::Monotone),
+    row("negexp", 1, &[AluName::NegExp], Shape::Monotone),
+    row("sqrt", 1, &[AluName::Sqrt], Shape::Monotone),
+    row("tanh", 1, &[AluName::Tanh], Shape::Monotone),
+    row("sigmoid", 1, &[AluName::Sigmoid], Shape::Sigmoid),
+    row("erf", 1, &[AluName::Erf], Shape::Monotone),
+    row("log", 1, &[AluName::Log], Shape::Monotone),
+    row("sin", 1, &[AluName::Sin], Shape::Other),
+    row("cos", 1, &[AluName::Cos], Shape::Other),
+    row("min", 2, &[AluName::Min], Shape::Monotone),
+    row("max", 2, &[AluName::Max], Shape::Monotone),
+    row("abs_min", 2, &[AluName::AbsMin], Shape::Other),
+    row("abs_max", 2, &[AluName::AbsMax], Shape::Other),
+    row("and", 2, &[AluName::BitAnd], Shape::Other),
+    row("or", 2, &[AluName::BitOr], Shape::Other),
+    row("xor", 2, &[AluName::BitXor], Shape::Other),
+    row("shl", 2, &[AluName::LeftShift], Shape::Other),
+    row("shl_sat", 2, &[AluName::LeftShiftSat], Shape::Other),
+    row("lshr", 2, &[AluName::LogicRightShift], Shape::Other),
+    row("ashr", 2, &[AluName::ArithRightShift], Shape::Other),
+    row("ashr_round", 2, &[AluName::ArithRightShiftRound], Shape::Other),
+    row("add_sat", 2, &[AluName::AddFxpSat], Shape::Monotone),
+    row("sub_sat", 2, &[AluName::SubFxpSat], Shape::Monotone),
+    row("mul_fxp", 2, &[AluName::MulFxp], Shape::Other),
+    row("float", 2, &[AluName::FxpToFp], Shape::Monotone),
+    row("fixed", 2, &[AluName::FpToFxp], Shape::Monotone),
 ];
 
-const fn row(
-    name: &'static str,
-    arity: usize,
-    operations: &'static [&'static str],
-    shape: Shape,
-) -> Function {
+const fn row(name: &'static str, arity: usize, operations: &'static [AluName], shape: Shape) -> Function {
     Function { name, arity, operations, shape }
 }
 

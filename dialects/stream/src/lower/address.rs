@@ -245,12 +245,6 @@ pub fn least_in_elements(cx: &StageCx<'_>, op: OpRef<'_>, tensor: ValueRef<'_>) 
     Ok(least.saturating_mul(8) / i64::from(dtype.bits()))
 }
 
-/// The word for the memory of a tensor in clauses.
-#[must_use]
-pub fn space(tensor: &Tensor) -> &'static str {
-    tensor.kind.def.name.trim_start_matches("tm.")
-}
-
 /// The address of a view, in bytes: its source's address plus the offset of its first position. `None` if either is
 /// unknown.
 #[must_use]

@@ -4,14 +4,13 @@ use crate::chain::{input, with_dims};
 use crate::lower::NOTHING;
 use crate::semantics::Semantics;
 use crate::streams::BEGIN;
-use std::rc::Rc;
 use visa_algebra::Expr;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
-use visa_ir::view::{Text, required};
+use visa_ir::view::{WordOf, required};
 use visa_mapping::{Dim, Unit};
 
 /// The clause that says which context runs a pipeline.
@@ -28,7 +27,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::one("tensor", &["tm.dm"])],
     clauses: &[ClauseDecl::lead(
         "context",
-        ClauseKind::Word(Unit::NAMES),
+        ClauseKind::word::<Unit>(),
         "which context runs the pipeline; `auto` is main or dual",
     )
     .open()],
@@ -45,9 +44,7 @@ pub static OPS: &[&OpDecl] = &[&DECL];
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let source = input(op)?;
-    let context = Begin::of(op)?.context()?;
-    let unit = Unit::parse(&context)
-        .ok_or_else(|| op.clause_error("C0", CONTEXT, format!("`{context}` is no context")))?;
+    let unit = Begin::of(op)?.context()?;
     let given = [(Dim::Time, Expr::Literal(1)), (Dim::Packet, source.dim(Dim::Element))];
     with_dims(op, &BEGIN, Some(unit), source.dtype, &given, &source)
 }
@@ -57,7 +54,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 ///
 /// # Errors
 /// If the clause is no word.
-pub fn context(first: OpRef<'_>) -> Result<Rc<str>, Diagnostic> {
+pub fn context(first: OpRef<'_>) -> Result<Unit, Diagnostic> {
     let declared = first.decl().is_some_and(|decl| decl.clause(CONTEXT).is_some());
-    if declared { required::<Text>(&first, CONTEXT) } else { Ok("sub".into()) }
+    if declared { required::<WordOf<Unit>>(&first, CONTEXT) } else { Ok(Unit::Sub) }
 }

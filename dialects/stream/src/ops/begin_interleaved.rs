@@ -36,7 +36,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::variadic("tensors", &["tm.dm"])],
     clauses: &[
-        ClauseDecl::lead("context", ClauseKind::Word(Unit::NAMES), "which context runs the pipeline: main"),
+        ClauseDecl::lead("context", ClauseKind::word::<Unit>(), "which context runs the pipeline: main"),
         ClauseDecl::required(
             "axis",
             ClauseKind::body::<Expr>(&MAP),
@@ -91,7 +91,7 @@ fn axis_name(op: OpRef<'_>) -> Result<std::sync::Arc<str>, Diagnostic> {
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
     check_mappings(op, axes)?;
-    if &*BeginInterleaved::of(op)?.context()? != Unit::Main.name() {
+    if BeginInterleaved::of(op)?.context()? != Unit::Main {
         let error = op.clause_error("C1", "context", "tensors are interleaved in the main context only");
         return Err(error.fix(Some("write `main`, or begin a pipeline for each tensor".to_owned())));
     }

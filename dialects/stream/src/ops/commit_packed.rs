@@ -149,7 +149,7 @@ fn check_counted(op: OpRef<'_>, source: &Tensor, counted: bool) -> Result<(), Di
         return Err(op.error("C1", message).fix(Some(fix.to_owned())));
     }
     if counted && source.unit != Some(Unit::Sub) {
-        let context = source.unit.map_or("main", Unit::name);
+        let context = source.unit.unwrap_or(Unit::Main);
         let message = format!("valid count packing in the {context} context, which does not have it");
         let error = op.error("C1", message);
         return Err(error.fix(Some("begin the pipeline with `stream.begin sub`".to_owned())));

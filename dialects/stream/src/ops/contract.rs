@@ -21,6 +21,7 @@ use visa_algebra::{
     Axes, AxisId, Digits, Expr, Opaque, PadKind, Padded, Placement, padded_terms, place, without_zeros,
 };
 use visa_engine::place::rngd;
+use visa_engine::words::{AccumulatorOrder, RegionName};
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -131,7 +132,7 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     clauses: &[
         ClauseDecl::default(
             "op",
-            ClauseKind::Word(&["add", "max"]),
+            ClauseKind::word::<ContractionKind>(),
             "add",
             "what becomes of products, in the packet and over time",
         ),
@@ -177,12 +178,8 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::accepting("sums", pipeline::after!(&rngd::ACCUMULATE))],
     clauses: &[
-        ClauseDecl::lead(
-            "mode",
-            ClauseKind::Word(&["interleaved", "sequential"]),
-            "how sums are put into flits",
-        )
-        .open(),
+        ClauseDecl::lead("mode", ClauseKind::word::<AccumulatorOrder>(), "how sums are put into flits")
+            .open(),
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each flit holds").open(),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds")
             .open(),
@@ -534,7 +531,7 @@ fn check_left_out(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) 
 /// If there is no contraction.
 pub fn reduction(op: OpRef<'_>) -> Result<ContractionKind, Diagnostic> {
     let contraction = contraction(op).ok_or_else(|| op.error("C0", "no contraction"))?;
-    Ok(if &*contraction.op()? == "max" { ContractionKind::Max } else { ContractionKind::Add })
+    contraction.op()
 }
 
 /// C3 of `stream.contract`.
@@ -570,6 +567,14 @@ impl StagePlan for Accumulation {
     }
 }
 
+/// Returns true if a packet out holds one sum of each row.
+fn is_interleaved(order: AccumulatorOrder) -> bool {
+    match order {
+        AccumulatorOrder::Interleaved => true,
+        AccumulatorOrder::Sequential => false,
+    }
+}
+
 /// The time loops of an accumulation and the sums each step has.
 ///
 /// # Errors
@@ -580,7 +585,7 @@ fn accumulation(
     result: &Tensor,
     axes: &Axes,
 ) -> Result<Vec<TimeLoop>, Diagnostic> {
-    let interleaved = &*Accumulate::of(op)?.mode()? == "interleaved";
+    let interleaved = is_interleaved(Accumulate::of(op)?.mode()?);
     let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
     let size = |map: &Expr| map.size(axes).map_err(|error| op.clause_error("C2", "packet", error.message));
     let lanes = machine(op).limits.vector_lanes;
@@ -620,7 +625,7 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
     let Some(outermost) = loops.iter().position(|time| time.summed) else { return Ok(()) };
     let steps: u64 = loops[outermost..].iter().filter(|time| !time.summed).map(|time| time.limit).product();
     let size = |dim: Dim| positions(op, dim, &source.dim(dim), axes);
-    let interleaved = &*Accumulate::of(op)?.mode()? == "interleaved";
+    let interleaved = is_interleaved(Accumulate::of(op)?.mode()?);
     let buffer = machine(op).accumulator(interleaved, size(Dim::Row)?, size(Dim::Packet)?, steps);
     if buffer.fits() {
         return Ok(());
@@ -645,7 +650,7 @@ fn lower_align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let store = visa_mapping::view::origin(op, file.id);
     let store = store.ok_or_else(|| op.error("C0", "nothing stores its register-file operand"))?;
     // An open half may become the whole file.
-    let half = ToTrf::of(store)?.at_unless_auto()?.unwrap_or_else(|| "full".into());
+    let half = ToTrf::of(store)?.at_unless_auto()?.unwrap_or(RegionName::Full);
     let shifted = (shifts.count > 0).then(|| [shifts.count, shifts.distance].map(distance));
     let lowered = stages::Align::build(op)
         .dtype(source.dtype)
@@ -661,8 +666,7 @@ fn lower_align(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
 
 fn lower_contract(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let ((source, _), depth) = (ends(op)?, cx.plan::<TreeDepth>(op)?.0);
-    let lowered =
-        hw::contract::Contract::build(op).dtype(source.dtype).op_unless_default(reduction(op)?.word());
+    let lowered = hw::contract::Contract::build(op).dtype(source.dtype).op_unless_default(reduction(op)?);
     Ok(Some(lowered.depth(i64::from(depth)).spec()))
 }
 
@@ -672,7 +676,7 @@ fn lower_accumulate(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, D
     let count = |dim| positions(op, dim, &source.dim(dim), cx.axes).map(distance);
     let lowered = hw::accumulate::Accumulate::build(op)
         .kind(Accumulate::of(op)?.mode()?)
-        .op_unless_default(reduction(op)?.word())
+        .op_unless_default(reduction(op)?)
         .rows(count(Dim::Row)?)
         .columns(count(Dim::Packet)?)
         .slots(slots);

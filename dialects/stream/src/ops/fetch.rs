@@ -7,7 +7,7 @@ use crate::lower::loops::program;
 use crate::lower::{LowerStage, StageCx, address, origin};
 use crate::mask::{Mask, Reading};
 use crate::ops::begin_interleaved;
-use crate::pad::{PADS, Pad};
+use crate::pad::Pad;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
 use crate::semantics::Semantics;
@@ -104,7 +104,7 @@ pub static DECL: OpDecl = OpDecl {
         ),
         ClauseDecl::optional(
             "pad",
-            ClauseKind::Word(PADS),
+            ClauseKind::word::<Pad>(),
             "what masked padding holds: `zero` unless it says so",
         ),
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds").open(),

@@ -7,6 +7,7 @@ use crate::pipeline;
 use crate::semantics::Semantics;
 use visa_algebra::Expr;
 use visa_engine::place::rngd;
+use visa_engine::words::RegionName;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -38,12 +39,8 @@ pub static TO_TRF: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::LOAD))],
     clauses: &[
-        ClauseDecl::required(
-            "at",
-            ClauseKind::Word(&["full", "first", "second"]),
-            "which part of the register file",
-        )
-        .open_address(),
+        ClauseDecl::required("at", ClauseKind::word::<RegionName>(), "which part of the register file")
+            .open_address(),
         ClauseDecl::required("row", ClauseKind::body::<Expr>(&MAP), "what each row holds").open(),
         ClauseDecl::required(
             "element",
@@ -127,9 +124,12 @@ fn verify_trf(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     // An open half may become the whole file.
     let at = ToTrf::of(op)?.at_unless_auto()?;
-    let at = at.as_deref().unwrap_or("full");
+    let at = at.unwrap_or(RegionName::Full);
     let whole = machine.trf_row_bytes(rows);
-    let capacity = if at == "full" { whole } else { machine.trf_half_bytes(rows) };
+    let capacity = match at {
+        RegionName::Full => whole,
+        RegionName::First | RegionName::Second => machine.trf_half_bytes(rows),
+    };
     let element = result.dim(Dim::Element);
     let bytes = dim_bytes(op, &result, Dim::Element, axes)?;
     if bytes > capacity {

@@ -8,9 +8,10 @@ use crate::planner::planned;
 use crate::semantics::Semantics;
 use crate::snoop::Snooping;
 use crate::streams::SWITCH;
-use crate::topology::{TOPOLOGIES, Topology, same, same_slices};
+use crate::topology::{Topology, same, same_slices};
 use visa_algebra::Expr;
 use visa_engine::place::rngd;
+use visa_engine::words::TopologyName;
 use visa_hw::ops as hw;
 use visa_hw::snoop::Snoop;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -79,7 +80,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::SWITCH))],
     clauses: &[
-        ClauseDecl::lead("topology", ClauseKind::Word(TOPOLOGIES), "how packets travel").open(),
+        ClauseDecl::lead("topology", ClauseKind::word::<TopologyName>(), "how packets travel").open(),
         ClauseDecl::optional("slice1", ClauseKind::Int, "outer ring slices").open(),
         ClauseDecl::optional("slice0", ClauseKind::Int, "inner ring slices").open(),
         ClauseDecl::optional(
@@ -170,13 +171,20 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let op = Switch::of(op)?;
     let topology = op.topology()?;
-    let lowered = hw::switch::Switch::build(*op).topology(topology.clone());
-    Ok(Some(match &*topology {
-        "custom" => {
+    let lowered = hw::switch::Switch::build(*op).topology(topology);
+    Ok(Some(match topology {
+        TopologyName::Custom => {
             let Snooping { ring, rows } = &*cx.plan::<Snooping>(*op)?;
             let rows = rows.clone();
             lowered.ring(Some(distance(*ring as u64))).snoop(Some(Snoop { rows })).spec()
         }
-        _ => lowered.slice1(op.slice1()?).slice0(op.slice0()?).time0(op.time0()?).spec(),
+        TopologyName::Forwarding
+        | TopologyName::Broadcast01
+        | TopologyName::Broadcast1
+        | TopologyName::Transpose
+        | TopologyName::InterTranspose
+        | TopologyName::TransposedBroadcast1 => {
+            lowered.slice1(op.slice1()?).slice0(op.slice0()?).time0(op.time0()?).spec()
+        }
     }))
 }

@@ -10,6 +10,7 @@ use crate::semantics::Semantics;
 use crate::streams::TRANSPOSE;
 use visa_algebra::{Axes, Cell, Equality, Expr, Map, PadKind, equal, normalize};
 use visa_engine::place::rngd;
+use visa_engine::words::Buffering;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -104,7 +105,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (source, found) = (input(op)?, cx.plan::<Matrix>(op)?);
     let columns = found.packets * cx.machine.transpose(u64::from(source.dtype.bits())).elements;
-    let buffering = if cx.machine.transposes_twice(columns) { "double" } else { "single" };
+    let buffering = if cx.machine.transposes_twice(columns) { Buffering::Double } else { Buffering::Single };
     let lowered = hw::transpose::Transpose::build(op)
         .buffering(buffering)
         .bits(i64::from(source.dtype.bits()))

@@ -26,8 +26,8 @@ use visa_mapping::ops::transfer::free_axes;
 use visa_mapping::tensor::numbers::{NUMBER, Number};
 use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::{
-    ARG_MODE_NAMES, Bits, CLIP_NAMES, DType, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, Guards, LOGIC_NAMES,
-    VectorStage, default_mode,
+    AluStage, ArgMode, Bits, ClipName, DType, FpDivName, FpName, FxpName, Guards, LogicName, VectorStage,
+    default_mode,
 };
 use visa_sequencer::access::Accessor;
 use visa_sequencer::ops::stages;
@@ -41,7 +41,7 @@ const VALUE: &[&str] = &["tm.vrf", "stream.vector", "stream.vector4"];
 #[visa_ir::clause]
 pub(crate) const MODE: ClauseDecl = ClauseDecl::optional(
     "mode",
-    ClauseKind::Word(&ARG_MODE_NAMES),
+    ClauseKind::word::<ArgMode>(),
     "which argument is the stream (0), operand 0 (1) and operand 1 (2)",
 );
 #[visa_ir::clause]
@@ -139,7 +139,7 @@ pub static LOGIC_DECL: OpDecl = OpDecl {
     name: "stream.vector_logic",
     summary: "A bitwise operation on every element, 8 lanes wide.",
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION),
+        ClauseDecl::lead("op", ClauseKind::word::<LogicName>(), OPERATION),
         MODE,
         CONSTANT,
         WHEN,
@@ -161,7 +161,7 @@ pub static FXP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp",
     summary: "An integer or fixed-point operation on every element, 8 lanes wide.",
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION),
+        ClauseDecl::lead("op", ClauseKind::word::<FxpName>(), OPERATION),
         MODE,
         CONSTANT,
         WHEN,
@@ -188,7 +188,7 @@ pub static FP_DECL: OpDecl = OpDecl {
         OperandDecl::optional("operand1", VALUE),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION),
+        ClauseDecl::lead("op", ClauseKind::word::<FpName>(), OPERATION),
         MODE,
         CONSTANT,
         CONSTANT1,
@@ -218,7 +218,7 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     summary: "A division of every element, after the reduction, 4 lanes wide.",
     operands: &[OperandDecl::one("stream", WAY4), OperandDecl::optional("operand", VALUE)],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&FP_DIV_NAMES), OPERATION),
+        ClauseDecl::lead("op", ClauseKind::word::<FpDivName>(), OPERATION),
         MODE,
         CONSTANT,
         WHEN,
@@ -241,7 +241,7 @@ pub static CLIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_clip",
     summary: "A minimum, a maximum or a last addition on every element, 8 lanes wide.",
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION),
+        ClauseDecl::lead("op", ClauseKind::word::<ClipName>(), OPERATION),
         MODE,
         CONSTANT,
         WHEN,
@@ -504,9 +504,10 @@ fn verify_stash(op: OpRef<'_>, index: usize, stash: &Tensor, cx: &VerifyCx<'_>) 
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (row, Arguments { mode, constants, guards, write_back, .. }) = configuration(op)?;
+    let stage = AluStage::of(row.stage).ok_or_else(|| op.error("C1", "no stage with ALUs"))?;
     let values: Vec<_> = (1..op.operands().len()).filter_map(|index| operand(op, index)).collect();
     let streams = [0, 1].map(|at| values.get(at).is_some_and(|value| value.kind.stream));
-    let mode = Some(mode.name).filter(|_| *mode != *default_mode(row.apply.arity()));
+    let mode = Some(mode).filter(|&mode| mode != default_mode(row.apply.arity()));
     let [constant, constant1] = constants.map(|bits| bits.map(|bits| i64::from(bits.cast_signed())));
     let signed = |guards: Option<Guards<Bits>>| {
         guards.map(|guards| guards.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))).transpose()
@@ -515,7 +516,7 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
     if values.iter().all(|value| value.kind.stream) {
         let lowered = hw::vector::Vector::build(op)
             .op(row.name)
-            .stage_unless_default(row.stage.name())
+            .stage_unless_default(stage)
             .mode(mode)
             .constant(constant)
             .constant1(constant1)
@@ -530,8 +531,8 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
         file.then(|| register_loops(cx, op, at + 1)).transpose()
     };
     let lowered = stages::Vector::build(op)
-        .op(row.name)
-        .stage_unless_default(row.stage.name())
+        .op(row.name.word())
+        .stage_unless_default(stage)
         .mode(mode)
         .constant(constant)
         .constant1(constant1)

@@ -1,7 +1,7 @@
 //! `stream.vector_branch`: gives every element its execution id (book 21).
 
 use crate::attrs::COMPARISONS;
-use crate::branch::{self, BranchMode, GIVES_OWN};
+use crate::branch::{self, BranchMode, GIVES_OWN, IdSource};
 use crate::chain::{axes, ends, input, next};
 use crate::lower::{LowerStage, StageCx};
 use crate::ops::vector_alu::{lanes, register_loops, verify_register_file};
@@ -49,11 +49,7 @@ pub static DECL: OpDecl = OpDecl {
         OperandDecl::optional("ids", &["tm.vrf"]),
     ],
     clauses: &[
-        ClauseDecl::lead(
-            "mode",
-            ClauseKind::Word(&["unconditional", "axis_toggle", "valid_count", "comparison", "vrf"]),
-            "the branch mode",
-        ),
+        ClauseDecl::lead("mode", ClauseKind::word::<IdSource>(), "the branch mode"),
         ClauseDecl::optional(
             "axis",
             ClauseKind::body::<Expr>(&MAP),
@@ -120,7 +116,7 @@ fn check_place(op: OpRef<'_>) -> Result<(), Diagnostic> {
 }
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    let lowered = |mode: &str| hw::vector_branch::VectorBranch::build(op).mode(mode);
+    let lowered = |mode| hw::vector_branch::VectorBranch::build(op).mode(mode);
     let (source, _) = ends(op)?;
     Ok(Some(match branch::mode(op)? {
         // Ids are 0 unless something sets them.
@@ -130,12 +126,12 @@ fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> 
             let pairs = toggles.iter().flat_map(|toggle| [toggle.apart, toggle.limit]);
             let pairs: Result<Vec<i64>, _> = pairs.map(i64::try_from).collect();
             let pairs = pairs.map_err(|_| op.error("C0", "its axis is too long to toggle along"))?;
-            lowered("toggle").toggle(Some(pairs)).spec()
+            lowered(hw::vector_branch::IdSource::Toggle).toggle(Some(pairs)).spec()
         }
-        BranchMode::ValidCount => lowered("valid_count").spec(),
+        BranchMode::ValidCount => lowered(hw::vector_branch::IdSource::ValidCount).spec(),
         BranchMode::Comparison(comparisons) => {
             let comparisons = comparisons.try_map(|bits| Ok::<_, Diagnostic>(bits.cast_signed()))?;
-            lowered("comparison").compare(Some(comparisons)).spec()
+            lowered(hw::vector_branch::IdSource::Comparison).compare(Some(comparisons)).spec()
         }
         BranchMode::RegisterFile => stages::VectorBranch::build(op).loops(register_loops(cx, op, 1)?).spec(),
     }))

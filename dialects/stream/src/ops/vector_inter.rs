@@ -21,7 +21,7 @@ use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor};
-use visa_numerics::{REDUCE_NAMES, ReduceOp, VectorStage, reduce_op, reduce_ops};
+use visa_numerics::{ReduceName, ReduceOp, VectorStage, reduce_op, reduce_ops};
 
 /// `stream.vector_inter_slice_reduce`.
 #[visa_ir::view(VectorInterSliceReduce)]
@@ -67,7 +67,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.init", "stream.vector"])],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&REDUCE_NAMES), "how two elements become one"),
+        ClauseDecl::lead("op", ClauseKind::word::<ReduceName>(), "how two elements become one"),
         ClauseDecl::optional(
             "over",
             ClauseKind::body::<Expr>(&MAP),
@@ -113,9 +113,9 @@ const AFTER: [VectorStage; 7] = [
 /// The operation that two elements are reduced by: C1.
 fn reduction(op: OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic> {
     let (name, dtype) = (VectorInterSliceReduce::of(op)?.op()?, input(op)?.dtype);
-    reduce_op(&name, dtype).ok_or_else(|| {
+    reduce_op(name, dtype).ok_or_else(|| {
         let able: Vec<_> =
-            reduce_ops().filter(|row| *row.name == *name).map(|row| format!("`{}`", row.dtype)).collect();
+            reduce_ops().filter(|row| row.name == name).map(|row| format!("`{}`", row.dtype)).collect();
         op.clause_error(
             "C1",
             "op",

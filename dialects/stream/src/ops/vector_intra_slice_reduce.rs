@@ -12,6 +12,7 @@ use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
 use visa_algebra::{Axes, Expr};
 use visa_engine::place::rngd;
+use visa_engine::words::ReducedLanes;
 use visa_hw::{ops as hw, valid_count as registers};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
@@ -23,7 +24,7 @@ use visa_machine::Machine;
 use visa_mapping::Tensor;
 use visa_mapping::facts::check_mappings;
 use visa_mapping::tensor::attrs::MAP;
-use visa_numerics::{SLICE_REDUCE_NAMES, VectorStage};
+use visa_numerics::{SliceReduceName, VectorStage};
 
 /// `stream.vector_intra_slice_reduce`.
 #[visa_ir::view(VectorIntraSliceReduce)]
@@ -59,7 +60,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector4"])],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::Word(&SLICE_REDUCE_NAMES), "what is computed of two elements"),
+        ClauseDecl::lead("op", ClauseKind::word::<SliceReduceName>(), "what is computed of two elements"),
         ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that is reduced, as `[R]`"),
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "time without the axis").open(),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "the packet without the axis").open(),
@@ -155,10 +156,10 @@ pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let reduce = cx.plan::<ReducePlan>(op)?;
-    let Reduction { row, loops, tree, .. } = &reduce.reduction;
+    let Reduction { loops, tree, .. } = &reduce.reduction;
     let lowered = hw::vector_reduce::VectorReduce::build(op)
-        .op(row.name)
-        .lanes(if *tree { "tree" } else { "apart" })
+        .op(VectorIntraSliceReduce::of(op)?.op()?)
+        .lanes(if *tree { ReducedLanes::Tree } else { ReducedLanes::Apart })
         .slots(slots(op, loops)?);
     Ok(Some(lowered.spec()))
 }

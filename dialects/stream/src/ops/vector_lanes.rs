@@ -8,6 +8,7 @@ use crate::semantics::Semantics;
 use crate::vector::{Station, check_order, next_stage, station};
 use visa_algebra::{Expr, PadKind};
 use visa_engine::place::rngd;
+use visa_engine::words::LaneChange;
 use visa_hw::ops::vector_lanes::VectorLanes;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -48,7 +49,7 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Narrow)),
-        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how("split").spec())))),
+        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how(LaneChange::Split).spec())))),
     ],
     ..OpDecl::BASE
 };
@@ -76,7 +77,7 @@ pub static TRIM_DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Narrow)),
-        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how("trim").spec())))),
+        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how(LaneChange::Trim).spec())))),
     ],
     ..OpDecl::BASE
 };
@@ -103,7 +104,7 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Widen)),
-        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how("concat").spec())))),
+        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how(LaneChange::Concat).spec())))),
     ],
     ..OpDecl::BASE
 };
@@ -130,7 +131,7 @@ pub static PAD_DECL: OpDecl = OpDecl {
         Interface(&rngd::VECTOR),
         Interface(&Semantics::Same),
         Interface(&Station(VectorStage::Widen)),
-        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how("pad").spec())))),
+        Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how(LaneChange::Pad).spec())))),
     ],
     ..OpDecl::BASE
 };

@@ -24,8 +24,7 @@ use visa_mapping::facts::check_mappings;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor};
 use visa_numerics::{
-    ARG_MODE_NAMES, AluOp, ArgMode, CLIP_NAMES, FP_NAMES, FXP_NAMES, LOGIC_NAMES, VectorStage, arg_mode,
-    default_mode,
+    AluOp, AluStage, ArgMode, ClipName, FpName, FxpName, LogicName, VectorStage, default_mode,
 };
 
 /// `stream.vector_unzip`.
@@ -69,7 +68,7 @@ const OPERATION: &str = "the operation";
 #[visa_ir::clause]
 const MODE: ClauseDecl = ClauseDecl::optional(
     "mode",
-    ClauseKind::Word(&ARG_MODE_NAMES),
+    ClauseKind::word::<ArgMode>(),
     "which argument is group 0 (0) and group 1 (1)",
 );
 #[visa_ir::clause]
@@ -105,7 +104,7 @@ pub const BASE: OpDecl = OpDecl {
 pub static LOGIC_ZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_logic_zip",
     summary: "Makes one stream of two groups by a bitwise operation, 8 lanes wide.",
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&LOGIC_NAMES), OPERATION), MODE, TIME],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::word::<LogicName>(), OPERATION), MODE, TIME],
     example: "%x = stream.vector_logic_zip BitXor %p",
     interfaces: &[
         Interface(&rngd::VECTOR),
@@ -122,7 +121,7 @@ pub static LOGIC_ZIP_DECL: OpDecl = OpDecl {
 pub static FXP_ZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fxp_zip",
     summary: "Makes one stream of two groups by an integer or fixed-point operation, 8 lanes wide.",
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FXP_NAMES), OPERATION), MODE, TIME],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::word::<FxpName>(), OPERATION), MODE, TIME],
     example: "%x = stream.vector_fxp_zip SubFxp %p mode Mode10",
     interfaces: &[
         Interface(&rngd::VECTOR),
@@ -140,7 +139,7 @@ pub static FP_ZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_fp_zip",
     summary: "Makes one stream of two groups by a floating-point operation, 4 lanes wide.",
     operands: &[OperandDecl::one("stream", &["stream.pair4"])],
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&FP_NAMES), OPERATION), MODE, TIME],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::word::<FpName>(), OPERATION), MODE, TIME],
     example: "%x = stream.vector_fp_zip MulF0 %n",
     interfaces: &[
         Interface(&rngd::VECTOR),
@@ -157,7 +156,7 @@ pub static FP_ZIP_DECL: OpDecl = OpDecl {
 pub static CLIP_ZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_clip_zip",
     summary: "Makes one stream of two groups by a minimum, a maximum or an addition, 8 lanes wide.",
-    clauses: &[ClauseDecl::lead("op", ClauseKind::Word(&CLIP_NAMES), OPERATION), MODE, TIME],
+    clauses: &[ClauseDecl::lead("op", ClauseKind::word::<ClipName>(), OPERATION), MODE, TIME],
     example: "%x = stream.vector_clip_zip Max %p",
     interfaces: &[
         Interface(&rngd::VECTOR),
@@ -213,7 +212,12 @@ fn lower_unzip(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagno
     let toggles = toggles(op, &*input(op)?, &axis(op)?, cx.axes)?;
     let numbers = toggles.iter().flat_map(|toggle| [toggle.apart, toggle.limit]);
     let numbers: Vec<i64> = numbers.map(distance).collect();
-    Ok(Some(hw::vector_branch::VectorBranch::build(op).mode("toggle").toggle(Some(numbers)).spec()))
+    Ok(Some(
+        hw::vector_branch::VectorBranch::build(op)
+            .mode(hw::vector_branch::IdSource::Toggle)
+            .toggle(Some(numbers))
+            .spec(),
+    ))
 }
 
 fn infer_zip(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
@@ -241,7 +245,7 @@ fn axis_of(op: OpRef<'_>) -> Result<Arc<str>, Diagnostic> {
 }
 
 /// C1 and C4.
-fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, &'static ArgMode), Diagnostic> {
+fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, ArgMode), Diagnostic> {
     let stage = station(op).ok_or_else(|| op.error("C1", "no stage of the vector engine"))?;
     let row = row(op, stage, input(op)?.dtype)?;
     if row.apply.arity() != 2 {
@@ -249,15 +253,12 @@ fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, &'static ArgMode), Di
             format!("`{}` has {} argument(s), expected two, one for each group", row.name, row.apply.arity());
         return Err(op.clause_error("C1", "op", message));
     }
-    let Some(name) = <MODE as SharedClause>::read(&op)? else { return Ok((row, default_mode(2))) };
-    match arg_mode(&name).filter(|mode| mode.args.len() == 2) {
-        Some(mode) => Ok((row, mode)),
-        None => Err(op.clause_error(
-            "C4",
-            "mode",
-            format!("`{name}` has not two arguments, expected Mode00, Mode01, Mode10 or Mode11"),
-        )),
+    let mode = <MODE as SharedClause>::read(&op)?.unwrap_or(default_mode(2));
+    if mode.args().len() == 2 {
+        return Ok((row, mode));
     }
+    let message = format!("`{mode}` has not two arguments, expected Mode00, Mode01, Mode10 or Mode11");
+    Err(op.clause_error("C4", "mode", message))
 }
 
 fn zip(op: OpRef<'_>) -> Result<Zip, Diagnostic> {
@@ -296,10 +297,11 @@ fn apart(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
 
 fn lower_zip(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     let (row, mode) = configuration(op)?;
+    let stage = AluStage::of(row.stage).ok_or_else(|| op.error("C1", "no stage with ALUs"))?;
     let lowered = hw::vector_zip::VectorZip::build(op)
         .op(row.name)
-        .stage(row.stage.name())
-        .mode(Some(mode.name).filter(|_| *mode != *default_mode(2)))
+        .stage(stage)
+        .mode(Some(mode).filter(|&mode| mode != default_mode(2)))
         .apart(distance(apart(op, cx.axes)?));
     Ok(Some(lowered.spec()))
 }

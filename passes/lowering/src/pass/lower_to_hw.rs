@@ -3,10 +3,12 @@
 use crate::indexed;
 use crate::transfers::{Way, table};
 use std::rc::Rc;
+use visa_engine::words::{DmaEngine, LoadPath};
 use visa_hw::machine;
 use visa_hw::ops as hw;
 use visa_hw::ops::exec;
 use visa_hw::ops::store::{self, StoreTrf};
+use visa_ir::Word as _;
 use visa_ir::decl::OpDecl;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef, OpSpec, ValueId};
@@ -15,7 +17,7 @@ use visa_ir::rewrite::{
 };
 use visa_ir::verify::has_errors;
 use visa_loops::Program;
-use visa_memory::Medium;
+use visa_numerics::AluName;
 use visa_numerics::DType;
 use visa_pass::{Level, Pass, PassCx};
 use visa_sequencer::access::{self, AccessError, Accesses, Accessor};
@@ -120,7 +122,7 @@ pub fn shortened(op: OpRef<'_>) -> Option<OpSpec> {
     }
     let load = StoreTrf::seen(op);
     let (region, rows, row_bytes) = (load.region().ok()?, load.rows().ok()?, load.row_bytes().ok()?);
-    Some(StoreTrf::build(op).region(region).rows(rows).row_bytes(row_bytes).load("short").spec())
+    Some(StoreTrf::build(op).region(region).rows(rows).row_bytes(row_bytes).load(LoadPath::Short).spec())
 }
 
 fn int(op: OpRef<'_>, value: u64) -> Result<i64, Diagnostic> {
@@ -188,8 +190,11 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         let accesses = elements.map(|elements| accesses(op, &elements, DType::I32, Accessor::Vector));
         Ok::<_, Diagnostic>(accesses.transpose()?.map(|accesses| accesses.program.clone()))
     };
+    let name = vector.op()?;
+    let name = AluName::from_word(&name)
+        .ok_or_else(|| op.clause_error("C0", "op", format!("no ALU computes `{name}`")))?;
     let lowered = hw::vector::Vector::build(op)
-        .op(vector.op()?)
+        .op(name)
         .stage_unless_default(vector.stage()?)
         .mode(vector.mode()?)
         .constant(vector.constant()?)
@@ -206,7 +211,10 @@ fn vector(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 fn vector_branch(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let loops = VectorBranch::of(op)?.loops()?;
     let program = accesses(op, &loops, DType::I32, Accessor::Vector)?.program.clone();
-    Ok(hw::vector_branch::VectorBranch::build(op).mode("vrf").vrf(Some(program)).spec())
+    Ok(hw::vector_branch::VectorBranch::build(op)
+        .mode(hw::vector_branch::IdSource::Vrf)
+        .vrf(Some(program))
+        .spec())
 }
 
 fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
@@ -217,15 +225,10 @@ fn commit(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     Ok(lowered.slices(commit.slices()?).steps(commit.steps()?).spec())
 }
 
-/// The memory that a clause names.
-fn medium(op: OpRef<'_>, clause: &str, word: &str) -> Result<Medium, Diagnostic> {
-    Medium::named(word).ok_or_else(|| op.clause_error("C0", clause, format!("there is no memory `{word}`")))
-}
-
 fn dma_indexed(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let dma = seq_dma::DmaIndexed::of(op)?;
-    let (from, to) = (medium(op, "from", &dma.from()?)?, medium(op, "to", &dma.to()?)?);
+    let (from, to) = (dma.from()?, dma.to()?);
     let (loops, indices) =
         indexed::accesses(&*dma.loops()?, &*dma.indices()?, access::dma_group(to, &machine), &machine)
             .map_err(|error| error.diagnostic(op.span()))?;
@@ -250,11 +253,11 @@ fn dma_indexed(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let machine = machine(op);
     let dma = seq_dma::Dma::of(op)?;
-    let (from, to) = (medium(op, "from", &dma.from()?)?, medium(op, "to", &dma.to()?)?);
+    let (from, to) = (dma.from()?, dma.to()?);
     let dtype = dma.dtype()?.map_or(DType::I8, |dtype| *dtype);
     let refused = |error: AccessError| error.diagnostic(op.span());
-    let way =
-        Way { pcie: &*dma.engine()? == "pcie", media: [from, to], machine: &machine, kept: Some(op.ctx) };
+    let pcie = dma.engine()? == DmaEngine::Pcie;
+    let way = Way { pcie, media: [from, to], machine: &machine, kept: Some(op.ctx) };
     let table = table(&seq_dma::work(op)?, dtype, &way).map_err(refused)?;
     let lowered = hw::dma::Dma::build(op)
         .engine(dma.engine()?)

@@ -5,6 +5,7 @@ use crate::transfers::{Start, Way, medium, work};
 use crate::{buffers, indexed, names};
 use std::collections::HashMap;
 use std::rc::Rc;
+use visa_engine::words::{DmaEngine, ProgramMemory};
 use visa_hw::ops as hw;
 use visa_hw::ops::commit::SLICES;
 use visa_ir::context::TypeId;
@@ -475,10 +476,12 @@ fn buffer(
     let plan = buffers::plan(&tensor, address, argument, cx.axes).map_err(refuse)?;
     let shape: Result<Vec<i64>, _> = plan.shape.iter().copied().map(i64::try_from).collect();
     let shape = shape.map_err(|_| refuse("an axis is too long to write".into()))?;
+    let space = medium(&tensor);
+    let space = ProgramMemory::of(space).ok_or_else(|| refuse(format!("it is in {space}")))?;
     let buffer = hw::program::Buffer::build(func)
         .name(name)
-        .role(if argument { "arg" } else { "result" })
-        .space(address::space(&tensor))
+        .role(if argument { hw::program::Role::Argument } else { hw::program::Role::Result })
+        .space(space)
         .dtype(tensor.dtype)
         .shape(shape)
         .layout(plan.layout);
@@ -555,9 +558,9 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         Work::Any(loops) => (None, Some(loops)),
     };
     let lowered = Dma::build(op)
-        .engine(if pcie { "pcie" } else { "tensor" })
-        .from(address::space(&source))
-        .to(address::space(&result))
+        .engine(if pcie { DmaEngine::Pcie } else { DmaEngine::Tensor })
+        .from(way.media[0])
+        .to(way.media[1])
         .dtype(Some(source.dtype))
         .read_steps(address::steps(op, &read))
         .write_steps(address::steps(op, &write))

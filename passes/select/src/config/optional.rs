@@ -57,7 +57,7 @@ fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool
 
 /// In front of a commit of a context that computes, where the stream depends on something open (book 27).
 fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool {
-    let unit = pipeline.first().and_then(|begin| Unit::parse(&context(*begin).ok()?));
+    let unit = pipeline.first().and_then(|begin| context(*begin).ok());
     let takes = pipeline::may_be_after(&rngd::TRANSPOSE, before);
     unit.is_some_and(Unit::computes) && takes && after.is(&commit::DECL) && untyped(before)
 }

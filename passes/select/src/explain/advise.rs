@@ -14,6 +14,7 @@ use crate::effort::budget::Budget;
 use crate::explain::report;
 use crate::rules::ruleset::RuleSet;
 use visa_algebra::{Axes, Equality, Expr, PadKind, equal_streams};
+use visa_engine::words::TopologyName;
 use visa_ir::context::{Attr, Context};
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::infer::infer_all;
@@ -180,7 +181,7 @@ fn with_holes(
 /// slices after it are part of the result's type, and the ring that makes them is as large in any topology.
 fn follows(switch: OpRef<'_>, clause: &str) -> bool {
     let topology = Switch::cast(switch).and_then(|switch| switch.topology_unless_auto().ok()?);
-    clause == "time" && topology.is_some_and(|topology| &*topology != "custom")
+    clause == "time" && topology.is_some_and(|topology| topology != TopologyName::Custom)
 }
 
 fn value(op: OpRef<'_>, name: &str) -> Option<AttrId> {

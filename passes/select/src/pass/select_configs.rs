@@ -149,7 +149,7 @@ fn chosen(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnostic
         Chosen::Context(begin, unit) => {
             counts.push(("dual", (unit == Unit::Dual).into()));
             if explains {
-                findings.push(remark(begin, format!("this pipeline runs in `{}`", unit.name())));
+                findings.push(remark(begin, format!("this pipeline runs in `{unit}`")));
             }
         }
         Chosen::Distribution(tried) => counts.push(("distributions", tried as u64)),

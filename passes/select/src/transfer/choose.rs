@@ -9,7 +9,6 @@ use visa_loops::Stride;
 use visa_lowering::transfers::{Start, Way, medium, table, work};
 use visa_machine::Machine;
 use visa_mapping::{StreamOrder, Tensor, Transfer, transfer};
-use visa_memory::Medium;
 
 /// A clause of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,19 +172,8 @@ impl TransferCx<'_> {
         let work = work(&segments, &self.start, &way).ok()?;
         let table = table(&work, self.start.dtype, &way).ok()?;
         let loops = table.0.iter().map(|part| part.loops.entries.len()).sum();
-        let dma = Dma::of_table(pcie, media.map(space), &table)?;
+        let dma = Dma::of_table(pcie, media.map(Space::from), &table)?;
         Some((transfer_cycles(&dma, self.machine, self.model).ok()?, loops))
-    }
-}
-
-/// A memory as commands call it.
-#[must_use]
-pub const fn space(medium: Medium) -> Space {
-    match medium {
-        Medium::Host => Space::Host,
-        Medium::Hbm => Space::Hbm,
-        Medium::Dm => Space::Dm,
-        Medium::Spm => Space::Spm,
     }
 }
 

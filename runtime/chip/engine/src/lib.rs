@@ -12,6 +12,7 @@ pub mod stage;
 pub mod stream;
 pub mod unwritten;
 pub mod wire;
+pub mod words;
 
 pub use cost::{BankUse, BankWalk, Engine, Pace, StageCost, TreeUse};
 pub use memory::{Access, Bank, SliceMemory, Space};

@@ -3,6 +3,7 @@
 use crate::shadow::Shadow;
 use crate::unwritten::Unwritten;
 use std::ops::Range;
+use visa_machine::Medium;
 use visa_numerics::DType;
 
 /// The memories of one slice. They grow on demand; what was never written is undefined and reads as [`Unwritten`].
@@ -166,6 +167,17 @@ pub enum Space {
     Trf,
     /// Vector register file of a slice.
     Vrf,
+}
+
+impl From<Medium> for Space {
+    fn from(medium: Medium) -> Self {
+        match medium {
+            Medium::Host => Self::Host,
+            Medium::Hbm => Self::Hbm,
+            Medium::Dm => Self::Dm,
+            Medium::Spm => Self::Spm,
+        }
+    }
 }
 
 impl Space {

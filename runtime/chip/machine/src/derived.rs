@@ -331,9 +331,9 @@ mod tests {
     fn dual_channel_mode_of_rngd() {
         let rngd = Machine::rngd();
         assert_eq!(rngd.fetch_sizes(Unit::Dual, DType::I4, DType::I32), [1, 2, 4, 8, 16, 32, 64]);
-        assert_eq!(Unit::ALL.map(|unit| rngd.flit_bytes(unit)), [32, 32, 64]);
-        assert_eq!(Unit::ALL.map(|unit| rngd.cast_fetch_max(unit)), [32, 32, 64]);
-        assert_eq!(Unit::ALL.map(|unit| Unit::parse(unit.name())), Unit::ALL.map(Some));
+        let units = [Unit::Main, Unit::Sub, Unit::Dual];
+        assert_eq!(units.map(|unit| rngd.flit_bytes(unit)), [32, 32, 64]);
+        assert_eq!(units.map(|unit| rngd.cast_fetch_max(unit)), [32, 32, 64]);
         // What a slice's banks give in a cycle (book 11) is more than it reads.
         assert!(rngd.memory.dm_banks * rngd.memory.dm_bank_width >= 64);
     }

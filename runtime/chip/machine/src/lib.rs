@@ -7,6 +7,7 @@ mod derived;
 mod error;
 mod machine;
 mod measured;
+mod medium;
 mod unit;
 mod validate;
 
@@ -14,4 +15,5 @@ pub use derived::{BufferUse, TransposeShape};
 pub use error::{FieldError, MachineError};
 pub use machine::{ASSUMED, Assumption, Limits, Machine, Memory, Timing, Topology};
 pub use measured::{FIGURES, Figure, Measured, Noise, figure};
+pub use medium::Medium;
 pub use unit::Unit;

@@ -1,7 +1,7 @@
 //! The `book` model: what a transfer takes by the closed forms of books 10 and 11.
 
 use crate::channels::{Access, ChannelLoad, Channels};
-use crate::descriptor::{Descriptor, Engine, Medium, Memory, Transfer};
+use crate::descriptor::{Descriptor, Engine, Memory, Transfer};
 use crate::hbm::HBM_UNIT;
 use crate::networks::Networks;
 use crate::requests::request_count;
@@ -10,7 +10,7 @@ use crate::scratchpads::Scratchpads;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use visa_loops::{Program, SeqError};
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 /// What binds a transfer: the part that is done last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,42 +2,7 @@
 
 use std::collections::BTreeMap;
 use visa_loops::{PairedProgram, Program};
-use visa_machine::Machine;
-
-/// A kind of memory that a DMA reads or writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Medium {
-    /// Memory of the host. It is reached by PCIe.
-    Host,
-    /// High-bandwidth memory of a chip.
-    Hbm,
-    /// Data memory of a chip: `slice * (bytes of a slice's memory) + byte`, slices counted through its clusters.
-    Dm,
-    /// Scratchpad memory of a chip: `PE * (bytes of a PE's memory) + byte`, PEs counted through its clusters.
-    Spm,
-}
-
-impl Medium {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Host, Self::Hbm, Self::Dm, Self::Spm];
-
-    /// Its name, as texts have it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Hbm => "hbm",
-            Self::Dm => "dm",
-            Self::Spm => "spm",
-        }
-    }
-
-    /// The kind of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|medium| medium.name() == name)
-    }
-}
+use visa_machine::{Machine, Medium};
 
 /// A memory: of which kind, and of which chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

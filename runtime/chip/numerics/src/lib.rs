@@ -41,8 +41,7 @@ pub use reduce::{
 pub use transpose::transposed;
 
 pub use vector::{
-    ALU_NAMES, ALU_STAGES, ARG_MODE_NAMES, Alu, AluOp, Apply, Arg, ArgMode, CLIP_NAMES, Compare, Comparisons,
-    CountDim, Counter, FP_DIV_NAMES, FP_NAMES, FXP_NAMES, Gate, Guard, GuardFault, Guards, IdSet,
-    LOGIC_NAMES, REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, Slot, VectorStage, alu_op, alu_ops, alu_stage,
-    arg_mode, arg_modes, default_mode, reduce_op, reduce_ops,
+    Alu, AluName, AluOp, AluStage, Apply, Arg, ArgMode, ClipName, Compare, Comparisons, CountDim, Counter,
+    FpDivName, FpName, FxpName, Gate, Guard, GuardFault, Guards, IdSet, LogicName, ReduceName, ReduceOp,
+    SliceReduceName, Slot, VectorStage, alu_op, alu_ops, default_mode, reduce_op, reduce_ops,
 };

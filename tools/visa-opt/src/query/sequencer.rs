@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use visa_algebra::{Axes, AxisId, Expr};
+use visa_ir::Word as _;
 use visa_ir::diag::counted;
 use visa_ir::span::Source;
 use visa_loops::{Entry, Mask, Program, Stride};
@@ -69,8 +70,8 @@ impl Access {
         }
         let to = asked.to.as_deref().map(|text| dtype("--to", text)).transpose()?;
         let unit = asked.context.as_deref().map_or(Ok(Unit::Main), |context| {
-            let message = || format!("`{context}` is no context, expected `{}`", Unit::NAMES.join("`, `"));
-            Unit::parse(context).ok_or_else(|| refuse("--context", context, message()))
+            let message = || format!("`{context}` is no context, expected `{}`", Unit::WORDS.join("`, `"));
+            Unit::from_word(context).ok_or_else(|| refuse("--context", context, message()))
         })?;
         if let Some(to) = asked.to.as_deref().filter(|_| asked.commit) {
             return Err(refuse("--to", to, "a commit converts nothing".to_owned()));

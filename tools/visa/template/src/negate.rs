@@ -7,7 +7,7 @@ use visa::ir::diag::Diagnostic;
 use visa::ir::effects::Effects;
 use visa::ir::module::{OpRef, OpSpec};
 use visa::ir::verify::VerifyCx;
-use visa::numerics::{Bits, DType};
+use visa::numerics::{AluName, Bits, DType};
 use visa::pass::{Configured, Level, Pass, PassCx, options};
 use visa::stream::lower::{LowerStage, StageCx};
 use visa::stream::semantics::{Function, Semantics};
@@ -45,7 +45,7 @@ fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 /// What is there already does it: a multiplication by -1.
 fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
-    Ok(Some(Vector::build(op).op("MulInt").constant(Some(-1)).spec()))
+    Ok(Some(Vector::build(op).op(AluName::MulInt).constant(Some(-1)).spec()))
 }
 
 options! {

@@ -5,6 +5,7 @@ use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
 use visa_algebra::{AxisId, Digit, Expr, PadKind, rebuild};
+use visa_engine::words::AccumulatorOrder;
 use visa_mapping::facts::written;
 use visa_mapping::{Dim, operand};
 use visa_stream::ops;
@@ -37,7 +38,7 @@ pub(super) static INTERLEAVE: Rule = Rule {
     propose: |site| {
         let flit = site.dim(Dim::Row).pad(site.machine.limits.vector_lanes, PadKind::Top);
         let time = kept(site).map(|time| Expr::pair([time, site.dim(Dim::Packet)]));
-        sums(site, "interleaved", time, flit)
+        sums(site, AccumulatorOrder::Interleaved, time, flit)
     },
 };
 
@@ -53,16 +54,16 @@ pub(super) static SEQUENCE: Rule = Rule {
         let packet = if whole == columns { packet } else { packet.pad(whole, PadKind::Top) };
         let all = Expr::pair([site.dim(Dim::Row), packet]);
         let time = kept(site).map(|time| Expr::pair([time, all.clone().stride(lanes)]));
-        sums(site, "sequential", time, all.modulo(lanes))
+        sums(site, AccumulatorOrder::Sequential, time, all.modulo(lanes))
     },
 };
 
 /// Time that is written says itself what is summed: it can be part of an axis.
-fn sums(site: &Site<'_>, mode: &'static str, time: Option<Expr>, packet: Expr) -> Vec<Proposal> {
+fn sums(site: &Site<'_>, mode: AccumulatorOrder, time: Option<Expr>, packet: Expr) -> Vec<Proposal> {
     let own = written(site.written, "time").map(|time| (*time).clone());
     let proposal = own.or(time).map(|time| {
         let mut proposal = site.cut(time, packet);
-        proposal.insert(0, ("mode", Value::Word(mode)));
+        proposal.insert(0, ("mode", Value::Word(mode.word())));
         proposal
     });
     proposal.into_iter().collect()

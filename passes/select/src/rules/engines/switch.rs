@@ -4,6 +4,7 @@ use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeMap;
 use visa_algebra::{AxisId, Digit, Digits, Expr};
+use visa_engine::words::TopologyName;
 use visa_mapping::Dim;
 use visa_mapping::facts::written;
 use visa_stream::ops;
@@ -39,12 +40,12 @@ struct Made {
 
 impl Made {
     fn proposal(&self, site: &Site<'_>) -> Proposal {
-        let name = self.topology.map_or("custom", |topology| topology.name());
+        let name = self.topology.map_or(TopologyName::Custom, |topology| topology.name());
         // The smallest ring that does, unless a larger one is written.
         let ring = Switch::seen(site.written).ring_unless_auto().ok().flatten();
         let ring = ring.filter(|_| self.topology.is_none());
         let mut proposal =
-            vec![("topology", Value::Word(name)), ("ring", ring.map_or(Value::Absent, Value::Int))];
+            vec![("topology", Value::Word(name.word())), ("ring", ring.map_or(Value::Absent, Value::Int))];
         for clause in ["slice1", "slice0", "time0"] {
             let value = self.topology.and_then(|topology| topology.parameter(clause));
             let value = value.and_then(|value| i64::try_from(value).ok()).map_or(Value::Absent, Value::Int);
@@ -74,7 +75,7 @@ fn named(site: &Site<'_>) -> Vec<Made> {
         _ => Topology::every(site.machine.topology.slices_per_cluster, steps),
     };
     if let Some(name) = name {
-        every.retain(|topology| topology.name() == &*name);
+        every.retain(|topology| topology.name() == name);
     }
     let parameters = [
         ("slice1", switch.slice1_unless_auto()),
@@ -153,7 +154,7 @@ fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
 
 fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
     let Ok(topology) = Switch::seen(site.written).topology_unless_auto() else { return Vec::new() };
-    if topology.as_ref().is_some_and(|name| **name != *"custom") {
+    if topology.is_some_and(|name| name != TopologyName::Custom) {
         return Vec::new();
     }
     let Some(slice) = wanted(site) else { return Vec::new() };

@@ -4,10 +4,9 @@ use super::dm::{Claim, Dm, DmnTotals};
 use super::dram::{Channel, ChannelTotals, Direction, Piece, channel_of};
 use super::link::Link;
 use super::timing::Timing;
-use crate::descriptor::Medium;
 use crate::hbm::{HBM_CHANNELS, HBM_UNIT, HbmPlace};
 use crate::requests::Request;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 /// Who made a request: which engine, and which of its requests in flight.
 #[derive(Clone, Copy, Debug)]

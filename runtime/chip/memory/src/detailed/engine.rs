@@ -3,10 +3,10 @@
 use super::chip::{Answer, Chip, Owner};
 use super::dram::Direction;
 use super::pieces::split;
-use crate::descriptor::{Descriptor, Medium, Memory};
+use crate::descriptor::{Descriptor, Memory};
 use crate::requests::{Request, Requests, requests};
 use visa_loops::{Program, SeqError};
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 /// What an engine did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

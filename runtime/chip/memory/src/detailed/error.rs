@@ -2,8 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
+use visa_machine::Medium;
 
-use crate::descriptor::{Medium, Memory};
+use crate::descriptor::Memory;
 use visa_loops::SeqError;
 
 /// Why there is no result.

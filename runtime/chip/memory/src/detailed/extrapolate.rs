@@ -124,7 +124,8 @@ fn first_iterations(entry: &PairedEntry, count: u64) -> PairedEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::{Engine, Medium, Memory};
+    use crate::descriptor::{Engine, Memory};
+    use visa_machine::Medium;
 
     fn copy(loops: &str, engines: u64) -> Transfer {
         let memory = |medium| Memory { medium, chip: 0 };

@@ -5,10 +5,10 @@ use super::dm::Claim;
 use super::engine::{Command, EngineTotals, Runner};
 use super::error::DetailedError;
 use super::timing::Timing;
-use crate::descriptor::{Descriptor, Engine, Medium, Memory, Transfer};
+use crate::descriptor::{Descriptor, Engine, Memory, Transfer};
 use crate::hbm::HBM_BYTES;
 use visa_loops::{Program, contiguous_paired};
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 /// What a transfer takes.
 #[derive(Clone, Debug, PartialEq, Eq)]

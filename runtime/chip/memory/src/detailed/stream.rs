@@ -4,9 +4,10 @@ use super::dram::{Channel, ChannelTotals, Direction, Piece, channel_of};
 use super::error::DetailedError;
 use super::pieces::split;
 use super::timing::Timing;
-use crate::descriptor::{Medium, Memory};
+use crate::descriptor::Memory;
 use crate::hbm::{HBM_BYTES, HBM_CHANNELS, HBM_UNIT, HbmPlace};
 use crate::requests::Request;
+use visa_machine::Medium;
 
 /// What a stream of requests takes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Which of stream and operands each argument of an ALU is (book 21, argument modes).
 
 use crate::bits::Bits;
+use visa_words::words;
 
 /// Where an argument comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,26 +26,23 @@ impl Arg {
     }
 }
 
-/// An argument mode: a row of the book's three tables.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ArgMode {
-    /// Its name in the text.
-    pub name: &'static str,
-    /// The arguments, first to last.
-    pub args: &'static [Arg],
-}
-
-impl ArgMode {
-    /// Whether some argument is operand 0, and whether one is operand 1.
-    #[must_use]
-    pub fn operands(&self) -> [bool; 2] {
-        [self.args.contains(&Arg::Operand0), self.args.contains(&Arg::Operand1)]
-    }
-
-    /// Whether some argument is the stream.
-    #[must_use]
-    pub fn reads_stream(&self) -> bool {
-        self.args.contains(&Arg::Stream)
+words! {
+    /// An argument mode: a row of the book's three tables. Unary, then binary, then ternary modes.
+    #[allow(missing_docs)] // The name spells where each argument comes from.
+    pub enum ArgMode {
+        Mode0 = "Mode0",
+        Mode1 = "Mode1",
+        Mode00 = "Mode00",
+        Mode01 = "Mode01",
+        Mode10 = "Mode10",
+        Mode11 = "Mode11",
+        Mode012 = "Mode012",
+        Mode002 = "Mode002",
+        Mode102 = "Mode102",
+        Mode112 = "Mode112",
+        Mode020 = "Mode020",
+        Mode021 = "Mode021",
+        Mode120 = "Mode120",
     }
 }
 
@@ -52,77 +50,72 @@ const S: Arg = Arg::Stream;
 const A: Arg = Arg::Operand0;
 const B: Arg = Arg::Operand1;
 
-/// Unary, then binary, then ternary modes; the default of each comes first but for Mode00.
-const MODES: [ArgMode; 13] = [
-    ArgMode { name: "Mode0", args: &[S] },
-    ArgMode { name: "Mode1", args: &[A] },
-    ArgMode { name: "Mode00", args: &[S, S] },
-    ArgMode { name: "Mode01", args: &[S, A] },
-    ArgMode { name: "Mode10", args: &[A, S] },
-    ArgMode { name: "Mode11", args: &[A, A] },
-    ArgMode { name: "Mode012", args: &[S, A, B] },
-    ArgMode { name: "Mode002", args: &[S, S, B] },
-    ArgMode { name: "Mode102", args: &[A, S, B] },
-    ArgMode { name: "Mode112", args: &[A, A, B] },
-    ArgMode { name: "Mode020", args: &[S, B, S] },
-    ArgMode { name: "Mode021", args: &[S, B, A] },
-    ArgMode { name: "Mode120", args: &[A, B, S] },
-];
-
-/// What the text may call an argument mode.
-pub const ARG_MODE_NAMES: [&str; MODES.len()] = {
-    let mut names = [""; MODES.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = MODES[at].name;
-        at += 1;
+impl ArgMode {
+    /// The arguments, first to last.
+    #[must_use]
+    pub const fn args(self) -> &'static [Arg] {
+        match self {
+            Self::Mode0 => &[S],
+            Self::Mode1 => &[A],
+            Self::Mode00 => &[S, S],
+            Self::Mode01 => &[S, A],
+            Self::Mode10 => &[A, S],
+            Self::Mode11 => &[A, A],
+            Self::Mode012 => &[S, A, B],
+            Self::Mode002 => &[S, S, B],
+            Self::Mode102 => &[A, S, B],
+            Self::Mode112 => &[A, A, B],
+            Self::Mode020 => &[S, B, S],
+            Self::Mode021 => &[S, B, A],
+            Self::Mode120 => &[A, B, S],
+        }
     }
-    names
-};
 
-/// Every argument mode, those of fewer arguments first.
-pub fn arg_modes() -> impl Iterator<Item = &'static ArgMode> {
-    MODES.iter()
-}
+    /// Whether some argument is operand 0, and whether one is operand 1.
+    #[must_use]
+    pub fn operands(self) -> [bool; 2] {
+        [self.args().contains(&Arg::Operand0), self.args().contains(&Arg::Operand1)]
+    }
 
-/// The mode called `name`, exactly as the book spells it.
-#[must_use]
-pub fn arg_mode(name: &str) -> Option<&'static ArgMode> {
-    MODES.iter().find(|mode| mode.name == name)
+    /// Whether some argument is the stream.
+    #[must_use]
+    pub fn reads_stream(self) -> bool {
+        self.args().contains(&Arg::Stream)
+    }
 }
 
 /// The mode of an operation of `arity` arguments whose text names none: the stream first, then the operands.
 #[must_use]
-pub fn default_mode(arity: usize) -> &'static ArgMode {
+pub const fn default_mode(arity: usize) -> ArgMode {
     match arity {
-        1 => &MODES[0],
-        2 => &MODES[3],
-        _ => &MODES[6],
+        1 => ArgMode::Mode0,
+        2 => ArgMode::Mode01,
+        _ => ArgMode::Mode012,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use visa_words::Word as _;
 
     /// Book 21's tables: the name spells where each argument comes from.
     #[test]
     fn names_spell_the_arguments() {
-        for mode in &MODES {
+        for &mode in ArgMode::ALL {
             let digit = |arg: &Arg| match arg {
                 Arg::Stream => '0',
                 Arg::Operand0 => '1',
                 Arg::Operand1 => '2',
             };
-            let spelled: String = mode.args.iter().map(digit).collect();
-            assert_eq!(mode.name, format!("Mode{spelled}"));
-            assert_eq!(arg_mode(mode.name), Some(mode));
+            let spelled: String = mode.args().iter().map(digit).collect();
+            assert_eq!(mode.word(), format!("Mode{spelled}"));
         }
         for (arity, name) in [(1, "Mode0"), (2, "Mode01"), (3, "Mode012")] {
-            assert_eq!(default_mode(arity).name, name);
-            assert_eq!(default_mode(arity).args.len(), arity);
+            assert_eq!(default_mode(arity).word(), name);
+            assert_eq!(default_mode(arity).args().len(), arity);
         }
-        assert_eq!(arg_mode("Mode2"), None);
+        assert_eq!(ArgMode::from_word("Mode2"), None);
     }
 
     #[test]
@@ -134,7 +127,7 @@ mod tests {
             ("Mode112", [true, true], false),
             ("Mode020", [false, true], true),
         ] {
-            let mode = arg_mode(name).expect("a mode of the book");
+            let mode = ArgMode::from_word(name).expect("a mode of the book");
             assert_eq!((mode.operands(), mode.reads_stream()), (operands, stream), "{name}");
         }
         assert_eq!(Arg::Operand1.pick(1, [2, 3]), 3);

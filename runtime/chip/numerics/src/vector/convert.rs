@@ -3,7 +3,7 @@
 //! A fixed-point number of integer width w is an i32 that counts units of 2^(w - 31): with w = 31 it is an
 //! integer, with w = 0 it is between -1 and 1.
 
-use super::{Alu, AluOp, Apply, VectorStage};
+use super::{Alu, AluName, AluOp, Apply, VectorStage};
 use crate::bits::Bits;
 use crate::dtype::DType;
 use crate::float::{canonical, flush};
@@ -13,7 +13,7 @@ const MAX_WIDTH: Bits = 31;
 
 /// The conversion to floating point.
 pub(super) const TO_FP: &[AluOp] = &[AluOp {
-    name: "FxpToFp",
+    name: AluName::FxpToFp,
     stage: VectorStage::FxpToFp,
     alu: Alu::FxpToFp,
     from: DType::I32,
@@ -24,7 +24,7 @@ pub(super) const TO_FP: &[AluOp] = &[AluOp {
 
 /// The conversion to fixed point.
 pub(super) const TO_FXP: &[AluOp] = &[AluOp {
-    name: "FpToFxp",
+    name: AluName::FpToFxp,
     stage: VectorStage::FpToFxp,
     alu: Alu::FpToFxp,
     from: DType::F32,
@@ -61,12 +61,12 @@ mod tests {
     use crate::vector::{alu_op, default_mode};
 
     fn fp(x: i32, width: Bits) -> f32 {
-        let op = alu_op(VectorStage::FxpToFp, "FxpToFp", DType::I32).expect("a row");
+        let op = alu_op(VectorStage::FxpToFp, AluName::FxpToFp, DType::I32).expect("a row");
         f32::from_bits(op.apply.eval(default_mode(2), x.cast_unsigned(), [width, 0]))
     }
 
     fn fxp(x: f32, width: Bits) -> i32 {
-        let op = alu_op(VectorStage::FpToFxp, "FpToFxp", DType::F32).expect("a row");
+        let op = alu_op(VectorStage::FpToFxp, AluName::FpToFxp, DType::F32).expect("a row");
         op.apply.eval(default_mode(2), x.to_bits(), [width, 0]).cast_signed()
     }
 

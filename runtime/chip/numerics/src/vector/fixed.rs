@@ -1,6 +1,6 @@
 //! The fixed-point stage: integers of 32 bits (book 21).
 
-use super::{Alu, AluOp, Apply, VectorStage};
+use super::{Alu, AluName, AluOp, Apply, VectorStage};
 use crate::bits::Bits;
 use crate::dtype::DType;
 
@@ -9,18 +9,23 @@ use crate::dtype::DType;
 /// A shift amount is the operand read as an unsigned number. From 32 on (a negative amount is one of these) the shift
 /// means what it means in unbounded arithmetic: every bit leaves, and the sign, the clamp or the rounding remains.
 pub(super) const OPS: &[AluOp] = &[
-    row("AddFxp", Alu::FxpAdd, "x + y, wrapping", add),
-    row("AddFxpSat", Alu::FxpAdd, "x + y, saturating", add_sat),
-    row("SubFxp", Alu::FxpAdd, "x - y, wrapping", |x, y| x.wrapping_sub(y)),
-    row("SubFxpSat", Alu::FxpAdd, "x - y, saturating", |x, y| i32_op(x, y, i32::saturating_sub)),
-    row("LeftShift", Alu::FxpLshift, "x * 2^y, the low 32 bits of it", left_shift),
-    row("LeftShiftSat", Alu::FxpLshift, "x * 2^y, saturating", left_shift_sat),
-    row("MulFxp", Alu::FxpMul, "x * y / 2^31, to nearest, ties up; MIN * MIN gives MAX", mul_fxp),
-    row("MulInt", Alu::FxpMul, "x * y, wrapping", |x, y| x.wrapping_mul(y)),
-    row("LogicRightShift", Alu::FxpRshift, "x / 2^y of the unsigned x, rounded down", logic_right_shift),
-    row("ArithRightShift", Alu::FxpRshift, "x / 2^y, rounded down", arith_right_shift),
+    row(AluName::AddFxp, Alu::FxpAdd, "x + y, wrapping", add),
+    row(AluName::AddFxpSat, Alu::FxpAdd, "x + y, saturating", add_sat),
+    row(AluName::SubFxp, Alu::FxpAdd, "x - y, wrapping", |x, y| x.wrapping_sub(y)),
+    row(AluName::SubFxpSat, Alu::FxpAdd, "x - y, saturating", |x, y| i32_op(x, y, i32::saturating_sub)),
+    row(AluName::LeftShift, Alu::FxpLshift, "x * 2^y, the low 32 bits of it", left_shift),
+    row(AluName::LeftShiftSat, Alu::FxpLshift, "x * 2^y, saturating", left_shift_sat),
+    row(AluName::MulFxp, Alu::FxpMul, "x * y / 2^31, to nearest, ties up; MIN * MIN gives MAX", mul_fxp),
+    row(AluName::MulInt, Alu::FxpMul, "x * y, wrapping", |x, y| x.wrapping_mul(y)),
     row(
-        "ArithRightShiftRound",
+        AluName::LogicRightShift,
+        Alu::FxpRshift,
+        "x / 2^y of the unsigned x, rounded down",
+        logic_right_shift,
+    ),
+    row(AluName::ArithRightShift, Alu::FxpRshift, "x / 2^y, rounded down", arith_right_shift),
+    row(
+        AluName::ArithRightShiftRound,
         Alu::FxpRshift,
         "x / 2^y, to nearest, ties away from zero",
         arith_right_shift_round,
@@ -28,7 +33,7 @@ pub(super) const OPS: &[AluOp] = &[
 ];
 
 /// A row of the stage, whose operations all work on i32.
-const fn row(name: &'static str, alu: Alu, doc: &'static str, apply: fn(Bits, Bits) -> Bits) -> AluOp {
+const fn row(name: AluName, alu: Alu, doc: &'static str, apply: fn(Bits, Bits) -> Bits) -> AluOp {
     let apply = Apply::Binary(apply);
     AluOp { name, stage: VectorStage::Fxp, alu, from: DType::I32, to: DType::I32, doc, apply }
 }
@@ -126,7 +131,7 @@ mod tests {
         MIN + 1,
     ];
 
-    fn run(name: &str, x: i32, y: i32) -> i32 {
+    fn run(name: AluName, x: i32, y: i32) -> i32 {
         let op = alu_op(VectorStage::Fxp, name, DType::I32).expect("an operation of the table");
         op.apply.eval(default_mode(2), x.cast_unsigned(), [y.cast_unsigned(), 0]).cast_signed()
     }
@@ -136,17 +141,17 @@ mod tests {
     fn operations_and_their_alus() {
         let rows: Vec<_> = OPS.iter().map(|op| (op.name, op.alu.to_string())).collect();
         let expected = [
-            ("AddFxp", "FxpAdd"),
-            ("AddFxpSat", "FxpAdd"),
-            ("SubFxp", "FxpAdd"),
-            ("SubFxpSat", "FxpAdd"),
-            ("LeftShift", "FxpLshift"),
-            ("LeftShiftSat", "FxpLshift"),
-            ("MulFxp", "FxpMul"),
-            ("MulInt", "FxpMul"),
-            ("LogicRightShift", "FxpRshift"),
-            ("ArithRightShift", "FxpRshift"),
-            ("ArithRightShiftRound", "FxpRshift"),
+            (AluName::AddFxp, "FxpAdd"),
+            (AluName::AddFxpSat, "FxpAdd"),
+            (AluName::SubFxp, "FxpAdd"),
+            (AluName::SubFxpSat, "FxpAdd"),
+            (AluName::LeftShift, "FxpLshift"),
+            (AluName::LeftShiftSat, "FxpLshift"),
+            (AluName::MulFxp, "FxpMul"),
+            (AluName::MulInt, "FxpMul"),
+            (AluName::LogicRightShift, "FxpRshift"),
+            (AluName::ArithRightShift, "FxpRshift"),
+            (AluName::ArithRightShiftRound, "FxpRshift"),
         ];
         assert_eq!(rows, expected.map(|(name, alu)| (name, alu.to_owned())));
         assert!(OPS.iter().all(|op| op.from == DType::I32 && op.to == DType::I32));
@@ -155,22 +160,22 @@ mod tests {
     #[test]
     fn sums_and_products_by_hand() {
         for (name, x, y, expected) in [
-            ("AddFxp", MAX, 1, MIN),
-            ("AddFxpSat", MAX, 1, MAX),
-            ("AddFxpSat", MIN, -1, MIN),
-            ("SubFxp", 3, 5, -2),
-            ("SubFxp", MIN, 1, MAX),
-            ("SubFxpSat", MIN, 1, MIN),
-            ("SubFxpSat", 0, MIN, MAX),
-            ("MulInt", 65536, 65536, 0),
-            ("MulInt", -3, 7, -21),
-            ("MulFxp", MIN, MIN, MAX),
-            ("MulFxp", 1 << 30, 1 << 30, 1 << 29), // 0.5 * 0.5 = 0.25
-            ("MulFxp", MIN, 5, -5),                // -1 * 5
-            ("MulFxp", 1 << 30, 1, 1),             // half a unit: up
-            ("MulFxp", 1 << 30, -1, 0),            // minus half a unit: up
-            ("MulFxp", 1 << 30, 3, 2),             // 1.5: up
-            ("MulFxp", 1 << 30, -3, -1),           // -1.5: up
+            (AluName::AddFxp, MAX, 1, MIN),
+            (AluName::AddFxpSat, MAX, 1, MAX),
+            (AluName::AddFxpSat, MIN, -1, MIN),
+            (AluName::SubFxp, 3, 5, -2),
+            (AluName::SubFxp, MIN, 1, MAX),
+            (AluName::SubFxpSat, MIN, 1, MIN),
+            (AluName::SubFxpSat, 0, MIN, MAX),
+            (AluName::MulInt, 65536, 65536, 0),
+            (AluName::MulInt, -3, 7, -21),
+            (AluName::MulFxp, MIN, MIN, MAX),
+            (AluName::MulFxp, 1 << 30, 1 << 30, 1 << 29), // 0.5 * 0.5 = 0.25
+            (AluName::MulFxp, MIN, 5, -5),                // -1 * 5
+            (AluName::MulFxp, 1 << 30, 1, 1),             // half a unit: up
+            (AluName::MulFxp, 1 << 30, -1, 0),            // minus half a unit: up
+            (AluName::MulFxp, 1 << 30, 3, 2),             // 1.5: up
+            (AluName::MulFxp, 1 << 30, -3, -1),           // -1.5: up
         ] {
             assert_eq!(run(name, x, y), expected, "{name} {x} {y}");
         }
@@ -179,58 +184,58 @@ mod tests {
     #[test]
     fn shifts_by_hand() {
         for (name, x, y, expected) in [
-            ("LeftShift", 3, 31, MIN),
-            ("LeftShift", 3, 32, 0),
-            ("LeftShift", 3, -1, 0),
-            ("LeftShiftSat", 1, 30, 1 << 30),
-            ("LeftShiftSat", 1, 31, MAX),
-            ("LeftShiftSat", -1, 31, MIN),
-            ("LeftShiftSat", -1, 32, MIN),
-            ("LeftShiftSat", 0, 99, 0),
-            ("LeftShiftSat", 7, -1, MAX),
-            ("LogicRightShift", -1, 31, 1),
-            ("LogicRightShift", -1, 32, 0),
-            ("ArithRightShift", -5, 1, -3),
-            ("ArithRightShift", -5, 31, -1),
-            ("ArithRightShift", -5, 32, -1),
-            ("ArithRightShift", 5, -1, 0),
-            ("ArithRightShiftRound", 5, 0, 5),
-            ("ArithRightShiftRound", MIN, 0, MIN),
-            ("ArithRightShiftRound", 5, 1, 3),
-            ("ArithRightShiftRound", -5, 1, -3),
-            ("ArithRightShiftRound", 5, 2, 1),
-            ("ArithRightShiftRound", 6, 2, 2),
-            ("ArithRightShiftRound", -7, 2, -2),
-            ("ArithRightShiftRound", 1 << 30, 31, 1),
-            ("ArithRightShiftRound", (1 << 30) - 1, 31, 0),
-            ("ArithRightShiftRound", MIN, 32, -1), // minus one half
-            ("ArithRightShiftRound", MIN + 1, 32, 0),
-            ("ArithRightShiftRound", MIN, 33, 0),
-            ("ArithRightShiftRound", MIN, -1, 0),
+            (AluName::LeftShift, 3, 31, MIN),
+            (AluName::LeftShift, 3, 32, 0),
+            (AluName::LeftShift, 3, -1, 0),
+            (AluName::LeftShiftSat, 1, 30, 1 << 30),
+            (AluName::LeftShiftSat, 1, 31, MAX),
+            (AluName::LeftShiftSat, -1, 31, MIN),
+            (AluName::LeftShiftSat, -1, 32, MIN),
+            (AluName::LeftShiftSat, 0, 99, 0),
+            (AluName::LeftShiftSat, 7, -1, MAX),
+            (AluName::LogicRightShift, -1, 31, 1),
+            (AluName::LogicRightShift, -1, 32, 0),
+            (AluName::ArithRightShift, -5, 1, -3),
+            (AluName::ArithRightShift, -5, 31, -1),
+            (AluName::ArithRightShift, -5, 32, -1),
+            (AluName::ArithRightShift, 5, -1, 0),
+            (AluName::ArithRightShiftRound, 5, 0, 5),
+            (AluName::ArithRightShiftRound, MIN, 0, MIN),
+            (AluName::ArithRightShiftRound, 5, 1, 3),
+            (AluName::ArithRightShiftRound, -5, 1, -3),
+            (AluName::ArithRightShiftRound, 5, 2, 1),
+            (AluName::ArithRightShiftRound, 6, 2, 2),
+            (AluName::ArithRightShiftRound, -7, 2, -2),
+            (AluName::ArithRightShiftRound, 1 << 30, 31, 1),
+            (AluName::ArithRightShiftRound, (1 << 30) - 1, 31, 0),
+            (AluName::ArithRightShiftRound, MIN, 32, -1), // minus one half
+            (AluName::ArithRightShiftRound, MIN + 1, 32, 0),
+            (AluName::ArithRightShiftRound, MIN, 33, 0),
+            (AluName::ArithRightShiftRound, MIN, -1, 0),
         ] {
             assert_eq!(run(name, x, y), expected, "{name} {x} {y}");
         }
     }
 
     /// The same meanings in i128, by division and remainder instead of shifts.
-    fn oracle(name: &str, x: i32, y: i32) -> i32 {
+    fn oracle(name: AluName, x: i32, y: i32) -> i32 {
         let wrap = |v: i128| v.rem_euclid(1 << 32) as u32 as i32;
         let clamp = |v: i128| v.clamp(i128::from(MIN), i128::from(MAX)) as i32;
         let (a, b) = (i128::from(x), i128::from(y));
         // Past 64 places nothing changes any more.
         let power = 1_i128 << (y as u32).min(64);
         match name {
-            "AddFxp" => wrap(a + b),
-            "AddFxpSat" => clamp(a + b),
-            "SubFxp" => wrap(a - b),
-            "SubFxpSat" => clamp(a - b),
-            "LeftShift" => wrap(a * power),
-            "LeftShiftSat" => clamp(a * power),
-            "MulFxp" => clamp((2 * a * b + (1 << 31)).div_euclid(1 << 32)),
-            "MulInt" => wrap(a * b),
-            "LogicRightShift" => wrap(i128::from(x as u32) / power),
-            "ArithRightShift" => wrap(a.div_euclid(power)),
-            "ArithRightShiftRound" => {
+            AluName::AddFxp => wrap(a + b),
+            AluName::AddFxpSat => clamp(a + b),
+            AluName::SubFxp => wrap(a - b),
+            AluName::SubFxpSat => clamp(a - b),
+            AluName::LeftShift => wrap(a * power),
+            AluName::LeftShiftSat => clamp(a * power),
+            AluName::MulFxp => clamp((2 * a * b + (1 << 31)).div_euclid(1 << 32)),
+            AluName::MulInt => wrap(a * b),
+            AluName::LogicRightShift => wrap(i128::from(x as u32) / power),
+            AluName::ArithRightShift => wrap(a.div_euclid(power)),
+            AluName::ArithRightShiftRound => {
                 let away = i128::from(2 * (a % power).abs() >= power);
                 wrap(a / power + away * a.signum())
             }

@@ -12,10 +12,13 @@ mod names;
 mod reduce;
 mod valid_count;
 
-pub use args::{ARG_MODE_NAMES, Arg, ArgMode, arg_mode, arg_modes, default_mode};
+pub use args::{Arg, ArgMode, default_mode};
 pub use compare::{Compare, Comparisons};
 pub use guard::{Guard, GuardFault, Guards, IdSet, Slot};
-pub use reduce::{REDUCE_NAMES, ReduceOp, SLICE_REDUCE_NAMES, reduce_op, reduce_ops};
+pub use names::{
+    AluName, AluStage, ClipName, FpDivName, FpName, FxpName, LogicName, ReduceName, SliceReduceName,
+};
+pub use reduce::{ReduceOp, reduce_op, reduce_ops};
 pub use valid_count::{CountDim, Counter, Gate};
 
 use crate::bits::Bits;
@@ -83,9 +86,6 @@ impl std::fmt::Display for VectorStage {
     }
 }
 
-/// The stages that hold ALUs, as the text of hw names them.
-pub const ALU_STAGES: [&str; 7] = ["logic", "fxp", "fxp_to_fp", "fp", "fp_div", "fp_to_fxp", "clip"];
-
 /// An ALU, which one pass through the vector engine can use once (book 21).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[allow(missing_docs)] // Their names are the book's, and what each computes is in the rows that use it.
@@ -132,8 +132,8 @@ pub enum Apply {
 /// An operation of the vector engine: a row of [`alu_ops`].
 #[derive(Clone, Copy, Debug)]
 pub struct AluOp {
-    /// Its name in the text.
-    pub name: &'static str,
+    /// Its name.
+    pub name: AluName,
     /// The stage that holds its ALU.
     pub stage: VectorStage,
     /// The ALU that it occupies for the pass.
@@ -161,8 +161,9 @@ impl Apply {
 
     /// The result for an element of the stream and the two operands; `mode` says which of them is which argument.
     #[must_use]
-    pub fn eval(&self, mode: &ArgMode, stream: Bits, operands: [Bits; 2]) -> Bits {
-        let argument = |at: usize| mode.args.get(at).copied().unwrap_or(Arg::Stream).pick(stream, operands);
+    pub fn eval(&self, mode: ArgMode, stream: Bits, operands: [Bits; 2]) -> Bits {
+        let args = mode.args();
+        let argument = |at: usize| args.get(at).copied().unwrap_or(Arg::Stream).pick(stream, operands);
         match self {
             Self::Unary(apply) => apply(argument(0)),
             Self::Binary(apply) => apply(argument(0), argument(1)),
@@ -176,9 +177,9 @@ pub fn alu_ops() -> impl Iterator<Item = &'static AluOp> {
     TABLES.into_iter().flatten()
 }
 
-/// The operation called `name` of a stage on elements of `dtype`, exactly as the table spells it.
+/// The operation called `name` of a stage on elements of `dtype`, if it has one.
 #[must_use]
-pub fn alu_op(stage: VectorStage, name: &str, dtype: DType) -> Option<&'static AluOp> {
+pub fn alu_op(stage: VectorStage, name: AluName, dtype: DType) -> Option<&'static AluOp> {
     alu_ops().find(|op| op.stage == stage && op.name == name && op.from == dtype)
 }
 
@@ -186,40 +187,27 @@ pub fn alu_op(stage: VectorStage, name: &str, dtype: DType) -> Option<&'static A
 const TABLES: [&[AluOp]; 7] =
     [logic::OPS, fixed::OPS, convert::TO_FP, float::OPS, float::DIV, convert::TO_FXP, clip::OPS];
 
-/// What the text may call an operation of the logic stage.
-pub const LOGIC_NAMES: [&str; names::count(&[logic::OPS])] = names::distinct(&[logic::OPS]);
-/// What the text may call an operation of the fixed-point stage.
-pub const FXP_NAMES: [&str; names::count(&[fixed::OPS])] = names::distinct(&[fixed::OPS]);
-/// What the text may call an operation of the float stage. The book's `MulF(FpMulAlu::Mul0)` is `MulF0`.
-pub const FP_NAMES: [&str; names::count(&[float::OPS])] = names::distinct(&[float::OPS]);
-/// What the text may call the operation of the division stage.
-pub const FP_DIV_NAMES: [&str; names::count(&[float::DIV])] = names::distinct(&[float::DIV]);
-/// What the text may call an operation of the clip stage.
-pub const CLIP_NAMES: [&str; names::count(&[clip::OPS])] = names::distinct(&[clip::OPS]);
-/// Every name of an operation once: what the text of hw may say.
-pub const ALU_NAMES: [&str; names::count(&TABLES)] = names::distinct(&TABLES);
-
-/// The stage with ALUs called `name`.
-#[must_use]
-pub fn alu_stage(name: &str) -> Option<VectorStage> {
-    alu_ops().map(|op| op.stage).find(|stage| stage.name() == name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+    use visa_words::Word as _;
 
     #[test]
     fn the_text_knows_every_operation() {
-        assert_eq!(LOGIC_NAMES.len(), 6);
-        assert_eq!(FXP_NAMES.len(), 11);
-        assert_eq!(FP_NAMES.len(), 19);
-        assert_eq!(CLIP_NAMES, ["Min", "Max", "AbsMin", "AbsMax", "AddFxp", "AddFxpSat", "Add"]);
-        assert!(alu_ops().all(|op| ALU_NAMES.contains(&op.name)));
-        let distinct: std::collections::BTreeSet<_> = ALU_NAMES.into_iter().collect();
-        assert_eq!(distinct.len(), ALU_NAMES.len());
-        assert!(ALU_STAGES.iter().all(|name| alu_stage(name).is_some_and(|stage| stage.name() == *name)));
-        assert!(alu_ops().all(|op| ALU_STAGES.contains(&op.stage.name())));
+        let part = |stage, has: fn(AluName) -> bool| {
+            let rows: BTreeSet<_> = alu_ops().filter(|op| op.stage == stage).map(|op| op.name).collect();
+            let words: BTreeSet<_> = AluName::ALL.iter().copied().filter(|&name| has(name)).collect();
+            assert_eq!(rows, words, "{stage}");
+        };
+        part(VectorStage::Logic, |name| LogicName::of(name).is_some());
+        part(VectorStage::Fxp, |name| FxpName::of(name).is_some());
+        part(VectorStage::Float, |name| FpName::of(name).is_some());
+        part(VectorStage::FpDiv, |name| FpDivName::of(name).is_some());
+        part(VectorStage::Clip, |name| ClipName::of(name).is_some());
+        assert!(AluName::ALL.iter().all(|&name| alu_ops().any(|op| op.name == name)));
+        assert!(AluStage::ALL.iter().all(|own| own.word() == own.stage().name()));
+        assert!(alu_ops().all(|op| AluStage::of(op.stage).is_some_and(|own| own.stage() == op.stage)));
         assert_eq!(
             format!("{} {:>4} {}", VectorStage::FpDiv, VectorStage::Float, Alu::FxpToFp),
             "fp_div   fp FxpToFp"
@@ -238,8 +226,7 @@ mod tests {
             (VectorStage::FpToFxp, 1),
             (VectorStage::Clip, 3),
         ] {
-            let alus: std::collections::BTreeSet<Alu> =
-                alu_ops().filter(|op| op.stage == stage).map(|op| op.alu).collect();
+            let alus: BTreeSet<Alu> = alu_ops().filter(|op| op.stage == stage).map(|op| op.alu).collect();
             assert_eq!(alus.len(), expected, "{stage}");
         }
     }
@@ -247,17 +234,24 @@ mod tests {
     #[test]
     fn lookup_is_by_stage_name_and_format() {
         let find = |stage, name, dtype| alu_op(stage, name, dtype).is_some();
-        assert!(find(VectorStage::Clip, "Max", DType::F32) && find(VectorStage::Clip, "Max", DType::I32));
         assert!(
-            find(VectorStage::Clip, "AddFxp", DType::I32) && !find(VectorStage::Clip, "AddFxp", DType::F32)
+            find(VectorStage::Clip, AluName::Max, DType::F32)
+                && find(VectorStage::Clip, AluName::Max, DType::I32)
         );
-        assert!(find(VectorStage::Clip, "Add", DType::F32) && !find(VectorStage::Clip, "Add", DType::I32));
         assert!(
-            !find(VectorStage::Logic, "LeftShift", DType::F32)
-                && find(VectorStage::Logic, "BitXor", DType::F32)
+            find(VectorStage::Clip, AluName::AddFxp, DType::I32)
+                && !find(VectorStage::Clip, AluName::AddFxp, DType::F32)
+        );
+        assert!(
+            find(VectorStage::Clip, AluName::Add, DType::F32)
+                && !find(VectorStage::Clip, AluName::Add, DType::I32)
+        );
+        assert!(
+            !find(VectorStage::Logic, AluName::LeftShift, DType::F32)
+                && find(VectorStage::Logic, AluName::BitXor, DType::F32)
         );
         for name in ["", "addfxp", "AddFxp ", "FxpAdd"] {
-            assert!(!find(VectorStage::Fxp, name, DType::I32), "{name:?}");
+            assert_eq!(AluName::from_word(name), None, "{name:?}");
         }
     }
 }

@@ -1,63 +1,168 @@
-//! Names of operations as constants, so that a row of a table is all that an operation takes.
+//! The words for the operations of the vector engine.
 
-use super::AluOp;
+use super::VectorStage;
+use visa_words::words;
 
-/// How many names the rows of `tables` have between them.
-pub(super) const fn count(tables: &[&[AluOp]]) -> usize {
-    let (mut count, mut table) = (0, 0);
-    while table < tables.len() {
-        let mut row = 0;
-        while row < tables[table].len() {
-            count += is_first(tables, table, row) as usize;
-            row += 1;
-        }
-        table += 1;
+words! {
+    /// An operation of an ALU, as the text spells it. The book's `MulF(FpMulAlu::Mul0)` is `MulF0`.
+    #[allow(missing_docs)] // Their names are the book's, and what each computes is in the rows that use it.
+    pub enum AluName {
+        BitAnd = "BitAnd",
+        BitOr = "BitOr",
+        BitXor = "BitXor",
+        LeftShift = "LeftShift",
+        LogicRightShift = "LogicRightShift",
+        ArithRightShift = "ArithRightShift",
+        AddFxp = "AddFxp",
+        AddFxpSat = "AddFxpSat",
+        SubFxp = "SubFxp",
+        SubFxpSat = "SubFxpSat",
+        LeftShiftSat = "LeftShiftSat",
+        MulFxp = "MulFxp",
+        MulInt = "MulInt",
+        ArithRightShiftRound = "ArithRightShiftRound",
+        FxpToFp = "FxpToFp",
+        Exp = "Exp",
+        NegExp = "NegExp",
+        Sqrt = "Sqrt",
+        Tanh = "Tanh",
+        Sigmoid = "Sigmoid",
+        Erf = "Erf",
+        Log = "Log",
+        Sin = "Sin",
+        Cos = "Cos",
+        AddF = "AddF",
+        SubF = "SubF",
+        MulF0 = "MulF0",
+        MulF1 = "MulF1",
+        MulFma = "MulFma",
+        MaskMulF0 = "MaskMulF0",
+        MaskMulF1 = "MaskMulF1",
+        DivF = "DivF",
+        FmaF = "FmaF",
+        MaskFmaF = "MaskFmaF",
+        FpToFxp = "FpToFxp",
+        Min = "Min",
+        Max = "Max",
+        AbsMin = "AbsMin",
+        AbsMax = "AbsMax",
+        Add = "Add",
     }
-    count
 }
 
-/// Those names, in the order of the tables.
-pub(super) const fn distinct<const N: usize>(tables: &[&[AluOp]]) -> [&'static str; N] {
-    let mut names = [""; N];
-    let (mut at, mut table) = (0, 0);
-    while table < tables.len() {
-        let mut row = 0;
-        while row < tables[table].len() {
-            if is_first(tables, table, row) {
-                names[at] = tables[table][row].name;
-                at += 1;
-            }
-            row += 1;
-        }
-        table += 1;
+words! {
+    /// An operation of the logic stage.
+    #[allow(missing_docs)]
+    pub enum LogicName: AluName {
+        BitAnd, BitOr, BitXor, LeftShift, LogicRightShift, ArithRightShift,
     }
-    names
 }
 
-/// Whether no row before this one has its name.
-const fn is_first(tables: &[&[AluOp]], table: usize, row: usize) -> bool {
-    let name = tables[table][row].name;
-    let mut earlier = 0;
-    while earlier <= table {
-        let end = if earlier < table { tables[earlier].len() } else { row };
-        let mut at = 0;
-        while at < end {
-            if equal(tables[earlier][at].name, name) {
-                return false;
-            }
-            at += 1;
-        }
-        earlier += 1;
+words! {
+    /// An operation of the fixed-point stage.
+    #[allow(missing_docs)]
+    pub enum FxpName: AluName {
+        AddFxp, AddFxpSat, SubFxp, SubFxpSat, LeftShift, LeftShiftSat, MulFxp, MulInt, LogicRightShift,
+        ArithRightShift, ArithRightShiftRound,
     }
-    true
 }
 
-/// `left == right`, which constants cannot ask yet.
-const fn equal(left: &str, right: &str) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut at = 0;
-    while at < left.len() && at < right.len() && left[at] == right[at] {
-        at += 1;
+words! {
+    /// An operation of the float stage.
+    #[allow(missing_docs)]
+    pub enum FpName: AluName {
+        Exp, NegExp, Sqrt, Tanh, Sigmoid, Erf, Log, Sin, Cos, AddF, SubF, MulF0, MulF1, MulFma, MaskMulF0,
+        MaskMulF1, DivF, FmaF, MaskFmaF,
     }
-    at == left.len() && at == right.len()
+}
+
+words! {
+    /// The operation of the division stage.
+    #[allow(missing_docs)]
+    pub enum FpDivName: AluName {
+        DivF,
+    }
+}
+
+words! {
+    /// An operation of the clip stage.
+    #[allow(missing_docs)]
+    pub enum ClipName: AluName {
+        Min, Max, AbsMin, AbsMax, AddFxp, AddFxpSat, Add,
+    }
+}
+
+words! {
+    /// A reduction across slices.
+    #[allow(missing_docs)] // What each computes is in the rows that use it.
+    pub enum ReduceName {
+        Add = "Add",
+        AddSat = "AddSat",
+        Max = "Max",
+        Min = "Min",
+        Mul = "Mul",
+    }
+}
+
+words! {
+    /// A reduction within a slice.
+    #[allow(missing_docs)]
+    pub enum SliceReduceName: ReduceName {
+        AddSat, Add, Max, Min,
+    }
+}
+
+words! {
+    /// A stage that holds ALUs, as the text of hw names it.
+    pub enum AluStage {
+        /// Bitwise operations.
+        Logic = "logic",
+        /// Integer and fixed-point arithmetic.
+        Fxp = "fxp",
+        /// From fixed point to floating point.
+        FxpToFp = "fxp_to_fp",
+        /// Floating-point arithmetic and functions.
+        Float = "fp",
+        /// Floating-point division.
+        FpDiv = "fp_div",
+        /// From floating point to fixed point.
+        FpToFxp = "fp_to_fxp",
+        /// Minimum, maximum and a last addition.
+        Clip = "clip",
+    }
+}
+
+impl AluStage {
+    /// The stage of the pipeline.
+    #[must_use]
+    pub const fn stage(self) -> VectorStage {
+        match self {
+            Self::Logic => VectorStage::Logic,
+            Self::Fxp => VectorStage::Fxp,
+            Self::FxpToFp => VectorStage::FxpToFp,
+            Self::Float => VectorStage::Float,
+            Self::FpDiv => VectorStage::FpDiv,
+            Self::FpToFxp => VectorStage::FpToFxp,
+            Self::Clip => VectorStage::Clip,
+        }
+    }
+
+    /// The ALUs of a stage of the pipeline; `None` if it holds none.
+    #[must_use]
+    pub const fn of(stage: VectorStage) -> Option<Self> {
+        match stage {
+            VectorStage::Logic => Some(Self::Logic),
+            VectorStage::Fxp => Some(Self::Fxp),
+            VectorStage::FxpToFp => Some(Self::FxpToFp),
+            VectorStage::Float => Some(Self::Float),
+            VectorStage::FpDiv => Some(Self::FpDiv),
+            VectorStage::FpToFxp => Some(Self::FpToFxp),
+            VectorStage::Clip => Some(Self::Clip),
+            VectorStage::Branch
+            | VectorStage::Narrow
+            | VectorStage::Reduce
+            | VectorStage::Widen
+            | VectorStage::Filter => None,
+        }
+    }
 }
