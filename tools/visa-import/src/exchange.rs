@@ -1,8 +1,8 @@
 //! Chips and clusters that exchange their parts of a tensor.
 
+use crate::clauses::TilePart;
 use crate::emit::new;
 use crate::eval::{Eval, Evaluator, Frame};
-use crate::memory::TilePart;
 use crate::method::{Call, readable};
 use crate::value::{Affine, Memory, TensorType, Unit, Value, View};
 use visa_algebra::Expr;

@@ -1,6 +1,7 @@
 //! Tensors at rest: transfers, views, and parts that are written.
 
 use crate::calls::merged;
+use crate::clauses::{Dims, TilePart};
 use crate::emit::{at, new, with};
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::{Axes, AxisId, Map, Pad};
@@ -12,7 +13,6 @@ use std::rc::Rc;
 use visa_algebra::{Expr, PadKind};
 use visa_engine::words::TensorMemory;
 use visa_ir::build::NewOp;
-use visa_ir::context::Context;
 use visa_ir::module::ValueId;
 use visa_mapping::ops::empty::{Empty, EmptyBuilder};
 use visa_mapping::ops::indexed::{
@@ -20,12 +20,10 @@ use visa_mapping::ops::indexed::{
     ScatterOp,
 };
 use visa_mapping::ops::number::Sum;
-use visa_mapping::ops::to_tile::{TileWriteBuilder, ToTile};
 use visa_mapping::ops::transfer::{ToDm, ToDmBuilder, ToHbm, ToHbmBuilder, ToSpm, ToSpmBuilder};
-use visa_mapping::ops::view::{self, Relabel, Tile, TileBuilder, Unpad};
+use visa_mapping::ops::view::{self, Relabel, Unpad};
 use visa_mapping::tensor::numbers::Number;
 use visa_numerics::DType;
-use visa_stream::ops::commit_tile::CommitTile;
 use visa_stream::ops::fill::{FillTensor, FillTensorBuilder};
 use visa_stream::ops::fill_view::FillView;
 
@@ -660,60 +658,5 @@ impl<'a> Evaluator<'a> {
         let new = new!(self.ctx, ScatterOp, [rows, index, tensor]).along(along.into());
         self.changed(frame, call.span, table.place, new);
         Ok(Value::Nothing)
-    }
-}
-
-/// The mappings of a tensor as clauses, as far as they are written.
-pub(crate) struct Dims {
-    pub(crate) chip: Option<Expr>,
-    pub(crate) cluster: Option<Expr>,
-    pub(crate) slice: Option<Expr>,
-    pub(crate) pe: Option<Expr>,
-    pub(crate) row: Option<Expr>,
-    pub(crate) element: Option<Expr>,
-}
-
-/// A tile of a tensor, as operands and clauses say which it is.
-pub(crate) struct TilePart {
-    /// Indices that are added to the first position.
-    pub(crate) first: Vec<ValueId>,
-    pub(crate) along: Expr,
-    /// Its positions, if they are not one.
-    pub(crate) size: Option<i64>,
-    pub(crate) index: Option<i64>,
-    pub(crate) element: Option<Expr>,
-}
-
-impl TilePart {
-    /// The tile at one known position.
-    pub(crate) fn at(along: Expr, index: i64) -> Self {
-        Self { first: Vec::new(), along, size: None, index: Some(index), element: None }
-    }
-
-    /// The tile of a tensor as a view.
-    pub(crate) fn tile(self, ctx: &Context, source: ValueId) -> NewOp<'_> {
-        let Self { first, along, size, index, element } = self;
-        let new = new!(ctx, Tile, std::iter::once(source).chain(first)).along(along.into());
-        let new = with(new, size, TileBuilder::size);
-        with(new, index, TileBuilder::index).element(element.map(Rc::new)).into()
-    }
-
-    /// A transfer of a tensor into the tile of another one.
-    pub(crate) fn transfer(self, ctx: &Context, source: ValueId, tensor: ValueId) -> NewOp<'_> {
-        let operands = [source, tensor].into_iter().chain(self.first.iter().copied());
-        let new = new!(ctx, ToTile, operands.collect::<Vec<_>>());
-        new.common(|write| self.clauses(write)).into()
-    }
-
-    /// A commit of a stream into the tile of a tensor.
-    pub(crate) fn commit(self, ctx: &Context, stream: ValueId, tensor: ValueId) -> NewOp<'_> {
-        let operands = [stream, tensor].into_iter().chain(self.first.iter().copied());
-        let new = new!(ctx, CommitTile, operands.collect::<Vec<_>>());
-        new.common(|write| self.clauses(write)).into()
-    }
-
-    fn clauses(self, write: TileWriteBuilder<'_>) -> TileWriteBuilder<'_> {
-        let write = with(write.along(self.along.into()), self.size, TileWriteBuilder::size);
-        with(write, self.index, TileWriteBuilder::index).element(self.element.map(Rc::new))
     }
 }

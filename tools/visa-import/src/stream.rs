@@ -1,9 +1,9 @@
 //! Tensors on their way through the Tensor Unit.
 
+use crate::clauses::Dims;
 use crate::emit::{at, new};
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::{Map, Pad};
-use crate::memory::Dims;
 use crate::method::{Call, readable};
 use crate::numbers::{context, number, whole_number};
 use crate::value::{Counted, Fetch, FetchClauses, Memory, Stream, TensorType, Value, View};
