@@ -29,7 +29,7 @@ pub fn print(ctx: &Context, module: &Module, form: Form) -> String {
 /// read from.
 #[must_use]
 pub fn print_located(ctx: &Context, module: &Module, form: Form, source: &Source) -> String {
-    printed(Printer { source: Some(source), ..Printer::new(ctx, module, form) })
+    printed(Printer { locations: Locations::All(source), ..Printer::new(ctx, module, form) })
 }
 
 fn printed(mut printer: Printer<'_>) -> String {
@@ -38,7 +38,7 @@ fn printed(mut printer: Printer<'_>) -> String {
     match form {
         Form::Pretty if module.extra.is_empty() => {
             let _ = write!(printer.out, "visa {}", module.version);
-            printer.location(location);
+            printer.location(module.location, location);
             printer.out.push('\n');
             printer.block(module.body(), 0);
         }
@@ -56,7 +56,7 @@ fn printed(mut printer: Printer<'_>) -> String {
                     write!(printer.out, ", {} = {}", key(&extra.name), ctx.attr_data(extra.value).generic());
             }
             printer.out.push_str("} : () -> ()");
-            printer.location(location);
+            printer.location(module.location, location);
             printer.out.push('\n');
         }
     }
@@ -71,19 +71,38 @@ pub fn print_op(ctx: &Context, module: &Module, op: OpId, form: Form) -> String 
     printer.out
 }
 
+/// The same with the locations that the operations were given. Where they are written is omitted.
+#[must_use]
+pub fn print_op_given(ctx: &Context, module: &Module, op: OpId, form: Form) -> String {
+    let mut printer = Printer { locations: Locations::Given, ..Printer::new(ctx, module, form) };
+    printer.op(op, 0);
+    printer.out
+}
+
+/// The locations that are printed.
+#[derive(Clone, Copy)]
+enum Locations<'a> {
+    /// None.
+    Omitted,
+    /// Those that operations were given.
+    Given,
+    /// All of a module that was read from this text.
+    All(&'a Source),
+}
+
 struct Printer<'a> {
     ctx: &'a Context,
     module: &'a Module,
     form: Form,
-    /// The text that the module was read from, if locations are printed.
-    source: Option<&'a Source>,
+    locations: Locations<'a>,
     names: HashMap<ValueId, String, Fast>,
     out: String,
 }
 
 impl<'a> Printer<'a> {
     fn new(ctx: &'a Context, module: &'a Module, form: Form) -> Self {
-        Self { ctx, module, form, source: None, names: name_values(ctx, module), out: String::new() }
+        let (locations, names) = (Locations::Omitted, name_values(ctx, module));
+        Self { ctx, module, form, locations, names, out: String::new() }
     }
 
     fn block(&mut self, block: BlockId, depth: usize) {
@@ -127,16 +146,18 @@ impl<'a> Printer<'a> {
             }
             (Form::Pretty | Form::Generic, _) => self.generic(op, depth),
         }
-        self.location(|_| op.location());
+        self.location(op.given_location(), |_| op.location());
         self.out.push('\n');
     }
 
-    /// Adds a location, if locations are printed.
-    fn location(&mut self, location: impl FnOnce(&Context) -> LocId) {
-        if let Some(source) = self.source {
-            let text = self.ctx.location_text(source, location(self.ctx));
-            let _ = write!(self.out, " loc({text})");
-        }
+    /// Adds a location, if locations are printed: the given one, or the one that `location` finds.
+    fn location(&mut self, given: Option<LocId>, location: impl FnOnce(&Context) -> LocId) {
+        let text = match (self.locations, given) {
+            (Locations::Omitted, _) | (Locations::Given, None) => return,
+            (Locations::Given, Some(given)) => self.ctx.location_text(&Source::new("", ""), given),
+            (Locations::All(source), _) => self.ctx.location_text(source, location(self.ctx)),
+        };
+        let _ = write!(self.out, " loc({text})");
     }
 
     /// An argument of a block, with its marks and its type.
@@ -156,7 +177,7 @@ impl<'a> Printer<'a> {
 
     fn argument_location(&mut self, value: ValueId) {
         let module = self.module;
-        self.location(|ctx| module.value_location(ctx, value));
+        self.location(None, |ctx| module.value_location(ctx, value));
     }
 
     fn pretty(&mut self, op: OpRef<'a>, decl: &'static OpDecl, depth: usize) {

@@ -1,11 +1,14 @@
 //! Branches on an index: what each arm does is a `tm.if`, what it chooses among numbers is a `tm.select`.
 
 use crate::condition::{Case, Condition, Within, range};
+use crate::emit::new;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, State, Stop, Want, affine};
 use crate::value::{Affine, Index, Memory, PlaceId, TensorType, Value};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
+use visa_mapping::ops::control::{If, Yield};
+use visa_mapping::ops::number::{Select, Sum};
 
 /// What an arm comes to.
 struct Arm {
@@ -122,10 +125,10 @@ impl Evaluator<'_> {
             return Ok(());
         };
         let number = self.index_name(frame, span, &first.of)?;
-        let initial: String = self.state.names(cells).iter().map(|name| format!(", {name}")).collect();
+        let operands = [vec![number], self.state.names(cells)].concat();
         let results = self.new_names(cells);
-        let made = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
-        self.state.out.open(&format!("{made}tm.if {number}{initial} {}", first.clauses()));
+        let new = new!(self.ctx, If, self.values(&operands)).from(first.from).below(first.below);
+        self.state.out.open(self.ctx, new.into(), &results);
         self.in_case(frame, (own, then), (whole, rest), cells, want)?;
         self.close(frame, own.span(), cells, results);
         Ok(())
@@ -153,9 +156,9 @@ impl Evaluator<'_> {
     /// Ends a body that gives what became of some tensors, which have other names then.
     pub(crate) fn close(&mut self, frame: &Frame, span: Span, cells: &[usize], results: Vec<String>) {
         let place = frame.place(span);
-        let yielded = self.state.names(cells).join(", ");
-        self.state.out.line(format!("tm.yield {yielded}").trim_end(), &place);
-        self.state.out.close(&place);
+        let new = new!(self.ctx, Yield, self.values(&self.state.names(cells)));
+        self.state.out.write(self.ctx, new.into(), &[], &place);
+        self.state.out.close(self.ctx, &place);
         for (&at, name) in cells.iter().zip(results) {
             self.state.cells[at].name = Some(name);
             self.state.cells[at].writes += 1;
@@ -212,8 +215,9 @@ impl Evaluator<'_> {
         let mut name = inside.to_owned();
         for within in case {
             let number = self.index_name(frame, span, &within.of)?;
-            let text = format!("tm.select {number}, {name}, {outside} {}", within.clauses());
-            name = self.index_made(frame, span, &text);
+            let operands = [&*number, &*name, outside].map(|name| self.value(name));
+            let new = new!(self.ctx, Select, operands).from(within.from).below(within.below);
+            name = self.index_made(frame, span, new);
         }
         Ok(name)
     }
@@ -221,7 +225,10 @@ impl Evaluator<'_> {
     /// A number as an operand, also one that is known.
     pub(crate) fn operand_name(&mut self, frame: &Frame, span: Span, value: &Affine) -> Eval<String> {
         match value.number() {
-            Some(number) => Ok(self.index_made(frame, span, &format!("tm.affine by [], plus {number}"))),
+            Some(number) => {
+                let new = new!(self.ctx, Sum, []).by(Vec::new()).plus(number);
+                Ok(self.index_made(frame, span, new))
+            }
             None => self.index_name(frame, span, value),
         }
     }

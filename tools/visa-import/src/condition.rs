@@ -127,13 +127,6 @@ impl Within {
         let up = |bound: i64| bound.div_euclid(factor) + i64::from(bound.rem_euclid(factor) != 0);
         Self { of: Affine::index(name), from: self.from.map(up), below: self.below.map(up) }
     }
-
-    /// As clauses.
-    pub(crate) fn clauses(&self) -> String {
-        let from = self.from.map(|from| format!("from {from}"));
-        let below = self.below.map(|below| format!("below {below}"));
-        from.into_iter().chain(below).collect::<Vec<_>>().join(", ")
-    }
 }
 
 /// The least and the greatest number that a sum may be; nothing where an index may be anything.

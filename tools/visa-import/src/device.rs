@@ -8,8 +8,8 @@ use syn::spanned::Spanned;
 /// What `#[device(chip = 1, pe = 4)]` says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
-    chips: i128,
-    pes: Option<i128>,
+    pub(crate) chips: i128,
+    pub(crate) pes: Option<i128>,
 }
 
 impl fmt::Display for Size {

@@ -1,23 +1,62 @@
-//! The text that is written, and the names in it.
+//! The operations of a kernel while it is read, and the names of their values.
 
 use crate::error::Place;
 use std::collections::HashMap;
+use std::rc::Rc;
+use visa_ir::build::NewOp;
+use visa_ir::context::{Attr, Context};
+use visa_ir::location::{LocId, Location};
+use visa_ir::module::{BlockId, Module, OpId, OpSpec, TypeId, ValueId};
+use visa_ir::open;
+use visa_ir::print::{Form, print_op_given};
+use visa_ir::span::Span;
+use visa_machine::Unit;
+use visa_mapping::ops::func::Func;
+use visa_stream::ops::begin::{Begin, CONTEXT};
 
-/// The body of a kernel, line by line.
+/// Starts an operation of a view: `new!(ctx, Collect, [stream])`.
+macro_rules! new {
+    ($ctx:expr, $($view:ident)::+ $(, $operands:expr)?) => {
+        $($view)::+::build_at($ctx, visa_ir::span::Span::default() $(, $operands)?)
+    };
+}
+pub(crate) use new;
+
+/// Sets the address of an operation, which `None` leaves open.
+macro_rules! at {
+    ($new:expr, $address:expr) => {
+        match $address {
+            Some(address) => $new.at(address),
+            None => $new.at_auto(),
+        }
+    };
+}
+pub(crate) use at;
+
+/// Sets a clause that must be there, as far as its value is known: the verifier reports what is missing.
+pub(crate) fn with<B, V>(new: B, value: Option<V>, set: impl FnOnce(B, V) -> B) -> B {
+    match value {
+        Some(value) => set(new, value),
+        None => new,
+    }
+}
+
+/// The body of a kernel. The types of results are those that the parser of the printed text infers.
 #[derive(Clone, Default)]
 pub(crate) struct Emitter {
-    lines: Vec<String>,
-    /// Where each line is in the input; of the head of a body that is known at its end.
-    places: Vec<Option<Place>>,
-    /// The lines of the heads of the bodies around.
-    heads: Vec<usize>,
-    depth: usize,
+    module: Module,
+    /// The operations whose bodies are being written, and these bodies, the innermost last.
+    bodies: Vec<(OpId, BlockId)>,
+    /// The values by their names.
+    values: HashMap<String, ValueId>,
+    /// The place of each operation in the input. That of an operation with a body is known at its end.
+    places: HashMap<OpId, Place>,
     /// How often each name was asked for.
     names: HashMap<String, usize>,
     /// The number of the next name that nobody gave.
     next: usize,
-    /// Lines that make numbers alone.
-    numbers: usize,
+    /// Operations that do something. Those that make a number of others do not.
+    acts: usize,
 }
 
 impl Emitter {
@@ -40,72 +79,141 @@ impl Emitter {
         }
     }
 
-    /// Writes an operation that makes a value without a name of the author's.
-    pub(crate) fn made(&mut self, text: &str, place: &Place) -> String {
-        let name = self.name(None);
-        self.line(&format!("{name} = {text}"), place);
-        name
+    /// Begins the function, whose head is known at its end.
+    pub(crate) fn begin(&mut self, ctx: &Context) {
+        let func = self.module.append(self.module.body(), new!(ctx, Func).spec());
+        let body = self.module.add_region(func);
+        self.bodies.push((func, body));
     }
 
-    /// Writes an operation, with where it is in the input.
-    pub(crate) fn line(&mut self, text: &str, place: &Place) {
-        let location = place.location();
-        self.lines.push(format!("{}{text} {location}", "  ".repeat(self.depth + 1)));
-        self.places.push(Some(place.clone()));
+    /// The value with this name.
+    pub(crate) fn value(&self, name: &str) -> ValueId {
+        self.values[name]
     }
 
-    /// Writes the operation that makes `name` otherwise: what follows it tells more.
-    pub(crate) fn amend(&mut self, name: &str, from: &str, to: &str) {
-        let own = format!("{name} = {from}");
-        if let Some(line) = self.lines.iter_mut().rev().find(|line| line.trim_start().starts_with(&own)) {
-            *line = line.replacen(from, to, 1);
-        }
+    /// Adds an argument to the body that is being written.
+    pub(crate) fn argument(&mut self, name: &str, ty: TypeId) {
+        let (_, body) = self.body();
+        let value = self.module.add_arg(body, ty, Some(unmarked(name)), Span::default());
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// Changes the type of an argument.
+    pub(crate) fn set_type(&mut self, name: &str, ty: TypeId) {
+        self.module.set_type(self.value(name), ty);
+    }
+
+    /// Writes an operation with results of these names and types, and its place in the input.
+    pub(crate) fn typed(
+        &mut self,
+        ctx: &Context,
+        new: NewOp<'_>,
+        results: &[(String, TypeId)],
+        place: &Place,
+    ) {
+        let op = self.append(ctx, new.spec(), results);
+        self.set_place(ctx, op, place);
+    }
+
+    /// Writes an operation with results of these names, and its place in the input.
+    pub(crate) fn write(&mut self, ctx: &Context, new: NewOp<'_>, results: &[String], place: &Place) {
+        self.typed(ctx, new, &untyped(ctx, results), place);
     }
 
     /// Writes an operation that makes a number of others.
-    pub(crate) fn number(&mut self, text: &str, place: &Place) {
-        self.line(text, place);
-        self.numbers += 1;
+    pub(crate) fn number(&mut self, ctx: &Context, new: NewOp<'_>, result: &str, place: &Place) {
+        self.write(ctx, new, &[result.to_owned()], place);
+        self.acts -= 1;
     }
 
-    /// Lines that do something, which numbers do not.
+    /// The operations so far that do something.
     pub(crate) fn acts(&self) -> usize {
-        self.lines.len() - self.numbers
+        self.acts
     }
 
-    /// Begins a body.
-    pub(crate) fn open(&mut self, text: &str) {
-        self.heads.push(self.lines.len());
-        self.lines.push(format!("{}{text} {{", "  ".repeat(self.depth + 1)));
-        self.places.push(None);
-        self.depth += 1;
-    }
-
-    /// Ends a body.
-    pub(crate) fn close(&mut self, place: &Place) {
-        self.depth -= 1;
-        let location = place.location();
-        self.lines.push(format!("{}}} {location}", "  ".repeat(self.depth + 1)));
-        self.places.push(Some(place.clone()));
-        if let Some(head) = self.heads.pop() {
-            self.places[head] = Some(place.clone());
+    /// Moves a pipeline, which begins with the value of this name, into another context. One whose tensors are
+    /// interleaved stays.
+    pub(crate) fn set_context(&mut self, ctx: &Context, name: &str, unit: Unit) {
+        let begin = self.module.def_op(self.value(name));
+        let begin = begin.filter(|&op| Begin::cast(self.module.op(ctx, op)).is_some());
+        if let Some(begin) = begin {
+            self.module.set_clause(begin, CONTEXT, Some(ctx.attr(Attr::Str(unit.word().into()))));
         }
     }
 
-    /// Where each line is in the input.
-    pub(crate) fn places(&self) -> Vec<Option<Place>> {
-        self.places.clone()
+    /// Begins the body of an operation with results of these names.
+    pub(crate) fn open(&mut self, ctx: &Context, new: NewOp<'_>, results: &[String]) {
+        let op = self.append(ctx, new.spec(), &untyped(ctx, results));
+        let body = self.module.add_region(op);
+        self.bodies.push((op, body));
     }
 
-    pub(crate) fn text(&self) -> String {
-        self.lines.iter().map(|line| format!("{line}\n")).collect()
+    /// Ends a body.
+    pub(crate) fn close(&mut self, ctx: &Context, place: &Place) {
+        let (op, _) = self.body();
+        self.set_place(ctx, op, place);
+        self.bodies.pop();
+    }
+
+    /// Ends the function: its text, and the place of each line of it in the input.
+    pub(crate) fn end(&mut self, ctx: &Context, head: OpSpec, place: &Place) -> (String, Vec<Option<Place>>) {
+        let (body, _) = self.body();
+        let func = self.module.append(self.module.body(), head);
+        self.module.move_regions(body, func);
+        self.module.erase(body);
+        self.set_place(ctx, func, place);
+        let mut places = Vec::new();
+        self.lines(ctx, func, &mut places);
+        (print_op_given(ctx, &self.module, func, Form::Pretty), places)
+    }
+
+    /// The place of each line of an operation: a body has a line before it and one after it.
+    fn lines(&self, ctx: &Context, op: OpId, places: &mut Vec<Option<Place>>) {
+        let place = self.places.get(&op).cloned();
+        places.push(place.clone());
+        let regions = self.module.op(ctx, op).regions();
+        for &body in regions {
+            self.module.ops(body).iter().for_each(|&inner| self.lines(ctx, inner, places));
+            places.push(place.clone());
+        }
+    }
+
+    fn body(&self) -> (OpId, BlockId) {
+        *self.bodies.last().expect("the function has begun")
+    }
+
+    fn append(&mut self, ctx: &Context, spec: OpSpec, results: &[(String, TypeId)]) -> OpId {
+        let spec = results.iter().fold(spec, |spec, (name, ty)| spec.result(*ty, Some(unmarked(name))));
+        let (_, body) = self.body();
+        let op = self.module.append(body, spec);
+        let values = self.module.op(ctx, op).results();
+        self.values.extend(results.iter().zip(values).map(|((name, _), &value)| (name.clone(), value)));
+        self.acts += 1;
+        op
+    }
+
+    fn set_place(&mut self, ctx: &Context, op: OpId, place: &Place) {
+        self.module.set_location(op, place.location(ctx));
+        self.places.insert(op, place.clone());
     }
 }
 
+/// Results whose types follow from their operation.
+fn untyped(ctx: &Context, names: &[String]) -> Vec<(String, TypeId)> {
+    names.iter().map(|name| (name.clone(), open::unknown(ctx))).collect()
+}
+
+/// A name of a value without its `%`.
+fn unmarked(name: &str) -> Rc<str> {
+    name.trim_start_matches('%').into()
+}
+
 impl Place {
-    /// The place as a location of the text.
-    pub(crate) fn location(&self) -> String {
-        format!("loc({}:{}:{})", quoted(&self.file), self.line, self.column)
+    /// The place as a location of an operation.
+    fn location(&self, ctx: &Context) -> LocId {
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let start = (number(self.line), number(self.column));
+        ctx.location(Location::File { file: self.file.clone(), start, end: start })
     }
 }
 
@@ -127,20 +235,6 @@ pub(crate) fn written_axis(name: &str) -> String {
     }
 }
 
-/// A string of the text.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            letter if letter.is_control() => out.push_str(&format!("\\{:02X}", u32::from(letter))),
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,10 +249,5 @@ mod tests {
         let mut out = Emitter::default();
         assert_eq!(out.name(Some("\u{e4}")), "%_");
         assert_eq!(out.name(Some("\u{f6}")), "%__2");
-    }
-
-    #[test]
-    fn strings_are_escaped() {
-        assert_eq!(quoted("a\"b\\c\n"), "\"a\\\"b\\\\c\\0A\"");
     }
 }

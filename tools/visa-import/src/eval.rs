@@ -18,6 +18,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use syn::spanned::Spanned;
+use visa_ir::context::Context;
+use visa_numerics::DType;
 
 pub(crate) use crate::program::names;
 
@@ -133,7 +135,7 @@ impl Frame {
 }
 
 /// Formats with those that they are looked up as.
-pub(crate) type Tables = BTreeSet<(&'static str, &'static str)>;
+pub(crate) type Tables = BTreeSet<(DType, DType)>;
 
 /// A tensor at rest, and what it is called now.
 #[derive(Clone, Debug)]
@@ -169,6 +171,7 @@ pub(crate) struct State {
 }
 
 pub(crate) struct Evaluator<'a> {
+    pub(crate) ctx: &'a Context,
     pub(crate) program: &'a Program,
     pub(crate) state: State,
     pub(crate) sizes: Vec<u64>,
@@ -198,8 +201,14 @@ impl Axes for Evaluator<'_> {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(crate) fn new(program: &'a Program, sizes: Vec<u64>, axis_names: &'a [String]) -> Self {
+    pub(crate) fn new(
+        ctx: &'a Context,
+        program: &'a Program,
+        sizes: Vec<u64>,
+        axis_names: &'a [String],
+    ) -> Self {
         Self {
+            ctx,
             program,
             state: State::default(),
             sizes,

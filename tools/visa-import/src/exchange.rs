@@ -1,10 +1,15 @@
 //! Chips and clusters that exchange their parts of a tensor.
 
+use crate::clauses::TilePart;
+use crate::emit::new;
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::method::{Call, readable};
 use crate::value::{Affine, Memory, TensorType, Unit, Value, View};
+use visa_algebra::Expr;
+use visa_ir::build::NewOp;
+use visa_mapping::ops::chip_shuffle::ChipShuffle;
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
     /// Numbers that are given one for each chip or cluster, `what` they are in a message.
     fn each(&self, frame: &Frame, call: &Call, what: &str) -> Eval<Vec<i64>> {
         let all = call.given().into_iter().find_map(|value| match value {
@@ -19,9 +24,8 @@ impl Evaluator<'_> {
     pub(crate) fn chip_shuffle(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {
         let chips = self.each(frame, call, "the chip that each chip gets its part from")?;
         let source = self.read(frame, call.span, view)?;
-        let chips: Vec<String> = chips.iter().map(i64::to_string).collect();
-        let text = format!("tm.chip_shuffle {source} by [{}], at auto", chips.join(", "));
-        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        let new = new!(self.ctx, ChipShuffle, [self.value(&source)]).by(chips).at_auto();
+        let name = self.made(frame, call.span, call.want.name.as_deref(), new);
         Ok(Value::View(self.cell(Some(name), view.ty.clone(), call.want.name.clone())))
     }
 
@@ -30,8 +34,9 @@ impl Evaluator<'_> {
         let clusters = self.each(frame, call, "the cluster that each cluster gets its part from")?;
         let along = self.shared(frame, view, call, "cluster", clusters.len())?;
         let source = self.read(frame, call.span, view)?;
-        let parts = clusters.iter().enumerate();
-        let parts = parts.map(|(to, from)| (to, format!("tm.tile {source} along {along}, index {from}")));
+        let (ctx, source) = (self.ctx, self.value(&source));
+        let tile = |&from: &i64| TilePart::at(along.clone(), from).tile(ctx, source);
+        let parts = clusters.iter().map(tile).zip(0..).map(|(part, to)| (to, part));
         self.parts(frame, view.ty.clone(), call, &along, parts.collect())
     }
 
@@ -55,27 +60,29 @@ impl Evaluator<'_> {
         // Chips run in lockstep, so none copies what no other copies: each reads from the next one, which gets all.
         let apart = usize::from(dim == "chip");
         if apart > 0 {
-            let before: Vec<String> = (0..count).map(|at| ((at + count - 1) % count).to_string()).collect();
-            let text = format!("tm.chip_shuffle {source} by [{}], at auto", before.join(", "));
-            source = self.made(frame, call.span, None, &text);
+            let before: Vec<i64> = (0..count).map(|at| ((at + count - 1) % count) as i64).collect();
+            let new = new!(self.ctx, ChipShuffle, [self.value(&source)]).by(before).at_auto();
+            source = self.made(frame, call.span, None, new);
         }
-        let (axis, held) = (self.text(&axis), self.text(&readable(&held)));
+        let (ctx, axis, held) = (self.ctx, self.mapping(&axis), self.mapping(&readable(&held)));
         let mut parts = Vec::new();
-        for (to, position) in positions.iter().enumerate() {
-            let own = format!("tm.tile {source} along {along}, index {}", (to + apart) % count);
-            let own = self.made(frame, call.span, None, &own);
-            parts.push((to, format!("tm.tile {own} along {axis}, index {position}, element {held}")));
+        for (&position, to) in positions.iter().zip(0..) {
+            let from = (to as usize + apart) % count;
+            let own = TilePart::at(along.clone(), from as i64).tile(ctx, self.value(&source));
+            let own = self.made(frame, call.span, None, own);
+            let part = TilePart { element: Some(held.clone()), ..TilePart::at(axis.clone(), position) };
+            parts.push((to, part.tile(ctx, self.value(&own))));
         }
         self.parts(frame, view.ty.with_dim("element", element), call, &along, parts)
     }
 
-    /// The dimension of chips or clusters as text, for whose positions so many numbers are given.
-    fn shared(&self, frame: &Frame, view: &View, call: &Call, dim: &str, given: usize) -> Eval<String> {
+    /// The dimension of chips or clusters, for whose positions so many numbers are given.
+    fn shared(&self, frame: &Frame, view: &View, call: &Call, dim: &str, given: usize) -> Eval<Expr> {
         let map = self.dim(frame, call.span, &view.ty, dim)?;
-        let text = self.text(&map);
         match map.size(self) == u64::try_from(given).ok() {
-            true => Ok(text),
+            true => Ok(self.mapping(&map)),
             false => {
+                let text = self.text(&map);
                 let message =
                     format!("`{}` is given {given} numbers: one for each {dim} of {text}", call.name);
                 Err(frame.error(call.span, message))
@@ -89,15 +96,16 @@ impl Evaluator<'_> {
         frame: &mut Frame,
         ty: TensorType,
         call: &Call,
-        along: &str,
-        parts: Vec<(usize, String)>,
+        along: &Expr,
+        parts: Vec<(i64, NewOp<'a>)>,
     ) -> Eval<Value> {
         let made = self.cell(None, TensorType { memory: Memory::Dm, ..ty }, call.want.name.clone());
         for (to, part) in parts {
-            let part = self.made(frame, call.span, None, &part);
+            let part = self.made(frame, call.span, None, part);
             let tensor = self.current(frame, call.span, made.place)?;
-            let text = format!("tm.to_tile {part}, {tensor} along {along}, index {to}");
-            self.changed(frame, call.span, made.place, &text);
+            let tile = TilePart::at(along.clone(), to);
+            let new = tile.transfer(self.ctx, self.value(&part), self.value(&tensor));
+            self.changed(frame, call.span, made.place, new);
         }
         Ok(Value::View(made))
     }

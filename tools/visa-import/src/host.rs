@@ -1,6 +1,7 @@
 //! Host programs: functions that launch kernels over tensors in HBM.
 
 use crate::device::{Size, changes, size};
+use crate::emit::new;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want, names};
 use crate::program::{FnId, Item, Space, is_device};
@@ -8,6 +9,8 @@ use crate::value::{Affine, Memory, Step, Type, Value, View};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::spanned::Spanned;
+use visa_mapping::ops::call::Launch;
+use visa_mapping::{HBM, Tensor, make};
 
 /// What is known of a function that is a host program.
 #[derive(Clone, Default)]
@@ -224,15 +227,14 @@ impl Evaluator<'_> {
         let mut types = Vec::new();
         for view in made.iter().chain(&given.inout) {
             let dtype = self.dtype(frame, span, &view.ty)?;
-            let maps: Vec<String> = view.ty.maps.iter().flatten().map(|map| self.text(map)).collect();
-            types.push(format!("!tm.hbm<{dtype}, {}>", maps.join(", ")));
+            let maps = view.ty.maps.iter().flatten().map(|map| self.mapping(map)).collect();
+            types.push(make(self.ctx, Tensor { kind: &HBM, unit: None, dtype, maps }));
         }
         let names = self.new_names(&cells);
-        let results = if names.is_empty() { String::new() } else { format!("{} = ", names.join(", ")) };
-        let operands = format!(" {}", given.operands.join(", "));
-        let types = if types.is_empty() { String::new() } else { format!(" : {}", types.join(", ")) };
-        let place = frame.place(span);
-        self.state.out.line(&format!("{results}tm.launch @{kernel}{}{types}", operands.trim_end()), &place);
+        let new = new!(self.ctx, Launch, self.values(&given.operands));
+        let new = new.common(|calling| calling.callee(kernel));
+        let results: Vec<_> = names.iter().cloned().zip(types).collect();
+        self.state.out.typed(self.ctx, new.into(), &results, &frame.place(span));
         for (&at, name) in cells.iter().zip(names) {
             self.state.cells[at].name = Some(name);
             self.state.cells[at].writes += 1;

@@ -1,5 +1,6 @@
 //! From files to kernels: sizes and names of axes, then each kernel and each function that launches some.
 
+use crate::emit::new;
 use crate::error::Error;
 use crate::eval::{Evaluator, Stop, Tables, Want};
 use crate::imported::{Imported, Kernel};
@@ -10,6 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use syn::spanned::Spanned;
+use visa_ir::context::Context;
+use visa_ir::module::Module;
+use visa_ir::print::{Form, print_op};
+use visa_mapping::ops::func::AxesOp;
+use visa_mapping::ops::table::Table;
+use visa_mapping::tensor::attrs::{AxisSize, AxisSizes};
 
 /// Imports the kernels of some files, and the functions that launch them over tensors in HBM; or one of these.
 #[must_use]
@@ -20,7 +27,14 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
         sources: std::mem::take(&mut program.sources),
         ..Imported::default()
     };
-    let sizes = match sizes(&program) {
+    let ctx = match visa_opt::Registry::standard().context() {
+        Ok(ctx) => ctx,
+        Err(wrong) => {
+            imported.errors.extend(wrong.iter().map(|finding| Error::anywhere(&finding.message)));
+            return imported;
+        }
+    };
+    let sizes = match sizes(&ctx, &program) {
         Ok(sizes) => sizes,
         Err(errors) => {
             imported.errors.extend(errors);
@@ -29,6 +43,7 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
     };
     let axis_names = axis_names(&program, &sizes);
     let mut importer = Importer {
+        ctx: &ctx,
         program: &program,
         sizes: (&sizes, &axis_names),
         tables: BTreeSet::new(),
@@ -40,17 +55,25 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
     if imported.kernels.is_empty() && imported.errors.is_empty() {
         imported.errors.push(nothing_found(&program, entry));
     }
-    imported.axes = declared(&axis_names, &sizes, &blocks, &imported);
-    for (from, to) in tables {
-        imported
-            .axes
-            .push_str(&format!("\ntm.table @{}, from {from}, to {to}", stream::table_name(from, to)));
-    }
+    let axes = new!(&ctx, AxesOp).sizes(declared(&axis_names, &sizes, &blocks, &imported));
+    let mut tables: Vec<_> = tables.into_iter().collect();
+    tables.sort_by_key(|(from, to)| (from.name(), to.name()));
+    let tables = tables.into_iter().map(|(from, to)| {
+        let name = stream::table_name(from, to);
+        new!(&ctx, Table).name(name).from(from).to(to).spec()
+    });
+    let mut module = Module::default();
+    let lines = std::iter::once(axes.spec()).chain(tables).map(|spec| {
+        let op = module.append(module.body(), spec);
+        print_op(&ctx, &module, op, Form::Pretty)
+    });
+    imported.axes = lines.collect::<String>().trim_end().to_owned();
     imported
 }
 
 /// What is being imported.
 struct Importer<'a> {
+    ctx: &'a Context,
     program: &'a Program,
     /// The axes' sizes and names.
     sizes: (&'a [u64], &'a [String]),
@@ -72,7 +95,7 @@ impl Importer<'_> {
             let asked = entry.map(|entry| entry == name);
             let unasked = |own: &Self| {
                 let (sizes, axis_names) = own.sizes;
-                Evaluator::new(own.program, sizes.to_vec(), axis_names).is_host_program(host)
+                Evaluator::new(own.ctx, own.program, sizes.to_vec(), axis_names).is_host_program(host)
             };
             if !names.contains(&name) && asked.unwrap_or_else(|| unasked(self)) {
                 self.host(host, name, asked.is_some());
@@ -85,7 +108,7 @@ impl Importer<'_> {
         if let Some(known) = self.imported.kernels.iter().find(|kernel| kernel.name == name) {
             return known.text.is_ok();
         }
-        let found = kernel::kernel(self.program, device, name, self.sizes);
+        let found = kernel::kernel(self.ctx, self.program, device, name, self.sizes);
         let mut places = Vec::new();
         let text = found.map(|written| {
             self.tables.extend(written.tables);
@@ -100,7 +123,7 @@ impl Importer<'_> {
 
     /// Imports a function that launches kernels, and these. One that nobody asked for is left out if it cannot be.
     fn host(&mut self, host: FnId, name: String, asked: bool) {
-        let found = kernel::kernel(self.program, host, &name, self.sizes);
+        let found = kernel::kernel(self.ctx, self.program, host, &name, self.sizes);
         let (launched, places) = match &found {
             Ok(written) => (written.launched.clone(), written.places.clone()),
             Err(_) => (Vec::new(), Vec::new()),
@@ -136,11 +159,11 @@ fn nothing_found(program: &Program, entry: Option<&str>) -> Error {
 }
 
 /// The sizes of all axes.
-fn sizes(program: &Program) -> Result<Vec<u64>, Vec<Error>> {
+fn sizes(ctx: &Context, program: &Program) -> Result<Vec<u64>, Vec<Error>> {
     let mut sizes = Vec::new();
     let mut errors = Vec::new();
     for axis in &program.axes {
-        let mut eval = Evaluator::new(program, sizes.clone(), &[]);
+        let mut eval = Evaluator::new(ctx, program, sizes.clone(), &[]);
         let mut frame = eval.frame(axis.module);
         frame.unread = Rc::clone(&axis.size.unread);
         let found = axis.size.tree.clone().map_err(Stop::from);
@@ -184,7 +207,12 @@ fn axis_names(program: &Program, sizes: &[u64]) -> Vec<String> {
 }
 
 /// The declaration of the axes that some kernel mentions.
-fn declared(names: &[String], sizes: &[u64], blocks: &BTreeMap<String, u64>, imported: &Imported) -> String {
+fn declared(
+    names: &[String],
+    sizes: &[u64],
+    blocks: &BTreeMap<String, u64>,
+    imported: &Imported,
+) -> AxisSizes {
     let mut own: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
     let texts: Vec<&String> =
         imported.kernels.iter().filter_map(|kernel| kernel.text.as_ref().ok()).collect();
@@ -195,11 +223,10 @@ fn declared(names: &[String], sizes: &[u64], blocks: &BTreeMap<String, u64>, imp
             own.entry(name).or_insert((at, size));
         }
     }
-    let mut all: Vec<(usize, String)> =
-        own.into_iter().map(|(name, (at, size))| (at, format!("{name} = {size}"))).collect();
-    all.sort();
-    let all: Vec<String> = all.into_iter().map(|(_, axis)| axis).collect();
-    format!("tm.axes [{}]", all.join(", "))
+    let mut all: Vec<(usize, &str, u64)> =
+        own.into_iter().map(|(name, (at, size))| (at, name, size)).collect();
+    all.sort_unstable();
+    AxisSizes(all.into_iter().map(|(_, name, size)| (name.to_owned(), AxisSize::Size(size))).collect())
 }
 
 fn mentions(text: &str, name: &str) -> bool {

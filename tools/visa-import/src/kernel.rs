@@ -1,6 +1,7 @@
 //! A kernel: a function that is marked `#[device]`, as a `tm.func`.
 
 use crate::device::{changes, size};
+use crate::emit::new;
 use crate::error::{Error, Place};
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::host::Host;
@@ -12,13 +13,19 @@ use crate::scalar::Scalar;
 use crate::value::{Memory, PlaceId, Record, TensorType, Type, Value, View};
 use std::collections::BTreeMap;
 use syn::spanned::Spanned;
+use visa_algebra::Expr;
+use visa_ir::context::Context;
+use visa_mapping::ops::func::{Func, Return};
+use visa_mapping::ops::view::Relabel;
+use visa_mapping::{HBM, Tensor, make};
 
-/// A kernel's arguments as they are written in its head.
+/// A kernel's arguments.
 #[derive(Default)]
 struct Arguments {
-    texts: Vec<String>,
-    /// Those that are changed and stay.
-    inout: Vec<PlaceId>,
+    /// How many there are.
+    count: usize,
+    /// Those that are changed and stay, and their numbers.
+    inout: Vec<(PlaceId, i64)>,
     /// Those that are numbers.
     scalars: Vec<Scalar>,
 }
@@ -37,19 +44,20 @@ pub(crate) struct Written {
 
 /// Imports a kernel, or a function that launches some, under a name.
 pub(crate) fn kernel(
+    ctx: &Context,
     program: &Program,
     device: FnId,
     name: &str,
     (sizes, axis_names): (&[u64], &[String]),
 ) -> Result<Written, Error> {
-    let mut eval = Evaluator::new(program, sizes.to_vec(), axis_names);
+    let mut eval = Evaluator::new(ctx, program, sizes.to_vec(), axis_names);
     let item = program.functions[device.0].item.tree.clone()?;
     eval.state.host = (!is_device(&item)).then(Host::default);
     let mut frame = eval.frame_of(device);
     match whole(&mut eval, &mut frame, &item, name) {
-        Ok(text) => one_name_each(&eval, &frame, &item).map(|()| Written {
+        Ok((text, places)) => one_name_each(&eval, &frame, &item).map(|()| Written {
             text,
-            places: places(&eval, &frame, &item),
+            places,
             tables: eval.state.tables,
             blocks: eval.state.blocks,
             launched: eval.state.host.map_or_else(Vec::new, |host| host.launched),
@@ -59,12 +67,6 @@ pub(crate) fn kernel(
             Err(Error::new(frame.place(item.sig.span()), "`return`, `break` or `continue` out of place"))
         }
     }
-}
-
-/// Where the lines are: the head and the end are where the function is.
-fn places(eval: &Evaluator<'_>, frame: &Frame, item: &syn::ItemFn) -> Vec<Option<Place>> {
-    let own = || std::iter::once(Some(frame.place(item.sig.span())));
-    own().chain(eval.state.out.places()).chain(own()).collect()
 }
 
 /// Axes of several modules may share a name, but not in one kernel.
@@ -81,7 +83,13 @@ fn one_name_each(eval: &Evaluator<'_>, frame: &Frame, item: &syn::ItemFn) -> Res
     Ok(())
 }
 
-fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn, name: &str) -> Eval<String> {
+/// The text of the function, and the place of each line of it.
+fn whole(
+    eval: &mut Evaluator<'_>,
+    frame: &mut Frame,
+    item: &syn::ItemFn,
+    name: &str,
+) -> Eval<(String, Vec<Option<Place>>)> {
     if let Some(parameter) =
         item.sig.generics.params.iter().find(|own| !matches!(own, syn::GenericParam::Lifetime(_)))
     {
@@ -89,6 +97,7 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn, name: 
         return Err(frame.error(parameter.span(), message));
     }
     let size = size(eval, frame, item)?;
+    eval.state.out.begin(eval.ctx);
     let mut arguments = Arguments::default();
     for input in &item.sig.inputs {
         let syn::FnArg::Typed(typed) = input else {
@@ -97,7 +106,7 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn, name: 
         let ty = eval.ty(frame, &typed.ty)?;
         let name = match &*typed.pat {
             syn::Pat::Ident(ident) => plain(&ident.ident.to_string()).to_owned(),
-            _ => format!("argument{}", arguments.texts.len()),
+            _ => format!("argument{}", arguments.count),
         };
         let changed = changes(&typed.ty);
         let value = argument(eval, frame, &mut arguments, (&name, &ty, changed), input.span())?;
@@ -114,26 +123,31 @@ fn whole(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn, name: 
     let place = frame.place(item.sig.span());
     let mut names = Vec::new();
     results(eval, frame, item.sig.output.span(), &deref(result), &mut names)?;
-    for own in &arguments.inout {
+    for (own, _) in &arguments.inout {
         names.push(eval.current(frame, item.sig.span(), *own)?);
     }
-    let returned =
-        if names.is_empty() { "tm.return".to_owned() } else { format!("tm.return {}", names.join(", ")) };
-    eval.state.out.line(&returned, &place);
-    eval.state.declare(frame, &arguments.scalars, &mut arguments.texts)?;
+    let returned = new!(eval.ctx, Return, eval.values(&names));
+    eval.state.out.write(eval.ctx, returned.into(), &[], &place);
+    eval.state.declare(eval.ctx, frame, &arguments.scalars)?;
     let size = match &eval.state.host {
         Some(host) => host.size.as_ref().map(|(size, _)| *size),
         None => Some(size),
     };
     let size = size.ok_or_else(|| frame.error(item.sig.span(), "a host program that launches no kernel"))?;
-    let head = format!("tm.func @{name}({}) at auto, {size}", arguments.texts.join(", "));
-    let location = place.location();
-    Ok(format!("{head} {{\n{}}} {location}\n", eval.state.out.text()))
+    let number = |number: i128| {
+        let number = i64::try_from(number);
+        number.map_err(|_| frame.error(item.sig.span(), "a device of more than 2^63 chips or PEs"))
+    };
+    let inout: Vec<i64> = arguments.inout.iter().map(|&(_, number)| number).collect();
+    let head = new!(eval.ctx, Func).name(name).at_auto().chips(number(size.chips)?);
+    let head = head.pes(size.pes.map(number).transpose()?);
+    let head = head.inout(Some(inout).filter(|inout| !inout.is_empty()));
+    Ok(eval.state.out.end(eval.ctx, head.spec(), &place))
 }
 
 /// The element mapping of a tensor that holds one element for each block of an axis, as `H / 16`, with an axis of
 /// blocks in its place: what comes from the host is an array of whole axes.
-fn by_blocks(eval: &mut Evaluator<'_>, tensor: &TensorType) -> Option<String> {
+fn by_blocks(eval: &mut Evaluator<'_>, tensor: &TensorType) -> Option<Expr> {
     let element = tensor.element()?;
     let mut axes = Vec::new();
     tensor.maps.iter().flatten().for_each(|map| map.axes(&mut axes));
@@ -152,15 +166,12 @@ fn by_blocks(eval: &mut Evaluator<'_>, tensor: &TensorType) -> Option<String> {
                 found = true;
                 let name = format!("{}_by_{by}", eval.axis_names[id.0]);
                 eval.state.blocks.insert(name.clone(), size);
-                name
+                Expr::axis(&name)
             }
-            None => {
-                let text = eval.text(factor);
-                text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(&text).to_owned()
-            }
+            None => eval.mapping(factor),
         });
     }
-    found.then(|| format!("[{}]", terms.join(", ")))
+    found.then(|| Expr::pair(terms))
 }
 
 fn argument(
@@ -180,21 +191,26 @@ fn argument(
                 );
             };
             let text = eval.state.out.name(Some(name));
-            let maps: Vec<String> = tensor.maps.iter().flatten().map(|map| eval.text(map)).collect();
+            let maps: Vec<Expr> = tensor.maps.iter().flatten().map(|map| eval.mapping(map)).collect();
             let blocks = if changed { None } else { by_blocks(eval, tensor) };
-            let stays = if changed { "inout " } else { "" };
+            let number = all.count as i64;
+            all.count += 1;
+            let given = |maps| make(eval.ctx, Tensor { kind: &HBM, unit: None, dtype, maps });
             let text = match (blocks, &*maps) {
                 (Some(array), [chip, element]) => {
-                    all.texts.push(format!("{text}: !tm.hbm<{dtype}, {chip}, {array}>"));
+                    let ty = given(vec![chip.clone(), array]);
+                    eval.state.out.argument(&text, ty);
                     // A host program hands it on as it is.
                     if eval.state.host.is_some() {
                         text
                     } else {
-                        eval.made(frame, span, Some(name), &format!("tm.relabel {text} element {element}"))
+                        let new = new!(eval.ctx, Relabel, [eval.value(&text)]).element(Some(element.clone()));
+                        eval.made(frame, span, Some(name), new)
                     }
                 }
                 (_, _) => {
-                    all.texts.push(format!("{text}: {stays}!tm.hbm<{dtype}, {}>", maps.join(", ")));
+                    let ty = given(maps);
+                    eval.state.out.argument(&text, ty);
                     text
                 }
             };
@@ -207,7 +223,7 @@ fn argument(
                 writes: 0,
             });
             if changed {
-                all.inout.push(place);
+                all.inout.push((place, number));
             }
             Ok(Value::View(View { place, steps: Vec::new(), ty: tensor.clone() }))
         }
@@ -231,8 +247,8 @@ fn argument(
             Ok(Value::Struct(Record { of: *of, variant: 0, fields }))
         }
         Type::Number(format) => {
-            let (scalar, value) = eval.scalar(frame, (name, format, all.texts.len()), span)?;
-            all.texts.push(String::new());
+            let (scalar, value) = eval.scalar(frame, (name, format), span)?;
+            all.count += 1;
             all.scalars.push(scalar);
             Ok(value)
         }

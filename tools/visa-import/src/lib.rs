@@ -4,6 +4,7 @@
 mod branch;
 mod calls;
 mod cfg;
+mod clauses;
 mod command;
 mod condition;
 mod constant;

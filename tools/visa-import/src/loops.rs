@@ -2,12 +2,16 @@
 
 use crate::constant::Computed;
 use crate::control::Iteration;
+use crate::emit::new;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want};
 use crate::integer::Int;
 use crate::marks::plain;
 use crate::value::{Affine, Index, PlaceId, Range, Value};
 use syn::spanned::Spanned;
+use visa_algebra::Expr;
+use visa_ir::open;
+use visa_mapping::ops::control::For;
 
 /// Iterations of a loop that are written out.
 pub(crate) const MAX_WRITTEN_OUT: i128 = 4096;
@@ -104,7 +108,8 @@ impl Evaluator<'_> {
         let before = (self.state.clone(), frame.clone());
         let wanted = pattern_name(&own.pat).map(|name| plain(&name).to_owned());
         let index = self.state.out.name(wanted.as_deref());
-        // Which tensors does it change?
+        // Which tensors does it change? All that this writes is undone.
+        self.state.out.argument(&index, open::unknown(self.ctx));
         self.iteration(frame, own, &index, (start, end))?;
         let changed = before.0.changed_by(&self.state);
         (self.state, *frame) = before;
@@ -118,10 +123,12 @@ impl Evaluator<'_> {
             self.state.cells[at].name = Some(name.clone());
         }
         let count = end - start.number().unwrap_or_default();
-        let arguments: Vec<&str> = std::iter::once(&index).chain(&carried).map(String::as_str).collect();
-        let made = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
-        let given = if initial.is_empty() { String::new() } else { format!(" {}", initial.join(", ")) };
-        self.state.out.open(&format!("{made}tm.for [{count}]({}){given}", arguments.join(", ")));
+        let count = u64::try_from(count).map_err(|_| self.needs_number(frame, own.span()))?;
+        let new = new!(self.ctx, For, self.values(&initial)).over(Expr::Literal(count));
+        self.state.out.open(self.ctx, new.into(), &results);
+        for name in std::iter::once(&index).chain(&carried) {
+            self.state.out.argument(name, open::unknown(self.ctx));
+        }
         self.iteration(frame, own, &index, (start, end))?;
         self.close(frame, own.span(), &changed, results);
         Ok(())

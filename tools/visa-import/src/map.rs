@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::rc::Rc;
+use visa_algebra::{Expr, PadKind};
 
 /// An axis that the input declares: its number among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,7 +115,21 @@ impl Map {
         }
     }
 
-    /// The mapping as text of ours, with its brackets.
+    /// The mapping as one of ours.
+    pub(crate) fn expr(&self, axes: &dyn Axes) -> Expr {
+        let inner = |of: &Self| of.expr(axes);
+        match self {
+            Self::Copies(count) => Expr::Literal(*count),
+            Self::Axis(id) => Expr::axis(&axes.name(*id)),
+            Self::Stride(of, by) => inner(of).stride(*by),
+            Self::Modulo(of, by) => inner(of).modulo(*by),
+            Self::Resize(of, size) => inner(of).resize(*size),
+            Self::Padding(of, size, pad) => inner(of).pad(*size, pad.kind()),
+            Self::List(_) => Expr::pair(self.factors().into_iter().map(inner)),
+        }
+    }
+
+    /// The mapping as text, with its brackets.
     pub(crate) fn text(&self, axes: &dyn Axes) -> String {
         let factors: Vec<String> = self.factors().into_iter().map(|own| own.term(axes)).collect();
         format!("[{}]", factors.join(", "))
@@ -140,6 +155,16 @@ impl Map {
             Self::Padding(of, size, Pad::Zero) => format!("{} # {size} {{0}}", inner(of)),
             Self::Padding(of, size, Pad::Bottom) => format!("{} # {size} {{!}}", inner(of)),
             Self::List(_) => self.text(axes),
+        }
+    }
+}
+
+impl Pad {
+    fn kind(self) -> PadKind {
+        match self {
+            Self::Top => PadKind::Top,
+            Self::Zero => PadKind::Zero,
+            Self::Bottom => PadKind::Bottom,
         }
     }
 }
@@ -180,6 +205,7 @@ mod tests {
         let pads = [Pad::Top, Pad::Zero, Pad::Bottom].map(|pad| Map::Padding(a(), 16, pad));
         let list = Map::List([vec![stride.clone(), Map::Copies(1)], pads.to_vec()].concat());
         assert_eq!(list.text(&Two), "[A / 8, 1, A # 16, A # 16 {0}, A # 16 {!}]");
+        assert_eq!(list.expr(&Two).to_string(), list.text(&Two));
         let nested =
             Map::Padding(Map::List(vec![Map::Axis(AxisId(1)), Map::Modulo(a(), 4)]).into(), 32, Pad::Top);
         assert_eq!(Map::List(vec![nested, Map::Resize(a(), 3)]).text(&Two), "[[B, A % 4] # 32, A = 3]");

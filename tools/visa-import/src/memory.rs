@@ -1,13 +1,31 @@
 //! Tensors at rest: transfers, views, and parts that are written.
 
 use crate::calls::merged;
+use crate::clauses::{Dims, TilePart};
+use crate::emit::{at, new, with};
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::{Axes, AxisId, Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::number;
 use crate::value::{Affine, Memory, PlaceId, Step, TensorType, Value, View};
 use proc_macro2::Span;
+use std::rc::Rc;
+use visa_algebra::{Expr, PadKind};
+use visa_engine::words::TensorMemory;
+use visa_ir::build::NewOp;
+use visa_ir::module::ValueId;
+use visa_mapping::ops::empty::{Empty, EmptyBuilder};
+use visa_mapping::ops::indexed::{
+    GatherToDm, GatherToDmBuilder, GatherToHbm, GatherToHbmBuilder, GatherToSpm, GatherToSpmBuilder,
+    ScatterOp,
+};
+use visa_mapping::ops::number::Sum;
+use visa_mapping::ops::transfer::{ToDm, ToDmBuilder, ToHbm, ToHbmBuilder, ToSpm, ToSpmBuilder};
+use visa_mapping::ops::view::{self, Relabel, Unpad};
+use visa_mapping::tensor::numbers::Number;
 use visa_numerics::DType;
+use visa_stream::ops::fill::{FillTensor, FillTensorBuilder};
+use visa_stream::ops::fill_view::FillView;
 
 /// The axes of the input, one of which is called as rows of a table are.
 struct Rows<'a> {
@@ -60,7 +78,7 @@ fn is_first_of(part: &Map, whole: &Map, positions: u64) -> bool {
     }
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
     pub(crate) fn tensor_method(&mut self, frame: &mut Frame, view: View, call: &Call) -> Eval<Value> {
         match call.name.as_str() {
             "view" | "view_mut" | "as_ref" | "as_mut" => Ok(Value::View(view)),
@@ -100,8 +118,18 @@ impl Evaluator<'_> {
         }
         let (ty, wanted) = (cell.ty.clone(), cell.wanted.clone());
         let dtype = self.dtype(frame, span, &ty)?;
-        let text = format!("tm.empty {}, dtype {dtype}, at auto{}", ty.memory.name(), self.clauses(&ty));
-        let name = self.made(frame, span, wanted.as_deref(), &text);
+        let memory = match ty.memory {
+            Memory::Hbm => TensorMemory::Hbm,
+            Memory::Dm => TensorMemory::Dm,
+            Memory::Spm => TensorMemory::Spm,
+            Memory::Trf | Memory::Vrf => {
+                return Err(frame.error(span, "a register file that nothing has written"));
+            }
+        };
+        let Dims { chip, cluster, slice, pe, element, .. } = self.dims(&ty);
+        let new = new!(self.ctx, Empty).memory(memory).dtype(dtype).at_auto();
+        let new = new.chip(chip).cluster(cluster).slice(slice).pe(pe);
+        let name = self.made(frame, span, wanted.as_deref(), with(new, element, EmptyBuilder::element));
         self.state.cells[place.0].name = Some(name.clone());
         Ok(name)
     }
@@ -118,56 +146,112 @@ impl Evaluator<'_> {
     }
 
     /// The mappings of a tensor as clauses.
-    fn clauses(&self, ty: &TensorType) -> String {
-        let dims = ty.memory.dims().iter().zip(&ty.maps);
-        let known = dims.filter_map(|(dim, map)| Some((dim, map.as_ref()?)));
-        // One chip is what a tensor is on that does not say.
-        let known = known.filter(|(dim, map)| **dim != "chip" || **map != Map::one());
-        known.map(|(dim, map)| format!(", {dim} {}", self.text(&readable(map)))).collect()
+    fn dims(&self, ty: &TensorType) -> Dims {
+        let dim = |name: &str| ty.dim(name).map(|map| self.mapping(&readable(map)));
+        Dims {
+            // A tensor without this clause is on one chip.
+            chip: dim("chip").filter(|_| ty.dim("chip") != Some(&Map::one())),
+            cluster: dim("cluster"),
+            slice: dim("slice"),
+            pe: dim("pe"),
+            row: dim("row"),
+            element: dim("element"),
+        }
+    }
+
+    /// The transfer of a tensor to a memory.
+    fn moved(
+        &self,
+        frame: &Frame,
+        span: Span,
+        source: &str,
+        (memory, at): (Memory, Option<i64>),
+        dims: Dims,
+    ) -> Eval<NewOp<'a>> {
+        let (ctx, source) = (self.ctx, [self.value(source)]);
+        let Dims { chip, cluster, slice, pe, element, .. } = dims;
+        Ok(match memory {
+            Memory::Hbm => {
+                let new = at!(new!(ctx, ToHbm, source), at).chip(chip);
+                with(new, element, ToHbmBuilder::element).into()
+            }
+            Memory::Dm => {
+                let new = at!(new!(ctx, ToDm, source), at).chip(chip);
+                let new = with(new, cluster, ToDmBuilder::cluster);
+                let new = with(new, slice, ToDmBuilder::slice);
+                with(new, element, ToDmBuilder::element).into()
+            }
+            Memory::Spm if chip.is_none() => {
+                let new = at!(new!(ctx, ToSpm, source), at);
+                let new = with(new, cluster, ToSpmBuilder::cluster);
+                let new = with(new, pe, ToSpmBuilder::pe);
+                with(new, element, ToSpmBuilder::element).into()
+            }
+            Memory::Spm => {
+                return Err(frame.error(span, "what moves to scratchpad memory stays on its chips"));
+            }
+            Memory::Trf | Memory::Vrf => {
+                return Err(frame.error(span, "a register file is written by a stream alone"));
+            }
+        })
     }
 
     /// The name under which a view is read.
     pub(crate) fn read(&mut self, frame: &Frame, span: Span, view: &View) -> Eval<String> {
         let mut name = self.current(frame, span, view.place)?;
         for step in &view.steps {
-            let text = match step {
+            let ctx = self.ctx;
+            let new: NewOp<'a> = match step {
                 Step::Tile { along, size, first, element } => {
-                    let (operands, clauses) = self.first(frame, span, std::slice::from_ref(first))?;
-                    let tile = tile_clauses(&self.text(along), *size, &clauses);
-                    let element = element.as_ref().map(|element| self.text(&readable(element)));
-                    let element = element.map_or_else(String::new, |element| format!(", element {element}"));
-                    format!("tm.tile {name}{operands} {tile}{element}")
+                    let (first, index) = self.first(frame, span, std::slice::from_ref(first))?;
+                    let element = element.as_ref().map(|element| self.mapping(&readable(element)));
+                    let (along, size) = (self.mapping(along), self.tile_size(frame, span, *size)?);
+                    TilePart { first, along, size, index, element }.tile(ctx, self.value(&name))
                 }
-                Step::Pad(element) => format!("tm.pad {name} element {}", self.text(&readable(element))),
-                Step::Unpad(element) => format!("tm.unpad {name} element {}", self.text(&readable(element))),
+                Step::Pad(element) => {
+                    let element = self.mapping(&readable(element));
+                    new!(ctx, view::Pad, [self.value(&name)]).common(|pad| pad.element(element.into())).into()
+                }
+                Step::Unpad(element) => {
+                    let element = self.mapping(&readable(element));
+                    new!(ctx, Unpad, [self.value(&name)]).common(|pad| pad.element(element.into())).into()
+                }
                 Step::Reshape(changed, place) => {
-                    let clauses = self.clauses(changed);
-                    let text = format!("tm.relabel {name}{}", clauses.strip_prefix(',').unwrap_or(&clauses));
-                    name = self.state.out.made(&text, place);
+                    let Dims { chip, cluster, slice, pe, row, element } = self.dims(changed);
+                    let new = new!(ctx, Relabel, [self.value(&name)]).chip(chip).cluster(cluster);
+                    let new = new.slice(slice).pe(pe).row(row).element(element);
+                    name = self.made_at(place, None, new);
                     continue;
                 }
             };
-            name = self.made(frame, span, None, &text);
+            name = self.made(frame, span, None, new);
         }
         Ok(name)
     }
 
+    /// The size of a tile as a clause.
+    fn tile_size(&self, frame: &Frame, span: Span, size: u64) -> Eval<Option<i64>> {
+        let size =
+            i64::try_from(size).map_err(|_| frame.error(span, "a tile of more than 2^63 positions"))?;
+        Ok(Some(size).filter(|&size| size != 1))
+    }
+
     /// Where tiles begin: operands, and the clause for what is known.
-    fn first(&mut self, frame: &Frame, span: Span, first: &[Affine]) -> Eval<(String, String)> {
+    fn first(&mut self, frame: &Frame, span: Span, first: &[Affine]) -> Eval<(Vec<ValueId>, Option<i64>)> {
         let [only] = first else {
-            let mut operands = String::new();
+            let mut operands = Vec::new();
             for own in first {
-                operands.push_str(&format!(", {}", self.index_name(frame, span, own)?));
+                let name = self.index_name(frame, span, own)?;
+                operands.push(self.value(&name));
             }
-            return Ok((operands, String::new()));
+            return Ok((operands, None));
         };
         if let Some(number) = only.number() {
-            return Ok((String::new(), format!(", index {number}")));
+            return Ok((Vec::new(), Some(number)));
         }
         let moving = Affine { plus: 0, ..only.clone() };
         let name = self.index_name(frame, span, &moving)?;
-        let plus = if only.plus == 0 { String::new() } else { format!(", index {}", only.plus) };
-        Ok((format!(", {name}"), plus))
+        Ok((vec![self.value(&name)], Some(only.plus).filter(|&plus| plus != 0)))
     }
 
     pub(crate) fn index_name(&mut self, frame: &Frame, span: Span, index: &Affine) -> Eval<String> {
@@ -180,11 +264,10 @@ impl Evaluator<'_> {
                 frame.error(span, "a tile of a tile begins at a number; write one of them with an index")
             );
         }
-        let names: Vec<&str> = terms.iter().map(|(name, _)| name.as_str()).collect();
-        let by: Vec<String> = terms.iter().map(|(_, factor)| factor.to_string()).collect();
-        let plus = if index.plus == 0 { String::new() } else { format!(", plus {}", index.plus) };
-        let text = format!("tm.affine {} by [{}]{plus}", names.join(", "), by.join(", "));
-        Ok(self.index_made(frame, span, &text))
+        let (names, by): (Vec<&String>, Vec<i64>) = terms.into_iter().unzip();
+        let values: Vec<ValueId> = names.into_iter().map(|name| self.value(name)).collect();
+        let new = new!(self.ctx, Sum, values).by(by).plus_unless_default(index.plus);
+        Ok(self.index_made(frame, span, new))
     }
 
     /// A tile along one dimension of a tensor: its elements, or the chips, clusters or slices that it is on.
@@ -306,20 +389,16 @@ impl Evaluator<'_> {
         }
         let mut source = self.read(frame, call.span, view)?;
         if memory == Memory::Dm && self.reads_on(&view.ty, &ty) {
-            source = self.made(frame, call.span, None, &format!("tm.pad {source} element [1 # 2]"));
+            let element = Expr::Literal(1).pad(2, PadKind::Top);
+            let new = new!(self.ctx, view::Pad, [self.value(&source)]);
+            source = self.made(frame, call.span, None, new.common(|pad| pad.element(element.into())));
         }
         let chips = ty.maps[0] != view.ty.maps[0];
-        let clauses = match chips {
-            true => self.clauses(&ty),
-            false => {
-                let mut own = ty.clone();
-                own.maps[0] = None;
-                self.clauses(&own)
-            }
-        };
-        let at = self.at(frame, call)?;
-        let text = format!("tm.to_{} {source} at {at}{clauses}", memory.name());
-        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        let dims = self.dims(&ty);
+        let dims = if chips { dims } else { Dims { chip: None, ..dims } };
+        let at = self.address(frame, call)?;
+        let new = self.moved(frame, call.span, &source, (memory, at), dims)?;
+        let name = self.made(frame, call.span, call.want.name.as_deref(), new);
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
 
@@ -341,35 +420,41 @@ impl Evaluator<'_> {
     fn written(&mut self, frame: &mut Frame, span: Span, from: &View, to: &View) -> Eval<()> {
         let source = self.read(frame, span, from)?;
         let stays = self.state.cells[to.place.0].stays;
-        let text = match self.target(frame, span, to)? {
-            Some((tensor, tile)) => format!("tm.to_tile {source}, {tensor}{tile}"),
+        let new = match self.target(frame, span, to)? {
+            Some((tensor, part)) => part.transfer(self.ctx, self.value(&source), self.value(&tensor)),
             None if stays => {
                 let tensor = self.current(frame, span, to.place)?;
-                format!("tm.to_tile {source}, {tensor} {}", self.whole(frame, span, to)?)
+                let part = self.whole(frame, span, to)?;
+                part.transfer(self.ctx, self.value(&source), self.value(&tensor))
             }
             None => {
                 let mut own = to.ty.clone();
                 if own.maps[0] == from.ty.maps[0] {
                     own.maps[0] = None;
                 }
-                format!("tm.to_{} {source} at auto{}", own.memory.name(), self.clauses(&own))
+                self.moved(frame, span, &source, (own.memory, None), self.dims(&own))?
             }
         };
-        self.changed(frame, span, to.place, &text);
+        self.changed(frame, span, to.place, new);
         Ok(())
     }
 
     /// A tensor is another one from here on.
-    pub(crate) fn changed(&mut self, frame: &Frame, span: Span, place: PlaceId, text: &str) {
+    pub(crate) fn changed(&mut self, frame: &Frame, span: Span, place: PlaceId, new: impl Into<NewOp<'a>>) {
         let wanted = self.state.cells[place.0].wanted.clone();
-        let name = self.made(frame, span, wanted.as_deref(), text);
+        let name = self.made(frame, span, wanted.as_deref(), new);
         let cell = &mut self.state.cells[place.0];
         cell.name = Some(name);
         cell.writes += 1;
     }
 
-    /// The tensor whose tile is written, and the operands and clauses that say which; nothing for a whole tensor.
-    pub(crate) fn target(&mut self, frame: &Frame, span: Span, to: &View) -> Eval<Option<(String, String)>> {
+    /// The tensor whose tile is written, and the tile; `None` for a whole tensor.
+    pub(crate) fn target(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        to: &View,
+    ) -> Eval<Option<(String, TilePart)>> {
         if to.steps.is_empty() {
             return Ok(None);
         }
@@ -392,15 +477,13 @@ impl Evaluator<'_> {
             return Err(frame.error(span, "of tiles of tiles, each has one position"));
         }
         let firsts: Vec<Affine> = tiles.iter().map(|(_, _, first, _)| first.clone()).collect();
-        let (operands, clauses) = self.first(frame, span, &firsts)?;
+        let (first, index) = self.first(frame, span, &firsts)?;
         let along: Vec<&Map> = tiles.iter().map(|(along, ..)| *along).collect();
-        let along = self.text(&Map::List(along.into_iter().cloned().collect()));
+        let along = self.mapping(&Map::List(along.into_iter().cloned().collect()));
         let element = tiles.iter().rev().find_map(|(along, _, _, element)| Some((along, (*element)?)));
-        let element = element.map(|(along, element)| self.text(&self.named(along, element)));
-        let size = tiles.last().map_or(1, |(_, size, ..)| *size);
-        let tile = tile_clauses(&along, size, &clauses);
-        let element = element.map_or_else(String::new, |element| format!(", element {element}"));
-        Ok(Some((tensor, format!("{operands} {tile}{element}"))))
+        let element = element.map(|(along, element)| self.mapping(&self.named(along, element)));
+        let size = self.tile_size(frame, span, tiles.last().map_or(1, |(_, size, ..)| *size))?;
+        Ok(Some((tensor, TilePart { first, along, size, index, element })))
     }
 
     /// What a tile of one position holds, with the dimension that it is cut along where the author writes `1`.
@@ -428,7 +511,7 @@ impl Evaluator<'_> {
     }
 
     /// All of a tensor as one tile of it.
-    pub(crate) fn whole(&self, frame: &Frame, span: Span, to: &View) -> Eval<String> {
+    pub(crate) fn whole(&self, frame: &Frame, span: Span, to: &View) -> Eval<TilePart> {
         let element = self.dim(frame, span, &to.ty, "element")?;
         // Padding around one position has one position.
         let one = |own: &&Map| matches!(own, Map::Padding(of, ..) if **of == Map::Copies(1));
@@ -437,7 +520,8 @@ impl Evaluator<'_> {
         let found = sizes.filter(|(_, size)| *size > 1).map(|(own, size)| (own.clone(), size)).next();
         let (factor, size) =
             found.ok_or_else(|| frame.error(span, "a tensor of one element that stays has no tile"))?;
-        Ok(tile_clauses(&self.text(&Map::List(vec![factor])), size, ", index 0"))
+        let size = self.tile_size(frame, span, size)?;
+        Ok(TilePart { first: Vec::new(), along: self.mapping(&factor), size, index: Some(0), element: None })
     }
 
     fn memset(&mut self, frame: &mut Frame, view: &View, call: &Call) -> Eval<Value> {
@@ -447,18 +531,28 @@ impl Evaluator<'_> {
         if !view.steps.is_empty() {
             return Err(frame.error(call.span, "`memset` of a part of a tensor is not read"));
         }
-        let text = match self.state.cells[view.place.0].name.clone() {
+        let new: NewOp<'a> = match self.state.cells[view.place.0].name.clone() {
             None => {
                 let dtype = self.dtype(frame, call.span, &view.ty)?;
-                format!("stream.fill {number}, at auto, dtype {dtype}{}", self.clauses(&view.ty))
+                self.fill(number, dtype, self.dims(&view.ty))
             }
             Some(tensor) => {
                 let element = self.dim(frame, call.span, &view.ty, "element")?;
-                format!("stream.fill_view {tensor} value {number}, element {}", self.text(&element))
+                let new = new!(self.ctx, FillView, [self.value(&tensor)]);
+                new.value(number).element(self.mapping(&element)).into()
             }
         };
-        self.changed(frame, call.span, view.place, &text);
+        self.changed(frame, call.span, view.place, new);
         Ok(Value::Nothing)
+    }
+
+    /// A new tensor that holds a number everywhere.
+    pub(crate) fn fill(&self, number: Number, dtype: DType, dims: Dims) -> NewOp<'a> {
+        let Dims { chip, cluster, slice, element, .. } = dims;
+        let new = new!(self.ctx, FillTensor).value(number).at_auto().dtype(dtype).chip(chip);
+        let new = with(new, cluster, FillTensorBuilder::cluster);
+        let new = with(new, slice, FillTensorBuilder::slice);
+        with(new, element, FillTensorBuilder::element).into()
     }
 
     fn gather(&mut self, frame: &mut Frame, table: &View, call: &Call) -> Eval<Value> {
@@ -472,22 +566,38 @@ impl Evaluator<'_> {
         let along = match self.key(frame, call, table, index, &ty) {
             Ok(along) => along,
             Err(stop) => {
-                let (row, text) = self.under_rows(table, index, &table_name).ok_or(stop)?;
-                table_name = self.made(frame, call.span, None, &text);
+                let (row, new) = self.under_rows(table, index, &table_name).ok_or(stop)?;
+                table_name = self.made(frame, call.span, None, new);
                 row
             }
         };
         let index_name = self.index_of_rows(frame, call, index)?;
-        let mut own = ty.clone();
-        own.maps[0] = None;
-        own.dtype = table.ty.dtype;
-        let text = format!(
-            "tm.gather_to_{} {table_name}, {index_name} along {along}, at {}{}",
-            ty.memory.name(),
-            self.at(frame, call)?,
-            self.clauses(&own)
-        );
-        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        let (ctx, at) = (self.ctx, self.address(frame, call)?);
+        let operands = [self.value(&table_name), self.value(&index_name)];
+        let Dims { cluster, slice, pe, element, .. } = self.dims(&ty);
+        let along = Rc::new(along);
+        let new: NewOp<'a> = match ty.memory {
+            Memory::Hbm => {
+                let new = at!(new!(ctx, GatherToHbm, operands).along(along), at);
+                with(new, element, GatherToHbmBuilder::element).into()
+            }
+            Memory::Dm => {
+                let new = at!(new!(ctx, GatherToDm, operands).along(along), at);
+                let new = with(new, cluster, GatherToDmBuilder::cluster);
+                let new = with(new, slice, GatherToDmBuilder::slice);
+                with(new, element, GatherToDmBuilder::element).into()
+            }
+            Memory::Spm => {
+                let new = at!(new!(ctx, GatherToSpm, operands).along(along), at);
+                let new = with(new, cluster, GatherToSpmBuilder::cluster);
+                let new = with(new, pe, GatherToSpmBuilder::pe);
+                with(new, element, GatherToSpmBuilder::element).into()
+            }
+            Memory::Trf | Memory::Vrf => {
+                return Err(frame.error(call.span, "a gather does not write a register file"));
+            }
+        };
+        let name = self.made(frame, call.span, call.want.name.as_deref(), new);
         let ty = TensorType { dtype: table.ty.dtype, ..ty };
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
@@ -500,23 +610,14 @@ impl Evaluator<'_> {
         }
         let dim = |name: &str| self.dim(frame, call.span, &index.ty, name);
         let element = Map::List(vec![dim("slice")?, dim("element")?]);
-        let cluster = self.text(&readable(&dim("cluster")?));
-        let text = format!(
-            "tm.to_spm {name} at auto, cluster {cluster}, pe [1 # 4], element {}",
-            self.text(&element)
-        );
-        Ok(self.made(frame, call.span, None, &text))
+        let cluster = self.mapping(&readable(&dim("cluster")?));
+        let pe = Expr::Literal(1).pad(4, PadKind::Top);
+        let new = new!(self.ctx, ToSpm, [self.value(&name)]).at_auto().cluster(cluster).pe(pe);
+        Ok(self.made(frame, call.span, None, new.element(self.mapping(&element))))
     }
 
     /// The axis of a table that an index chooses rows along: one that neither the index nor what is chosen has.
-    fn key(
-        &self,
-        frame: &Frame,
-        call: &Call,
-        table: &View,
-        index: &View,
-        chosen: &TensorType,
-    ) -> Eval<String> {
+    fn key(&self, frame: &Frame, call: &Call, table: &View, index: &View, chosen: &TensorType) -> Eval<Expr> {
         let axes = |maps: &[Option<Map>]| {
             let mut found = Vec::new();
             maps.iter().flatten().for_each(|map| map.axes(&mut found));
@@ -525,14 +626,14 @@ impl Evaluator<'_> {
         let (own, index, chosen) = (axes(&table.ty.maps), axes(&index.ty.maps), axes(&chosen.maps));
         let key = own.iter().find(|id| !index.contains(id) && !chosen.contains(id));
         match key {
-            Some(id) => Ok(self.text(&Map::List(vec![Map::Axis(*id)]))),
+            Some(id) => Ok(self.mapping(&Map::Axis(*id))),
             None => Err(frame.error(call.span, "no axis of the table is left out in what is chosen")),
         }
     }
 
     /// A table whose rows are chosen along an axis that the index has too, as block tables have: its rows get an axis
     /// of their own. The axis, and the table under it.
-    fn under_rows(&self, table: &View, index: &View, name: &str) -> Option<(String, String)> {
+    fn under_rows(&self, table: &View, index: &View, name: &str) -> Option<(Expr, NewOp<'a>)> {
         let mut known = Vec::new();
         index.ty.maps.iter().flatten().for_each(|map| map.axes(&mut known));
         let element = table.ty.element()?;
@@ -540,8 +641,8 @@ impl Evaluator<'_> {
         element.axes(&mut own);
         let id = own.into_iter().find(|id| known.contains(id))?;
         let rows = Rows { axes: self, id };
-        let axis = Map::List(vec![Map::Axis(id)]).text(&rows);
-        Some((axis, format!("tm.relabel {name} element {}", element.text(&rows))))
+        let new = new!(self.ctx, Relabel, [self.value(name)]).element(Some(element.expr(&rows)));
+        Some((Map::Axis(id).expr(&rows), new.into()))
     }
 
     fn scatter(&mut self, frame: &mut Frame, rows: &View, call: &Call) -> Eval<Value> {
@@ -552,13 +653,10 @@ impl Evaluator<'_> {
         let names = [rows, index].map(|view| self.read(frame, call.span, view));
         let [rows, index] = names;
         let tensor = self.current(frame, call.span, table.place)?;
-        let text = format!("tm.scatter {}, {}, {tensor} along {along}", rows?, index?);
-        self.changed(frame, call.span, table.place, &text);
+        let operands = self.values(&[rows?, index?, tensor]);
+        let [rows, index, tensor] = operands[..] else { return Ok(Value::Nothing) };
+        let new = new!(self.ctx, ScatterOp, [rows, index, tensor]).along(along.into());
+        self.changed(frame, call.span, table.place, new);
         Ok(Value::Nothing)
     }
-}
-
-fn tile_clauses(along: &str, size: u64, rest: &str) -> String {
-    let size = if size == 1 { String::new() } else { format!(", size {size}") };
-    format!("along {along}{size}{rest}")
 }

@@ -1,14 +1,20 @@
 //! Methods of the input: what each of them is of ours.
 
+use crate::error::Place;
 use crate::eval::{Eval, Evaluator, Frame, Want, names};
 use crate::map::{Map, Pad};
 use crate::marks::plain;
 use crate::methods::HostCall;
+use crate::numbers::whole_number;
 use crate::place::followed;
 use crate::program::Space;
 use crate::value::{Type, Value};
 use proc_macro2::Span;
 use syn::spanned::Spanned;
+use visa_algebra::Expr;
+use visa_engine::words::RegionName;
+use visa_ir::build::NewOp;
+use visa_ir::module::ValueId;
 use visa_numerics::DType;
 
 /// A call of a method, whose receiver and arguments are known.
@@ -51,7 +57,7 @@ impl Call {
     }
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
     pub(crate) fn method(
         &mut self,
         frame: &mut Frame,
@@ -143,30 +149,63 @@ impl Evaluator<'_> {
     }
 
     /// Where the author puts a tensor, as clause `at` says it; open where nothing is said.
-    pub(crate) fn at(&self, frame: &Frame, call: &Call) -> Eval<String> {
+    pub(crate) fn at(&self, frame: &Frame, call: &Call) -> Eval<Address> {
         let placed = call.given().into_iter().filter(|value| !matches!(value, Value::View(_)));
         let mut words = placed.map(|value| match value {
-            Value::Int(address) => Some(address.to_string()),
+            Value::Int(_) => whole_number(value).map(Address::Number),
             Value::Variant(half) => match half.name() {
-                "Full" => Some("full".to_owned()),
-                "FirstHalf" => Some("first".to_owned()),
-                "SecondHalf" => Some("second".to_owned()),
+                "Full" => Some(Address::Region(RegionName::Full)),
+                "FirstHalf" => Some(Address::Region(RegionName::First)),
+                "SecondHalf" => Some(Address::Region(RegionName::Second)),
                 _ => None,
             },
             _ => None,
         });
         match (words.next(), words.next()) {
-            (None, _) => Ok("auto".to_owned()),
-            (Some(Some(word)), None) => Ok(word),
-            (Some(_), _) => {
-                Err(frame.error(call.span, format!("`{}` takes an address, a number", call.name)))
+            (None, _) => Ok(Address::Open),
+            (Some(Some(address)), None) => Ok(address),
+            (Some(_), _) => Err(no_address(frame, call)),
+        }
+    }
+
+    /// The address that the author gives a tensor; `None` where it is open.
+    pub(crate) fn address(&self, frame: &Frame, call: &Call) -> Eval<Option<i64>> {
+        match self.at(frame, call)? {
+            Address::Open => Ok(None),
+            Address::Number(address) => Ok(Some(address)),
+            Address::Region(_) => Err(no_address(frame, call)),
+        }
+    }
+
+    /// The region of the register file that the author gives a tensor; `None` where it is open.
+    pub(crate) fn region(&self, frame: &Frame, call: &Call) -> Eval<Option<RegionName>> {
+        match self.at(frame, call)? {
+            Address::Open => Ok(None),
+            Address::Region(region) => Ok(Some(region)),
+            Address::Number(_) => {
+                Err(frame.error(call.span, format!("`{}` takes a region of the register file", call.name)))
             }
         }
     }
 
-    /// A mapping as text.
+    /// A mapping as text, for messages.
     pub(crate) fn text(&self, map: &Map) -> String {
         map.text(self)
+    }
+
+    /// A mapping as clauses have it.
+    pub(crate) fn mapping(&self, map: &Map) -> Expr {
+        map.expr(self)
+    }
+
+    /// The value of this name.
+    pub(crate) fn value(&self, name: &str) -> ValueId {
+        self.state.out.value(name)
+    }
+
+    /// The values of these names.
+    pub(crate) fn values(&self, names: &[String]) -> Vec<ValueId> {
+        names.iter().map(|name| self.value(name)).collect()
     }
 
     /// The mapping that a call must give.
@@ -190,20 +229,49 @@ impl Evaluator<'_> {
     }
 
     /// An operation that makes a number of others.
-    pub(crate) fn index_made(&mut self, frame: &Frame, span: Span, text: &str) -> String {
+    pub(crate) fn index_made(&mut self, frame: &Frame, span: Span, new: impl Into<NewOp<'a>>) -> String {
         let name = self.state.out.name(None);
-        let place = frame.place(span);
-        self.state.out.number(&format!("{name} = {text}"), &place);
+        self.state.out.number(self.ctx, new.into(), &name, &frame.place(span));
         name
     }
 
     /// An operation that makes one value, which gets a name.
-    pub(crate) fn made(&mut self, frame: &Frame, span: Span, wanted: Option<&str>, text: &str) -> String {
+    pub(crate) fn made(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        wanted: Option<&str>,
+        new: impl Into<NewOp<'a>>,
+    ) -> String {
+        self.made_at(&frame.place(span), wanted, new)
+    }
+
+    /// The same at a place.
+    pub(crate) fn made_at(
+        &mut self,
+        place: &Place,
+        wanted: Option<&str>,
+        new: impl Into<NewOp<'a>>,
+    ) -> String {
         let name = self.state.out.name(wanted);
-        let place = frame.place(span);
-        self.state.out.line(&format!("{name} = {text}"), &place);
+        self.state.out.write(self.ctx, new.into(), std::slice::from_ref(&name), place);
         name
     }
+}
+
+/// Where the author puts a tensor.
+#[derive(Clone, Copy)]
+pub(crate) enum Address {
+    /// Anywhere.
+    Open,
+    /// At this address.
+    Number(i64),
+    /// In this region of the tensor register file.
+    Region(RegionName),
+}
+
+fn no_address(frame: &Frame, call: &Call) -> crate::eval::Stop {
+    frame.error(call.span, format!("`{}` takes an address, a number", call.name))
 }
 
 /// The name of a method without what says that it takes an address (0.5), which its arguments say.

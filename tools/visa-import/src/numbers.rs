@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use syn::spanned::Spanned;
+use visa_mapping::tensor::numbers::Number;
 
 impl Evaluator<'_> {
     pub(crate) fn path(&mut self, frame: &mut Frame, path: &syn::ExprPath) -> Eval<Value> {
@@ -658,22 +659,31 @@ fn conditions(op: &syn::BinOp, left: Value, right: Value) -> Option<Value> {
 }
 
 /// The context that a value is, for `begin`.
-pub(crate) fn context(value: &Value) -> Option<&'static str> {
+pub(crate) fn context(value: &Value) -> Option<visa_machine::Unit> {
     match value {
-        Value::Unit(Unit::Main) => Some("main"),
-        Value::Unit(Unit::Sub) => Some("sub"),
+        Value::Unit(Unit::Main) => Some(visa_machine::Unit::Main),
+        Value::Unit(Unit::Sub) => Some(visa_machine::Unit::Sub),
         _ => None,
     }
 }
 
-/// A number as our text has it.
-pub(crate) fn number(value: &Value) -> Option<String> {
+/// A number as clauses have it.
+pub(crate) fn number(value: &Value) -> Option<Number> {
+    let text = match value {
+        Value::Int(number) => number.to_string(),
+        // The shortest text that is the number in its format: the device rounds it to the format of the stream.
+        Value::Float(Float::F32(number)) => number.to_string(),
+        Value::Float(Float::F64(number)) => number.to_string(),
+        Value::Ref(own) => return own.read().as_ref().and_then(number),
+        _ => return None,
+    };
+    text.parse().ok().map(Number)
+}
+
+/// A number of a clause that takes integers; `None` for other values, and past 64 bits.
+pub(crate) fn whole_number(value: &Value) -> Option<i64> {
     match value {
-        Value::Int(number) => Some(number.to_string()),
-        // The shortest text that is the number.
-        Value::Float(Float::F32(number)) => Some(format!("{number:?}")),
-        Value::Float(Float::F64(number)) => Some(format!("{number:?}")),
-        Value::Ref(own) => own.read().as_ref().and_then(number),
-        _ => None,
+        Value::Ref(own) => own.read().as_ref().and_then(whole_number),
+        other => i64::try_from(other.integer()?).ok(),
     }
 }

@@ -7,29 +7,32 @@ use crate::integer::IntTy;
 use crate::map::Map;
 use crate::value::{Affine, Index, MAX_POSITION, Value};
 use proc_macro2::Span;
+use visa_algebra::Expr;
+use visa_ir::context::Context;
+use visa_ir::decl::make_type;
+use visa_ir::open;
+use visa_mapping::tensor::scalar::{self, SCALAR};
 
 /// How many numbers an argument may be, and the dimension whose positions they are.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
     count: u64,
-    dimension: String,
+    dimension: Expr,
 }
 
 /// An argument that is a number.
 pub(crate) struct Scalar {
     /// What it is called in the text.
     name: String,
-    /// The number of the argument whose text it is.
-    at: usize,
     span: Span,
 }
 
 impl Evaluator<'_> {
-    /// An argument that is a number, the `at`th in the text. What it may be is known when the body has been read.
+    /// An argument that is a number. What it may be is known when the body has been read.
     pub(crate) fn scalar(
         &mut self,
         frame: &Frame,
-        (name, format, at): (&str, &str, usize),
+        (name, format): (&str, &str),
         span: Span,
     ) -> Eval<(Scalar, Value)> {
         let Some(ty) = IntTy::named(format).filter(|ty| !matches!(ty, IntTy::I128 | IntTy::U128)) else {
@@ -41,10 +44,11 @@ impl Evaluator<'_> {
             return Err(Stop::Error(Error::new(frame.place(span), message).fix(fix)));
         };
         let text = self.state.out.name(Some(name));
+        self.state.out.argument(&text, open::unknown(self.ctx));
         self.state.ranges.insert(text.clone(), (0, MAX_POSITION));
         self.state.scalars.insert(text.clone(), None);
         let value = Value::Index(Index { sum: Affine::index(&text), ty });
-        Ok((Scalar { name: text, at, span }, value))
+        Ok((Scalar { name: text, span }, value))
     }
 
     /// Takes from a tile what the number that it begins at may be. Under a condition it may be more elsewhere.
@@ -73,15 +77,15 @@ impl Evaluator<'_> {
         let count =
             u64::try_from(last.checked_div_euclid(factor).filter(|_| factor > 0)?.checked_add(1)?).ok()?;
         let whole = rest == Affine::default() && factor == 1 && size == 1;
-        let dimension = if whole { self.text(along) } else { format!("[{count}]") };
+        let dimension = if whole { self.mapping(along) } else { Expr::Literal(count) };
         (count > 0).then_some(Positions { count, dimension })
     }
 }
 
 impl State {
-    /// Writes the types of numbers among the arguments.
-    pub(crate) fn declare(&self, frame: &Frame, scalars: &[Scalar], texts: &mut [String]) -> Eval<()> {
-        for Scalar { name, at, span } in scalars {
+    /// Gives the numbers among the arguments their types.
+    pub(crate) fn declare(&mut self, ctx: &Context, frame: &Frame, scalars: &[Scalar]) -> Eval<()> {
+        for Scalar { name, span } in scalars {
             let Some(Some(found)) = self.scalars.get(name) else {
                 let message = format!(
                     "`{}` is a number that is known when the kernel starts, and no tile says how many it may be",
@@ -91,7 +95,8 @@ impl State {
                            make it a constant";
                 return Err(Stop::Error(Error::new(frame.place(*span), message).fix(fix)));
             };
-            texts[*at] = format!("{name}: !tm.scalar<{}>", found.dimension);
+            let ty = make_type(ctx, &SCALAR, scalar::Scalar { of: found.dimension.clone() });
+            self.out.set_type(name, ty);
         }
         Ok(())
     }

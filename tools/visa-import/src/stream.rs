@@ -1,11 +1,38 @@
 //! Tensors on their way through the Tensor Unit.
 
+use crate::clauses::Dims;
+use crate::emit::{at, new};
 use crate::eval::{Eval, Evaluator, Frame};
 use crate::map::{Map, Pad};
 use crate::method::{Call, readable};
-use crate::numbers::{context, number};
-use crate::value::{Counted, Fetch, Memory, Stream, TensorType, Value, View};
+use crate::numbers::{context, number, whole_number};
+use crate::value::{Counted, Fetch, FetchClauses, Memory, Stream, TensorType, Value, View};
 use std::fmt::Display;
+use std::rc::Rc;
+use visa_algebra::{Expr, PadKind};
+use visa_engine::words::{AccumulatorOrder, TopologyName};
+use visa_ir::build::NewOp;
+use visa_ir::context::Context;
+use visa_ir::module::ValueId;
+use visa_machine::Unit;
+use visa_mapping::tensor::numbers::Number;
+use visa_numerics::{ClipName, DType};
+use visa_stream::branch::IdSource;
+use visa_stream::ops::begin::Begin;
+use visa_stream::ops::begin_interleaved::BeginInterleaved;
+use visa_stream::ops::cast::Cast;
+use visa_stream::ops::collect::Collect;
+use visa_stream::ops::commit::Commit;
+use visa_stream::ops::commit_packed::CommitPacked;
+use visa_stream::ops::commit_view::CommitView;
+use visa_stream::ops::contract::{Accumulate, Align, Contract};
+use visa_stream::ops::fetch as fetch_op;
+use visa_stream::ops::store::{ToTrf, ToVrf};
+use visa_stream::ops::switch::{Switch, SwitchBuilder};
+use visa_stream::ops::transpose::Transpose;
+use visa_stream::ops::vector::{VectorFinal, VectorInit};
+use visa_stream::ops::vector_alu::VectorClip;
+use visa_stream::ops::vector_branch::VectorBranch;
 
 /// Bytes of a packet of the contraction: two flits (book 18).
 const CONTRACTION_BYTES: u64 = 64;
@@ -16,7 +43,7 @@ const FLIT_BYTES: u64 = 32;
 /// Methods that begin the use of a compute engine that the main context alone has.
 const COMPUTES: &[&str] = &["vector_init", "contract_outer", "align", "transpose", "commit_cast_relu"];
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
     pub(crate) fn begin(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
         if matches!(call.name.as_str(), "parallel_copy_chip_slice" | "parallel_copy_cluster_slice") {
             return self.parallel_copy(frame, unit, call);
@@ -36,20 +63,25 @@ impl Evaluator<'_> {
         let ty = first.ty.clone();
         let names: Vec<String> =
             views.iter().map(|view| self.read(frame, call.span, view)).collect::<Eval<_>>()?;
-        let text = match call.name.as_str() {
-            "begin" => format!("stream.begin {context} {}", names.join(", ")),
-            "begin_interleaved" => {
+        let tensors = self.values(&names);
+        let new: NewOp<'a> = match (call.name.as_str(), &*tensors) {
+            ("begin", &[tensor]) => new!(self.ctx, Begin, [tensor]).context(context).into(),
+            ("begin", _) => {
+                return Err(frame.error(call.span, format!("`{}` takes one tensor", call.name)));
+            }
+            ("begin_interleaved", _) => {
                 let axis =
                     self.wanted_map(frame, call, call.map(0), "the axis that the tensors alternate along")?;
-                format!("stream.begin_interleaved {context} {} axis {}", names.join(", "), self.text(&axis))
+                let new = new!(self.ctx, BeginInterleaved, tensors).context(context);
+                new.axis(self.mapping(&axis)).into()
             }
-            _ => return Err(self.unknown(frame, call, unit.kind())),
+            (_, _) => return Err(self.unknown(frame, call, unit.kind())),
         };
-        let name = self.made(frame, call.span, None, &text);
+        let name = self.made(frame, call.span, None, new);
         let dim = |name: &str| self.dim(frame, call.span, &ty, name);
         let dtype = self.dtype(frame, call.span, &ty)?;
         Ok(Value::Stream(Box::new(Stream {
-            sub: (context == "sub").then(|| name.clone()),
+            sub: (context == Unit::Sub).then(|| name.clone()),
             kept: None,
             counted: None,
             vector: false,
@@ -81,12 +113,11 @@ impl Evaluator<'_> {
                 let time = self.wanted_map(frame, call, time, "its time")?;
                 let packet = self.wanted_map(frame, call, packet, "its packet")?;
                 let begin = stream.name.clone();
-                let mut fetch = Fetch { begin, time, packet, clauses: Vec::new(), span: call.span };
-                if let Some(format) = call.format(0).filter(|format| *format != stream.dtype) {
-                    fetch.clauses.push(format!("dtype {format}"));
-                    stream.dtype = format;
+                let clauses = FetchClauses::default();
+                stream.fetch = Some(Fetch { begin, time, packet, clauses, span: call.span });
+                if let Some(format) = call.format(0) {
+                    converted(frame, &mut stream, call, format)?;
                 }
-                stream.fetch = Some(fetch);
                 return Ok(Value::Stream(Box::new(stream)));
             }
             "fetch_mask" => {
@@ -96,13 +127,10 @@ impl Evaluator<'_> {
             "fetch_cast" => {
                 let format =
                     call.format(0).ok_or_else(|| frame.error(call.span, "`fetch_cast` without a format"))?;
-                if format != stream.dtype {
-                    let Some(fetch) = &mut stream.fetch else {
-                        return Err(self.unknown(frame, call, "this stream"));
-                    };
-                    fetch.clauses.push(format!("dtype {format}"));
-                    stream.dtype = format;
+                if stream.fetch.is_none() && format != stream.dtype {
+                    return Err(self.unknown(frame, call, "this stream"));
                 }
+                converted(frame, &mut stream, call, format)?;
                 return Ok(Value::Stream(Box::new(stream)));
             }
             "fetch_table_lookup" => {
@@ -111,22 +139,30 @@ impl Evaluator<'_> {
                 let Some(fetch) = &mut stream.fetch else {
                     return Err(self.unknown(frame, call, "this stream"));
                 };
-                fetch.clauses.push(format!("table @{}", table_name(stream.dtype, format)));
-                self.state.tables.insert((stream.dtype.name(), format.name()));
+                if fetch.clauses.table.replace(table_name(stream.dtype, format).into()).is_some() {
+                    return Err(frame.error(call.span, "a second lookup of a fetch"));
+                }
+                // A table's format is that of the stream, unless a conversion follows.
+                fetch.clauses.looked_up = true;
+                self.state.tables.insert((stream.dtype, format));
                 stream.dtype = format;
                 return Ok(Value::Stream(Box::new(stream)));
             }
             "fetch_zero_point_sub" => {
-                let Some(fetch) = &mut stream.fetch else {
+                if stream.fetch.is_none() {
                     return Err(self.unknown(frame, call, "this stream"));
-                };
-                if let Some(format) = call.format(0).filter(|format| *format != stream.dtype) {
-                    fetch.clauses.push(format!("dtype {format}"));
-                    stream.dtype = format;
                 }
-                let points: Option<Vec<String>> = call.given().into_iter().map(number).collect();
+                if let Some(format) = call.format(0) {
+                    converted(frame, &mut stream, call, format)?;
+                }
+                let points: Option<Vec<i64>> = call.given().into_iter().map(whole_number).collect();
                 let points = points.ok_or_else(|| frame.error(call.span, "zero points are numbers"))?;
-                fetch.clauses.push(format!("zero_points [{}]", points.join(", ")));
+                if let Some(fetch) = &mut stream.fetch {
+                    fetch.clauses.looked_up = false;
+                    if fetch.clauses.zero_points.replace(points).is_some() {
+                        return Err(frame.error(call.span, "second zero points of a fetch"));
+                    }
+                }
                 return Ok(Value::Stream(Box::new(stream)));
             }
             // What memory keeps of a packet follows from the tensor that is written.
@@ -155,28 +191,29 @@ impl Evaluator<'_> {
         if COMPUTES.contains(&call.name.as_str())
             && let Some(begin) = stream.sub.take()
         {
-            self.state.out.amend(&begin, "stream.begin sub", "stream.begin main");
+            self.state.out.set_context(self.ctx, &begin, Unit::Main);
         }
         if call.name.starts_with("vector_") {
             stream.vector = true;
             return self.vector_method(frame, stream, call);
         }
-        let text = match call.name.as_str() {
+        let (ctx, source) = (self.ctx, [self.value(&stream.name)]);
+        let new: NewOp<'a> = match call.name.as_str() {
             "collect" => {
                 let (time, packet) = self.time_and_packet(frame, call)?;
-                format!("stream.collect {} time {time}, packet {packet}", stream.name)
+                new!(ctx, Collect, source).time(time).packet(packet).into()
             }
             "switch" => self.switch(frame, &mut stream, call)?,
             "transpose" => {
                 let (time, packet) = self.time_and_packet(frame, call)?;
-                format!("stream.transpose {} time {time}, packet {packet}", stream.name)
+                new!(ctx, Transpose, source).time(time).packet(packet).into()
             }
             "cast" => {
                 let format =
                     call.format(0).ok_or_else(|| frame.error(call.span, "`cast` without a format"))?;
                 let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
                 stream.dtype = format;
-                format!("stream.cast {} {} packet {}", stream.dtype, stream.name, self.text(&packet))
+                new!(ctx, Cast, source).dtype(format).packet(self.mapping(&packet)).into()
             }
             "contract_outer" | "align" => {
                 let [Value::View(weights)] = &*call.given() else {
@@ -193,22 +230,23 @@ impl Evaluator<'_> {
                     }
                     Some(_) | None => packet,
                 };
-                let (time, packet) = (self.text(&time), self.text(&packet));
-                format!("stream.align {}, {weights} time {time}, packet {packet}", stream.name)
+                let [stream] = source;
+                let new = new!(ctx, Align, [stream, self.value(&weights)]);
+                new.time(self.mapping(&time)).packet(self.mapping(&packet)).into()
             }
             "contract_packet" | "contract" => {
                 let packet = self.wanted_map(frame, call, call.map(0), "its packet")?;
                 stream.dtype = stream.dtype.accumulator().ok_or_else(|| {
                     frame.error(call.span, format!("{} cannot enter a contraction", stream.dtype))
                 })?;
-                format!("stream.contract {} packet {}", stream.name, self.text(&packet))
+                new!(ctx, Contract, source).packet(self.mapping(&packet)).into()
             }
             "contract_lane" | "accumulate" => {
                 let (time, packet) = self.time_and_packet(frame, call)?;
                 let mode = match &*call.given() {
                     [Value::Variant(mode)] => match mode.name() {
-                        "Interleaved" => "interleaved",
-                        "Sequential" => "sequential",
+                        "Interleaved" => AccumulatorOrder::Interleaved,
+                        "Sequential" => AccumulatorOrder::Sequential,
                         other => {
                             return Err(
                                 frame.error(call.span, format!("`{other}` is no mode of the accumulator"))
@@ -217,7 +255,7 @@ impl Evaluator<'_> {
                     },
                     _ => return Err(frame.error(call.span, "the accumulator's mode is not given")),
                 };
-                format!("stream.accumulate {mode} {} time {time}, packet {packet}", stream.name)
+                new!(ctx, Accumulate, source).mode(mode).time(time).packet(packet).into()
             }
             "commit_cast" | "commit_cast_relu" => self.commit_cast(frame, &mut stream, call)?,
             "to_trf" | "to_vrf" => return self.register_file(frame, &stream, call),
@@ -225,19 +263,19 @@ impl Evaluator<'_> {
             "commit_view" => return self.commit_view(frame, &stream, call),
             _ => return Err(self.unknown(frame, call, "a stream")),
         };
-        stream.name = self.made(frame, call.span, None, &text);
+        stream.name = self.made(frame, call.span, None, new);
         Ok(Value::Stream(Box::new(stream)))
     }
 
-    pub(crate) fn time_and_packet(&mut self, frame: &Frame, call: &Call) -> Eval<(String, String)> {
+    pub(crate) fn time_and_packet(&mut self, frame: &Frame, call: &Call) -> Eval<(Expr, Expr)> {
         let time = self.wanted_map(frame, call, call.map(0), "its time")?;
         let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
-        Ok((self.text(&time), self.text(&packet)))
+        Ok((self.mapping(&time), self.mapping(&packet)))
     }
 
     /// The conversion of the commit adapter, which the book does not have: that of the cast engine, which gives the
     /// same numbers, after a maximum with 0 where it is asked for.
-    fn commit_cast(&mut self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<String> {
+    fn commit_cast(&mut self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<NewOp<'a>> {
         let format = call
             .format(0)
             .ok_or_else(|| frame.error(call.span, format!("`{}` without a format", call.name)))?;
@@ -247,29 +285,39 @@ impl Evaluator<'_> {
                 let message = "`commit_cast_relu` after the vector engine is not read";
                 return Err(frame.error(call.span, message));
             }
-            for step in ["vector_init", "vector_branch unconditional", "vector_clip Max", "vector_final"] {
-                let constant = if step.ends_with("Max") { " constant 0.0" } else { "" };
-                let text = format!("stream.{step} {}{constant}", stream.name);
-                stream.name = self.made(frame, call.span, None, &text);
+            let ctx = self.ctx;
+            let steps: [fn(&'a Context, ValueId) -> NewOp<'a>; 4] = [
+                |ctx, stream| new!(ctx, VectorInit, [stream]).into(),
+                |ctx, stream| new!(ctx, VectorBranch, [stream]).mode(IdSource::Unconditional).into(),
+                |ctx, stream| {
+                    let zero = Rc::new(Number(0.0));
+                    new!(ctx, VectorClip, [stream]).op(ClipName::Max).constant(Some(zero)).into()
+                },
+                |ctx, stream| new!(ctx, VectorFinal, [stream]).into(),
+            ];
+            for step in steps {
+                let new = step(ctx, self.value(&stream.name));
+                stream.name = self.made(frame, call.span, None, new);
             }
         }
         stream.dtype = format;
         let packet = Map::Padding(kept.into(), format.elements(FLIT_BYTES), Pad::Top);
-        let packet = self.text(&Map::List(vec![packet]));
-        Ok(format!("stream.cast {format} {} packet {packet}", stream.name))
+        let new = new!(self.ctx, Cast, [self.value(&stream.name)]).dtype(format);
+        Ok(new.packet(self.mapping(&packet)).into())
     }
 
     /// Writes what is fetched, now that nothing more is said of it.
     fn fetched(&mut self, frame: &Frame, stream: &mut Stream) -> Eval<()> {
-        let Some(mut fetch) = stream.fetch.take() else { return Ok(()) };
-        // A table's format is that of the stream unless it says so.
-        if fetch.clauses.last().is_some_and(|last| last.starts_with("table")) {
-            fetch.clauses.push(format!("dtype {}", stream.dtype));
+        let Some(fetch) = stream.fetch.take() else { return Ok(()) };
+        let FetchClauses { table, mut dtype, zero_points, looked_up } = fetch.clauses;
+        if looked_up && dtype.replace(stream.dtype).is_some() {
+            return Err(frame.error(fetch.span, TWO_FORMATS));
         }
-        let clauses: String = fetch.clauses.iter().map(|clause| format!(" {clause},")).collect();
-        let (time, packet) = (self.text(&fetch.time), self.text(&fetch.packet));
-        let text = format!("stream.fetch {}{clauses} time {time}, packet {packet}", fetch.begin);
-        stream.name = self.made(frame, fetch.span, None, &text);
+        let new =
+            fetch_op::Fetch::build_at(self.ctx, visa_ir::span::Span::default(), [self.value(&fetch.begin)]);
+        let new = new.table(table).dtype(dtype.map(Rc::new)).zero_points(zero_points);
+        let new = new.time(self.mapping(&fetch.time)).packet(self.mapping(&fetch.packet));
+        stream.name = self.made(frame, fetch.span, None, new);
         Ok(())
     }
 
@@ -277,7 +325,8 @@ impl Evaluator<'_> {
     fn mask(&self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<()> {
         let time = self.wanted_map(frame, call, call.map(0), "its time")?;
         let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
-        let Some(fetch) = stream.fetch.as_mut().filter(|fetch| fetch.clauses.is_empty()) else {
+        let Some(fetch) = stream.fetch.as_mut().filter(|fetch| fetch.clauses == FetchClauses::default())
+        else {
             return Err(frame.error(call.span, "`fetch_mask` comes right after `fetch`"));
         };
         for (before, after) in [(&mut fetch.time, time), (&mut fetch.packet, packet)] {
@@ -295,41 +344,43 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    fn switch(&mut self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<String> {
+    fn switch(&mut self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<NewOp<'a>> {
         let slice = self.wanted_map(frame, call, call.map(0), "its slices")?;
         let time = self.wanted_map(frame, call, call.map(1), "its time")?;
         let [Value::Variant(config)] = &*call.given() else {
             return Err(frame.error(call.span, "`switch` takes a topology"));
         };
-        let (topology, fields): (&str, &[(&str, &str)]) = match config.name() {
-            "Forwarding" => ("forwarding", &[]),
-            "Broadcast01" => {
-                ("broadcast01", &[("slice1", "slice1"), ("slice0", "slice0"), ("time0", "time0")])
-            }
-            "Broadcast1" => ("broadcast1", &[("slice1", "slice1"), ("slice0", "slice0")]),
-            "Transpose" => ("transpose", &[("slice1", "slice1"), ("slice0", "slice0")]),
-            "InterTranspose" => {
-                ("inter_transpose", &[("slice1", "slice1"), ("slice0", "slice0"), ("time0", "time0")])
-            }
-            "TransposedBroadcast1" => {
-                ("transposed_broadcast1", &[("slice1", "slice1"), ("slice0", "slice0")])
-            }
-            "CustomBroadcast" => ("custom", &[("ring_size", "ring")]),
+        let topology = match config.name() {
+            "Forwarding" => TopologyName::Forwarding,
+            "Broadcast01" => TopologyName::Broadcast01,
+            "Broadcast1" => TopologyName::Broadcast1,
+            "Transpose" => TopologyName::Transpose,
+            "InterTranspose" => TopologyName::InterTranspose,
+            "TransposedBroadcast1" => TopologyName::TransposedBroadcast1,
+            "CustomBroadcast" => TopologyName::Custom,
             other => return Err(frame.error(call.span, format!("the topology `{other}` is not known"))),
         };
-        let clauses = fields.iter().map(|(theirs, ours)| match config.fields.get(*theirs) {
-            Some(Value::Int(number)) => Ok(format!("{ours} {number}, ")),
-            Some(_) | None => Err(frame.error(call.span, format!("the topology lacks `{theirs}`"))),
-        });
-        let clauses = clauses.collect::<Eval<String>>()?;
-        let text = format!(
-            "stream.switch {topology} {} {clauses}slice {}, time {}",
-            stream.name,
-            self.text(&slice),
-            self.text(&time)
-        );
+        let field = |name: &str| {
+            let found = config.fields.get(name).and_then(whole_number);
+            found.ok_or_else(|| frame.error(call.span, format!("the topology lacks `{name}`")))
+        };
+        let new = new!(self.ctx, Switch, [self.value(&stream.name)]).topology(topology);
+        let parts = |new: SwitchBuilder<'a>| {
+            Eval::Ok(new.slice1(Some(field("slice1")?)).slice0(Some(field("slice0")?)))
+        };
+        let new = match topology {
+            TopologyName::Forwarding => new,
+            TopologyName::Broadcast01 | TopologyName::InterTranspose => {
+                parts(new)?.time0(Some(field("time0")?))
+            }
+            TopologyName::Broadcast1 | TopologyName::Transpose | TopologyName::TransposedBroadcast1 => {
+                parts(new)?
+            }
+            TopologyName::Custom => new.ring(Some(field("ring_size")?)),
+        };
+        let new = new.slice(Some(self.mapping(&slice))).time(Some(self.mapping(&time)));
         stream.slice = slice;
-        Ok(text)
+        Ok(new.into())
     }
 
     fn register_file(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
@@ -348,22 +399,19 @@ impl Evaluator<'_> {
             ty = crate::calls::merged(&ty, wanted);
         }
         let element = self.wanted_map(frame, call, ty.element().cloned(), "what it holds")?;
-        let at = self.at(frame, call)?;
-        let text = match memory {
+        let (ctx, source) = (self.ctx, [self.value(&stream.name)]);
+        let new: NewOp<'a> = match memory {
             Memory::Trf => {
                 let row = self.wanted_map(frame, call, ty.dim("row").cloned(), "its rows")?;
-                format!(
-                    "stream.to_trf {} at {at}, row {}, element {}",
-                    stream.name,
-                    self.text(&row),
-                    self.text(&element)
-                )
+                let new = at!(new!(ctx, ToTrf, source), self.region(frame, call)?);
+                new.row(self.mapping(&row)).element(self.mapping(&element)).into()
             }
             Memory::Vrf | Memory::Hbm | Memory::Dm | Memory::Spm => {
-                format!("stream.to_vrf {} at {at}, element {}", stream.name, self.text(&element))
+                let new = at!(new!(ctx, ToVrf, source), self.address(frame, call)?);
+                new.element(self.mapping(&element)).into()
             }
         };
-        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        let name = self.made(frame, call.span, call.want.name.as_deref(), new);
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
 
@@ -377,28 +425,38 @@ impl Evaluator<'_> {
             Some(element.clone()),
         ];
         let ty = TensorType { memory: Memory::Dm, dtype: Some(stream.dtype), maps };
-        let at = self.at(frame, call)?;
-        let op = match &stream.counted {
-            None => format!("stream.commit {}", stream.name),
-            Some(Counted::Filter) => format!("stream.commit_packed {}", stream.name),
+        let (ctx, at, source) = (self.ctx, self.address(frame, call)?, self.value(&stream.name));
+        let stored = self.mapping(&element);
+        let packed = match &stream.counted {
+            None => None,
+            Some(Counted::Filter) => Some(vec![source]),
             Some(Counted::Number(count)) => {
-                let counts = self.counts(frame, stream, call, count);
-                format!("stream.commit_packed {}, {counts}", stream.name)
+                let counts = self.counts(frame, stream, call, *count);
+                Some(vec![source, self.value(&counts)])
             }
         };
-        let text = format!("{op} at {at}, element {}", self.text(&element));
-        let name = self.made(frame, call.span, call.want.name.as_deref(), &text);
+        let new: NewOp<'a> = match packed {
+            None => at!(new!(ctx, Commit, [source]), at).element(stored).into(),
+            Some(operands) => at!(new!(ctx, CommitPacked, operands), at).element(stored).into(),
+        };
+        let name = self.made(frame, call.span, call.want.name.as_deref(), new);
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
 
     /// One number for all flits, where the engine reads it: in data memory.
-    fn counts(&mut self, frame: &Frame, stream: &Stream, call: &Call, count: &str) -> String {
-        let dims = [("chip", &stream.chip), ("cluster", &stream.cluster), ("slice", &stream.slice)];
-        // One chip is what a tensor is on that does not say.
-        let dims = dims.into_iter().filter(|(dim, map)| *dim != "chip" || **map != Map::one());
-        let dims: String = dims.map(|(dim, map)| format!(", {dim} {}", self.text(&readable(map)))).collect();
-        let text = format!("stream.fill {count}, at auto, dtype i32{dims}, element [1 # 2]");
-        self.made(frame, call.span, None, &text)
+    fn counts(&mut self, frame: &Frame, stream: &Stream, call: &Call, count: Number) -> String {
+        let dim = |map: &Map| Some(self.mapping(&readable(map)));
+        let dims = Dims {
+            // A tensor without this clause is on one chip.
+            chip: dim(&stream.chip).filter(|_| stream.chip != Map::one()),
+            cluster: dim(&stream.cluster),
+            slice: dim(&stream.slice),
+            pe: None,
+            row: None,
+            element: Some(Expr::Literal(1).pad(2, PadKind::Top)),
+        };
+        let new = self.fill(count, DType::I32, dims);
+        self.made(frame, call.span, None, new)
     }
 
     fn commit_view(&mut self, frame: &mut Frame, stream: &Stream, call: &Call) -> Eval<Value> {
@@ -410,24 +468,35 @@ impl Evaluator<'_> {
             return Err(frame.error(call.span, message));
         }
         let to = to.clone();
-        let text = match self.target(frame, call.span, &to)? {
-            Some((tensor, tile)) => format!("stream.commit_tile {}, {tensor}{tile}", stream.name),
+        let (ctx, source) = (self.ctx, self.value(&stream.name));
+        let new: NewOp<'a> = match self.target(frame, call.span, &to)? {
+            Some((tensor, part)) => part.commit(ctx, source, self.value(&tensor)),
             None => {
-                let element = self.dim(frame, call.span, &to.ty, "element")?;
+                let element = self.mapping(&self.dim(frame, call.span, &to.ty, "element")?);
                 match self.state.cells[to.place.0].name.clone() {
-                    None => format!("stream.commit {} at auto, element {}", stream.name, self.text(&element)),
+                    None => new!(ctx, Commit, [source]).at_auto().element(element).into(),
                     Some(tensor) => {
-                        format!(
-                            "stream.commit_view {}, {tensor} element {}",
-                            stream.name,
-                            self.text(&element)
-                        )
+                        new!(ctx, CommitView, [source, self.value(&tensor)]).element(element).into()
                     }
                 }
             }
         };
-        self.changed(frame, call.span, to.place, &text);
+        self.changed(frame, call.span, to.place, new);
         Ok(Value::Nothing)
+    }
+}
+
+/// Why a fetch is refused that converts twice.
+const TWO_FORMATS: &str = "a fetch that converts to two formats";
+
+/// A fetch converts its stream to a format.
+fn converted(frame: &Frame, stream: &mut Stream, call: &Call, format: DType) -> Eval<()> {
+    let Some(fetch) = stream.fetch.as_mut().filter(|_| format != stream.dtype) else { return Ok(()) };
+    fetch.clauses.looked_up = false;
+    stream.dtype = format;
+    match fetch.clauses.dtype.replace(format) {
+        None => Ok(()),
+        Some(_) => Err(frame.error(call.span, TWO_FORMATS)),
     }
 }
 

@@ -29,17 +29,6 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// The name of our type.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Hbm => "hbm",
-            Self::Dm => "dm",
-            Self::Spm => "spm",
-            Self::Trf => "trf",
-            Self::Vrf => "vrf",
-        }
-    }
-
     /// The clauses of its mappings, in order.
     pub(crate) fn dims(self) -> &'static [&'static str] {
         match self {
@@ -216,9 +205,21 @@ pub(crate) struct Fetch {
     pub(crate) begin: String,
     pub(crate) time: Map,
     pub(crate) packet: Map,
-    pub(crate) clauses: Vec<String>,
+    pub(crate) clauses: FetchClauses,
     /// Where it is in the input.
     pub(crate) span: proc_macro2::Span,
+}
+
+/// What a fetch does to elements.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FetchClauses {
+    /// The table in which they are looked up.
+    pub(crate) table: Option<Rc<str>>,
+    /// The format that they are converted to.
+    pub(crate) dtype: Option<DType>,
+    pub(crate) zero_points: Option<Vec<i64>>,
+    /// Whether the lookup is the last of these so far.
+    pub(crate) looked_up: bool,
 }
 
 /// A tensor on its way through the Tensor Unit.
@@ -251,7 +252,7 @@ pub(crate) enum Counted {
     /// The filter, before it.
     Filter,
     /// This number, for all flits.
-    Number(String),
+    Number(visa_mapping::tensor::numbers::Number),
 }
 
 /// A choice that an engine is given, or a structure of the toolchain's.

@@ -4,7 +4,7 @@
 //! for what they need to know of a memory. A memory that is added here is known to all of them; its tensor type is a
 //! row of `dialects/mapping/src/tensor/memories.rs`, and an operation that moves tensors to it a file of its own.
 
-use crate::Machine;
+use crate::machine::Machine;
 use visa_words::{Word, words};
 
 words! {
