@@ -18,6 +18,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_ir::view::{BodyOf, ValueRef, unless_auto};
 use visa_loops::Stride;
+use visa_machine::{Medium, Part};
 
 /// The interface of an operation that moves a whole tensor from one memory to another.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +108,7 @@ pub(super) const RUNS: &str = "what is contiguous on both sides, and every dista
                                multiple of 8 bytes (book 10)";
 
 /// C4, C6 or C7 of the transfers that have a stream.
-const STREAM: &str = "`engines`, `time` and `packet` together count each element of the destination once; a chip \
+pub(super) const STREAM: &str = "`engines`, `time` and `packet` together count each element of the destination once; a chip \
                       has 8 engines, PCIe has one; a packet is contiguous on both sides, at most 4096 bytes, and \
                       of whole groups of 8 bytes where SRAM is written (book 10)";
 
@@ -245,7 +246,7 @@ pub static TO_HOST: OpDecl = OpDecl {
 pub static OPS: &[&OpDecl] = &[&TO_HBM, &TO_DM, &TO_SPM, &TO_HOST];
 
 /// The result's type: dimensions as given by clauses, then from the source.
-fn infer(
+pub(super) fn infer(
     op: OpRef<'_>,
     kind: &'static TensorKind,
     source: ValueRef<'_>,
@@ -302,30 +303,18 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 }
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let (op, machine) = (ToDm::of(op)?, machine(op));
+    let op = ToDm::of(op)?;
     if op.chip()?.is_some() {
         stays_on_chip(*op, "C6", &*op.source()?.of_type::<Tensor>()?, true)?;
         let (axes, result) = (&cx.analysis::<DeclaredAxes>().0, op.result_tensor()?.of_type::<Tensor>()?);
         check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
     }
-    let parts = Parts {
-        dim: Dim::Slice,
-        of_cluster: machine.topology.slices_per_cluster,
-        bytes: machine.memory.dm_bytes_per_slice,
-        stream: "C7",
-    };
-    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, &parts)
+    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, "C7")
 }
 
 fn verify_spm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
-    let (op, machine) = (ToSpm::of(op)?, machine(op));
-    let parts = Parts {
-        dim: Dim::Pe,
-        of_cluster: machine.topology.pes_per_cluster,
-        bytes: machine.memory.spm_bytes_per_pe,
-        stream: "C6",
-    };
-    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, &parts)
+    let op = ToSpm::of(op)?;
+    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, "C6")
 }
 
 /// Refuses a chip mapping of its own for what comes out of scratchpad memory.
@@ -338,34 +327,26 @@ fn stays_on_chip(op: OpRef<'_>, constraint: &str, source: &Tensor, given: bool) 
     Err(op.clause_error(constraint, "chip", message).fix(Some(fix)))
 }
 
-/// The parts of a cluster that have a memory of their own each.
-struct Parts {
-    /// The dimension that counts them.
-    dim: Dim,
-    /// How many a cluster has.
-    of_cluster: u64,
-    /// Bytes of the memory of each.
-    bytes: u64,
-    /// The constraint that says what a stream is.
-    stream: &'static str,
-}
-
-/// C1 to C5 of a transfer into data memory or scratchpad memory, at address `at`.
-fn verify_sram(
+/// C1 to C5 of a transfer at address `at` into a memory that each part of a cluster has; `stream` is the constraint on
+/// its stream.
+pub(super) fn verify_sram(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
     [source, result]: [ValueRef<'_>; 2],
     at: Option<i64>,
-    parts: &Parts,
+    stream: &'static str,
 ) -> Result<(), Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     check_mappings(op, axes)?;
     let (source, result) = (source.of_type::<Tensor>()?, result.of_type::<Tensor>()?);
     let machine = machine(op);
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
-    check_dimension(op, &result, parts.dim, parts.of_cluster, axes, "C4")?;
-    check_addresses(op, &result, at, parts.bytes, axes, "C1")?;
-    let segments = check_transfer(op, cx, ["C2", parts.stream], &source, &result)?;
+    let medium = result.medium().unwrap_or(Medium::Dm);
+    let part = medium.decl().part;
+    let dim = if part == Part::Pe { Dim::Pe } else { Dim::Slice };
+    check_dimension(op, &result, dim, part.per_cluster(&machine).unwrap_or(1), axes, "C4")?;
+    check_addresses(op, &result, at, medium.bytes(&machine), axes, "C1")?;
+    let segments = check_transfer(op, cx, ["C2", stream], &source, &result)?;
     std::iter::once(at).chain(further(op)).try_for_each(|at| {
         segments.iter().try_for_each(|segment| check_runs(op, segment, source.is(&HBM), at))
     })
