@@ -6,7 +6,7 @@
 pub mod array;
 pub mod attrs;
 mod grammar;
-pub(crate) mod memories;
+pub mod memories;
 pub mod numbers;
 pub mod relabel;
 pub mod scalar;

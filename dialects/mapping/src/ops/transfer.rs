@@ -101,8 +101,6 @@ pub(crate) const PACKET: ClauseDecl = ClauseDecl::optional(
 )
 .open_order();
 
-/// The memories that the tensor DMA of a chip reads.
-
 /// C5 of the transfers into SRAM.
 pub(super) const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a \
                                multiple of 8 bytes (book 10)";
