@@ -176,6 +176,23 @@ fn only_lowerings_name_the_levels_below_stream() {
     }
 }
 
+/// docs/rationale/toy-memory.patch adds a memory with its tensor type, its transfer and a test. It still applies, and
+/// it needs at most five files.
+#[test]
+fn a_memory_is_declared_in_five_files() {
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = tests.parent().expect("the repository");
+    let apply = std::process::Command::new("git")
+        .args(["apply", "--check", "--numstat", "docs/rationale/toy-memory.patch"])
+        .current_dir(root)
+        .output()
+        .expect("git runs");
+    let stderr = String::from_utf8_lossy(&apply.stderr);
+    assert!(apply.status.success(), "{stderr}\nmake the patch anew: docs/rationale/layout.md says how");
+    let files = String::from_utf8_lossy(&apply.stdout).lines().count();
+    assert!((1..=5).contains(&files), "{files} files");
+}
+
 #[test]
 fn a_circle_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
