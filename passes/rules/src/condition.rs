@@ -23,6 +23,15 @@ impl<T> Condition<T> {
             Self::Test(own) => test(own),
         }
     }
+
+    /// The tests, in order.
+    pub fn tests(&self) -> Vec<&T> {
+        match self {
+            Self::Either(parts) | Self::Both(parts) => parts.iter().flat_map(Self::tests).collect(),
+            Self::Not(denied) => denied.tests(),
+            Self::Test(own) => vec![own],
+        }
+    }
 }
 
 /// Several conditions of which one with the value `decisive` decides.
