@@ -1,14 +1,10 @@
 //! Rules about mappings as a kind of rules.
 
 use super::parse::Reader;
-use super::rule::{Rule, Sort, Term, Test};
+use super::rule::{Mapping, Rule, Sort, Term, Test};
 use super::sound::check;
 use visa_ir::diag::Diagnostic;
 use visa_rules::{COMPARISON, Kind, RuleKind, Scope, Tree, Verdict, refuse};
-
-/// Rules about mappings: both sides hold the same cells.
-#[derive(Clone, Copy, Debug)]
-pub struct Mapping;
 
 impl RuleKind for Mapping {
     const KIND: Kind = Kind::Mapping;

@@ -10,7 +10,7 @@ mod compile;
 mod engine;
 mod explain;
 mod extract;
-pub mod kind;
+mod kind;
 pub mod language;
 pub mod node;
 pub mod parse;
@@ -27,6 +27,6 @@ pub use engine::{
 };
 pub use explain::{Explanation, Reason, Step, explain};
 pub use rewrite::{MappingRewriter, STATISTICS as MAPPING_STATISTICS, infer_again};
-pub use rule::Rule;
+pub use rule::{Mapping, Rule};
 pub use ruleset::{BUILTIN, RuleSet};
 pub use sound::MAX_INSTANCES;

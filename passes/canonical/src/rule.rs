@@ -6,8 +6,11 @@
 
 use visa_algebra::{Axes, Cell, Expr, Map, PadKind, Side, digits, skewed_names};
 
-use super::kind::Mapping;
 use super::language::{Piece, group};
+
+/// Rules about mappings as a kind of rules: both sides hold the same cells (`kind.rs`).
+#[derive(Clone, Copy, Debug)]
+pub struct Mapping;
 
 /// A rule about mappings.
 pub type Rule = visa_rules::Rule<Mapping>;

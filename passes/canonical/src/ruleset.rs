@@ -2,9 +2,8 @@
 
 use super::analysis::Semantics;
 use super::compile::compile;
-use super::kind::Mapping;
 use super::language::Node;
-use super::rule::Rule;
+use super::rule::{Mapping, Rule};
 use egg::Rewrite;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;

@@ -2,8 +2,8 @@
 
 use crate::condition::Condition;
 use crate::grammar::{Syntax, Tree};
-use crate::prove::Verdict;
 use crate::scope::{Scope, Sort};
+use crate::verdict::Verdict;
 use std::fmt::Debug;
 use std::ops::Range;
 use visa_ir::diag::Diagnostic;

@@ -40,10 +40,12 @@ mod kind;
 mod prove;
 mod read;
 mod scope;
+mod verdict;
 
 pub use condition::Condition;
 pub use grammar::{Syntax, Tree, Trees, refuse, span};
 pub use kind::{COMPARISON, Kind, Rule, RuleKind};
-pub use prove::{Counterexample, Proved, RuleReport, Verdict, check, load, prove};
+pub use prove::{Proved, RuleReport, check, load, prove};
 pub use read::{MAX_BYTES, MAX_NESTING, MAX_SYNTAX_ERRORS, read};
 pub use scope::{MAX_VARIABLES, Scope, Sort};
+pub use verdict::{Counterexample, Verdict};

@@ -1,25 +1,11 @@
 //! Rules about expressions of the vector engine as a kind of rules.
 
-use crate::rule::{Options, Predicate, Test};
+use crate::rule::{Operand, Options, Predicate, Test, Vector};
 use crate::sound::check;
 use visa_ir::diag::Diagnostic;
 use visa_numerics::DType;
-use visa_rules::{Kind, Rule, RuleKind, Scope, Sort, Syntax, Tree, Verdict, refuse, span};
+use visa_rules::{Kind, Rule, RuleKind, Scope, Syntax, Tree, Verdict, refuse, span};
 use visa_stream::expression::{Dag, Expression, NodeKind};
-
-/// Rules about expressions: both sides have the same bits, or differ by a bound.
-#[derive(Clone, Copy, Debug)]
-pub struct Vector;
-
-/// The only sort of metavariables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operand;
-
-impl Sort for Operand {
-    fn describe(self) -> &'static str {
-        "an operand"
-    }
-}
 
 impl RuleKind for Vector {
     const KIND: Kind = Kind::Vector;

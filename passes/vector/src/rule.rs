@@ -1,13 +1,26 @@
 //! Rules about expressions, one for each format of their operands.
 
-use crate::kind::Vector;
 use visa_ir::diag::Diagnostic;
 use visa_numerics::{Bits, DType};
-use visa_rules::{Condition, check};
+use visa_rules::{Condition, Sort, check};
 use visa_stream::expression::Dag;
 
 /// The rules that come with visa.
 pub const BUILTIN: &str = include_str!("vector.rules");
+
+/// Rules about expressions as a kind of rules: both sides have the same bits, or differ by a bound (`kind.rs`).
+#[derive(Clone, Copy, Debug)]
+pub struct Vector;
+
+/// The only sort of metavariables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand;
+
+impl Sort for Operand {
+    fn describe(self) -> &'static str {
+        "an operand"
+    }
+}
 
 /// The options of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

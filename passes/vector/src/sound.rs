@@ -1,7 +1,6 @@
 //! Is a rule sound? Both sides are evaluated on all edge values against all edge values, and on random patterns.
 
-use crate::kind::Vector;
-use crate::rule::{Predicate, Test};
+use crate::rule::{Predicate, Test, Vector};
 use visa_numerics::{Bits, edges};
 use visa_rules::{Counterexample, Rule, Verdict};
 use visa_stream::expression::Dag;
