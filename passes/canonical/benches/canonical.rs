@@ -95,6 +95,6 @@ fn main() {
     let reports = rules.report().unwrap_or_else(|findings| panic!("{findings:?}"));
     println!("examples a rule, {} rules checked in {:.1?}:", reports.len(), start.elapsed());
     for report in reports {
-        println!("  {:22} {:6} examples, {:8} positions", report.name, report.instances, report.positions);
+        println!("  {:22} {:6} examples, {:8} positions", report.name, report.instances, report.compared);
     }
 }

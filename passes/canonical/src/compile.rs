@@ -8,11 +8,12 @@ use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, RecExpr, Rewrite, Subst,
 
 use super::analysis::{Graph, REVERSED, Semantics};
 use super::language::{Head, Node, Piece};
-use super::rule::{Condition, Kind, Num, Operator, Rule, Term};
+use super::rule::{Kind, Num, Operator, Rule, Term, Test};
+use visa_rules::Condition;
 
 /// The rewrites of a rule: one, or two with `<=>`.
 pub(crate) fn compile(rule: &Rule) -> Result<Vec<Rewrite<Node, Semantics>>, String> {
-    let mut all = vec![rewrite(rule, rule.name.clone())?];
+    let mut all = vec![rewrite(rule, rule.name.to_owned())?];
     if rule.both_ways {
         all.push(rewrite(&rule.reversed(), format!("{}{REVERSED}", rule.name))?);
     }
@@ -20,16 +21,16 @@ pub(crate) fn compile(rule: &Rule) -> Result<Vec<Rewrite<Node, Semantics>>, Stri
 }
 
 fn rewrite(rule: &Rule, name: String) -> Result<Rewrite<Node, Semantics>, String> {
-    let slots = rule.scope.0.len();
+    let slots = rule.scope.names().len();
     let (left, _) = pattern(&rule.left, slots);
     let (right, computed) = pattern(&rule.right, slots);
-    let conditions = rule.conditions.clone();
-    Rewrite::new(name, Pattern::new(left), Build { conditions, computed, right: Pattern::new(right) })
+    let condition = rule.condition.clone();
+    Rewrite::new(name, Pattern::new(left), Build { condition, computed, right: Pattern::new(right) })
 }
 
 /// Applies the right side of a rule.
 struct Build {
-    conditions: Vec<Condition>,
+    condition: Option<Condition<Test>>,
     /// Numbers of the right side that are computed, each with its variable.
     computed: Vec<(Var, Num)>,
     right: Pattern<Node>,
@@ -60,15 +61,16 @@ impl Applier<Node, Semantics> for Build {
 }
 
 impl Build {
-    /// The computed numbers, if the conditions hold.
+    /// The computed numbers, if the condition holds.
     fn numbers(&self, graph: &Graph, subst: &Subst) -> Option<Vec<(Var, u64)>> {
         let env = |slot: usize| -> Option<&Piece> {
             let id = subst.get(var(slot))?;
             Some(&graph[*id].data.piece)
         };
         let axes = &graph.analysis.axes;
-        let holds = |condition: &Condition| condition.holds(&env, axes) == Some(true);
-        if !self.conditions.iter().all(holds) {
+        let holds =
+            |condition: &Condition<Test>| condition.holds(&|test| test.holds(&env, axes)) == Some(true);
+        if !self.condition.as_ref().is_none_or(holds) {
             return None;
         }
         self.computed.iter().map(|(var, number)| Some((*var, number.value(&env, axes)?))).collect()

@@ -2,7 +2,7 @@
 //!
 //! [`canonicalize`] starts from what the digit normal form says, adds to an e-graph whatever the rules find equal,
 //! and takes the shortest text; [`explain`] shows the way there. [`RuleSet`] holds the rules: those of
-//! `src/mapping.rules`, and a user's, which are checked for soundness by enumeration first.
+//! `src/mapping.rules`, and a user's, which are proved by enumeration first. Their files are read by visa-rules.
 //! docs/rationale/canonical-mappings.md says why.
 
 mod analysis;
@@ -10,6 +10,7 @@ mod compile;
 mod engine;
 mod explain;
 mod extract;
+mod kind;
 pub mod language;
 pub mod node;
 pub mod parse;
@@ -26,6 +27,6 @@ pub use engine::{
 };
 pub use explain::{Explanation, Reason, Step, explain};
 pub use rewrite::{MappingRewriter, STATISTICS as MAPPING_STATISTICS, infer_again};
-pub use rule::Rule;
-pub use ruleset::{BUILTIN, RuleReport, RuleSet};
+pub use rule::{Mapping, Rule};
+pub use ruleset::{BUILTIN, RuleSet};
 pub use sound::MAX_INSTANCES;

@@ -1,14 +1,19 @@
-//! A rule about mappings: two sides with metavariables, and conditions.
+//! A rule about mappings: two sides with metavariables, and tests.
 //!
-//! Metavariables are numbered slots; [`Scope`] knows their names and sorts. Everything here is evaluated against an
-//! environment that says what each slot stands for: a class of the e-graph while rewriting, an example while
+//! Metavariables are numbered slots; [`visa_rules::Scope`] knows their names and sorts. Everything here is evaluated
+//! against an environment that maps each slot: to a class of the e-graph while rewriting, to an example while
 //! checking.
-
-use std::ops::Range;
 
 use visa_algebra::{Axes, Cell, Expr, Map, PadKind, Side, digits, skewed_names};
 
 use super::language::{Piece, group};
+
+/// Rules about mappings as a kind of rules: both sides hold the same cells (`kind.rs`).
+#[derive(Clone, Copy, Debug)]
+pub struct Mapping;
+
+/// A rule about mappings.
+pub type Rule = visa_rules::Rule<Mapping>;
 
 /// What a metavariable stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +30,8 @@ pub enum Sort {
     Terms,
 }
 
-impl Sort {
-    /// In words, for messages.
-    pub fn describe(self) -> &'static str {
+impl visa_rules::Sort for Sort {
+    fn describe(self) -> &'static str {
         match self {
             Self::Mapping => "a mapping",
             Self::Number => "a number",
@@ -37,10 +41,6 @@ impl Sort {
         }
     }
 }
-
-/// The metavariables of a rule, by slot.
-#[derive(Clone, Debug, Default)]
-pub struct Scope(pub Vec<(String, Sort)>);
 
 /// A mapping with metavariables.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,9 +137,9 @@ pub enum Relation {
     Divides,
 }
 
-/// What must hold for a rule to apply.
+/// A test of a condition.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Condition {
+pub enum Test {
     /// Two numbers and how they compare.
     Compare(Num, Relation, Num),
     /// `exact(E / n)`: E has digits that split at n, and starts with the empty index, so `[E / n, E % n]` is E.
@@ -148,36 +148,6 @@ pub enum Condition {
     Anchored(Term),
     /// The table counts up by one.
     Consecutive(usize),
-}
-
-/// A rule as written.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    /// Its name.
-    pub name: String,
-    /// The equation explained: the comment above it.
-    pub doc: String,
-    /// The rule's own text, on one line.
-    pub text: String,
-    /// Where it is in its file, as a byte range.
-    pub range: Range<usize>,
-    /// Whether it is used from right to left too (`<=>`).
-    pub both_ways: bool,
-    /// What it applies to.
-    pub left: Term,
-    /// What it gives.
-    pub right: Term,
-    /// What must hold.
-    pub conditions: Vec<Condition>,
-    /// Its metavariables.
-    pub scope: Scope,
-}
-
-impl Rule {
-    /// The same rule from right to left.
-    pub fn reversed(&self) -> Self {
-        Self { left: self.right.clone(), right: self.left.clone(), ..self.clone() }
-    }
 }
 
 /// What a slot stands for, if it is known.
@@ -265,8 +235,8 @@ impl Num {
     }
 }
 
-impl Condition {
-    /// Whether it holds; `None` where it cannot be asked yet because a slot is not known.
+impl Test {
+    /// Returns true if the test holds; `None` if a slot is not known yet, or a number cannot be computed.
     pub fn holds(&self, env: Env<'_, '_>, axes: &Axes) -> Option<bool> {
         Some(match self {
             Self::Compare(left, relation, right) => {

@@ -18,7 +18,8 @@ use visa_algebra::{Axes, Expr, Map, PadKind, describe};
 
 use super::language::{Piece, group};
 use super::pool::{self, Pool};
-use super::rule::{Condition, Kind, Num, Operator, Rule, Sort, Term};
+use super::rule::{Kind, Num, Operator, Rule, Sort, Term};
+use visa_rules::{Counterexample, Verdict};
 
 /// Most examples of one rule.
 pub const MAX_INSTANCES: u64 = 20_000;
@@ -32,41 +33,27 @@ const MAX_THINNING: usize = 32;
 /// Most positions of an example.
 const MAX_POSITIONS: u64 = 512;
 
-/// What the check found.
-pub(crate) enum Verdict {
-    /// Both sides agreed on every example.
-    Sound { instances: u64, positions: u64 },
-    /// They did not.
-    Unsound(Counterexample),
-}
-
-/// An example on which the sides of a rule differ.
-pub(crate) struct Counterexample {
-    /// The axes with their sizes.
-    pub(crate) axes: Vec<String>,
-    /// The left side.
-    pub(crate) left: Expr,
-    /// The right side, unless it cannot be computed.
-    pub(crate) right: Option<Expr>,
-    /// What differs, and where.
-    pub(crate) why: String,
-}
-
 /// Checks a rule, both ways if it is used both ways.
 pub(crate) fn check(rule: &Rule) -> Verdict {
     let pool = Pool::new();
     let first = check_one(rule, &pool);
     match first {
-        Verdict::Sound { instances, positions } if rule.both_ways => match check_one(&rule.reversed(), &pool)
-        {
-            Verdict::Sound { instances: more, positions: others } => {
-                // A direction that no example covers is not checked.
-                let instances = if more == 0 { 0 } else { instances + more };
-                Verdict::Sound { instances, positions: positions + others }
+        Verdict::Sound { instances, compared } if rule.both_ways => {
+            match check_one(&rule.reversed(), &pool) {
+                Verdict::Sound { instances: more, compared: others } => {
+                    // A direction that no example covers is not checked.
+                    let instances = if more == 0 { 0 } else { instances + more };
+                    Verdict::Sound { instances, compared: compared + others }
+                }
+                failed @ (Verdict::Unsound(_) | Verdict::Unchecked { .. } | Verdict::Undecided { .. }) => {
+                    failed
+                }
             }
-            unsound @ Verdict::Unsound(_) => unsound,
-        },
-        verdict @ (Verdict::Sound { .. } | Verdict::Unsound(_)) => verdict,
+        }
+        Verdict::Sound { .. }
+        | Verdict::Unsound(_)
+        | Verdict::Unchecked { .. }
+        | Verdict::Undecided { .. } => first,
     }
 }
 
@@ -75,14 +62,14 @@ fn check_one(rule: &Rule, pool: &Pool) -> Verdict {
     let mut thinning = least_thinning(rule, pool);
     loop {
         let check = Check { rule, pool, thinning, state: RefCell::default() };
-        let env = vec![None; rule.scope.0.len()];
+        let env = vec![None; rule.scope.names().len()];
         check.term(&rule.left, &env, &mut |env, left| check.instance(env, left));
         let state = check.state.into_inner();
         if let Some(example) = state.counterexample {
             return Verdict::Unsound(example);
         }
         if !state.full() || thinning == MAX_THINNING {
-            return Verdict::Sound { instances: state.instances, positions: state.positions };
+            return Verdict::Sound { instances: state.instances, compared: state.positions };
         }
         thinning *= 2;
     }
@@ -90,7 +77,7 @@ fn check_one(rule: &Rule, pool: &Pool) -> Verdict {
 
 /// The thinning at which the metavariables for mappings alone stay below [`MAX_CHOICES`].
 fn least_thinning(rule: &Rule, pool: &Pool) -> usize {
-    let mappings = rule.scope.0.iter().filter(|(_, sort)| *sort == Sort::Mapping).count() as u32;
+    let mappings = rule.scope.names().iter().filter(|(_, sort)| *sort == Sort::Mapping).count() as u32;
     let choices = |thinning: usize| (pool.expressions.len().div_ceil(thinning) as u64).checked_pow(mappings);
     let fits = |thinning: &usize| choices(*thinning).is_some_and(|choices| choices <= MAX_CHOICES);
     let mut thinnings =
@@ -143,8 +130,8 @@ impl Check<'_> {
         let mut slots = slots.to_vec();
         slots[slot] = Some(piece);
         let env = |slot: usize| slots[slot].as_ref();
-        let fails = |condition: &Condition| condition.holds(&env, self.axes()) == Some(false);
-        if self.rule.conditions.iter().any(fails) { None } else { Some(slots) }
+        let applies = self.rule.applies(&|test| test.holds(&env, self.axes()));
+        if applies == Some(false) { None } else { Some(slots) }
     }
 
     /// Every example of a term that fits the slots known so far.
@@ -290,9 +277,8 @@ impl Check<'_> {
         let env = |slot: usize| slots[slot].as_ref();
         // Left sides that break a size rule, and those too long to spell out, are no examples.
         let Ok(map) = Map::new(left, self.axes()) else { return };
-        let asked =
-            self.rule.conditions.iter().all(|condition| condition.holds(&env, self.axes()) == Some(true));
-        if map.size() > MAX_POSITIONS || !asked {
+        let applies = self.rule.applies(&|test| test.holds(&env, self.axes()));
+        if map.size() > MAX_POSITIONS || applies != Some(true) {
             return;
         }
         let right = self.rule.right.build(&env, self.axes());
@@ -302,8 +288,11 @@ impl Check<'_> {
                 state.positions += map.size();
             }
             Some((left, right, why)) => {
-                let axes = self.axes().iter().map(|(_, name, size)| format!("{name} = {size}")).collect();
-                state.counterexample = Some(Counterexample { axes, left, right, why });
+                let axes: Vec<_> =
+                    self.axes().iter().map(|(_, name, size)| format!("{name} = {size}")).collect();
+                let given = format!("axes {}", axes.join(", "));
+                let (left, right) = (left.to_string(), right.as_ref().map(ToString::to_string));
+                state.counterexample = Some(Counterexample { given, left, right, why });
             }
         }
     }

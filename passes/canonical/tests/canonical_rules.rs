@@ -4,17 +4,23 @@ use visa_algebra::{Axes, Expr};
 use visa_canonical::{RuleSet, canonicalize};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Source;
+use visa_rules::{MAX_BYTES, MAX_NESTING, MAX_VARIABLES};
 
-fn findings(text: &str) -> Vec<Diagnostic> {
-    RuleSet::with_user_rules(text).err().unwrap_or_default()
+/// A file of these rules; the first is on line 2.
+fn file(rules: &str) -> String {
+    format!("rules mapping\n{rules}")
 }
 
-/// Code, line, column and message of the only finding.
+fn findings(rules: &str) -> Vec<Diagnostic> {
+    RuleSet::with_user_rules(&file(rules)).err().unwrap_or_default()
+}
+
+/// Code, line after the header, column and message of the only finding.
 fn refused(text: &str) -> (String, usize, usize, String) {
     let findings = findings(text);
     let [finding] = findings.as_slice() else { panic!("{text}: {findings:?}") };
-    let (line, column) = Source::new("rules", text).position(finding.span.range().start);
-    (finding.code.clone(), line, column, finding.message.clone())
+    let (line, column) = Source::new("rules", file(text)).position(finding.span.range().start);
+    (finding.code.clone(), line - 1, column, finding.message.clone())
 }
 
 #[test]
@@ -22,9 +28,9 @@ fn a_sound_rule_is_taken_and_used() {
     // Nothing built in turns a stride into a table.
     let rules = "// Two halves, by hand.\nrule halves: [E / 2, E = 2, ...R] => [E, ...R] if |E| == 4 and exact(E \
                  / 2)";
-    let set = RuleSet::with_user_rules(rules).unwrap();
+    let set = RuleSet::with_user_rules(&file(rules)).unwrap();
     let added = set.rules().last().unwrap();
-    assert_eq!((added.name.as_str(), added.doc.as_str()), ("halves", "Two halves, by hand."));
+    assert_eq!((added.name, added.doc.as_str()), ("halves", "Two halves, by hand."));
     assert_eq!(added.text, "[E / 2, E = 2, ...R] => [E, ...R] if |E| == 4 and exact(E / 2)");
     assert_eq!(set.rules().len(), RuleSet::default().rules().len() + 1);
     let mut axes = Axes::new();
@@ -109,12 +115,12 @@ fn metavariables_are_bounded() {
         let names: Vec<_> = (0..count).map(|number| format!("E{number}")).collect();
         format!("rule b: [{}] => [E1, E0, {}]", names.join(", "), names[2..].join(", "))
     };
-    assert_eq!(refused(&rule(16)).0, "rule-unchecked");
-    let (code, line, column, message) = refused(&rule(17));
+    assert_eq!(refused(&rule(MAX_VARIABLES)).0, "rule-unchecked");
+    let (code, line, column, message) = refused(&rule(MAX_VARIABLES + 1));
     assert_eq!((code.as_str(), line), ("rule-variables", 1));
-    assert_eq!(column, rule(17).find("E16").expect("the last") + 1);
+    assert_eq!(column, rule(MAX_VARIABLES + 1).find("E16").expect("the last") + 1);
     assert_eq!(message, "`E16` is one metavariable more than the 16 that a rule may have");
-    assert_eq!(refused(&rule(200)).0, "rule-variables");
+    assert_eq!(refused(&rule(100)).0, "rule-variables");
 }
 
 #[test]
@@ -153,8 +159,8 @@ fn malformed_text_is_placed() {
         );
     }
     let deep = |levels: usize| format!("rule a: {}E{} / 1 => E", "[".repeat(levels), "]".repeat(levels));
-    assert!(findings(&deep(64)).is_empty());
-    assert_eq!(refused(&deep(65)).0, "rule-syntax");
+    assert!(findings(&deep(MAX_NESTING)).is_empty());
+    assert_eq!(refused(&deep(MAX_NESTING + 1)).0, "rule-syntax");
 }
 
 #[test]
@@ -169,6 +175,42 @@ fn a_file_without_rules_is_refused() {
     for text in ["", "\n", "// nothing here"] {
         assert_eq!(refused(text).0, "rule-none");
     }
+}
+
+/// A term may be as deep as its rule is long: the longest one is read and proved, a longer one is refused.
+#[test]
+fn rules_are_bounded() {
+    let rule = |operators: usize| format!("rule a: E{} => E", "/1".repeat(operators));
+    let most = (MAX_BYTES - rule(0).len()) / 2;
+    assert!(findings(&rule(most)).is_empty());
+    assert_eq!(refused(&rule(most + 1)).0, "rule-size");
+}
+
+#[test]
+fn conditions_are_those_of_mappings() {
+    assert!(findings("rule a: E / n => 1 if not (|E| < n or n < |E|) and anchored(E)").is_empty());
+    assert_eq!(refused("rule a: E / n => 1 if not (|E| < n) and anchored(E)").0, "rule-unsound");
+    for (condition, message) in [
+        (
+            "exat(E / n)",
+            "`exat` is not a condition of mapping rules; expected a comparison, `exact`, `anchored`, `consecutive`",
+        ),
+        ("power_of_two(n)", "`power_of_two` is not a condition of mapping rules; expected a comparison"),
+        ("dtype == i8", "`dtype` is not a condition of mapping rules; expected a comparison"),
+    ] {
+        let (code, line, column, found) = refused(&format!("rule a: E / n => 1 if {condition}"));
+        assert_eq!((code.as_str(), line, column), ("rule-condition", 1, 23), "{found}");
+        assert!(found.starts_with(message), "{found}");
+    }
+    assert_eq!(findings("rule a: E / n => 1 if exat(E / n)")[0].fix.as_deref(), Some("write `exact`"));
+    assert_eq!(refused("rule a: E @ (...T) => E if consecutive([E])").0, "rule-syntax");
+}
+
+#[test]
+fn mapping_rules_have_no_options() {
+    let (code, _, column, message) = refused("rule a f32: E / 1 => E");
+    assert_eq!((code.as_str(), column), ("rule-option", 8));
+    assert_eq!(message, "mapping rules have no options; found `f32`");
 }
 
 #[test]
@@ -207,8 +249,9 @@ fn every_mistake_of_a_file_is_reported_at_its_line() {
                 rule fine: E @ 0 @ 0 => E\n\
                 rule endless: E = 1\n\
                 rule bad: E / 1 => E\n";
-    let findings = RuleSet::with_user_rules(text).map(drop).expect_err("five rules are wrong");
-    let line = |offset: usize| text[..offset].matches('\n').count() + 1;
+    let findings = RuleSet::with_user_rules(&file(text)).map(drop).expect_err("five rules are wrong");
+    let whole = file(text);
+    let line = |offset: usize| whole[..offset].matches('\n').count();
     let found: Vec<(String, usize)> =
         findings.iter().map(|finding| (finding.code.to_string(), line(finding.span.range().start))).collect();
     let expected = [

@@ -1,6 +1,6 @@
 //! Expressions as terms of an e-graph, and the rules as its rewrites.
 
-use super::rule::{Predicate, VectorRule};
+use super::rule::VectorRule;
 use egg::{
     Analysis, ConditionalApplier, DidMerge, EGraph, ENodeOrVar, Id, Language, Pattern, PatternAst, RecExpr,
     Rewrite, Runner, SimpleScheduler, StopReason, Subst, Var,
@@ -214,19 +214,14 @@ fn rewrite(
 ) -> Result<Rewrite<Node, Values>, String> {
     let name = format!("{}-{}{suffix}", rule.name, rule.dtype);
     let (left, right) = (Pattern::new(pattern(left)), Pattern::new(pattern(right)));
-    match rule.condition {
-        None => Rewrite::new(name, left, right),
-        Some((predicate, operand)) => {
-            let var = variable(operand);
-            let condition = move |graph: &mut EGraph<Node, Values>, _: Id, subst: &Subst| {
-                subst
-                    .get(var)
-                    .and_then(|&id| graph[id].data.number)
-                    .is_some_and(|bits| Predicate::holds(predicate, bits))
-            };
-            Rewrite::new(name, left, ConditionalApplier { condition, applier: right })
-        }
-    }
+    let Some(asked) = rule.condition.clone() else { return Rewrite::new(name, left, right) };
+    let condition = move |graph: &mut EGraph<Node, Values>, _: Id, subst: &Subst| {
+        let number = |operand: usize| subst.get(variable(operand)).and_then(|&id| graph[id].data.number);
+        // Of an operand whose number is not known nothing holds, nor its opposite.
+        let holds = asked.holds(&|test| Some(test.predicate.holds(number(test.operand)?)));
+        holds == Some(true)
+    };
+    Rewrite::new(name, left, ConditionalApplier { condition, applier: right })
 }
 
 fn variable(operand: usize) -> Var {

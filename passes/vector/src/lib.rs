@@ -1,20 +1,25 @@
 //! Elementwise expressions onto stages and ALUs of the vector engine, in the fewest passes.
 //!
-//! `language` finds what is equal to an expression, by the rules of `src/vector.rules` (`rule`); `chain` says what
+//! `language` finds what is equal to an expression, by the rules of `src/vector.rules` (`rule`,
+//! read by `kind` and proved by `sound`); `chain` says what
 //! one pass can compute; `search` which values are between passes; `emit` writes the pipelines. docs/choosing.md
 //! says how the figures are compared.
 
 mod chain;
 mod emit;
 mod explain;
+mod kind;
 mod language;
 mod planner;
 mod rule;
 mod search;
+mod sound;
 
 pub use language::{MAX_E_NODES, MAX_ITERATIONS, Statistics};
 pub use planner::{Counted, count_passes};
-pub use rule::{BUILTIN, Predicate, VectorRule, parse as parse_rules};
+pub use rule::{
+    BUILTIN, Operand, Options, Predicate, Test, Vector, VectorRule, parse as parse_rules,
+};
 pub use search::MAX_QUESTIONS;
 
 /// The passes of this crate, a module a file.

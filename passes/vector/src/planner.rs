@@ -98,9 +98,9 @@ pub(crate) struct Outcome {
 
 impl Planner {
     /// With the rules that come with visa.
-    pub(crate) fn new() -> Result<Self, Diagnostic> {
+    pub(crate) fn new() -> Result<Self, Vec<Diagnostic>> {
         let rules = parse_rules(BUILTIN)?;
-        let refuse = |why: String| Diagnostic::error("rule", Span::default(), why);
+        let refuse = |why: String| vec![Diagnostic::error("rule", Span::default(), why)];
         let rewrites = |fast| language::rewrites(&rules, fast).map_err(refuse);
         Ok(Self { exact: rewrites(false)?, fast: rewrites(true)? })
     }

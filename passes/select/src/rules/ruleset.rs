@@ -2,19 +2,19 @@
 
 use crate::rules::engines::RULES;
 use crate::rules::rule::{Proposal, Rule, Site};
-use crate::rules::text::{self, Closure, ConfigReport, SHAPE, TextRule, closure};
+use crate::rules::text::{Closure, Configuration, Session, TextRule, closure};
 use visa_ir::context::Context;
 use visa_ir::decl::OpDecl;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
+use visa_rules::{RuleReport, load};
 
 /// Rules, in the order in which they are asked.
 #[derive(Clone, Debug)]
 pub struct RuleSet {
     rust: Vec<&'static Rule>,
     text: Vec<TextRule>,
-    reports: Vec<ConfigReport>,
+    reports: Vec<RuleReport>,
 }
 
 impl Default for RuleSet {
@@ -34,42 +34,12 @@ impl RuleSet {
     /// machine.
     ///
     /// # Errors
-    /// Text that is no rule, operations and clauses that there are not, unbound metavariables, names that are
-    /// taken, no rule at all, rules that no example covers or that cannot be checked, and rules that are not
-    /// sound, each with a counterexample. All of them at once; spans point into `text`.
+    /// Those of [`load`], and operations and clauses that do not exist; spans point into `text`.
     pub fn with_user_rules(ctx: &Context, text: &str) -> Result<Self, Vec<Diagnostic>> {
-        let mut all = Self::default();
-        let (rules, mut findings) = text::parse(ctx, text);
-        if rules.is_empty() && findings.is_empty() {
-            let none = Diagnostic::error("rule-none", Span::new(0..0), "no rule in this file");
-            findings.push(none.note(SHAPE, None));
-        }
-        let (rules, taken) = all.named_anew(rules);
-        findings.extend(taken);
-        for verdict in text::check(ctx, &all, &rules) {
-            match verdict {
-                Ok(report) => all.reports.push(report),
-                Err(finding) => findings.push(finding),
-            }
-        }
-        all.text = rules;
-        findings.sort_by_key(|finding| finding.span.start);
-        if findings.is_empty() { Ok(all) } else { Err(findings) }
-    }
-
-    /// The rules whose names are not taken, and what is wrong with the others.
-    fn named_anew(&self, rules: Vec<TextRule>) -> (Vec<TextRule>, Vec<Diagnostic>) {
-        let (mut kept, mut findings): (Vec<TextRule>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
-        for rule in rules {
-            let builtin = self.rust.iter().any(|known| known.name == rule.name);
-            if builtin || kept.iter().any(|known| known.name == rule.name) {
-                let message = format!("rule `{}`: there is a rule of that name already", rule.name);
-                findings.push(Diagnostic::error("rule-duplicate", Span::new(rule.range), message));
-            } else {
-                kept.push(rule);
-            }
-        }
-        (kept, findings)
+        let builtin = Self::default();
+        let taken = |name: &str| builtin.rust.iter().any(|known| known.name == name);
+        let proved = load::<Configuration>(Session { ctx, builtin: &builtin }, text, &taken)?;
+        Ok(Self { text: proved.rules, reports: proved.reports, ..builtin })
     }
 
     /// The rules that are written in Rust.
@@ -79,7 +49,7 @@ impl RuleSet {
     }
 
     /// The rules of the user's text, each with what its check covered.
-    pub fn text(&self) -> impl Iterator<Item = (&TextRule, &ConfigReport)> {
+    pub fn text(&self) -> impl Iterator<Item = (&TextRule, &RuleReport)> {
         self.text.iter().zip(&self.reports)
     }
 

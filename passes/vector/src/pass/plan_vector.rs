@@ -57,7 +57,7 @@ impl Configured for Settings {
             return Ok(());
         }
         let axes = cx.analysis::<DeclaredAxes>();
-        let planner = Planner::new().map_err(|error| vec![error])?;
+        let planner = Planner::new()?;
         let mut errors = Vec::new();
         let mut several = None;
         for id in expressions {

@@ -28,7 +28,7 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
             "equation": rule.text,
             "about": rule.doc,
             "instances": report.instances,
-            "positions": report.positions,
+            "positions": report.compared,
         }));
     }
     Ok(Answer { text, json: Value::Array(rows), code: YES })

@@ -1,14 +1,14 @@
 //! One application of a rule to a configuration.
 
 use super::matching::{Slots, matches, number};
-use super::{Given, Requirement, TextRule};
+use super::{Given, Test, TextRule};
 use crate::rules::rule::{Proposal, Site, Value};
 use std::rc::Rc;
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_canonical::language::Piece;
-use visa_canonical::rule::{Env, Scope, Sort};
+use visa_canonical::rule::{Env, Sort};
 use visa_mapping::Dim;
-use visa_numerics::DType;
+use visa_rules::Scope;
 
 /// Elements of a flit of the stream that flows in.
 const FLIT: &str = "flit";
@@ -18,9 +18,9 @@ const SOURCE: [(&str, Dim); 3] =
     [("in.slice", Dim::Slice), ("in.time", Dim::Time), ("in.packet", Dim::Packet)];
 
 /// The names that every rule knows.
-pub(super) fn scope() -> Scope {
+pub(super) fn scope() -> Scope<Sort> {
     let numbers = std::iter::once((FLIT.to_owned(), Sort::Number));
-    Scope(numbers.chain(SOURCE.map(|(name, _)| (name.to_owned(), Sort::Mapping))).collect())
+    Scope::with(numbers.chain(SOURCE.map(|(name, _)| (name.to_owned(), Sort::Mapping))).collect())
 }
 
 /// What the names that every rule knows stand for, and those of the rule not yet.
@@ -28,7 +28,7 @@ fn slots(rule: &TextRule, site: &Site<'_>) -> Slots {
     let flit = std::iter::once(Piece::Number(site.flit()));
     let maps = SOURCE.into_iter().map(|(_, dim)| Piece::Mapping(Rc::new(site.dim(dim))));
     let mut slots: Slots = flit.chain(maps).map(Some).collect();
-    slots.resize(rule.scope.0.len(), None);
+    slots.resize(rule.scope.names().len(), None);
     slots
 }
 
@@ -43,34 +43,32 @@ pub(super) enum Applied {
     TooLong,
 }
 
-impl TextRule {
-    /// What the rule makes of a configuration of its operation; `None` where it does not fit.
-    pub(super) fn apply(&self, site: &Site<'_>, known: &Proposal) -> Option<Applied> {
-        let mut slots = slots(self, site);
-        for (name, given) in &self.left {
-            let (_, value) = known.iter().find(|(own, _)| own == name)?;
-            if !fits(given, value, &mut slots) {
-                return None;
-            }
-        }
-        let env = |slot: usize| slots[slot].as_ref();
-        if self.condition.as_ref().is_some_and(|asked| !asked.holds(&env, site)) {
+/// What a rule makes of a configuration of its operation; `None` where it does not fit.
+pub(super) fn apply(rule: &TextRule, site: &Site<'_>, known: &Proposal) -> Option<Applied> {
+    let mut slots = slots(rule, site);
+    for (name, given) in &rule.left {
+        let (_, value) = known.iter().find(|(own, _)| own == name)?;
+        if !fits(given, value, &mut slots) {
             return None;
         }
-        let mut made = known.clone();
-        for (name, given) in &self.right {
-            let value = built(given, &env, site.axes)?;
-            if matches!(&value, Value::Map(map) if map.nodes() > MAX_NODES) {
-                return Some(Applied::TooLong);
-            }
-            let value = tidy(value, site);
-            match made.iter_mut().find(|(own, _)| own == name) {
-                Some((_, own)) => *own = value,
-                None => made.push((name, value)),
-            }
-        }
-        Some(Applied::Proposal(made))
     }
+    let env = |slot: usize| slots[slot].as_ref();
+    if rule.applies(&|test| Some(test.holds(&env, site))) != Some(true) {
+        return None;
+    }
+    let mut made = known.clone();
+    for (name, given) in &rule.right {
+        let value = built(given, &env, site.axes)?;
+        if matches!(&value, Value::Map(map) if map.nodes() > MAX_NODES) {
+            return Some(Applied::TooLong);
+        }
+        let value = tidy(value, site);
+        match made.iter_mut().find(|(own, _)| own == name) {
+            Some((_, own)) => *own = value,
+            None => made.push((name, value)),
+        }
+    }
+    Some(Applied::Proposal(made))
 }
 
 fn fits(given: &Given, value: &Value, slots: &mut Slots) -> bool {
@@ -119,16 +117,12 @@ fn masks(map: &Expr) -> bool {
     matches!(map, Expr::Pad { kind: PadKind::Zero, .. }) || map.children().into_iter().any(masks)
 }
 
-impl Requirement {
+impl Test {
     /// Whether it holds; what cannot be computed does not.
     fn holds(&self, env: Env<'_, '_>, site: &Site<'_>) -> bool {
-        let dtype: DType = site.source.dtype;
         match self {
-            Self::Either(parts) => parts.iter().any(|part| part.holds(env, site)),
-            Self::Both(parts) => parts.iter().all(|part| part.holds(env, site)),
-            Self::Not(denied) => !denied.holds(env, site),
-            Self::Format(format) => dtype == *format,
-            Self::Asked(condition) => condition.holds(env, site.axes) == Some(true),
+            Self::Format(format) => site.source.dtype == *format,
+            Self::Mapping(test) => test.holds(env, site.axes) == Some(true),
         }
     }
 }

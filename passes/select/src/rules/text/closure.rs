@@ -1,7 +1,7 @@
 //! Rules applied to configurations and to what they make of them, until nothing new comes or a bound is reached.
 
 use super::TextRule;
-use super::apply::{Applied, MAX_NODES};
+use super::apply::{Applied, MAX_NODES, apply};
 use crate::rules::rule::{Proposal, Site};
 use std::collections::HashSet;
 use std::fmt;
@@ -44,7 +44,7 @@ pub(crate) struct Closure {
 
 /// What `rules` make of the configurations `start` of an operation.
 pub(crate) fn closure(rules: &[TextRule], site: &Site<'_>, start: &[Proposal]) -> Closure {
-    let own: Vec<&TextRule> = rules.iter().filter(|rule| site.op.is(rule.op)).collect();
+    let own: Vec<&TextRule> = rules.iter().filter(|rule| site.op.is(rule.options)).collect();
     let mut closure = Closure::default();
     if own.is_empty() {
         return closure;
@@ -55,7 +55,7 @@ pub(crate) fn closure(rules: &[TextRule], site: &Site<'_>, start: &[Proposal]) -
         let mut new = Vec::new();
         for (proposal, rule) in last.iter().flat_map(|proposal| own.iter().map(move |rule| (proposal, rule)))
         {
-            let made = match rule.apply(site, proposal) {
+            let made = match apply(rule, site, proposal) {
                 Some(Applied::Proposal(made)) => made,
                 Some(Applied::TooLong) => {
                     closure.limit.get_or_insert((rule.name, Bound::Nodes));
@@ -89,8 +89,7 @@ mod tests {
     use super::*;
     use crate::config::goal::Goal;
     use crate::rules::rule::Value;
-    use crate::rules::text::parse;
-    use crate::rules::text::tests::{context, fetch};
+    use crate::rules::text::tests::{context, fetch, read};
     use visa_algebra::{Axes, Expr, PadKind};
     use visa_mapping::facts::{Support, machine};
     use visa_mapping::operand;
@@ -100,7 +99,7 @@ mod tests {
         let ctx = context();
         let (module, id) = fetch(&ctx);
         let op = module.op(&ctx, id);
-        let (rules, findings) = parse(&ctx, rule);
+        let (rules, findings) = read(&ctx, rule);
         assert_eq!(findings, []);
         let mut axes = Axes::new();
         axes.declare("A", 4).expect("a new axis");
@@ -119,7 +118,7 @@ mod tests {
     #[test]
     fn eight_rounds_are_made_and_not_nine() {
         let grow = |bound: u64| {
-            let text = format!("rule grow: stream.fetch packet E # n => packet E # (n + 8) if n < {bound}");
+            let text = format!("rule grow stream.fetch: packet E # n => packet E # (n + 8) if n < {bound}");
             made(&text, std::iter::once(8))
         };
         let (inside, outside) = (grow(72), grow(80));
@@ -129,14 +128,14 @@ mod tests {
 
     #[test]
     fn a_rule_that_loops_ends() {
-        let back = "rule back: stream.fetch packet E # n => packet E # (24 - n) if n < 24";
+        let back = "rule back stream.fetch: packet E # n => packet E # (24 - n) if n < 24";
         let found = made(back, std::iter::once(8));
         assert_eq!((found.found.len(), found.limit), (1, None));
     }
 
     #[test]
     fn a_thousand_configurations_are_made_and_no_more() {
-        let lift = "rule lift: stream.fetch packet E # n => packet E # (n + 5000) if n < 5000";
+        let lift = "rule lift stream.fetch: packet E # n => packet E # (n + 5000) if n < 5000";
         let (inside, outside) = (made(lift, 5..1005), made(lift, 5..1006));
         assert_eq!((inside.found.len(), inside.limit), (1000, None));
         assert_eq!((outside.found.len(), outside.limit), (1000, Some(("lift", Bound::Configurations))));
@@ -147,7 +146,7 @@ mod tests {
         // A group is a node, and so is each of its terms.
         let copies = |count: usize| {
             let copies = vec!["E"; count].join(", ");
-            made(&format!("rule copy: stream.fetch packet E # 8 => packet [{copies}]"), std::iter::once(8))
+            made(&format!("rule copy stream.fetch: packet E # 8 => packet [{copies}]"), std::iter::once(8))
         };
         let (inside, outside) = (copies(499), copies(500));
         assert_eq!((inside.found.len(), inside.limit), (1, None));

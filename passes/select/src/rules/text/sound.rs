@@ -2,7 +2,7 @@
 //! element: the right side must hold what the left side holds, each element as often, in the same slices, and must
 //! not lose a mask. What the verifier or the lowering refuses is no example.
 
-use super::apply::Applied;
+use super::apply::{Applied, apply};
 use super::compare::COMPARED;
 use super::corpus::{Example, corpus};
 use super::{TextRule, closure};
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_ir::span::Span;
+use visa_rules::{Counterexample, Verdict};
 
 /// Most configurations that a rule is applied to for one pipeline and what flows into the operation.
 const MAX_LEFT: usize = 80;
@@ -31,17 +31,6 @@ const ENOUGH: u64 = 20;
 /// Most right sides of a rule that are verified.
 const MAX_VERIFIED: u64 = 2_000;
 
-/// What the check of a rule covered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigReport {
-    /// The rule.
-    pub name: &'static str,
-    /// Examples whose sides were compared element by element.
-    pub instances: u64,
-    /// Those of them whose right side was verified.
-    pub legal: u64,
-}
-
 /// What is known of a rule so far.
 #[derive(Default)]
 struct Evidence {
@@ -52,30 +41,16 @@ struct Evidence {
     counterexample: Option<Counterexample>,
 }
 
-/// An example on which the sides of a rule differ.
-struct Counterexample {
-    axes: String,
-    left: String,
-    right: String,
-    why: String,
-}
-
-/// Checks the rules of a text: what the check covered, or what is wrong, rule by rule.
-pub(crate) fn check(
-    ctx: &Context,
-    builtin: &RuleSet,
-    rules: &[TextRule],
-) -> Vec<Result<ConfigReport, Diagnostic>> {
-    let known = |rule: &TextRule| COMPARED.iter().any(|compared| std::ptr::eq(compared.op, rule.op));
+/// Proves the rules of a text: a verdict for each.
+pub(crate) fn check(ctx: &Context, builtin: &RuleSet, rules: &[TextRule]) -> Vec<Verdict> {
+    let known = |rule: &TextRule| COMPARED.iter().any(|compared| std::ptr::eq(compared.op, rule.options));
     let evidence = rules.iter().map(|_| Evidence::default()).collect();
     let mut check = Check { ctx, builtin, rules, evidence };
     if rules.iter().any(known) {
         corpus(ctx).iter().for_each(|example| check.example(example));
     }
     let verdicts = rules.iter().zip(check.evidence);
-    verdicts
-        .map(|(rule, evidence)| if known(rule) { evidence.verdict(rule) } else { Err(undecided(rule)) })
-        .collect()
+    verdicts.map(|(rule, evidence)| if known(rule) { evidence.verdict() } else { undecided(rule) }).collect()
 }
 
 struct Check<'a> {
@@ -132,7 +107,7 @@ impl Check<'_> {
     }
 
     fn concerns(&self, op: OpRef<'_>) -> bool {
-        self.rules.iter().any(|rule| op.is(rule.op))
+        self.rules.iter().any(|rule| op.is(rule.options))
     }
 
     /// The configurations of operation `stage`, those of Rust's rules, and what the rules make of them and of each
@@ -154,9 +129,9 @@ impl Check<'_> {
         let left = start.into_iter().map(|proposal| (None, proposal));
         let left: Vec<_> = left.chain(more.into_iter().map(|(rule, made)| (Some(rule), made))).collect();
         let mut pairs = Vec::new();
-        for (at, rule) in self.rules.iter().enumerate().filter(|(_, rule)| site.op.is(rule.op)) {
+        for (at, rule) in self.rules.iter().enumerate().filter(|(_, rule)| site.op.is(rule.options)) {
             for (by, left) in &left {
-                if let Some(Applied::Proposal(right)) = rule.apply(&site, left)
+                if let Some(Applied::Proposal(right)) = apply(rule, &site, left)
                     && right != *left
                 {
                     let again = *by == Some(rule.name);
@@ -174,7 +149,8 @@ impl Check<'_> {
         if self.evidence[rule].counterexample.is_some() {
             return;
         }
-        let Some(compared) = COMPARED.iter().find(|compared| std::ptr::eq(compared.op, self.rules[rule].op))
+        let Some(compared) =
+            COMPARED.iter().find(|compared| std::ptr::eq(compared.op, self.rules[rule].options))
         else {
             return;
         };
@@ -204,9 +180,9 @@ impl Check<'_> {
         evidence.instances += 1;
         evidence.legal += 1;
         evidence.counterexample = difference.map(|why| Counterexample {
-            axes: example.axes.clone(),
+            given: format!("axes {}", example.axes),
             left: before,
-            right: after,
+            right: Some(after),
             why,
         });
     }
@@ -219,52 +195,39 @@ fn few<T>(all: Vec<T>, most: usize) -> Vec<T> {
 }
 
 impl Evidence {
-    fn verdict(self, rule: &TextRule) -> Result<ConfigReport, Diagnostic> {
-        let (name, span) = (rule.name, Span::new(rule.range.clone()));
-        if let Some(Counterexample { axes, left, right, why }) = self.counterexample {
-            let message = format!("rule `{name}` is not sound: {why}");
-            return Err(Diagnostic::error("rule-unsound", span, message)
-                .note(format!("`{left}` is the left side, with axes {axes}"), None)
-                .note(format!("`{right}` is the right side"), None));
+    fn verdict(self) -> Verdict {
+        if let Some(counterexample) = self.counterexample {
+            return Verdict::Unsound(counterexample);
         }
-        if self.legal > 0 {
-            return Ok(ConfigReport { name, instances: self.instances, legal: self.legal });
+        match self.refused {
+            Some((right, refused)) if self.legal == 0 => Verdict::Unchecked {
+                why: "the verifier refuses all that it makes of small examples".to_owned(),
+                note: format!("`{right}` breaks {}: {}", refused.code, refused.message),
+            },
+            // Examples of which no right side is legal are none.
+            Some(_) | None if self.legal == 0 => Verdict::Sound { instances: 0, compared: 0 },
+            Some(_) | None => Verdict::Sound { instances: self.instances, compared: self.legal },
         }
-        Err(match self.refused {
-            Some((right, refused)) => {
-                let message = format!(
-                    "rule `{name}` cannot be checked: the verifier refuses all that it makes of small examples"
-                );
-                let note = format!("`{right}` breaks {}: {}", refused.code, refused.message);
-                Diagnostic::error("rule-unchecked", span, message).note(note, None)
-            }
-            None => {
-                let message = format!(
-                    "rule `{name}` cannot be checked: no small example fits its left side and conditions"
-                );
-                Diagnostic::error("rule-unchecked", span, message)
-            }
-        })
     }
 }
 
 /// A rule about an operation whose configurations cannot be compared.
-fn undecided(rule: &TextRule) -> Diagnostic {
+fn undecided(rule: &TextRule) -> Verdict {
     let known: Vec<_> = COMPARED.iter().map(|compared| format!("`{}`", compared.op.name)).collect();
-    let message = format!(
-        "rule `{}` cannot be checked: whether two configurations of `{}` make the same shows only at the end of a \
-         pipeline",
-        rule.name, rule.op.name
-    );
-    Diagnostic::error("rule-undecided", Span::new(rule.range.clone()), message)
-        .note(format!("rules of a text are about {}", known.join(", ")), None)
-        .fix("write the rule in Rust, in a file of passes/select/src/rules/engines".to_owned())
+    Verdict::Undecided {
+        why: format!(
+            "whether two configurations of `{}` make the same shows only at the end of a pipeline",
+            rule.options.name
+        ),
+        note: format!("rules of a text are about {}", known.join(", ")),
+        fix: "write the rule in Rust, in a file of passes/select/src/rules/engines".to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::text::tests::context;
+    use crate::rules::text::tests::{context, file};
 
     #[test]
     fn every_operation_that_is_compared_has_an_example() {
@@ -279,20 +242,20 @@ mod tests {
     }
 
     fn codes(text: &str) -> Vec<String> {
-        let rules = RuleSet::with_user_rules(&context(), text);
+        let rules = RuleSet::with_user_rules(&context(), &file(text));
         rules.err().unwrap_or_default().into_iter().map(|finding| finding.code).collect()
     }
 
     #[test]
     fn sound_rules_are_taken_and_say_what_was_compared() {
-        let text = "rule halve: stream.fetch time T, packet P => time [T, P / 2], packet P % 2 if exact(P / 2) \
+        let text = "rule halve stream.fetch: time T, packet P => time [T, P / 2], packet P % 2 if exact(P / 2) \
                     and dtype == f32
-                    rule tied: stream.to_trf row R, element E => row R / 2, element [R % 2, E] if exact(R / 2)";
-        let rules = RuleSet::with_user_rules(&context(), text).expect("sound rules");
+                    rule tied stream.to_trf: row R, element E => row R / 2, element [R % 2, E] if exact(R / 2)";
+        let rules = RuleSet::with_user_rules(&context(), &file(text)).expect("sound rules");
         let reports: Vec<_> = rules.text().map(|(_, report)| report.clone()).collect();
         assert_eq!(reports.iter().map(|report| report.name).collect::<Vec<_>>(), ["halve", "tied"]);
         assert!(
-            reports.iter().all(|report| report.legal > 0 && report.instances >= report.legal),
+            reports.iter().all(|report| report.compared > 0 && report.instances >= report.compared),
             "{reports:?}"
         );
     }
@@ -301,7 +264,7 @@ mod tests {
     fn what_a_rule_undoes_by_itself_is_no_example_of_it() {
         // Rotated often enough a time is itself again, which is legal; nothing else is.
         assert_eq!(
-            codes("rule disorder: stream.collect time [E, ...R] => time [R, E] if 1 < |E| and 1 < |R|"),
+            codes("rule disorder stream.collect: time [E, ...R] => time [R, E] if 1 < |E| and 1 < |R|"),
             ["rule-unchecked"]
         );
     }
@@ -309,7 +272,7 @@ mod tests {
     #[test]
     fn a_condition_makes_a_rule_sound() {
         // Two of the packet's eighths are all of a packet of 16 and not of longer ones.
-        let cut = "rule eighths: stream.fetch time T, packet P => time [T, P / 8 % 2], packet P % 8 if 16 divides \
+        let cut = "rule eighths stream.fetch: time T, packet P => time [T, P / 8 % 2], packet P % 8 if 16 divides \
                    |P|";
         assert_eq!(codes(cut), ["rule-unsound"]);
         assert_eq!(codes(&format!("{cut} and |P| < 17")), Vec::<String>::new());
