@@ -1,9 +1,9 @@
 //! Equality of mappings: same size and the same cell at every position (book 03); and refinement.
 //!
-//! Three tiers, each exact: the digit normal form decides at any size; where a side has none, the runs of both are
-//! compared over their common mixed radix; where those are too many, or indices share positions, position by position
-//! up to a bound. Terms that both begin or end with are left aside first: what is left is mostly short. Past the
-//! bound the answer is *unknown*, never a guess.
+//! Three tiers, each exact: the digit normal form decides at any size; if a side has none, the runs of both are
+//! compared over their common mixed radix; if those are too many, or indices share positions, position by position up
+//! to a bound. Common terms at the start and at the end are removed first: the rest is mostly short. Past the bound
+//! the answer is *unknown*, never a guess.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,14 +31,14 @@ pub enum Equality {
     Different {
         /// The first position that differs; the smaller size where one is the beginning of the other.
         at: u64,
-        /// What the left side holds there.
+        /// The content of the left side there.
         left: Option<Cell>,
-        /// What the right side holds there.
+        /// The content of the right side there.
         right: Option<Cell>,
     },
     /// Not decided.
     Unknown {
-        /// What stood in the way: the error of a broken mapping, or the ragged place and the bound.
+        /// The reason: the error of a broken mapping, or the ragged position and the bound.
         why: String,
     },
 }
@@ -52,19 +52,19 @@ pub enum Refinement {
     Violated {
         /// The first position where it does not; the smaller size where it does on all positions of both.
         at: u64,
-        /// What the left side holds there.
+        /// The content of the left side there.
         left: Option<Cell>,
-        /// What the right side holds there.
+        /// The content of the right side there.
         right: Option<Cell>,
     },
     /// Not decided.
     Unknown {
-        /// What stood in the way.
+        /// The reason.
         why: String,
     },
 }
 
-/// What decided a question.
+/// The tier that decided a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// The two are written alike.
@@ -91,13 +91,13 @@ impl fmt::Display for Tier {
     }
 }
 
-/// Whether two mappings hold the same cells. A mapping that breaks a size rule equals nothing and differs
-/// from nothing: the answer is [`Equality::Unknown`] with the rule.
+/// Compares the cells of two mappings. A mapping that breaks a size rule equals nothing and differs from nothing: the
+/// answer is [`Equality::Unknown`] with the rule.
 pub fn equal(a: &Expr, b: &Expr, axes: &Axes) -> Equality {
     decide(a, b, axes).0
 }
 
-/// [`equal()`], and what decided it.
+/// [`equal()`], and the tier that decided it.
 pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
     match (digits(a, axes), digits(b, axes)) {
         (Ok(left), Ok(right)) => match by_digits(&left, &right) {
@@ -117,14 +117,14 @@ pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
     }
 }
 
-/// Two mappings without the terms that both begin or end with: if what is left is equal, they are. `None` if they
-/// share no such term.
+/// Two mappings without the terms that both begin or end with: if the rests are equal, so are the mappings. `None` if
+/// they share no such term.
 ///
-/// What follows a term continues from the index that the term gives, and so from the same one. In front there is
-/// one catch: a coordinate that begins within an axis may leave it, which is don't-care padding, before or after
-/// other padding is met. So terms in front stay unless their axes are others or all padding after is don't-care.
+/// The terms after a term continue from its index, and so from the same one. In front there is one catch: a coordinate
+/// that begins within an axis may leave it, which is don't-care padding, before or after other padding is met. So
+/// terms in front stay unless their axes are others or all padding after is don't-care.
 ///
-/// Parts that carry into each other stay together: what one of them holds depends on the others.
+/// Parts that carry into each other stay together: the content of one depends on the others.
 fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
     let alone = |map: &Expr| match settle(map, axes) {
         Ok(None) => Some(map.clone()),
@@ -148,7 +148,7 @@ fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
     (first + last > 0).then(|| (rest(&left), rest(&right)))
 }
 
-/// Whether a mapping has no padding but don't-care, and one index a position, as far as it is written here.
+/// Returns true if the text of a mapping has no padding but don't-care, and one index a position.
 fn only_loose(map: &Expr) -> bool {
     match map {
         Expr::Alias(_) | Expr::Slide(_) => false,
@@ -166,9 +166,9 @@ fn only_loose(map: &Expr) -> bool {
     }
 }
 
-/// Whether `a` may be where `b` is asked for: the same size, and at every position the same live cell, or
-/// padding at least as strict as the padding of `b`, or anything where `b` does not care. Strict to loose:
-/// must-not-write, zero, don't-care. One way only: it orders mappings, and [`equal()`] is refinement both ways.
+/// Decides if `a` may replace `b`: the same size, and at every position the same live cell, or padding at least as
+/// strict as the padding of `b`, or anything if `b` does not care. Strict to loose: must-not-write, zero, don't-care.
+/// One direction only: it orders mappings, and [`equal()`] is refinement in both directions.
 pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
     let undecided = |error: MapError| Refinement::Unknown { why: error.message };
     let why = match (digits(a, axes), digits(b, axes)) {
@@ -184,8 +184,8 @@ pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
     }
 }
 
-/// The first position `i` of `part` that is live and does not hold, `shift` added, what `whole` holds at `start + i`:
-/// whether a view of that mapping may be there. `None` if there is none.
+/// The first position `i` of `part` that is live and whose content, with `shift` added, differs from `whole` at `start
+/// + i`. A view of that mapping is valid there if the result is `None`.
 ///
 /// # Errors
 /// A mapping that breaks a size rule, or a question that the runs do not answer.
@@ -276,7 +276,7 @@ fn by_digits(a: &Digits, b: &Digits) -> Found {
     }
 }
 
-/// The first live position, as far as positions are looked at one by one.
+/// The first live position, among those within the bound.
 fn first_live(map: &Map) -> Option<u64> {
     let live = |at: &u64| matches!(map.cell(*at), Some(Cell::Live(_) | Cell::Shared(_)));
     (0..map.size().min(ENUMERATION_BOUND)).find(live)
@@ -407,8 +407,8 @@ fn first_difference(a: &Digits, b: &Digits) -> Option<u64> {
     None
 }
 
-/// Where two unequal digits part. A full digit beside a padded one parts at its extent, which is its live
-/// range.
+/// The value at which two unequal digits start to differ. A full digit and a padded one differ from its extent on,
+/// which is its live range.
 fn parting(a: &Digit, b: &Digit) -> u64 {
     if (a.axis, a.stride) != (b.axis, b.stride) {
         1
@@ -505,7 +505,7 @@ mod tests {
         assert_eq!(witness(&a, "[$(C:1, A:2) # 65537]"), "1: A=1 / C=1");
     }
 
-    /// Who decided, for mappings that are no digit lists, and far beyond enumeration.
+    /// The deciding tier, for mappings that are no digit lists, and far beyond enumeration.
     fn by(a: &str, b: &str) -> (bool, Tier) {
         let (answer, tier) = decide(&Expr::parse(a).unwrap(), &Expr::parse(b).unwrap(), &axes());
         (answer == Equality::Equal, tier)

@@ -14,8 +14,8 @@
 //! - padding and positions directly;
 //! - runs one after the other by cutting the other side at their boundaries;
 //! - two repetitions over their common period, the least common multiple of their bodies. If they agree on it, no
-//!   coordinate leaves its axis and both step equally from one period to the next, they agree everywhere; if they
-//!   step differently, whatever they differ in shows in the second period.
+//!   coordinate leaves its axis and both step equally from one period to the next, they agree everywhere; if they step
+//!   differently, the difference shows in the second period.
 //!
 //! The first two need no argument. For the third: without leaving an axis, the cells of period k are those of
 //! period 0 with k times the step added to every live index, on both sides. Padding agrees in all periods if it
@@ -40,7 +40,7 @@ pub const MAX_RUN_STEPS: usize = 1 << 14;
 /// Most iterations that a stride regroups into one.
 const MAX_GROUP: u64 = 256;
 
-/// Why the runs do not answer.
+/// Reason why the runs do not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoRuns {
     /// A sliding expression: several indices share a position.
@@ -64,7 +64,7 @@ impl std::fmt::Display for NoRuns {
     }
 }
 
-/// What must hold between the cells of two mappings, position by position.
+/// The relation between the cells of two mappings, position by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     /// The same cell.
@@ -73,12 +73,12 @@ pub(crate) enum Relation {
     Refines,
     /// Where the left is live, the right is the same.
     Holds,
-    /// Both live, whatever the indices, or the same padding.
+    /// Both live, with any indices, or the same padding.
     Alike,
 }
 
 impl Relation {
-    /// Whether it holds for two padding cells, or a live one (`None`) and padding.
+    /// Returns true if it holds for two padding cells, or a live one (`None`) and padding.
     pub(crate) fn allows(self, left: Option<PadKind>, right: Option<PadKind>) -> bool {
         match (self, left, right) {
             (Self::Same | Self::Alike, left, right) => left == right,
@@ -119,7 +119,7 @@ enum Kind {
 struct Node {
     kind: Kind,
     len: u64,
-    /// How far it moves along each axis at most, with the size of the axis.
+    /// Most coordinates that it moves along each axis, with the size of the axis.
     reach: Vec<(AxisId, u64, u64)>,
 }
 
@@ -140,7 +140,7 @@ impl Runs {
         }
     }
 
-    /// Whether every coordinate, `shift` added, stays inside its axis.
+    /// Returns true if every coordinate, `shift` added, stays inside its axis.
     pub(crate) fn fits(&self, shift: &Index) -> bool {
         Placed { run: self.0.clone(), at: shift.clone() }.fits()
     }
@@ -293,7 +293,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The pair of two runs: the minor one in the place of each position of the major one.
+    /// The pair of two runs: the minor one replaces each position of the major one.
     fn above(&mut self, major: &Run, minor: &Run) -> Result<Run, NoRuns> {
         match &major.kind {
             Kind::Point => Ok(minor.clone()),
@@ -519,7 +519,7 @@ impl Placed {
         Placed { run: run.clone(), at }
     }
 
-    /// Whether no coordinate on the way down leaves its axis.
+    /// Returns true if no coordinate on the way down leaves its axis.
     fn fits(&self) -> bool {
         self.run.reach.iter().all(|&(axis, by, size)| self.at.get(axis).saturating_add(by) < size)
     }

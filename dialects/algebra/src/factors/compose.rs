@@ -1,14 +1,14 @@
 //! Composition: one mapping read in the order of another.
 //!
-//! Let f be a mapping and P an axis with as many positions as f. A mapping g that moves along P names positions of
-//! f, and `(f . g)(i)` is the index f(g(i).P) plus what g(i) says of other axes. Padding of g stays, a padded
+//! Let f be a mapping and P an axis with as many positions as f. A mapping g that moves along P names positions of f,
+//! and `(f . g)(i)` is the index f(g(i).P) plus the coordinates of g(i) along other axes. Padding of g stays, a padded
 //! position of f is padding.
 //!
 //! *Laws.* With the identity `[P]`, `f . [P] = f`. `f . [P / n]` is `f / n` and `f . [P % n]` is `f % n`.
 //! Composition is associative where it is defined.
 //!
 //! Lowering composes when a view or a relabelling is between a buffer and its reader, and where the switch or a
-//! transposition rearranges what an earlier stage produced.
+//! transposition rearranges the output of an earlier stage.
 //!
 //! A digit of g along P is cut at the boundaries of the digits of f, as in division (book 07). It is refused where
 //! a cut falls inside a step, where steps carry from one digit of f into the next, and where two kinds of padding
@@ -62,7 +62,7 @@ enum Source {
     Inner(usize),
 }
 
-/// A digit of f, and what g asks of it.
+/// A digit of f, and the coordinates of it that g visits.
 struct Held {
     digit: Digit,
     /// Positions of f a step.
@@ -77,9 +77,9 @@ struct Held {
 /// A digit of the result.
 struct Part {
     digit: Digit,
-    /// Whose coordinates it counts.
+    /// Source of its coordinates.
     from: Source,
-    /// Whose padding it has.
+    /// Source of its padding.
     pads: Source,
 }
 
@@ -227,7 +227,7 @@ impl Composer {
         alone.into_iter().chain(together).collect()
     }
 
-    /// The digits with their offset: what f holds at the first position, and what g says of other axes.
+    /// The digits with their offset: the index of f at the first position, and the coordinates of g along other axes.
     fn finish(self, f: &Digits, g: &Digits, axis: AxisId, axes: &Axes) -> Result<Digits, DigitsError> {
         let mut all = Digits::unit();
         let moved =

@@ -1,9 +1,9 @@
-//! What division leaves of a buffer digit (book 07, "Buf After"), and whether it was read exactly.
+//! The unread part of a buffer digit (book 07, "Buf After"), and the check for exact reads.
 
 use crate::meaning::digits::Digit;
 use crate::meaning::placement::{Placed, times};
 
-/// What the stream has asked of one buffer digit.
+/// The part of one buffer digit that the stream reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used {
     /// The digit's value at the stream's first index.
@@ -55,7 +55,7 @@ pub(super) fn leftover(placed: &Placed, used: &Used) -> Vec<Placed> {
     all
 }
 
-/// Whether the steps count through all values of the digit, each once.
+/// Returns true if the steps count through all values of the digit, each once.
 pub(super) fn counts_once(digit: Digit, used: &Used) -> bool {
     let mut steps = used.steps.clone();
     steps.sort();
