@@ -1,5 +1,5 @@
-//! Schedules a function: the order of each block, and each loop, the inner ones first. What is tried is allocated,
-//! lowered and priced as a whole; what takes fewer cycles stays.
+//! Schedules a function: the order of each block, and each loop, the inner ones first. Each candidate is allocated,
+//! lowered and estimated as a whole; the one with fewer cycles stays.
 
 use crate::commands::{Command, Commands};
 use crate::dependences::Dependences;
@@ -24,31 +24,31 @@ use visa_mapping::facts::address::THEN;
 use visa_mapping::ops::control;
 use visa_mapping::ops::control::{FOR, For};
 
-/// How much is tried.
+/// Limits of the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// Operations of candidates that are lowered and priced, all together.
     pub(crate) operations: u64,
     /// Conflicts of the solver, for a block.
     pub(crate) conflicts: u64,
-    /// Whether loops are pipelined.
+    /// True if loops are pipelined.
     pub(crate) pipeline: bool,
 }
 
-/// What became of a function.
+/// Result of scheduling a function.
 pub(crate) struct Scheduled {
     pub(crate) module: Module,
     /// Cycles before.
     pub(crate) before: u64,
     /// The price now.
     pub(crate) report: Report,
-    /// What was decided, in order.
+    /// The decisions, in order.
     pub(crate) said: Vec<Said>,
     /// Candidates that were priced.
     pub(crate) priced: u64,
     /// Conflicts of the solver.
     pub(crate) conflicts: u64,
-    /// Whether the effort ran out.
+    /// True if the effort ran out.
     pub(crate) exhausted: bool,
 }
 
@@ -84,11 +84,11 @@ pub(crate) fn function(
 /// An order of a block's commands.
 struct Best {
     order: Vec<usize>,
-    /// What they take in it, by themselves.
+    /// Cycles of the block by itself.
     cycles: u64,
-    /// What they take at least.
+    /// Lower bound of its cycles.
     bound: u64,
-    /// Whether no order takes less.
+    /// True if no order takes less.
     proven: bool,
 }
 
@@ -117,7 +117,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// Schedules what is in a block, and then the block.
+    /// Schedules the content of a block, and then the block.
     fn block(&mut self, block: BlockId) -> Result<(), Diagnostic> {
         let commands = Commands::of(self.ctx, &self.scheduled.module, block);
         for command in &commands.all {
@@ -242,7 +242,7 @@ impl Driver<'_> {
     }
 }
 
-/// The body of a loop; nothing if it is no loop of several iterations in which something takes time.
+/// The body of a loop; `None` if it is no loop of several iterations with a command that takes time.
 ///
 /// # Errors
 /// A size that is not known.
@@ -280,7 +280,7 @@ pub(crate) fn plans_of(
     Ok(plans(ctx, module, body, places, &tasks))
 }
 
-/// A module in which a loop is as planned; nothing if that is as it was.
+/// A module in which a loop follows the plan; `None` if the plan changes nothing.
 ///
 /// # Errors
 /// Why the plan cannot be.
@@ -304,7 +304,7 @@ pub(crate) fn as_planned(
     Ok(Some(candidate))
 }
 
-/// What the commands of a function take by themselves, by where they are in the source.
+/// Cycles of each command of a function by itself, by position in the source.
 ///
 /// # Errors
 /// Why it cannot be allocated, lowered or priced.
@@ -316,7 +316,7 @@ pub(crate) fn times_of(
     report(ctx, module, func).map(|report| times(&report))
 }
 
-/// What commands take.
+/// Cycles of commands.
 struct Work<'a> {
     ctx: &'a Context,
     module: &'a Module,
@@ -333,12 +333,12 @@ impl Work<'_> {
         commands.all.iter().zip(after).map(task).collect::<Result<_, _>>().map(Tasks)
     }
 
-    /// The same, where it does not matter what comes after what.
+    /// The same without dependences.
     fn alone(&self, commands: &Commands) -> Result<Tasks, Diagnostic> {
         self.tasks(commands, vec![Vec::new(); commands.all.len()])
     }
 
-    /// What a command takes; of a loop, its busiest queue in all iterations.
+    /// Cycles of a command; of a loop, its busiest queue in all iterations.
     fn of(&self, command: &Command) -> Result<(u64, Queues), Diagnostic> {
         let op = self.module.op(self.ctx, command.last());
         if op.regions().is_empty() {

@@ -1,4 +1,4 @@
-//! What is said of a schedule: what moved, and why it may.
+//! Notes of a schedule: the moved commands, and the reasons why they may move.
 
 use crate::commands::{Commands, name};
 use crate::dependences::Dependences;
@@ -22,7 +22,7 @@ impl Said {
         Self { cycles, ..self }
     }
 
-    /// With what the order of the block takes by itself, and what no order is below.
+    /// Adds the cycles of the block's order by itself, and the lower bound of all orders.
     pub(crate) fn bound(mut self, cycles: u64, bound: u64, proven: bool) -> Self {
         let how = match (cycles <= bound, proven) {
             (true, _) => "no order takes less: it is at its bound".to_owned(),
@@ -46,7 +46,7 @@ impl Said {
     }
 }
 
-/// What was moved in a block.
+/// The notes of the commands that moved in a block.
 pub(crate) fn moved(
     ctx: &Context,
     module: &Module,
@@ -75,7 +75,7 @@ pub(crate) fn moved(
     Said { span, what, lines, cycles: [0; 2] }
 }
 
-/// What became of a loop.
+/// The notes of a pipelined loop.
 pub(crate) fn pipelined(
     ctx: &Context,
     module: &Module,

@@ -11,7 +11,7 @@ use visa_mapping::ops::func::FUNC;
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         explain: bool = ("explain", "false", "whether remarks say what moved, and why it may"),
         pipeline: bool = ("pipeline", "true", "whether iterations of loops overlap; without it, commands are \
@@ -77,7 +77,7 @@ impl Configured for Settings {
 }
 
 impl Settings {
-    /// Takes what became of a function.
+    /// Reports the result for a function.
     fn take(&self, cx: &mut PassCx<'_>, func: OpId, scheduled: Scheduled) {
         let Scheduled { module, before, report, said, priced, conflicts, exhausted } = scheduled;
         *cx.module = module;
@@ -110,8 +110,8 @@ impl Settings {
     }
 }
 
-/// Most operations of a function that is scheduled: a candidate is allocated and priced as a whole, which takes longer
-/// than its size says.
+/// Most operations of a function that is scheduled: a candidate is allocated and estimated as a whole, which takes
+/// longer than its size suggests.
 pub const MAX_OPERATIONS: usize = 10_000;
 
 /// Says that a function stays as it is, if it is too large.
@@ -133,7 +133,7 @@ fn positive(option: &str, given: i64) -> Result<u64, Vec<Diagnostic>> {
     })
 }
 
-/// Refuses calls: their bodies are scheduled with what is around them.
+/// Refuses calls: their bodies are scheduled with their context.
 fn refuse_calls(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let calls = cx.walk().into_iter().filter_map(|id| calling(cx.module.op(cx.ctx, id)));
     let refused = calls.map(|call| {
