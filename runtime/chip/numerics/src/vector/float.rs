@@ -148,7 +148,7 @@ mod tests {
     }
 
     /// The vendor's model gives NaN from 2 pi on. The f32 nearest to 2 pi is 6.283185482025146, which is
-    /// 1.7484556e-7 more, and the one before it 3.0199160e-7 less: what is left is the sine. The others are from
+    /// 1.7484556e-7 more, and the one before it 3.0199160e-7 less: the rest is the sine. The others are from
     /// tables.
     #[test]
     fn sine_and_cosine_are_defined_from_two_pi_on() {
