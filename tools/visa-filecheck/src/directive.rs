@@ -3,7 +3,7 @@
 use crate::cursor::{Cursor, find};
 use crate::source::{Diagnostic, Origin, shown};
 
-/// What a directive asks for.
+/// Kind of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Plain,
@@ -63,7 +63,7 @@ pub(crate) struct Found<'a> {
     pub(crate) line: usize,
 }
 
-/// What follows a prefix.
+/// The text after a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Suffix {
     /// No directive.
@@ -137,7 +137,7 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
-    /// The next directive or comment, with its place and with what follows it; an error if it is malformed.
+    /// The next directive or comment, with its position and the text after it; an error if it is malformed.
     fn next_directive(&mut self) -> Result<Option<(&'a str, Suffix, Cursor<'a>, Cursor<'a>)>, Diagnostic> {
         while let Some((offset, prefix, is_comment)) = self.next_prefix() {
             let skipped = &self.text[self.at..offset];
@@ -196,7 +196,7 @@ fn complaint(suffix: Suffix, prefix: &str, start: Cursor<'_>, rest: Cursor<'_>) 
     }
 }
 
-/// Takes what makes a prefix a directive off `rest`, with the colon.
+/// Takes the suffix that makes a prefix a directive off `rest`, with the colon.
 fn suffix(rest: &mut Cursor<'_>, is_comment: bool) -> Suffix {
     if is_comment {
         return if rest.eat(b":") { Suffix::Comment } else { Suffix::None };

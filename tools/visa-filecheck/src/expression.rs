@@ -125,7 +125,7 @@ pub(crate) struct Block {
     pub(crate) defines: Option<(Name, NumberId)>,
 }
 
-/// What may stand at one place of an expression.
+/// An operand of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operand {
     /// Only a variable: the first operand of `[[@LINE+1]]`.
@@ -410,7 +410,7 @@ impl BlockParser<'_> {
     }
 }
 
-/// Takes `%x,` off the front, if there is such a format; and its precision, which holds without a letter as well.
+/// Takes `%x,` off the front, if there is such a format; and its precision, which also holds without a letter.
 fn explicit_format(text: &mut Cursor<'_>) -> Result<(Option<Format>, u32), Diagnostic> {
     const INVALID: &str = "invalid matching format specification in expression";
     let call = text.find(b"(").unwrap_or(usize::MAX);

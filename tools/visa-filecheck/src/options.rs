@@ -48,7 +48,7 @@ pub enum DumpInput {
     Always,
 }
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// A comparison.

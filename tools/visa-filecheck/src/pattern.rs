@@ -37,7 +37,7 @@ enum Value {
     Number { expression: Expression, format: Format },
 }
 
-/// A regular expression with what it defines and needs.
+/// A regular expression with the variables that it defines and needs.
 #[derive(Debug, Default)]
 struct Template {
     regex: Vec<u8>,
@@ -249,7 +249,7 @@ impl Body {
 }
 
 impl Template {
-    /// The expression with all values in it, or what is wrong with them.
+    /// The expression with all values in it, or their error.
     fn substituted(&self, variables: &Variables) -> Result<Vec<u8>, Vec<Diagnostic>> {
         let mut regex = Vec::with_capacity(self.regex.len());
         let mut errors = Vec::new();

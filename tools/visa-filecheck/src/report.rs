@@ -12,7 +12,7 @@ const MAX_WHOLE: usize = 40;
 /// Longest excerpt of a line, in characters.
 const MAX_LINE: usize = 400;
 
-/// What a message is.
+/// Severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
     Error,

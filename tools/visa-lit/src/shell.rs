@@ -22,7 +22,7 @@ pub(crate) struct Step {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) words: Vec<Word>,
-    /// In the order written, which decides what `2>&1` means.
+    /// In the order written, which decides the meaning of `2>&1`.
     pub(crate) redirects: Vec<Redirect>,
 }
 

@@ -21,7 +21,7 @@ pub struct Given<'a> {
     pub machine: &'a Machine,
     /// Its price.
     pub report: &'a Report,
-    /// Its runs; nothing where there are too many: then each command is given as one.
+    /// Its runs; `None` if there are too many: then each command is given as one.
     pub timeline: Option<Timeline>,
     /// The kernel as it is written.
     pub texts: Vec<Text>,
@@ -31,9 +31,9 @@ pub struct Given<'a> {
     pub name: &'a dyn Fn(Span) -> Option<String>,
     /// The file that is compared with.
     pub compared: Option<Compared>,
-    /// What it says of each run.
+    /// The times of each run in it.
     pub theirs: BTreeMap<usize, Vec<[u64; 2]>>,
-    /// What could be better.
+    /// The advice.
     pub advice: Vec<Advice>,
 }
 
