@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _, value_parser};
 use visa_pass::Pass;
 
-/// What was asked for.
+/// The request of a command line.
 pub(crate) enum Asked {
     /// To read modules.
     Modules(Box<Flags>),
@@ -16,7 +16,7 @@ pub(crate) enum Asked {
     Query(Box<Query>),
 }
 
-/// What was asked for of modules.
+/// The request for modules.
 pub(crate) struct Flags {
     pub(crate) input: String,
     pub(crate) output: String,
@@ -46,7 +46,7 @@ pub(crate) struct Flags {
     pub(crate) check_docs: Option<String>,
 }
 
-/// Why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
+/// Reason why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
 pub(crate) struct Stop {
     pub(crate) message: String,
     pub(crate) code: i32,
@@ -82,7 +82,7 @@ pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Asked, 
 /// The flags that modules and questions share.
 const SHARED: [&str; 2] = ["diagnostics", "mapping-rules"];
 
-/// The question, if one is asked. Flags that say nothing to it are refused.
+/// The question, if one is asked. Flags that do not apply to it are refused.
 fn query(matches: &ArgMatches) -> Result<Option<Query>, Stop> {
     let Some((query::flags::NAME, asked)) = matches.subcommand() else { return Ok(None) };
     let written = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);

@@ -10,7 +10,7 @@ use visa_pass::{Output, Pipeline};
 
 /// Where an output may be written.
 enum Place<'a> {
-    /// Where its name says.
+    /// At the path of its name.
     Anywhere,
     /// In this folder, by its name.
     In(&'a str),
@@ -46,7 +46,7 @@ fn place<'a>(flags: &'a Flags, name: &str) -> Result<Place<'a>, Diagnostic> {
     }
 }
 
-/// What is wrong with the outputs that a pipeline's options name; the spans point into its text.
+/// The errors in the outputs that a pipeline's options name; the spans point into its text.
 pub(crate) fn refused(flags: &Flags, pipeline: &Pipeline) -> Vec<Diagnostic> {
     let named =
         pipeline.steps.iter().flat_map(|step| step.options.outputs().map(move |output| (step, output)));
@@ -58,7 +58,7 @@ pub(crate) fn refused(flags: &Flags, pipeline: &Pipeline) -> Vec<Diagnostic> {
     refused.collect()
 }
 
-/// Writes what passes want written, each file whole or not at all. Returns what could not be.
+/// Writes the outputs of passes, each file whole or not at all. Returns the failures.
 pub(crate) fn write(io: &mut Io, flags: &Flags, wanted: &[Output]) -> Vec<Diagnostic> {
     let mut write = |Output { name, bytes }: &Output| match place(flags, name)? {
         Place::Anywhere => io.write(name, bytes).map_err(|why| unwritable(name, &why)),

@@ -13,7 +13,7 @@ use visa_ir::span::{Source, Span};
 /// The longest line that an excerpt shows, in bytes; of a longer one only the position is given.
 const MAX_EXCERPT_LINE: usize = 1000;
 
-/// How diagnostics are written.
+/// Format of diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Renderer {
     /// With source excerpts.

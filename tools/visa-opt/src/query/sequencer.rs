@@ -21,7 +21,7 @@ use visa_stream::mask::Reading;
 use visa_stream::ops::fetch::mask_registers;
 use visa_stream::plan::{Loop, Plan};
 
-/// What is asked about, beside the mappings.
+/// The parameters of a question, in addition to the mappings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
     pub(super) dtype: Option<String>,
@@ -43,7 +43,7 @@ pub(super) fn flags() -> Vec<Arg> {
     ]
 }
 
-/// What the flags say.
+/// The flags.
 struct Access {
     from: DType,
     to: Option<DType>,
@@ -79,7 +79,7 @@ impl Access {
         Ok(Self { from, to: to.filter(|to| *to != from), unit, commit: asked.commit })
     }
 
-    /// The loops over elements and what is masked, as the verifiers ask for them.
+    /// The loops over elements and the mask, as in the verifiers.
     fn plan(
         &self,
         [buffer, time, packet]: &[Expr; 3],
@@ -114,29 +114,29 @@ impl Access {
         Ok((plan, mask.map(|mask| mask_registers(mask, 0))))
     }
 
-    /// What reads or writes.
+    /// The reader or writer.
     fn accessor(&self, mask: Option<Mask>) -> Accessor {
         let unit = self.unit;
         if self.commit { Accessor::Commit { unit } } else { Accessor::Fetch { to: self.to, unit, mask } }
     }
 }
 
-/// What is found.
+/// The answer's parts.
 struct Found {
     plan: Plan,
     /// The program over elements, its entries merged where the mask leaves them free.
     merged: Program,
-    /// What is masked, in terms of the entries of `program`.
+    /// The mask, in terms of the entries of `program`.
     mask: Option<Mask>,
     contiguous: u64,
-    /// Bytes of a packet, or what is kept of it.
+    /// Bytes of a packet, or of its preserved part.
     packet: u64,
     /// The program in bytes that runs.
     program: Program,
 }
 
-/// A line an entry before merging, outermost first, then what follows from them. Axes that the buffer does not
-/// name are broadcast.
+/// A line an entry before merging, outermost first, then the consequences. Axes that the buffer does not name are
+/// broadcast.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     let (axes, mappings) = query.mappings::<3>()?;
     let asked = Access::read(&query.asked)?;
@@ -163,7 +163,7 @@ fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, Str
 }
 
 impl Found {
-    /// What the engine transfers at once, in bytes, and how often for a packet.
+    /// Bytes that the engine transfers at once, and number of transfers for a packet.
     fn accesses(&self) -> (u64, u64) {
         let size = self.program.packet;
         (size, self.packet / size.max(1))

@@ -1,4 +1,4 @@
-//! What the declarations say: lists and reference pages.
+//! Texts from the declarations: lists and reference pages.
 
 use super::toy::{run, run_in};
 use std::fs;

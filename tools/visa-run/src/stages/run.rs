@@ -21,7 +21,7 @@ use visa_machine::Machine;
 use visa_numerics::DType;
 use visa_reference::Given;
 
-/// The most commands that a run has, and the most iterations that are evaluated beside it.
+/// The most commands of a run, and the most iterations of the evaluator.
 const MAX_RUNS: u64 = 1 << 32;
 
 /// Shows how many commands of how many have run.
@@ -64,7 +64,7 @@ pub(crate) fn run(
     Ok(Ran { tensors: arguments.tensors, results: finished.results, outputs, check, defined, expected })
 }
 
-/// Stops before a program that nobody would wait for. The evaluator goes through loops without commands, too.
+/// Stops before a program that would run too long. The evaluator goes through loops without commands, too.
 fn check_iterations(program: &Program, flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
     let busy = runs(&program.commands);
     let evaluated = if flags.check { program.iterations() } else { 0 };
@@ -193,7 +193,7 @@ fn check_results(
     Ok(report)
 }
 
-/// Whether every `--expect` holds.
+/// Checks every `--expect`.
 fn expectations(
     program: &Program,
     results: &Tensors,

@@ -7,7 +7,7 @@ use visa::Tool;
 use visa::ir::decl::Dialect;
 use visa::ir::level::Level;
 
-/// Everything that comes with visa, and what is in this crate.
+/// Everything that comes with visa, and this crate's additions.
 pub fn tool() -> Tool {
     Tool::standard().dialect(&MY).pass(&negate::CANCEL)
 }
