@@ -22,7 +22,7 @@ pub fn input(op: OpRef<'_>) -> Result<Rc<Tensor>, Diagnostic> {
     operand(op, 0).ok_or_else(|| op.error("C0", format!("`{op}` takes a stream")))
 }
 
-/// What an operation takes as operand 0, and what it gives.
+/// The tensor types of an operation's operand 0 and result.
 ///
 /// # Errors
 /// If one of both is no tensor type.
@@ -170,8 +170,8 @@ pub fn coarse_in_places(file: &Tensor, axes: &Axes) -> Vec<(AxisId, u64)> {
     coarse
 }
 
-/// Checks that what only moves elements names the skewed axes that its stream names: `B' = 1` says where the
-/// elements are along B.
+/// Checks that an operation that only moves elements names the skewed axes that its stream names: `B' = 1` gives the
+/// position of the elements along B.
 ///
 /// # Errors
 /// A skewed axis that one of both names.

@@ -15,7 +15,7 @@ pub(crate) fn array_bytes(buffer: &Buffer) -> Result<u64, RunError> {
     elements.and_then(|count| buffer.dtype.bytes(count)).ok_or_else(|| too_large(buffer))
 }
 
-/// Writes the array `data` where the buffer's layout says.
+/// Writes the array `data` to the positions of the buffer's layout.
 pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Result<(), RunError> {
     let runs = layout_runs(buffer, memories)?;
     let place = Place { space: buffer.space, chip: 0 };
@@ -36,7 +36,7 @@ pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Res
     Ok(())
 }
 
-/// Whether the layout counts half bytes: that of formats of which two elements share a byte.
+/// Returns true if the layout counts half bytes: that of formats of which two elements share a byte.
 pub(crate) fn is_half(buffer: &Buffer) -> bool {
     buffer.dtype.bits() < 8
 }
@@ -80,7 +80,7 @@ fn read_halves(dtype: DType, copy: Copy, place: Place, memories: &mut Memories, 
     }
 }
 
-/// Reads the array back, with its marks in shadow mode. What the layout does not name was never written.
+/// Reads the array back, with its marks in shadow mode. Elements that the layout does not name were never written.
 pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, RunError> {
     let runs = layout_runs(buffer, memories)?;
     let total = array_bytes(buffer)?;

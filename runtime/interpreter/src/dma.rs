@@ -55,8 +55,8 @@ pub(crate) fn by_slices(dma: &Dma, memories: &Memories) -> Result<Option<Scatter
 /// Most parts that a transfer is cut into, and most copies of a part: both are listed.
 const MAX_LISTED: u64 = 1 << 16;
 
-/// What a transfer writes into each of `slices` slices of `bytes` bytes, as parts of the loops from some number
-/// on: the fewest outer loops are split off so that no part leaves its slice. `None` if there are too many parts.
+/// The writes of a transfer into each of `slices` slices of `bytes` bytes, as parts of the loops from some number on:
+/// the fewest outer loops are split off so that no part leaves its slice. `None` if there are too many parts.
 fn by_slice(runs: &Runs, slices: usize, bytes: u64) -> Option<(Vec<SliceParts>, usize)> {
     let few = runs.splits().filter(|&(_, parts, copies)| parts <= MAX_LISTED && copies <= MAX_LISTED);
     few.map(|(inner, ..)| inner).find_map(|inner| {

@@ -23,8 +23,8 @@ struct Row {
     write: u64,
 }
 
-/// Runs the transfer on every chip in turn: all indices are read, then rows move in program order. With `uses`, what
-/// is read as indices is noted there, and one that chooses no row counts as row 0.
+/// Runs the transfer on every chip, one after the other: all indices are read, then rows move in program order. With
+/// `uses`, the indices are recorded there, and one that chooses no row counts as row 0.
 pub(crate) fn run(
     transfer: &Indexed,
     span: Span,
@@ -136,7 +136,7 @@ fn index_place(transfer: &Indexed, address: i64, chip: usize, spm_bytes_per_pe: 
     IndexPlace { chip, pe: None, byte: address, number: address.saturating_sub(first) / INDEX_BYTES }
 }
 
-/// How far the row that an index chooses is from row 0, in bytes; `None` if it chooses none.
+/// Distance of the row that an index chooses from row 0, in bytes; `None` if it chooses none.
 fn offset(transfer: &Indexed, value: i32) -> Option<u64> {
     let offset = u64::try_from(value).ok()?.checked_mul(transfer.unit())?;
     let is_row = offset.is_multiple_of(transfer.distance) && offset / transfer.distance < transfer.count;

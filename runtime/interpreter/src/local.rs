@@ -1,5 +1,5 @@
-//! Commands that keep to their slices. A slice runs consecutive ones in turn, while its
-//! memories are in the processor's cache; memory that they share, HBM, they only read.
+//! Commands whose effects stay in their slices. A slice runs consecutive ones one after the other, while its memories
+//! are in the processor's cache; memory that they share, HBM, they only read.
 
 use rayon::prelude::*;
 use visa_engine::{SliceMemory, Space};
@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::exec::{self, ExecCx, Growth};
 use crate::memory::{Memories, PagedMemory, Scatter};
 
-/// What a slice does of a command.
+/// The work of a slice in a command.
 enum Work<'a> {
     Scatter(Scatter),
     Exec(&'a Exec, ExecCx<'a>),
@@ -77,7 +77,7 @@ impl Work<'_> {
     }
 }
 
-/// A command as what each slice does of it and the number of its operations; `None` if slices need each other.
+/// A command as the work of each slice and the number of its operations; `None` if slices need each other.
 fn work<'a>(
     kind: &'a CommandKind,
     memories: &mut Memories,

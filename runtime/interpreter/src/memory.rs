@@ -20,7 +20,7 @@ pub(crate) const fn resident(bytes: u64, shadow: bool) -> u64 {
     bytes.saturating_mul(1 + marks)
 }
 
-/// How much a run may hold in memory.
+/// The memory limit of a run.
 #[derive(Debug)]
 pub(crate) struct Budget {
     used: u64,
@@ -39,7 +39,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Whether `bytes` more fit for a while.
+    /// Checks that `bytes` more fit for a while.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), RunError> {
         let needed = self.used.saturating_add(bytes);
         if needed <= self.bound { Ok(()) } else { Err(RunError::MemoryBound { needed, bound: self.bound }) }
@@ -150,8 +150,8 @@ impl PagedMemory {
     }
 }
 
-/// Reads pages of a memory that nobody writes meanwhile, each looked up once for the accesses that follow each
-/// other in it.
+/// Reads pages of a memory that is not written meanwhile, each looked up once for the accesses that follow each other
+/// in it.
 pub(crate) struct PageReader<'a> {
     memory: &'a PagedMemory,
     last: Option<(u64, Option<&'a [u8]>)>,
@@ -316,7 +316,7 @@ impl Memories {
     }
 }
 
-/// What a transfer writes into one slice: where its parts begin on both sides, in program order.
+/// The writes of a transfer into one slice: the start of each part on both sides, in program order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SliceParts {
     /// Read address, and write address in the slice's data memory.
@@ -328,7 +328,7 @@ pub(crate) struct SliceParts {
 /// A transfer from HBM whose every part stays in one slice.
 #[derive(Debug)]
 pub(crate) struct Scatter {
-    /// What each slice gets.
+    /// The writes into each slice.
     pub(crate) parts: Vec<SliceParts>,
     /// The copies of a part, relative to where it starts.
     pub(crate) copies: Vec<Copy>,

@@ -97,7 +97,7 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA, &DMA_INDEXED];
 
-/// What a transfer moves, and who does.
+/// The engines of a transfer, and the part of each.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Whichever engines.

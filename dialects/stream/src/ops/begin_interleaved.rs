@@ -131,7 +131,7 @@ fn check_axis(op: OpRef<'_>, tensors: &[&Tensor], axes: &Axes) -> Result<(), Dia
     }
 }
 
-/// The axis between the two tensors that a fetch reads in turn; `None` if it reads one.
+/// The axis between the two tensors that a fetch reads alternately; `None` if it reads one.
 ///
 /// # Errors
 /// If two tensors begin the pipeline without an axis.
@@ -139,7 +139,7 @@ pub fn axis_of(fetch: OpRef<'_>) -> Result<Option<std::rc::Rc<Expr>>, Diagnostic
     fetch.operand_def(0).and_then(BeginInterleaved::cast).map(|begin| begin.axis()).transpose()
 }
 
-/// What is left of `time` without `axis`, which must be innermost in it and whole.
+/// The rest of `time` without `axis`, which must be innermost in it and whole.
 ///
 /// # Errors
 /// If it is not.

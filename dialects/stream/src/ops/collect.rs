@@ -57,7 +57,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 }
 
 /// Bytes that the engine after it takes at once: of a stream in `dual`, the aligner flits of 64 bytes, any other
-/// halves of them. Nothing if the stream goes nowhere.
+/// halves of them. `None` if the stream has no user.
 #[must_use]
 pub fn taken(op: OpRef<'_>, source: &Tensor) -> Option<u64> {
     taker(op, source).map(|(bytes, _)| bytes)

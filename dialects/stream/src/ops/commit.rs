@@ -120,8 +120,8 @@ impl StagePlan for CommitPlan {
     }
 }
 
-/// Checks the slice bitmap: what is written, a stream or a part of a tensor, holds, in every slice that is live in
-/// `result`, the same.
+/// Checks the slice bitmap: the written data, a stream or a part of a tensor, is the same in every slice that is live
+/// in `result`.
 pub(crate) fn check_slices(
     op: OpRef<'_>,
     source: &Tensor,

@@ -1,5 +1,5 @@
-//! `stream.commit_packed`: the sub context writes what counts say is valid, without gaps (book 09, valid count
-//! packing).
+//! `stream.commit_packed`: the sub context writes the elements that counts mark as valid, without gaps (book 09, valid
+//! count packing).
 
 use crate::chain::{axes, check_same, check_stored, ends, input, packet_bytes, positions, with_dims};
 use crate::commit::check_aligned;
@@ -124,7 +124,7 @@ impl StagePlan for Packing {
     }
 }
 
-/// What the commit engine is set to. C1 to C4.
+/// The configuration of the commit engine. C1 to C4.
 fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
     let (source, counts) = (input(op)?, operand(op, 1));
     check_counted(op, &source, counts.is_some())?;
@@ -157,7 +157,7 @@ fn check_counted(op: OpRef<'_>, source: &Tensor, counted: bool) -> Result<(), Di
     Ok(())
 }
 
-/// The filter in front of `op`, and the guards of what it keeps.
+/// The filter before `op`, and the guards of its preserved elements.
 fn filter(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
     op.operand_def(0).filter(|before| before.is(&vector_filter::DECL)).map(vector_filter::kept).transpose()
 }

@@ -112,7 +112,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     planned::<TilePlan>(op, cx).map(drop)
 }
 
-/// C2: what the tile holds at a position of a dimension, the stream holds there.
+/// C2: the tile and the stream hold the same at each position of a dimension.
 fn check_held(op: OpRef<'_>, dim: Dim, part: &Expr, held: &Expr, axes: &Axes) -> Result<(), Diagnostic> {
     let missing = first_missing(part, &Index::new(), held, 0, axes);
     let Some(at) = missing.map_err(|error| mapping_error(error, op.span()))? else { return Ok(()) };

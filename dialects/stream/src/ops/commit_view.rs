@@ -136,7 +136,7 @@ impl StagePlan for PartPlan {
     }
 }
 
-/// C2: what `part` holds at a position, `whole` holds `start` positions further.
+/// C2: `whole` holds the content of `part` at a position `start` positions further.
 pub(crate) fn check_held(
     op: OpRef<'_>,
     part: &Expr,

@@ -247,11 +247,11 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     planned::<AlignPlan>(op, cx).map(drop)
 }
 
-/// How stream and register file come together.
+/// Alignment of stream and register file.
 pub struct AlignPlan {
-    /// What the stream adapter does.
+    /// Configuration of the stream adapter.
     pub shifts: Shifts,
-    /// How the register file is read.
+    /// Reads of the register file.
     pub read: Plan,
 }
 
@@ -266,9 +266,9 @@ impl StagePlan for AlignPlan {
     }
 }
 
-/// How the TRF sequencer reads the register file for the computation. Where it is the register file that holds the
-/// zeros that the packet claims, they are read: the stream has anything there, and the products are zero (book 15,
-/// the case of stride and dilation 2).
+/// The TRF sequencer's reads of the register file for the computation. If the register file holds the zeros that the
+/// packet claims, they are read: the stream has anything there, and the products are zero (book 15, the case of stride
+/// and dilation 2).
 ///
 /// # Errors
 /// C5, and C8 for zeros that neither operand has.
@@ -425,7 +425,7 @@ fn joined(
     )))
 }
 
-/// How deep the adder tree sums.
+/// Depth of the adder tree.
 pub struct TreeDepth(pub u32);
 
 impl StagePlan for TreeDepth {
@@ -438,7 +438,7 @@ impl StagePlan for TreeDepth {
     }
 }
 
-/// How many levels the tree has for elements of the stream's format. C1.
+/// Number of levels of the tree for elements of the stream's format. C1.
 fn deepest(op: OpRef<'_>, source: &Tensor) -> Result<u32, Diagnostic> {
     let message = || format!("`{}` does not enter the reduction tree", source.dtype);
     source.dtype.tree_depth().ok_or_else(|| op.error("C1", message()))
@@ -474,7 +474,7 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// The axes that the contraction `op`, or the one before an accumulation, is to sum, if it says so.
+/// The axes that the contraction `op`, or the one before an accumulation, is to sum, if it lists them.
 #[must_use]
 pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<Arc<str>>> {
     Some(axes_of(&*written(*contraction(op)?, "over")?, axes))
@@ -525,7 +525,7 @@ fn check_left_out(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) 
     check_over(op, &summed, axes)
 }
 
-/// What `stream.contract`, or the one before a `stream.accumulate`, makes of products.
+/// The reduction of products in `stream.contract`, or in the one before a `stream.accumulate`.
 ///
 /// # Errors
 /// If there is no contraction.
@@ -578,7 +578,7 @@ fn is_interleaved(order: AccumulatorOrder) -> bool {
 /// The time loops of an accumulation and the sums each step has.
 ///
 /// # Errors
-/// If the result's mappings are not what the mode makes of the input.
+/// If the result's mappings do not follow from the mode and the input.
 fn accumulation(
     op: OpRef<'_>,
     source: &Tensor,

@@ -139,11 +139,11 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// What a fetch reads, masks and makes of the elements.
+/// The reads, masks and conversions of a fetch.
 pub struct FetchPlan {
     /// The loops over one tensor.
     pub plan: Plan,
-    /// Which elements are masked.
+    /// The masked elements.
     pub mask: Option<Mask>,
     /// The stages of the adapter.
     pub adapter: Adapter,
@@ -182,7 +182,7 @@ fn check_packet(op: OpRef<'_>, result: &Tensor, planner: &Planner<'_>) -> Result
     Err(op.clause_error("C1", "packet", message).fix(Some(fix)))
 }
 
-/// C11 and C12: masked padding can be what it is to be.
+/// C11 and C12: masked padding can have its value.
 fn check_pad(op: OpRef<'_>, adapter: &Adapter, masks: bool) -> Result<(), Diagnostic> {
     let pad = Pad::of(Fetch::of(op)?)?;
     if !masks {

@@ -92,7 +92,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 /// The 32 bits that are written over and over: C1 and C2.
 ///
 /// # Errors
-/// As these say.
+/// A violation of C1 or C2.
 pub fn number(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
     let of = FillTensor::of(op)?;
     let dtype = *of.dtype()?;

@@ -100,7 +100,7 @@ pub fn part(op: OpRef<'_>) -> Result<Tensor, Diagnostic> {
 /// The 32 bits that are written over and over: C3.
 ///
 /// # Errors
-/// As that says.
+/// A violation of C3.
 pub fn number(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
     let value = FillView::of(op)?.value()?;
     word(value.0, whole(op)?.dtype).map_err(|why| op.clause_error("C3", "value", why))

@@ -81,7 +81,7 @@ pub static DECL: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DECL];
 
-/// What the engine is set to.
+/// The configuration of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Matrix {
     /// Rows that come in.
@@ -195,7 +195,7 @@ fn check_unpacked(
     }
 }
 
-/// What position `at` holds, unless it is padding.
+/// The content of position `at`, unless it is padding.
 fn held(map: &Map, at: u64, axes: &Axes) -> Option<String> {
     match map.cell(at) {
         None | Some(Cell::Pad(_)) => None,
@@ -212,8 +212,8 @@ struct Search<'a> {
     shape: &'a TransposeShape,
 }
 
-/// Rows of so many times the flits that the engine takes are tried too, so that a message can say how many there
-/// would be.
+/// Rows of up to this multiple of the flits that the engine takes are candidates too, so that a message can give their
+/// number.
 const BEYOND: u64 = 4;
 
 impl Search<'_> {
@@ -302,8 +302,8 @@ impl Search<'_> {
         Ok(matrices.collect())
     }
 
-    /// C5: time is its parts. It is not where they cut through a truncation or through strict padding, and then no
-    /// mapping made of them says what the engine gives.
+    /// C5: time is its parts. It is not if they cut through a truncation or through strict padding, and then no
+    /// mapping made of them describes the engine's result.
     fn check_cut(&self, matrix: Matrix) -> Result<(), Diagnostic> {
         let time = self.source.dim(Dim::Time);
         let Matrix { rows, packets, .. } = matrix;
@@ -332,7 +332,7 @@ impl Search<'_> {
         ])
     }
 
-    /// C4: what is left out is padding.
+    /// C4: the part left out is padding.
     fn check_trimmed(&self, matrix: Matrix) -> Result<(), Diagnostic> {
         let columns = self.columns(matrix);
         let map = Map::new(&columns, self.axes).map_err(|error| mapping_error(error, self.op.span()))?;

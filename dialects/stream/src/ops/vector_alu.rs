@@ -82,7 +82,7 @@ const DOC: &str = "The other arguments than the stream are constants, or one of 
                    too, before the next packet reads it: a running sum, say (book 35, section 4; \
                    docs/compute.md).";
 
-/// What all operations of this file keep.
+/// Constraints of all operations of this file.
 const CONSTRAINTS: &[(&str, &str)] = &[
     ("C1", "the operation works on the stream's format (book 21)"),
     (
@@ -120,7 +120,7 @@ const CONSTRAINTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the operations of this file have in common.
+/// Common parts of the operations of this file.
 #[visa_ir::view(Alu)]
 pub const BASE: OpDecl = OpDecl {
     doc: DOC,
@@ -386,11 +386,11 @@ fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// C4 and C5: operand `index` of `op` is in the stream's slices and holds what each packet asks for. What is
-/// written back has a word for each of so many lanes.
+/// C4 and C5: operand `index` of `op` is in the stream's slices and holds the elements of each packet. A written-back
+/// one has a word for each lane.
 ///
 /// # Errors
-/// What it lacks.
+/// The part that it lacks.
 pub fn verify_register_file(
     op: OpRef<'_>,
     index: usize,
@@ -415,11 +415,11 @@ pub fn verify_register_file(
     Err(op.error("C5", message))
 }
 
-/// How the register files that an operation takes are read.
+/// Reads of the register files that an operation takes.
 pub struct RegisterReads(Vec<Option<Plan>>);
 
 impl RegisterReads {
-    /// How operand `index` is read, if it is a register file.
+    /// The reads of operand `index`, if it is a register file.
     #[must_use]
     pub fn of(&self, index: usize) -> Option<&Plan> {
         self.0.get(index)?.as_ref()
@@ -438,9 +438,9 @@ impl StagePlan for RegisterReads {
     }
 }
 
-/// How a register file of this type is read beside a stream of that type. `free` names the axes that it does not
-/// depend on. Its copies along such an axis are the same until `write_back` makes them differ. Lanes beyond the
-/// live ones read on into what follows and are padding; fewer elements than live lanes are repeated. C5.
+/// The reads of a register file of this type, given a stream of that type. `free` names the axes that it does not
+/// depend on. Its copies along such an axis are the same until `write_back` makes them differ. Lanes beyond the live
+/// ones read on into the following elements and are padding; fewer elements than live lanes are repeated. C5.
 fn register_read(
     op: OpRef<'_>,
     file: &Tensor,

@@ -63,7 +63,7 @@ pub static DECL: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DECL];
 
-/// What `op` computes of an element of each operand.
+/// The function of `op` on an element of each operand.
 ///
 /// # Errors
 /// C2 and C3.

@@ -138,7 +138,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_over(&Reduction { op, source: &source, result: &result, free: &free, axes })
 }
 
-/// The axes that `op` says it reduces.
+/// The axes that `op` reduces, if it lists them.
 #[must_use]
 pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<AxisId>> {
     written(op, "over").map(|over| ids(&over, axes))
@@ -195,7 +195,7 @@ fn of_pass(op: OpRef<'_>) -> Option<OpRef<'_>> {
     earlier(op).last()?.operand_def(0).filter(|first| first.is(&DECL))
 }
 
-/// Whether `op`, an inter-slice reduction, follows stages of its pass.
+/// Returns true if `op`, an inter-slice reduction, follows stages of its pass.
 #[must_use]
 pub fn stands_last(op: OpRef<'_>) -> bool {
     op.is(&DECL) && earlier(op).next().is_some()

@@ -105,9 +105,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 /// A reduction, and how it leaves padding out.
 pub struct ReducePlan {
-    /// What is reduced.
+    /// The reduction.
     pub reduction: Reduction,
-    /// What the Valid Count Generator counts; nothing where nothing has to be left out.
+    /// The counts of the Valid Count Generator; `None` if no element has to be left out.
     pub counting: Option<Counting>,
 }
 
@@ -148,7 +148,7 @@ pub fn in_chain<'a>(chain: &[OpRef<'a>]) -> Option<OpRef<'a>> {
     chain.iter().copied().find(|op| op.is(&DECL))
 }
 
-/// Whether the Valid Count Generator is before `op`: the entry of the block in which `reduce` is.
+/// Returns true if the Valid Count Generator is before `op`: the entry of the block in which `reduce` is.
 #[must_use]
 pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
     entry(reduce).is_some_and(|entry| entry.id == op.id)

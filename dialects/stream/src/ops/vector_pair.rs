@@ -79,7 +79,7 @@ const TIME: ClauseDecl = ClauseDecl::optional(
 )
 .open();
 
-/// What the operations that make one group of two have in common.
+/// Common parts of the operations that make one group of two.
 #[visa_ir::view(ZipOp)]
 pub const BASE: OpDecl = OpDecl {
     doc: "The element of group 0 and that of group 1 with the same index become one, and the axis of \

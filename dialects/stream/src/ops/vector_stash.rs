@@ -79,7 +79,7 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
 /// as the operand before: C7.
 ///
 /// # Errors
-/// What it is instead.
+/// A violation of C7.
 pub fn check_stashed(op: OpRef<'_>, index: usize) -> Result<(), Diagnostic> {
     let stashed = op.operands().get(index).copied();
     if !earlier(op).any(|earlier| earlier.is(&DECL) && earlier.results().first().copied() == stashed) {
