@@ -82,5 +82,5 @@ pub use meaning::carry::{Carries, Views, cuts_unevenly, joined};
 pub use meaning::cell::{Cell, Index, Map, describe, map};
 pub use meaning::digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
 pub use meaning::padded::{Padded, padded_terms};
-pub use meaning::placement::{MAX_CHOICES, Placed, Placement, place, place_expr, times};
+pub use meaning::placement::{MAX_CHOICES, PlacedDigit, Placement, place, place_expr, times};
 pub use meaning::rebuild::{digit_expr, rebuild};

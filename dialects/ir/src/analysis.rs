@@ -193,8 +193,7 @@ impl<A: Analysis> Handle<A> {
     pub fn get(&self, module: &Module) -> Result<Rc<A>, Diagnostic> {
         let name = name_of::<A>();
         let error = |message: String| {
-            let fix =
-                "ask for the analysis again where it is needed, or let the pass say that it preserves it";
+            let fix = "request the analysis again at its use, or let the pass declare that it preserves it";
             Err(Diagnostic::error("stale-analysis", Span::default(), message).fix(fix.to_owned()))
         };
         match self.life.ended.get() {

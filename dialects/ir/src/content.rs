@@ -16,7 +16,7 @@ pub struct Content(u32);
 
 /// The content of an operation.
 #[derive(PartialEq, Eq, Hash)]
-struct Said<O, E> {
+struct ContentKey<O, E> {
     decl: *const OpDecl,
     /// By position in the declaration.
     clauses: Vec<(usize, AttrId)>,
@@ -38,7 +38,7 @@ pub fn content<O: Hash + Eq + 'static, E: Hash + Eq + 'static>(
 ) -> Option<Content> {
     let decl = op.decl()?;
     let position = |name: &str| decl.clauses.iter().position(|clause| clause.name == name);
-    let said = Said {
+    let said = ContentKey {
         decl,
         clauses: op
             .clauses()

@@ -117,7 +117,7 @@ impl Memory {
 
 /// An effect of an operation of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct OpEffect {
     /// Kind of the effect.
     pub kind: EffectKind,
     /// To which memory.
@@ -126,7 +126,7 @@ pub struct Found {
     pub value: Option<ValueId>,
 }
 
-impl Found {
+impl OpEffect {
     /// Returns true if the effects may be on the same bytes, judged by their memories.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
@@ -137,7 +137,7 @@ impl Found {
 /// The effects of an operation, with those of its regions. `None` if they are not known: its dialect is not
 /// registered.
 #[must_use]
-pub fn of(op: OpRef<'_>) -> Option<Vec<Found>> {
+pub fn of(op: OpRef<'_>) -> Option<Vec<OpEffect>> {
     let decl = op.decl()?;
     match decl.effects {
         Effects::Undeclared => None,
@@ -156,7 +156,7 @@ pub fn of(op: OpRef<'_>) -> Option<Vec<Found>> {
 }
 
 /// The effect on each of its targets: an operand with several values has one effect for each.
-fn found(op: OpRef<'_>, effect: &Effect) -> Vec<Found> {
+fn found(op: OpRef<'_>, effect: &Effect) -> Vec<OpEffect> {
     let kind = effect.kind;
     let on_value = |value: ValueId, declared: &[&str]| {
         let name = op.ctx.type_name(op.module.ty(value));
@@ -165,7 +165,7 @@ fn found(op: OpRef<'_>, effect: &Effect) -> Vec<Found> {
             ("", declared) => Memory::OneOf(declared.iter().map(|&name| name.to_owned()).collect()),
             (name, _) => Memory::named(name),
         };
-        Found { kind, memory, value: Some(value) }
+        OpEffect { kind, memory, value: Some(value) }
     };
     match effect.on {
         Target::Operand(name) => {
@@ -182,15 +182,15 @@ fn found(op: OpRef<'_>, effect: &Effect) -> Vec<Found> {
                 .into_iter()
                 .collect()
         }
-        Target::Memory(name) => vec![Found { kind, memory: Memory::named(name), value: None }],
+        Target::Memory(name) => vec![OpEffect { kind, memory: Memory::named(name), value: None }],
         Target::Clause(name) => {
-            vec![Found {
+            vec![OpEffect {
                 kind,
                 memory: op.word(name).map_or(Memory::Unknown, |word| Memory::named(&word)),
                 value: None,
             }]
         }
-        Target::Stream => vec![Found { kind, memory: Memory::Stream, value: None }],
+        Target::Stream => vec![OpEffect { kind, memory: Memory::Stream, value: None }],
     }
 }
 

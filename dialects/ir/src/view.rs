@@ -217,10 +217,7 @@ impl<'a> ValueRef<'a> {
     pub fn of_type<T: Body>(&self) -> Result<Rc<T>, Diagnostic> {
         self.of.ctx.type_value(self.ty()).ok_or_else(|| {
             let found = self.of.ctx.type_text(self.ty());
-            let message = format!(
-                "`{}` has a value of type `{found}`, which is not what it takes or gives",
-                self.of.name()
-            );
+            let message = format!("`{}` has a value of the unexpected type `{found}`", self.of.name());
             Diagnostic::error("value-type", self.of.span(), message)
         })
     }

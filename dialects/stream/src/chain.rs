@@ -133,8 +133,7 @@ pub fn check_place(
         }
         check_same(op, constraint, name, &held, &wanted, axes).map_err(|error| {
             error.fix(format!(
-                "load what the register file holds with `{name} {wanted}`: along an axis that it lacks, a load \
-                 copies"
+                "load the register file with `{name} {wanted}`: along an axis that the source lacks, a load copies"
             ))
         })
     })
@@ -265,8 +264,7 @@ pub fn check_first_slices(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) ->
     let begins = op.operands().first().map(|&stream| frames.of(stream).iter());
     let elsewhere = begins.and_then(|mut cases| cases.find(|case| !case.what.is_first()));
     let Some(Case { what: frame, .. }) = elsewhere else { return Ok(()) };
-    let message =
-        format!("the stream begins on {frame}, and what is done here depends on which slices these are");
+    let message = format!("the stream begins on {frame}, and the result here depends on the slice numbers");
     let fix = "move the tile to slices from the first on before, with `tm.to_dm`".to_owned();
     Err(op.error(constraint, message).fix(fix))
 }

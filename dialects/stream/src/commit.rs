@@ -175,8 +175,8 @@ impl Write<'_> {
             Movement::By(Stride::Table(_)) => Err(padded_time(time, extent, live)),
             Movement::Padding => Err(padded_time(time, extent, 1)),
             Movement::Broadcast => Err(format!(
-                "time `{time}` repeats {} what `{element}` holds once: every write stride must be non-zero (book \
-                 33)",
+                "time `{time}` repeats {} elements that `{element}` holds once: every write stride must be non-zero \
+                 (book 33)",
                 counted(extent, "time")
             )),
         }
@@ -277,7 +277,7 @@ impl Write<'_> {
         let held = self.into.map(|whole| digits_of(whole.element, self.axes)).transpose()?;
         let (held, start) = (held.as_ref().unwrap_or(target), self.into.map_or(0, |whole| whole.start));
         let element = self.into.map_or(self.element, |whole| whole.element);
-        safe::by_position(plan, target, &safe::Held { digits: held, start, element })
+        safe::by_position(plan, target, &safe::WrittenTensor { digits: held, start, element })
     }
 }
 
@@ -320,8 +320,8 @@ pub fn check_aligned(op: OpRef<'_>, at: Option<i64>, align: u64, constraint: &st
 /// The reason why padding in time cannot be committed.
 fn padded_time(time: &Expr, extent: u64, live: u64) -> PlanError {
     format!(
-        "time `{time}` has padding: of {} only the first {live} bring elements, and a commit writes what each \
-         step brings (book 09)",
+        "time `{time}` has padding: of {} only the first {live} bring elements, and a commit writes every step \
+         (book 09)",
         counted(extent, "step")
     )
 }

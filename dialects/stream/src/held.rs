@@ -6,14 +6,14 @@ use crate::topology::same;
 use visa_algebra::{Axes, AxisId, Cell, Digit, Expr, Index, describe, digits, map};
 
 /// The parts of free axes that slices and time hold.
-pub(crate) struct Held<'a> {
+pub(crate) struct FreeParts<'a> {
     parts: Vec<(AxisId, Digit)>,
     names: Vec<AxisId>,
     free: &'a dyn Fn(AxisId) -> bool,
     axes: &'a Axes,
 }
 
-impl<'a> Held<'a> {
+impl<'a> FreeParts<'a> {
     /// Those of a stream. Of a mapping that is no list of digits none is known, and nothing is refused for it.
     pub(crate) fn of(slice: &Expr, time: &Expr, free: &'a dyn Fn(AxisId) -> bool, axes: &'a Axes) -> Self {
         let maps = [slice, time];

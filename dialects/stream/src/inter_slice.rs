@@ -91,7 +91,7 @@ impl Reduction<'_> {
             let slice = self.source.dim(Dim::Slice);
             let message =
                 format!("slice `{slice}` holds the same before and after: no factor of it is reduced");
-            let fix = "write `1 # n` in the place of a factor of n slices to reduce it";
+            let fix = "write `1 # n` instead of a factor of n slices to reduce it";
             return Err(self.op.clause_error("C4", "slice", message).fix(Some(fix.to_owned())));
         }
         let mut promoted: Vec<&Piece> = Vec::new();
@@ -180,8 +180,8 @@ impl Reduction<'_> {
         }
         let what = if old.live == 1 { "padding" } else { "a broadcast" };
         let message = format!(
-            "slice `{before}` holds {what} in {} {weight} apart, and `{after}` something else there: only what \
-             is reduced changes",
+            "slice `{before}` holds {what} in {} {weight} apart, and `{after}` something else there: only reduced \
+             factors may change",
             counted(old.extent, "slice")
         );
         self.op.clause_error("C3", "slice", message)
@@ -227,8 +227,7 @@ impl Reduction<'_> {
     fn no_rule(&self, piece: &Piece, found: &str) -> Diagnostic {
         let (old, new) = (self.source.dim(Dim::Slice), self.result.dim(Dim::Slice));
         let reduced = digit_text(&piece.old, self.axes);
-        let message =
-            format!("slice `{new}` holds {found} in the place of `{reduced}` of slice `{old}`; {RULES}");
+        let message = format!("slice `{new}` holds {found} instead of `{reduced}` of slice `{old}`; {RULES}");
         self.op.clause_error("C3", "slice", message)
     }
 
@@ -252,7 +251,7 @@ impl Reduction<'_> {
                 return Ok(None);
             }
             let message =
-                format!("time `{new}` is not `{old}`, and nothing of it is promoted into the slices");
+                format!("time `{new}` is not `{old}`, and no factor of it is promoted into the slices");
             return Err(self
                 .op
                 .clause_error("C6", "time", message)

@@ -17,8 +17,8 @@ mod counted;
 use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
 use visa_algebra::{
-    Axes, AxisId, Carries, Digit, Division, Expr, Movement, Opaque, PadKind, Padded, Placed, Placement, Step,
-    crossings, divide, padded_terms, place, place_expr,
+    Axes, AxisId, Carries, Digit, Division, Expr, Movement, Opaque, PadKind, Padded, PlacedDigit, Placement,
+    Step, crossings, divide, padded_terms, place, place_expr,
 };
 use visa_ir::diag::{self, Diagnostic};
 use visa_ir::module::OpRef;
@@ -226,7 +226,7 @@ impl<'a> Reading<'a> {
         let (extent, kind) = (term.size, PadKind::Top);
         let digit = Digit { axis: Some(axis), stride: 1, extent, live: extent, kind, axis_size: extent };
         let mut digits = division.rest;
-        digits.push(Placed { digit, weight: stride });
+        digits.push(PlacedDigit { digit, weight: stride });
         Ok(Placement { base: division.base.saturating_sub(before), origin: others.collect(), digits })
     }
 
@@ -344,7 +344,7 @@ impl Masked {
             steps: 1,
         };
         for (_, placed) in stream.of_axis(self.axis) {
-            let Placed { digit, weight } = *placed;
+            let PlacedDigit { digit, weight } = *placed;
             if weight == 1 {
                 counted.step = digit.stride;
             } else if counted.outer.is_some() {

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use visa_algebra::{
-    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement, Placed,
-    Placement, Step, crossings, digits, divide_across, loops_of, place, place_expr, step_text,
+    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement,
+    PlacedDigit, Placement, Step, crossings, digits, divide_across, loops_of, place, place_expr, step_text,
 };
 use visa_ir::diag::counted;
 use visa_loops::{Entry, Stride, distance};
@@ -375,15 +375,15 @@ fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
 }
 
 /// A digit whose movement along `axis` by less than `step` is a repetition.
-fn without_finer(placed: Placed, axis: AxisId, step: u64) -> Vec<Placed> {
-    let Placed { digit, weight } = placed;
+fn without_finer(placed: PlacedDigit, axis: AxisId, step: u64) -> Vec<PlacedDigit> {
+    let PlacedDigit { digit, weight } = placed;
     if digit.axis != Some(axis) || digit.stride >= step || !step.is_multiple_of(digit.stride) {
         return vec![placed];
     }
     let repeats = |digit: Digit| Digit { axis: None, stride: 0, axis_size: 1, ..digit };
     let inside = step / digit.stride;
     if digit.extent <= inside {
-        return vec![Placed { digit: repeats(digit), weight }];
+        return vec![PlacedDigit { digit: repeats(digit), weight }];
     }
     if !digit.extent.is_multiple_of(inside) || !digit.live.is_multiple_of(inside) {
         return vec![placed];
@@ -391,8 +391,8 @@ fn without_finer(placed: Placed, axis: AxisId, step: u64) -> Vec<Placed> {
     let inner = Digit { extent: inside, live: inside, ..repeats(digit) };
     let outer = Digit { stride: step, extent: digit.extent / inside, live: digit.live / inside, ..digit };
     vec![
-        Placed { digit: inner, weight },
-        Placed { digit: outer, weight: weight.saturating_mul(distance(inside)) },
+        PlacedDigit { digit: inner, weight },
+        PlacedDigit { digit: outer, weight: weight.saturating_mul(distance(inside)) },
     ]
 }
 
@@ -464,7 +464,7 @@ pub fn register_read(
 
 /// Number of copies of the same elements in the buffer at this distance.
 fn copies(buffer: &Placement, apart: i64, free: &dyn Fn(AxisId) -> bool) -> u64 {
-    let same = |placed: &&Placed| placed.weight == apart && placed.digit.axis.is_none_or(free);
+    let same = |placed: &&PlacedDigit| placed.weight == apart && placed.digit.axis.is_none_or(free);
     buffer.digits.iter().find(same).map_or(1, |placed| placed.digit.live)
 }
 
@@ -485,7 +485,7 @@ pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeL
     let found = digits_of(time, axes)?;
     if let Some(axis) = moved(&found, kept) {
         return Err(format!(
-            "time `{time}` and what is kept of it start at different coordinates of {}",
+            "time `{time}` and its preserved part start at different coordinates of {}",
             axes.name(axis)
         ));
     }

@@ -78,7 +78,7 @@ pub(crate) fn factors(map: &Expr, axis: AxisId, axes: &Axes) -> Result<Vec<Facto
             if !only(part, axis, axes) {
                 let name = axes.name(axis);
                 return Err(format!(
-                    "`{}` mixes {name} with other axes: write them as terms of their own",
+                    "`{}` mixes {name} with other axes: write them as separate terms",
                     Expr::pair([part.clone()])
                 ));
             }
@@ -185,8 +185,8 @@ fn check_packet(
     let name = axes.name(axis);
     if let Some(other) = packet.axis_names(axes).into_iter().find(|other| **other != *name) {
         let message = format!(
-            "packet `{packet}` holds {other} beside {name}: the tree reduces all lanes of a packet to one, and a \
-             valid count takes leading lanes only"
+            "packet `{packet}` holds {other} in addition to {name}: the tree reduces all lanes of a packet to one, \
+             and a valid count takes leading lanes only"
         );
         let lanes = machine(op).limits.vector_lanes;
         let whole = axes.size(axis).next_multiple_of(lanes);
@@ -220,10 +220,8 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
         "`{kept}` is within the outermost reduced factor `{outer}`: {}, at most {most}",
         counted(slots, "accumulator slot")
     );
-    let fix = format!(
-        "move factors in front of `{outer}`, as far as at most {} stay after it",
-        counted(most, "position")
-    );
+    let fix =
+        format!("move factors before `{outer}`, so that at most {} stay after it", counted(most, "position"));
     Err(op.clause_error("C5", "time", message).fix(Some(fix)))
 }
 

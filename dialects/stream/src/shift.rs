@@ -157,7 +157,7 @@ impl<'a> Windows<'a> {
         let mut stream = place(&self.packet, 1);
         let mut weight = size;
         for &digit in shifted {
-            stream.digits.push(visa_algebra::Placed { digit, weight });
+            stream.digits.push(visa_algebra::PlacedDigit { digit, weight });
             weight = weight.saturating_mul(distance(digit.extent));
         }
         stream.origin = collected.window.origin.clone();

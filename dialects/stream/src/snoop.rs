@@ -11,8 +11,8 @@ use crate::topology::{blanked, power, same};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use visa_algebra::{
-    Axes, AxisId, Cell, Digits, Expr, Index, Map, PadKind, Placed, Placement, describe, digit_text, digits,
-    place,
+    Axes, AxisId, Cell, Digits, Expr, Index, Map, PadKind, PlacedDigit, Placement, describe, digit_text,
+    digits, place,
 };
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -144,7 +144,7 @@ impl Exchange<'_> {
     fn unlike(&self, old: &Expr, new: &Expr, count: u64) -> String {
         let outer = if count == 1 { new.clone() } else { new.clone().stride(count) };
         match same(&outer, old, self.free, self.axes) {
-            Ok(()) => format!("time `{new}` is not time `{old}` and what moves, innermost"),
+            Ok(()) => format!("time `{new}` is not time `{old}` with the moved part innermost"),
             Err(why) => format!("time `{new}`: {why}"),
         }
     }
@@ -289,7 +289,7 @@ impl Exchange<'_> {
             (self.source.dim(Dim::Slice), self.result.dim(Dim::Slice), self.result.dim(Dim::Time));
         let found = describe(Some(&Cell::Live(index.clone())), self.axes);
         let message = format!(
-            "{axis}what slice {slice} of `{old}` holds ({found}) arrives nowhere: neither slice `{slices}` nor \
+            "{axis}the content of slice {slice} of `{old}` ({found}) arrives nowhere: neither slice `{slices}` nor \
              time `{time}` has it"
         );
         let fix = "keep it in `slice`, or move it into `time`, whole or its first `= n`".to_owned();
@@ -354,7 +354,7 @@ fn whole(moved: &Moved, slice: &Digits, own: &Digits) -> Placement {
     let others: Vec<_> = slice.iter().chain(own.iter()).chain(moved.digits.iter()).copied().collect();
     let mut placed = place(&moved.digits, 1);
     placed.origin.clear();
-    for Placed { digit, .. } in &mut placed.digits {
+    for PlacedDigit { digit, .. } in &mut placed.digits {
         let above = others.iter().filter(|other| other.axis == digit.axis && other.stride > digit.stride);
         let end = above.map(|other| other.stride).min().unwrap_or(digit.axis_size);
         digit.live = digit.live.max(end.div_ceil(digit.stride.max(1)));

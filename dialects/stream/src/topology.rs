@@ -208,7 +208,7 @@ fn check_parameters(op: OpRef<'_>, topology: TopologyName) -> Result<(), Diagnos
         return Err(op.clause_error(
             "C4",
             "topology",
-            "`custom` needs `slice` and `time`: nothing else says where packets go",
+            "`custom` needs `slice` and `time`: no other clause specifies the destination of packets",
         ));
     }
     Ok(())

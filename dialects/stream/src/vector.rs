@@ -192,11 +192,13 @@ fn write_back(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
         return Err(refuse("there is no register-file operand to write to"));
     };
     if op.operands().len() > 2 {
-        return Err(refuse("with two values it is not said which of them is written to"));
+        return Err(refuse("with two values the written one is ambiguous"));
     }
     if op.module.uses(file).len() > 1 {
         let message = "the register file is overwritten here, and another operation reads it";
-        return Err(refuse(message).fix(Some("store what the other reads at another address".to_owned())));
+        return Err(
+            refuse(message).fix(Some("store the other operation's operand at another address".to_owned()))
+        );
     }
     match guards.check(0, ids_before(op)) {
         Ok(()) => Ok(Some(guards)),
@@ -219,7 +221,7 @@ fn guards(op: OpRef<'_>, row: &AluOp) -> Result<Option<Guards<Bits>>, Diagnostic
         let message = "a guard chooses an operand, but both are values".to_owned();
         return Err(op
             .clause_error("C9", "when", message)
-            .fix(Some("guards without operands say where it applies".to_owned())));
+            .fix(Some("use guards without operands".to_owned())));
     }
     if value != operand(op, 1).is_some() && !bare {
         let message = match value {

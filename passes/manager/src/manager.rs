@@ -55,7 +55,7 @@ pub struct Report {
 }
 
 /// Note of findings in operations that a pass gave types.
-const CHECKED_LATE: &str = "found when what was `auto` had been chosen: before, its type was not known";
+const CHECKED_LATE: &str = "found after the `auto` clauses were chosen: before, the type was not known";
 
 /// Reason why a run stopped.
 #[derive(Clone, Debug)]
@@ -120,10 +120,10 @@ impl Failure {
                 );
             }
             Cause::WrongLevel { promised, left } => {
-                format!("pass `{name}` says it gives {promised} level, but left the module at {left} level")
+                format!("pass `{name}` declares {promised} level, but left the module at {left} level")
             }
             Cause::NotPreserved(analyses) => format!(
-                "pass `{name}` says that it preserves `{}`, but left the module so that this is wrong",
+                "pass `{name}` declares that it preserves `{}`, but changed its result",
                 analyses.join("`, `")
             ),
             Cause::Panicked(why) => format!("pass `{name}` panicked: {why}"),

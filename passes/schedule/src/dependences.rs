@@ -25,9 +25,9 @@ impl Why {
     /// The text in notes: `it needs the result of ...`.
     pub(crate) const fn text(self) -> &'static str {
         match self {
-            Self::Needs => "needs what it makes",
-            Self::Overwrites => "writes where it reads",
-            Self::Rewrites => "writes where it writes",
+            Self::Needs => "needs its result",
+            Self::Overwrites => "overwrites its input",
+            Self::Rewrites => "overwrites its result",
             Self::Launch => "is not moved across the start of a kernel",
         }
     }

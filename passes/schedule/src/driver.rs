@@ -5,7 +5,7 @@ use crate::commands::{Command, Commands};
 use crate::dependences::Dependences;
 use crate::emit::reorder;
 use crate::exact::{self, Unfound};
-use crate::explain::{Said, moved, pipelined};
+use crate::explain::{Decision, moved, pipelined};
 use crate::places::Places;
 use crate::price::{Time, report, times};
 use crate::rotate::{Body, Plan, Turning, may_turn, rotate, turn};
@@ -43,7 +43,7 @@ pub(crate) struct Scheduled {
     /// The price now.
     pub(crate) report: Report,
     /// The decisions, in order.
-    pub(crate) said: Vec<Said>,
+    pub(crate) said: Vec<Decision>,
     /// Candidates that were priced.
     pub(crate) priced: u64,
     /// Conflicts of the solver.
@@ -159,7 +159,7 @@ impl Driver<'_> {
         let module = &self.scheduled.module;
         let commands = Commands::of(self.ctx, module, block);
         let dependences = Dependences::of(self.ctx, module, &commands, &self.places()?);
-        let work = Work { ctx: self.ctx, module, times: &self.times, axes: self.axes };
+        let work = CommandTimes { ctx: self.ctx, module, times: &self.times, axes: self.axes };
         let tasks = work.tasks(&commands, dependences.numbers())?;
         let best = self.best(&tasks);
         if best.order.is_sorted() {
@@ -276,7 +276,7 @@ pub(crate) fn plans_of(
     places: &Places,
     (times, axes): (&HashMap<Span, Time>, &Axes),
 ) -> Result<Plans, Diagnostic> {
-    let tasks = Work { ctx, module, times, axes }.alone(&body.commands)?;
+    let tasks = CommandTimes { ctx, module, times, axes }.alone(&body.commands)?;
     Ok(plans(ctx, module, body, places, &tasks))
 }
 
@@ -317,14 +317,14 @@ pub(crate) fn times_of(
 }
 
 /// Cycles of commands.
-struct Work<'a> {
+struct CommandTimes<'a> {
     ctx: &'a Context,
     module: &'a Module,
     times: &'a HashMap<Span, Time>,
     axes: &'a Axes,
 }
 
-impl Work<'_> {
+impl CommandTimes<'_> {
     /// The commands of a block as tasks, each after some of the others.
     fn tasks(&self, commands: &Commands, after: Vec<Vec<usize>>) -> Result<Tasks, Diagnostic> {
         let task = |(command, after): (&Command, Vec<usize>)| {

@@ -19,7 +19,7 @@ pub const MAX_COMMANDS: usize = 40;
 
 /// An order that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Solution {
     /// The commands in the order in which they start.
     pub order: Vec<usize>,
     /// True if no order takes less.
@@ -32,7 +32,7 @@ pub struct Found {
 ///
 /// # Errors
 /// That there is none, or that none was found.
-pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Found, Unfound> {
+pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Solution, Unfound> {
     let Some(latest) = known.checked_sub(1) else { return Err(Unfound::Proven(0)) };
     let Ok(latest) = i32::try_from(latest) else { return Err(Unfound::TooLong) };
     let counter = Rc::new(Cell::new(0));
@@ -49,7 +49,7 @@ pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Found, Unfoun
     let ordered = |solution: &dyn Fn(DomainId) -> i32, proven: bool| {
         let mut order: Vec<usize> = (0..tasks.0.len()).collect();
         order.sort_by_key(|&number| (solution(starts[number]), number));
-        Found { order, proven, conflicts: counter.get() }
+        Solution { order, proven, conflicts: counter.get() }
     };
     match found {
         OptimisationResult::Optimal(best) => Ok(ordered(&|start| best.get_integer_value(start), true)),

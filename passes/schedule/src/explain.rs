@@ -9,14 +9,14 @@ use visa_ir::module::Module;
 use visa_ir::span::Span;
 
 /// A decision, with the lines that explain it.
-pub(crate) struct Said {
+pub(crate) struct Decision {
     pub(crate) span: Span,
     what: String,
     lines: Vec<String>,
     cycles: [u64; 2],
 }
 
-impl Said {
+impl Decision {
     /// With the cycles of the kernel before and after.
     pub(crate) fn cycles(self, cycles: [u64; 2]) -> Self {
         Self { cycles, ..self }
@@ -53,7 +53,7 @@ pub(crate) fn moved(
     commands: &Commands,
     order: &[usize],
     dependences: &Dependences,
-) -> Said {
+) -> Decision {
     let name = |number: usize| name(ctx, module, &commands.all[number]);
     let mut lines = Vec::new();
     for (at, &number) in order.iter().enumerate() {
@@ -62,7 +62,7 @@ pub(crate) fn moved(
         let Some(&first) = passed.iter().min() else { continue };
         let stays = dependences.before[number].iter().max_by_key(|(other, _)| *other);
         let stays = stays.map_or_else(
-            || "it needs nothing of this block".to_owned(),
+            || "it needs no other command of this block".to_owned(),
             |(other, why)| format!("it stays after {}, as it {}", name(*other), why.text()),
         );
         let more = if passed.len() > 1 { format!(" and {} more", passed.len() - 1) } else { String::new() };
@@ -72,7 +72,7 @@ pub(crate) fn moved(
         .first()
         .map_or_else(Span::default, |&number| module.op(ctx, commands.all[number].last()).span());
     let what = format!("{} moved up", counted(lines.len() as u64, "command"));
-    Said { span, what, lines, cycles: [0; 2] }
+    Decision { span, what, lines, cycles: [0; 2] }
 }
 
 /// The notes of a pipelined loop.
@@ -83,13 +83,13 @@ pub(crate) fn pipelined(
     plan: Option<&Plan>,
     held: Vec<String>,
     refused: Option<Diagnostic>,
-) -> Said {
+) -> Decision {
     let span = module.op(ctx, body.op).span();
     let Some(plan) = plan else {
         let mut lines = held;
         lines.extend(refused.map(|why| format!("a plan does not fit: {}", why.message)));
-        let what = "the iterations of this loop do not overlap more than they did".to_owned();
-        return Said { span, what, lines, cycles: [0; 2] };
+        let what = "the iterations of this loop overlap no more than before".to_owned();
+        return Decision { span, what, lines, cycles: [0; 2] };
     };
     let names = |stage: usize| {
         let own = (0..plan.stages.len()).filter(|&number| plan.stages[number] == stage);
@@ -107,12 +107,12 @@ pub(crate) fn pipelined(
         lines.push(format!("in their iteration: {}", names(last)));
     }
     if plan.turns > 1 {
-        lines.push(format!("what is needed an iteration later has {} buffers in turn", plan.turns));
+        lines.push(format!("values that are needed an iteration later have {} rotating buffers", plan.turns));
     }
     lines.extend(refused.map(|why| format!("a plan that does not fit was left out: {}", why.message)));
     let what = match last {
-        0 => "buffers in turn let iterations of this loop overlap".to_owned(),
+        0 => "rotating buffers let iterations of this loop overlap".to_owned(),
         _ => format!("this loop is pipelined in {} stages", last + 1),
     };
-    Said { span, what, lines, cycles: [0; 2] }
+    Decision { span, what, lines, cycles: [0; 2] }
 }

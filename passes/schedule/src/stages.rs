@@ -228,12 +228,12 @@ impl Loop<'_> {
             match (self.held.get(&number), needed) {
                 (Some(&place), _) => {
                     let place = quoted(self.module, place);
-                    format!("{own} stays in its iteration: what is at {place} goes from one to the next")
+                    format!("{own} stays in its iteration: iterations pass on the value at {place}")
                 }
                 (None, Some(&other)) => {
-                    format!("{own} stays in its iteration: it needs what {} makes there", command(other))
+                    format!("{own} stays in its iteration: it needs the result of {} there", command(other))
                 }
-                (None, None) => format!("{own} stays in its iteration: others there need what it makes"),
+                (None, None) => format!("{own} stays in its iteration: others there need its result"),
             }
         };
         let found: Vec<String> = transfers.take(MAX_NAMED).map(because).collect();

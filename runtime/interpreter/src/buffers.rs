@@ -6,7 +6,7 @@ use visa_hw::program::Buffer;
 use visa_numerics::{DType, store};
 
 use crate::error::RunError;
-use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, resident};
+use crate::memory::{ChipMemory, Chunk, Memories, PAGE_BYTES, resident};
 use crate::runs::{Copy, Runs, layout_bytes};
 
 /// Bytes of the whole C-order array.
@@ -18,7 +18,7 @@ pub(crate) fn array_bytes(buffer: &Buffer) -> Result<u64, RunError> {
 /// Writes the array `data` to the positions of the buffer's layout.
 pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Result<(), RunError> {
     let runs = layout_runs(buffer, memories)?;
-    let place = Place { space: buffer.space, chip: 0 };
+    let place = ChipMemory { space: buffer.space, chip: 0 };
     let mut chunk = Chunk::default();
     for copy in runs.copies() {
         chunk.clear();
@@ -52,7 +52,7 @@ fn load_halves(
     dtype: DType,
     copy: Copy,
     data: &[u8],
-    place: Place,
+    place: ChipMemory,
     memories: &mut Memories,
 ) -> Result<(), RunError> {
     let (first, count) = bytes_of(copy.write, copy.length);
@@ -67,7 +67,7 @@ fn load_halves(
 }
 
 /// Reads neighbouring half bytes. The mark of an array's byte is that of both its elements.
-fn read_halves(dtype: DType, copy: Copy, place: Place, memories: &mut Memories, array: &mut Chunk) {
+fn read_halves(dtype: DType, copy: Copy, place: ChipMemory, memories: &mut Memories, array: &mut Chunk) {
     let (first, count) = bytes_of(copy.write, copy.length);
     let mut chunk = Chunk::default();
     memories.read(place, first, count, &mut chunk);
@@ -90,7 +90,7 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
     if memories.shadow {
         array.marks.resize(total as usize, Shadow::NEVER_WRITTEN);
     }
-    let place = Place { space: buffer.space, chip: 0 };
+    let place = ChipMemory { space: buffer.space, chip: 0 };
     let mut chunk = Chunk::default();
     for copy in runs.copies() {
         chunk.clear();

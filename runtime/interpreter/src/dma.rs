@@ -5,7 +5,7 @@ use visa_engine::shadow::{Marker, ShadowLog};
 use visa_hw::program::{Dma, DmaPart};
 
 use crate::error::RunError;
-use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, Scatter, SliceParts};
+use crate::memory::{ChipMemory, Chunk, Memories, PAGE_BYTES, Scatter, SliceParts};
 use crate::runs::Runs;
 
 /// Runs a transfer in program order: PCIe once, its loops count the chips; the tensor DMA on every chip alike
@@ -20,7 +20,7 @@ pub(crate) fn run(
     let chips = if dma.pcie { 1 } else { memories.chips.len() };
     let mut chunk = Chunk::default();
     for chip in 0..chips {
-        let (from, to) = (Place { space: dma.from, chip }, Place { space: dma.to, chip });
+        let (from, to) = (ChipMemory { space: dma.from, chip }, ChipMemory { space: dma.to, chip });
         for copy in runs.iter().flat_map(Runs::copies) {
             chunk.clear();
             memories.read(from, copy.read, copy.length, &mut chunk);

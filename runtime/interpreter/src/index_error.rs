@@ -70,7 +70,9 @@ impl fmt::Display for IndexError {
                 counted(*distance, "byte"),
                 (count - 1).saturating_mul(*distance)
             ),
-            Self::Undefined { at } => write!(f, "{at} is undefined: it depends on bytes that nobody wrote"),
+            Self::Undefined { at } => {
+                write!(f, "{at} is undefined: it depends on bytes that were never written")
+            }
             Self::Conflict { first, second, values, address } => write!(
                 f,
                 "write conflict: {first} is {}, {second} is {}, and both write byte {address} of HBM: a scatter \

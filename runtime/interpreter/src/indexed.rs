@@ -10,7 +10,7 @@ use visa_ir::span::Span;
 use crate::error::RunError;
 use crate::index_error::{IndexError, IndexPlace};
 use crate::index_uses::{IndexLog, IndexUse};
-use crate::memory::{Chunk, Memories, PAGE_BYTES, Place};
+use crate::memory::{ChipMemory, Chunk, Memories, PAGE_BYTES};
 use crate::runs::{Copy, Runs};
 
 /// A row that is to be moved.
@@ -42,7 +42,7 @@ pub(crate) fn run(
         if log.is_some() && transfer.direction == Direction::Scatter {
             no_conflict(&rows, &copies, memories)?.map_err(stopped)?;
         }
-        let (from, to) = (Place { space: transfer.from, chip }, Place { space: transfer.to, chip });
+        let (from, to) = (ChipMemory { space: transfer.from, chip }, ChipMemory { space: transfer.to, chip });
         for row in &rows {
             for copy in &copies {
                 chunk.clear();
@@ -96,7 +96,7 @@ fn rows(
         (Some(_), Direction::Gather) | (None, _) => BTreeMap::new(),
     };
     let mut chunk = Chunk::default();
-    let place = Place { space: transfer.index, chip };
+    let place = ChipMemory { space: transfer.index, chip };
     let starts = reads.addresses().zip(writes.addresses()).zip(transfer.indices.addresses());
     for ((read, write), address) in starts {
         chunk.clear();

@@ -11,14 +11,14 @@ use crate::exec::{self, ExecCx, Growth};
 use crate::memory::{Memories, PagedMemory, Scatter};
 
 /// The work of a slice in a command.
-enum Work<'a> {
+enum SliceWork<'a> {
     Scatter(Scatter),
     Exec(&'a Exec, ExecCx<'a>),
 }
 
 /// Commands that were reserved for, ready to run.
 pub(crate) struct Group<'a> {
-    work: Vec<Work<'a>>,
+    work: Vec<SliceWork<'a>>,
     /// Operations of them.
     pub(crate) ops: u32,
 }
@@ -68,7 +68,7 @@ impl<'a> Group<'a> {
     }
 }
 
-impl Work<'_> {
+impl SliceWork<'_> {
     fn run(&self, hbm: &PagedMemory, chip: usize, slice: usize, memory: &mut SliceMemory) {
         match self {
             Self::Scatter(scatter) => scatter.run(hbm, chip, slice, memory),
@@ -83,18 +83,18 @@ fn work<'a>(
     memories: &mut Memories,
     cx: ExecCx<'a>,
     growth: &mut Growth,
-) -> Result<Option<(Work<'a>, u32)>, RunError> {
+) -> Result<Option<(SliceWork<'a>, u32)>, RunError> {
     match kind {
         CommandKind::Exec(exec) if !exec::exchanges(exec) => {
             exec::reserve(exec, memories, (cx.machine, cx.indices), growth)?;
-            Ok(Some((Work::Exec(exec, cx), exec.stages.len() as u32)))
+            Ok(Some((SliceWork::Exec(exec, cx), exec.stages.len() as u32)))
         }
         CommandKind::Dma(dma) if cx.log.is_none() => {
             let Some(scatter) = dma::by_slices(&dma.at(cx.indices), memories)? else { return Ok(None) };
             let ends = scatter.parts.iter().enumerate();
             let reaches: Vec<_> = ends.map(|(slice, part)| ((Space::Dm, slice), part.end)).collect();
             growth.take(memories, &reaches, 0)?;
-            Ok(Some((Work::Scatter(scatter), 1)))
+            Ok(Some((SliceWork::Scatter(scatter), 1)))
         }
         CommandKind::Exec(_)
         | CommandKind::Dma(_)

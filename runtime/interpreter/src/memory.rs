@@ -231,7 +231,7 @@ pub(crate) struct Memories {
 
 /// A memory that a transfer reads or writes, seen from a chip.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ChipMemory {
     pub(crate) space: Space,
     pub(crate) chip: usize,
 }
@@ -267,7 +267,7 @@ impl Memories {
     }
 
     /// Appends `length` bytes from `at` to `out`.
-    pub(crate) fn read(&mut self, place: Place, at: u64, length: usize, out: &mut Chunk) {
+    pub(crate) fn read(&mut self, place: ChipMemory, at: u64, length: usize, out: &mut Chunk) {
         match place.space {
             Space::Host => self.host.read(at, length, out),
             Space::Hbm => self.hbm.read(chip_base(place.chip) + at, length, out),
@@ -287,7 +287,7 @@ impl Memories {
     }
 
     /// Writes a chunk at `at`.
-    pub(crate) fn write(&mut self, place: Place, at: u64, chunk: &Chunk) -> Result<(), RunError> {
+    pub(crate) fn write(&mut self, place: ChipMemory, at: u64, chunk: &Chunk) -> Result<(), RunError> {
         match place.space {
             Space::Host => self.host.write(at, chunk, &mut self.budget),
             Space::Hbm => self.hbm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
@@ -433,7 +433,7 @@ mod tests {
         let machine = Machine::rngd();
         let slice = machine.memory.dm_bytes_per_slice;
         let mut memories = Memories::new(&machine, 2, false, u64::MAX);
-        let place = Place { space: Space::Dm, chip: 1 };
+        let place = ChipMemory { space: Space::Dm, chip: 1 };
         assert_eq!(memories.write(place, 3 * slice - 1, &chunk(&[5, 6])), Ok(()));
         assert_eq!(memories.chips[1][2].dm.bytes().last(), Some(&5));
         assert_eq!(memories.chips[1][3].dm.bytes(), [6]);

@@ -113,8 +113,7 @@ impl Contraction<'_> {
             }
             end = end.min(axis.held.iter().rposition(|&held| held).map_or(0, |last| last + 1));
         }
-        let no_part =
-            |what: &str| format!("the coordinates of {what} are no part of those that are computed");
+        let no_part = |what: &str| format!("the coordinates of {what} are not among the computed ones");
         let summed = complement(computed, &kept).ok_or_else(|| no_part("the result"))?;
         let places = complement(&kept, group).ok_or_else(|| no_part("a packet's sums"))?;
         let group = coordinates(group);

@@ -52,14 +52,14 @@ pub struct Options {
 
 /// The arguments of a kernel, by the names of [`crate::interface`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct KernelArguments {
     /// The elements of each argument in C order, little-endian.
     pub tensors: BTreeMap<String, Vec<u8>>,
     /// The number that each scalar is.
     pub scalars: BTreeMap<String, u64>,
 }
 
-impl From<BTreeMap<String, Vec<u8>>> for Given {
+impl From<BTreeMap<String, Vec<u8>>> for KernelArguments {
     fn from(tensors: BTreeMap<String, Vec<u8>>) -> Self {
         Self { tensors, scalars: BTreeMap::new() }
     }
@@ -91,7 +91,7 @@ pub fn evaluate(
     ctx: &Context,
     module: &Module,
     entry: Option<&str>,
-    given: &Given,
+    given: &KernelArguments,
     options: Options,
 ) -> Result<Vec<LogicalResult>, Diagnostic> {
     let axes = DeclaredAxes::build(ctx, module).0;

@@ -29,7 +29,7 @@ mod tensor;
 mod turn;
 mod view;
 
-pub use evaluate::{Given, LogicalResult, Options, evaluate};
+pub use evaluate::{KernelArguments, LogicalResult, Options, evaluate};
 pub use fast::Allowed;
 pub use interface::{ScalarInfo, Signature, TensorInfo, interface};
 pub use limits::MAX_ELEMENTS;

@@ -52,7 +52,7 @@ impl Directive {
 
 /// A directive in the check file.
 #[derive(Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct DirectiveLine<'a> {
     pub(crate) directive: Directive,
     pub(crate) prefix: &'a str,
     /// The prefix where it stands.
@@ -117,7 +117,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next directive that is no comment.
-    pub(crate) fn next(&mut self) -> Result<Option<Found<'a>>, Diagnostic> {
+    pub(crate) fn next(&mut self) -> Result<Option<DirectiveLine<'a>>, Diagnostic> {
         while let Some((prefix, suffix, start, mut rest)) = self.next_directive()? {
             // Without anything after its colon at the end of the file, a directive is its own pattern: as in LLVM.
             if rest.is_empty() {
@@ -131,7 +131,7 @@ impl<'a> Scanner<'a> {
             let pattern = rest.take(end.unwrap_or(rest.text.len()));
             self.at = rest.place.offset;
             if let Suffix::Directive(directive) = suffix {
-                return Ok(Some(Found { directive, prefix, start, pattern, line: self.line }));
+                return Ok(Some(DirectiveLine { directive, prefix, start, pattern, line: self.line }));
             }
         }
         Ok(None)

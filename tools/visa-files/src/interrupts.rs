@@ -43,11 +43,11 @@ impl Interrupts {
 
     /// Puts signals off until the guard, and every other one, is dropped.
     #[must_use]
-    pub fn hold(&self) -> Held<'_> {
+    pub fn hold(&self) -> SignalGuard<'_> {
         let mut guards = self.guards();
         *guards += 1;
         self.immediate.store(false, Ordering::SeqCst);
-        Held(self)
+        SignalGuard(self)
     }
 
     /// The count; a thread that panicked has left it right.
@@ -59,9 +59,9 @@ impl Interrupts {
 /// While this lives, signals are only noted. One that came meanwhile ends the process when the last of these is
 /// dropped.
 #[derive(Debug)]
-pub struct Held<'a>(&'a Interrupts);
+pub struct SignalGuard<'a>(&'a Interrupts);
 
-impl Held<'_> {
+impl SignalGuard<'_> {
     /// The error to stop with if a signal came.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for SignalGuard<'_> {
     fn drop(&mut self) {
         let mut guards = self.0.guards();
         *guards -= 1;

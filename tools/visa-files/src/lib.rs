@@ -7,7 +7,7 @@ mod read;
 mod roles;
 mod write;
 
-pub use interrupts::{Held, Interrupts};
+pub use interrupts::{Interrupts, SignalGuard};
 pub use read::{open, read, read_stream};
 pub use roles::{FileRoles, SharedFile};
 pub use write::{is_plain_name, write, write_in};

@@ -1,6 +1,6 @@
 //! Writing: into a temporary file next to the target, which then takes its name.
 
-use crate::interrupts::{Held, Interrupts};
+use crate::interrupts::{Interrupts, SignalGuard};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -113,19 +113,19 @@ fn replace(
         file.as_file().set_permissions(Permissions::from_mode(mode))?;
     }
     file.as_file().sync_all()?;
-    held.as_ref().map_or(Ok(()), Held::check)?;
+    held.as_ref().map_or(Ok(()), SignalGuard::check)?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// A file that is written to until a signal comes.
 struct Checked<'a> {
     file: &'a mut File,
-    held: Option<&'a Held<'a>>,
+    held: Option<&'a SignalGuard<'a>>,
 }
 
 impl Write for Checked<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.held.map_or(Ok(()), Held::check)?;
+        self.held.map_or(Ok(()), SignalGuard::check)?;
         self.file.write(&bytes[..bytes.len().min(CHUNK)])
     }
 

@@ -79,7 +79,7 @@ pub(crate) fn check_docs(registry: &Registry, folder: &Path) -> Vec<Diagnostic> 
         if visa_files::read(&path, text.len() as u64).is_ok_and(|found| found == text.as_bytes()) {
             continue;
         }
-        let message = format!("`{}` is not what the declarations say", path.display());
+        let message = format!("`{}` differs from the declarations", path.display());
         let fix = format!("run visa-opt --docs {}", folder.display());
         stale.push(Diagnostic::error("stale-docs", Span::default(), message).fix(fix));
     }

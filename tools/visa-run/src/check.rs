@@ -115,7 +115,7 @@ impl std::fmt::Display for FastReport {
         if let Some(through) = &self.through {
             writeln!(
                 f,
-                "fast: {} were not compared: `{through}` takes what depends on `fast`, and has no bound",
+                "fast: {} were not compared: `{through}` depends on a `fast` expression, and has no bound",
                 counted(self.without_bound, "element")
             )?;
         }
@@ -132,7 +132,7 @@ fn describe(result: &LogicalResult, at: usize, found: Bits, wanted: Bits) -> Str
         rest /= extent;
     }
     index.reverse();
-    format!("{}{index:?} is {}, the logical evaluator says {}", result.name, value(found), value(wanted))
+    format!("{}{index:?} is {}, the logical evaluator computes {}", result.name, value(found), value(wanted))
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
         let fast = report.fast.unwrap().to_string();
         assert_eq!(
             fast,
-            "fast: 2 elements were not compared: `stream.x` takes what depends on `fast`, and has no bound\n"
+            "fast: 2 elements were not compared: `stream.x` depends on a `fast` expression, and has no bound\n"
         );
     }
 }

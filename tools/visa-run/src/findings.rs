@@ -25,7 +25,7 @@ pub(crate) fn differs(report: &CheckReport, first: &str, defined: Option<bool>) 
         Some(false) => format!("{count}, and results depend on memory that nothing wrote; {first}"),
         Some(true) | None => format!("the lowering is wrong: {count}; {first}"),
     };
-    let shadow = "run with `--shadow`, which says whether they depend on memory that nothing wrote";
+    let shadow = "run with `--shadow`, which reports elements that depend on memory that was never written";
     let fix = defined.is_none().then(|| shadow.to_owned());
     Diagnostic::error("check", Span::default(), message).fix(fix)
 }
@@ -76,16 +76,16 @@ mod tests {
     fn only_what_is_defined_shows_a_wrong_lowering() {
         let report = CheckReport { compared: 8, mismatches: 2, ..CheckReport::default() };
         let said = |defined| {
-            let finding = differs(&report, "out[0] is 1, the logical evaluator says 2", defined);
+            let finding = differs(&report, "out[0] is 1, the logical evaluator computes 2", defined);
             (finding.message, finding.fix.is_some())
         };
         let wrong =
-            "the lowering is wrong: 2 of 8 elements differ; out[0] is 1, the logical evaluator says 2";
+            "the lowering is wrong: 2 of 8 elements differ; out[0] is 1, the logical evaluator computes 2";
         assert_eq!(said(Some(true)), (wrong.to_owned(), false));
         // Without shadow mode nobody knows yet.
         assert_eq!(said(None), (wrong.to_owned(), true));
-        let undefined = "2 of 8 elements differ, and results depend on memory that nothing wrote; out[0] is 1, \
-                         the logical evaluator says 2";
+        let undefined = "2 of 8 elements differ, and results depend on memory that nothing wrote; out[0] is 1, the \
+                         logical evaluator computes 2";
         assert_eq!(said(Some(false)), (undefined.to_owned(), false));
     }
 }

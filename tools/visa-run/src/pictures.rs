@@ -11,7 +11,7 @@ use visa_ir::diag::{Diagnostic, visible_json};
 use visa_ir::span::{Source, Span};
 use visa_machine::Machine;
 use visa_timeline::document::{Advice, Alone, Compared, Text};
-use visa_timeline::{Document, Given, collect};
+use visa_timeline::{Document, TimelineInput, collect};
 
 use crate::compare::Comparison;
 use crate::flags::Flags;
@@ -108,7 +108,7 @@ pub(crate) fn document(kernel: Kernel<'_>, timeline: Option<Timeline>) -> Docume
         let (text, line) = (place.map(|(text, _)| text), place.map(|(_, line)| line));
         Advice { from, message: finding.message, text, line }
     });
-    collect(Given {
+    collect(TimelineInput {
         program,
         machine,
         report,

@@ -14,7 +14,7 @@ use crate::document::{
 };
 
 /// A kernel's price, and where it comes from.
-pub struct Given<'a> {
+pub struct TimelineInput<'a> {
     /// The kernel.
     pub program: &'a Program,
     /// The machine that priced it.
@@ -39,8 +39,9 @@ pub struct Given<'a> {
 
 /// Collects the timeline of a kernel.
 #[must_use]
-pub fn collect(given: Given<'_>) -> Document {
-    let Given { program, machine, report, timeline, texts, place, name, compared, theirs, advice } = given;
+pub fn collect(given: TimelineInput<'_>) -> Document {
+    let TimelineInput { program, machine, report, timeline, texts, place, name, compared, theirs, advice } =
+        given;
     let positions: Positions =
         report.commands.iter().enumerate().map(|(position, command)| (command.index, position)).collect();
     let (loops, innermost) = loops(program, place, &positions);

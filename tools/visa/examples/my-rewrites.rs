@@ -1,4 +1,4 @@
-//! A researcher's rewrites: folds, patterns, a conversion, an analysis and options, on an operation of their own
+//! A researcher's rewrites: folds, patterns, a conversion, an analysis and options, on an operation of their
 //! dialect. `docs/rewriting.md` goes through it part by part; `test/tests/rewriting.rs` runs it.
 
 use std::process::ExitCode;
@@ -147,7 +147,7 @@ impl Analysis for Scalings {
 
 static COUNT: Pass = Pass {
     name: "my-count",
-    summary: "says how many tensors are scaled",
+    summary: "reports the number of scaled tensors",
     run: |cx| {
         let message = format!("{} tensors are scaled", cx.analysis::<Scalings>().0);
         let remark = Diagnostic::error("my-count", Span::default(), message);

@@ -10,7 +10,7 @@ use visa_pass::Pass;
 /// The usage text of `main`.
 const USAGE: &str = "usage: PROGRAM opt|run|lit ARGUMENTS\n\n  opt  reads modules, runs passes, writes modules\n  \
                      run  runs, checks and prices a kernel\n  lit  runs the RUN lines of test files\n\n`PROGRAM opt \
-                     --help` and the like say more.\n";
+                     --help` and the like list the flags.\n";
 
 /// Everything that comes with visa, and dialects and passes of one's own: a visa-opt, a visa-run and a visa-lit that
 /// know all of it.

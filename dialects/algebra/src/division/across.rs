@@ -12,7 +12,7 @@ use crate::division::gather::{MAX_PICKS, mixed, movement};
 use crate::expr::axes::{Axes, AxisId};
 use crate::expr::skew::Crossing;
 use crate::meaning::digits::{Digit, Offset};
-use crate::meaning::placement::{Placed, Placement, times};
+use crate::meaning::placement::{PlacedDigit, Placement, times};
 use visa_loops::{Entry, Stride};
 
 /// Divides a placement.
@@ -72,8 +72,8 @@ impl Across<'_> {
     /// The division in which each digit of the axes that are `counted` is a loop that starts elsewhere in each
     /// iteration.
     fn counting(&self, counted: &dyn Fn(AxisId) -> bool) -> Result<Division, DivideError> {
-        let is_counter = |placed: &&Placed| placed.digit.axis.is_some_and(counted);
-        let counters: Vec<Placed> = self.stream.digits.iter().filter(is_counter).copied().collect();
+        let is_counter = |placed: &&PlacedDigit| placed.digit.axis.is_some_and(counted);
+        let counters: Vec<PlacedDigit> = self.stream.digits.iter().filter(is_counter).copied().collect();
         let mut rest = self.stream.clone();
         rest.digits.retain(|placed| !is_counter(&placed));
         let lives: Vec<u64> = counters.iter().map(|counter| counter.digit.live).collect();
@@ -110,7 +110,7 @@ impl Across<'_> {
             }
         }
         for (counter, table) in counters.iter().zip(tables) {
-            let Placed { digit: Digit { extent, live, .. }, weight } = *counter;
+            let PlacedDigit { digit: Digit { extent, live, .. }, weight } = *counter;
             division.steps.push(Step { extent, live, at: weight, movement: movement(table) });
         }
         division.steps.sort_by_key(|step| step.at);
@@ -128,7 +128,7 @@ impl Across<'_> {
     fn started(
         &self,
         rest: &Placement,
-        counters: &[Placed],
+        counters: &[PlacedDigit],
         numbers: &[u64],
     ) -> Result<Placement, DivideError> {
         let counted = |axis: AxisId| {

@@ -23,7 +23,7 @@ use crate::expr::PadKind;
 use crate::expr::axes::{Axes, AxisId};
 use crate::meaning::cell::Index;
 use crate::meaning::digits::Digit;
-use crate::meaning::placement::{MAX_CHOICES, Placed, Placement, times};
+use crate::meaning::placement::{MAX_CHOICES, PlacedDigit, Placement, times};
 use rest::{Used, counts_once, leftover};
 use std::fmt;
 use visa_loops::Stride;
@@ -79,7 +79,7 @@ pub struct Division {
     pub steps: Vec<Step>,
     /// The unread part of the buffer (book 07, "Buf After"): its digits, each factor that was read as padding `1 # n`.
     /// A slice that is no factor (`= 3` of 4) takes the whole digit along.
-    pub rest: Vec<Placed>,
+    pub rest: Vec<PlacedDigit>,
     /// Reason why the division is relaxed; `None` if it is exact.
     pub relaxed: Option<String>,
 }
@@ -231,7 +231,7 @@ pub fn divide(
 ) -> Result<Division, DivideError> {
     let mut walker = Walker::start(stream, buffer, free, axes)?;
     for placed in &stream.digits {
-        let Placed { digit, weight } = *placed;
+        let PlacedDigit { digit, weight } = *placed;
         let movement = match digit.axis {
             Some(axis) if !free(axis) => {
                 walker.cut(placed, axis)?;
@@ -304,8 +304,8 @@ impl<'a> Walker<'a> {
     }
 
     /// Cuts one stream digit at the boundaries of the buffer digits of its axis.
-    fn cut(&mut self, stream: &Placed, axis: AxisId) -> Result<(), DivideError> {
-        let Placed { digit: mut rest, weight: mut at } = *stream;
+    fn cut(&mut self, stream: &PlacedDigit, axis: AxisId) -> Result<(), DivideError> {
+        let PlacedDigit { digit: mut rest, weight: mut at } = *stream;
         loop {
             let (number, placed) = self.holder(&rest, axis).ok_or_else(|| self.missing(rest, axis))?;
             let incompatible =
@@ -326,7 +326,7 @@ impl<'a> Walker<'a> {
             if !end.is_multiple_of(rest.stride) {
                 return Err(incompatible((rest.stride, end)));
             }
-            let goes_on = |placed: &Placed| placed.digit.stride >= end;
+            let goes_on = |placed: &PlacedDigit| placed.digit.stride >= end;
             if !rest.live.is_multiple_of(held)
                 && !self.buffer.of_axis(axis).any(|(_, placed)| goes_on(placed))
             {
@@ -374,8 +374,8 @@ impl<'a> Walker<'a> {
     }
 
     /// The buffer digit in whose range of coordinates the stream digit starts to count.
-    fn holder(&self, digit: &Digit, axis: AxisId) -> Option<(usize, Placed)> {
-        let counts = |placed: &Placed| {
+    fn holder(&self, digit: &Digit, axis: AxisId) -> Option<(usize, PlacedDigit)> {
+        let counts = |placed: &PlacedDigit| {
             let Digit { stride, live, .. } = placed.digit;
             stride <= digit.stride && digit.stride < stride.saturating_mul(live)
         };

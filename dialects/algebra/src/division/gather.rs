@@ -13,7 +13,7 @@ use crate::expr::axes::{Axes, AxisId};
 use crate::expr::{Expr, Term};
 use crate::meaning::cell::{Cell, Index, Map};
 use crate::meaning::digits::{Digit, Offset};
-use crate::meaning::placement::{Placed, Placement};
+use crate::meaning::placement::{PlacedDigit, Placement};
 use std::borrow::Cow;
 use std::sync::Arc;
 use visa_loops::Stride;
@@ -46,7 +46,7 @@ type Replace<'r, 'a> = &'r mut dyn FnMut(&mut Gathers<'a>, &Expr) -> Result<Opti
 
 /// A digit of the stream that counts entries of a table.
 struct Counter<'a> {
-    placed: Placed,
+    placed: PlacedDigit,
     term: &'a Gathered,
 }
 
@@ -144,7 +144,7 @@ impl<'a> Gathers<'a> {
         }
         let term_of = |axis: Option<AxisId>| picked.iter().copied().find(|term| Some(term.axis) == axis);
         let counter =
-            |placed: &Placed| term_of(placed.digit.axis).map(|term| Counter { placed: *placed, term });
+            |placed: &PlacedDigit| term_of(placed.digit.axis).map(|term| Counter { placed: *placed, term });
         let counters = stream.digits.iter().filter_map(counter).collect();
         let mut rest = stream.clone();
         rest.digits.retain(|placed| term_of(placed.digit.axis).is_none());
@@ -193,7 +193,7 @@ impl Picking<'_> {
             }
         }
         for (counter, table) in self.counters.iter().zip(tables) {
-            let Placed { digit: Digit { extent, live, .. }, weight } = counter.placed;
+            let PlacedDigit { digit: Digit { extent, live, .. }, weight } = counter.placed;
             division.steps.push(Step { extent, live, at: weight, movement: movement(table) });
         }
         division.steps.sort_by_key(|step| step.at);
@@ -233,7 +233,7 @@ impl Picking<'_> {
     fn offset(&self, at: &[u64], first: &Division) -> Result<i64, DivideError> {
         let own = self.at(at)?;
         if own.steps != first.steps {
-            return Err(self.refuse("what is read at each entry differs in its loops".to_owned()));
+            return Err(self.refuse("the loops of the entries differ".to_owned()));
         }
         Ok(own.base.saturating_sub(first.base))
     }

@@ -101,7 +101,7 @@ pub fn equal(a: &Expr, b: &Expr, axes: &Axes) -> Equality {
 pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
     match (digits(a, axes), digits(b, axes)) {
         (Ok(left), Ok(right)) => match by_digits(&left, &right) {
-            Found::Nowhere if left.skewed() == right.skewed() => (Equality::Equal, Tier::Digits),
+            FirstDifference::Nowhere if left.skewed() == right.skewed() => (Equality::Equal, Tier::Digits),
             found => (found.or_written_apart(a, b, axes).equality(), Tier::Digits),
         },
         (Err(DigitsError::Map(error)), _) | (_, Err(DigitsError::Map(error))) => {
@@ -178,9 +178,9 @@ pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
         (Ok(_), Ok(_)) => "the padding differs".to_owned(),
     };
     match first_violation(a, b, Relation::Refines, &why, axes).0.or_written_apart(a, b, axes) {
-        Found::Nowhere => Refinement::Refines,
-        Found::At(at, left, right) => Refinement::Violated { at, left, right },
-        Found::Unknown(why) => Refinement::Unknown { why },
+        FirstDifference::Nowhere => Refinement::Refines,
+        FirstDifference::At(at, left, right) => Refinement::Violated { at, left, right },
+        FirstDifference::Unknown(why) => Refinement::Unknown { why },
     }
 }
 
@@ -260,19 +260,19 @@ pub fn first_unlike(a: &Expr, b: &Expr, axes: &Axes) -> Result<Option<u64>, MapE
     a.size(axes)?;
     b.size(axes)?;
     match first_violation(a, b, Relation::Alike, &"the axes differ", axes).0 {
-        Found::Nowhere => Ok(None),
-        Found::At(at, ..) => Ok(Some(at)),
-        Found::Unknown(why) => Err(MapError::new("map-undecided", why)),
+        FirstDifference::Nowhere => Ok(None),
+        FirstDifference::At(at, ..) => Ok(Some(at)),
+        FirstDifference::Unknown(why) => Err(MapError::new("map-undecided", why)),
     }
 }
 
 /// Where the coordinates of two canonical forms differ first.
-fn by_digits(a: &Digits, b: &Digits) -> Found {
+fn by_digits(a: &Digits, b: &Digits) -> FirstDifference {
     let (left, right) = (a.size(), b.size());
     let beginning = || (left != right).then_some(left.min(right));
     match first_difference(a, b).or_else(beginning) {
-        Some(at) => Found::At(at, a.cell(at), b.cell(at)),
-        None => Found::Nowhere,
+        Some(at) => FirstDifference::At(at, a.cell(at), b.cell(at)),
+        None => FirstDifference::Nowhere,
     }
 }
 
@@ -283,24 +283,24 @@ fn first_live(map: &Map) -> Option<u64> {
 }
 
 /// Where a relation is broken first.
-enum Found {
+enum FirstDifference {
     Nowhere,
     At(u64, Option<Cell>, Option<Cell>),
     Unknown(String),
 }
 
-impl Found {
+impl FirstDifference {
     /// Where all coordinates agree, two mappings may still be written in different skewed axes, which shows where
     /// they are 0: `B' = 1` is not `1`, for B is A there (book 03).
-    fn or_written_apart(self, a: &Expr, b: &Expr, axes: &Axes) -> Found {
+    fn or_written_apart(self, a: &Expr, b: &Expr, axes: &Axes) -> FirstDifference {
         let (ours, theirs) = (skewed_names(a, axes), skewed_names(b, axes));
         match (self, Map::new(a, axes), Map::new(b, axes)) {
-            (Found::Nowhere, Ok(left), Ok(right)) if ours != theirs => match first_live(&left) {
+            (FirstDifference::Nowhere, Ok(left), Ok(right)) if ours != theirs => match first_live(&left) {
                 Some(at) => {
                     let shown = |map: &Map, names: &[AxisId]| map.cell(at).map(|cell| cell.written_in(names));
-                    Found::At(at, shown(&left, &ours), shown(&right, &theirs))
+                    FirstDifference::At(at, shown(&left, &ours), shown(&right, &theirs))
                 }
-                None => Found::Nowhere,
+                None => FirstDifference::Nowhere,
             },
             (found, ..) => found,
         }
@@ -308,9 +308,9 @@ impl Found {
 
     fn equality(self) -> Equality {
         match self {
-            Found::Nowhere => Equality::Equal,
-            Found::At(at, left, right) => Equality::Different { at, left, right },
-            Found::Unknown(why) => Equality::Unknown { why },
+            FirstDifference::Nowhere => Equality::Equal,
+            FirstDifference::At(at, left, right) => Equality::Different { at, left, right },
+            FirstDifference::Unknown(why) => Equality::Unknown { why },
         }
     }
 }
@@ -322,14 +322,16 @@ fn first_violation(
     relation: Relation,
     why: &dyn fmt::Display,
     axes: &Axes,
-) -> (Found, Tier) {
+) -> (FirstDifference, Tier) {
     let (left, right) = match (Map::new(a, axes), Map::new(b, axes)) {
         (Ok(left), Ok(right)) => (left, right),
-        (Err(error), _) | (_, Err(error)) => return (Found::Unknown(error.message), Tier::Undecided),
+        (Err(error), _) | (_, Err(error)) => {
+            return (FirstDifference::Unknown(error.message), Tier::Undecided);
+        }
     };
-    let at = |at: u64| Found::At(at, left.cell(at), right.cell(at));
+    let at = |at: u64| FirstDifference::At(at, left.cell(at), right.cell(at));
     if a == b {
-        return (Found::Nowhere, Tier::Shape);
+        return (FirstDifference::Nowhere, Tier::Shape);
     }
     let common = left.size().min(right.size());
     let by_runs = |a: &Expr, b: &Expr, axes: &Axes| {
@@ -353,26 +355,26 @@ fn first_violation(
     match found {
         Ok(Some(position)) => (at(position), Tier::Runs),
         Ok(None) if left.size() != right.size() => (at(common), Tier::Runs),
-        Ok(None) => (Found::Nowhere, Tier::Runs),
+        Ok(None) => (FirstDifference::Nowhere, Tier::Runs),
         Err(no_runs) => enumerate(&left, &right, relation, &format!("{why}; {no_runs}")),
     }
 }
 
 /// Compares the first positions one by one.
-fn enumerate(left: &Map, right: &Map, relation: Relation, why: &str) -> (Found, Tier) {
+fn enumerate(left: &Map, right: &Map, relation: Relation, why: &str) -> (FirstDifference, Tier) {
     let size = left.size().max(right.size());
     let positions = size.min(ENUMERATION_BOUND);
     for i in 0..positions {
         let (ours, theirs) = (left.cell(i), right.cell(i));
         if !related(ours.as_ref(), theirs.as_ref(), relation) {
-            return (Found::At(i, ours, theirs), Tier::Enumeration);
+            return (FirstDifference::At(i, ours, theirs), Tier::Enumeration);
         }
     }
     if positions == size {
-        return (Found::Nowhere, Tier::Enumeration);
+        return (FirstDifference::Nowhere, Tier::Enumeration);
     }
     let compared = format!("the first {ENUMERATION_BOUND} of {size} positions are alike");
-    (Found::Unknown(format!("{why}; {compared}, the others were not compared")), Tier::Undecided)
+    (FirstDifference::Unknown(format!("{why}; {compared}, the others were not compared")), Tier::Undecided)
 }
 
 fn related(left: Option<&Cell>, right: Option<&Cell>, relation: Relation) -> bool {

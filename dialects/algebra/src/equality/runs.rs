@@ -142,7 +142,7 @@ impl Runs {
 
     /// Returns true if every coordinate, `shift` added, stays inside its axis.
     pub(crate) fn fits(&self, shift: &Index) -> bool {
-        Placed { run: self.0.clone(), at: shift.clone() }.fits()
+        ShiftedRun { run: self.0.clone(), at: shift.clone() }.fits()
     }
 
     /// The first position, if any, where `relation` does not hold between `self` with `shift` added to every
@@ -160,7 +160,10 @@ impl Runs {
         let right = builder.drop(&other.0, start)?;
         let (left, right) = (builder.take(&self.0, len)?, builder.take(&right, len)?);
         let mut comparison = Comparison { builder, relation, steps: 0 };
-        comparison.compare(&Placed { run: left, at: shift.clone() }, &Placed { run: right, at: Index::new() })
+        comparison.compare(
+            &ShiftedRun { run: left, at: shift.clone() },
+            &ShiftedRun { run: right, at: Index::new() },
+        )
     }
 }
 
@@ -504,19 +507,19 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// A run and the coordinates that lead to it.
 #[derive(Clone)]
-struct Placed {
+struct ShiftedRun {
     run: Run,
     at: Index,
 }
 
-impl Placed {
+impl ShiftedRun {
     /// `run` after `n` iterations of `step`, which keeps its axis.
-    fn step(&self, run: &Run, step: Step, n: u64) -> Placed {
+    fn step(&self, run: &Run, step: Step, n: u64) -> ShiftedRun {
         let mut at = self.at.clone();
         if let Some(axis) = step.axis {
             at.add(axis, step.stride.saturating_mul(n));
         }
-        Placed { run: run.clone(), at }
+        ShiftedRun { run: run.clone(), at }
     }
 
     /// Returns true if no coordinate on the way down leaves its axis.
@@ -533,7 +536,7 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     /// The first position where the relation does not hold between two runs of one length.
-    fn compare(&mut self, left: &Placed, right: &Placed) -> Result<Option<u64>, NoRuns> {
+    fn compare(&mut self, left: &ShiftedRun, right: &ShiftedRun) -> Result<Option<u64>, NoRuns> {
         self.steps += 1;
         count_effort(1);
         if self.steps > MAX_RUN_STEPS {
@@ -552,11 +555,11 @@ impl Comparison<'_> {
             (Kind::Repeat { .. }, Kind::Repeat { .. }) => self.repetitions(&left, &right),
             (Kind::Repeat { count, body, .. }, Kind::Pad(kind)) => {
                 let period = self.padding(*count, body, *kind)?;
-                self.repetitions(&left, &Placed { run: period, at: Index::new() })
+                self.repetitions(&left, &ShiftedRun { run: period, at: Index::new() })
             }
             (Kind::Pad(kind), Kind::Repeat { count, body, .. }) => {
                 let period = self.padding(*count, body, *kind)?;
-                self.repetitions(&Placed { run: period, at: Index::new() }, &right)
+                self.repetitions(&ShiftedRun { run: period, at: Index::new() }, &right)
             }
             // One position each: a repetition is longer, and moved runs are opened.
             (Kind::Point | Kind::Moved { .. }, _) | (_, Kind::Point | Kind::Moved { .. }) => {
@@ -576,7 +579,7 @@ impl Comparison<'_> {
     }
 
     /// The run without moves around it: padding where they lead past an axis.
-    fn open(&mut self, placed: &Placed) -> Result<Placed, NoRuns> {
+    fn open(&mut self, placed: &ShiftedRun) -> Result<ShiftedRun, NoRuns> {
         let mut open = placed.clone();
         while let Kind::Moved { step, body } = &open.run.kind {
             open = self.enter(&open, &body.clone(), *step, 1)?;
@@ -585,11 +588,11 @@ impl Comparison<'_> {
     }
 
     /// `run` after `n` iterations of `step`: padding where they lead past the axis.
-    fn enter(&mut self, from: &Placed, run: &Run, step: Step, n: u64) -> Result<Placed, NoRuns> {
+    fn enter(&mut self, from: &ShiftedRun, run: &Run, step: Step, n: u64) -> Result<ShiftedRun, NoRuns> {
         let placed = from.step(run, step, n);
         if step.axis.is_some_and(|axis| placed.at.get(axis) >= step.size) {
             let run = self.builder.pad(run.len, PadKind::Top)?;
-            return Ok(Placed { run, at: Index::new() });
+            return Ok(ShiftedRun { run, at: Index::new() });
         }
         Ok(placed)
     }
@@ -598,16 +601,16 @@ impl Comparison<'_> {
     fn in_parts(
         &mut self,
         parts: &[Run],
-        whole: &Placed,
-        other: &Placed,
+        whole: &ShiftedRun,
+        other: &ShiftedRun,
         swapped: bool,
     ) -> Result<Option<u64>, NoRuns> {
         let mut done = 0;
         for part in parts {
             let rest = self.builder.drop(&other.run, done)?;
             let cut = self.builder.take(&rest, part.len)?;
-            let mine = Placed { run: part.clone(), at: whole.at.clone() };
-            let theirs = Placed { run: cut, at: other.at.clone() };
+            let mine = ShiftedRun { run: part.clone(), at: whole.at.clone() };
+            let theirs = ShiftedRun { run: cut, at: other.at.clone() };
             let found = if swapped { self.compare(&theirs, &mine) } else { self.compare(&mine, &theirs) };
             if let Some(at) = found? {
                 return Ok(Some(done + at));
@@ -618,7 +621,7 @@ impl Comparison<'_> {
     }
 
     /// Compares two repetitions over their common period, then over the next one.
-    fn repetitions(&mut self, left: &Placed, right: &Placed) -> Result<Option<u64>, NoRuns> {
+    fn repetitions(&mut self, left: &ShiftedRun, right: &ShiftedRun) -> Result<Option<u64>, NoRuns> {
         let (Kind::Repeat { step: ours, body: mine, .. }, Kind::Repeat { step: theirs, body: yours, .. }) =
             (&left.run.kind, &right.run.kind)
         else {
@@ -656,7 +659,7 @@ impl Comparison<'_> {
     }
 
     /// Compares iteration by iteration of the side with the longer body.
-    fn one_by_one(&mut self, left: &Placed, right: &Placed) -> Result<Option<u64>, NoRuns> {
+    fn one_by_one(&mut self, left: &ShiftedRun, right: &ShiftedRun) -> Result<Option<u64>, NoRuns> {
         let swapped = body_len(&left.run) < body_len(&right.run);
         let (long, short) = if swapped { (right, left) } else { (left, right) };
         let Kind::Repeat { count, step, body } = &long.run.kind else {
@@ -667,7 +670,7 @@ impl Comparison<'_> {
             let rest = self.builder.drop(&short.run, done)?;
             let cut = self.builder.take(&rest, body.len)?;
             let mine = self.enter(long, body, *step, i)?;
-            let theirs = Placed { run: cut, at: short.at.clone() };
+            let theirs = ShiftedRun { run: cut, at: short.at.clone() };
             let found = if swapped { self.compare(&theirs, &mine) } else { self.compare(&mine, &theirs) };
             if let Some(at) = found? {
                 return Ok(Some(done + at));

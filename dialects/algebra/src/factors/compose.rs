@@ -63,7 +63,7 @@ enum Source {
 }
 
 /// A digit of f, and the coordinates of it that g visits.
-struct Held {
+struct VisitedDigit {
     digit: Digit,
     /// Positions of f a step.
     weight: u64,
@@ -84,7 +84,7 @@ struct Part {
 }
 
 struct Composer {
-    held: Vec<Held>,
+    held: Vec<VisitedDigit>,
     /// Minor first.
     result: Vec<Part>,
 }
@@ -96,7 +96,7 @@ impl Composer {
         let mut weight = 1;
         let held = f.iter().map(|digit| {
             let start = first / weight % digit.extent;
-            let held = Held { digit: *digit, weight, start, reach: start, steps: 0 };
+            let held = VisitedDigit { digit: *digit, weight, start, reach: start, steps: 0 };
             weight *= digit.extent;
             held
         });
@@ -107,12 +107,13 @@ impl Composer {
     fn cut(&mut self, digit: Digit, name: &str) -> Result<(), DigitsError> {
         let mut rest = digit;
         while rest.extent > 1 {
-            let inside = |held: &Held| (held.weight..held.weight * held.digit.extent).contains(&rest.stride);
+            let inside =
+                |held: &VisitedDigit| (held.weight..held.weight * held.digit.extent).contains(&rest.stride);
             // The strides of g are positions of f, so some digit counts them.
             let Some(at) = self.held.iter().position(inside) else {
                 return Err(ragged(format!("{name} / {} is no position", rest.stride)));
             };
-            let Held { weight, digit: Digit { extent, .. }, .. } = self.held[at];
+            let VisitedDigit { weight, digit: Digit { extent, .. }, .. } = self.held[at];
             let end = weight * extent;
             let count = end.div_ceil(rest.stride);
             let fits = rest.live <= count;

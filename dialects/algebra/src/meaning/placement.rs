@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A buffer digit and the distance between its positions, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedDigit {
     /// The digit.
     pub digit: Digit,
     /// Distance between its neighbours.
@@ -26,7 +26,7 @@ pub struct Placement {
     /// The index that the digits count from, in order of axis.
     pub origin: Vec<Offset>,
     /// The digits, minor first within each mapping.
-    pub digits: Vec<Placed>,
+    pub digits: Vec<PlacedDigit>,
 }
 
 /// Most choices that the search for an index in overlapping digits tries; beyond, the index counts as not held.
@@ -38,7 +38,7 @@ pub const MAX_CHOICES: usize = 4096;
 pub fn place(digits: &Digits, unit: i64) -> Placement {
     let mut weight = unit;
     let placed = digits.iter().map(|digit| {
-        let placed = Placed { digit: *digit, weight };
+        let placed = PlacedDigit { digit: *digit, weight };
         weight = times(weight, digit.extent);
         placed
     });
@@ -137,7 +137,7 @@ impl Placement {
     }
 
     /// The digits of an axis with their numbers.
-    pub fn of_axis(&self, axis: AxisId) -> impl Iterator<Item = (usize, &Placed)> {
+    pub fn of_axis(&self, axis: AxisId) -> impl Iterator<Item = (usize, &PlacedDigit)> {
         self.digits.iter().enumerate().filter(move |(_, placed)| placed.digit.axis == Some(axis))
     }
 

@@ -22,7 +22,7 @@ impl Emit<'_> {
         let wrapped = base.as_ref().map_or_else(|| quote!(op), |base| quote!(#base::seen(op)));
         let doc = match &declaration.name {
             Some(name) => format!("`{}`, seen through its declaration.", name.value()),
-            None => "What several operations declare in common.".to_owned(),
+            None => "Common declarations of several operations.".to_owned(),
         };
         let casts = declaration.item.map(|item| self.casts(item));
         let mut methods = Vec::new();
@@ -147,7 +147,7 @@ impl Emit<'_> {
         let method = format_ident!("{}_unless_auto", ident(name)?);
         let (marker, value) = (self.marker(kind), value_type(kind));
         let doc = format!(
-            "The clause `{}`; nothing while it is `auto`.\n\n# Errors\nIf it is absent or of another kind.",
+            "The clause `{}`; `None` while it is `auto`.\n\n# Errors\nIf it is absent or of another kind.",
             name.value()
         );
         Ok(quote! {

@@ -121,7 +121,7 @@ impl<S: 'static> Conversion<'_, S> {
         match (self.target.legality(op), self.kind) {
             (Legality::Legal, _) | (Legality::Unknown, Kind::Partial) => None,
             (Legality::Illegal(why), _) => Some(why.into_owned()),
-            (Legality::Unknown, Kind::Full) => Some("the target says nothing of it".to_owned()),
+            (Legality::Unknown, Kind::Full) => Some("the target does not list it".to_owned()),
         }
     }
 
@@ -266,8 +266,7 @@ impl<S: 'static> Run<'_, '_, S> {
             Err(NoMatch::Because(why)) => {
                 let name = pattern.name;
                 let message = format!(
-                    "pattern `{name}` says that it does not match ({why}), but changed something: a mistake in \
-                     the pattern"
+                    "pattern `{name}` returned a mismatch ({why}), but changed something: a mistake in the pattern"
                 );
                 Err(Diagnostic::error("pattern", span, message))
             }

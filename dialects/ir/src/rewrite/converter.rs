@@ -95,7 +95,7 @@ impl<S> Converter<'_, S> {
         let module = self.rewriter.module();
         match values.iter().flat_map(|&value| module.uses(value)).next() {
             None => Ok(()),
-            Some(&user) => Err(NoMatch::because(format!("`{}` uses what it gives", self.op(user).name()))),
+            Some(&user) => Err(NoMatch::because(format!("`{}` uses its result", self.op(user).name()))),
         }
     }
 

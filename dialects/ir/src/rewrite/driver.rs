@@ -175,13 +175,13 @@ impl Run<'_, '_> {
         };
         match matched {
             Ok(()) if changed => Ok(None),
-            Ok(()) => broken("says that it rewrote this operation, but changed nothing"),
+            Ok(()) => broken("returned success for this operation, but changed nothing"),
             Err(NoMatch::Refused(error)) => {
                 Err(error.note(format!("found by pattern `{}`", pattern.name), None))
             }
             Err(NoMatch::Because(why)) if !changed => Ok(Some(why)),
             Err(NoMatch::Because(why)) => {
-                broken(&format!("says that it does not match ({why}), but changed something"))
+                broken(&format!("returned a mismatch ({why}), but changed something"))
             }
         }
     }
@@ -217,7 +217,7 @@ impl Run<'_, '_> {
             span,
             format!("{message}: {by} was applied {times}, here the last time"),
         )
-        .note("patterns that undo each other, or one that matches what it makes, never end", None)
+        .note("patterns that undo each other, or one that matches its result, never end", None)
     }
 }
 

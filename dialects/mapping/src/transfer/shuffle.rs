@@ -2,14 +2,14 @@
 
 use crate::transfer::{CHIP_STRIDE, TransferLoop};
 use std::collections::BTreeMap;
-use visa_algebra::{Axes, AxisId, Digit, Expr, Placed, digits, place};
+use visa_algebra::{Axes, AxisId, Digit, Expr, PlacedDigit, digits, place};
 use visa_loops::Stride;
 
 /// What each chip gets: all that another one holds of a tensor.
 #[derive(Clone, Debug)]
 pub struct Shuffle {
     /// The digits of the chip mapping, and how many chips apart their positions are.
-    digits: Vec<Placed>,
+    digits: Vec<PlacedDigit>,
     /// The chip that each one gets it from.
     from: Vec<u64>,
     /// How many chips hold something: the first ones.
@@ -70,7 +70,7 @@ impl Shuffle {
             self.digits.iter().filter_map(|placed| Some(own(&placed.digit)? * placed.weight.cast_unsigned()));
         let chip: u64 = chip.sum();
         let from = usize::try_from(chip).ok().and_then(|chip| self.from.get(chip)).copied().unwrap_or(chip);
-        let shift = |placed: &Placed| {
+        let shift = |placed: &PlacedDigit| {
             let steps = value(placed, from).cast_signed() - value(placed, chip).cast_signed();
             Some((placed.digit.axis?, steps * placed.digit.stride.cast_signed()))
         };
@@ -93,7 +93,7 @@ impl Shuffle {
 }
 
 /// The digit's part of a chip's number.
-fn value(placed: &Placed, chip: u64) -> u64 {
+fn value(placed: &PlacedDigit, chip: u64) -> u64 {
     chip / placed.weight.cast_unsigned().max(1) % placed.digit.extent.max(1)
 }
 

@@ -6,7 +6,7 @@ use visa_algebra::{Cell, Digits, Expr, PadKind, count_effort};
 use visa_loops::{Entry, Stride};
 
 /// The content of data memory at the positions that a plan writes.
-pub(super) struct Held<'a> {
+pub(super) struct WrittenTensor<'a> {
     pub(super) digits: &'a Digits,
     /// Where the part that is written starts, in elements.
     pub(super) start: u64,
@@ -92,7 +92,7 @@ fn even(step: &Loop) -> Option<(u64, u64)> {
 ///
 /// # Errors
 /// The first position that is written and may not be.
-pub(super) fn by_position(plan: &Plan, target: &Digits, held: &Held<'_>) -> Result<(), PlanError> {
+pub(super) fn by_position(plan: &Plan, target: &Digits, held: &WrittenTensor<'_>) -> Result<(), PlanError> {
     let element = held.element;
     let others = || format!("`{element}` holds other elements there");
     let room = held.digits.size().saturating_sub(held.start);
@@ -209,7 +209,7 @@ mod tests {
         }
         let element = Expr::parse(layout).unwrap();
         let digits = digits(&element, &axes).unwrap();
-        let held = Held { digits: &digits, start: 0, element: &element };
+        let held = WrittenTensor { digits: &digits, start: 0, element: &element };
         (by_digits(plan, &digits, false), by_position(plan, &digits, &held).is_ok())
     }
 

@@ -26,12 +26,12 @@ pub static EXPRESSION: BodyDef = BodyDef {
     name: "stream.expression",
     syntax: "[NAME, ...: EXPRESSION]",
     doc: "An expression of each element. The names stand for the operands in their order. An expression is a \
-          number, a name, a call, or `+ - * /` of expressions, with `-x` and brackets as usual. Functions are \
-          those of the vector engine (`exp negexp sqrt tanh sigmoid erf log sin cos fma mask_mul mask_fma min max \
-          abs_min abs_max and or xor shl shl_sat lshr ashr ashr_round add_sat sub_sat mul_fxp`, and `float(x, \
-          w)`, `fixed(x, w)` with an integer width w) and those defined by them (`neg abs square reciprocal rsqrt \
-          clamp relu relu6 leaky_relu silu gelu gelu_tanh softplus mish hard_sigmoid elu`). A number has the \
-          format of what it meets.",
+          number, a name, a call, or `+ - * /` of expressions, with `-x` and brackets as usual. Functions are those \
+          of the vector engine (`exp negexp sqrt tanh sigmoid erf log sin cos fma mask_mul mask_fma min max abs_min \
+          abs_max and or xor shl shl_sat lshr ashr ashr_round add_sat sub_sat mul_fxp`, and `float(x, w)`, \
+          `fixed(x, w)` with an integer width w) and those defined by them (`neg abs square reciprocal rsqrt clamp \
+          relu relu6 leaky_relu silu gelu gelu_tanh softplus mish hard_sigmoid elu`). A number has the format of \
+          the other operands.",
     parse: |text| Ok(Rc::new(Expression::parse(text)?) as Rc<dyn Body>),
     ..BodyDef::BASE
 };

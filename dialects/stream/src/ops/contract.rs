@@ -62,9 +62,9 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ("C4", "both operands lie in the same chips, clusters and slices, in the same format (book 16)"),
         (
             "C5",
-            "the register file holds every element asked for, contiguous within the packet (book 18); of an axis that \
-             only its chips, clusters and slices tell apart, as `cluster [L / 64]` does, what is below the least step \
-             of theirs is asked of each place alike, and repeats what that holds (ours)",
+            "the register file holds every element that the packet reads, contiguous within the packet (book 18). \
+             If only its chips, clusters and slices divide an axis, as `cluster [L / 64]` does, each place reads \
+             the same elements below their least step, and repeats its content (ours)",
         ),
         ("C6", "main context only (book 12)"),
         (
@@ -87,13 +87,13 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ClauseDecl::required(
             "time",
             ClauseKind::body::<Expr>(&MAP),
-            "what each time step of the computation holds",
+            "mapping of the computation's time steps",
         )
         .open(),
         ClauseDecl::required(
             "packet",
             ClauseKind::body::<Expr>(&MAP),
-            "what each element of the 64-byte packet holds",
+            "mapping of the elements of the 64-byte packet",
         )
         .open(),
     ],
@@ -124,8 +124,8 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
         ("C3", "`op max` is for a single row, and no padding is in its groups: a zero would count (book 19)"),
         (
             "C4",
-            "with `over`, what is summed in the packet is of its axes (ours: it says what a choice of mappings \
-             may sum)",
+            "with `over`, the packet's summed factors belong to its axes (ours: it limits the sums of a choice of \
+             mappings)",
         ),
     ],
     operands: &[OperandDecl::accepting("pair", pipeline::after!(&rngd::CONTRACT))],
@@ -134,15 +134,15 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
             "op",
             ClauseKind::word::<ContractionKind>(),
             "add",
-            "what becomes of products, in the packet and over time",
+            "reduction of products, in the packet and over time",
         ),
         ClauseDecl::optional(
             "over",
             ClauseKind::body::<Expr>(&MAP),
-            "the axes that are summed, in the packet and over time, each whole; if it is not there, whatever the \
+            "the axes that are summed, in the packet and over time, each whole; if absent, all axes that the \
              mappings leave out",
         ),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each sum of a row holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the sums of a row").open(),
     ],
     results: &["sums"],
     effects: Effects::PURE,
@@ -170,18 +170,17 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
         ("C2", "the rest of [time, packet] is as the mode orders it (book 19)"),
         (
             "C3",
-            "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, \
-             32) x inner <= 1024 and inner <= 32, inner being what is within the outermost summed loop (book \
-             19)",
+            "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, 32) \
+             x inner <= 1024 and inner <= 32, inner being the part within the outermost summed loop (book 19)",
         ),
-        ("C4", "where the contraction says `over`, its axes are left out whole, and no others (ours)"),
+        ("C4", "if the contraction has `over`, its axes are left out whole, and no others (ours)"),
     ],
     operands: &[OperandDecl::accepting("sums", pipeline::after!(&rngd::ACCUMULATE))],
     clauses: &[
         ClauseDecl::lead("mode", ClauseKind::word::<AccumulatorOrder>(), "how sums are put into flits")
             .open(),
-        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each flit holds").open(),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds")
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "mapping of the flits").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the elements of a flit")
             .open(),
     ],
     results: &["stream"],
@@ -346,7 +345,7 @@ fn alignment(
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let slides = |why: String| {
         let message = format!(
-            "`{found}` is not what shifts make of the stream's time `{time}`, packet `{packet}`: {why}"
+            "`{found}` is no shift of the stream's time `{time}`, packet `{packet}`: {why}"
         );
         op.clause_error("C7", "time", message)
     };

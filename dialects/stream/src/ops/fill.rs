@@ -41,7 +41,7 @@ pub static DECL: OpDecl = OpDecl {
         ),
         (
             "C5",
-            "what is filled is contiguous in multiples of 4 bytes, a multiple of 4 bytes apart, from an address \
+            "the filled part is contiguous in multiples of 4 bytes, a multiple of 4 bytes apart, from an address \
              that is one (book 09)",
         ),
     ],

@@ -43,8 +43,8 @@ pub static DECL: OpDecl = OpDecl {
         ("C2", "it has 8, 16 or 32 columns, 16 or 32 of 4 bits (book 27: in_cols)"),
         (
             "C3",
-            "the input comes in flits; what one holds after its first 8 elements (16 of 4 bits) is padding, \
-             which is left out (book 27: unpack)",
+            "the input comes in flits; the part of each after its first 8 elements (16 of 4 bits) is padding, which \
+             is left out (book 27: unpack)",
         ),
         ("C4", "at most all columns are kept, and those left out at the end are padding (book 27: trim)"),
         (
@@ -59,13 +59,13 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required(
             "time",
             ClauseKind::body::<Expr>(&MAP),
-            "what each time step holds afterwards: the columns, innermost",
+            "mapping of the time steps afterwards: the columns, innermost",
         )
         .open(),
         ClauseDecl::required(
             "packet",
             ClauseKind::body::<Expr>(&MAP),
-            "what each element of a flit holds afterwards: the rows, padded",
+            "mapping of the elements of a flit afterwards: the rows, padded",
         )
         .open(),
     ],

@@ -74,13 +74,12 @@ pub(crate) const WRITE_BACK: ClauseDecl = ClauseDecl::optional(
 const OPERATION: &str = "the operation";
 
 const DOC: &str = "The other arguments than the stream are constants, or one of them a value (of three arguments \
-                   both, the first value is the first that is no constant): an element of the vector register \
-                   file, the one with the same index, along axes that the register file does not depend on the \
-                   same for all; or the same element of a stream stashed before in this pass (book 21; semantics \
-                   in docs/numerics.md). With `when` the operation is conditional: where no guard holds, the \
-                   element passes unchanged. With `write_back` the result of a packet goes to the register file \
-                   too, before the next packet reads it: a running sum, say (book 35, section 4; \
-                   docs/compute.md).";
+                   both, the first value is the first that is no constant): an element of the vector register file, \
+                   the one with the same index, along axes that the register file does not depend on the same for \
+                   all; or the same element of a stream stashed before in this pass (book 21; semantics in \
+                   docs/numerics.md). With `when` the operation is conditional: where no guard holds, the element \
+                   passes unchanged. With `write_back` the result of a packet goes to the register file too, before \
+                   the next packet reads it, as in a running sum (book 35, section 4; docs/compute.md).";
 
 /// Constraints of all operations of this file.
 const CONSTRAINTS: &[(&str, &str)] = &[
@@ -408,8 +407,8 @@ pub fn verify_register_file(
     }
     let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
     let message = format!(
-        "packet `{packet}` reads {} of `{element}`, expected all {lanes}: what is written back has a word for \
-         each lane",
+        "packet `{packet}` reads {} of `{element}`, expected all {lanes}: a written-back value has a word for each \
+         lane",
         counted(read.packet, "contiguous element")
     );
     Err(op.error("C5", message))

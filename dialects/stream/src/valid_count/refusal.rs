@@ -80,7 +80,7 @@ impl Placement<'_> {
     pub(super) fn mixed(&self) -> Refusal {
         let name = self.name();
         let why = format!(
-            "a valid count takes leading lanes only, and the packet holds another axis beside {name}"
+            "a valid count takes leading lanes only, and the packet holds another axis in addition to {name}"
         );
         let (padded, lanes) = self.whole_packets();
         let fix = format!(
@@ -148,8 +148,8 @@ impl Placement<'_> {
     }
 
     pub(super) fn bits(&self) -> Refusal {
-        let why = "its parts in slices do not lie at bits of their own in the slice number, which is all that a \
-                   gate's mask can see";
+        let why = "its parts in slices do not have separate bits in the slice number, which is all that a gate's \
+                   mask can see";
         self.refuse(why, Some("use powers of two for the factors of the slice mapping inside it".to_owned()))
     }
 

@@ -33,7 +33,7 @@ use visa_mapping::ops::{chip_shuffle, to_tile};
 use visa_mapping::tensor::scalar;
 use visa_mapping::{DM, Tensor, transfer};
 use visa_pass::{Level, Pass, PassCx};
-use visa_sequencer::ops::dma::{Dma, Work};
+use visa_sequencer::ops::dma::{Dma, DmaWork};
 use visa_stream::forgotten;
 use visa_stream::lower::address::Addresses;
 use visa_stream::lower::{self, LowerStage, StageCx, address, origin};
@@ -554,8 +554,8 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         error.diagnostic(op.span()).note(origin::entries(&segments[segment].loops, "bytes"), None)
     })?;
     let (table, loops) = match work {
-        Work::Given(table) => (Some(table), None),
-        Work::Any(loops) => (None, Some(loops)),
+        DmaWork::Assigned(table) => (Some(table), None),
+        DmaWork::Any(loops) => (None, Some(loops)),
     };
     let lowered = Dma::build(op)
         .engine(if pcie { DmaEngine::Pcie } else { DmaEngine::Tensor })

@@ -206,7 +206,7 @@ fn each<T: Summand, const BLOCK: usize>(
     trees: Trees,
     out: &mut [[u8; 4]],
 ) {
-    let (mut first, mut second) = (Held::<T>::new(), Held::<T>::new());
+    let (mut first, mut second) = (WidenedPacket::<T>::new(), WidenedPacket::<T>::new());
     let most = meetings.iter().map(|(accesses, _)| accesses.len()).max().unwrap_or(0);
     for at in (0..most).step_by(2) {
         for (accesses, table) in meetings {
@@ -223,13 +223,13 @@ fn each<T: Summand, const BLOCK: usize>(
 }
 
 /// The packet met last, widened: neighbouring addresses often meet the same packets (time broadcast).
-struct Held<T: Summand> {
+struct WidenedPacket<T: Summand> {
     pairs: Aligned<[[T::Element; 2]; MOST_PAIRS]>,
     packet: Option<usize>,
     free: bool,
 }
 
-impl<T: Summand> Held<T> {
+impl<T: Summand> WidenedPacket<T> {
     fn new() -> Self {
         Self { pairs: Aligned([[T::Element::default(); 2]; MOST_PAIRS]), packet: None, free: true }
     }

@@ -91,7 +91,7 @@ static VERBS: &[Verb] = &[
     },
     Verb {
         name: "map",
-        about: "What each position holds",
+        about: "Content of each position",
         example: "map '[A, B]' --axes A=8,B=512 --at 519",
         flags: positions::flags,
         answer: positions::answer,

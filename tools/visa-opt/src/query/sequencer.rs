@@ -122,7 +122,7 @@ impl Access {
 }
 
 /// The answer's parts.
-struct Found {
+struct SequencerPlan {
     plan: Plan,
     /// The program over elements, its entries merged where the mask leaves them free.
     merged: Program,
@@ -148,7 +148,7 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     })
 }
 
-fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, String> {
+fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<SequencerPlan, String> {
     let machine = Machine::rngd();
     let (plan, mask) = asked.plan(mappings, axes, &machine)?;
     let mut merged = loops::program(&plan, 0);
@@ -159,10 +159,10 @@ fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, Str
     if mask.is_none() {
         merged.merge();
     }
-    Ok(Found { plan, merged, mask, contiguous, packet, program })
+    Ok(SequencerPlan { plan, merged, mask, contiguous, packet, program })
 }
 
-impl Found {
+impl SequencerPlan {
     /// Bytes that the engine transfers at once, and number of transfers for a packet.
     fn accesses(&self) -> (u64, u64) {
         let size = self.program.packet;
@@ -170,13 +170,13 @@ impl Found {
     }
 }
 
-fn text(asked: &Access, found: &Found) -> String {
+fn text(asked: &Access, found: &SequencerPlan) -> String {
     let mut text = String::new();
     for Loop { entry: Entry { limit, stride }, factor } in &found.plan.loops {
         let _ = writeln!(text, "{limit} : {}  {factor}", stride.shortened());
     }
     let (size, count) = found.accesses();
-    let Found { plan, merged, mask, contiguous, packet, program } = found;
+    let SequencerPlan { plan, merged, mask, contiguous, packet, program } = found;
     let _ = writeln!(text, "merged: {merged}\ncontiguous: {}", counted(*contiguous, "byte"));
     let _ = match asked.commit {
         true => writeln!(
@@ -195,7 +195,7 @@ fn text(asked: &Access, found: &Found) -> String {
     text
 }
 
-fn json(asked: &Access, found: &Found) -> Value {
+fn json(asked: &Access, found: &SequencerPlan) -> Value {
     let entries =
         found.plan.loops.iter().map(|Loop { entry: Entry { limit, stride }, factor }| match stride {
             Stride::Fixed(stride) => json!({ "factor": factor, "limit": limit, "stride": stride }),

@@ -45,7 +45,7 @@ pub(crate) fn align(ours: &[Ours], foreign: &Foreign) -> Result<Aligned, String>
                 .collect();
             if (own.len() + 1).saturating_mul(other.len() + 1) > MOST {
                 return Err(format!(
-                    "{} commands beside {} of one kind are too many",
+                    "{} commands and {} of one kind are too many to align",
                     own.len(),
                     other.len()
                 ));

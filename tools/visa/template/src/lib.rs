@@ -15,7 +15,7 @@ pub fn tool() -> Tool {
 static MY: Dialect = Dialect {
     name: "my",
     level: Level::Any,
-    doc: "An operation of the vector engine, and an engine of its own.",
+    doc: "An operation of the vector engine, and a new engine.",
     ops: &[negate::OPS, flip::OPS],
     types: &[&flip::FLIPPED.def],
     attrs: &[],

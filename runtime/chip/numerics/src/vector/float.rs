@@ -24,15 +24,11 @@ pub(super) const OPS: &[AluOp] = &[
     binary(AluName::MulF0, Alu::FpMul0, "x * y", |x, y| of(x, y, mul)),
     binary(AluName::MulF1, Alu::FpMul1, "x * y", |x, y| of(x, y, mul)),
     binary(AluName::MulFma, Alu::FpFma, "x * y", |x, y| of(x, y, mul)),
-    binary(AluName::MaskMulF0, Alu::FpMul0, "x * y; 0 where y is 0, whatever x is", |x, y| {
-        of(x, y, mask_mul)
-    }),
-    binary(AluName::MaskMulF1, Alu::FpMul1, "x * y; 0 where y is 0, whatever x is", |x, y| {
-        of(x, y, mask_mul)
-    }),
+    binary(AluName::MaskMulF0, Alu::FpMul0, "x * y; 0 if y is 0, for any x", |x, y| of(x, y, mask_mul)),
+    binary(AluName::MaskMulF1, Alu::FpMul1, "x * y; 0 if y is 0, for any x", |x, y| of(x, y, mask_mul)),
     binary(AluName::DivF, Alu::FpFpu, "x / y", |x, y| of(x, y, div)),
     ternary(AluName::FmaF, "x * y + z, rounded once", fma),
-    ternary(AluName::MaskFmaF, "x * y + z, rounded once; z where y is 0, whatever x is", mask_fma),
+    ternary(AluName::MaskFmaF, "x * y + z, rounded once; z if y is 0, for any x", mask_fma),
 ];
 
 /// The operation of the division stage.
