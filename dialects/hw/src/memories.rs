@@ -21,10 +21,8 @@ impl Memories<'_> {
     /// Bytes of `space`, of one chip.
     fn capacity(&self, space: Space) -> u64 {
         match space {
-            Space::Host => CHIP_STRIDE.cast_unsigned(),
-            Space::Hbm => self.machine.memory.hbm_bytes,
-            Space::Dm => self.machine.dm_bytes_per_chip(),
-            Space::Spm => self.machine.spm_bytes_per_chip(),
+            Space::HOST => CHIP_STRIDE.cast_unsigned(),
+            Space::Memory(medium) => medium.bytes_per_chip(self.machine),
             Space::Trf => self.machine.memory.trf_rows * self.machine.memory.trf_bytes_per_row,
             Space::Vrf => self.machine.memory.vrf_bytes,
         }
@@ -33,8 +31,8 @@ impl Memories<'_> {
     /// Chips that an address of `space` can name.
     fn chips(&self, space: Space) -> u64 {
         match space {
-            Space::Hbm | Space::Dm => self.chips,
-            Space::Host | Space::Spm | Space::Trf | Space::Vrf => 1,
+            Space::Memory(medium) if medium.decl().crosses_chips => self.chips,
+            Space::Memory(_) | Space::Trf | Space::Vrf => 1,
         }
     }
 

@@ -10,7 +10,7 @@ use visa_ir::span::Span;
 use visa_loops::{
     Condition, EnginePart, EngineTable, Entry, PairedProgram, Program as Loops, Steps, Stride, lcm,
 };
-use visa_machine::Machine;
+use visa_machine::{IndexUnit, Machine};
 use visa_numerics::DType;
 
 pub use visa_machine::Unit as Context;
@@ -420,7 +420,10 @@ impl Indexed {
     /// What an index of 1 counts, in bytes: in HBM a byte, in scratchpad memory a row.
     #[must_use]
     pub fn unit(&self) -> u64 {
-        if self.index == Space::Spm { self.distance } else { 1 }
+        match self.index.medium().and_then(|medium| medium.decl().indices) {
+            Some(IndexUnit::Row) => self.distance,
+            Some(IndexUnit::Byte) | None => 1,
+        }
     }
 }
 

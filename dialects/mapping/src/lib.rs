@@ -20,7 +20,7 @@ pub mod ops {
 
 pub use facts::given_sizes::GivenSizes;
 pub use tensor::array::{ArrayLayout, array_layout};
-pub use tensor::memories::{DM, HBM, HOST, SPM, TRF, VRF};
+pub use tensor::memories::{AT_REST, DM, HBM, HOST, SPM, TRF, VRF, kind_of};
 pub use tensor::{
     Dim, Tensor, TensorKind, make, map_error, operand, parse_tensor, skewed_axes, tensor_symbols,
 };
@@ -44,16 +44,7 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
           every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an \
           axis that the tensor does not depend on, it broadcasts.",
     ops: ops::OPS,
-    types: &[
-        &HOST.def,
-        &HBM.def,
-        &DM.def,
-        &SPM.def,
-        &TRF.def,
-        &VRF.def,
-        &index::INDEX,
-        &tensor::scalar::SCALAR,
-    ],
+    types: tensor::memories::TYPES,
     attrs: &[
         &tensor::attrs::MAP,
         &tensor::attrs::DTYPE,

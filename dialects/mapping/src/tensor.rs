@@ -24,7 +24,7 @@ use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::diag::counted;
 use visa_ir::module::{OpRef, TypeId};
-use visa_machine::Unit;
+use visa_machine::{Medium, Unit};
 use visa_numerics::DType;
 
 /// A dimension of a memory or of a stream.
@@ -74,6 +74,8 @@ pub struct TensorKind {
     pub dims: &'static [Dim],
     /// Whether it is a stream, which flows in a context of the Tensor Unit.
     pub stream: bool,
+    /// The memory of such a tensor, if DMA engines reach it.
+    pub medium: Option<Medium>,
     /// The engine that such a stream has left; none for a tensor at rest, and inside an engine.
     pub left: Option<&'static Places>,
 }
@@ -102,6 +104,18 @@ impl fmt::Display for Tensor {
 }
 
 impl Tensor {
+    /// The memory, if DMA engines reach it.
+    #[must_use]
+    pub const fn medium(&self) -> Option<Medium> {
+        self.kind.medium
+    }
+
+    /// Whether it is in a memory on the chip that other chips do not reach.
+    #[must_use]
+    pub fn stays_on_chip(&self) -> bool {
+        self.medium().is_some_and(|medium| !medium.decl().crosses_chips && medium.is_sram())
+    }
+
     /// Whether it is of that kind.
     #[must_use]
     pub fn is(&self, kind: &'static TensorKind) -> bool {
@@ -268,12 +282,12 @@ pub fn skewed_axes(tensor: &Tensor, axes: &Axes) -> Vec<AxisId> {
 /// Declares a tensor kind with the parser of its body.
 #[macro_export]
 macro_rules! tensor_kind {
-    (@left) => { None };
-    (@left $place:expr) => { Some($place) };
+    (@some) => { None };
+    (@some $value:expr) => { Some($value) };
     (
         $(#[$doc:meta])* $name:ident, $text:literal, $syntax:literal, $stream:literal,
         [$($dim:ident),*],
-        $about:literal $(, left $place:expr)?
+        $about:literal $(, left $place:expr)? $(, in $medium:expr)?
     ) => {
         $(#[$doc])*
         pub static $name: $crate::TensorKind = $crate::TensorKind {
@@ -286,7 +300,8 @@ macro_rules! tensor_kind {
             },
             dims: &[$($crate::Dim::$dim),*],
             stream: $stream,
-            left: $crate::tensor_kind!(@left $($place)?),
+            medium: $crate::tensor_kind!(@some $($medium)?),
+            left: $crate::tensor_kind!(@some $($place)?),
         };
     };
 }

@@ -7,7 +7,6 @@ pub(crate) mod indexed;
 pub(crate) mod segments;
 pub mod shuffle;
 
-use crate::tensor::memories::{DM, SPM};
 use crate::tensor::{Dim, Tensor};
 use crate::transfer::aggregate::{Piece, Role, StreamLimits, StreamOrder};
 use crate::transfer::error::TransferError;
@@ -20,7 +19,7 @@ use visa_algebra::{
 };
 use visa_ir::diag::counted;
 use visa_loops::Stride;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium, Part};
 use visa_numerics::DType;
 
 /// One loop of a transfer, in bytes.
@@ -93,11 +92,10 @@ pub(crate) fn placed(
 ) -> Result<Placement, TransferError> {
     let element = times(1, tensor.dtype.align());
     let byte = byte_units(tensor.dtype);
-    let (part, bytes, of_cluster) = if tensor.is(&SPM) {
-        (Dim::Pe, machine.memory.spm_bytes_per_pe, machine.topology.pes_per_cluster)
-    } else {
-        (Dim::Slice, machine.memory.dm_bytes_per_slice, machine.topology.slices_per_cluster)
-    };
+    // Register files are in slices, as data memory is.
+    let medium = tensor.medium().filter(|medium| medium.is_sram()).unwrap_or(Medium::Dm);
+    let part = if medium.decl().part == Part::Pe { Dim::Pe } else { Dim::Slice };
+    let (bytes, of_cluster) = (medium.bytes(machine), medium.decl().part.per_cluster(machine).unwrap_or(1));
     let bytes = times(byte, bytes);
     let units = [
         (Dim::Element, element),
@@ -326,7 +324,7 @@ impl SegmentCx<'_> {
 
 /// Whether a tensor is in SRAM that a DMA reads and writes, the memories of the clusters (book 06).
 fn is_sram(tensor: &Tensor) -> bool {
-    tensor.is(&DM) || tensor.is(&SPM)
+    tensor.medium().is_some_and(Medium::is_sram)
 }
 
 /// The bytes that are written together: SRAM in groups (book 10), others one by one.

@@ -408,10 +408,7 @@ pub fn dma_part(part: &EnginePart, dtype: DType, machine: &Machine) -> Result<Ve
 
 /// The bytes that a DMA writes together: SRAM in groups, and the requests of HBM (book 10).
 pub fn dma_group(to: Medium, machine: &Machine) -> u64 {
-    match to {
-        Medium::Dm | Medium::Spm => machine.limits.dma_dm_align,
-        Medium::Hbm | Medium::Host => 1,
-    }
+    (to.decl().write_group)(machine)
 }
 
 fn access_size(packet: u64, run: u64, sizes: &[u64]) -> Result<u64, AccessError> {

@@ -15,14 +15,14 @@ const LISTED: usize = 16;
 
 /// The error of a memory whose tensors do not fit. `least` is the end of the best packing that was found.
 pub(super) fn no_room(
-    space: &Space,
+    space: Space,
     placed: &[&Placed],
     buffers: &[Buffer],
     least: Option<u64>,
     capacity: u64,
     func: Span,
 ) -> Diagnostic {
-    let (name, needed) = (space.name, live_bytes(buffers));
+    let (name, needed) = (space.title(), live_bytes(buffers));
     let message = if needed > capacity {
         let over = needed - capacity;
         format!(

@@ -6,7 +6,7 @@ use super::halves::{Resident, choose};
 use super::pack::{Buffer, live_bytes};
 use super::policy::{least, place};
 use super::reach::reaches;
-use super::space::{SPACES, Space};
+use super::space::Space;
 use super::tensors::{Placed, Site, tensors};
 use visa_engine::words::RegionName;
 use visa_ir::diag::Diagnostic;
@@ -21,7 +21,7 @@ pub struct Plan {
     /// Parts of the tensor register file.
     pub halves: Vec<(Site, RegionName)>,
     /// How much of each memory is used.
-    pub used: Vec<(&'static Space, Used)>,
+    pub used: Vec<(Space, Used)>,
 }
 
 /// How much of a memory is used.
@@ -52,8 +52,8 @@ pub fn plan(
         all.iter().filter(|placed| placed.tensor.kind.def.name == types).collect()
     };
     let (mut plan, mut errors) = (Plan::default(), Vec::new());
-    for space in &SPACES {
-        if let Err(error) = memory(space, of(space.types), func, given, demanded, &mut plan) {
+    for space in Space::all() {
+        if let Err(error) = memory(space, of(space.kind().def.name), func, given, demanded, &mut plan) {
             errors.push(error);
         }
     }
@@ -65,7 +65,7 @@ pub fn plan(
 
 /// One memory. A tensor that has neither an address nor an open one is none of the pass's affair.
 fn memory(
-    space: &'static Space,
+    space: Space,
     mut placed: Vec<&Placed>,
     func: OpRef<'_>,
     given: &Given<'_>,
@@ -83,7 +83,7 @@ fn memory(
     };
     let buffers: Vec<_> = placed.iter().map(&mut buffer).collect();
     let reaches: Vec<_> = placed.iter().map(|tensor| tensor.reach).collect();
-    let (capacity, roomy) = ((space.capacity)(given.machine), (space.roomy)(given.machine));
+    let (capacity, roomy) = (space.capacity(given.machine), space.roomy(given.machine));
     let packing = place(&buffers, &reaches, capacity, &roomy, given.reuse)
         .ok_or_else(|| no_room(space, &placed, &buffers, least(&buffers, &reaches), capacity, func.span()))?;
     let places = placed.iter().zip(&packing.addresses);

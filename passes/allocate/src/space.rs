@@ -1,62 +1,105 @@
-//! The memories whose addresses are given out.
+//! The memories whose addresses are allocated.
 
 use crate::policy::Room;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium, Ports};
+use visa_mapping::{TensorKind, VRF, kind_of};
 use visa_memory::CHANNEL_PERIOD;
 
-/// A memory with addresses.
-#[derive(Debug)]
-pub struct Space {
-    /// The name of its tensor types.
-    pub types: &'static str,
-    /// What it is called in messages.
-    pub name: &'static str,
-    /// Its bytes: of a chip, of a slice, or of a PE.
-    pub capacity: fn(&Machine) -> u64,
-    /// Alignments that are better than what is demanded, coarsest first.
-    pub roomy: fn(&Machine) -> Vec<Room>,
-    /// The statistics: bytes up to the highest that is used, and the most that are needed at the same time.
-    pub statistics: [&'static str; 2],
+/// A memory with addresses. Host tensors have none in a kernel, and the tensor register file has halves instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// One that DMA engines reach.
+    Memory(Medium),
+    /// The vector register file.
+    Vrf,
 }
 
-/// Those memories. Host tensors have no addresses in a kernel, and the tensor register file has halves instead.
-pub static SPACES: [Space; 4] = [
-    Space {
-        types: "tm.hbm",
-        name: "HBM",
-        capacity: |machine| machine.memory.hbm_bytes,
-        // Channels are an XOR of the bits of an address. Where a tensor starts at a power of two that it fits in, it
-        // is spread over them as at 0. A request across two units of 256 bytes takes two (book 11).
-        roomy: |machine| {
-            let unit = machine.limits.dma_request_bytes;
-            vec![Room::Whole { least: unit, most: CHANNEL_PERIOD }, Room::Multiple(unit)]
-        },
-        statistics: ["hbm-bytes", "hbm-live"],
-    },
-    Space {
-        types: "tm.dm",
-        name: "DM",
-        capacity: |machine| machine.memory.dm_bytes_per_slice,
-        // What a fetch reads at once, and what reaches across all banks (book 08, 11).
-        roomy: |machine| {
-            let banks = machine.memory.dm_banks.saturating_mul(machine.memory.dm_bank_width);
-            vec![Room::Multiple(banks), Room::Multiple(machine.limits.flit_bytes)]
-        },
-        statistics: ["dm-bytes", "dm-live"],
-    },
-    Space {
-        types: "tm.spm",
-        name: "SPM",
-        capacity: |machine| machine.memory.spm_bytes_per_pe,
-        // The book names no unit that it is read or written in (book 11).
-        roomy: |_| Vec::new(),
-        statistics: ["spm-bytes", "spm-live"],
-    },
-    Space {
-        types: "tm.vrf",
-        name: "VRF",
-        capacity: |machine| machine.memory.vrf_bytes,
-        roomy: |machine| vec![Room::Multiple(machine.limits.flit_bytes)],
-        statistics: ["vrf-bytes", "vrf-live"],
-    },
+/// The statistics of the vector register file, with their meanings.
+const VRF_STATISTICS: [(&str, &str); 2] = [
+    ("vrf-bytes", "the same of the vector register file"),
+    ("vrf-live", "the same of the vector register file"),
 ];
+
+/// How many memories have addresses: all but the host's, and the vector register file.
+const SPACES: usize = Medium::ALL.len();
+
+/// The statistics of all memories.
+pub(crate) const STATISTICS: [(&str, &str); 2 * SPACES] = {
+    let mut all = [("", ""); 2 * SPACES];
+    // The host's memory is the first, and has no addresses.
+    let mut at = 1;
+    while at <= SPACES {
+        let own = if at < SPACES { Medium::ALL[at].decl().statistics } else { VRF_STATISTICS };
+        (all[2 * at - 2], all[2 * at - 1]) = (own[0], own[1]);
+        at += 1;
+    }
+    all
+};
+
+impl Space {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let media = Medium::ALL.iter().copied().filter(|&medium| medium != Medium::Host);
+        media.map(Self::Memory).chain([Self::Vrf])
+    }
+
+    /// The type of its tensors.
+    #[must_use]
+    pub fn kind(self) -> &'static TensorKind {
+        match self {
+            Self::Memory(medium) => kind_of(medium),
+            Self::Vrf => &VRF,
+        }
+    }
+
+    /// Its name in messages.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Memory(medium) => medium.decl().title,
+            Self::Vrf => "VRF",
+        }
+    }
+
+    /// Its bytes: of a chip, of a slice, or of a PE.
+    #[must_use]
+    pub fn capacity(self, machine: &Machine) -> u64 {
+        match self {
+            Self::Memory(medium) => medium.bytes(machine),
+            Self::Vrf => machine.memory.vrf_bytes,
+        }
+    }
+
+    /// Alignments that are better than what is demanded, coarsest first.
+    #[must_use]
+    pub fn roomy(self, machine: &Machine) -> Vec<Room> {
+        match self {
+            Self::Memory(medium) => match medium.decl().ports {
+                // Channels are an XOR of the bits of an address. Where a tensor starts at a power of two that it fits
+                // in, it is spread over them as at 0. A request across two units of 256 bytes takes two (book 11).
+                Ports::Channels => {
+                    let unit = machine.limits.dma_request_bytes;
+                    vec![Room::Whole { least: unit, most: CHANNEL_PERIOD }, Room::Multiple(unit)]
+                }
+                // What a fetch reads at once, and what reaches across all banks (book 08, 11).
+                Ports::Networks => {
+                    let banks = machine.memory.dm_banks.saturating_mul(machine.memory.dm_bank_width);
+                    vec![Room::Multiple(banks), Room::Multiple(machine.limits.flit_bytes)]
+                }
+                // The book names no unit that such a memory is read or written in (book 11).
+                Ports::Each(_) | Ports::Unbounded => Vec::new(),
+            },
+            Self::Vrf => vec![Room::Multiple(machine.limits.flit_bytes)],
+        }
+    }
+
+    /// The statistics: bytes up to the highest in use, and the most in use at a time.
+    #[must_use]
+    pub fn statistics(self) -> [&'static str; 2] {
+        let named = match self {
+            Self::Memory(medium) => medium.decl().statistics,
+            Self::Vrf => VRF_STATISTICS,
+        };
+        named.map(|(name, _)| name)
+    }
+}

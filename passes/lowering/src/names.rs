@@ -3,11 +3,12 @@
 //! Lowering gives a command its name as that of its location, which text keeps (`--print-locations`) and reports show.
 
 use visa_ir::module::{OpRef, ValueDef, ValueId};
+use visa_machine::Part;
 use visa_mapping::ops::control::YIELD;
 use visa_mapping::ops::func::{FUNC, Func, RETURN, result_names};
 use visa_mapping::ops::indexed::{Indexing, indexing};
 use visa_mapping::ops::transfer::is_transfer;
-use visa_mapping::{DM, HBM, HOST, SPM, Tensor, TensorKind, view};
+use visa_mapping::{Tensor, TensorKind, view};
 use visa_stream::formula::formula;
 use visa_stream::pipeline::{Pipeline, ends};
 
@@ -58,8 +59,12 @@ pub fn pipeline(chain: &[OpRef<'_>]) -> String {
 
 /// How far a memory is from the Tensor Unit; `None` of a register file.
 fn distance(kind: &TensorKind) -> Option<u8> {
-    let memories: [(&TensorKind, u8); 4] = [(&DM, 0), (&SPM, 1), (&HBM, 2), (&HOST, 3)];
-    memories.into_iter().find_map(|(memory, distance)| std::ptr::eq(memory, kind).then_some(distance))
+    match kind.medium?.decl().part {
+        Part::Slice => Some(0),
+        Part::Pe => Some(1),
+        Part::Chip => Some(2),
+        Part::Host => Some(3),
+    }
 }
 
 /// `name = formula`, as far as the result has a name.

@@ -7,7 +7,7 @@ use visa_loops::{
     EnginePart, EngineTable, PairedEntry, PairedProgram, Segments, Stride, contiguous_paired, dma_packet,
 };
 use visa_machine::Machine;
-use visa_mapping::{DM, Given, HOST, SPM, Tensor, Transfer, TransferLoop};
+use visa_mapping::{Given, Tensor, Transfer, TransferLoop};
 use visa_memory::Medium;
 use visa_numerics::DType;
 use visa_sequencer::access::{self, AccessError};
@@ -16,15 +16,7 @@ use visa_sequencer::ops::dma::DmaWork;
 /// The memory that a tensor is in.
 #[must_use]
 pub fn medium(tensor: &Tensor) -> Medium {
-    if tensor.is(&DM) {
-        Medium::Dm
-    } else if tensor.is(&SPM) {
-        Medium::Spm
-    } else if tensor.is(&HOST) {
-        Medium::Host
-    } else {
-        Medium::Hbm
-    }
+    tensor.medium().unwrap_or(Medium::Hbm)
 }
 
 /// Where a transfer starts, in bytes, and what it moves.

@@ -20,7 +20,7 @@ pub(crate) fn starve(transfer: &Run, users: &[&Run], limit: u64) -> bool {
     if users.iter().map(|user| user.walks.most).fold(0, u64::saturating_add) < limit {
         return false;
     }
-    let touched = || transfer.regions.iter().filter(|region| region.space == Space::Dm);
+    let touched = || transfer.regions.iter().filter(|region| region.space == Space::DM);
     let touched = || touched().filter(|region| !region.bytes.is_empty()).flat_map(|region| &region.slices);
     let firsts = touched().map(|range| range.start).chain(users.iter().flat_map(|user| user.walks.firsts()));
     let mut slices: Vec<u64> = firsts.filter(|slice| touched().any(|range| range.contains(slice))).collect();
@@ -34,7 +34,7 @@ pub(crate) fn starve(transfer: &Run, users: &[&Run], limit: u64) -> bool {
 
 /// Whether a transfer has requests in data memory.
 pub(crate) fn touches_data_memory(run: &Run) -> bool {
-    run.regions.iter().any(|region| region.space == Space::Dm && !region.bytes.is_empty())
+    run.regions.iter().any(|region| region.space == Space::DM && !region.bytes.is_empty())
 }
 
 /// Cycles that the accesses of a run to some bank take beside another one that goes first and is spread over `cycles`;

@@ -43,8 +43,8 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
         own.map(bytes).sum::<u128>()
     };
     // What is read of an argument again, or not at all, is the kernel's affair.
-    let hbm = work.hbm_read.min(buffers(Space::Hbm, true)) + work.hbm_written.min(buffers(Space::Hbm, false));
-    let host = work.host.min(buffers(Space::Host, true) + buffers(Space::Host, false));
+    let hbm = work.hbm_read.min(buffers(Space::HBM, true)) + work.hbm_written.min(buffers(Space::HBM, false));
+    let host = work.host.min(buffers(Space::HOST, true) + buffers(Space::HOST, false));
     let computing = computing(&work, chips, machine);
     let moving = moving(hbm, host, chips, machine);
     let most = computing.iter().map(|part| part.cycles).fold(0, u64::max);
@@ -128,11 +128,11 @@ fn add(command: &Command, times: u128, chips: u128, machine: &Machine, work: &mu
 
 fn moves([from, to]: [Space; 2], bytes: u128, work: &mut Work) {
     for (space, sum) in [(from, &mut work.hbm_read), (to, &mut work.hbm_written)] {
-        if space == Space::Hbm {
+        if space == Space::HBM {
             *sum = sum.saturating_add(bytes);
         }
     }
-    if [from, to].contains(&Space::Host) {
+    if [from, to].contains(&Space::HOST) {
         work.host = work.host.saturating_add(bytes);
     }
 }
@@ -243,7 +243,7 @@ fn moved(dma: &Dma, machine: &Machine) -> Vec<Place> {
         };
         let bytes = part(within, loops.base.rem_euclid(slice), 1).filter(|bytes| bytes.end <= slice)?;
         let slices = part(counting, loops.base.div_euclid(slice) * slice, slice)?;
-        (space == Space::Dm && still && !dma.pcie).then(|| Place {
+        (space == Space::DM && still && !dma.pcie).then(|| Place {
             space,
             write,
             bytes,

@@ -7,13 +7,14 @@ use visa_engine::read_cache::CacheReads;
 use visa_engine::{BankUse, Engine, Flow, Pace, Space, TreeUse};
 use visa_hw::program::Exec;
 use visa_ir::span::Span;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 use visa_numerics::DType;
 
 use crate::anatomy::Anatomy;
 use crate::pipeline::PipelineTime;
 use crate::queues::Queues;
-use crate::report::{EngineCycles, MemoryReport, Resource, Traffic};
+use crate::report::{EngineCycles, MemoryReport, Resource};
+use crate::traffic::Traffic;
 
 /// A command priced by itself, before it has its place in the schedule.
 #[derive(Clone, Debug)]
@@ -85,17 +86,18 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         let moved = cost.out.packets.saturating_mul(cost.out.packet);
         let stored = stage.stored_slices().map_or(lanes, count);
         let accesses: Vec<_> =
-            stage.accesses().into_iter().filter(|access| access.space == Space::Dm).collect();
+            stage.accesses().into_iter().filter(|access| access.space == Space::DM).collect();
         let writes = accesses.iter().any(|access| access.write);
         for access in &accesses {
             if access.write {
-                bytes.dm_written = moved.saturating_mul(stored);
+                bytes.of_mut(Medium::Dm).written = moved.saturating_mul(stored);
             } else if writes {
                 // What a store reads beside the stream: its counts.
                 let read = access.range.end.saturating_sub(access.range.start).saturating_mul(stored);
-                bytes.dm_read = bytes.dm_read.saturating_add(read);
+                let sum = &mut bytes.of_mut(Medium::Dm).read;
+                *sum = sum.saturating_add(read);
             } else {
-                bytes.dm_read = moved.saturating_mul(lanes);
+                bytes.of_mut(Medium::Dm).read = moved.saturating_mul(lanes);
             }
         }
         flow = cost.out;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use visa_engine::{Access, Space};
 use visa_hw::program::{CHIP_STRIDE, Command, CommandKind, Dma, Exec, PlacedStage};
 use visa_loops::{Entry, PairedProgram, Program, Steps};
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 use crate::report::Why;
 
@@ -77,7 +77,7 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
     let sides =
         dma.programs().flat_map(|loops| [(dma.from, false, loops.read()), (dma.to, true, loops.write())]);
     let sides = sides.map(|(space, write, side)| {
-        let chips = dma.pcie && space == Space::Dm;
+        let chips = dma.pcie && space == Space::DM;
         region(space, write, &if chips { on_a_chip(side) } else { side }, machine)
     });
     sides.collect()
@@ -100,7 +100,7 @@ pub(crate) struct Side {
 impl Side {
     /// Whether it is data memory.
     pub(crate) fn is_data_memory(&self) -> bool {
-        self.all.space == Space::Dm
+        self.all.space == Space::DM
     }
 
     /// How many slices further it is after an iteration of the loop at a depth, apart from its turns; nothing if that
@@ -140,7 +140,7 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
         CommandKind::Dma(dma) => {
             let [read, write] = &dma.steps;
             let chips = |space: Space, side: Program| {
-                if dma.pcie && space == Space::Dm { on_a_chip(side) } else { side }
+                if dma.pcie && space == Space::DM { on_a_chip(side) } else { side }
             };
             let both = |loops: &PairedProgram| {
                 let (reads, writes) = (chips(dma.from, loops.read()), chips(dma.to, loops.write()));
@@ -190,21 +190,18 @@ fn run_side(mut all: Region, bytes: &Steps, slices: &Steps, loops: &[u64], machi
 /// The bytes of a memory that addresses count one after the other, of a chip's, a slice's or a PE's.
 fn unit(space: Space, machine: &Machine) -> i64 {
     match space {
-        Space::Host => i64::MAX,
-        Space::Hbm => CHIP_STRIDE,
+        Space::HOST => i64::MAX,
+        Space::HBM => CHIP_STRIDE,
         // A PE and a slice have 2^24 bytes each at most.
-        Space::Spm => machine.memory.spm_bytes_per_pe.cast_signed(),
-        Space::Dm | Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
+        Space::Memory(medium) => medium.bytes(machine).cast_signed(),
+        Space::Trf | Space::Vrf => machine.memory.dm_bytes_per_slice.cast_signed(),
     }
 }
 
 /// What a side of a transfer touches.
 pub(crate) fn region(space: Space, write: bool, side: &Program, machine: &Machine) -> Region {
     let (units, bytes) = fold(side, unit(space, machine));
-    let slices = match space {
-        Space::Dm | Space::Spm => units,
-        Space::Host | Space::Hbm | Space::Trf | Space::Vrf => 0..1,
-    };
+    let slices = if space.medium().is_some_and(Medium::is_sram) { units } else { 0..1 };
     Region { space, write, bytes, slices: vec![slices] }
 }
 
@@ -286,21 +283,21 @@ mod tests {
 
     #[test]
     fn regions_meet_only_in_the_same_bytes_of_the_same_slices() {
-        let write = region(Space::Dm, true, 0..64, 0..256);
+        let write = region(Space::DM, true, 0..64, 0..256);
         let meets = |space, bytes, slices| {
             !hazards(slice::from_ref(&write), &[region(space, false, bytes, slices)]).is_empty()
         };
-        assert!(meets(Space::Dm, 63..64, 255..256));
-        assert!(!meets(Space::Dm, 64..65, 0..256));
-        assert!(!meets(Space::Dm, 0..64, 256..512));
+        assert!(meets(Space::DM, 63..64, 255..256));
+        assert!(!meets(Space::DM, 64..65, 0..256));
+        assert!(!meets(Space::DM, 0..64, 256..512));
         assert!(!meets(Space::Trf, 0..64, 0..256));
-        assert!(!meets(Space::Dm, 8..8, 0..256));
+        assert!(!meets(Space::DM, 8..8, 0..256));
     }
 
     #[test]
     fn hazards_by_kind() {
-        let read = [region(Space::Hbm, false, 0..8, 0..1)];
-        let write = [region(Space::Hbm, true, 0..8, 0..1)];
+        let read = [region(Space::HBM, false, 0..8, 0..1)];
+        let write = [region(Space::HBM, true, 0..8, 0..1)];
         assert_eq!(hazards(&read, &read), []);
         assert_eq!(hazards(&write, &read), [Why::Raw]);
         assert_eq!(hazards(&read, &write), [Why::War]);

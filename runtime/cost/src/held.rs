@@ -75,8 +75,8 @@ pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
 /// Whether it is memory of the device, and some of it.
 fn is_followed(region: &Region) -> bool {
     let on_the_device = match region.space {
-        Space::Dm | Space::Spm | Space::Trf | Space::Vrf => true,
-        Space::Hbm | Space::Host => false,
+        Space::Memory(medium) => medium.is_sram(),
+        Space::Trf | Space::Vrf => true,
     };
     on_the_device && !region.bytes.is_empty()
 }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     fn region(write: bool, bytes: Range<u64>, slices: Range<u64>) -> Region {
-        Region { space: Space::Dm, write, bytes, slices: vec![slices] }
+        Region { space: Space::DM, write, bytes, slices: vec![slices] }
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(ends, [(0, 0, 11, vec![1]), (4, 40, 51, vec![5])]);
         // Host memory and HBM are not followed, and nothing is held of no bytes.
         let none =
-            [run(vec![Region { space: Space::Hbm, ..region(true, 0..8, 0..1) }, region(true, 3..3, 0..1)])];
+            [run(vec![Region { space: Space::HBM, ..region(true, 0..8, 0..1) }, region(true, 3..3, 0..1)])];
         assert_eq!(held(&none, &slots[..1]), []);
     }
 

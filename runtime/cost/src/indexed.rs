@@ -10,8 +10,8 @@ use visa_hw::program::{Direction, Indexed};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_loops::{Entry, PairedEntry, PairedProgram, Program, SeqError, Stride, contiguous, dma_packet};
-use visa_machine::{Assumption, Machine};
-use visa_memory::{Access, Channels, Scratchpads, Transfer, channel_cycles, request_count};
+use visa_machine::{Assumption, Machine, Medium, Ports};
+use visa_memory::{Access, Channels, PortLoads, Transfer, channel_cycles, request_count};
 
 use crate::anatomy::Anatomy;
 use crate::command::Work;
@@ -99,24 +99,27 @@ fn index_bytes(transfer: &Indexed) -> u64 {
     different(transfer, 0).steps().unwrap_or(u64::MAX)
 }
 
+/// The memory, if its parts have a port each.
+fn ported(space: Space) -> Option<Medium> {
+    space.medium().filter(|medium| matches!(medium.decl().ports, Ports::Each(_)))
+}
+
 /// How long the engines of a chip read their indices.
 fn index_cycles(transfer: &Indexed, machine: &Machine, model: MemoryModel) -> Result<u64, SeqError> {
     let all = different(transfer, 0);
     let bytes = index_bytes(transfer);
     if model == MemoryModel::Flat {
-        return Ok(match transfer.index {
-            Space::Spm => Scratchpads::of(&all, machine)?.most(),
-            Space::Hbm | Space::Host | Space::Dm | Space::Trf | Space::Vrf => {
-                cycles(bytes, machine.timing.hbm_bytes_per_cycle)
-            }
+        return Ok(match ported(transfer.index) {
+            Some(medium) => PortLoads::of(&all, medium, machine)?.most(),
+            None => cycles(bytes, machine.timing.hbm_bytes_per_cycle),
         });
     }
     // An engine makes a request a cycle.
     let own = different(transfer, transfer.part.engine_loops);
     let requests = request_count(&own, machine).unwrap_or(u64::MAX);
-    let busy = match transfer.index {
-        Space::Spm => Scratchpads::of(&all, machine)?.most(),
-        Space::Hbm | Space::Host | Space::Dm | Space::Trf | Space::Vrf => {
+    let busy = match ported(transfer.index) {
+        Some(medium) => PortLoads::of(&all, medium, machine)?.most(),
+        None => {
             let asked = Channels::of(&all, Access::Read, machine)?;
             asked.loads.iter().map(|load| channel_cycles(load, machine).0).fold(0, u64::max)
         }

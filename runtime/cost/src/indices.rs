@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use visa_machine::Medium;
 
 use visa_engine::Space;
 use visa_hw::program::{Buffer, CommandKind, Dma, Indexed, Program};
@@ -18,7 +19,8 @@ type Touched = (Space, Range<i64>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownIndices {
     hbm: HashMap<i64, u32>,
-    spm: HashMap<i64, u32>,
+    /// The bytes of other memories that transfers bring there from HBM.
+    copied: HashMap<(Medium, i64), u32>,
 }
 
 impl KnownIndices {
@@ -27,7 +29,7 @@ impl KnownIndices {
     pub fn arguments(program: &Program) -> Vec<&Buffer> {
         let read = read_as_indices(program);
         let arguments = program.buffers.iter().filter(|buffer| {
-            buffer.argument && buffer.space == Space::Hbm && buffer.dtype.bits() == INDEX_BITS
+            buffer.argument && buffer.space == Space::HBM && buffer.dtype.bits() == INDEX_BITS
         });
         arguments.filter(|buffer| touched(buffer).is_some_and(|own| meets(&own, &read))).collect()
     }
@@ -56,21 +58,24 @@ impl KnownIndices {
             // What is moved always, from and to one place, where nothing else comes.
             let once = dma.steps.iter().all(Steps::is_still) && command.when.is_empty();
             let alone = written.iter().filter(|other| own.iter().any(|own| overlap(own, other))).count();
-            if once && (dma.from, dma.to) == (Space::Hbm, Space::Spm) && alone == own.len() {
-                known.copy(dma);
+            let indices = |medium: &Medium| medium.decl().indices.is_some() && *medium != Medium::Hbm;
+            let to = dma.to.medium().filter(indices);
+            if let Some(to) = to.filter(|_| once && dma.from == Space::HBM && alone == own.len()) {
+                known.copy(dma, to);
             }
         }
         known
     }
 
-    /// Makes known in scratchpad memory what a transfer brings there.
-    fn copy(&mut self, dma: &Dma) {
+    /// Makes known in a memory what a transfer brings there.
+    fn copy(&mut self, dma: &Dma, medium: Medium) {
         for loops in dma.programs() {
             let packet = loops.packet.cast_signed();
             for (from, to) in loops.read().addresses().zip(loops.write().addresses()) {
-                let moved = (0..packet).filter_map(|byte| Some((to + byte, *self.hbm.get(&(from + byte))?)));
-                let moved: Vec<(i64, u32)> = moved.collect();
-                self.spm.extend(moved);
+                let moved = (0..packet)
+                    .filter_map(|byte| Some(((medium, to + byte), *self.hbm.get(&(from + byte))?)));
+                let moved: Vec<((Medium, i64), u32)> = moved.collect();
+                self.copied.extend(moved);
             }
         }
     }
@@ -79,9 +84,9 @@ impl KnownIndices {
     /// index is not known, or chooses none.
     pub(crate) fn row(&self, transfer: &Indexed, address: i64) -> Option<u64> {
         let index = match transfer.index {
-            Space::Hbm => self.hbm.get(&address),
-            Space::Spm => self.spm.get(&address),
-            Space::Host | Space::Dm | Space::Trf | Space::Vrf => None,
+            Space::HBM => self.hbm.get(&address),
+            Space::Memory(medium) => self.copied.get(&(medium, address)),
+            Space::Trf | Space::Vrf => None,
         };
         let row = u64::from(*index?).checked_mul(transfer.unit())?;
         (row < transfer.count.saturating_mul(transfer.distance)).then_some(row)
@@ -91,7 +96,7 @@ impl KnownIndices {
     pub(crate) fn covers(&self, transfer: &Indexed) -> bool {
         let loops = transfer.indices.entries.iter().take(transfer.index_loops());
         let indices = Loops { entries: loops.cloned().collect(), packet: 1, base: transfer.indices.base };
-        let is_empty = self.hbm.is_empty() && self.spm.is_empty();
+        let is_empty = self.hbm.is_empty() && self.copied.is_empty();
         !is_empty && indices.addresses().all(|address| self.row(transfer, address).is_some())
     }
 }

@@ -15,17 +15,18 @@ mod indices;
 mod memory;
 mod model;
 mod pipeline;
+mod ports;
 mod price;
 mod prices;
 mod queues;
 mod report;
 mod rows;
 mod schedule;
-mod scratchpads;
 mod tables;
 mod text;
 mod ticks;
 mod timeline;
+mod traffic;
 mod transfer;
 mod walks;
 
@@ -40,11 +41,12 @@ pub use prices::MAX_SAMPLED;
 pub use queues::Queues;
 pub use report::{
     Assumed, Bound, BoundPart, Busy, ChannelReport, CommandReport, ContractionReport, EngineCycles,
-    MemoryReport, NoiseReport, Report, Resource, Stalls, TimeUnit, Totals, Traffic, Wait, Why,
+    MemoryReport, NoiseReport, Report, Resource, Stalls, TimeUnit, Totals, Wait, Why,
 };
 pub use rows::{AssumedRows, Rows};
 pub use schedule::runs::MAX_RUNS;
 pub use tables::with_table_loads;
 pub use text::NAME_WIDTH;
 pub use timeline::{Occurrence, Timeline, WaitsFor};
+pub use traffic::{Moved, Traffic};
 pub use transfer::{measured_ticks, transfer_cycles};

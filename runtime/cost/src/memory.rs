@@ -7,10 +7,10 @@ use visa_hw::program::{CHIP_STRIDE, Dma};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_loops::{PairedEntry, PairedProgram, SeqError, Stride, code};
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium, Ports};
 use visa_memory::detailed::{ChannelTotals, Detailed, MAX_REQUESTS, Timing, extrapolate, simulate};
 use visa_memory::{
-    Bound, Channels, Descriptor, Engine, HBM_UNIT, Medium, Memory, Price, Transfer, book, channel_cycles,
+    Bound, Channels, Descriptor, Engine, HBM_UNIT, Memory, Price, Transfer, book, channel_cycles,
 };
 
 use crate::anatomy::Anatomy;
@@ -248,16 +248,11 @@ fn counts_chips(stride: &Stride) -> bool {
 }
 
 pub(crate) fn memory(space: Space) -> Result<Memory, SeqError> {
-    let medium = match space {
-        Space::Host => Medium::Host,
-        Space::Hbm => Medium::Hbm,
-        Space::Dm => Medium::Dm,
-        Space::Spm => Medium::Spm,
-        Space::Trf | Space::Vrf => {
-            let message = "a DMA engine has no way to the register files".to_owned();
-            return Err(SeqError { code: code::ADDRESS, message, fix: None, range: None });
-        }
+    let unreachable = || {
+        let message = "a DMA engine has no way to the register files".to_owned();
+        SeqError { code: code::ADDRESS, message, fix: None, range: None }
     };
+    let medium = space.medium().ok_or_else(unreachable)?;
     Ok(Memory { medium, chip: 0 })
 }
 
@@ -279,11 +274,17 @@ fn busy(price: &Price, machine: &Machine) -> Vec<EngineCycles> {
     let channel = |asked: &Channels| asked.loads.iter().map(|load| channel_cycles(load, machine).0).max();
     let hbm = price.hbm.values().filter_map(channel).max().map(|cycles| ("hbm", cycles));
     let dm = price.networks.values().flatten().copied().max().map(|cycles| ("dm", cycles));
-    let spm = price.scratchpads.values().flatten().copied().max().map(|cycles| ("spm", cycles));
+    let mut ports: BTreeMap<Medium, u64> = BTreeMap::new();
+    for (&(medium, _), parts) in &price.ports {
+        let busiest = parts.iter().copied().fold(0, u64::max);
+        let most = ports.entry(medium).or_default();
+        *most = busiest.max(*most);
+    }
+    let ports = ports.into_iter().map(|(medium, cycles)| (medium.word(), cycles));
     let link = |bytes: &u64| ("pcie", bytes.div_ceil(machine.timing.pcie_bytes_per_cycle));
     let pcie = price.pcie_in.values().chain(price.pcie_out.values()).max().map(link);
     let engine = price.engines.iter().map(|(_, cycles)| ("dma", cycles.saturating_sub(startup))).max();
-    let all = [hbm, dm, spm, pcie, engine].into_iter().flatten();
+    let all = [hbm, dm].into_iter().flatten().chain(ports).chain([pcie, engine].into_iter().flatten());
     all.map(|(engine, cycles)| EngineCycles { engine, cycles }).collect()
 }
 
@@ -295,7 +296,7 @@ const fn name(bound: Bound) -> &'static str {
         Bound::Rows => "hbm rows",
         Bound::PartialWrites => "hbm parts",
         Bound::Network => "dm",
-        Bound::Scratchpad => "spm",
+        Bound::Port(medium) => medium.word(),
         Bound::Pcie => "pcie",
     }
 }
@@ -340,11 +341,19 @@ fn reason(price: &Price, machine: &Machine) -> String {
             let rate = machine.timing.dm_bytes_per_cycle_per_dmn;
             format!("{used} of {} networks of data memory, each of {rate} bytes a cycle", all.count())
         }
-        Bound::Scratchpad => {
-            let all = price.scratchpads.values().flatten();
+        Bound::Port(medium) => {
+            let all = price.ports.iter().filter(|((own, _), _)| *own == medium);
+            let all = all.flat_map(|(_, parts)| parts);
             let used = all.clone().filter(|&&busy| busy > 0).count();
-            let rate = machine.timing.spm_bytes_per_cycle;
-            format!("{used} of {} scratchpad memories, each of {rate} bytes a cycle", all.count())
+            let rate = match medium.decl().ports {
+                Ports::Each(rate) => rate(machine),
+                Ports::Unbounded | Ports::Channels | Ports::Networks => 0,
+            };
+            format!(
+                "{used} of {} parts of {}, each of {rate} bytes a cycle",
+                all.count(),
+                medium.decl().about
+            )
         }
         Bound::Pcie => format!("PCIe carries {} bytes a cycle each way", machine.timing.pcie_bytes_per_cycle),
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use visa_hw::program::{Command, CommandKind, Program};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_machine::{ASSUMED, Machine};
+use visa_machine::{ASSUMED, Machine, Medium};
 use visa_numerics::DType;
 
 use crate::bound::{bound, of_command};
@@ -15,7 +15,7 @@ use crate::model::MemoryModel;
 use crate::prices::Terms;
 use crate::queues::Queues;
 use crate::report::{
-    Assumed, BoundPart, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals, Traffic,
+    Assumed, BoundPart, Busy, CommandReport, ContractionReport, Report, Resource, TimeUnit, Totals,
 };
 use crate::rows::Rows;
 use crate::schedule::scheduled::Scheduled;
@@ -23,6 +23,7 @@ use crate::schedule::tally::{Tallies, Tally};
 use crate::schedule::{steady, stretch};
 use crate::ticks::in_ticks;
 use crate::timeline::{Timeline, timeline};
+use crate::traffic::Traffic;
 
 /// Prices a verified program on `machine`, its transfers by `model`. The rows that indices choose are taken to be
 /// spread over their tables.
@@ -192,7 +193,7 @@ fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
         bytes = bytes.plus(work.bytes.times(counts.runs));
     }
     let macs = sum(by_format.values());
-    let hbm_bytes = bytes.hbm_read.saturating_add(bytes.hbm_written);
+    let hbm_bytes = bytes.of(Medium::Hbm).both();
     Totals {
         cycles,
         microseconds: cycles as f64 / (machine.timing.clock_ghz * 1e3),

@@ -277,7 +277,7 @@ fn hbm_blocks(dma: &Dma) -> [Option<i64>; 2] {
             let (start, end) = program.extent().ok()?;
             (least, most) = (least.min(start), most.max(end - 1));
         }
-        let inside = space == Space::Hbm && least >= 0 && most >= least;
+        let inside = space == Space::HBM && least >= 0 && most >= least;
         let differing = i64::BITS - (least ^ most).leading_zeros();
         (inside && differing < 62).then(|| 1 << differing)
     })

@@ -142,7 +142,7 @@ mod tests {
     /// The clusters of a transfer of some engines, the first of which has this number.
     fn of(first: u64, engines: u64, model: MemoryModel) -> Vec<u64> {
         let loops = format!("[{engines} : 64 -> 524288, 64 : 1 -> 1] : 64").parse().unwrap();
-        let mut dma = Dma::homogeneous(false, [Space::Hbm, Space::Dm], loops, 1);
+        let mut dma = Dma::homogeneous(false, [Space::HBM, Space::DM], loops, 1);
         dma.parts[0].first = first;
         Queues::of_transfer(&dma, &Machine::rngd(), model).clusters()
     }

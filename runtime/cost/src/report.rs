@@ -6,6 +6,7 @@ use visa_ir::span::Span;
 
 use crate::anatomy::Anatomy;
 use crate::queues::Queues;
+use crate::traffic::Traffic;
 
 /// The price of a program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -323,61 +324,6 @@ pub struct EngineCycles {
     pub cycles: u64,
 }
 
-/// Bytes moved out of and into the memories.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Traffic {
-    /// Read from data memory; what the Fetch Engine delivers counts after its conversion.
-    pub dm_read: u64,
-    /// Written to data memory.
-    pub dm_written: u64,
-    /// Read from scratchpad memory; not in JSON where it is 0.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub spm_read: u64,
-    /// Written to scratchpad memory; not in JSON where it is 0.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub spm_written: u64,
-    /// Read from HBM.
-    pub hbm_read: u64,
-    /// Written to HBM.
-    pub hbm_written: u64,
-    /// Read from host memory.
-    pub host_read: u64,
-    /// Written to host memory.
-    pub host_written: u64,
-}
-
-impl Traffic {
-    /// So many times as much.
-    #[must_use]
-    pub fn times(self, times: u64) -> Self {
-        Self {
-            dm_read: self.dm_read.saturating_mul(times),
-            dm_written: self.dm_written.saturating_mul(times),
-            spm_read: self.spm_read.saturating_mul(times),
-            spm_written: self.spm_written.saturating_mul(times),
-            hbm_read: self.hbm_read.saturating_mul(times),
-            hbm_written: self.hbm_written.saturating_mul(times),
-            host_read: self.host_read.saturating_mul(times),
-            host_written: self.host_written.saturating_mul(times),
-        }
-    }
-
-    /// Both together.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            dm_read: self.dm_read.saturating_add(other.dm_read),
-            dm_written: self.dm_written.saturating_add(other.dm_written),
-            spm_read: self.spm_read.saturating_add(other.spm_read),
-            spm_written: self.spm_written.saturating_add(other.spm_written),
-            hbm_read: self.hbm_read.saturating_add(other.hbm_read),
-            hbm_written: self.hbm_written.saturating_add(other.hbm_written),
-            host_read: self.host_read.saturating_add(other.host_read),
-            host_written: self.host_written.saturating_add(other.host_written),
-        }
-    }
-}
-
 /// A reason for a command to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Wait {
@@ -504,10 +450,6 @@ fn is_one(runs: &u64) -> bool {
 
 fn are_alike(queues: &[u64]) -> bool {
     queues.windows(2).all(|pair| pair[0] == pair[1])
-}
-
-fn is_zero(bytes: &u64) -> bool {
-    *bytes == 0
 }
 
 fn span_bytes<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {

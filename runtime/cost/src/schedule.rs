@@ -82,7 +82,7 @@ mod tests {
             }
             let touches = |slice: u64| {
                 let in_it = |region: &&Region| region.slices.iter().any(|slices| slices.contains(&slice));
-                let mut dm = transfer.regions.iter().filter(|region| region.space == Space::Dm).filter(in_it);
+                let mut dm = transfer.regions.iter().filter(|region| region.space == Space::DM).filter(in_it);
                 dm.any(|region| region.bytes.start < region.bytes.end)
             };
             let accesses = |slice: u64, bank: usize| {
@@ -203,7 +203,7 @@ mod tests {
         let resource = one_of(random, &resources);
         let region = |random: &mut Random| {
             let bytes = range(random, 12);
-            let space = if random.below(2) == 0 { Space::Dm } else { Space::Hbm };
+            let space = if random.below(2) == 0 { Space::DM } else { Space::HBM };
             let write = random.below(2) == 0;
             let slices = random.bits() % 2..2;
             Region { space, write, bytes: bytes.start as u64..bytes.end as u64, slices: vec![slices] }

@@ -90,7 +90,7 @@ fn load(machine: &Machine) -> Dma {
         write_base: place(machine).start.cast_signed(),
     };
     let parts = vec![DmaPart { first: 0, engine_loops: 2, loops }];
-    Dma { pcie: false, from: Space::Hbm, to: Space::Dm, parts, steps: [Steps::default(), Steps::default()] }
+    Dma { pcie: false, from: Space::HBM, to: Space::DM, parts, steps: [Steps::default(), Steps::default()] }
 }
 
 /// The run that stores what was loaded.
@@ -112,7 +112,7 @@ impl Unit for TableStore {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        vec![Access { space: Space::Dm, write: false, range: self.read.clone() }]
+        vec![Access { space: Space::DM, write: false, range: self.read.clone() }]
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::fmt::Write;
 use visa_ir::diag::counted;
+use visa_machine::Medium;
 use visa_words::{columns, shortened};
 
 use visa_ir::span::Span;
 
 use crate::report::{
     Bound, ChannelReport, CommandReport, ContractionReport, MemoryReport, NoiseReport, Report, Stalls,
-    TimeUnit, Traffic,
+    TimeUnit,
 };
+use crate::traffic::{Moved, Traffic};
 
 /// The column of how often commands run, which is there where one runs more than once.
 const RUNS: &str = "runs";
@@ -224,15 +226,10 @@ fn reducer(index: usize, found: &ContractionReport) -> String {
 }
 
 fn traffic(bytes: &Traffic) -> String {
-    let sides = [
-        ("host", bytes.host_read, bytes.host_written),
-        ("HBM", bytes.hbm_read, bytes.hbm_written),
-        ("DM", bytes.dm_read, bytes.dm_written),
-        ("SPM", bytes.spm_read, bytes.spm_written),
-    ];
-    let moved = sides.iter().filter(|(_, read, written)| *read > 0 || *written > 0);
+    let moved = Medium::ALL.iter().map(|&medium| (medium.decl().title, bytes.of(medium)));
     moved
-        .map(|(name, read, written)| format!("{name} {read} read {written} written"))
+        .filter(|(_, moved)| *moved != Moved::default())
+        .map(|(title, Moved { read, written })| format!("{title} {read} read {written} written"))
         .collect::<Vec<_>>()
         .join(", ")
 }

@@ -6,15 +6,16 @@ use visa_engine::Space;
 use visa_hw::program::Dma;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 use crate::anatomy::Anatomy;
 use crate::command::{Work, first_of_busiest};
 use crate::memory;
 use crate::model::MemoryModel;
+use crate::ports;
 use crate::queues::Queues;
-use crate::report::{EngineCycles, Resource, Traffic};
-use crate::scratchpads;
+use crate::report::{EngineCycles, Resource};
+use crate::traffic::Traffic;
 
 /// Cycles of a transfer by itself.
 ///
@@ -31,8 +32,7 @@ pub fn measured_ticks(dma: &Dma, machine: &Machine) -> Option<[u64; 2]> {
     let measured = machine.measured.as_ref()?;
     let work = dma_work(dma, Span::default(), machine, 1, MemoryModel::Book).ok()?;
     let Anatomy::Transfer { starts, written, .. } = work.anatomy else { return None };
-    let Traffic { hbm_read, hbm_written, .. } = work.bytes;
-    let moving = cycles(hbm_read.saturating_add(hbm_written), machine.timing.hbm_bytes_per_cycle);
+    let moving = cycles(work.bytes.of(Medium::Hbm).both(), machine.timing.hbm_bytes_per_cycle);
     let needed = Anatomy::Transfer { starts, moving, written }.ticks(measured);
     Some([work.anatomy.ticks(measured).round() as u64, needed.round() as u64])
 }
@@ -96,15 +96,15 @@ fn ways(dma: &Dma, machine: &Machine, bytes: u64) -> Vec<EngineCycles> {
     let timing = &machine.timing;
     let mut ways = Vec::new();
     for (space, engine, rate) in
-        [(Space::Hbm, "hbm", timing.hbm_bytes_per_cycle), (Space::Dm, "dm", machine.dm_bytes_per_cycle())]
+        [(Space::HBM, "hbm", timing.hbm_bytes_per_cycle), (Space::DM, "dm", machine.dm_bytes_per_cycle())]
     {
         let times = u64::from(dma.from == space) + u64::from(dma.to == space);
         if times > 0 {
             ways.push(EngineCycles { engine, cycles: cycles(bytes.saturating_mul(times), rate) });
         }
     }
-    let spm = scratchpads::cycles(dma, machine);
-    ways.extend(spm.map(|cycles| EngineCycles { engine: "spm", cycles }));
+    let ports = ports::cycles(dma, machine).into_iter();
+    ways.extend(ports.map(|(medium, cycles)| EngineCycles { engine: medium.word(), cycles }));
     if dma.pcie {
         ways.push(EngineCycles { engine: "pcie", cycles: cycles(bytes, timing.pcie_bytes_per_cycle) });
     } else {
@@ -119,24 +119,19 @@ pub(crate) fn cycles(bytes: u64, bytes_per_cycle: u64) -> u64 {
     bytes.div_ceil(bytes_per_cycle.max(1))
 }
 
+/// The traffic of bytes that are read from a memory; register files count none.
 pub(crate) fn read(space: Space, bytes: u64) -> Traffic {
-    let none = Traffic::default();
-    match space {
-        Space::Host => Traffic { host_read: bytes, ..none },
-        Space::Hbm => Traffic { hbm_read: bytes, ..none },
-        Space::Dm => Traffic { dm_read: bytes, ..none },
-        Space::Spm => Traffic { spm_read: bytes, ..none },
-        Space::Trf | Space::Vrf => none,
+    let mut traffic = Traffic::default();
+    if let Some(medium) = space.medium() {
+        traffic.of_mut(medium).read = bytes;
     }
+    traffic
 }
 
 fn written(space: Space, bytes: u64) -> Traffic {
-    let none = Traffic::default();
-    match space {
-        Space::Host => Traffic { host_written: bytes, ..none },
-        Space::Hbm => Traffic { hbm_written: bytes, ..none },
-        Space::Dm => Traffic { dm_written: bytes, ..none },
-        Space::Spm => Traffic { spm_written: bytes, ..none },
-        Space::Trf | Space::Vrf => none,
+    let mut traffic = Traffic::default();
+    if let Some(medium) = space.medium() {
+        traffic.of_mut(medium).written = bytes;
     }
+    traffic
 }

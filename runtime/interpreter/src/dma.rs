@@ -43,7 +43,7 @@ fn runs(dma: &Dma, part: &DmaPart, memories: &Memories) -> Result<Runs, RunError
 /// The transfer slice by slice, if it is one from HBM to slices that can be cut so.
 pub(crate) fn by_slices(dma: &Dma, memories: &Memories) -> Result<Option<Scatter>, RunError> {
     let [part] = &dma.parts[..] else { return Ok(None) };
-    if dma.pcie || dma.from != Space::Hbm || dma.to != Space::Dm {
+    if dma.pcie || dma.from != Space::HBM || dma.to != Space::DM {
         return Ok(None);
     }
     let runs = runs(dma, part, memories)?;

@@ -187,7 +187,7 @@ pub(crate) fn reserve(
         writes.map(|access| access.range.end.saturating_add_signed(moved)).max()
     };
     let moved = exec.steps.at(indices) as isize;
-    for space in [Space::Dm, Space::Trf, Space::Vrf] {
+    for space in [Space::DM, Space::Trf, Space::Vrf] {
         let end = exec.stages.iter().filter_map(|stage| ends(stage, space)).max().unwrap_or(0);
         let slices = exec.slices.iter().cloned().flatten().map(|slice| slice.saturating_add_signed(moved));
         reaches.extend(slices.map(|slice| ((space, slice), end)));
@@ -233,7 +233,7 @@ fn bank(memory: &SliceMemory, space: Space) -> &Bank {
     match space {
         Space::Trf => &memory.trf,
         Space::Vrf => &memory.vrf,
-        Space::Host | Space::Hbm | Space::Dm | Space::Spm => &memory.dm,
+        Space::Memory(_) => &memory.dm,
     }
 }
 

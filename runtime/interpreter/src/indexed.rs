@@ -1,11 +1,11 @@
 //! Transfers of the rows that indices in memory choose (book 07, 34, 35).
 
 use std::collections::BTreeMap;
-use visa_engine::Space;
 use visa_engine::shadow::{Marker, ShadowLog};
 use visa_hw::ops::dma_indexed::INDEX_BYTES;
 use visa_hw::program::{Direction, Indexed};
 use visa_ir::span::Span;
+use visa_machine::Machine;
 
 use crate::error::RunError;
 use crate::index_error::{IndexError, IndexPlace};
@@ -101,7 +101,7 @@ fn rows(
     for ((read, write), address) in starts {
         chunk.clear();
         memories.read(place, address.cast_unsigned(), INDEX_BYTES as usize, &mut chunk);
-        let at = index_place(transfer, address, chip, memories.spm_bytes_per_pe);
+        let at = index_place(transfer, address, chip, &memories.machine);
         if shadow && chunk.marks.iter().any(|mark| !mark.is_defined()) {
             return Ok(Err(IndexError::Undefined { at }));
         }
@@ -126,12 +126,13 @@ fn rows(
     Ok(Ok(rows))
 }
 
-fn index_place(transfer: &Indexed, address: i64, chip: usize, spm_bytes_per_pe: u64) -> IndexPlace {
+fn index_place(transfer: &Indexed, address: i64, chip: usize, machine: &Machine) -> IndexPlace {
     let (address, first) = (address.cast_unsigned(), transfer.indices.base.cast_unsigned());
-    if transfer.index == Space::Spm {
-        let (byte, first) = (address % spm_bytes_per_pe, first % spm_bytes_per_pe);
+    if let Some(medium) = transfer.index.medium().filter(|medium| medium.is_sram()) {
+        let part_bytes = medium.bytes(machine);
+        let (byte, first) = (address % part_bytes, first % part_bytes);
         let number = byte.saturating_sub(first) / INDEX_BYTES;
-        return IndexPlace { chip, pe: Some(address / spm_bytes_per_pe), byte, number };
+        return IndexPlace { chip, pe: Some(address / part_bytes), byte, number };
     }
     IndexPlace { chip, pe: None, byte: address, number: address.saturating_sub(first) / INDEX_BYTES }
 }

@@ -92,7 +92,7 @@ fn work<'a>(
         CommandKind::Dma(dma) if cx.log.is_none() => {
             let Some(scatter) = dma::by_slices(&dma.at(cx.indices), memories)? else { return Ok(None) };
             let ends = scatter.parts.iter().enumerate();
-            let reaches: Vec<_> = ends.map(|(slice, part)| ((Space::Dm, slice), part.end)).collect();
+            let reaches: Vec<_> = ends.map(|(slice, part)| ((Space::DM, slice), part.end)).collect();
             growth.take(memories, &reaches, 0)?;
             Ok(Some((SliceWork::Scatter(scatter), 1)))
         }

@@ -6,7 +6,7 @@ use visa_engine::shadow::Shadow;
 use visa_engine::unwritten::Unwritten;
 use visa_engine::{SliceMemory, Space};
 use visa_hw::program::CHIP_STRIDE;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 use crate::error::RunError;
 use crate::runs::Copy;
@@ -218,15 +218,14 @@ fn split(at: u64, length: usize, unit: u64) -> impl Iterator<Item = (u64, usize,
 pub(crate) struct Memories {
     host: PagedMemory,
     pub(crate) hbm: PagedMemory,
-    spm: PagedMemory,
+    /// Memories that a chip's parts have and only DMA engines reach, such as scratchpad memory.
+    parts: BTreeMap<Medium, PagedMemory>,
     /// The slices of each chip.
     pub(crate) chips: Vec<Vec<SliceMemory>>,
     pub(crate) budget: Budget,
     pub(crate) shadow: bool,
     pub(crate) dm_bytes_per_slice: u64,
-    spm_bytes_per_chip: u64,
-    /// Bytes of a PE's scratchpad memory.
-    pub(crate) spm_bytes_per_pe: u64,
+    pub(crate) machine: Machine,
 }
 
 /// A memory that a transfer reads or writes, seen from a chip.
@@ -242,13 +241,12 @@ impl Memories {
         Self {
             host: PagedMemory::new(shadow),
             hbm: PagedMemory::new(shadow),
-            spm: PagedMemory::new(shadow),
+            parts: BTreeMap::new(),
             chips: vec![vec![SliceMemory::default(); slices]; chips],
             budget: Budget::new(bound),
             shadow,
             dm_bytes_per_slice: machine.memory.dm_bytes_per_slice,
-            spm_bytes_per_chip: machine.spm_bytes_per_chip(),
-            spm_bytes_per_pe: machine.memory.spm_bytes_per_pe,
+            machine: machine.clone(),
         }
     }
 
@@ -256,12 +254,12 @@ impl Memories {
     pub(crate) fn capacity(&self, space: Space, linear_chips: bool) -> u64 {
         let chip = CHIP_STRIDE.cast_unsigned();
         match space {
-            Space::Host => u64::MAX,
-            Space::Hbm if linear_chips => chip * self.chips.len() as u64,
-            Space::Hbm => chip,
-            Space::Dm if linear_chips => chip * self.chips.len() as u64,
-            Space::Dm => self.chips.first().map_or(0, Vec::len) as u64 * self.dm_bytes_per_slice,
-            Space::Spm => self.spm_bytes_per_chip,
+            Space::HOST => u64::MAX,
+            Space::HBM if linear_chips => chip * self.chips.len() as u64,
+            Space::HBM => chip,
+            Space::DM if linear_chips => chip * self.chips.len() as u64,
+            Space::DM => self.chips.first().map_or(0, Vec::len) as u64 * self.dm_bytes_per_slice,
+            Space::Memory(medium) => medium.bytes_per_chip(&self.machine),
             Space::Trf | Space::Vrf => 0,
         }
     }
@@ -269,10 +267,13 @@ impl Memories {
     /// Appends `length` bytes from `at` to `out`.
     pub(crate) fn read(&mut self, place: ChipMemory, at: u64, length: usize, out: &mut Chunk) {
         match place.space {
-            Space::Host => self.host.read(at, length, out),
-            Space::Hbm => self.hbm.read(chip_base(place.chip) + at, length, out),
-            Space::Spm => self.spm.read(chip_base(place.chip) + at, length, out),
-            Space::Dm => {
+            Space::HOST => self.host.read(at, length, out),
+            Space::HBM => self.hbm.read(chip_base(place.chip) + at, length, out),
+            Space::Memory(medium) if medium != Medium::Dm => {
+                let memory = self.parts.entry(medium).or_insert_with(|| PagedMemory::new(self.shadow));
+                memory.read(chip_base(place.chip) + at, length, out);
+            }
+            Space::Memory(_) => {
                 let (chip, at) = on_chip(place.chip, at);
                 for (slice, offset, count) in split(at, length, self.dm_bytes_per_slice) {
                     let bank = &self.chips[chip][slice as usize].dm;
@@ -289,12 +290,15 @@ impl Memories {
     /// Writes a chunk at `at`.
     pub(crate) fn write(&mut self, place: ChipMemory, at: u64, chunk: &Chunk) -> Result<(), RunError> {
         match place.space {
-            Space::Host => self.host.write(at, chunk, &mut self.budget),
-            Space::Hbm => self.hbm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
-            Space::Spm => self.spm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
-            Space::Dm => {
+            Space::HOST => self.host.write(at, chunk, &mut self.budget),
+            Space::HBM => self.hbm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
+            Space::DM => {
                 let (chip, at) = on_chip(place.chip, at);
                 self.write_dm(chip, at, chunk)
+            }
+            Space::Memory(medium) => {
+                let memory = self.parts.entry(medium).or_insert_with(|| PagedMemory::new(self.shadow));
+                memory.write(chip_base(place.chip) + at, chunk, &mut self.budget)
             }
             Space::Trf | Space::Vrf => Ok(()),
         }
@@ -433,7 +437,7 @@ mod tests {
         let machine = Machine::rngd();
         let slice = machine.memory.dm_bytes_per_slice;
         let mut memories = Memories::new(&machine, 2, false, u64::MAX);
-        let place = ChipMemory { space: Space::Dm, chip: 1 };
+        let place = ChipMemory { space: Space::DM, chip: 1 };
         assert_eq!(memories.write(place, 3 * slice - 1, &chunk(&[5, 6])), Ok(()));
         assert_eq!(memories.chips[1][2].dm.bytes().last(), Some(&5));
         assert_eq!(memories.chips[1][3].dm.bytes(), [6]);

@@ -6,8 +6,9 @@ use visa_algebra::{Axes, AxisId, Cell, Index, Map};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::span::Span;
+use visa_machine::{IndexUnit, Medium};
 use visa_mapping::ops::indexed::along;
-use visa_mapping::{Dim, SPM, Tensor, operand};
+use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::Bits;
 
 use crate::coverage::Coverage;
@@ -97,7 +98,8 @@ impl<'a> Choice<'a> {
         let table = operand(op, table).ok_or_else(lacking)?;
         let index = operand(op, 1).ok_or_else(lacking)?;
         let held = Coverage::new(&table, axes, op.span())?.held(along, saturated(axes.size(along)));
-        let in_bytes = !index.is(&SPM);
+        let rows = |medium: Medium| medium.decl().indices == Some(IndexUnit::Row);
+        let in_bytes = !index.medium().is_some_and(rows);
         let unit = if in_bytes { distance(op, &table, along, axes)? } else { 1 };
         Ok(Self { axes, span: op.span(), held, unit, in_bytes })
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use visa_cost::{CommandReport, Held, Report, Timeline, Traffic};
+use visa_cost::{CommandReport, Held, Moved, Report, Timeline, Traffic};
 use visa_hw::program::{self, CommandKind, Program};
 use visa_ir::span::Span;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 use crate::counters::counters;
 use crate::document::{
@@ -177,17 +177,15 @@ fn command(
     }
 }
 
+/// Bytes read and written of each memory, in the order of the page: HBM, data memory, scratchpad memory, the host.
 fn bytes(of: &Traffic) -> [u64; 8] {
-    [
-        of.hbm_read,
-        of.hbm_written,
-        of.dm_read,
-        of.dm_written,
-        of.spm_read,
-        of.spm_written,
-        of.host_read,
-        of.host_written,
-    ]
+    let mut all = [0; 8];
+    let order = [Medium::Hbm, Medium::Dm, Medium::Spm, Medium::Host];
+    for (sides, medium) in all.as_chunks_mut::<2>().0.iter_mut().zip(order) {
+        let Moved { read, written } = of.of(medium);
+        *sides = [read, written];
+    }
+    all
 }
 
 /// All runs of a command as one.
@@ -297,7 +295,7 @@ fn hbm_peak(machine: &Machine, report: &Report) -> f64 {
 fn roofline(report: &Report, hbm_peak: f64) -> Option<Roofline> {
     let totals = &report.totals;
     let (share, operations) = (totals.share_of_peak?, 2.0 * totals.macs as f64);
-    let hbm_bytes = totals.bytes.hbm_read as f64 + totals.bytes.hbm_written as f64;
+    let hbm_bytes = totals.bytes.of(Medium::Hbm).both() as f64;
     (share > 0.0 && hbm_bytes > 0.0).then(|| Roofline {
         operations,
         hbm_bytes,

@@ -183,9 +183,7 @@ fn tensor(number: usize, range: &Range) -> Tensor {
     let buffer_type = match range.space {
         Space::Trf => "Trf",
         Space::Vrf => "Vrf",
-        Space::Spm => "Spm",
-        // No range is of HBM or of the host.
-        Space::Dm | Space::Hbm | Space::Host => "Sram",
+        Space::Memory(medium) => medium.decl().viewer,
     };
     Tensor {
         name: range.name.clone(),

@@ -216,7 +216,7 @@ impl Unit for CommitUnit {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        vec![Access { space: Space::Dm, write: true, range: self.loops.extent() }]
+        vec![Access { space: Space::DM, write: true, range: self.loops.extent() }]
     }
 }
 

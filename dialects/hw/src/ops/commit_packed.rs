@@ -262,9 +262,9 @@ impl Unit for CommitPackedUnit {
     fn accesses(&self) -> Vec<Access> {
         let counts = self.registers.counts.as_ref();
         let read =
-            counts.map(|counts| Access { space: Space::Dm, write: false, range: self.count_range(counts) });
+            counts.map(|counts| Access { space: Space::DM, write: false, range: self.count_range(counts) });
         read.into_iter()
-            .chain([Access { space: Space::Dm, write: true, range: self.registers.loops.extent() }])
+            .chain([Access { space: Space::DM, write: true, range: self.registers.loops.extent() }])
             .collect()
     }
 }

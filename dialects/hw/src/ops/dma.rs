@@ -18,8 +18,7 @@ use visa_loops::{
     EnginePart, EngineTable, PairedEntry, PairedProgram, Program, Steps, Stride, check_paired, first_overlap,
     misaligned, overlap,
 };
-use visa_machine::Machine;
-use visa_machine::Medium;
+use visa_machine::{Machine, Medium};
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA];
@@ -230,7 +229,7 @@ impl PartCx<'_> {
         let (reads, writes) =
             (steps(self.op, constraint, read, reads)?, steps(self.op, constraint, write, writes)?);
         let to_sram = is_sram(self.to);
-        let aligned = [(read, &reads, to_sram && self.from == Space::Hbm), (write, &writes, to_sram)];
+        let aligned = [(read, &reads, to_sram && self.from == Space::HBM), (write, &writes, to_sram)];
         for (clause, moving, _) in aligned.into_iter().filter(|(.., whole)| *whole) {
             let align = self.machine.limits.dma_dm_align;
             if let Some(step) = moving.misaligned(align) {
@@ -253,7 +252,7 @@ impl PartCx<'_> {
         if is_sram(self.to) {
             self.aligned("write", &loops.write())?;
         }
-        if is_sram(self.to) && self.from == Space::Hbm {
+        if is_sram(self.to) && self.from == Space::HBM {
             self.aligned("read", &loops.read())?;
         }
         Ok(program::DmaPart { first: part.engines.start, engine_loops, loops: loops.clone() })
@@ -350,12 +349,13 @@ fn engine(
 ) -> Result<(), Diagnostic> {
     let across = goes_across_chips(moving) || table.0.iter().any(|part| counts_chips(&part.loops));
     let on_chip = |space: Space| match space {
-        Space::Hbm | Space::Dm | Space::Spm => true,
-        Space::Host | Space::Trf | Space::Vrf => false,
+        Space::Memory(medium) => medium != Medium::Host,
+        Space::Trf | Space::Vrf => false,
     };
-    let hosts = ends == [Space::Host, Space::Hbm] || ends == [Space::Hbm, Space::Host];
+    let hosts = ends == [Space::HOST, Space::HBM] || ends == [Space::HBM, Space::HOST];
     let within = ends.into_iter().all(on_chip);
-    let reached = within && !ends.contains(&Space::Spm);
+    let crosses = |end: &Space| end.medium().is_some_and(|medium| medium.decl().crosses_chips);
+    let reached = within && ends.iter().all(crosses);
     let fix = match (pcie, hosts, within) {
         (true, true, _) => return Ok(()),
         (false, _, true) if !across => return Ok(()),
@@ -400,7 +400,7 @@ fn counts_chips(loops: &PairedProgram) -> bool {
 /// Whether a memory is SRAM that a DMA writes, in whole groups of bytes (book 10).
 fn is_sram(space: Space) -> bool {
     match space {
-        Space::Dm | Space::Spm => true,
-        Space::Host | Space::Hbm | Space::Trf | Space::Vrf => false,
+        Space::Memory(medium) => medium.is_sram(),
+        Space::Trf | Space::Vrf => false,
     }
 }

@@ -324,7 +324,7 @@ impl Unit for FetchUnit {
 
     fn accesses(&self) -> Vec<Access> {
         let Range { start, end } = self.loops.extent();
-        vec![Access { space: Space::Dm, write: false, range: start..end + self.starts.most }]
+        vec![Access { space: Space::DM, write: false, range: start..end + self.starts.most }]
     }
 }
 

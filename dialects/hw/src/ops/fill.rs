@@ -132,7 +132,7 @@ impl Unit for FillUnit {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        vec![Access { space: Space::Dm, write: true, range: self.loops.extent() }]
+        vec![Access { space: Space::DM, write: true, range: self.loops.extent() }]
     }
 }
 

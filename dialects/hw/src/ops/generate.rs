@@ -79,7 +79,7 @@ impl Unit for GenerateUnit {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        vec![Access { space: Space::Dm, write: true, range: self.at..self.at + BYTES }]
+        vec![Access { space: Space::DM, write: true, range: self.at..self.at + BYTES }]
     }
 }
 

@@ -2,7 +2,19 @@
 
 use crate::ops::control::COMMANDS;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
-use visa_ir::effects::{Effects, Target, writes};
+use visa_ir::effects::{Effect, Effects, Target, writes};
+use visa_machine::Medium;
+
+/// Writes to all memories of a chip; the host's is the first of all.
+const WRITES: [Effect; Medium::ALL.len() - 1] = {
+    let mut all = [writes(Target::Memory("")); Medium::ALL.len() - 1];
+    let mut at = 1;
+    while at < Medium::ALL.len() {
+        all[at - 1] = writes(Target::Memory(Medium::ALL[at].word()));
+        at += 1;
+    }
+    all
+};
 
 /// `hw.launch`.
 #[visa_ir::view(Launch)]
@@ -14,11 +26,7 @@ pub static LAUNCH: OpDecl = OpDecl {
     clauses: &[ClauseDecl::lead("kernel", ClauseKind::Symbol, "The kernel.")],
     traits: &[COMMANDS],
     // It orders all that follows: nothing moves across it.
-    effects: Effects::Are(&[
-        writes(Target::Memory("hbm")),
-        writes(Target::Memory("dm")),
-        writes(Target::Memory("spm")),
-    ]),
+    effects: Effects::Are(&WRITES),
     example: "hw.launch @step",
     ..OpDecl::BASE
 };

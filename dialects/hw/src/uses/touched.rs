@@ -205,7 +205,7 @@ impl Touched<'_> {
         let bytes = self.machine.memory.dm_bytes_per_slice.cast_signed();
         let Range { start, end } = access.range;
         let whole = Loops { entries: vec![Entry::new(end - start, 1)], packet: 1, base: start.cast_signed() };
-        let own = stage.walk().filter(|_| access.space == Space::Dm).cloned().unwrap_or(whole);
+        let own = stage.walk().filter(|_| access.space == Space::DM).cloned().unwrap_or(whole);
         let slice = Entry::new((slices.end - slices.start) as u64, bytes);
         Loops {
             entries: std::iter::once(slice).chain(own.entries).collect(),

@@ -26,7 +26,7 @@ fn the_example_as_plain_data() {
     assert_eq!(program.buffers[0].shape, [256, 2048]);
     let [dma, sub, main] = program.commands.as_slice() else { panic!("three commands") };
     let CommandKind::Dma(dma) = &dma.kind else { panic!("a transfer") };
-    assert_eq!((dma.pcie, dma.from, dma.to), (false, Space::Hbm, Space::Dm));
+    assert_eq!((dma.pcie, dma.from, dma.to), (false, Space::HBM, Space::DM));
     let (CommandKind::Exec(sub), CommandKind::Exec(main)) = (&sub.kind, &main.kind) else {
         panic!("two runs")
     };
@@ -39,9 +39,9 @@ fn the_example_as_plain_data() {
     assert_eq!(
         main.accesses(),
         [
-            Access { space: Space::Dm, write: false, range: 0..4096 },
+            Access { space: Space::DM, write: false, range: 0..4096 },
             Access { space: Space::Trf, write: false, range: 0..4096 },
-            Access { space: Space::Dm, write: true, range: 8192..8200 },
+            Access { space: Space::DM, write: true, range: 8192..8200 },
         ]
     );
 }

@@ -126,19 +126,19 @@ fn stores_write_where_they_say() {
     let vrf = last("hw.fetch i8, packet 32, loops [64 : 1] : 8; hw.collect flits 1; hw.store_vrf at 32");
     assert_eq!(vrf.accesses(), [access(Space::Vrf, true, 32..96)]);
     let generate = last("hw.generate 5, at 4096");
-    assert_eq!(generate.accesses(), [access(Space::Dm, true, 4096..4100)]);
+    assert_eq!(generate.accesses(), [access(Space::DM, true, 4096..4100)]);
     assert_eq!(generate.assumed(), ["timing.generate_cycles"]);
     let commit = last(
         "hw.fetch i8, packet 32, loops [64 : 1] : 8; hw.collect flits 1; hw.commit bytes 32, loops [64 : 1] : 8, \
          slices [8, 9, 63, 64]",
     );
-    assert_eq!(commit.accesses(), [access(Space::Dm, true, 0..64)]);
+    assert_eq!(commit.accesses(), [access(Space::DM, true, 0..64)]);
     assert_eq!(commit.stored_slices(), Some(&[8..9, 63..64][..]));
     // Two counts are read, and at most everything is kept.
     let packed = last(PACKED);
     assert_eq!(
         packed.accesses(),
-        [access(Space::Dm, false, 8192..8200), access(Space::Dm, true, 4096..4160)]
+        [access(Space::DM, false, 8192..8200), access(Space::DM, true, 4096..4160)]
     );
     assert_eq!(packed.stored_slices(), Some(&[8..9, 63..64][..]));
 }

@@ -281,7 +281,7 @@ fn generate_writes_one_number() {
     assert_eq!(defined, [4, 5, 6, 7]);
     assert_eq!(
         exec.accesses(),
-        [visa_engine::Access { space: visa_engine::Space::Dm, write: true, range: 4..8 }]
+        [visa_engine::Access { space: visa_engine::Space::DM, write: true, range: 4..8 }]
     );
 }
 

@@ -39,10 +39,10 @@ fn commands(random: &mut Random, taken: &[u64], around: &[Condition], count: &mu
 
 /// A transfer between the first bytes of HBM, which are an argument's, those after them, and data memory.
 fn transfer(random: &mut Random, depth: usize) -> Dma {
-    let ends = [[Space::Hbm, Space::Dm], [Space::Dm, Space::Hbm], [Space::Dm, Space::Dm]][random.below(3)];
+    let ends = [[Space::HBM, Space::DM], [Space::DM, Space::HBM], [Space::DM, Space::DM]][random.below(3)];
     let base = |random: &mut Random, space: Space| match space {
-        Space::Hbm => 8 * random.below(16) as i64,
-        Space::Host | Space::Dm | Space::Spm | Space::Trf | Space::Vrf => 8 * random.below(8) as i64,
+        Space::HBM => 8 * random.below(16) as i64,
+        Space::Memory(_) | Space::Trf | Space::Vrf => 8 * random.below(8) as i64,
     };
     let rows = 1 + random.below(3) as u64;
     let apart = |random: &mut Random| [8, 16, 24][random.below(3)];
@@ -69,7 +69,7 @@ struct Run {
 }
 
 fn place(space: Space, at: i64) -> (u8, i64) {
-    (u8::from(space == Space::Dm), at)
+    (u8::from(space == Space::DM), at)
 }
 
 impl Run {
@@ -129,7 +129,7 @@ fn early_uses_are_those_of_a_run() {
         let buffer = Buffer {
             argument: true,
             name: "x".to_owned(),
-            space: Space::Hbm,
+            space: Space::HBM,
             dtype: DType::I32,
             shape: vec![16],
             layout,
@@ -145,7 +145,7 @@ fn early_uses_are_those_of_a_run() {
             commands,
         };
         let mut run = Run::default();
-        (0..64).for_each(|at| run.write(Space::Hbm, at));
+        (0..64).for_each(|at| run.write(Space::HBM, at));
         run.commands(&program.commands, &mut Vec::new());
         let uses = early_uses(&program, &Machine::rngd());
         assert_eq!(uses.undecided, [], "case {case}");

@@ -14,7 +14,6 @@ use crate::ops::number::runs;
 use crate::ops::to_tile;
 use crate::ops::to_tile::TileWrite;
 use crate::ops::transfer::is_transfer;
-use crate::tensor::memories::SPM;
 use crate::tensor::scalar::is_scalar;
 use crate::tensor::{Dim, Tensor};
 use crate::transfer::{CHIP_STRIDE, leaves_chip};
@@ -31,7 +30,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::verify::Analysis;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 /// The chip, cluster, slice and PE that the mappings of a tensor are counted from, each as it depends on loops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,11 +97,9 @@ impl Frame {
     /// slice; nothing past 64 bits.
     #[must_use]
     pub fn bytes(&self, tensor: &Tensor, machine: &Machine) -> Option<Affine> {
-        let (memory, topology) = (&machine.memory, &machine.topology);
-        let (of_cluster, bytes) = match tensor.is(&SPM) {
-            true => (topology.pes_per_cluster, memory.spm_bytes_per_pe),
-            false => (topology.slices_per_cluster, memory.dm_bytes_per_slice),
-        };
+        // Register files are in slices, as data memory is.
+        let medium = tensor.medium().filter(|medium| medium.is_sram()).unwrap_or(Medium::Dm);
+        let (bytes, of_cluster) = (medium.bytes(machine), medium.decl().part.per_cluster(machine)?);
         let parts = self.counted(of_cluster)?.times(i64::try_from(bytes).ok()?)?;
         self.chip.times(CHIP_STRIDE)?.plus(&parts)
     }
@@ -354,10 +351,10 @@ impl Frames {
 
     /// What a transfer moves between chips: not to or from scratchpad memory.
     fn check_scratchpad(&self, func: OpRef<'_>, op: OpRef<'_>) -> Option<Diagnostic> {
-        let is_spm = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.is(&SPM));
+        let stays = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.stays_on_chip());
         let mut operands = op.operands().iter();
         let (tile, frame) = operands.find_map(|&value| Some((value, self.on_chip(value)?)))?;
-        if !is_spm(op.operand_type(0)) && !is_spm(op.result_type(0)) {
+        if !stays(op.operand_type(0)) && !stays(op.result_type(0)) {
             return None;
         }
         let name = quoted(op, tile);

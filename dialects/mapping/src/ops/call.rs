@@ -7,12 +7,13 @@ use crate::facts::calls::CallGraph;
 use crate::facts::{DeclaredAxes, machine, quoted};
 use crate::index::INDICES;
 use crate::interfaces::{KeepsAxes, Succeeds};
+use crate::tensor::memories::{EVERYTHING, WRITES_ON_CHIP};
 use crate::tensor::scalar;
 use crate::view;
 use visa_algebra::Axes;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
-use visa_ir::effects::{Effects, Target, allocates, reads, writes};
+use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::symbols::{self, Symbols};
@@ -25,21 +26,7 @@ pub const CALLING: OpDecl = OpDecl {
     clauses: &[ClauseDecl::lead("callee", ClauseKind::Symbol, "the function")],
     traits: &[Trait::AnyResults],
     // What the callee does is not looked into: it may do all that a function can.
-    effects: Effects::Are(&[
-        reads(Target::Operand("arguments")),
-        allocates(Target::Memory("tm.hbm")),
-        writes(Target::Memory("tm.hbm")),
-        allocates(Target::Memory("tm.host")),
-        writes(Target::Memory("tm.host")),
-        allocates(Target::Memory("tm.dm")),
-        writes(Target::Memory("tm.dm")),
-        allocates(Target::Memory("tm.spm")),
-        writes(Target::Memory("tm.spm")),
-        allocates(Target::Memory("tm.trf")),
-        writes(Target::Memory("tm.trf")),
-        allocates(Target::Memory("tm.vrf")),
-        writes(Target::Memory("tm.vrf")),
-    ]),
+    effects: Effects::Are(EVERYTHING),
     verify: Some(verify),
     // A call of what is no function says so itself.
     interfaces: &[Interface(&KeepsAxes), Interface(&Succeeds(|op| changed(op).unwrap_or_default()))],
@@ -95,11 +82,7 @@ pub static BEGIN_LAUNCH: OpDecl = OpDecl {
     doc: "What the device does after it begins when the device has done all that comes before (`tm.launch`).",
     clauses: &[ClauseDecl::lead("kernel", ClauseKind::Symbol, "the kernel")],
     // It orders all that follows: nothing moves across it.
-    effects: Effects::Are(&[
-        writes(Target::Memory("tm.hbm")),
-        writes(Target::Memory("tm.dm")),
-        writes(Target::Memory("tm.spm")),
-    ]),
+    effects: Effects::Are(WRITES_ON_CHIP),
     interfaces: &[Interface(&KeepsAxes)],
     example: "tm.begin_launch @double",
     ..OpDecl::BASE

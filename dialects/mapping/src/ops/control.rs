@@ -5,6 +5,7 @@ use crate::facts::DeclaredAxes;
 use crate::index::{INDEX, INDICES, Index};
 use crate::interfaces::KeepsAxes;
 use crate::tensor::attrs::MAP;
+use crate::tensor::memories::ON_CHIP;
 use visa_algebra::{Axes, Expr};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait, make_type};
 use visa_ir::diag::{Diagnostic, counted};
@@ -13,8 +14,6 @@ use visa_ir::module::{OpRef, TypeId, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::verify::VerifyCx;
 use visa_loops::MAX_TIMES;
-
-const MEMORIES: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 
 /// `tm.for`.
 #[visa_ir::view(For)]
@@ -34,7 +33,7 @@ pub static FOR: OpDecl = OpDecl {
         ("C3", "what the body yields is where the operand is"),
         ("C4", "neither is a view"),
     ],
-    operands: &[OperandDecl::variadic("initial", MEMORIES)],
+    operands: &[OperandDecl::variadic("initial", ON_CHIP)],
     clauses: &[ClauseDecl::lead(
         "over",
         ClauseKind::body::<Expr>(&MAP),
@@ -70,7 +69,7 @@ pub static IF: OpDecl = OpDecl {
         ("C3", "what the body yields is where the tensor is"),
         ("C4", "neither is a view"),
     ],
-    operands: &[OperandDecl::one("number", INDICES), OperandDecl::variadic("initial", MEMORIES)],
+    operands: &[OperandDecl::one("number", INDICES), OperandDecl::variadic("initial", ON_CHIP)],
     clauses: &[
         ClauseDecl::optional("from", ClauseKind::Int, "the least number with which the body runs"),
         ClauseDecl::optional("below", ClauseKind::Int, "the body runs with less than this"),
@@ -89,7 +88,7 @@ pub static IF: OpDecl = OpDecl {
 pub static YIELD: OpDecl = OpDecl {
     name: "tm.yield",
     summary: "Ends the body of a loop or a branch: gives the tensors as they are after it.",
-    operands: &[OperandDecl::variadic("values", MEMORIES)],
+    operands: &[OperandDecl::variadic("values", ON_CHIP)],
     traits: &[Trait::Terminator, Trait::InsideOneOf(&["tm.for", "tm.if"])],
     effects: Effects::PURE,
     example: "tm.yield %acc",

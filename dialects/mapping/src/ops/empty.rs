@@ -5,17 +5,17 @@ use super::func::{RETURN, check_chips, check_place, chips_of};
 use crate::facts::{DeclaredAxes, check_mappings, machine, quoted};
 use crate::interfaces::{KeepsAxes, succeeded};
 use crate::tensor::attrs::{DTYPE, MAP};
-use crate::tensor::memories::{DM, HBM, SPM};
+use crate::tensor::memories::kind_of;
 use crate::tensor::{Dim, Tensor, TensorKind, make};
 use crate::view;
 use visa_algebra::Expr;
-use visa_engine::words::TensorMemory;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates};
 use visa_ir::module::{OpRef, TypeId, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::verify::VerifyCx;
+use visa_machine::{Medium, TensorMemory};
 use visa_numerics::DType;
 
 /// `tm.empty`.
@@ -64,13 +64,8 @@ pub static OPS: &[&OpDecl] = &[&EMPTY];
 
 /// The kind of tensors in the memory, and how many bytes of it a chip, a slice or a PE has.
 fn memory(op: Empty<'_>) -> Result<(&'static TensorKind, u64), Diagnostic> {
-    let machine = machine(*op);
-    let memory = &machine.memory;
-    Ok(match op.memory()? {
-        TensorMemory::Hbm => (&HBM, memory.hbm_bytes),
-        TensorMemory::Dm => (&DM, memory.dm_bytes_per_slice),
-        TensorMemory::Spm => (&SPM, memory.spm_bytes_per_pe),
-    })
+    let medium = Medium::from(op.memory()?);
+    Ok((kind_of(medium), medium.bytes(&machine(*op))))
 }
 
 fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {

@@ -2,12 +2,12 @@
 //! tensor chooses.
 
 use super::func::{check_chips, chips_of};
-use super::transfer::{ON_CHIP, RUNS, Runs, check_dimension};
+use super::transfer::{RUNS, Runs, check_dimension};
 use crate::error::mapping_error;
 use crate::facts::address::{THEN, check_addresses, further};
 use crate::facts::{DeclaredAxes, Support, check_mappings, digits_of, machine};
 use crate::tensor::attrs::MAP;
-use crate::tensor::memories::{DM, HBM, SPM};
+use crate::tensor::memories::{DM, HBM, OF_INDICES, ON_CHIP, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
 use crate::transfer::TransferLoop;
 use crate::transfer::indexed::{Indexed, Operand, gather, scatter};
@@ -79,7 +79,7 @@ pub static GATHER_TO_HBM: OpDecl = OpDecl {
         ON_CHIPS,
         GATHERED,
     ],
-    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", &["tm.hbm", "tm.spm"])],
+    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", OF_INDICES)],
     clauses: &[
         ALONG,
         ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes").open_address(),
@@ -119,7 +119,7 @@ pub static GATHER_TO_DM: OpDecl = OpDecl {
         ("C7", "the slice mapping has as many positions as a cluster has slices: 256 (book 04)"),
         ("C8", RUNS),
     ],
-    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", &["tm.hbm", "tm.spm"])],
+    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", OF_INDICES)],
     clauses: &[
         ALONG,
         ClauseDecl::required("at", ClauseKind::Int, "address in every slice, in bytes").open_address(),
@@ -165,7 +165,7 @@ pub static GATHER_TO_SPM: OpDecl = OpDecl {
         ("C7", "the PE mapping has as many positions as a cluster has PEs: 4 (book 10)"),
         ("C8", RUNS),
     ],
-    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", &["tm.hbm", "tm.spm"])],
+    operands: &[OperandDecl::one("table", &["tm.hbm"]), OperandDecl::one("index", OF_INDICES)],
     clauses: &[
         ALONG,
         ClauseDecl::required("at", ClauseKind::Int, "address in every PE's scratchpad memory, in bytes")
@@ -217,7 +217,7 @@ pub static SCATTER: OpDecl = OpDecl {
     ],
     operands: &[
         OperandDecl::one("rows", ON_CHIP),
-        OperandDecl::one("index", &["tm.hbm", "tm.spm"]),
+        OperandDecl::one("index", OF_INDICES),
         OperandDecl::one("table", &["tm.hbm"]),
     ],
     clauses: &[ALONG],

@@ -7,7 +7,7 @@ use crate::facts::{DeclaredAxes, check_mappings};
 use crate::index::INDICES;
 use crate::index::cases::Cases;
 use crate::interfaces::KeepsAxes;
-use crate::tensor::memories::{HBM, SPM};
+use crate::tensor::memories::{HBM, ON_CHIP};
 use crate::tensor::{Dim, Tensor, make};
 use crate::transfer::{CHIP_STRIDE, Transfer};
 use crate::view;
@@ -30,7 +30,7 @@ pub struct WritesTile;
 pub const TILE_WRITE: OpDecl = OpDecl {
     operands: &[
         OperandDecl::one("source", &[]),
-        OperandDecl::one("tensor", &["tm.hbm", "tm.dm", "tm.spm"]),
+        OperandDecl::one("tensor", ON_CHIP),
         OperandDecl::variadic("first", INDICES),
     ],
     clauses: &[ALONG, SIZE, INDEX, ELEMENT],
@@ -87,8 +87,8 @@ pub static TO_TILE: OpDecl = OpDecl {
         ),
     ],
     operands: &[
-        OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm"]),
-        OperandDecl::one("tensor", &["tm.hbm", "tm.dm", "tm.spm"]),
+        OperandDecl::one("source", ON_CHIP),
+        OperandDecl::one("tensor", ON_CHIP),
         OperandDecl::variadic("first", INDICES),
     ],
     clauses: &[ALONG, SIZE, INDEX, ELEMENT, ENGINES, TIME, PACKET],
@@ -168,7 +168,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let (from, to) = (source.dim(Dim::Chip), part.dim(Dim::Chip));
         return Err(op.error("C1", format!("the source is on chips `{from}`, the tensor on `{to}`")));
     }
-    if on_chips && (source.is(&SPM) || whole.is(&SPM)) {
+    if on_chips && (source.stays_on_chip() || whole.stays_on_chip()) {
         let error = op.error("C1", "scratchpad memory is not reached from other chips");
         return Err(error.fix("move it through data memory or HBM".to_owned()));
     }

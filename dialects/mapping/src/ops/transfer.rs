@@ -5,7 +5,7 @@ use crate::facts::address::{THEN, check_addresses, further};
 use crate::facts::frames::Frames;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
 use crate::tensor::attrs::MAP;
-use crate::tensor::memories::{DM, HBM, HOST, SPM};
+use crate::tensor::memories::{DM, EVERYWHERE, HBM, HOST, ON_CHIP, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
 use crate::transfer::aggregate::StreamOrder;
 use crate::transfer::error::TransferError;
@@ -43,7 +43,7 @@ pub static TO_HBM: OpDecl = OpDecl {
         ("C3", "from scratchpad memory `chip` is not given: it is not reached from other chips (book 10)"),
         ("C4", STREAM),
     ],
-    operands: &[OperandDecl::one("source", &["tm.host", "tm.hbm", "tm.dm", "tm.spm"])],
+    operands: &[OperandDecl::one("source", EVERYWHERE)],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::Int, "HBM address, in bytes").open_address(),
         ClauseDecl::optional(
@@ -101,7 +101,6 @@ pub(crate) const PACKET: ClauseDecl = ClauseDecl::optional(
 .open_order();
 
 /// The memories that the tensor DMA of a chip reads.
-pub(super) const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
 
 /// C5 of the transfers into SRAM.
 pub(super) const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a \
@@ -331,7 +330,7 @@ fn verify_spm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 /// Refuses a chip mapping of its own for what comes out of scratchpad memory.
 fn stays_on_chip(op: OpRef<'_>, constraint: &str, source: &Tensor, given: bool) -> Result<(), Diagnostic> {
-    if !given || !source.is(&SPM) {
+    if !given || !source.stays_on_chip() {
         return Ok(());
     }
     let message = "scratchpad memory is not reached from other chips";

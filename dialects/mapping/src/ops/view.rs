@@ -5,6 +5,7 @@ use crate::facts::frames::Frames;
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::index::INDICES;
 use crate::tensor::attrs::MAP;
+use crate::tensor::memories::{OF_A_CHIP, ON_CHIP};
 use crate::tensor::relabel::Part;
 use crate::tensor::{Dim, Tensor, make};
 use crate::view;
@@ -25,7 +26,7 @@ use visa_ir::verify::{Analysis, VerifyCx};
 /// What all views have in common.
 #[visa_ir::view(ViewOp)]
 pub const VIEW: OpDecl = OpDecl {
-    operands: &[OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm"])],
+    operands: &[OperandDecl::one("source", ON_CHIP)],
     clauses: &[ELEMENT],
     results: &["view"],
     effects: Effects::PURE,
@@ -86,10 +87,7 @@ pub static TILE: OpDecl = OpDecl {
         ),
         ("C4", "a view of 4-bit elements, of which two share a byte, starts at a whole byte"),
     ],
-    operands: &[
-        OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm"]),
-        OperandDecl::variadic("first", INDICES),
-    ],
+    operands: &[OperandDecl::one("source", ON_CHIP), OperandDecl::variadic("first", INDICES)],
     clauses: &[ALONG, SIZE, INDEX, tile::ELEMENT],
     traits: &[Trait::InfersFromModule],
     infer: Some(infer_tile),
@@ -195,7 +193,7 @@ pub static RELABEL: OpDecl = OpDecl {
         ("C1", "each dimension that is written is one of the tensor's, and has as many positions as before"),
         ("C2", "each index of the view is at one position"),
     ],
-    operands: &[OperandDecl::one("source", &["tm.hbm", "tm.dm", "tm.spm", "tm.trf", "tm.vrf"])],
+    operands: &[OperandDecl::one("source", OF_A_CHIP)],
     clauses: &[
         ClauseDecl::optional("chip", ClauseKind::body::<Expr>(&MAP), "which part each chip holds"),
         ClauseDecl::optional("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),

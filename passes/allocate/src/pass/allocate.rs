@@ -4,6 +4,7 @@ use crate::given::Given;
 use crate::late;
 use crate::plan::{Plan, Used, plan};
 use crate::policy::Reuse;
+use crate::space;
 use crate::tensors::{Placed, Site};
 use std::collections::{BTreeMap, HashMap};
 use visa_ir::analysis::{AnalysisKind, Preserved};
@@ -37,6 +38,19 @@ impl OptionType for Reuse {
     }
 }
 
+/// Addresses and halves that are chosen, and the bytes of each memory.
+const STATISTICS: [(&str, &str); 2 + space::STATISTICS.len()] = {
+    let mut all = [("", ""); 2 + space::STATISTICS.len()];
+    all[0] = ("addresses", "addresses chosen");
+    all[1] = ("halves", "parts of the tensor register file chosen");
+    let mut at = 0;
+    while at < space::STATISTICS.len() {
+        all[2 + at] = space::STATISTICS[at];
+        at += 1;
+    }
+    all
+};
+
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "allocate",
@@ -58,18 +72,7 @@ pub static PASS: Pass = Pass {
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,
-    statistics: &[
-        ("addresses", "addresses chosen"),
-        ("halves", "parts of the tensor register file chosen"),
-        ("hbm-bytes", "bytes of HBM up to the highest that is used, the most of all kernels"),
-        ("hbm-live", "most bytes of HBM that are needed at the same time: the least that is possible"),
-        ("dm-bytes", "the same of a slice's data memory"),
-        ("dm-live", "the same of a slice's data memory"),
-        ("spm-bytes", "the same of a PE's scratchpad memory"),
-        ("spm-live", "the same of a PE's scratchpad memory"),
-        ("vrf-bytes", "the same of the vector register file"),
-        ("vrf-live", "the same of the vector register file"),
-    ],
+    statistics: &STATISTICS,
     open: true,
     closes: Some(Opening::Address),
     ..Pass::with::<Settings>()
@@ -106,7 +109,7 @@ impl Configured for Settings {
             match found {
                 Ok(plan) => {
                     for (space, Used { end, live }) in &plan.used {
-                        for (statistic, bytes) in space.statistics.into_iter().zip([*end, *live]) {
+                        for (statistic, bytes) in space.statistics().into_iter().zip([*end, *live]) {
                             let most = used.entry(statistic).or_default();
                             *most = (*most).max(bytes);
                         }

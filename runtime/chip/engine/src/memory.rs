@@ -153,16 +153,10 @@ impl Bank {
 }
 
 /// A memory of a slice or of the chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Space {
-    /// System memory of the host.
-    Host,
-    /// High-bandwidth memory of a chip.
-    Hbm,
-    /// Data memory of a slice.
-    Dm,
-    /// Scratchpad memory of a processing element.
-    Spm,
+    /// A memory that DMA engines reach.
+    Memory(Medium),
     /// Tensor register file of a slice.
     Trf,
     /// Vector register file of a slice.
@@ -171,26 +165,44 @@ pub enum Space {
 
 impl From<Medium> for Space {
     fn from(medium: Medium) -> Self {
-        match medium {
-            Medium::Host => Self::Host,
-            Medium::Hbm => Self::Hbm,
-            Medium::Dm => Self::Dm,
-            Medium::Spm => Self::Spm,
+        Self::Memory(medium)
+    }
+}
+
+impl std::fmt::Debug for Space {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Memory(medium) => std::fmt::Debug::fmt(medium, f),
+            Self::Trf => f.write_str("Trf"),
+            Self::Vrf => f.write_str("Vrf"),
         }
     }
 }
 
 impl Space {
+    /// System memory of the host.
+    pub const HOST: Self = Self::Memory(Medium::Host);
+    /// High-bandwidth memory of a chip.
+    pub const HBM: Self = Self::Memory(Medium::Hbm);
+    /// Data memory of a slice.
+    pub const DM: Self = Self::Memory(Medium::Dm);
+
     /// Its name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Host => "host",
-            Self::Hbm => "hbm",
-            Self::Dm => "dm",
-            Self::Spm => "spm",
+            Self::Memory(medium) => medium.word(),
             Self::Trf => "trf",
             Self::Vrf => "vrf",
+        }
+    }
+
+    /// The memory, if DMA engines reach it.
+    #[must_use]
+    pub const fn medium(self) -> Option<Medium> {
+        match self {
+            Self::Memory(medium) => Some(medium),
+            Self::Trf | Self::Vrf => None,
         }
     }
 }

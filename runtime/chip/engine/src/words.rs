@@ -1,6 +1,6 @@
 //! The words that operations of several levels choose among.
 
-use visa_machine::Medium;
+pub use visa_machine::{IndexMemory, ProgramMemory, TensorMemory};
 use visa_numerics::VectorStage;
 use visa_words::words;
 
@@ -12,24 +12,6 @@ words! {
         /// The engine that reaches the host and other chips.
         Pcie = "pcie",
     }
-}
-
-words! {
-    /// A memory that holds the indices of a transfer.
-    #[allow(missing_docs)]
-    pub enum IndexMemory: Medium { Hbm, Spm }
-}
-
-words! {
-    /// A memory that holds the arguments and results of a program.
-    #[allow(missing_docs)]
-    pub enum ProgramMemory: Medium { Host, Hbm }
-}
-
-words! {
-    /// A memory that holds tensors.
-    #[allow(missing_docs)]
-    pub enum TensorMemory: Medium { Hbm, Dm, Spm }
 }
 
 words! {

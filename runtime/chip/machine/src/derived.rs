@@ -233,11 +233,6 @@ impl Machine {
         self.slices_per_chip() * self.memory.dm_bytes_per_slice
     }
 
-    /// Scratchpad memory of a chip, bytes.
-    pub const fn spm_bytes_per_chip(&self) -> u64 {
-        self.pes_per_chip() * self.memory.spm_bytes_per_pe
-    }
-
     /// HBM channels of a chip.
     pub const fn hbm_channels(&self) -> u64 {
         self.memory.hbm_stacks * self.memory.hbm_channels_per_stack
@@ -274,7 +269,6 @@ mod tests {
         assert_eq!(rngd.pes_per_chip(), rngd.topology.dma_engines_per_chip);
         assert_eq!(rngd.slices_per_dmn(), 32);
         assert_eq!(rngd.dm_bytes_per_chip(), 256 << 20);
-        assert_eq!(rngd.spm_bytes_per_chip(), 8 * 4096);
         // Book 11's table: 16 banks of 4096 rows of 8 bytes.
         assert_eq!(rngd.memory.dm_bytes_per_slice, 16 * 4096 * 8);
         // Book 18's picture: 2 bank columns of 128 rows of 32 bytes.

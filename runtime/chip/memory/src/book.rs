@@ -4,13 +4,13 @@ use crate::channels::{Access, ChannelLoad, Channels};
 use crate::descriptor::{Descriptor, Engine, Memory, Transfer};
 use crate::hbm::HBM_UNIT;
 use crate::networks::Networks;
+use crate::ports::PortLoads;
 use crate::requests::request_count;
 use crate::scale::too_many;
-use crate::scratchpads::Scratchpads;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use visa_loops::{Program, SeqError};
-use visa_machine::{Machine, Medium};
+use visa_machine::{Machine, Medium, Ports};
 
 /// What binds a transfer: the part that is done last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ pub enum Bound {
     PartialWrites,
     /// A network of data memory carries bytes.
     Network,
-    /// A scratchpad memory moves bytes.
-    Scratchpad,
+    /// A part of a memory moves bytes through its port.
+    Port(Medium),
     /// PCIe carries bytes.
     Pcie,
 }
@@ -46,8 +46,8 @@ pub struct Price {
     pub hbm: BTreeMap<u64, Channels>,
     /// Busy cycles of each network of each chip's data memory.
     pub networks: BTreeMap<u64, Vec<u64>>,
-    /// Busy cycles of each scratchpad memory of each chip.
-    pub scratchpads: BTreeMap<u64, Vec<u64>>,
+    /// Busy cycles of the parts of memories with a port each, by memory and chip.
+    pub ports: BTreeMap<(Medium, u64), Vec<u64>>,
     /// Bytes that come to each chip by PCIe.
     pub pcie_in: BTreeMap<u64, u64>,
     /// Bytes that leave it so.
@@ -77,7 +77,7 @@ pub fn book(transfer: &Transfer, machine: &Machine) -> Result<Price, SeqError> {
         engines: Vec::new(),
         hbm: BTreeMap::new(),
         networks: BTreeMap::new(),
-        scratchpads: BTreeMap::new(),
+        ports: BTreeMap::new(),
         pcie_in: BTreeMap::new(),
         pcie_out: BTreeMap::new(),
         requests: 0,
@@ -133,9 +133,9 @@ impl Price {
     ) -> Result<u64, SeqError> {
         let requests = request_count(program, machine).ok_or_else(|| too_many(program))?;
         self.requests = self.requests.saturating_add(requests);
-        Ok(match at.medium {
-            Medium::Host => requests,
-            Medium::Hbm => {
+        Ok(match at.medium.decl().ports {
+            Ports::Unbounded => requests,
+            Ports::Channels => {
                 let asked = Channels::of(program, access, machine)?;
                 self.estimated = self.estimated.saturating_add(asked.estimated);
                 let units = asked.total().transfers;
@@ -144,17 +144,17 @@ impl Price {
                 // A read of HBM over a boundary takes two transfers on the way to the engine too.
                 if access == Access::Read { units } else { requests }
             }
-            Medium::Dm => {
+            Ports::Networks => {
                 let asked = Networks::of(program, machine)?;
                 self.estimated = self.estimated.saturating_add(asked.estimated);
                 let sum = self.networks.entry(at.chip).or_insert_with(|| vec![0; asked.busy.len()]);
                 sum.iter_mut().zip(&asked.busy).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
                 asked.issue
             }
-            Medium::Spm => {
-                let asked = Scratchpads::of(program, machine)?;
+            Ports::Each(_) => {
+                let asked = PortLoads::of(program, at.medium, machine)?;
                 self.estimated = self.estimated.saturating_add(asked.estimated);
-                let sum = self.scratchpads.entry(at.chip).or_insert_with(|| vec![0; asked.busy.len()]);
+                let sum = self.ports.entry((at.medium, at.chip)).or_insert_with(|| vec![0; asked.busy.len()]);
                 sum.iter_mut().zip(&asked.busy).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
                 requests.max(asked.most())
             }
@@ -169,7 +169,9 @@ impl Price {
             shared.extend(channels.loads.iter().map(|load| channel_cycles(load, machine)));
         }
         shared.extend(self.networks.values().flatten().map(|&busy| (busy, Bound::Network)));
-        shared.extend(self.scratchpads.values().flatten().map(|&busy| (busy, Bound::Scratchpad)));
+        for (&(medium, _), parts) in &self.ports {
+            shared.extend(parts.iter().map(|&busy| (busy, Bound::Port(medium))));
+        }
         let link = |&bytes: &u64| (bytes.div_ceil(machine.timing.pcie_bytes_per_cycle), Bound::Pcie);
         shared.extend(self.pcie_in.values().chain(self.pcie_out.values()).map(link));
         for (cycles, bound) in shared {
@@ -231,12 +233,7 @@ fn clusters(
     program: &Program,
     machine: &Machine,
 ) -> Result<Option<RangeInclusive<i64>>, SeqError> {
-    let topology = &machine.topology;
-    let bytes = match at.medium {
-        Medium::Host | Medium::Hbm => return Ok(None),
-        Medium::Dm => topology.slices_per_cluster * machine.memory.dm_bytes_per_slice,
-        Medium::Spm => topology.pes_per_cluster * machine.memory.spm_bytes_per_pe,
-    };
+    let Some(bytes) = at.medium.bytes_per_cluster(machine) else { return Ok(None) };
     let (first, end) = program.extent()?;
     let bytes = bytes.cast_signed();
     Ok(Some(first / bytes..=(end - 1).max(first) / bytes))
@@ -336,10 +333,10 @@ mod tests {
             })
         };
         let found = price(engines(0).collect());
-        assert_eq!((found.cycles, found.bound), (500 + 8 * 128, Bound::Scratchpad));
+        assert_eq!((found.cycles, found.bound), (500 + 8 * 128, Bound::Port(Medium::Spm)));
         // Each from its own.
         let found = price(engines(4096).collect());
-        assert_eq!((found.cycles, found.scratchpads[&0].as_slice()), (500 + 128, &[128; 8][..]));
+        assert_eq!((found.cycles, found.ports[&(Medium::Spm, 0)].as_slice()), (500 + 128, &[128; 8][..]));
     }
 
     /// D7: 256 requests a channel of 16. A request takes 16/3 cycles, which the book rounds to 5.3: about 1,357.

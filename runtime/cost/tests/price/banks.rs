@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use visa_cost::{Report, Stalls, Wait, Why};
 use visa_engine::Engine;
-use visa_engine::Space::{Dm, Hbm};
+use visa_engine::Space;
 use visa_hw::program::CommandKind;
 use visa_hw::program::Context::{self, Main, Sub};
 
@@ -18,7 +18,7 @@ fn stays(context: Context, cycles: u64, slices: Range<usize>, times: u64, at: u6
 
 /// A transfer of 501 cycles to 64 bytes of slices 0 to 23.
 fn load() -> CommandKind {
-    dma(Hbm, Dm, "[24 : 64 -> 524288, 64 : 1 -> 1] : 64 @ 0 -> 65536")
+    dma(Space::HBM, Space::DM, "[24 : 64 -> 524288, 64 : 1 -> 1] : 64 @ 0 -> 65536")
 }
 
 fn waits(report: &Report, command: usize) -> Vec<(usize, Why)> {
@@ -54,8 +54,11 @@ fn only_transfers_of_the_same_slices_starve() {
     let stays = |slices| stays(Main, 100, slices, 64, 0);
     assert_eq!(last(vec![stays(23..24), load()]), starved(100, 0));
     assert_eq!(last(vec![stays(24..512), load()]), FREE);
-    assert_eq!(last(vec![stays(0..512), dma(Hbm, Hbm, "[64 : 1 -> 1] : 64 @ 0 -> 65536")]), FREE);
-    let store = dma(Dm, Hbm, "[64 : 1 -> 1] : 64 @ 65536 -> 0");
+    assert_eq!(
+        last(vec![stays(0..512), dma(Space::HBM, Space::HBM, "[64 : 1 -> 1] : 64 @ 0 -> 65536")]),
+        FREE
+    );
+    let store = dma(Space::DM, Space::HBM, "[64 : 1 -> 1] : 64 @ 65536 -> 0");
     assert_eq!(last(vec![stays(0..512), store]), starved(100, 0));
 }
 

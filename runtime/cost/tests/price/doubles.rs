@@ -174,7 +174,7 @@ pub(crate) fn busy(context: Context, access: impl Fn(Fixed) -> Fixed) -> Command
 }
 
 pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
-    let pcie = from == Space::Host || to == Space::Host;
+    let pcie = from == Space::HOST || to == Space::HOST;
     CommandKind::Dma(Dma::homogeneous(pcie, [from, to], loops.parse().unwrap(), 0))
 }
 

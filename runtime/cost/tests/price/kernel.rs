@@ -4,7 +4,7 @@ use visa_cost::{MemoryModel, Report, Wait, Why, price};
 use visa_ir::context::Context;
 use visa_ir::parse::parse;
 use visa_ir::span::Source;
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 
 pub(crate) const GEMV: &str = r#"visa 1
 hw.program @gemv, chips 1 {
@@ -72,8 +72,11 @@ fn gemv_works_at_a_thousandth_of_the_peak() {
     // 2^20 operations of 2^18 a cycle take 4 cycles of 3522.
     assert_eq!(totals.share_of_peak, Some(4.0 / 3522.0));
     // Fetched: a row and the vector in each of 256 slices. Committed: 8 bytes. Transfers: in 2 MiB, out 512 bytes.
-    assert_eq!((totals.bytes.dm_read, totals.bytes.dm_written), ((2 << 20) + 512, (2 << 20) + 2048));
-    assert_eq!((totals.bytes.hbm_read, totals.bytes.hbm_written), (2 << 20, 512));
+    assert_eq!(
+        (totals.bytes.of(Medium::Dm).read, totals.bytes.of(Medium::Dm).written),
+        ((2 << 20) + 512, (2 << 20) + 2048)
+    );
+    assert_eq!((totals.bytes.of(Medium::Hbm).read, totals.bytes.of(Medium::Hbm).written), (2 << 20, 512));
 }
 
 #[test]

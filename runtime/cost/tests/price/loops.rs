@@ -8,7 +8,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::parse::parse;
 use visa_ir::span::Source;
 use visa_loops::{Step, Steps};
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium};
 use visa_support::Random;
 
 fn try_priced(text: &str, model: MemoryModel) -> Result<Report, Diagnostic> {
@@ -303,7 +303,7 @@ fn a_million_iterations_are_a_million_times_one() {
     // 503 cycles for 4096 bytes at 1536 a cycle, each way; 128 flits in a pipeline that three engines fill.
     assert_eq!(of(1).cycles, 503 + 131 + 503);
     assert_eq!(of(1_000_000).cycles, 1_000_000 * (503 + 131 + 503));
-    assert_eq!(of(1_000_000).bytes.hbm_read, 1_000_000 * 4096);
+    assert_eq!(of(1_000_000).bytes.of(Medium::Hbm).read, 1_000_000 * 4096);
     let book = |times: u64| priced(&copies(times), MemoryModel::Book).totals.cycles;
     assert_eq!(book(1_000_000), 1_000_000 * book(1));
 }

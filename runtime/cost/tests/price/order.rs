@@ -2,9 +2,11 @@
 
 use visa_cost::{Report, Wait, Why};
 use visa_engine::Engine;
-use visa_engine::Space::{Dm, Hbm, Host, Spm, Trf, Vrf};
+use visa_engine::Space;
+use visa_engine::Space::{Trf, Vrf};
 use visa_hw::program::CommandKind;
 use visa_hw::program::Context::{Dual, Main, Sub};
+use visa_machine::Medium;
 
 use crate::doubles::{busy, dma, exec, report, stage};
 
@@ -33,9 +35,9 @@ fn independent_transfers_share_one_queue() {
     let report = report(
         1,
         vec![
-            dma(Hbm, Dm, "[1536 : 1 -> 1] : 8"),
-            dma(Hbm, Dm, "[1536 : 1 -> 1] : 8 @ 1536 -> 1536"),
-            dma(Host, Hbm, "[30 : 1 -> 1] : 1 @ 0 -> 8192"),
+            dma(Space::HBM, Space::DM, "[1536 : 1 -> 1] : 8"),
+            dma(Space::HBM, Space::DM, "[1536 : 1 -> 1] : 8 @ 1536 -> 1536"),
+            dma(Space::HOST, Space::HBM, "[30 : 1 -> 1] : 1 @ 0 -> 8192"),
         ],
     );
     // 501 cycles each; PCIe is a queue of its own.
@@ -50,8 +52,9 @@ fn independent_transfers_share_one_queue() {
 #[test]
 fn transfers_meet_in_the_scratchpad_memory_of_a_pe() {
     let waits = |read: &str| {
-        let write = dma(Hbm, Spm, "[2 : 64 -> 4096, 64 : 1 -> 1] : 64 @ 0 -> 8192");
-        waits(&report(1, vec![write, dma(Spm, Hbm, read)]), 1)
+        let write =
+            dma(Space::HBM, Space::Memory(Medium::Spm), "[2 : 64 -> 4096, 64 : 1 -> 1] : 64 @ 0 -> 8192");
+        waits(&report(1, vec![write, dma(Space::Memory(Medium::Spm), Space::HBM, read)]), 1)
     };
     // PEs 2 and 3 are written, bytes 0 to 64.
     let (busy, raw) = ((0, Why::Busy), (0, Why::Raw));
@@ -63,9 +66,9 @@ fn transfers_meet_in_the_scratchpad_memory_of_a_pe() {
 
 #[test]
 fn contexts_overlap_where_nothing_orders_them() {
-    let reading = || busy(Main, |work| work.reads(Dm, 0..64));
-    assert_eq!(second(reading(), busy(Sub, |work| work.reads(Dm, 0..64))), (0, vec![]));
-    assert_eq!(second(reading(), busy(Sub, |work| work.writes(Dm, 64..65))), (0, vec![]));
+    let reading = || busy(Main, |work| work.reads(Space::DM, 0..64));
+    assert_eq!(second(reading(), busy(Sub, |work| work.reads(Space::DM, 0..64))), (0, vec![]));
+    assert_eq!(second(reading(), busy(Sub, |work| work.writes(Space::DM, 64..65))), (0, vec![]));
     assert_eq!(second(reading(), busy(Sub, |work| work.writes(Trf, 0..64))), (0, vec![]));
     assert_eq!(second(reading(), reading()), (100, vec![(0, Why::Busy)]));
 }
@@ -81,17 +84,17 @@ fn a_contraction_waits_for_its_register_file() {
 fn a_write_waits_for_readers_and_writers() {
     let read = busy(Main, |work| work.reads(Vrf, 0..8));
     assert_eq!(second(read, busy(Sub, |work| work.writes(Vrf, 7..9))), (100, vec![(0, Why::War)]));
-    let write = busy(Main, |work| work.writes(Dm, 0..8));
-    assert_eq!(second(write, busy(Sub, |work| work.writes(Dm, 0..1))), (100, vec![(0, Why::Waw)]));
-    let both = busy(Main, |work| work.reads(Dm, 0..8).writes(Dm, 8..16));
-    let over = busy(Sub, |work| work.writes(Dm, 0..16));
+    let write = busy(Main, |work| work.writes(Space::DM, 0..8));
+    assert_eq!(second(write, busy(Sub, |work| work.writes(Space::DM, 0..1))), (100, vec![(0, Why::Waw)]));
+    let both = busy(Main, |work| work.reads(Space::DM, 0..8).writes(Space::DM, 8..16));
+    let over = busy(Sub, |work| work.writes(Space::DM, 0..16));
     assert_eq!(second(both, over), (100, vec![(0, Why::War), (0, Why::Waw)]));
 }
 
 #[test]
 fn other_slices_are_other_memories() {
-    let write = |slices| exec(Main, slices, &[stage("w", Engine::COMMIT, 100).writes(Dm, 0..64)]);
-    let read = |slices| exec(Sub, slices, &[stage("r", Engine::FETCH, 100).reads(Dm, 0..64)]);
+    let write = |slices| exec(Main, slices, &[stage("w", Engine::COMMIT, 100).writes(Space::DM, 0..64)]);
+    let read = |slices| exec(Sub, slices, &[stage("r", Engine::FETCH, 100).reads(Space::DM, 0..64)]);
     assert_eq!(second(write(0..256), read(256..512)), (0, vec![]));
     assert_eq!(second(write(0..257), read(256..512)), (100, vec![(0, Why::Raw)]));
 }
@@ -99,11 +102,14 @@ fn other_slices_are_other_memories() {
 #[test]
 fn a_slice_bitmap_narrows_what_is_written_but_not_what_is_read() {
     let run = || {
-        let commit = stage("w", Engine::COMMIT, 100).reads(Dm, 64..128).writes(Dm, 0..64).stores_in(0..8);
+        let commit = stage("w", Engine::COMMIT, 100)
+            .reads(Space::DM, 64..128)
+            .writes(Space::DM, 0..64)
+            .stores_in(0..8);
         exec(Main, 0..16, &[commit])
     };
-    let read = |slices| exec(Sub, slices, &[stage("r", Engine::FETCH, 100).reads(Dm, 0..64)]);
-    let write = |slices| exec(Sub, slices, &[stage("x", Engine::COMMIT, 100).writes(Dm, 64..128)]);
+    let read = |slices| exec(Sub, slices, &[stage("r", Engine::FETCH, 100).reads(Space::DM, 0..64)]);
+    let write = |slices| exec(Sub, slices, &[stage("x", Engine::COMMIT, 100).writes(Space::DM, 64..128)]);
     assert_eq!(second(run(), read(7..8)), (100, vec![(0, Why::Raw)]));
     assert_eq!(second(run(), read(8..16)), (0, vec![]));
     assert_eq!(second(run(), write(15..16)), (100, vec![(0, Why::War)]));
@@ -112,8 +118,8 @@ fn a_slice_bitmap_narrows_what_is_written_but_not_what_is_read() {
 #[test]
 fn a_transfer_orders_only_the_slices_and_bytes_that_it_writes() {
     // Bytes 64..72 of slices 256..512: 2048 bytes, 502 cycles.
-    let load = || dma(Hbm, Dm, "[256 : 8 -> 524288, 8 : 1 -> 1] : 8 @ 0 -> 134217792");
-    let read = |slices, bytes| exec(Main, slices, &[stage("r", Engine::FETCH, 100).reads(Dm, bytes)]);
+    let load = || dma(Space::HBM, Space::DM, "[256 : 8 -> 524288, 8 : 1 -> 1] : 8 @ 0 -> 134217792");
+    let read = |slices, bytes| exec(Main, slices, &[stage("r", Engine::FETCH, 100).reads(Space::DM, bytes)]);
     assert_eq!(second(load(), read(256..512, 71..72)), (502, vec![(0, Why::Raw)]));
     assert_eq!(second(load(), read(0..256, 64..72)), (0, vec![]));
     assert_eq!(second(load(), read(256..512, 72..80)), (0, vec![]));
@@ -123,7 +129,10 @@ fn a_transfer_orders_only_the_slices_and_bytes_that_it_writes() {
 fn pcie_and_the_tensor_dma_meet_in_each_chips_hbm() {
     let chips = "[2 : 64 -> 1099511627776, 64 : 1 -> 1] : 64 @ 0 -> 4096";
     let meets = |read: u64| {
-        let kinds = vec![dma(Host, Hbm, chips), dma(Hbm, Dm, &format!("[8 : 1 -> 1] : 8 @ {read} -> 0"))];
+        let kinds = vec![
+            dma(Space::HOST, Space::HBM, chips),
+            dma(Space::HBM, Space::DM, &format!("[8 : 1 -> 1] : 8 @ {read} -> 0")),
+        ];
         !report(2, kinds).commands[1].waits.is_empty()
     };
     assert!(meets(4096));
@@ -138,7 +147,7 @@ fn only_what_ends_last_is_waited_for() {
         1,
         vec![
             exec(Sub, 0..512, &[stage("short", Engine::FETCH, 40).writes(Trf, 0..64)]),
-            exec(Main, 0..512, &[stage("long", Engine::FETCH, 100).reads(Dm, 0..64)]),
+            exec(Main, 0..512, &[stage("long", Engine::FETCH, 100).reads(Space::DM, 0..64)]),
             exec(Main, 0..512, &[stage("both", Engine::FETCH, 10).reads(Trf, 0..64)]),
             exec(Sub, 0..512, &[stage("after", Engine::FETCH, 10).writes(Trf, 0..64)]),
         ],
@@ -156,7 +165,7 @@ fn everything_that_ends_last_is_waited_for() {
         1,
         vec![
             busy(Sub, |work| work.writes(Trf, 0..64)),
-            busy(Main, |work| work.reads(Dm, 0..64)),
+            busy(Main, |work| work.reads(Space::DM, 0..64)),
             busy(Main, |work| work.reads(Trf, 0..64)),
         ],
     );
@@ -171,7 +180,7 @@ fn a_command_keeps_its_place_although_a_later_one_could_run() {
         vec![
             busy(Sub, |work| work.writes(Trf, 0..64)),
             busy(Main, |work| work.reads(Trf, 0..64)),
-            busy(Main, |work| work.reads(Dm, 0..64)),
+            busy(Main, |work| work.reads(Space::DM, 0..64)),
         ],
     );
     assert_eq!(starts(&report), [0, 100, 200]);
@@ -196,9 +205,9 @@ fn dual_takes_main_and_sub() {
 
 #[test]
 fn a_wait_for_dual_is_said_once() {
-    let reads = busy(Dual, |stage| stage.writes(Dm, 0..8));
+    let reads = busy(Dual, |stage| stage.writes(Space::DM, 0..8));
     assert_eq!(
-        second(reads, busy(Dual, |stage| stage.reads(Dm, 0..8))),
+        second(reads, busy(Dual, |stage| stage.reads(Space::DM, 0..8))),
         (100, vec![(0, Why::Busy), (0, Why::Raw)])
     );
 }

@@ -1,7 +1,7 @@
 //! The DMA queue of each cluster (books 10, 28), and HBM, which they share.
 
 use visa_cost::{MemoryModel, Report, Wait, Why};
-use visa_engine::Space::{Dm, Hbm};
+use visa_engine::Space;
 use visa_hw::program::{CommandKind, Dma};
 
 use crate::doubles::{report, report_by};
@@ -14,7 +14,7 @@ fn load(number: u64, first: u64, engines: u64, blocks: u64) -> CommandKind {
         "[{engines} : 268435456 -> 33554432, {blocks} : 16384 -> 256, 32 : 512 -> 524288, 2 : 256 -> 16777216, 256 \
          : 1 -> 1] : 256 @ {read} -> {write}"
     );
-    let mut dma = Dma::homogeneous(false, [Hbm, Dm], loops.parse().expect("loops"), 1);
+    let mut dma = Dma::homogeneous(false, [Space::HBM, Space::DM], loops.parse().expect("loops"), 1);
     dma.parts[0].first = first;
     CommandKind::Dma(dma)
 }

@@ -2,7 +2,7 @@
 
 use visa_cost::{Wait, Why};
 use visa_engine::Engine;
-use visa_engine::Space::{Dm, Hbm, Host};
+use visa_engine::Space;
 use visa_hw::program::CommandKind;
 use visa_hw::program::Context::{self, Main, Sub};
 
@@ -27,7 +27,7 @@ fn last(kinds: Vec<CommandKind>) -> (u64, u64, Vec<(usize, Why)>) {
 
 #[test]
 fn what_comes_later_begins_after_the_set_up() {
-    let load = || dma(Hbm, Dm, "[1536 : 1 -> 1] : 8");
+    let load = || dma(Space::HBM, Space::DM, "[1536 : 1 -> 1] : 8");
     assert_eq!(last(vec![custom(Main), load()]), (30, 531, vec![(0, Why::Setup)]));
     assert_eq!(last(vec![custom(Main), plain(Sub, 10)]), (30, 40, vec![(0, Why::Setup)]));
     assert_eq!(last(vec![custom(Sub), plain(Main, 10)]), (30, 40, vec![(0, Why::Setup)]));
@@ -39,7 +39,7 @@ fn what_comes_later_begins_after_the_set_up() {
 
 #[test]
 fn the_set_up_waits_for_what_comes_earlier() {
-    let load = dma(Hbm, Dm, "[1536 : 1 -> 1] : 8");
+    let load = dma(Space::HBM, Space::DM, "[1536 : 1 -> 1] : 8");
     assert_eq!(last(vec![load, custom(Main)]), (501, 631, vec![(0, Why::Setup)]));
     assert_eq!(last(vec![plain(Sub, 10), custom(Main)]), (10, 140, vec![(0, Why::Setup)]));
     assert_eq!(last(vec![custom(Sub), custom(Main)]), (130, 260, vec![(0, Why::Setup)]));
@@ -47,7 +47,7 @@ fn the_set_up_waits_for_what_comes_earlier() {
 
 #[test]
 fn the_link_to_the_host_goes_on() {
-    let from_host = dma(Host, Hbm, "[30 : 1 -> 1] : 1 @ 0 -> 8192");
+    let from_host = dma(Space::HOST, Space::HBM, "[30 : 1 -> 1] : 1 @ 0 -> 8192");
     assert_eq!(last(vec![custom(Main), from_host]), (0, 501, vec![]));
 }
 

@@ -3,29 +3,34 @@
 use serde_json::json;
 use visa_cost::Report;
 use visa_engine::Engine;
-use visa_engine::Space::{Dm, Hbm, Host, Spm, Trf};
+use visa_engine::Space;
+use visa_engine::Space::Trf;
 use visa_hw::program::Context::{Main, Sub};
+use visa_machine::Medium;
 
 use crate::doubles::{dma, exec, report, stage};
 
 /// A transfer of 1536 bytes, a load of the register file and a contraction at full rate that needs both.
 fn kernel() -> Report {
     let load = [
-        stage("hw.fetch", Engine::FETCH, 20).reads(Dm, 4096..4256),
+        stage("hw.fetch", Engine::FETCH, 20).reads(Space::DM, 4096..4256),
         stage("hw.store_trf", Engine::COMMIT, 20).writes(Trf, 0..160),
     ];
     let work = [
-        stage("hw.fetch", Engine::FETCH, 50).reads(Dm, 0..400),
+        stage("hw.fetch", Engine::FETCH, 50).reads(Space::DM, 0..400),
         stage("hw.contract", Engine::CONTRACTION, 99).macs(99 * 256).latency(1).reads(Trf, 0..160),
     ];
-    let kinds =
-        vec![dma(Hbm, Dm, "[1536 : 1 -> 1] : 8"), exec(Sub, 0..512, &load), exec(Main, 0..512, &work)];
+    let kinds = vec![
+        dma(Space::HBM, Space::DM, "[1536 : 1 -> 1] : 8"),
+        exec(Sub, 0..512, &load),
+        exec(Main, 0..512, &work),
+    ];
     report(1, kinds)
 }
 
 #[test]
 fn a_memory_that_is_only_written_is_named() {
-    let text = report(1, vec![dma(Dm, Hbm, "[1536 : 1 -> 1] : 8")]).text(|_| None);
+    let text = report(1, vec![dma(Space::DM, Space::HBM, "[1536 : 1 -> 1] : 8")]).text(|_| None);
     assert!(text.contains("bytes     HBM 0 read 1536 written, DM 1536 read 0 written\n"), "{text}");
 }
 
@@ -80,11 +85,12 @@ fn scratchpad_memory_is_named_where_it_is_used() {
         let bytes = serde_json::to_value(&report).unwrap()["totals"]["bytes"].clone();
         (bytes["spm_read"].clone(), bytes["spm_written"].clone(), report.text(|_| None).contains("SPM"))
     };
-    let without = shown(vec![dma(Hbm, Dm, "[8 : 1 -> 1] : 8")]);
+    let without = shown(vec![dma(Space::HBM, Space::DM, "[8 : 1 -> 1] : 8")]);
     assert_eq!(without, (json!(null), json!(null), false));
-    let within = shown(vec![dma(Spm, Spm, "[8 : 1 -> 1] : 8 @ 0 -> 8")]);
+    let within =
+        shown(vec![dma(Space::Memory(Medium::Spm), Space::Memory(Medium::Spm), "[8 : 1 -> 1] : 8 @ 0 -> 8")]);
     assert_eq!(within, (json!(8), json!(8), true));
-    let written = shown(vec![dma(Dm, Spm, "[8 : 1 -> 1] : 8")]);
+    let written = shown(vec![dma(Space::DM, Space::Memory(Medium::Spm), "[8 : 1 -> 1] : 8")]);
     assert_eq!(written, (json!(null), json!(8), true));
 }
 
@@ -94,8 +100,11 @@ fn assumptions_are_named_only_where_a_figure_rests_on_them() {
         report(1, kinds).assumptions.iter().map(|assumed| assumed.field).collect()
     };
     assert!(fields(vec![exec(Main, 0..1, &[stage("hw.fetch", Engine::FETCH, 1)])]).is_empty());
-    assert_eq!(fields(vec![dma(Hbm, Hbm, "[8 : 1 -> 1] : 8 @ 0 -> 8")]), ["timing.dma_startup_cycles"]);
-    let pcie = fields(vec![dma(Host, Hbm, "[8 : 1 -> 1] : 8")]);
+    assert_eq!(
+        fields(vec![dma(Space::HBM, Space::HBM, "[8 : 1 -> 1] : 8 @ 0 -> 8")]),
+        ["timing.dma_startup_cycles"]
+    );
+    let pcie = fields(vec![dma(Space::HOST, Space::HBM, "[8 : 1 -> 1] : 8")]);
     assert_eq!(pcie, ["timing.dma_startup_cycles", "timing.pcie_bytes_per_cycle"]);
 }
 

@@ -1,6 +1,6 @@
 //! Refusals: wrong data, unknown names, too much memory.
 
-use visa_engine::Space::{Dm, Hbm};
+use visa_engine::Space;
 use visa_hw::program::PlacedStage;
 use visa_interpreter::{Interpreter, Options, PAGE_BYTES, RunError};
 use visa_machine::Machine;
@@ -10,7 +10,8 @@ use crate::doubles::{Fetch, Rotate, Store, buffer, dma, exec, options, program, 
 #[test]
 fn a_missing_argument_is_named() {
     let machine = Machine::rngd();
-    let buffers = ["a", "b", "c"].map(|name| buffer(true, name, Hbm, &[8], "[8 : 1 -> 1] : 1")).to_vec();
+    let buffers =
+        ["a", "b", "c"].map(|name| buffer(true, name, Space::HBM, &[8], "[8 : 1 -> 1] : 1")).to_vec();
     let program = program(1, buffers, Vec::new());
     let error = run(&program, &machine, options(1, false), &[("b", &[0; 8])]).err().unwrap();
     assert_eq!(error, RunError::MissingArguments(vec!["a".to_owned(), "c".to_owned()]));
@@ -21,8 +22,8 @@ fn a_missing_argument_is_named() {
 fn names_and_sizes_are_checked() {
     let machine = Machine::rngd();
     let buffers = vec![
-        buffer(true, "in", Hbm, &[2, 4], "[8 : 1 -> 1] : 1"),
-        buffer(false, "out", Hbm, &[8], "[8 : 1 -> 1] : 1"),
+        buffer(true, "in", Space::HBM, &[2, 4], "[8 : 1 -> 1] : 1"),
+        buffer(false, "out", Space::HBM, &[8], "[8 : 1 -> 1] : 1"),
     ];
     let program = program(1, buffers, Vec::new());
     let mut interpreter = Interpreter::new(&program, &machine, options(1, false)).unwrap();
@@ -45,7 +46,7 @@ fn names_and_sizes_are_checked() {
 #[test]
 fn a_layout_outside_its_array_is_an_error() {
     let machine = Machine::rngd();
-    let program = program(1, vec![buffer(true, "in", Hbm, &[8], "[9 : 1 -> 1] : 1")], Vec::new());
+    let program = program(1, vec![buffer(true, "in", Space::HBM, &[8], "[9 : 1 -> 1] : 1")], Vec::new());
     let mut interpreter = Interpreter::new(&program, &machine, options(1, false)).unwrap();
     let error = interpreter.set_argument("in", &[0; 8]).unwrap_err().to_string();
     assert!(error.contains("reads addresses 0 to 9, expected within 0 to 8"), "{error}");
@@ -55,7 +56,7 @@ fn a_layout_outside_its_array_is_an_error() {
 fn an_array_past_64_bits_is_an_error() {
     let machine = Machine::rngd();
     let program =
-        program(1, vec![buffer(true, "in", Hbm, &[1 << 40, 1 << 40], "[8 : 1 -> 1] : 1")], Vec::new());
+        program(1, vec![buffer(true, "in", Space::HBM, &[1 << 40, 1 << 40], "[8 : 1 -> 1] : 1")], Vec::new());
     let mut interpreter = Interpreter::new(&program, &machine, options(1, false)).unwrap();
     assert!(matches!(interpreter.set_argument("in", &[0; 8]), Err(RunError::Address(_))));
 }
@@ -64,12 +65,13 @@ fn an_array_past_64_bits_is_an_error() {
 /// that grows slices 0 and 1 to 72 bytes while the streams of 8 bytes are in and out of each of two slices.
 fn memory_needed(bound: u64, rotated: bool) -> Result<(), RunError> {
     let machine = Machine::rngd();
-    let buffers = vec![buffer(true, "in", Hbm, &[8], "[8 : 1 -> 1] : 1")];
+    let buffers = vec![buffer(true, "in", Space::HBM, &[8], "[8 : 1 -> 1] : 1")];
     let mut stages: Vec<PlacedStage> = vec![PlacedStage::from(Fetch(0..8)), PlacedStage::from(Store(64, 8))];
     if rotated {
         stages.insert(1, PlacedStage::from(Rotate(1)));
     }
-    let program = program(1, buffers, vec![dma(Hbm, Dm, "[8 : 1 -> 1] : 8"), exec(&[[0, 2]], stages)]);
+    let program =
+        program(1, buffers, vec![dma(Space::HBM, Space::DM, "[8 : 1 -> 1] : 8"), exec(&[[0, 2]], stages)]);
     let options = Options { memory_bytes: bound, ..options(1, false) };
     run(&program, &machine, options, &[("in", &[0; 8])]).map(|_| ())
 }
@@ -109,7 +111,8 @@ fn a_stream_past_all_memory_is_an_error_before_it_is_made() {
 fn a_result_past_the_bound_is_an_error() {
     let machine = Machine::rngd();
     for (bound, ok) in [(1 << 20, true), ((1 << 20) - 1, false)] {
-        let program = program(1, vec![buffer(false, "out", Hbm, &[1 << 20], "[8 : 1 -> 1] : 1")], Vec::new());
+        let program =
+            program(1, vec![buffer(false, "out", Space::HBM, &[1 << 20], "[8 : 1 -> 1] : 1")], Vec::new());
         let options = Options { memory_bytes: bound, ..options(1, false) };
         let mut interpreter = run(&program, &machine, options, &[]).unwrap();
         assert_eq!(interpreter.result("out").is_ok(), ok, "{bound}");
@@ -121,7 +124,7 @@ fn a_result_past_the_bound_is_an_error() {
 fn results_count_together() {
     let machine = Machine::rngd();
     for (bound, ok) in [(2 << 20, true), ((2 << 20) - 1, false)] {
-        let buffers = ["a", "b"].map(|name| buffer(false, name, Hbm, &[1 << 20], "[8 : 1 -> 1] : 1"));
+        let buffers = ["a", "b"].map(|name| buffer(false, name, Space::HBM, &[1 << 20], "[8 : 1 -> 1] : 1"));
         let program = program(1, buffers.to_vec(), Vec::new());
         let options = Options { memory_bytes: bound, ..options(1, false) };
         let mut interpreter = run(&program, &machine, options, &[]).unwrap();

@@ -40,7 +40,7 @@ pub(crate) fn buffer(argument: bool, name: &str, space: Space, shape: &[u64], la
 }
 
 pub(crate) fn dma(from: Space, to: Space, loops: &str) -> CommandKind {
-    let pcie = from == Space::Host || to == Space::Host;
+    let pcie = from == Space::HOST || to == Space::HOST;
     CommandKind::Dma(Dma::homogeneous(pcie, [from, to], loops.parse().unwrap(), 0))
 }
 
@@ -182,7 +182,7 @@ impl Unit for Store {
     }
     fn accesses(&self) -> Vec<Access> {
         let start = self.0 as u64;
-        vec![Access { space: Space::Dm, write: true, range: start..start + self.1 as u64 }]
+        vec![Access { space: Space::DM, write: true, range: start..start + self.1 as u64 }]
     }
 }
 

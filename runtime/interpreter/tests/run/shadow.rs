@@ -1,22 +1,23 @@
 //! Shadow mode: the undefined element, and the operations that it came through.
 
-use visa_engine::Space::{Dm, Hbm, Spm};
+use visa_engine::Space;
 use visa_hw::program::CommandKind;
 use visa_hw::program::PlacedStage;
 use visa_interpreter::{Origin, UndefinedReport};
 use visa_machine::Machine;
+use visa_machine::Medium;
 
 use crate::doubles::{Add, Fetch, Rotate, Store, buffer, dma, exec, options, program, run, span};
 
 /// 8 bytes in slice 0; `kinds`; bytes 64..80 of slice 0 are the result, 2 rows of 8.
 fn report(kinds: Vec<CommandKind>, shadow: bool) -> Option<UndefinedReport> {
     let buffers = vec![
-        buffer(true, "in", Hbm, &[8], "[8 : 1 -> 1] : 1"),
-        buffer(false, "out", Hbm, &[2, 8], "[16 : 1 -> 1] : 1 @ 0 -> 512"),
+        buffer(true, "in", Space::HBM, &[8], "[8 : 1 -> 1] : 1"),
+        buffer(false, "out", Space::HBM, &[2, 8], "[16 : 1 -> 1] : 1 @ 0 -> 512"),
     ];
-    let mut all = vec![dma(Hbm, Dm, "[8 : 1 -> 1] : 8")];
+    let mut all = vec![dma(Space::HBM, Space::DM, "[8 : 1 -> 1] : 8")];
     all.extend(kinds);
-    all.push(dma(Dm, Hbm, "[16 : 1 -> 1] : 16 @ 64 -> 512"));
+    all.push(dma(Space::DM, Space::HBM, "[16 : 1 -> 1] : 16 @ 64 -> 512"));
     let program = program(1, buffers, all);
     let machine = Machine::rngd();
     let mut interpreter = run(&program, &machine, options(2, shadow), &[("in", &[1; 8])]).unwrap();
@@ -39,15 +40,17 @@ fn names(report: &UndefinedReport) -> Vec<&str> {
 #[test]
 fn what_scratchpad_memory_never_held_is_undefined() {
     // 8 bytes there and 16 back, of which the last 8 were never written; they go through slice 0 to the result.
-    let there = || dma(Hbm, Spm, "[8 : 1 -> 1] : 8 @ 0 -> 4096");
-    let back = |length: u64| dma(Spm, Dm, &format!("[{length} : 1 -> 1] : 8 @ 4096 -> 64"));
+    let there = || dma(Space::HBM, Space::Memory(Medium::Spm), "[8 : 1 -> 1] : 8 @ 0 -> 4096");
+    let back = |length: u64| {
+        dma(Space::Memory(Medium::Spm), Space::DM, &format!("[{length} : 1 -> 1] : 8 @ 4096 -> 64"))
+    };
     let found = report(vec![there(), back(16)], true).unwrap();
     assert_eq!(found.index, [1, 0]);
     assert_eq!(names(&found), ["hw.dma", "hw.dma"]);
     assert_eq!(found.origin, Origin::NeverWritten);
     assert_eq!(report(vec![there(), back(8), copy(0, 8, 72)], true), None);
     // The other PEs hold nothing.
-    let other = dma(Spm, Dm, "[16 : 1 -> 1] : 8 @ 0 -> 64");
+    let other = dma(Space::Memory(Medium::Spm), Space::DM, "[16 : 1 -> 1] : 8 @ 0 -> 64");
     assert_eq!(report(vec![there(), other], true).unwrap().index, [0, 0]);
 }
 
@@ -110,7 +113,7 @@ fn overwriting_makes_defined_again() {
 
 #[test]
 fn a_result_that_nothing_wrote_has_no_chain() {
-    let program = program(1, vec![buffer(false, "out", Hbm, &[3], "[3 : 1 -> 1] : 1")], Vec::new());
+    let program = program(1, vec![buffer(false, "out", Space::HBM, &[3], "[3 : 1 -> 1] : 1")], Vec::new());
     let machine = Machine::rngd();
     let mut interpreter = run(&program, &machine, options(1, true), &[]).unwrap();
     let report = interpreter.result("out").unwrap().undefined.unwrap();

@@ -1,9 +1,10 @@
 //! Transfers against a plain loop over single bytes.
 
-use visa_engine::Space::{Dm, Hbm, Host, Spm};
+use visa_engine::Space;
 use visa_hw::program::CHIP_STRIDE;
 use visa_loops::{PairedProgram, Stride};
 use visa_machine::Machine;
+use visa_machine::Medium;
 
 use crate::doubles::{UNWRITTEN, buffer, dma, options, program, run};
 
@@ -37,10 +38,10 @@ fn numbers(count: usize) -> Vec<u8> {
 /// Moves 768 bytes HBM to HBM by `loops` and reads the 1024 bytes from 65536 - 512 on, across a page border.
 fn moved(loops: &str) -> Vec<u8> {
     let buffers = vec![
-        buffer(true, "in", Hbm, &[768], "[768 : 1 -> 1] : 1 @ 0 -> 1024"),
-        buffer(false, "out", Hbm, &[1024], "[1024 : 1 -> 1] : 1 @ 0 -> 65024"),
+        buffer(true, "in", Space::HBM, &[768], "[768 : 1 -> 1] : 1 @ 0 -> 1024"),
+        buffer(false, "out", Space::HBM, &[1024], "[1024 : 1 -> 1] : 1 @ 0 -> 65024"),
     ];
-    let program = program(1, buffers, vec![dma(Hbm, Hbm, loops)]);
+    let program = program(1, buffers, vec![dma(Space::HBM, Space::HBM, loops)]);
     let machine = Machine::rngd();
     let mut interpreter = run(&program, &machine, options(1, false), &[("in", &numbers(768))]).unwrap();
     interpreter.result("out").unwrap().bytes
@@ -77,10 +78,10 @@ fn every_loop_order_moves_what_a_plain_loop_moves() {
 fn an_overlapping_copy_within_a_memory_goes_packet_by_packet() {
     // Each packet reads what the one before wrote: the first 8 bytes spread over all.
     let buffers = vec![
-        buffer(true, "in", Hbm, &[64], "[64 : 1 -> 1] : 1"),
-        buffer(false, "out", Hbm, &[64], "[64 : 1 -> 1] : 1"),
+        buffer(true, "in", Space::HBM, &[64], "[64 : 1 -> 1] : 1"),
+        buffer(false, "out", Space::HBM, &[64], "[64 : 1 -> 1] : 1"),
     ];
-    let program = program(1, buffers, vec![dma(Hbm, Hbm, "[56 : 1 -> 1] : 8 @ 0 -> 8")]);
+    let program = program(1, buffers, vec![dma(Space::HBM, Space::HBM, "[56 : 1 -> 1] : 8 @ 0 -> 8")]);
     let machine = Machine::rngd();
     let input = numbers(64);
     let mut interpreter = run(&program, &machine, options(1, false), &[("in", &input)]).unwrap();
@@ -96,12 +97,16 @@ fn a_broadcast_reaches_every_slice_and_rows_cross_slices() {
     let back = format!("[512 : {SLICE} -> 16, 16 : 1 -> 1] : 16 @ 0 -> 4096");
     let end = format!("[8 : 1 -> 1] : 8 @ {across} -> 65536");
     let buffers = vec![
-        buffer(true, "in", Hbm, &[24], "[24 : 1 -> 1] : 1"),
-        buffer(false, "all", Hbm, &[512, 16], "[8192 : 1 -> 1] : 1 @ 0 -> 4096"),
-        buffer(false, "end", Hbm, &[8], "[8 : 1 -> 1] : 1 @ 0 -> 65536"),
+        buffer(true, "in", Space::HBM, &[24], "[24 : 1 -> 1] : 1"),
+        buffer(false, "all", Space::HBM, &[512, 16], "[8192 : 1 -> 1] : 1 @ 0 -> 4096"),
+        buffer(false, "end", Space::HBM, &[8], "[8 : 1 -> 1] : 1 @ 0 -> 65536"),
     ];
-    let kinds =
-        vec![dma(Hbm, Dm, &to_slices), dma(Hbm, Dm, &to_border), dma(Dm, Hbm, &back), dma(Dm, Hbm, &end)];
+    let kinds = vec![
+        dma(Space::HBM, Space::DM, &to_slices),
+        dma(Space::HBM, Space::DM, &to_border),
+        dma(Space::DM, Space::HBM, &back),
+        dma(Space::DM, Space::HBM, &end),
+    ];
     let program = program(1, buffers, kinds);
     let machine = Machine::rngd();
     let input = numbers(24);
@@ -121,12 +126,22 @@ fn pcie_scatters_over_chips_and_the_tensor_dma_runs_on_each() {
     let out = format!("[2 : 8 -> {chip}, 8 : 1 -> 1] : 8 @ 0 -> 64");
     let back = format!("[2 : {chip} -> 8, 8 : 1 -> 1] : 8 @ 128 -> 32");
     let buffers = vec![
-        buffer(true, "in", Host, &[16], "[16 : 1 -> 1] : 1"),
-        buffer(false, "out", Host, &[2, 8], "[16 : 1 -> 1] : 1 @ 0 -> 32"),
-        buffer(false, "on_chips", Hbm, &[2, 8], &format!("[2 : 8 -> {chip}, 8 : 1 -> 1] : 1 @ 0 -> 128")),
+        buffer(true, "in", Space::HOST, &[16], "[16 : 1 -> 1] : 1"),
+        buffer(false, "out", Space::HOST, &[2, 8], "[16 : 1 -> 1] : 1 @ 0 -> 32"),
+        buffer(
+            false,
+            "on_chips",
+            Space::HBM,
+            &[2, 8],
+            &format!("[2 : 8 -> {chip}, 8 : 1 -> 1] : 1 @ 0 -> 128"),
+        ),
     ];
-    let reverse = dma(Hbm, Hbm, "[8 : -1 -> 1] : 1 @ 71 -> 128");
-    let program = program(2, buffers, vec![dma(Host, Hbm, &out), reverse, dma(Hbm, Host, &back)]);
+    let reverse = dma(Space::HBM, Space::HBM, "[8 : -1 -> 1] : 1 @ 71 -> 128");
+    let program = program(
+        2,
+        buffers,
+        vec![dma(Space::HOST, Space::HBM, &out), reverse, dma(Space::HBM, Space::HOST, &back)],
+    );
     let machine = Machine::rngd();
     let input: Vec<u8> = (0..16).collect();
     let mut interpreter = run(&program, &machine, options(1, false), &[("in", &input)]).unwrap();
@@ -140,8 +155,8 @@ fn pcie_scatters_over_chips_and_the_tensor_dma_runs_on_each() {
 fn scratchpad_memories_are_one_after_the_other() {
     let buffers = || {
         vec![
-            buffer(true, "in", Hbm, &[1024], "[1024 : 1 -> 1] : 1"),
-            buffer(false, "out", Hbm, &[1024], "[1024 : 1 -> 1] : 1 @ 0 -> 4096"),
+            buffer(true, "in", Space::HBM, &[1024], "[1024 : 1 -> 1] : 1"),
+            buffer(false, "out", Space::HBM, &[1024], "[1024 : 1 -> 1] : 1 @ 0 -> 4096"),
         ]
     };
     let back = "[8 : 4096 -> 128, 128 : 1 -> 1] : 128 @ 0 -> 4096";
@@ -150,11 +165,11 @@ fn scratchpad_memories_are_one_after_the_other() {
         let program = program(1, buffers(), kinds);
         run(&program, &machine, options(1, false), &[("in", &input)]).unwrap().result("out").unwrap().bytes
     };
-    let to_pes = dma(Hbm, Spm, "[8 : 128 -> 4096, 128 : 1 -> 1] : 128");
-    assert_eq!(result(vec![to_pes, dma(Spm, Hbm, back)]), input);
+    let to_pes = dma(Space::HBM, Space::Memory(Medium::Spm), "[8 : 128 -> 4096, 128 : 1 -> 1] : 128");
+    assert_eq!(result(vec![to_pes, dma(Space::Memory(Medium::Spm), Space::HBM, back)]), input);
     // From the last bytes of PE 0 into the first of PE 1.
-    let across = dma(Hbm, Spm, "[256 : 1 -> 1] : 256 @ 0 -> 3968");
-    let found = result(vec![across, dma(Spm, Hbm, back)]);
+    let across = dma(Space::HBM, Space::Memory(Medium::Spm), "[256 : 1 -> 1] : 256 @ 0 -> 3968");
+    let found = result(vec![across, dma(Space::Memory(Medium::Spm), Space::HBM, back)]);
     assert_eq!(found[..128], UNWRITTEN.repeat(16));
     assert_eq!(found[128..256], input[128..256]);
     assert_eq!(found[256..], UNWRITTEN.repeat(96));
@@ -164,10 +179,12 @@ fn scratchpad_memories_are_one_after_the_other() {
 fn each_chip_has_scratchpad_memory_of_its_own() {
     let chip = CHIP_STRIDE;
     let both = |base: u64| format!("[2 : 8 -> {chip}, 8 : 1 -> 1] : 1 @ 0 -> {base}");
-    let buffers =
-        vec![buffer(true, "in", Hbm, &[2, 8], &both(0)), buffer(false, "out", Hbm, &[2, 8], &both(64))];
-    let to_spm = dma(Hbm, Spm, "[8 : 1 -> 1] : 8 @ 0 -> 32760");
-    let reverse = dma(Spm, Hbm, "[8 : -1 -> 1] : 1 @ 32767 -> 64");
+    let buffers = vec![
+        buffer(true, "in", Space::HBM, &[2, 8], &both(0)),
+        buffer(false, "out", Space::HBM, &[2, 8], &both(64)),
+    ];
+    let to_spm = dma(Space::HBM, Space::Memory(Medium::Spm), "[8 : 1 -> 1] : 8 @ 0 -> 32760");
+    let reverse = dma(Space::Memory(Medium::Spm), Space::HBM, "[8 : -1 -> 1] : 1 @ 32767 -> 64");
     let program = program(2, buffers, vec![to_spm, reverse]);
     let machine = Machine::rngd();
     let input: Vec<u8> = (0..16).collect();
@@ -182,17 +199,19 @@ fn a_transfer_outside_its_memory_is_an_error() {
     let chip_dm = 512 * SLICE;
     for (base, ok) in [(chip_dm - 8, true), (chip_dm - 7, false)] {
         let loops = format!("[8 : 1 -> 1] : 8 @ 0 -> {base}");
-        let program = program(1, Vec::new(), vec![dma(Hbm, Dm, &loops)]);
+        let program = program(1, Vec::new(), vec![dma(Space::HBM, Space::DM, &loops)]);
         assert_eq!(run(&program, &machine, options(1, false), &[]).is_ok(), ok, "{base}");
     }
     for (base, ok) in [(8 * 4096 - 8, true), (8 * 4096 - 7, false)] {
         let loops = format!("[8 : 1 -> 1] : 8 @ 0 -> {base}");
-        let program = program(1, Vec::new(), vec![dma(Hbm, Spm, &loops)]);
+        let program = program(1, Vec::new(), vec![dma(Space::HBM, Space::Memory(Medium::Spm), &loops)]);
         assert_eq!(run(&program, &machine, options(1, false), &[]).is_ok(), ok, "{base}");
     }
     // Register files are out of a transfer's reach, and so is a second chip's HBM for the tensor DMA.
     let beyond = format!("[8 : 1 -> 1] : 8 @ {CHIP_STRIDE} -> 0");
-    for kind in [dma(Hbm, visa_engine::Space::Trf, "[8 : 1 -> 1] : 8"), dma(Hbm, Dm, &beyond)] {
+    for kind in
+        [dma(Space::HBM, visa_engine::Space::Trf, "[8 : 1 -> 1] : 8"), dma(Space::HBM, Space::DM, &beyond)]
+    {
         let program = program(2, Vec::new(), vec![kind]);
         let error = run(&program, &machine, options(1, false), &[]).err().unwrap().to_string();
         assert!(error.contains("expected within 0 to"), "{error}");

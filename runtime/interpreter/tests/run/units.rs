@@ -1,6 +1,6 @@
 //! Runs of the Tensor Unit: active slices, the switch, threads, progress.
 
-use visa_engine::Space::{Dm, Hbm};
+use visa_engine::Space;
 use visa_hw::program::PlacedStage;
 use visa_hw::program::Program;
 use visa_machine::Machine;
@@ -10,11 +10,11 @@ use crate::doubles::{Add, Fetch, Rotate, Store, UNWRITTEN, buffer, dma, exec, op
 /// 8 bytes to each of 512 slices, `kind` on them, and bytes 64..72 of each slice back.
 fn around(kind: visa_hw::program::CommandKind) -> Program {
     let buffers = vec![
-        buffer(true, "in", Hbm, &[512, 8], "[4096 : 1 -> 1] : 1"),
-        buffer(false, "out", Hbm, &[512, 8], "[4096 : 1 -> 1] : 1 @ 0 -> 8192"),
+        buffer(true, "in", Space::HBM, &[512, 8], "[4096 : 1 -> 1] : 1"),
+        buffer(false, "out", Space::HBM, &[512, 8], "[4096 : 1 -> 1] : 1 @ 0 -> 8192"),
     ];
-    let to = dma(Hbm, Dm, "[512 : 8 -> 524288, 8 : 1 -> 1] : 8");
-    let back = dma(Dm, Hbm, "[512 : 524288 -> 8, 8 : 1 -> 1] : 8 @ 64 -> 8192");
+    let to = dma(Space::HBM, Space::DM, "[512 : 8 -> 524288, 8 : 1 -> 1] : 8");
+    let back = dma(Space::DM, Space::HBM, "[512 : 524288 -> 8, 8 : 1 -> 1] : 8 @ 64 -> 8192");
     program(1, buffers, vec![to, kind, back])
 }
 

@@ -6,7 +6,8 @@ use super::link::Link;
 use super::timing::Timing;
 use crate::hbm::{HBM_CHANNELS, HBM_UNIT, HbmPlace};
 use crate::requests::Request;
-use visa_machine::{Machine, Medium};
+use std::collections::BTreeMap;
+use visa_machine::{Machine, Medium, Ports};
 
 /// Who made a request: which engine, and which of its requests in flight.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +36,8 @@ pub struct ChipTotals {
     pub dmns: Vec<DmnTotals>,
     /// Accesses to each bank of data memory, of 8 bytes: slice by slice, those of a slice together.
     pub banks: Vec<u64>,
-    /// Bytes that each scratchpad memory moved.
-    pub spm_bytes: Vec<u64>,
+    /// Bytes that each part of a memory with a port for each moved.
+    pub ports: BTreeMap<Medium, Vec<u64>>,
     /// Bytes that came by PCIe.
     pub pcie_in: u64,
     /// Bytes that went by PCIe.
@@ -53,8 +54,8 @@ pub(super) struct Chip {
     /// The HBM cycle in which each of them has.
     due: [u64; HBM_CHANNELS as usize],
     dm: Dm,
-    spm: Vec<Link>,
-    spm_bytes: u64,
+    /// The ports of memories whose parts have one each, and the bytes of a part.
+    ports: BTreeMap<Medium, (Vec<Link>, u64)>,
     /// What arrives by PCIe.
     pub(super) arriving: Link,
     /// What leaves by PCIe.
@@ -64,15 +65,20 @@ pub(super) struct Chip {
 impl Chip {
     pub(super) fn new(machine: &Machine, timing: &Timing, chip: u64, claims: &[Claim]) -> Self {
         let pcie = Link::new(machine.timing.pcie_bytes_per_cycle);
-        let spm = Link::new(machine.timing.spm_bytes_per_cycle);
+        let links = |&medium: &Medium| match medium.decl().ports {
+            Ports::Each(rate) => {
+                let count = medium.decl().part.per_chip(machine) as usize;
+                Some((medium, (vec![Link::new(rate(machine)); count], medium.bytes(machine))))
+            }
+            Ports::Unbounded | Ports::Channels | Ports::Networks => None,
+        };
         Self {
             timing: *timing,
             hbm: (0..HBM_CHANNELS).map(|_| Channel::new(timing)).collect(),
             waiting: 0,
             due: [u64::MAX; HBM_CHANNELS as usize],
             dm: Dm::new(machine, timing, chip, claims),
-            spm: vec![spm; machine.pes_per_chip() as usize],
-            spm_bytes: machine.memory.spm_bytes_per_pe,
+            ports: Medium::ALL.iter().filter_map(links).collect(),
             arriving: pcie.clone(),
             leaving: pcie,
         }
@@ -82,7 +88,11 @@ impl Chip {
         ChipTotals {
             channels: std::array::from_fn(|at| *self.hbm[at].totals()),
             dmns: self.dm.networks().collect(),
-            spm_bytes: self.spm.iter().map(Link::bytes).collect(),
+            ports: self
+                .ports
+                .iter()
+                .map(|(&medium, (links, _))| (medium, links.iter().map(Link::bytes).collect()))
+                .collect(),
             pcie_in: self.arriving.bytes(),
             pcie_out: self.leaving.bytes(),
             banks: self.dm.into_accesses(),
@@ -90,12 +100,12 @@ impl Chip {
     }
 
     /// Bytes of a memory that are accessed together: a request that goes over a boundary of them is two.
-    pub(super) const fn unit(&self, medium: Medium) -> u64 {
-        match medium {
-            Medium::Hbm => HBM_UNIT,
-            Medium::Dm => self.dm.slice_bytes(),
-            Medium::Spm => self.spm_bytes,
-            Medium::Host => u64::MAX,
+    pub(super) fn unit(&self, medium: Medium) -> u64 {
+        match medium.decl().ports {
+            Ports::Channels => HBM_UNIT,
+            Ports::Networks => self.dm.slice_bytes(),
+            Ports::Each(_) => self.ports.get(&medium).map_or(u64::MAX, |(_, bytes)| *bytes),
+            Ports::Unbounded => u64::MAX,
         }
     }
 
@@ -108,18 +118,21 @@ impl Chip {
         direction: Direction,
         owner: Owner,
     ) -> Answer {
-        match medium {
-            Medium::Hbm => self.access_hbm(now, piece, direction, owner),
-            Medium::Dm => match self.dm.access(now, piece, direction) {
+        match medium.decl().ports {
+            Ports::Channels => self.access_hbm(now, piece, direction, owner),
+            Ports::Networks => match self.dm.access(now, piece, direction) {
                 Ok(end) => Answer::Done(end),
                 Err(free) => Answer::Full(free),
             },
-            Medium::Spm => {
-                let link = &mut self.spm[(piece.address / self.spm_bytes) as usize];
-                Answer::Done(link.pass(now, piece.bytes))
-            }
+            Ports::Each(_) => match self.ports.get_mut(&medium) {
+                Some((links, bytes)) => {
+                    let link = &mut links[(piece.address / *bytes) as usize];
+                    Answer::Done(link.pass(now, piece.bytes))
+                }
+                None => Answer::Done(now),
+            },
             // The host's memory has no bound of its own: PCIe has.
-            Medium::Host => Answer::Done(now),
+            Ports::Unbounded => Answer::Done(now),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt;
-use visa_machine::Medium;
 
 use crate::descriptor::Memory;
 use visa_loops::SeqError;
@@ -53,12 +52,7 @@ impl fmt::Display for DetailedError {
         match self {
             Self::Program(error) => error.fmt(f),
             Self::Outside { memory, end, bytes } => {
-                let name = match memory.medium {
-                    Medium::Host => "memory of the host",
-                    Medium::Hbm => "HBM",
-                    Medium::Dm => "data memory",
-                    Medium::Spm => "scratchpad memory",
-                };
+                let name = memory.medium.decl().about;
                 write!(f, "the transfer ends at byte {end} of {name}, which has {bytes} bytes a chip")
             }
             Self::Packet { packet, run } => {

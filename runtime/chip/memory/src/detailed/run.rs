@@ -8,7 +8,7 @@ use super::timing::Timing;
 use crate::descriptor::{Descriptor, Engine, Memory, Transfer};
 use crate::hbm::HBM_BYTES;
 use visa_loops::{Program, contiguous_paired};
-use visa_machine::{Machine, Medium};
+use visa_machine::{Machine, Part};
 
 /// What a transfer takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,12 +127,11 @@ fn check(memory: Memory, program: &Program, machine: &Machine) -> Result<(), Det
     if memory.chip >= chips {
         return Err(DetailedError::NoChip { chip: memory.chip, chips });
     }
-    let bytes = match memory.medium {
+    let bytes = match memory.medium.decl().part {
         // The host has as much as it has.
-        Medium::Host => return Ok(()),
-        Medium::Hbm => HBM_BYTES,
-        Medium::Dm => machine.dm_bytes_per_chip(),
-        Medium::Spm => machine.pes_per_chip() * machine.memory.spm_bytes_per_pe,
+        Part::Host => return Ok(()),
+        Part::Chip => HBM_BYTES,
+        Part::Slice | Part::Pe => memory.medium.bytes_per_chip(machine),
     };
     let (_, end) = program.extent()?;
     match u64::try_from(end) {
@@ -146,6 +145,7 @@ fn check(memory: Memory, program: &Program, machine: &Machine) -> Result<(), Det
 mod tests {
     use super::*;
     use crate::detailed::{ChannelTotals, Requester};
+    use visa_machine::Medium;
     use visa_support::Random;
 
     const SLICE: u64 = 512 << 10;
@@ -363,7 +363,7 @@ mod tests {
         let text = format!("[16 : 256 -> {SLICE}, 256 : 1 -> 1] : 256 @ 4096 -> 0");
         let found = one(on(Medium::Spm, 0), dm(), &text);
         assert_eq!(found.cycles, 500 + 32 + 2);
-        assert_eq!(found.chips[0].spm_bytes[..3], [0, 4096, 0]);
+        assert_eq!(found.chips[0].ports[&Medium::Spm][..3], [0, 4096, 0]);
     }
 
     /// Two engines that read one slice, whose queue has room for a request every two cycles, get as much of it each.

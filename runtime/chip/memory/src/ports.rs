@@ -1,52 +1,59 @@
-//! What a side of a transfer asks of the scratchpad memories (book 11, "Scratchpad Memory").
+//! What a side of a transfer asks of memories whose parts have a port each, such as scratchpad memory (book 11,
+//! "Scratchpad Memory").
 
 use crate::requests::{request_count, requests};
 use crate::scale::{MOST, scale, too_many};
 use visa_loops::{Program, SeqError};
-use visa_machine::Machine;
+use visa_machine::{Machine, Medium, Ports};
 
-/// What a side of a transfer asks of the scratchpad memories of a chip, each of which has a bandwidth of its own.
+/// What a side of a transfer asks of the parts of a memory in a chip, each of which has a bandwidth of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scratchpads {
-    /// Cycles that each is busy, counted through the PEs of the chip's clusters.
+pub struct PortLoads {
+    /// Cycles that each part is busy, counted through the chip's clusters.
     pub busy: Vec<u64>,
     /// Requests that are not looked at but taken to be like those before them.
     pub estimated: u64,
 }
 
-impl Scratchpads {
-    /// What the requests of a program in bytes ask; an address is `PE * (bytes of a PE's memory) + byte`.
+impl PortLoads {
+    /// The loads by the requests of a program in bytes, whose addresses are `part * (bytes of a part) + byte`. A
+    /// memory without such ports is never busy.
     ///
     /// # Errors
     /// If an address does not fit in 64 bits, or is before 0.
-    pub fn of(program: &Program, machine: &Machine) -> Result<Self, SeqError> {
-        let mut bytes = vec![0; machine.pes_per_chip() as usize];
+    pub fn of(program: &Program, medium: Medium, machine: &Machine) -> Result<Self, SeqError> {
+        let Ports::Each(rate) = medium.decl().ports else {
+            return Ok(Self { busy: Vec::new(), estimated: 0 });
+        };
+        let mut bytes = vec![0; medium.decl().part.per_chip(machine) as usize];
+        let size = medium.bytes(machine);
         let followed = requests(program, machine)?.take(MOST as usize);
-        followed.for_each(|request| add(&mut bytes, request.address, request.bytes, machine));
+        followed.for_each(|request| add(&mut bytes, request.address, request.bytes, size));
         let all = request_count(program, machine).ok_or_else(|| too_many(program))?;
         let estimated = all.saturating_sub(MOST);
         if estimated > 0 {
             bytes.iter_mut().for_each(|bytes| *bytes = scale(*bytes, all, MOST));
         }
-        let rate = machine.timing.spm_bytes_per_cycle;
+        let rate = rate(machine);
         Ok(Self { busy: bytes.into_iter().map(|bytes| bytes.div_ceil(rate)).collect(), estimated })
     }
 
-    /// Cycles of the busiest one.
+    /// Cycles of the busiest part.
     #[must_use]
     pub fn most(&self) -> u64 {
         self.busy.iter().copied().fold(0, u64::max)
     }
 }
 
-/// Adds the bytes of a request to the memories that they are in. What is past the end is in the last.
-fn add(memories: &mut [u64], address: u64, bytes: u64, machine: &Machine) {
-    let (size, last) = (machine.memory.spm_bytes_per_pe, memories.len() - 1);
+/// Adds the bytes of a request to the parts that they are in, of `size` bytes each. Bytes past the end are in the
+/// last.
+fn add(parts: &mut [u64], address: u64, bytes: u64, size: u64) {
+    let last = parts.len() - 1;
     let (mut at, end) = (address, address.saturating_add(bytes));
     while at < end {
-        let pe = at / size;
-        let next = (pe + 1).saturating_mul(size).min(end);
-        memories[(pe as usize).min(last)] += next - at;
+        let part = at / size;
+        let next = (part + 1).saturating_mul(size).min(end);
+        parts[(part as usize).min(last)] += next - at;
         at = next;
     }
 }
@@ -56,7 +63,7 @@ mod tests {
     use super::*;
 
     fn busy(program: &str) -> Vec<u64> {
-        Scratchpads::of(&program.parse().unwrap(), &Machine::rngd()).unwrap().busy
+        PortLoads::of(&program.parse().unwrap(), Medium::Spm, &Machine::rngd()).unwrap().busy
     }
 
     #[test]
@@ -78,13 +85,15 @@ mod tests {
     fn what_is_not_looked_at_is_like_the_rest() {
         // 2^17 requests of 128 bytes in turn from two PEs; half of them are looked at.
         let program = "[65536 : 0, 2 : 4096, 128 : 1] : 128".parse().unwrap();
-        let found = Scratchpads::of(&program, &Machine::rngd()).unwrap();
+        let found = PortLoads::of(&program, Medium::Spm, &Machine::rngd()).unwrap();
         assert_eq!((found.most(), found.estimated), (65_536, 65_536));
         assert_eq!(found.busy[..3], [65_536, 65_536, 0]);
     }
 
     #[test]
     fn addresses_before_0_are_errors() {
-        assert!(Scratchpads::of(&"[2 : -8, 8 : 1] : 8".parse().unwrap(), &Machine::rngd()).is_err());
+        assert!(
+            PortLoads::of(&"[2 : -8, 8 : 1] : 8".parse().unwrap(), Medium::Spm, &Machine::rngd()).is_err()
+        );
     }
 }
