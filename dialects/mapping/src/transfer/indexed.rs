@@ -152,7 +152,7 @@ fn check_forms(tensors: &[&Tensor], axes: &Axes) -> Result<(), TransferError> {
         }
         for map in &tensor.maps {
             if is_gathered(map, axes) {
-                return refuse(format!("`{map}` has a table of its own: rows are chosen by one of the two"));
+                return refuse(format!("`{map}` has a table already: rows are chosen by one of the two"));
             }
             let skewed = map.axis_names(axes);
             let skewed = skewed.iter().find(|name| axes.id(name).and_then(|id| axes.skew(id)).is_some());
@@ -165,9 +165,7 @@ fn check_forms(tensors: &[&Tensor], axes: &Axes) -> Result<(), TransferError> {
         let maps: Vec<&Expr> = tensor.maps.iter().collect();
         if Carries::new(&maps, axes).map_err(|error| TransferError::Mapping(error.message))?.is_some() {
             let map = whole(tensor, true);
-            return refuse(format!(
-                "`{map}`: its parts carry into each other, and rows have no place of their own"
-            ));
+            return refuse(format!("`{map}`: its parts carry into each other, and rows are not separate"));
         }
     }
     Ok(())

@@ -28,13 +28,13 @@ impl Shuffle {
         let chips = 0..shuffle.from.len() as u64;
         let live = chips.clone().filter(|&at| is_live(at)).count() as u64;
         if let Some(at) = (0..live).find(|&at| !is_live(at)) {
-            return Err(format!("chip {at} holds nothing of `{chip}`, but a later one does"));
+            return Err(format!("chip {at} has no part of `{chip}`, but a later one has"));
         }
         let mut known: BTreeMap<Vec<u64>, (u64, Vec<u64>)> = BTreeMap::new();
         for (at, &from) in (0..live).zip(&shuffle.from) {
             if !is_live(from) {
                 return Err(format!(
-                    "chip {at} would get what chip {from} holds of `{chip}`, which is nothing"
+                    "chip {at} would get the part of `{chip}` on chip {from}, which is empty"
                 ));
             }
             let (own, other) = (shuffle.values(at), shuffle.values(from));
@@ -149,9 +149,7 @@ mod tests {
 
     #[test]
     fn chips_without_a_part_give_none_and_copies_stay_alike() {
-        assert!(
-            shuffle("[E # 4]", &[3, 0, 1, 2]).unwrap_err().contains("chip 0 would get what chip 3 holds")
-        );
+        assert!(shuffle("[E # 4]", &[3, 0, 1, 2]).unwrap_err().contains("chip 0 would get the part of"));
         assert!(shuffle("[D, 2]", &[2, 1, 0, 3]).unwrap_err().contains("chips 0 and 1 hold the same"));
         assert!(shuffle("[D, 2]", &[3, 2, 1, 0]).is_ok());
         assert!(shuffle("[4]", &[3, 1, 0, 2]).is_ok());
