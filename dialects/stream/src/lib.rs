@@ -52,9 +52,9 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
     name: "stream",
     level: visa_ir::level::Level::Tensor,
     doc: "The Tensor Unit: begin, fetch, switch, collect, then either a register file, or align, contract, \
-          accumulate, the vector engine, cast, transpose and commit (book 12).\n\nA stream type is named after the \
-          engine that the stream left; it holds the context, the number format, and a mapping for chip, cluster, \
-          slice, time and packet. An operation does not repeat unchanged mappings.",
+          accumulate, the vector engine, cast, transpose and commit (book 12).\n\n\
+          A stream type is named after the engine that the stream left; it holds the context, the number format, \
+          and a mapping for chip, cluster, slice, time and packet. An operation does not repeat unchanged mappings.",
     ops: ops::OPS,
     types: &[
         &BEGIN.def,

@@ -25,8 +25,8 @@ pub static PASS: Pass = Pass {
     summary: "brings operations into their canonical form",
     doc: "Applies the folds and the patterns that operations declare, and erases unused operations (as `dce` does), \
           until nothing changes any more (docs/rewriting.md). Operations are visited from first to last; \
-          consequences of a rewrite are visited before anything else, so equal modules give equal results.\n\nThe \
-          mappings in clauses stay as they are: those are for `canonicalize-mappings`.",
+          consequences of a rewrite are visited before anything else, so equal modules give equal results.\n\n\
+          The mappings in clauses stay as they are: those are for `canonicalize-mappings`.",
     scope: Scope::Operation,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Symbols>()]),
     statistics: &[

@@ -18,12 +18,13 @@ pub static PASS: Pass = Pass {
     summary: "merges operations that give the same",
     doc: "An operation becomes an earlier one of its block, or of a block around it, that has the same operands, \
           clauses and result types, if neither has effects. Operations that read merge too, within a block, if \
-          nothing between them writes a memory that they read. Their declarations list the effects \
-          (`effects`).\n\nA pipeline runs where its last operation is, so a fetch reads there and not where it is \
-          written. That stays: two pipelines that share their first operations are still two, each with all of \
-          them, and read when they run. The tensor that both fetch is the same value, which nothing may change as \
-          long as one of them needs it (`tm.func` C6, `stream.commit_view`).\n\nOperations with open clauses \
-          (`auto`) stay: the best choice for one need not be right for the other. So do those with bodies.",
+          nothing between them writes a memory that they read. Their declarations list the effects (`effects`).\n\n\
+          A pipeline runs where its last operation is, so a fetch reads there and not where it is written. That \
+          stays: two pipelines that share their first operations are still two, each with all of them, and read \
+          when they run. The tensor that both fetch is the same value, which nothing may change as long as one of \
+          them needs it (`tm.func` C6, `stream.commit_view`).\n\n\
+          Operations with open clauses (`auto`) stay: the best choice for one need not be right for the other. So \
+          do those with bodies.",
     scope: Scope::Operation,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Symbols>()]),
     statistics: &[("pure", "operations merged that do nothing"), ("reads", "operations merged that read")],

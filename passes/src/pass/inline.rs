@@ -29,11 +29,12 @@ pub static PASS: Pass = Pass {
     summary: "replaces calls by the bodies of their functions",
     doc: "A call becomes a copy of the callee's body: its arguments are the caller's tensors, its results those of \
           the callee. Before a launch's body is `tm.begin_launch`. Functions are visited after those that they \
-          call, so no call is left.\n\nAddresses in a body stay unchanged, and those of the callee's arguments \
-          (`at`) do not apply here (`tm.call`). So the module is verified: if tensors of callee and caller overlap \
-          that are needed at the same time, the pass refuses the module and names both functions. With `at auto` in \
-          the callee, `allocate` finds separate addresses for each call.\n\nWith `erase`, functions that were \
-          called are erased; without it they stay, as kernels by themselves.",
+          call, so no call is left.\n\n\
+          Addresses in a body stay unchanged, and those of the callee's arguments (`at`) do not apply here \
+          (`tm.call`). So the module is verified: if tensors of callee and caller overlap that are needed at the \
+          same time, the pass refuses the module and names both functions. With `at auto` in the callee, `allocate` \
+          finds separate addresses for each call.\n\n\
+          With `erase`, functions that were called are erased; without it they stay, as kernels by themselves.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,

@@ -20,15 +20,19 @@ use visa_stream::forgotten;
 pub static PASS: Pass = Pass {
     name: "lint",
     summary: "warns about slow and dangerous accesses to data memory",
-    doc: "Changes nothing. Each warning has a number:\n\n- L1: a fetched packet is no multiple of a flit, 32 bytes: \
-          the Collect Engine fills up with zeros (book 08).\n- L2: a fetch reads fewer bytes at once than it would \
-          if its packets were padded (book 08, padding packets).\n- L3: a fetch or a commit accesses one bank of \
-          data memory 64 times in a row or more. A DMA that waits for the bank is given up after 4096 cycles, which \
-          resets the cluster; so the command must not run in parallel with a DMA (book 11). The limit holds for all \
-          commands together; this lint checks each alone.\n\n- L4: a write takes a part of the width of a bank, 8 \
-          bytes (book 11). Only generate mode can: any other operation that writes data memory is refused unless it \
-          writes whole groups of 8 bytes (`hw.commit` C5, `tm.to_dm` C5).\n\nThe warning of a forgotten axis \
-          (`--lower-to-seq`) is an error in a pipeline with this pass.",
+    doc: "Changes nothing. Each warning has a number:\n\n\
+          - L1: a fetched packet is no multiple of a flit, 32 bytes: the Collect Engine fills up with zeros (book \
+          08).\n\
+          - L2: a fetch reads fewer bytes at once than it would if its packets were padded (book 08, padding \
+          packets).\n\
+          - L3: a fetch or a commit accesses one bank of data memory 64 times in a row or more. A DMA that waits \
+          for the bank is given up after 4096 cycles, which resets the cluster; so the command must not run in \
+          parallel with a DMA (book 11). The limit holds for all commands together; this lint checks each \
+          alone.\n\n\
+          - L4: a write takes a part of the width of a bank, 8 bytes (book 11). Only generate mode can: any other \
+          operation that writes data memory is refused unless it writes whole groups of 8 bytes (`hw.commit` C5, \
+          `tm.to_dm` C5).\n\n\
+          The warning of a forgotten axis (`--lower-to-seq`) is an error in a pipeline with this pass.",
     takes: Level::Hardware,
     gives: Level::Hardware,
     denies: &[forgotten::CODE],

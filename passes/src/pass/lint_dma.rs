@@ -16,18 +16,23 @@ use visa_pass::{Level, Pass, PassCx};
 pub static PASS: Pass = Pass {
     name: "lint-dma",
     summary: "warns about transfers that the memories serve slowly",
-    doc: "Changes nothing. Each warning has a number:\n\n- T1: writes to HBM are for a part of 256 bytes. HBM reads \
-          such a unit before it writes it, which takes about 50 times as long (book 11).\n- T2: a bit of the \
-          channel's number never changes, so that channels of HBM have nothing to do (book 10, example 5).\n- T3: \
-          reads of HBM go over a boundary of 256 bytes, and take two transfers each (book 11).\n- T4: contiguous \
-          runs of both sides are shorter than 256 bytes: HBM moves 256 for each of them.\n- T5: the same bytes of \
-          HBM are read again and again, for copies in several slices.\n- T6: engines of the chip have nothing to \
-          do, while each of the others makes 256 requests or more.\n- T7: the slices of a cluster have nothing to \
-          do, while those of the other take 64 KB or more.\n- T8: one engine ends much later than the others, as it \
-          has a descriptor or a loop that they have not (book 10, example 6).\n- T9: 64 KB and more go to few \
-          networks of data memory, while those of other slices have nothing to do (book 11).\n\nOn a calibrated \
-          machine, such as `rngd-silicon`, a note gives the ticks of the transfer, and the ticks in excess of those \
-          for its bytes.\n\n`visa-run --memory-model book --report text` shows the cost of each (docs/memory.md).",
+    doc: "Changes nothing. Each warning has a number:\n\n\
+          - T1: writes to HBM are for a part of 256 bytes. HBM reads such a unit before it writes it, which takes \
+          about 50 times as long (book 11).\n\
+          - T2: a bit of the channel's number never changes, so that channels of HBM have nothing to do (book 10, \
+          example 5).\n\
+          - T3: reads of HBM go over a boundary of 256 bytes, and take two transfers each (book 11).\n\
+          - T4: contiguous runs of both sides are shorter than 256 bytes: HBM moves 256 for each of them.\n\
+          - T5: the same bytes of HBM are read again and again, for copies in several slices.\n\
+          - T6: engines of the chip have nothing to do, while each of the others makes 256 requests or more.\n\
+          - T7: the slices of a cluster have nothing to do, while those of the other take 64 KB or more.\n\
+          - T8: one engine ends much later than the others, as it has a descriptor or a loop that they have not \
+          (book 10, example 6).\n\
+          - T9: 64 KB and more go to few networks of data memory, while those of other slices have nothing to do \
+          (book 11).\n\n\
+          On a calibrated machine, such as `rngd-silicon`, a note gives the ticks of the transfer, and the ticks in \
+          excess of those for its bytes.\n\n\
+          `visa-run --memory-model book --report text` shows the cost of each (docs/memory.md).",
     takes: Level::Hardware,
     gives: Level::Hardware,
     statistics: &[("warnings", "warnings given")],

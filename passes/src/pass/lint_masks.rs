@@ -9,12 +9,13 @@ use visa_stream::unmasked;
 pub static PASS: Pass = Pass {
     name: "lint-masks",
     summary: "warns about sums that take in unmasked padding",
-    doc: "Changes nothing. The warning:\n\n- M1: a contraction sums away an axis, or the padding of a single \
-          element such as `1 # 4`, and that padding is don't-care in the fetch, and is not zero in the register \
-          file either (books 08, 15). The sum then depends on the content of data memory there. Zeros on one side \
-          are enough, if the other is padded: a product with zero is zero, unless the other side happens to hold an \
-          infinity or a NaN (docs/numerics.md).\n\nThe lint ignores an axis that is summed in part; `visa-run \
-          --shadow` checks the sum itself.",
+    doc: "Changes nothing. The warning:\n\n\
+          - M1: a contraction sums away an axis, or the padding of a single element such as `1 # 4`, and that \
+          padding is don't-care in the fetch, and is not zero in the register file either (books 08, 15). The sum \
+          then depends on the content of data memory there. Zeros on one side are enough, if the other is padded: a \
+          product with zero is zero, unless the other side happens to hold an infinity or a NaN \
+          (docs/numerics.md).\n\n\
+          The lint ignores an axis that is summed in part; `visa-run --shadow` checks the sum itself.",
     takes: Level::Tensor,
     gives: Level::Tensor,
     statistics: &[("warnings", "warnings given")],

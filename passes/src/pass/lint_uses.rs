@@ -10,11 +10,13 @@ use visa_pass::{Level, Pass, PassCx};
 pub static PASS: Pass = Pass {
     name: "lint-uses",
     summary: "warns about uses of memory that come before its writes",
-    doc: "Changes nothing. Each warning has a number:\n\n- U1: in some iteration a command reads bytes that only a \
-          later command writes, or itself in a later iteration. The warning names an iteration.\n- U2: a read could \
-          not be decided in bounded time.\n\nAll iterations are decided, and none is run (docs/loops.md). Bytes \
-          that are never written are ignored: padding is never written, and `visa-run --shadow` reports uses of it. \
-          The tensor and vector register files are treated as ranges.",
+    doc: "Changes nothing. Each warning has a number:\n\n\
+          - U1: in some iteration a command reads bytes that only a later command writes, or itself in a later \
+          iteration. The warning names an iteration.\n\
+          - U2: a read could not be decided in bounded time.\n\n\
+          All iterations are decided, and none is run (docs/loops.md). Bytes that are never written are ignored: \
+          padding is never written, and `visa-run --shadow` reports uses of it. The tensor and vector register \
+          files are treated as ranges.",
     takes: Level::Hardware,
     gives: Level::Hardware,
     statistics: &[("warnings", "warnings given")],

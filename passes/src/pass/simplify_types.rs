@@ -21,9 +21,9 @@ pub static PASS: Pass = Pass {
           operations that do not infer theirs. Their mappings become canonical; all other types are inferred again, \
           so parts that they share with an argument, such as its chip mapping, follow. The results of a kernel have \
           the types of the operands of `tm.return`. A type that repeats a clause changes with the clause: that is \
-          `canonicalize-mappings`.\n\nA canonical mapping holds the same cell at every position (book 03), so \
-          callers pass the same bytes as before. A mapping that would mention fewer axes stays, as in \
-          `canonicalize-mappings`.",
+          `canonicalize-mappings`.\n\n\
+          A canonical mapping holds the same cell at every position (book 03), so callers pass the same bytes as \
+          before. A mapping that would mention fewer axes stays, as in `canonicalize-mappings`.",
     statistics: MAPPING_STATISTICS,
     open: true,
     ..Pass::with::<Settings>()

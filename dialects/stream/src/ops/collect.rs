@@ -23,9 +23,9 @@ use visa_mapping::{Dim, Tensor};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.collect",
     summary: "Pads each packet to whole flits of 32 bytes and delivers one flit a time step.",
-    doc: "The part of a packet after the first flit moves into time, innermost. Padding bytes are zero.\n\nIn the \
-          dual context flits have 64 bytes (book 08). The aligner takes them whole; all other engines take 32 bytes \
-          at once, and for them the packet is half a flit: each flit is two time steps.",
+    doc: "The part of a packet after the first flit moves into time, innermost. Padding bytes are zero.\n\n\
+          In the dual context flits have 64 bytes (book 08). The aligner takes them whole; all other engines take \
+          32 bytes at once, and for them the packet is half a flit: each flit is two time steps.",
     constraints: &[
         (
             "C1",

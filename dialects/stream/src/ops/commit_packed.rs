@@ -31,12 +31,13 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_packed",
     summary: "Ends a pipeline: writes the elements of each flit that counts or a filter keep, one after the \
               other.",
-    doc: "Of each flit the leading elements are kept, as many as its count says: from none, for a count below 0, to \
+    doc: "The count of each flit is the number of its leading elements to keep: from none, for a count below 0, to \
           all live ones. They are written without gaps, in the order of the stream, each slice by itself (book 09, \
           valid count packing). The result has one axis, the number of the element in that order; beyond the kept \
-          elements, it is undefined.\n\nAfter `stream.vector_filter` there are no counts: the elements of each flit \
-          that the filter keeps are written (book 35, section 2.3).\n\nWrites have 8 bytes; the last one is filled \
-          up with zeros.",
+          elements, it is undefined.\n\n\
+          After `stream.vector_filter` there are no counts: the elements of each flit that the filter keeps are \
+          written (book 35, section 2.3).\n\n\
+          Writes have 8 bytes; the last one is filled up with zeros.",
     constraints: &[
         ("C1", "with counts the context is sub (book 09); without them the stream comes out of a filter"),
         (

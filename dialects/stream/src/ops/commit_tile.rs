@@ -36,8 +36,9 @@ pub static DECL: OpDecl = OpDecl {
           counted from the tile's first, as in `tm.tile` and `tm.to_tile`. So a loop that carries a tensor in data \
           memory fills it tile by tile without a transfer. The result has the address of `tensor`: if anything \
           still needs `tensor` after this operation, the pipeline itself included, it overlaps the result and is \
-          refused.\n\nA pipeline writes where it reads. A tile of slices is written by a pipeline that began with \
-          that tile of another tensor; `tm.to_tile` moves data of other slices.",
+          refused.\n\n\
+          A pipeline writes where it reads. A tile of slices is written by a pipeline that began with that tile of \
+          another tensor; `tm.to_tile` moves data of other slices.",
     constraints: &[
         ("C1", "`tensor` is no view, and has the stream's number format"),
         (

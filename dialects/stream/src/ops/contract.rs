@@ -45,12 +45,12 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     name: "stream.align",
     summary: "Pairs the stream with a tensor in the register file.",
     doc: "The stream adapter collects one or two flits into a packet of 64 bytes (one flit is padded with zeros), \
-          gives it to every row, and repeats it along axes of time that only the register file has. In the \
-          dual context a flit is such a packet, and one is collected (book 17: 96 bytes of buffer). The TRF \
-          sequencer reads the register file in the same order (book 16, 17, 18).\n\nOf a stream that slides, \
-          `$(W:1, F:1)`, it collects up to three flits and emits a packet for each F, shifted by as many \
-          elements: time `[..., F]`, packet `[W # 32]` (shift-reuse, book 15). The packet may split F too: of \
-          `$(W:2, F:1)` with |F| = 4, time `[..., F / 2]` and packet `[W, F % 2]`.",
+          gives it to every row, and repeats it along axes of time that only the register file has. In the dual \
+          context a flit is such a packet, and one is collected (book 17: 96 bytes of buffer). The TRF sequencer \
+          reads the register file in the same order (book 16, 17, 18).\n\n\
+          Of a stream that slides, `$(W:1, F:1)`, it collects up to three flits and emits a packet for each F, \
+          shifted by as many elements: time `[..., F]`, packet `[W # 32]` (shift-reuse, book 15). The packet may \
+          split F too: of `$(W:2, F:1)` with |F| = 4, time `[..., F / 2]` and packet `[W, F % 2]`.",
     constraints: &[
         ("C1", "the format can enter the contraction: i4, i5, i8, i9, f8e4m3, f8e5m2 or bf16 (book 19)"),
         ("C2", "the packet has 64 bytes (book 17)"),

@@ -37,15 +37,16 @@ pub static DECL: OpDecl = OpDecl {
     doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is broadcast; \
           padding is read beyond the tensor (over-fetch). A gathered term, `R @ (3, 1, 5)`, is read by an offset \
           table (book 07, indirect access). Of a skewed axis `B' = B - A` with A on chips, clusters or slices, each \
-          of these starts at its own address (book 08, 32).\n\nThe fetch adapter works on each element, in this \
-          order: zero padding is masked; with `table`, an element becomes the value that a `tm.table` has for it; \
-          with `dtype`, it is converted, from the table's format if there is one; the zero point is subtracted, and \
-          the result wraps.\n\nMasked positions are zero, regardless of memory; with `pad lowest` or `pad highest` \
-          the least or greatest number of the tensor's format, converted with the others: the identity of a maximum \
-          or minimum (book 22). A padded term such as `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut \
-          into time and packet anywhere: `{P} / 32` and `{P} % 32`. Its parts then count its positions, up to the \
-          end of the pipeline or to where the zeros at the end are forgotten. A sliding term, `$(W:1, F:1)` of a \
-          `tm.window`, is read as one in the same way; the aligner takes it apart.",
+          of these starts at its own address (book 08, 32).\n\n\
+          The fetch adapter works on each element, in this order: zero padding is masked; with `table`, an element \
+          becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if \
+          there is one; the zero point is subtracted, and the result wraps.\n\n\
+          Masked positions are zero, regardless of memory; with `pad lowest` or `pad highest` the least or greatest \
+          number of the tensor's format, converted with the others: the identity of a maximum or minimum (book 22). \
+          A padded term such as `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut into time and packet \
+          anywhere: `{P} / 32` and `{P} % 32`. Its parts then count its positions, up to the end of the pipeline or \
+          to where the zeros at the end are forgotten. A sliding term, `$(W:1, F:1)` of a `tm.window`, is read as \
+          one in the same way; the aligner takes it apart.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         (

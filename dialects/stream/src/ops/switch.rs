@@ -34,17 +34,22 @@ pub static DECL: OpDecl = OpDecl {
     doc: "The topology reads the slices as [slice2, slice1, slice0] and computes slice | time (book 13), outermost \
           first. A number stands for a broadcast; axes that the tensor does not depend on and that the stream does \
           not hold yet may replace it. Axes that it holds keep the position that the topology gives them, also if \
-          the tensor does not depend on them:\n\n| topology | time before | slice after | time after \
-          |\n|---|---|---|---|\n| `forwarding` | time | as before | as before |\n| `broadcast01` | [time1, time0] | \
-          [slice2, n1, n0] | [time1, slice1, time0, slice0] |\n| `broadcast1` | time | [slice2, n1, slice0] | \
-          [time, slice1] |\n| `transpose` | time | [slice2, slice0, slice1] | time |\n| `inter_transpose` | [time2, \
-          time1, time0] | [slice2, time1, slice0] | [time2, time0, slice1] |\n| `transposed_broadcast1` | time | \
-          [slice2, n0, slice1] | [time, slice0] |\n| `custom` | time | any | [time, moved part] |\n\nThe result's \
-          mappings follow; `slice` and `time` may write them differently. A `custom` switch requires them, and its \
-          ring size and snoop bitmap follow: a slice outputs, for each time step, a packet of each slice that it \
-          snoops, in the order of the slices. Its bitmap has to be written to registers, while DMA and the sub \
-          context wait.\n\nPackets pass through unchanged. Without a switch, packets stay in their slice: go \
-          straight to `stream.collect`.",
+          the tensor does not depend on them:\n\n\
+          | topology | time before | slice after | time after |\n\
+          |---|---|---|---|\n\
+          | `forwarding` | time | as before | as before |\n\
+          | `broadcast01` | [time1, time0] | [slice2, n1, n0] | [time1, slice1, time0, slice0] |\n\
+          | `broadcast1` | time | [slice2, n1, slice0] | [time, slice1] |\n\
+          | `transpose` | time | [slice2, slice0, slice1] | time |\n\
+          | `inter_transpose` | [time2, time1, time0] | [slice2, time1, slice0] | [time2, time0, slice1] |\n\
+          | `transposed_broadcast1` | time | [slice2, n0, slice1] | [time, slice0] |\n\
+          | `custom` | time | any | [time, moved part] |\n\n\
+          The result's mappings follow; `slice` and `time` may write them differently. A `custom` switch requires \
+          them, and its ring size and snoop bitmap follow: a slice outputs, for each time step, a packet of each \
+          slice that it snoops, in the order of the slices. Its bitmap has to be written to registers, while DMA \
+          and the sub context wait.\n\n\
+          Packets pass through unchanged. Without a switch, packets stay in their slice: go straight to \
+          `stream.collect`.",
     constraints: &[
         (
             "C1",

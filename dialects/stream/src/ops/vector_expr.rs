@@ -26,9 +26,9 @@ pub static DECL: OpDecl = OpDecl {
           definitions. The pass `plan-vector` puts the operations onto stages and ALUs (book 21), in as few passes \
           through the Tensor Unit as there can be, and splits in several where an ALU runs out. The result has the \
           bits of the expression as written, operation by operation (docs/numerics.md), unless `fast` allows \
-          rewrites that round differently (docs/choosing.md).\n\nBetween passes a value lies in data memory, or in \
-          the vector register file where another operation wants it as its operand, at addresses that are open: \
-          `allocate` chooses them.",
+          rewrites that round differently (docs/choosing.md).\n\n\
+          Between passes a value lies in data memory, or in the vector register file where another operation wants \
+          it as its operand, at addresses that are open: `allocate` chooses them.",
     constraints: &[
         ("C1", "the stream is i32 or f32, in the main context (books 12, 20)"),
         ("C2", "there is a name for each operand"),

@@ -29,12 +29,13 @@ pub static PASS: Pass = Pass {
           although it could run in parallel with them. This pass changes the order, within the dependences of \
           commands, and pipelines loops: loads run an iteration ahead, into rotating buffers, or stores an \
           iteration later. Before such a loop are the first commands (a prologue), after it the last (an epilogue); \
-          all are operations.\n\nList scheduling finds an order of a block. If that is above its lower bound, a \
-          local search moves one command at a time; then, if the commands are few, a constraint solver looks for a \
-          better order, and proves that there is none. Each candidate is then allocated, lowered and priced as a \
-          whole; a candidate that does not take fewer cycles is dropped.\n\nExplicit addresses stay: a tensor at \
-          one of them cannot be written before the previous tensor there is dead. Leave addresses open (`at auto`), \
-          and run `allocate` after this pass.",
+          all are operations.\n\n\
+          List scheduling finds an order of a block. If that is above its lower bound, a local search moves one \
+          command at a time; then, if the commands are few, a constraint solver looks for a better order, and \
+          proves that there is none. Each candidate is then allocated, lowered and priced as a whole; a candidate \
+          that does not take fewer cycles is dropped.\n\n\
+          Explicit addresses stay: a tensor at one of them cannot be written before the previous tensor there is \
+          dead. Leave addresses open (`at auto`), and run `allocate` after this pass.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,
