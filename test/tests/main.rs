@@ -8,6 +8,7 @@ mod lit;
 mod once;
 mod open;
 mod pages;
+mod prose;
 mod references;
 mod rewriting;
 mod text;

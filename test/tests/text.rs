@@ -110,20 +110,20 @@ fn nameless(ctx: &Context, module: &Module, text: &str) -> String {
 }
 
 /// A module of a file.
-struct Found {
+struct ParsedModule {
     module: Module,
     text: String,
     place: String,
 }
 
 /// Sends modules through mlir-opt, without and with locations.
-fn check_mlir(ctx: &Context, program: &Path, found: &[Found]) {
+fn check_mlir(ctx: &Context, program: &Path, found: &[ParsedModule]) {
     let plain: Vec<_> = found.iter().map(|found| print(ctx, &found.module, Form::Generic)).collect();
     let full = found.iter().map(|found| located(ctx, &found.module, Form::Generic, &found.text));
     for (texts, flags) in [(plain, &[][..]), (full.collect(), &["--mlir-print-debuginfo"][..])] {
         let printed = through_mlir(program, flags, &texts);
         assert_eq!(printed.len(), found.len(), "mlir-opt prints another number of modules");
-        for (Found { module, text, place }, printed) in found.iter().zip(&printed) {
+        for (ParsedModule { module, text, place }, printed) in found.iter().zip(&printed) {
             let back = read(ctx, printed)
                 .unwrap_or_else(|| panic!("{place}: mlir-opt's text does not parse:\n{printed}"));
             assert!(same(ctx, module, &back), "{place}: mlir-opt's text is another module:\n{printed}");
@@ -136,19 +136,21 @@ fn check_mlir(ctx: &Context, program: &Path, found: &[Found]) {
 }
 
 /// The modules of a file that parse.
-fn modules_of(ctx: &Context, path: &Path) -> Vec<Found> {
+fn modules_of(ctx: &Context, path: &Path) -> Vec<ParsedModule> {
     // Files that are no text are bad input on purpose.
     let Ok(text) = fs::read_to_string(path) else { return Vec::new() };
     let place = path.display().to_string();
     let found = modules(&text).into_iter();
-    found.filter_map(|text| Some(Found { module: read(ctx, &text)?, text, place: place.clone() })).collect()
+    found
+        .filter_map(|text| Some(ParsedModule { module: read(ctx, &text)?, text, place: place.clone() }))
+        .collect()
 }
 
 /// Checks the modules of some files that parse, and says how many they are.
 fn check_files(paths: &[PathBuf], mlir_opt: Option<&Path>) -> usize {
     let ctx = Context::new(&visa::Registry::standard().dialects);
     let found: Vec<_> = paths.iter().flat_map(|path| modules_of(&ctx, path)).collect();
-    for Found { module, text, place } in &found {
+    for ParsedModule { module, text, place } in &found {
         for form in [Form::Pretty, Form::Generic] {
             check_form(&ctx, module, form, place);
             check_locations(&ctx, module, text, form, place);

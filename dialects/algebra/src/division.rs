@@ -1,4 +1,4 @@
-//! How a stream is read from a buffer: the loops and strides that visit the buffer in the stream's order.
+//! Division of a stream by a buffer: the loops and strides that visit the buffer in the stream's order.
 
 pub(crate) mod across;
 pub(crate) mod divide;

@@ -1,5 +1,4 @@
-//! How much work the algebra did. It is counted, never timed: whoever bounds work by it bounds it alike on every
-//! machine.
+//! The amount of work of the algebra. It is counted, never timed, so a limit on it is the same on every machine.
 
 use std::cell::Cell;
 
@@ -7,14 +6,14 @@ thread_local! {
     static EFFORT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What the algebra looked at on this thread so far: terms, runs and positions. Only the difference of two answers
-/// means something.
+/// The number of terms, runs and positions that the algebra visited on this thread so far. Only differences between
+/// two results are meaningful.
 #[must_use]
 pub fn effort() -> u64 {
     EFFORT.get()
 }
 
-/// Counts so many terms, runs or positions that were looked at.
+/// Counts `looked_at` visited terms, runs or positions.
 pub fn count_effort(looked_at: u64) {
     EFFORT.set(EFFORT.get().wrapping_add(looked_at));
 }

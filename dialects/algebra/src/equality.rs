@@ -1,4 +1,4 @@
-//! Whether two mappings hold the same, and the text that stands for all that do.
+//! Equality of two mappings, and the text that stands for all equal ones.
 
 pub(crate) mod equal;
 pub(crate) mod normal;

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
-/// What is wrong with a mapping or an axis declaration.
+/// An error in a mapping or an axis declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapError {
     /// Stable identifier of the rule, such as `map-undeclared-axis`.
     pub code: &'static str,
-    /// What was found and what was expected, naming the subexpression.
+    /// The text found and the text expected, with the subexpression.
     pub message: String,
     /// Text to write instead of the wrong piece, where there is one obvious repair.
     pub fix: Option<String>,

@@ -15,7 +15,7 @@ use crate::error::{MapError, quote};
 use crate::expr::axes::Axes;
 use crate::limits::MAX_SIZE;
 
-/// What a padding position demands, from strict to loose.
+/// The requirement on a padding position, from strict to loose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PadKind {
     /// Must not be written; `{!}` in the text.
@@ -49,7 +49,7 @@ pub enum Side {
 /// A mapping expression, as written. `[A]` is the axis alone: a group of one term is that term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
-    /// `A`: every position of the axis, in order. A skewed axis (`B' = B - A`) is an axis of its own.
+    /// `A`: every position of the axis, in order. A skewed axis (`B' = B - A`) is a separate axis.
     Axis(Arc<str>),
     /// `{L}`: the mapping that the alias names (book 03, "escape").
     Alias(Arc<str>),
@@ -57,51 +57,51 @@ pub enum Expr {
     Literal(u64),
     /// `[E, F, ...]`: major to minor. Nested groups stay nested.
     Pair(Vec<Expr>),
-    /// `E * F`: the outer sum of book 03, `$(E:|F|, F:1)` whatever the size of F. No two combinations share a
-    /// position, so that it holds the cells of `[E, F]`.
+    /// `E * F`: the outer sum of book 03, `$(E:|F|, F:1)` for any size of F. No two combinations share a position, so
+    /// that it holds the cells of `[E, F]`.
     Outer(Vec<Expr>),
     /// `E # size`: padding of that kind from the end of E up to `size` positions in total; with `{left}` before E.
     Pad {
-        /// What is padded.
+        /// The padded expression.
         inner: Box<Expr>,
         /// Total positions.
         size: u64,
-        /// What the new positions demand.
+        /// The requirement on the new positions.
         kind: PadKind,
         /// Where the new positions are.
         side: Side,
     },
     /// `E = size`: the first `size` positions.
     Resize {
-        /// What is truncated.
+        /// The truncated expression.
         inner: Box<Expr>,
         /// Positions kept.
         size: u64,
     },
     /// `E / n`: every n-th position, starting with the first.
     Stride {
-        /// What is split.
+        /// The split expression.
         inner: Box<Expr>,
         /// Positions to a step.
         n: u64,
     },
     /// `E % n`: the first block of n positions.
     Modulo {
-        /// What is split.
+        /// The split expression.
         inner: Box<Expr>,
         /// Positions in a block.
         n: u64,
     },
     /// `E @ offset`: the positions from `offset` on (book 33, segmentation).
     Slice {
-        /// What is cut.
+        /// The cut expression.
         inner: Box<Expr>,
         /// Positions dropped.
         offset: u64,
     },
-    /// `E @ (o, p, ...)`: indirect sequencing (book 03, 07): one position an entry, which holds what E holds there.
+    /// `E @ (o, p, ...)`: indirect sequencing (book 03, 07): one position for each entry, with the cell of E there.
     Gather {
-        /// What is picked from.
+        /// The expression that the entries index.
         inner: Box<Expr>,
         /// The offset table, in positions of E.
         table: Arc<[u64]>,
@@ -112,7 +112,7 @@ pub enum Expr {
     Slide(Vec<(Expr, u64)>),
 }
 
-/// How many positions an expression has, and how many indices may share one of them.
+/// Number of positions of an expression, and the most indices that share one position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     pub(crate) size: u64,
@@ -162,8 +162,8 @@ impl Expr {
         self.terms().into_iter().filter(|term| **term != Expr::Literal(1))
     }
 
-    /// The terms of a sliding expression, a mapping and its stride each (book 03). Whatever pads or cuts it does
-    /// not change them.
+    /// The terms of a sliding expression, a mapping and its stride each (book 03). Padding or cutting it does not
+    /// change them.
     pub fn slide(&self) -> Option<&[(Expr, u64)]> {
         match self {
             Expr::Slide(terms) => Some(terms),
@@ -237,7 +237,7 @@ impl Expr {
         }
     }
 
-    /// The same expression with each child replaced by what `with` makes of it.
+    /// The same expression with each child replaced by the result of `with`.
     pub fn map_children<E>(&self, mut with: impl FnMut(&Expr) -> Result<Expr, E>) -> Result<Expr, E> {
         Ok(match self {
             Expr::Axis(_) | Expr::Alias(_) | Expr::Literal(_) => self.clone(),
@@ -258,7 +258,7 @@ impl Expr {
         })
     }
 
-    /// The same expression with the names for its aliases that `with` gives; nothing if it gives none.
+    /// The same expression with the names for its aliases that `with` returns; `None` if it returns none.
     pub fn renamed(&self, with: &mut dyn FnMut(&str) -> Option<Rc<str>>) -> Option<Expr> {
         if let Expr::Alias(name) = self {
             return with(name).map(|new| Expr::Alias((*new).into()));
@@ -453,7 +453,7 @@ impl Expr {
         }
     }
 
-    /// Whether n divides the size of `inner`; if not, the fix pads `inner` up to the next multiple.
+    /// Checks that n divides the size of `inner`; if not, the fix pads `inner` up to the next multiple.
     fn divides(
         &self,
         inner: &Expr,
@@ -478,7 +478,7 @@ impl Expr {
     }
 }
 
-/// `n`, which must be a possible size, in the expression that says it.
+/// `n`, which must be a possible size, in the expression that contains it.
 fn positive(n: u64, place: &Expr) -> Result<u64, MapError> {
     if (1..=MAX_SIZE).contains(&n) {
         return Ok(n);
@@ -507,7 +507,7 @@ impl fmt::Display for Expr {
     }
 }
 
-/// An expression as a term of a group: without brackets of its own unless it is a group.
+/// An expression as a term of a group: without brackets unless it is a group.
 pub(crate) struct Term<'a>(pub(crate) &'a Expr);
 
 impl fmt::Display for Term<'_> {
@@ -552,7 +552,7 @@ impl fmt::Display for Term<'_> {
     }
 }
 
-/// What an operator is on, or a factor of an outer sum: an outer sum in brackets.
+/// The operand of an operator, or a factor of an outer sum: an outer sum in brackets.
 struct Atom<'a>(&'a Expr);
 
 impl fmt::Display for Atom<'_> {

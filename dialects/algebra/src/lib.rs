@@ -24,7 +24,7 @@
 //! # Ok::<(), visa_algebra::MapError>(())
 //! ```
 //!
-//! # What it decides
+//! # Decisions
 //!
 //! | question | asked by |
 //! |---|---|
@@ -45,8 +45,8 @@
 //!
 //! # Where things are
 //!
-//! `expr` is the expression, the axes and the text; `meaning` what a mapping holds and its normal form; `equality`
-//! what decides equality; `factors` the operations on digits; `division` how a stream is read from a buffer.
+//! `expr` is the expression, the axes and the text; `meaning` the cells of a mapping and its normal form; `equality`
+//! decides equality; `factors` the operations on digits; `division` the division of a stream by a buffer.
 
 mod division;
 mod effort;
@@ -82,5 +82,5 @@ pub use meaning::carry::{Carries, Views, cuts_unevenly, joined};
 pub use meaning::cell::{Cell, Index, Map, describe, map};
 pub use meaning::digits::{Digit, Digits, DigitsError, Offset, Ragged, digits};
 pub use meaning::padded::{Padded, padded_terms};
-pub use meaning::placement::{MAX_CHOICES, Placed, Placement, place, place_expr, times};
+pub use meaning::placement::{MAX_CHOICES, PlacedDigit, Placement, place, place_expr, times};
 pub use meaning::rebuild::{digit_expr, rebuild};

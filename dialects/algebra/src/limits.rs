@@ -1,4 +1,4 @@
-//! How large mappings and axes may be.
+//! Maximal sizes of mappings and axes.
 
 /// Largest size of an axis or a mapping, in positions. Far beyond any memory, and small enough that the
 /// sum of two coordinates never leaves 64 bits.

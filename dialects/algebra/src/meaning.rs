@@ -1,4 +1,4 @@
-//! What a mapping holds at each position, and its normal form.
+//! The cells of a mapping, and its normal form.
 
 pub(crate) mod carry;
 pub(crate) mod cell;

@@ -12,7 +12,7 @@ use visa_algebra::{
 /// Largest size that the oracle spells out.
 const LARGEST: u64 = 4096;
 
-/// What a position meets on the way from the major to the minor side.
+/// An event of a position on the way from the major to the minor side.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
     Step(String, u64),
@@ -142,7 +142,7 @@ fn cut(expr: &Expr, axes: &Axes) -> Option<(Expr, u64, u64)> {
     }
 }
 
-/// What a table picks is not shared.
+/// The selection of a table is not shared.
 fn gathers(expr: &Expr) -> bool {
     matches!(expr, Expr::Gather { .. }) || expr.children().into_iter().any(gathers)
 }
@@ -262,7 +262,7 @@ fn some_axes() -> impl Strategy<Value = Axes> {
     })
 }
 
-/// Whether the text names a skewed axis, and so is written in it at each live position.
+/// Returns true if the text names a skewed axis, and so is written in it at each live position.
 fn is_skewed(expr: &Expr, axes: &Axes) -> bool {
     axes.id("C").is_some_and(|c| axes.skew(c).is_some()) && expr.to_string().contains('C')
 }
@@ -508,7 +508,7 @@ proptest! {
     }
 }
 
-/// Whether some part is longer than the oracle spells out.
+/// Returns true if some part is longer than the oracle spells out.
 fn too_long(expr: &Expr, axes: &Axes) -> bool {
     expr.size(axes).is_ok_and(|size| size > LARGEST)
         // The oracle builds prefixes of a pair, and the full product is the longest.

@@ -41,7 +41,7 @@ fn fingerprint(cells: &[Cell]) -> u64 {
     hasher.finish()
 }
 
-/// What enumeration says about two lists of cells.
+/// The answer of enumeration for two lists of cells.
 fn expected(left: &[Cell], right: &[Cell]) -> Equality {
     let common = left.len().min(right.len());
     let at = left.iter().zip(right).position(|(a, b)| a != b);
@@ -120,7 +120,7 @@ fn level(below: &[(Expr, u64)], with: &mut dyn FnMut(Expr)) {
     }
 }
 
-/// How many questions each tier decided.
+/// Number of questions that each tier decided.
 #[derive(Default)]
 struct Count {
     tiers: BTreeMap<Tier, u64>,

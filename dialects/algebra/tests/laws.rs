@@ -1,5 +1,5 @@
-//! The laws of the algebra against enumeration: whatever inverse, division, composition, complement and common
-//! factors say of digits is compared with the cells that `map` holds, position by position.
+//! The laws of the algebra against enumeration: the digits of inverse, division, composition, complement and common
+//! factors are compared with the cells of `map`, position by position.
 
 use std::collections::BTreeMap;
 use visa_loops::Stride;
@@ -86,7 +86,7 @@ fn indices(axes: &[(AxisId, u64)]) -> Vec<Index> {
     })
 }
 
-/// Where the division says that stream position `at` is read.
+/// The position that the division reads for stream position `at`.
 fn read_at(division: &visa_algebra::Division, mut at: u64) -> i64 {
     let mut address = division.base;
     for step in &division.steps {
@@ -353,7 +353,7 @@ proptest! {
     }
 }
 
-/// Whether a digit is `[outer, factor, inner]`.
+/// Returns true if a digit is `[outer, factor, inner]`.
 fn divides(factor: &Digit, digit: &Digit) -> bool {
     let (from, to) = (factor.stride, factor.stride * factor.live);
     let end = digit.stride * digit.live;

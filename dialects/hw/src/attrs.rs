@@ -42,7 +42,7 @@ pub static PAIRED: BodyDef = BodyDef {
 pub static ENGINES: BodyDef = BodyDef {
     name: "hw.engines",
     syntax: "[ENGINE : LOOPS, FIRST..END : LOOPS, ...]",
-    doc: "What each engine of a DMA does (book 10): paired loops for an engine, or for all engines from FIRST to \
+    doc: "The work of each engine of a DMA (book 10): paired loops for an engine, or for all engines from FIRST to \
           before END, whose outermost loops count them. An engine that comes several times runs one after the \
           other.",
     parse: parse_program::<EngineTable>,

@@ -1,8 +1,8 @@
 //! Analyses: facts about a module that are worked out once and kept as long as they hold.
 //!
-//! [`Analyses`] keeps them, each with the [`Stamp`] of the module that it was worked out from: one of another
-//! state is never given out. Between passes, the manager says what a pass preserved ([`Preserved`]); whoever kept
-//! a [`Handle`] over a pass that did not is told so.
+//! [`Analyses`] caches them, each with the [`Stamp`] of the module that it was computed from. An analysis of another
+//! state is never returned. After each pass, the manager passes on the analyses that the pass preserved
+//! ([`Preserved`]). [`Handle::get`] reports an error if a pass in between did not preserve the analysis.
 
 use crate::context::Context;
 use crate::diag::Diagnostic;
@@ -18,8 +18,8 @@ pub trait Analysis: Any + Sized {
     /// Computes it.
     fn build(ctx: &Context, module: &Module) -> Self;
 
-    /// Whether two say the same, if that can be told: `Some(Self::eq)`. Then a pass that preserves the analysis
-    /// can be checked.
+    /// Comparison of two results, if the analysis supports one: `Some(Self::eq)`. It checks passes that preserve the
+    /// analysis.
     const SAME: Option<fn(&Self, &Self) -> bool> = None;
 }
 
@@ -44,13 +44,13 @@ impl fmt::Debug for AnalysisKind {
     }
 }
 
-/// The last part of a type's path: what an analysis is called in messages.
+/// The last part of a type's path: the name of the analysis in messages.
 fn name_of<A: Analysis>() -> &'static str {
     let path = std::any::type_name::<A>();
     path.rsplit("::").next().unwrap_or(path)
 }
 
-/// Which analyses still hold after a pass that changed the module. All do after one that changed nothing.
+/// The analyses that still hold after a pass that changed the module. All hold after a pass that changed nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Preserved {
     /// All of them.
@@ -85,7 +85,7 @@ struct Kept {
     id: TypeId,
     name: &'static str,
     value: Rc<dyn Any>,
-    /// Builds it anew and compares; `None` if it cannot be compared.
+    /// Builds it again and compares; `None` if it cannot be compared.
     check: fn(&dyn Any, &Context, &Module) -> Option<bool>,
     life: Rc<Life>,
 }
@@ -103,7 +103,7 @@ impl Analyses {
         self.handle::<A>(ctx, module).value
     }
 
-    /// The same, to be asked again later: [`Handle::get`] says whether it still holds.
+    /// A handle for later use: [`Handle::get`] reports an error if the analysis no longer holds.
     pub fn handle<A: Analysis>(&self, ctx: &Context, module: &Module) -> Handle<A> {
         self.known(module).unwrap_or_else(|| self.know(Rc::new(A::build(ctx, module)), module))
     }
@@ -128,13 +128,13 @@ impl Analyses {
         Some(Handle { value: found.value.clone().downcast().ok()?, life: found.life.clone() })
     }
 
-    /// A pass begins; its name is what later messages say.
+    /// Starts a pass; later messages use its name.
     pub fn begin(&self, pass: &'static str) {
         self.during.set(Some(pass));
     }
 
-    /// A pass ends that found the module as `before` and left it as it is: what it preserved holds for the module
-    /// now, the others are dropped.
+    /// Ends a pass that left the module unchanged since `before`: preserved analyses hold for the module now, the
+    /// others are dropped.
     pub fn end(&self, pass: &'static str, before: &Stamp, preserved: Preserved, module: &Module) {
         let now = module.stamp();
         self.kept.borrow_mut().retain(|kept| {
@@ -155,8 +155,8 @@ impl Analyses {
         });
     }
 
-    /// The kept analyses of `module` that do not say what they would say if they were built now, by name. Those
-    /// that cannot be compared are left out.
+    /// Names of the cached analyses of `module` that differ from a new computation. Analyses that cannot be compared
+    /// are omitted.
     #[must_use]
     pub fn wrong(&self, ctx: &Context, module: &Module) -> Vec<&'static str> {
         let kept = self.kept.borrow();
@@ -173,7 +173,7 @@ fn check<A: Analysis>(kept: &dyn Any, ctx: &Context, module: &Module) -> Option<
     Some(same(kept, &A::build(ctx, module)))
 }
 
-/// An analysis that somebody holds on to.
+/// An analysis for later use.
 pub struct Handle<A> {
     value: Rc<A>,
     life: Rc<Life>,
@@ -193,8 +193,7 @@ impl<A: Analysis> Handle<A> {
     pub fn get(&self, module: &Module) -> Result<Rc<A>, Diagnostic> {
         let name = name_of::<A>();
         let error = |message: String| {
-            let fix =
-                "ask for the analysis again where it is needed, or let the pass say that it preserves it";
+            let fix = "request the analysis again at its use, or let the pass declare that it preserves it";
             Err(Diagnostic::error("stale-analysis", Span::default(), message).fix(fix.to_owned()))
         };
         match self.life.ended.get() {

@@ -1,4 +1,5 @@
-//! What an operation says, as a number: for questions whose answer follows from that alone ([`Context::once`]).
+//! The content of an operation as a number, for questions whose answer follows from the content alone
+//! ([`Context::once`]).
 //!
 //! [`Context::once`]: crate::context::Context::once
 
@@ -9,13 +10,13 @@ use std::cell::Cell;
 use std::convert::Infallible;
 use std::hash::Hash;
 
-/// Two operations of a context have the same content if they say the same.
+/// Two operations of a context have the same content exactly if these numbers are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Content(u32);
 
-/// What an operation says.
+/// The content of an operation.
 #[derive(PartialEq, Eq, Hash)]
-struct Said<O, E> {
+struct ContentKey<O, E> {
     decl: *const OpDecl,
     /// By position in the declaration.
     clauses: Vec<(usize, AttrId)>,
@@ -28,8 +29,8 @@ struct Said<O, E> {
 #[derive(Default)]
 struct Numbered(Cell<u32>);
 
-/// The content of an operation that a dialect declares: its declaration, its clauses, the types of its results, what
-/// `operand` says of each operand, and what is `also` said.
+/// The content of a declared operation: its declaration, its clauses, the types of its results, the result of
+/// `operand` for each operand, and the value `also`.
 pub fn content<O: Hash + Eq + 'static, E: Hash + Eq + 'static>(
     op: OpRef<'_>,
     operand: impl FnMut(ValueId) -> O,
@@ -37,7 +38,7 @@ pub fn content<O: Hash + Eq + 'static, E: Hash + Eq + 'static>(
 ) -> Option<Content> {
     let decl = op.decl()?;
     let position = |name: &str| decl.clauses.iter().position(|clause| clause.name == name);
-    let said = Said {
+    let said = ContentKey {
         decl,
         clauses: op
             .clauses()
@@ -51,7 +52,7 @@ pub fn content<O: Hash + Eq + 'static, E: Hash + Eq + 'static>(
     Some(number(op, said))
 }
 
-/// The number of what is said, a new one if nothing has said that before.
+/// The number of a content, a new number for a content that is new.
 fn number<Q: Hash + Eq + 'static>(op: OpRef<'_>, said: Q) -> Content {
     let next = || {
         let numbered = op.ctx.data::<Numbered>();

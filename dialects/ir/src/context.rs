@@ -1,4 +1,4 @@
-//! What a module is read against: the registered dialects, and the interned types and attributes.
+//! The environment of a module: the registered dialects, and the interned types and attributes.
 
 use crate::decl::{Body, BodyDef, BodyError, Dialect, OpDecl, check};
 use crate::infer::Inferred;
@@ -20,7 +20,7 @@ pub struct TypeId(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AttrId(u32);
 
-/// What a type is.
+/// The data of a type.
 #[derive(Clone)]
 pub struct TypeData {
     /// Its text, e.g. `!tm.dm<bf16, [1], [1 # 2], [I], [J]>`.
@@ -29,7 +29,7 @@ pub struct TypeData {
     pub body: Option<(&'static BodyDef, Rc<dyn Body>)>,
 }
 
-/// What an attribute is.
+/// The data of an attribute.
 #[derive(Clone)]
 pub enum Attr {
     /// A signed 64-bit integer.
@@ -215,7 +215,7 @@ impl<T: Clone> Interner<T> {
 /// Registered dialects and interned values. A value, not a global: make as many as you like.
 #[derive(Default)]
 pub struct Context {
-    /// Whether operations of unregistered dialects are let through (in the generic form).
+    /// True if operations of unregistered dialects are accepted (in the generic form).
     pub allow_unregistered: bool,
     dialects: BTreeMap<&'static str, &'static Dialect>,
     ops: HashMap<&'static str, &'static OpDecl>,
@@ -235,7 +235,7 @@ impl Context {
     /// A context with `dialects` registered.
     ///
     /// # Panics
-    /// If a declaration is wrong: a mistake in a dialect, never in an input. [`Context::register`] says it as an
+    /// If a declaration is wrong: a mistake in a dialect, never in an input. [`Context::register`] returns it as an
     /// error.
     #[must_use]
     pub fn new(dialects: &[&'static Dialect]) -> Self {
@@ -249,7 +249,7 @@ impl Context {
     /// Adds a dialect.
     ///
     /// # Errors
-    /// What is wrong with its declarations, or that a dialect of its name is registered; nothing is added then.
+    /// The errors in its declarations, or that a dialect of its name is registered. The context stays unchanged then.
     pub fn register(&mut self, dialect: &'static Dialect) -> Result<(), Vec<String>> {
         let mut wrong = check(dialect);
         if self.dialects.contains_key(dialect.name) {
@@ -265,8 +265,7 @@ impl Context {
         Ok(())
     }
 
-    /// Keeps a value for whoever asks for its type with [`Context::data`], e.g. the machine that limits are read
-    /// from.
+    /// Stores a value under its type for [`Context::data`], e.g. the machine with its limits.
     pub fn set_data<T: Any>(&mut self, value: T) {
         // Inference and other answers may have asked for the earlier value.
         self.inferred = Inferred::default();
@@ -346,7 +345,7 @@ impl Context {
     /// Reads the type whose whole text is `text`; each distinct text is parsed once.
     ///
     /// # Errors
-    /// What the definition's parser says of the body.
+    /// The error of the definition's parser.
     pub fn parse_type(&self, def: &'static BodyDef, text: &str, body: &str) -> Result<TypeId, BodyError> {
         if let Some(&id) = self.type_interner.borrow().ids.get(text) {
             return Ok(TypeId(id));
@@ -359,7 +358,7 @@ impl Context {
     /// Reads a dialect attribute from its body; each distinct text is parsed once.
     ///
     /// # Errors
-    /// What the definition's parser says of the body.
+    /// The error of the definition's parser.
     pub fn parse_attr(&self, def: &'static BodyDef, body: &str) -> Result<AttrId, BodyError> {
         let key = format!("#{}<{body}>", def.name);
         if let Some(&id) = self.attr_interner.borrow().ids.get(key.as_str()) {
@@ -387,7 +386,7 @@ impl Context {
         self.attr(Attr::Body(def, Rc::new(value)))
     }
 
-    /// What a type is.
+    /// The data of a type.
     #[must_use]
     pub fn type_data(&self, id: TypeId) -> TypeData {
         self.type_interner.borrow().items[id.0 as usize].clone()
@@ -412,18 +411,19 @@ impl Context {
         body.into_any().downcast().ok()
     }
 
-    /// Whether an attribute is `auto`, or a list with an `auto` in it; asked of every clause, so without a copy.
+    /// Returns true if an attribute is `auto`, or a list with an `auto` in it. It is called for every clause, so it
+    /// does not copy.
     pub(crate) fn is_open(&self, id: AttrId) -> bool {
         let attr = &self.attr_interner.borrow().items[id.0 as usize];
         matches!(attr, Attr::Auto | Attr::OpenInts(_))
     }
 
-    /// Whether the type's text is `text`; asked of every operand, so without a copy.
+    /// Returns true if the type's text is `text`. It is called for every operand, so it does not copy.
     pub(crate) fn is_type(&self, id: TypeId, text: &str) -> bool {
         &*self.type_interner.borrow().items[id.0 as usize].text == text
     }
 
-    /// What an attribute is.
+    /// The data of an attribute.
     #[must_use]
     pub fn attr_data(&self, id: AttrId) -> Attr {
         self.attr_interner.borrow().items[id.0 as usize].clone()

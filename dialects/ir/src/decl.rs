@@ -15,12 +15,12 @@ use std::ops::Range;
 use std::rc::Rc;
 use visa_words::Word;
 
-/// A dialect: a name and what it declares.
+/// A dialect: a name and its declarations.
 #[derive(Debug)]
 pub struct Dialect {
     /// Prefix of its names, e.g. `stream`.
     pub name: &'static str,
-    /// What it is for (Markdown).
+    /// Its purpose (Markdown).
     pub doc: &'static str,
     /// The level of its operations; any where it has operations of several.
     pub level: Level,
@@ -50,16 +50,16 @@ impl<T: Any + fmt::Display> Body for T {
     }
 }
 
-/// Why a body's text was refused.
+/// Reason for the refusal of a body's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BodyError {
     /// Stable short name.
     pub code: String,
-    /// What was found and expected.
+    /// The text found and the text expected.
     pub message: String,
     /// Where in the body's text, if known.
     pub range: Option<Range<usize>>,
-    /// What to write instead.
+    /// The corrected text.
     pub fix: Option<String>,
 }
 
@@ -93,7 +93,7 @@ pub struct BodyDef {
     /// kinds: names in capitals with commas between them are the fields, and `a | b` are all the words that the
     /// body may be.
     pub syntax: &'static str,
-    /// What it means (Markdown).
+    /// Its semantics (Markdown).
     pub doc: &'static str,
     /// Reads the body text.
     pub parse: fn(&str) -> Result<Rc<dyn Body>, BodyError>,
@@ -101,8 +101,8 @@ pub struct BodyDef {
     pub symbols: Option<SymbolsFn>,
 }
 
-/// Asks what to write in place of each symbol that a body names, in the order of its text. Gives the body with these
-/// names; nothing if all stay.
+/// Calls a function for each symbol that a body names, in the order of its text, and returns the body with the new
+/// names; `None` if no name changes.
 pub type SymbolsFn = fn(&dyn Body, &mut dyn FnMut(&str) -> Option<Rc<str>>) -> Option<Rc<dyn Body>>;
 
 impl BodyDef {
@@ -122,7 +122,7 @@ impl fmt::Debug for BodyDef {
     }
 }
 
-/// What a clause's value is.
+/// Kind of a clause's value.
 #[derive(Clone, Copy, Debug)]
 pub enum ClauseKind {
     /// A signed 64-bit integer, decimal or `0x` hexadecimal.
@@ -144,7 +144,7 @@ pub enum ClauseKind {
 }
 
 impl ClauseKind {
-    /// A dialect attribute whose values are of the Rust type `T`: what [`macro@crate::view`] gives.
+    /// A dialect attribute whose values are of the Rust type `T`, the result type of [`macro@crate::view`].
     #[must_use]
     pub const fn body<T: Body>(def: &'static BodyDef) -> Self {
         Self::Body(def)
@@ -186,7 +186,7 @@ impl ClauseKind {
     }
 }
 
-/// Whether a clause must be written.
+/// Presence of a clause: required, optional or with a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// It must.
@@ -202,22 +202,22 @@ pub enum Presence {
 pub struct ClauseDecl {
     /// The keyword.
     pub name: &'static str,
-    /// What its value is.
+    /// Kind of its value.
     pub kind: ClauseKind,
-    /// Whether it must be written.
+    /// Presence: required, optional or with a default.
     pub presence: Presence,
     /// A *lead* clause comes right after the operation's name, without its keyword.
     pub lead: bool,
     /// A *mark* is written before the types of the arguments whose numbers it lists: `%x: inout !tm.hbm<...>`.
     pub mark: bool,
-    /// Whether it may be `auto`.
+    /// Use of `auto`.
     pub opening: Opening,
-    /// What it means, with its unit.
+    /// Its semantics, with its unit.
     pub doc: &'static str,
 }
 
 impl ClauseDecl {
-    /// What to write where the clause is `auto` and cannot be.
+    /// The text to write instead of an `auto` that is not allowed.
     #[must_use]
     pub fn in_place_of_auto(&self) -> String {
         format!("write a value in place of `auto`, as in `{}`", self.example())
@@ -296,7 +296,7 @@ pub struct OperandDecl {
     pub name: &'static str,
     /// The types it may have.
     pub types: Accepts,
-    /// How many values it takes.
+    /// Number of its values.
     pub arity: Arity,
 }
 
@@ -307,7 +307,7 @@ pub enum Accepts {
     Named(&'static [&'static str]),
     /// Those that follow from something else in the declarations.
     Derived {
-        /// Whether it takes a type.
+        /// Returns true if it accepts a type.
         takes: fn(&Context, TypeId) -> bool,
         /// The definitions whose types it takes, for messages and docs.
         names: fn() -> Vec<&'static str>,
@@ -315,7 +315,7 @@ pub enum Accepts {
 }
 
 impl Accepts {
-    /// Whether a value of this type is taken.
+    /// Returns true if it accepts a value of this type.
     #[must_use]
     pub fn takes(&self, ctx: &Context, ty: TypeId) -> bool {
         match self {
@@ -334,7 +334,7 @@ impl Accepts {
     }
 }
 
-/// How many values an operand takes.
+/// Number of values of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
     /// Exactly one.
@@ -379,7 +379,7 @@ pub enum Trait {
     /// Has one region with one block, which has named, typed arguments, written as a signature: `(%a: !t, %b:
     /// !u)`. A function has one, and so has a loop, with its index and the values that it carries.
     Function,
-    /// Ends a block; nothing may follow it. Its operands are what the block gives to the operation around it.
+    /// Ends a block; no operation may follow it. Its operands are the block's results for the enclosing operation.
     Terminator,
     /// Its block must end in the terminator of this name.
     EndsWith(&'static str),
@@ -391,7 +391,7 @@ pub enum Trait {
     AnyResults,
     /// May be only at the top of a module.
     TopLevel,
-    /// The types of its results depend on what the module declares, too.
+    /// The types of its results also depend on declarations of the module.
     InfersFromModule,
 }
 
@@ -408,7 +408,7 @@ impl fmt::Debug for Interface {
 /// Result types from operands and clauses. `None` where the result type must be written.
 pub type InferFn = fn(OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic>;
 
-/// Checks what the structure does not say. Findings go to the context.
+/// Checks constraints that the structure does not express. Findings go to the context.
 pub type VerifyFn = fn(OpRef<'_>, &VerifyCx<'_>) -> Result<(), Diagnostic>;
 
 /// Declares an operation.
@@ -418,7 +418,7 @@ pub struct OpDecl {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// What it means (Markdown), with the book chapter of its rules.
+    /// Its semantics (Markdown), with the book chapter of its rules.
     pub doc: &'static str,
     /// Numbered constraints: `("C1", "the packet is a multiple of 8 bytes (book 08)")`.
     pub constraints: &'static [(&'static str, &'static str)],
@@ -430,17 +430,17 @@ pub struct OpDecl {
     pub results: &'static [&'static str],
     /// Structural facts.
     pub traits: &'static [Trait],
-    /// What it does besides giving its results.
+    /// Its effects.
     pub effects: Effects,
     /// Result types from the types of the operands and from the clauses, and nothing else: asked once for each
     /// combination of them, unless it has the trait [`Trait::InfersFromModule`].
     pub infer: Option<InferFn>,
-    /// Types of the arguments of its region, from what result types are inferred from. Where there is such a function,
-    /// a signature need not write them.
+    /// Types of the arguments of its region, inferred from the inputs of result types. With such a function, a
+    /// signature may omit them.
     pub arguments: Option<InferFn>,
     /// Checks of the constraints.
     pub verify: Option<VerifyFn>,
-    /// What it is the same as, where that is there already.
+    /// An equal value that exists already, if there is one.
     pub fold: Option<FoldFn>,
     /// Patterns that bring it into its canonical form.
     pub patterns: &'static [&'static RewritePattern],
@@ -471,13 +471,13 @@ impl OpDecl {
         interfaces: &[],
     };
 
-    /// Whether it has a trait.
+    /// Returns true if it has a trait.
     #[must_use]
     pub fn has(&self, wanted: Trait) -> bool {
         self.traits.contains(&wanted)
     }
 
-    /// Whether it has a region.
+    /// Returns true if it has a region.
     #[must_use]
     pub fn has_region(&self) -> bool {
         self.has(Trait::Region) || self.has(Trait::Function)
@@ -508,7 +508,7 @@ impl OpDecl {
     }
 }
 
-/// What is wrong with the declarations of a dialect.
+/// The errors in the declarations of a dialect.
 pub(crate) fn check(dialect: &Dialect) -> Vec<String> {
     let prefix = format!("{}.", dialect.name);
     let ops = dialect.ops.iter().copied().flatten();

@@ -1,11 +1,11 @@
-//! Diagnostics are values: what was found, what was expected, where, and the fix. Only tools print.
+//! Diagnostics are values: the text found, the text expected, the position, and the fix. Only tools print.
 
 use crate::span::Span;
 use std::fmt::{self, Display};
 use std::rc::Rc;
 pub use visa_words::{counted, nearest, nearest_by, share_a_letter, visible, visible_json, visible_position};
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The input is refused.
@@ -48,7 +48,7 @@ impl Display for FilePlace {
 /// A further remark under a diagnostic, with its own place where it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What to know.
+    /// Text of the remark.
     pub message: String,
     /// Where, if somewhere else than the diagnostic.
     pub span: Option<Span>,
@@ -59,17 +59,17 @@ pub struct Note {
 /// One finding about the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
     /// A stable short name, e.g. `syntax`, `unknown-op` or `stream.fetch-C2` (an op's constraint).
     pub code: String,
-    /// What was found and what was expected, in one line.
+    /// The text found and the text expected, in one line.
     pub message: String,
     /// Where.
     pub span: Span,
     /// More to know.
     pub notes: Vec<Note>,
-    /// What to write instead, where there is one answer.
+    /// The corrected text, if there is exactly one.
     pub fix: Option<String>,
     /// The type of a result or argument is malformed: its users have errors that follow from this one.
     pub malformed_type: bool,

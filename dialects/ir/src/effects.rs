@@ -1,13 +1,13 @@
-//! What operations do besides giving their results. A declaration says it once; passes that erase, merge or
-//! reorder operations ask here, and keep no list of operations.
+//! Effects of operations, in addition to their results. A declaration lists them once; passes that erase, merge or
+//! reorder operations look them up here, and keep no list of operations.
 
 use crate::decl::Trait;
 use crate::module::{OpRef, ValueId};
 
-/// What an operation does, as its declaration says it.
+/// The effects of an operation, as declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effects {
-    /// Nothing is said: no context registers such an operation.
+    /// No effects are declared: no context registers such an operation.
     Undeclared,
     /// These and no others.
     Are(&'static [Effect]),
@@ -25,26 +25,26 @@ impl Effects {
 /// One effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
-    /// What is done.
+    /// Kind of the effect.
     pub kind: EffectKind,
-    /// To what.
+    /// Target of the effect.
     pub on: Target,
     /// It is done only where this clause is written.
     pub with: Option<&'static str>,
 }
 
-/// What an effect does to a memory.
+/// Kind of an effect on a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EffectKind {
     /// Reads it.
     Read,
-    /// Changes what is stored there.
+    /// Changes stored bytes.
     Write,
     /// Takes a part of it for a result.
     Allocate,
 }
 
-/// What an effect is on.
+/// Target of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The memory that the operand of this name is in.
@@ -53,7 +53,7 @@ pub enum Target {
     Result(&'static str),
     /// The memory whose values have this type, e.g. `tm.dm`.
     Memory(&'static str),
-    /// The memory that the word clause of this name says.
+    /// The memory that the word clause of this name specifies.
     Clause(&'static str),
     /// The stream of packets that flows from one operation of the block to the next.
     Stream,
@@ -93,7 +93,7 @@ pub enum Memory {
     /// One of these: names of types, or a word of the operation. A value whose type is not known yet may be in
     /// several.
     OneOf(Vec<String>),
-    /// Any but the stream: nothing says which.
+    /// Any memory but the stream.
     Unknown,
 }
 
@@ -102,7 +102,7 @@ impl Memory {
         Self::OneOf(vec![name.to_owned()])
     }
 
-    /// Whether both may be the same memory.
+    /// Returns true if both may be the same memory.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         match (self, other) {
@@ -117,8 +117,8 @@ impl Memory {
 
 /// An effect of an operation of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// What is done.
+pub struct OpEffect {
+    /// Kind of the effect.
     pub kind: EffectKind,
     /// To which memory.
     pub memory: Memory,
@@ -126,8 +126,8 @@ pub struct Found {
     pub value: Option<ValueId>,
 }
 
-impl Found {
-    /// Whether the effects may be on the same bytes, as far as memories tell.
+impl OpEffect {
+    /// Returns true if the effects may be on the same bytes, judged by their memories.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self.memory.meets(&other.memory)
@@ -137,7 +137,7 @@ impl Found {
 /// The effects of an operation, with those of its regions. `None` if they are not known: its dialect is not
 /// registered.
 #[must_use]
-pub fn of(op: OpRef<'_>) -> Option<Vec<Found>> {
+pub fn of(op: OpRef<'_>) -> Option<Vec<OpEffect>> {
     let decl = op.decl()?;
     match decl.effects {
         Effects::Undeclared => None,
@@ -155,8 +155,8 @@ pub fn of(op: OpRef<'_>) -> Option<Vec<Found>> {
     }
 }
 
-/// An effect on what it is on: an operand that takes several values has one for each.
-fn found(op: OpRef<'_>, effect: &Effect) -> Vec<Found> {
+/// The effect on each of its targets: an operand with several values has one effect for each.
+fn found(op: OpRef<'_>, effect: &Effect) -> Vec<OpEffect> {
     let kind = effect.kind;
     let on_value = |value: ValueId, declared: &[&str]| {
         let name = op.ctx.type_name(op.module.ty(value));
@@ -165,7 +165,7 @@ fn found(op: OpRef<'_>, effect: &Effect) -> Vec<Found> {
             ("", declared) => Memory::OneOf(declared.iter().map(|&name| name.to_owned()).collect()),
             (name, _) => Memory::named(name),
         };
-        Found { kind, memory, value: Some(value) }
+        OpEffect { kind, memory, value: Some(value) }
     };
     match effect.on {
         Target::Operand(name) => {
@@ -182,15 +182,15 @@ fn found(op: OpRef<'_>, effect: &Effect) -> Vec<Found> {
                 .into_iter()
                 .collect()
         }
-        Target::Memory(name) => vec![Found { kind, memory: Memory::named(name), value: None }],
+        Target::Memory(name) => vec![OpEffect { kind, memory: Memory::named(name), value: None }],
         Target::Clause(name) => {
-            vec![Found {
+            vec![OpEffect {
                 kind,
                 memory: op.word(name).map_or(Memory::Unknown, |word| Memory::named(&word)),
                 value: None,
             }]
         }
-        Target::Stream => vec![Found { kind, memory: Memory::Stream, value: None }],
+        Target::Stream => vec![OpEffect { kind, memory: Memory::Stream, value: None }],
     }
 }
 
@@ -205,7 +205,7 @@ fn named_operands<'a>(op: OpRef<'a>, name: &str) -> &'a [ValueId] {
     }
 }
 
-/// Whether an operation without users may be erased: it does nothing but give its results and read.
+/// Returns true if an operation without users may be erased: it only computes its results and reads.
 #[must_use]
 pub fn erasable(op: OpRef<'_>) -> bool {
     let ends = op.decl().is_some_and(|decl| decl.has(Trait::Terminator));
@@ -214,20 +214,20 @@ pub fn erasable(op: OpRef<'_>) -> bool {
         && of(op).is_some_and(|found| found.iter().all(|effect| effect.kind == EffectKind::Read))
 }
 
-/// Whether an operation only gives its results.
+/// Returns true if an operation only computes its results.
 #[must_use]
 pub fn pure(op: OpRef<'_>) -> bool {
     !declares(op) && of(op).is_some_and(|found| found.is_empty())
 }
 
-/// Whether an operation may have an effect of this kind on a memory.
+/// Returns true if an operation may have an effect of this kind on a memory.
 #[must_use]
 pub fn may(op: OpRef<'_>, kind: EffectKind, memory: &str) -> bool {
     let memory = Memory::named(memory);
     of(op).is_none_or(|found| found.iter().any(|effect| effect.kind == kind && effect.memory.meets(&memory)))
 }
 
-/// Whether an operation declares a name that others use.
+/// Returns true if an operation declares a name that others use.
 #[must_use]
 pub fn declares(op: OpRef<'_>) -> bool {
     op.decl().is_some_and(|decl| decl.effects == Effects::Declares)

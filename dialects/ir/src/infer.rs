@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What inference may depend on: the declaration, the types of the operands, and the clauses that are there.
+/// Inputs of inference: the declaration, the types of the operands, and the explicit clauses.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     decl: *const OpDecl,
@@ -28,7 +28,7 @@ pub(crate) struct Inferred(RefCell<HashMap<Key, Rc<[TypeId]>, Fast>>);
 /// clause.
 ///
 /// # Errors
-/// What inference says of the operation.
+/// The error of the inference for the operation.
 pub fn result_types(
     op: OpRef<'_>,
     decl: &'static OpDecl,
@@ -61,7 +61,7 @@ pub fn result_types(
 /// operands.
 ///
 /// # Errors
-/// What inference says of an operation; not for a module that verified before.
+/// The error of the inference for an operation; none for a module that verified before.
 pub fn infer_all(ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
     for id in module.walk_all() {
         let op = module.op(ctx, id);

@@ -1,13 +1,13 @@
-//! How far down operations have been lowered. A dialect says at which level its operations are.
+//! The abstraction level of operations. A dialect declares the level of its operations.
 
 use crate::context::Context;
 use crate::module::{Module, OpRef};
 use std::fmt;
 
-/// How far down a module has been lowered.
+/// The abstraction level of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// No operation of the levels below. As what a pass takes or gives: whatever it gets.
+    /// No operation of the levels below. As the input or output level of a pass: any.
     Any,
     /// Tensors and streams: dialects `tm` and `stream`.
     Tensor,
@@ -25,7 +25,7 @@ impl Level {
         levels.filter(|level| *level != Self::Any).min().unwrap_or(Self::Any)
     }
 
-    /// Whether a pass that takes this level can run on a module at `found`.
+    /// Returns true if a pass with this input level can run on a module at `found`.
     #[must_use]
     pub fn accepts(self, found: Self) -> bool {
         self == Self::Any || found == Self::Any || self == found

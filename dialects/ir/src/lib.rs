@@ -1,10 +1,9 @@
-//! The IR core: operations declared once, their text, their structure, and what is said about them.
+//! The IR core: operations declared once, their text, their structure, and their diagnostics.
 //!
 //! A [`Dialect`](decl::Dialect) is data: operations ([`OpDecl`](decl::OpDecl)), types and attributes
-//! ([`BodyDef`](decl::BodyDef)). A [`Context`](context::Context) registers dialects and interns types and
-//! attributes. A [`Module`](module::Module) owns operations; [`parse`](parse::parse) reads one from text,
-//! [`print`](print::print) writes it back, [`verify`](verify::verify) says what is wrong with it. Nothing here
-//! prints, and nothing is global.
+//! ([`BodyDef`](decl::BodyDef)). A [`Context`](context::Context) registers dialects and interns types and attributes.
+//! A [`Module`](module::Module) owns operations; [`parse`](parse::parse) reads one from text, [`print`](print::print)
+//! writes it back, [`verify`](verify::verify) reports its errors. The crate prints nothing and has no global state.
 
 #![allow(clippy::disallowed_methods, reason = "names of operations are text in this crate alone")]
 

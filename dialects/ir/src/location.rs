@@ -1,8 +1,8 @@
 //! Where an operation comes from, as MLIR's locations: text gives them as `loc(...)`, passes fuse them.
 //!
-//! A [`Span`] says where an operation is written in the text being read. Its location says where it comes from,
-//! which may be another file. Where no location is given, it is the span, and a line and a column are looked up
-//! when it is printed ([`Location::Written`]).
+//! A [`Span`] is the position of an operation in the text being read. Its location is its origin, which may be in
+//! another file. An operation without a location has its span as location. The line and column are computed when it is
+//! printed ([`Location::Written`]).
 
 use crate::context::{Context, quote};
 use crate::diag::{Diagnostic, FilePlace, Note};
@@ -31,7 +31,7 @@ pub type LineColumn = (u32, u32);
 /// Where something comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Location {
-    /// Nobody knows: `unknown`.
+    /// No known origin: `unknown`.
     Unknown,
     /// Where it is written in the text being read. Printed as a place in that file.
     Written(Span),
@@ -57,7 +57,7 @@ pub enum Location {
     Fused(Rc<[LocId]>),
 }
 
-/// What a location takes when it is written out.
+/// The printed size of a location.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent {
     /// Bytes of its text.
@@ -81,7 +81,7 @@ impl Interned {
         self.items[id.0 as usize].1
     }
 
-    /// What a location takes whose parts are interned.
+    /// The printed size of a location with interned parts.
     fn measure(&self, location: &Location) -> Extent {
         let around = |bytes: usize, parts: &[LocId]| {
             let parts = parts.iter().map(|&part| self.extent(part));
@@ -122,7 +122,7 @@ impl Context {
         id
     }
 
-    /// What a location is.
+    /// The data of a location.
     #[must_use]
     pub fn location_data(&self, id: LocId) -> Location {
         self.locations.0.borrow().items[id.0 as usize].0.clone()
@@ -132,8 +132,8 @@ impl Context {
         self.locations.0.borrow().extent(id)
     }
 
-    /// The location of what comes from all of `locations`: each once, in order; of more than [`MAX_FUSED`] the
-    /// first ones, and [`MORE`].
+    /// The location of an operation that comes from all of `locations`: each once, in order. Of more than
+    /// [`MAX_FUSED`], it has the first ones and [`MORE`].
     pub fn fuse(&self, locations: impl IntoIterator<Item = LocId>) -> LocId {
         let mut parts = self.distinct(locations, MAX_FUSED + 1);
         if parts.len() > MAX_FUSED {
@@ -204,7 +204,7 @@ impl Context {
         self.text_within(source, id, MAX_LOCATION_BYTES - "loc()".len())
     }
 
-    /// The same in at most `most` bytes, as far as leaving out parts of fused locations goes.
+    /// The same in at most `most` bytes, if leaving out parts of fused locations is enough.
     fn text_within(&self, source: &Source, id: LocId, most: usize) -> String {
         let text = |id| self.text_within(source, id, most);
         let location = self.location_data(id);
@@ -258,7 +258,7 @@ fn file_text(file: &str, start: LineColumn, end: LineColumn) -> String {
     }
 }
 
-/// Which operations of a text come from elsewhere: where they are written, and the locations that they are given.
+/// The operations of a text that come from another file: their spans and their locations.
 #[derive(Debug, Default)]
 pub struct Origins(Vec<(Span, LocId)>);
 
@@ -272,7 +272,7 @@ impl Origins {
         Self(spans)
     }
 
-    /// Adds to each finding about one of the operations a note that says where that comes from.
+    /// Adds a note with the origin to each finding about one of the operations.
     pub fn explain(&self, ctx: &Context, findings: &mut [Diagnostic]) {
         for finding in findings.iter_mut().filter(|_| !self.0.is_empty()) {
             let before = self.0.partition_point(|(span, _)| span.start <= finding.span.start);
@@ -284,7 +284,7 @@ impl Origins {
     }
 }
 
-/// Adds to a finding a note that says where the operation that it is about comes from, unless it has one.
+/// Adds a note with the origin of its operation to a finding that lacks one.
 pub(crate) fn explain(ctx: &Context, finding: &mut Diagnostic, id: LocId) {
     let (mut places, mut names) = (Vec::new(), Vec::new());
     collect(ctx, id, &mut places, &mut names);
@@ -304,7 +304,7 @@ pub(crate) fn explain(ctx: &Context, finding: &mut Diagnostic, id: LocId) {
     finding.notes.push(Note { message, span: None, places });
 }
 
-/// The places and the names of a location, in order, as far as they are listed; one more says that there are more.
+/// The listed positions and names of a location, in order. One more entry stands for omitted ones.
 fn collect(ctx: &Context, id: LocId, places: &mut Vec<FilePlace>, names: &mut Vec<String>) {
     if places.len() > MAX_LISTED || names.len() > MAX_LISTED {
         return;

@@ -14,7 +14,7 @@ use std::rc::Rc;
 pub(crate) struct Memo {
     kinds: RefCell<Kinds>,
     state: RefCell<Option<State>>,
-    /// How often an answer of a type was worked out.
+    /// Number of computations for each type of answer.
     worked: RefCell<HashMap<TypeId, u64, Fast>>,
 }
 
@@ -63,8 +63,8 @@ impl Memo {
 }
 
 impl Context {
-    /// The answer to `question`: the one that is known, or that of `work`. The question holds all that the answer
-    /// depends on besides the data of the context; [`Context::set_data`] forgets all answers.
+    /// The answer to `question`: the cached answer or the result of `work`. The question must include all inputs of
+    /// the answer except the data of the context; [`Context::set_data`] drops all answers.
     ///
     /// # Errors
     /// That of `work`. It is not kept: its places in the source belong to this question.
@@ -83,9 +83,9 @@ impl Context {
         Ok(answer)
     }
 
-    /// The answer of `work` to a question about an operation, kept as long as its module is in this state: what
-    /// verifiers, passes and readers of the same module share. Each type of answer is a question of its own, and the
-    /// data of the context take part in it.
+    /// The answer of `work` to a question about an operation, cached while its module is in this state. Verifiers,
+    /// passes and readers of the same module share it. The type of the answer identifies the question, and the answer
+    /// may depend on the data of the context.
     pub fn once_of<A: 'static>(&self, op: OpRef<'_>, work: impl FnOnce() -> A) -> Rc<A> {
         if let Some(known) = self.memo.known(op) {
             return known;
@@ -96,8 +96,8 @@ impl Context {
         answer
     }
 
-    /// How often an answer of this type was worked out since the data of the context changed last: for tests of what
-    /// is built once.
+    /// Number of computations of an answer of this type since the last change of the context's data: for tests of
+    /// sharing.
     #[must_use]
     pub fn worked<A: 'static>(&self) -> u64 {
         self.memo.worked.borrow().get(&TypeId::of::<A>()).copied().unwrap_or(0)

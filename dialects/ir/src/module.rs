@@ -39,7 +39,7 @@ id!(
     BlockId
 );
 
-/// Which operation it is.
+/// Name of an operation.
 #[derive(Clone, Debug)]
 pub enum OpName {
     /// A declared one.
@@ -90,7 +90,7 @@ pub(crate) struct OpData {
     pub(crate) regions: Vec<BlockId>,
     pub(crate) parent: BlockId,
     pub(crate) span: Span,
-    /// Nothing of it is left but its number.
+    /// True if the operation is erased and only its number is in use.
     pub(crate) erased: bool,
     /// Where it comes from, if not from where it is written.
     pub(crate) location: Option<LocId>,
@@ -112,7 +112,7 @@ pub(crate) struct BlockData {
     pub(crate) args: Vec<ValueId>,
     pub(crate) ops: Vec<OpId>,
     pub(crate) parent: Option<OpId>,
-    /// Where the last operation was that somebody looked for.
+    /// Position of the last operation that was looked up.
     last_found: Cell<usize>,
 }
 
@@ -130,8 +130,8 @@ pub struct OpSpec {
 }
 
 impl OpSpec {
-    /// An operation declared by `decl` that comes from `op`: it has its span and its location. What a pass puts in
-    /// the place of an operation is made so; what comes from several is [`fused`](Self::fused) as well.
+    /// An operation declared by `decl` that comes from `op`: it has its span and its location. A pass creates the
+    /// replacement of an operation this way. A replacement of several is also [`fused`](Self::fused).
     #[must_use]
     pub fn at(decl: &'static OpDecl, op: OpRef<'_>) -> Self {
         Self { location: op.data().location, ..Self::new(decl, op.span()) }
@@ -178,7 +178,7 @@ impl OpSpec {
         Self { location: Some(location), ..self }
     }
 
-    /// Gives its location a name, unless that has one: what the operation is called in reports.
+    /// Gives its location a name, unless that has one: the name of the operation in reports.
     #[must_use]
     pub fn called(self, ctx: &Context, name: &str) -> Self {
         let location = self.location.unwrap_or_else(|| ctx.location(Location::Written(self.span)));
@@ -257,7 +257,7 @@ impl OpSpec {
 pub struct Module {
     /// The version of the text that it was read from or will be written in.
     pub version: u32,
-    /// Attributes of the module itself, besides its version.
+    /// Attributes of the module itself, except its version.
     pub extra: Vec<Clause>,
     /// Where it comes from; `None` for one that was not read.
     pub location: Option<LocId>,
@@ -300,7 +300,7 @@ impl Module {
         &self.blocks[block.at()].ops
     }
 
-    /// Makes `ops`, which were made for `block`, its operations. Those of its own that are left out are neither
+    /// Makes `ops`, which were created for `block`, its operations. Previous operations that are left out are neither
     /// walked nor printed until they are put back.
     pub fn set_ops(&mut self, block: BlockId, ops: Vec<OpId>) {
         self.clock.tick();
@@ -325,7 +325,7 @@ impl Module {
         OpRef { ctx, module: self, id }
     }
 
-    /// Every operation below `block`, each before what its regions hold.
+    /// Every operation below `block`, each before the content of its regions.
     #[must_use]
     pub fn walk(&self, block: BlockId) -> Vec<OpId> {
         let mut out = Vec::new();
@@ -541,7 +541,7 @@ impl Module {
         self.ops[op.at()].erased = true;
     }
 
-    /// Whether an operation was erased: it is in no block, and has neither operands nor regions.
+    /// Returns true if an operation was erased: it is in no block, and has neither operands nor regions.
     #[must_use]
     pub fn is_erased(&self, op: OpId) -> bool {
         self.ops[op.at()].erased
@@ -555,8 +555,8 @@ impl Module {
         }
     }
 
-    /// Where an operation is in its block. It is looked for outwards from where the last one was found, so that
-    /// whoever changes a long block from one end to the other need not search it.
+    /// Index of an operation in its block. The search starts at the last result and goes outwards, so a pass that
+    /// changes a long block from one end to the other is not quadratic.
     fn position(&self, op: OpId) -> Option<usize> {
         let BlockData { ops, last_found, .. } = &self.blocks[self.ops[op.at()].parent.at()];
         let start = last_found.get().min(ops.len());
@@ -568,7 +568,7 @@ impl Module {
         Some(found)
     }
 
-    /// Moves an operation, with what is below it, directly before `anchor`.
+    /// Moves an operation and everything below it directly before `anchor`.
     pub fn move_before(&mut self, op: OpId, anchor: OpId) {
         self.clock.tick();
         self.unlink(op);
@@ -586,8 +586,8 @@ impl Module {
         self.ops[to.at()].regions.extend(regions);
     }
 
-    /// Copies an operation, with what is below it, directly before `anchor`. An operand that `values` knows
-    /// becomes what it stands for there; `values` learns what the results stand for.
+    /// Copies an operation and everything below it directly before `anchor`. Operands in `values` are replaced by
+    /// their images; the copied results are added to `values`.
     pub fn copy_before(&mut self, op: OpId, anchor: OpId, values: &mut HashMap<ValueId, ValueId>) -> OpId {
         let copy = self.insert_before(anchor, self.spec_of(op, values));
         self.copy_inside(op, copy, values);
@@ -613,7 +613,7 @@ impl Module {
         }
     }
 
-    /// What an operation is made of, but for its regions.
+    /// The parts of an operation, without its regions.
     fn spec_of(&self, op: OpId, values: &HashMap<ValueId, ValueId>) -> OpSpec {
         let data = &self.ops[op.at()];
         let results = data.results.iter().map(|result| &self.values[result.at()]);
@@ -700,7 +700,7 @@ impl<'a> OpRef<'a> {
         }
     }
 
-    /// Whether it is the operation that `decl` declares.
+    /// Returns true if `decl` declares the operation.
     #[must_use]
     pub fn is(&self, decl: &OpDecl) -> bool {
         self.name() == decl.name
@@ -887,7 +887,7 @@ impl<'a> OpRef<'a> {
         }
     }
 
-    /// Whether a flag clause is there.
+    /// Returns true if a flag clause is set.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         self.attr(name).is_some()

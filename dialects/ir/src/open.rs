@@ -1,6 +1,5 @@
-//! Open clauses: the word `auto` for a value that a pass chooses. A declaration says which clauses may be open
-//! ([`ClauseDecl::open`], [`ClauseDecl::open_address`], [`ClauseDecl::open_order`]); everything else about
-//! them is here.
+//! Open clauses: the word `auto` for a value that a pass chooses. A declaration lists the clauses that may be open
+//! ([`ClauseDecl::open`], [`ClauseDecl::open_address`], [`ClauseDecl::open_order`]); this module does the rest.
 
 use crate::context::{Attr, Context, TypeId};
 use crate::decl::{ClauseDecl, ClauseKind, OpDecl};
@@ -16,14 +15,14 @@ pub const ATTRIBUTE: &str = "#visa.auto";
 /// The type of a result that depends on an open clause.
 pub const TYPE: &str = "!visa.auto";
 
-/// Whether a clause may be `auto`, and what then is not known.
+/// Use of `auto` in a clause, and the facts that are then unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// It never is.
     Never,
-    /// A place in a memory: types do not depend on it, and the operation is verified with what there is.
+    /// An address in a memory: types do not depend on it, and the known part of the operation is verified.
     Address,
-    /// The order in which something is done: types do not depend on it, and what is to be done neither.
+    /// An order of execution: neither types nor the computation depend on it.
     Order,
     /// A choice that result types may depend on: they are not known, and the operation is not verified.
     Configuration,
@@ -46,7 +45,7 @@ pub fn clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
     open.filter_map(move |clause| op.decl()?.clause(&clause.name))
 }
 
-/// Whether a clause of an operation is `auto`, or a list with an `auto` in it.
+/// Returns true if a clause of an operation is `auto`, or a list with an `auto` in it.
 #[must_use]
 pub fn is_open(op: OpRef<'_>, clause: &str) -> bool {
     op.clauses().iter().any(|written| written.name == clause && op.ctx.is_open(written.value))
@@ -86,15 +85,15 @@ fn first_of(
     })
 }
 
-/// Whether the types of an operation's results are not known: a clause that they may depend on is open, or the
-/// type of an operand is not known.
+/// Returns true if the types of an operation's results are unknown: a clause that they may depend on is open, or the
+/// type of an operand is unknown.
 #[must_use]
 pub fn untyped(op: OpRef<'_>) -> bool {
     clauses(op).any(|clause| clause.opening == Opening::Configuration)
         || op.operands().iter().any(|&operand| is_unknown(op.ctx, op.module.ty(operand)))
 }
 
-/// Whether a type is that of values whose type depends on an open clause.
+/// Returns true if a type is that of values whose type depends on an open clause.
 #[must_use]
 pub fn is_unknown(ctx: &Context, ty: TypeId) -> bool {
     ctx.is_type(ty, TYPE)
@@ -109,7 +108,7 @@ pub fn unknown(ctx: &Context) -> TypeId {
 /// Leaves open every written clause that `wanted` holds for and that may be open. Types follow.
 ///
 /// # Errors
-/// What inference says of an operation; not for a module that verifies.
+/// The error of the inference for an operation; none for a module that verifies.
 pub fn open_up(
     ctx: &Context,
     module: &mut Module,

@@ -1,4 +1,4 @@
-//! IR to text, in the pretty and in the generic form. Reading back what is printed gives the same module.
+//! IR to text, in the pretty and in the generic form. Parsing the printed text gives the same module.
 
 use crate::context::{Attr, Context, is_pretty_symbol, key, quote, symbol};
 use crate::decl::{ClauseKind, OpDecl, Trait};
@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher as Fast;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-/// Which textual form.
+/// A textual form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The one that people write.
@@ -63,7 +63,7 @@ fn printed(mut printer: Printer<'_>) -> String {
     printer.out
 }
 
-/// One operation and what is below it, as text.
+/// One operation and everything below it, as text.
 #[must_use]
 pub fn print_op(ctx: &Context, module: &Module, op: OpId, form: Form) -> String {
     let mut printer = Printer::new(ctx, module, form);
@@ -341,7 +341,7 @@ fn marks(op: OpRef<'_>, number: usize) -> Vec<&'static str> {
     marks.map(|clause| clause.name).filter(|name| has(name)).collect()
 }
 
-/// Whether all marks are of arguments, in order.
+/// Returns true if all marks belong to arguments, in order.
 fn has_marks(op: OpRef<'_>, decl: &OpDecl) -> bool {
     let arguments = op.regions().first().map_or(0, |&block| op.module.args(block).len());
     decl.clauses.iter().filter(|clause| clause.mark).filter_map(|clause| op.attr(clause.name)).all(|attr| {

@@ -119,7 +119,7 @@ impl Source {
     }
 }
 
-/// What is counted before each block of a text, and in all.
+/// Counts before each block of a text, and the total.
 fn sums(text: &str, count: fn(&[u8]) -> usize) -> Box<[u32]> {
     let sums = text.as_bytes().chunks(BLOCK).scan(0, |sum, block| {
         // Spans count bytes in 32 bits, so that there is no more to count.
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// What is remembered of a text does not grow with its lines.
+    /// The stored data of a text does not grow with its lines.
     #[test]
     fn blank_lines_take_no_more_than_their_bytes() {
         let source = Source::new("blank", "\n".repeat(10 * BLOCK));

@@ -1,4 +1,4 @@
-//! Stamps: which state a module is in, so that what was worked out from another one is not taken for true.
+//! Stamps: states of a module, so that results computed from another state are not used.
 
 use std::cell::Cell;
 use std::rc::Rc;

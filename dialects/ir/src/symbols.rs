@@ -36,7 +36,7 @@ fn all<'a>(ctx: &'a Context, module: &'a Module) -> impl Iterator<Item = (Rc<str
     ops.filter_map(|op| Some((declared(op)?, op)))
 }
 
-/// The operation of the module of `op` that declares the symbol `name`, whatever it is.
+/// The operation in the module of `op` that declares the symbol `name`, of any kind.
 #[must_use]
 pub fn declaring<'a>(op: OpRef<'a>, name: &str) -> Option<OpRef<'a>> {
     all(op.ctx, op.module).find(|(own, _)| **own == *name).map(|(_, found)| found)
@@ -83,7 +83,7 @@ impl Symbols {
         self.by_name.get(name).copied()
     }
 
-    /// All symbols with what declares them, by name.
+    /// All symbols with their declaring operations, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&Rc<str>, OpId)> {
         self.by_name.iter().map(|(name, &op)| (name, op))
     }
@@ -139,10 +139,10 @@ pub enum Use {
     Type(ValueId),
 }
 
-/// Asks what to write in place of a name.
+/// Returns the replacement of a name.
 type Rename<'a> = dyn FnMut(&str) -> Option<Rc<str>> + 'a;
 
-/// An attribute with other names for the symbols in it; nothing if all stay.
+/// An attribute with other names for the symbols in it; `None` if no name changes.
 fn in_attr(ctx: &Context, attr: AttrId, with: &mut Rename<'_>) -> Option<AttrId> {
     let renamed = match ctx.attr_data(attr) {
         Attr::Symbol(name) => Attr::Symbol(with(&name)?),
@@ -153,7 +153,7 @@ fn in_attr(ctx: &Context, attr: AttrId, with: &mut Rename<'_>) -> Option<AttrId>
     Some(ctx.attr(renamed))
 }
 
-/// A type with other names for the symbols in it; nothing if all stay.
+/// A type with other names for the symbols in it; `None` if no name changes.
 fn in_type(ctx: &Context, ty: TypeId, with: &mut Rename<'_>) -> Option<TypeId> {
     let (def, body) = ctx.type_data(ty).body?;
     Some(ctx.intern_type(def, (def.symbols?)(&*body, with)?))

@@ -1,4 +1,4 @@
-//! The verifier: structure first, then what each operation's declaration checks.
+//! The verifier: structure first, then the checks of each operation's declaration.
 
 use crate::analysis::Analyses;
 pub use crate::analysis::Analysis;
@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// What an operation's verifier sees besides the operation.
+/// The environment of an operation's verifier.
 pub struct VerifyCx<'a> {
     /// The context.
     pub ctx: &'a Context,
@@ -26,7 +26,7 @@ pub struct VerifyCx<'a> {
     analyses: Source<'a>,
 }
 
-/// Whose analyses are asked.
+/// Owner of the analyses.
 enum Source<'a> {
     Own(Analyses),
     Shared(&'a Analyses),
@@ -123,13 +123,13 @@ fn declared(cx: &VerifyCx<'_>) {
     }
 }
 
-/// Whether any of the findings refuses the input.
+/// Returns true if any of the findings refuses the input.
 #[must_use]
 pub fn has_errors(findings: &[Diagnostic]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }
 
-/// Whether a clause that is not there may be missing.
+/// Returns true if a clause may be absent.
 pub(crate) fn may_be_absent(decl: &OpDecl, clause: &ClauseDecl, span: Span) -> Result<(), Diagnostic> {
     if clause.presence != Presence::Required {
         return Ok(());
@@ -138,7 +138,7 @@ pub(crate) fn may_be_absent(decl: &OpDecl, clause: &ClauseDecl, span: Span) -> R
     Err(Diagnostic::error("missing-clause", span, message).note(clause.doc, None))
 }
 
-/// Whether an operation has as many operands as its declaration says.
+/// Checks that an operation has as many operands as its declaration requires.
 pub(crate) fn operand_counts(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let Some(decl) = op.decl() else { return Ok(()) };
     let found = op.operands().len();
@@ -170,7 +170,7 @@ fn count(least: usize, most: usize) -> String {
     }
 }
 
-/// Whether an operation has as many results as its declaration says.
+/// Checks that an operation has as many results as its declaration requires.
 fn result_count(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
     let (found, wanted) = (op.results().len(), decl.results.len());
     if found == wanted || decl.has(Trait::AnyResults) {
@@ -180,7 +180,7 @@ fn result_count(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
     Err(Diagnostic::error("results", op.span(), message))
 }
 
-/// Whether operands have the types that the declaration takes.
+/// Checks that operands have the types that the declaration accepts.
 pub(crate) fn operand_types(op: OpRef<'_>, decl: &OpDecl) -> Result<(), Diagnostic> {
     let last = decl.operands.len().saturating_sub(1);
     for (index, &value) in op.operands().iter().enumerate() {
@@ -259,7 +259,7 @@ fn one(op: OpRef<'_>, defined: &HashSet<ValueId, Fast>, last: bool) -> Result<()
     inferred(op, decl)
 }
 
-/// Whether a value is of a block that an operation is in, directly or deeper.
+/// Returns true if a value is of a block that an operation is in, directly or deeper.
 fn is_around(op: OpRef<'_>, value: ValueId) -> bool {
     let block = match op.module.def(value) {
         ValueDef::Result(made, _) => op.other(made).block(),
@@ -268,7 +268,7 @@ fn is_around(op: OpRef<'_>, value: ValueId) -> bool {
     std::iter::once(op).chain(op.ancestors()).any(|op| op.block() == block)
 }
 
-/// Where an operation may be, and what its own block must end in.
+/// Checks the parent of an operation, and the terminator of its block.
 fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
     let error = |message: String| Err(Diagnostic::error("structure", op.span(), message));
     let around = op.parent().map(|parent| parent.name().to_owned());
@@ -356,7 +356,7 @@ fn inferred(op: OpRef<'_>, decl: &'static OpDecl) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Whether two modules are the same but for names of values and places in the source.
+/// Returns true if two modules are the same but for names of values and positions in the source.
 #[must_use]
 pub fn same(ctx: &Context, left: &Module, right: &Module) -> bool {
     let key = |module: &Module| {

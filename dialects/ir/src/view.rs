@@ -15,15 +15,15 @@ use visa_words::Word;
 
 /// A kind of clause as a Rust type.
 pub trait Kind {
-    /// What its value is.
+    /// Type of its value.
     type Value;
     /// The value, if the attribute is of this kind.
     fn read(attr: &Attr) -> Option<Self::Value>;
 }
 
-/// What the constant of a shared clause ([`macro@crate::clause`]) is as a type.
+/// The constant of a shared clause ([`macro@crate::clause`]) as a type.
 pub trait SharedClause {
-    /// What its accessor gives.
+    /// Result of its accessor.
     type Output;
     /// The value that its setter takes.
     type Value;
@@ -126,8 +126,8 @@ pub fn optional<K: Kind>(op: &OpRef<'_>, clause: &str) -> Result<Option<K::Value
     K::read(&attr).map(Some).ok_or_else(|| mistyped(op, clause, &attr))
 }
 
-/// The value of a clause; nothing while it is `auto`, or a list with an `auto` in it, and nothing if it is absent
-/// and may be.
+/// The value of a clause; `None` while it is `auto`, or a list with an `auto` in it, and `None` if it is optional and
+/// absent.
 ///
 /// # Errors
 /// If the clause is absent and may not be, or of another kind.
@@ -142,7 +142,7 @@ pub fn unless_auto<K: Kind>(op: &OpRef<'_>, clause: &str) -> Result<Option<K::Va
     }
 }
 
-/// Whether a flag is there.
+/// Returns true if a flag is set.
 #[must_use]
 pub fn flag(op: &OpRef<'_>, clause: &str) -> bool {
     op.attr(clause).is_some()
@@ -217,10 +217,7 @@ impl<'a> ValueRef<'a> {
     pub fn of_type<T: Body>(&self) -> Result<Rc<T>, Diagnostic> {
         self.of.ctx.type_value(self.ty()).ok_or_else(|| {
             let found = self.of.ctx.type_text(self.ty());
-            let message = format!(
-                "`{}` has a value of type `{found}`, which is not what it takes or gives",
-                self.of.name()
-            );
+            let message = format!("`{}` has a value of the unexpected type `{found}`", self.of.name());
             Diagnostic::error("value-type", self.of.span(), message)
         })
     }
@@ -274,7 +271,7 @@ pub fn result<'a>(op: &OpRef<'a>, index: usize, name: &str) -> Result<ValueRef<'
 }
 
 impl ClauseKind {
-    /// A default, as the attribute that it stands for; nothing if it is not of this kind.
+    /// A default as an attribute; `None` if it is not of this kind.
     pub(crate) fn read_default(self, text: &str) -> Option<Attr> {
         match self {
             Self::Int => text.parse().ok().map(Attr::Int),

@@ -375,8 +375,8 @@ pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagno
         };
         if let Some(other) = names.iter().find(also) {
             let message = format!(
-                "`{name}` is `{of} - {by}`, and a mapping of this tensor mentions `{other}` too: each says where \
-                 it is along `{of}`"
+                "`{name}` is `{of} - {by}`, and a mapping of this tensor mentions `{other}` too: each gives its \
+                 position along `{of}`"
             );
             let fix = format!("write all of `{of}` in one of them");
             return Err(Diagnostic::error("map-skew-twice", span, message).fix(Some(fix)));

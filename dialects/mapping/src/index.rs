@@ -11,8 +11,8 @@ use visa_ir::decl::{Body, BodyDef, BodyError};
 pub(crate) static INDEX: BodyDef = BodyDef {
     name: "tm.index",
     syntax: "",
-    doc: "A number that is known in each iteration of the loops around it: a loop's index, or what `tm.affine` and \
-          `tm.select` make of indices.",
+    doc: "A number that is known in each iteration of the loops around it: a loop's index, or a result of \
+          `tm.affine` or `tm.select`.",
     parse: |text| match text.trim() {
         "" => Ok(Rc::new(Index) as Rc<dyn Body>),
         text => Err(BodyError::new("index", format!("found `{text}`, expected nothing: `!tm.index`"))),

@@ -40,9 +40,9 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
     name: "tm",
     level: visa_ir::level::Level::Tensor,
     doc: "Tensor mapping: axes, tensors in memories, kernels, and transfers of whole tensors.\n\n\
-          A tensor is a function from named axes to elements. Its type says where each element is: a mapping for \
-          every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); along an \
-          axis that the tensor does not depend on, it broadcasts.",
+          A tensor is a function from named axes to elements. Its type gives the position of each element: a \
+          mapping for every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); \
+          along an axis that the tensor does not depend on, it broadcasts.",
     ops: ops::OPS,
     types: tensor::memories::TYPES,
     attrs: &[

@@ -14,7 +14,7 @@ use crate::transfer::segments::{Blocks, segments};
 use std::fmt;
 use visa_algebra::{
     Axes, AxisId, Carries, Crossing, Digit, DivideError, Division, Expr, Gathers, MapError, Movement,
-    PadKind, Placed, Placement, Step, crossings, digit_expr, digit_text, digits, divide_across, place,
+    PadKind, PlacedDigit, Placement, Step, crossings, digit_expr, digit_text, digits, divide_across, place,
     place_expr, step_digit, times,
 };
 use visa_ir::diag::counted;
@@ -262,7 +262,7 @@ struct SegmentCx<'a> {
 impl SegmentCx<'_> {
     /// Where the target can be cut: the blocks that the source's digits count, and those of the stream.
     fn blocks(&self) -> Result<Vec<Blocks>, TransferError> {
-        let held = self.source.digits.iter().filter_map(|Placed { digit, .. }| {
+        let held = self.source.digits.iter().filter_map(|PlacedDigit { digit, .. }| {
             let axis = digit.axis?;
             Some(Blocks {
                 axis,
@@ -382,7 +382,9 @@ impl Rows<'_> {
     fn is_padding(&self, step: &Step, end: u64) -> bool {
         let written = self.target.digits.iter().find(|placed| ends_with(placed, step));
         let held = self.source.digits.iter().find(|placed| placed.weight == step.at);
-        let (Some(Placed { digit: written, .. }), Some(Placed { digit: held, .. })) = (written, held) else {
+        let (Some(PlacedDigit { digit: written, .. }), Some(PlacedDigit { digit: held, .. })) =
+            (written, held)
+        else {
             return false;
         };
         let same_start = held.axis.is_none_or(|axis| self.source.start(axis) == self.target.start(axis));
@@ -396,7 +398,7 @@ impl Rows<'_> {
 }
 
 /// Whether the step is the outermost part of the digit.
-fn ends_with(placed: &Placed, step: &Step) -> bool {
+fn ends_with(placed: &PlacedDigit, step: &Step) -> bool {
     placed.weight <= step.at && times(placed.weight, placed.digit.extent) == times(step.at, step.extent)
 }
 

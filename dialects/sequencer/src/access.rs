@@ -1,6 +1,6 @@
-//! What a sequencer reads or writes at once: the size of its accesses and its program in bytes (book 07 to 10,
-//! 18). It is worked out once: `lower-to-seq` refuses what no sequencer can run while the mappings are at hand, and
-//! `lower-to-hw` writes the same accesses.
+//! Accesses of a sequencer: the size of its accesses and its program in bytes (book 07 to 10, 18). They are computed
+//! once: `lower-to-seq` refuses programs that no sequencer can run while the mappings are at hand, and `lower-to-hw`
+//! writes the same accesses.
 
 use std::rc::Rc;
 use visa_ir::context::Context;
@@ -14,7 +14,7 @@ use visa_machine::{Machine, Unit};
 use visa_memory::Medium;
 use visa_numerics::DType;
 
-/// Why a fetch cannot be done.
+/// Reason why a fetch cannot be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessError {
     /// A limit of the sequencer.
@@ -23,15 +23,15 @@ pub enum AccessError {
     Size {
         /// Of the diagnostic.
         code: &'static str,
-        /// What was found.
+        /// The text found.
         message: String,
     },
-    /// A stride or the base is no multiple of what the memory asks for.
+    /// A stride or the base violates the alignment of the memory.
     Aligned(String),
 }
 
 impl AccessError {
-    /// What is wrong, in one line.
+    /// The error, in one line.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
@@ -40,7 +40,7 @@ impl AccessError {
         }
     }
 
-    /// Whether no access size fits, with this code.
+    /// Returns true if no access size fits, with this code.
     #[must_use]
     pub fn is_size(&self, wanted: &str) -> bool {
         matches!(self, Self::Size { code, .. } if *code == wanted)
@@ -66,7 +66,7 @@ impl From<SeqError> for AccessError {
     }
 }
 
-/// What reads or writes a memory in the order of a program over elements.
+/// Reader or writer of a memory in the order of a program over elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Accessor {
     /// The fetch engine (book 08).
@@ -75,7 +75,7 @@ pub enum Accessor {
         to: Option<DType>,
         /// The context that runs it.
         unit: Unit,
-        /// Which elements are masked.
+        /// The masked elements.
         mask: Option<Mask>,
     },
     /// The commit engine (book 09).
@@ -89,14 +89,14 @@ pub enum Accessor {
     Vector,
 }
 
-/// What a sequencer runs.
+/// The program of a sequencer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accesses {
     /// Its program: byte addresses, an access at a time.
     pub program: Program,
-    /// What is masked, in terms of the entries of `program`.
+    /// The mask, in terms of the entries of `program`.
     pub mask: Option<Mask>,
-    /// Bytes of a packet, or what is kept of it.
+    /// Bytes of a packet, or of its preserved part.
     pub packet: u64,
     /// The contiguous bytes of the elements.
     pub contiguous: u64,
@@ -265,7 +265,7 @@ fn fitted(free: &mut Vec<Entry>, limits: &SequencerLimits) -> Result<Vec<Entry>,
 }
 
 /// The program of a commit in bytes: `commit_size` is the greatest common divisor of contiguous bytes and
-/// `commit_in_size`, the packet (book 09); the sub context has a size of its own.
+/// `commit_in_size`, the packet (book 09); the sub context has a different size.
 fn commit(program: &Program, unit: Unit, machine: &Machine) -> Result<Program, AccessError> {
     let (kept, run) = (program.packet, contiguous(program));
     let own = [machine.limits.commit_size_sub];
@@ -292,7 +292,7 @@ fn commit(program: &Program, unit: Unit, machine: &Machine) -> Result<Program, A
     }
 }
 
-/// The program of a read of the tensor register file in bytes: an access is what it reads contiguously (book 18).
+/// The program of a read of the tensor register file in bytes: an access has the bytes that are contiguous (book 18).
 fn align(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
     let read = program.packet;
     let program = cut(program, read, &limits(machine, &machine.limits.reg_read_sizes))?;
@@ -303,7 +303,7 @@ fn align(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
     }
 }
 
-/// The program of a read of the vector register file in bytes: an access is what it reads for a packet.
+/// The program of a read of the vector register file in bytes: an access has the bytes of a packet.
 fn vector(program: &Program, machine: &Machine) -> Result<Program, AccessError> {
     cut(program, program.packet, &limits(machine, &machine.vrf_read_sizes()))
 }
@@ -329,7 +329,7 @@ pub fn dma(
     within_limits(program.clone(), &|program| single_dma(program, group, machine), &halves)
 }
 
-/// What `make` makes of a program, or of the parts that `halves` cuts it into as long as no sequencer runs it.
+/// The result of `make` for a program, or for the parts that `halves` cuts it into as long as no sequencer runs it.
 fn within_limits(
     program: PairedProgram,
     make: &dyn Fn(&PairedProgram) -> Result<PairedProgram, AccessError>,
@@ -367,12 +367,12 @@ pub fn single_dma(
     packets(&program, dma_packet(run, machine.limits.dma_packet_max_bytes, group), machine)
 }
 
-/// The program of a DMA in bytes, in packets of so many.
+/// The program of a DMA in bytes, in packets of `size` bytes.
 fn packets(program: &PairedProgram, size: u64, machine: &Machine) -> Result<PairedProgram, AccessError> {
     Ok(program.retile(size)?.fit(&limits(machine, &[size]))?)
 }
 
-/// What engines are given, in bytes: the loops that count them stay, those of each merge. Loops that no sequencer
+/// The part of an engine, in bytes: the loops that count engines stay, those of each merge. Loops that no sequencer
 /// counts are cut in two, as those of [`dma`], between packets.
 ///
 /// # Errors
@@ -406,7 +406,7 @@ pub fn dma_part(part: &EnginePart, dtype: DType, machine: &Machine) -> Result<Ve
     Ok(parts.collect())
 }
 
-/// The bytes that a DMA writes together: SRAM in groups, and what HBM sends there (book 10).
+/// The bytes that a DMA writes together: SRAM in groups, and the requests of HBM (book 10).
 pub fn dma_group(to: Medium, machine: &Machine) -> u64 {
     (to.decl().write_group)(machine)
 }

@@ -32,7 +32,7 @@ pub static SEGMENTS: BodyDef = BodyDef {
     name: "seq.segments",
     syntax: "[LIMIT : READ -> WRITE, ...] : PACKET @ READ -> WRITE, or a list of such: [LOOPS, LOOPS, ...]",
     doc: "Nested loops that read and write together, in elements; either side may have an offset table (book 07, \
-          10). What no single loop nest moves is several segments.",
+          10). A transfer that no single loop nest can do has several segments.",
     parse: parse::<Segments>,
     ..BodyDef::BASE
 };
@@ -41,8 +41,8 @@ pub static SEGMENTS: BodyDef = BodyDef {
 pub static ENGINES: BodyDef = BodyDef {
     name: "seq.engines",
     syntax: "[ENGINE : LOOPS, FIRST..END : LOOPS, ...]",
-    doc: "What each engine of a DMA does (book 10), in elements: loops for an engine, or for all engines from FIRST \
-          to before END, whose outermost loops count them.",
+    doc: "The loops of each engine of a DMA (book 10), in elements: loops for an engine, or for all engines from \
+          FIRST to before END, whose outermost loops count them.",
     parse: parse::<EngineTable>,
     ..BodyDef::BASE
 };
@@ -100,9 +100,9 @@ pub static TABLE: BodyDef = BodyDef {
 pub static GUARDS: BodyDef = BodyDef {
     name: "seq.guards",
     syntax: "[GUARD, ...] or [GUARD: INTEGER, ..., GUARD: value]",
-    doc: "Where an operation of the vector engine applies, by the 4 bits of an element's execution id, bit 3 \
-          first; and with which operand: a signed 32-bit integer, for a float its bit pattern, or what the port \
-          reads (book 21).",
+    doc: "The elements that an operation of the vector engine applies to, by the 4 bits of their execution id, bit \
+          3 first; and the operand: a signed 32-bit integer, for a float its bit pattern, or the element that the \
+          port reads (book 21).",
     parse: |text| {
         let guards = Guards::parse(text, signed).map_err(|why| BodyError::new("guards", why))?;
         Ok(Rc::new(guards) as Rc<dyn Body>)
@@ -115,8 +115,8 @@ pub static COMPARISONS: BodyDef = BodyDef {
     name: "seq.comparisons",
     syntax: "[less INTEGER, equal INTEGER, greater INTEGER, less_unsigned INTEGER, greater_unsigned INTEGER, \
              true, false]",
-    doc: "What sets the bits of an execution id, bit 0 first: comparisons with signed 32-bit integers, for floats \
-          their bit patterns (book 21).",
+    doc: "The conditions that set the bits of an execution id, bit 0 first: comparisons with signed 32-bit \
+          integers, for floats their bit patterns (book 21).",
     parse: |text| {
         let comparisons =
             Comparisons::parse(text, signed).map_err(|why| BodyError::new("comparisons", why))?;
@@ -143,9 +143,9 @@ fn parse<P: Body + FromStr<Err = SeqError>>(text: &str) -> Result<Rc<dyn Body>, 
 pub static DIALECT: Dialect = Dialect {
     name: "seq",
     level: visa_ir::level::Level::Sequencer,
-    doc: "Sequencer programs. An operation here is inside an `hw.program` or `hw.exec` and says in elements \
-          what its hw counterpart says in bytes: loops before they are merged, cut to the sizes of the machine \
-          and checked against its limits. Axes are gone; addresses, limits and strides are left.",
+    doc: "Sequencer programs. An operation here is inside an `hw.program` or `hw.exec` and counts elements, while \
+          its hw counterpart counts bytes: loops before they are merged, cut to the sizes of the machine and \
+          checked against its limits. Axes are gone; addresses, limits and strides are left.",
     ops: crate::ops::OPS,
     types: &[],
     attrs: &[&PROGRAM, &PAIRED, &SEGMENTS, &ENGINES, &STEPS, &MASK, &DTYPE, &TABLE, &GUARDS, &COMPARISONS],

@@ -5,24 +5,24 @@ use crate::pad::Pad;
 use std::sync::Arc;
 use visa_numerics::{Bits, CastRow, DType, LookupTable, from_pattern, to_f64};
 
-/// What happens to each element, in this order.
+/// The steps for each element, in this order.
 pub struct Adapter {
     /// Format in data memory.
     pub from: DType,
-    /// What is looked up.
+    /// The look-up table.
     pub table: Option<LookupTable>,
-    /// What is converted.
+    /// The conversion.
     pub cast: Option<&'static CastRow>,
-    /// What is subtracted: one number for all, or one for each coordinate along [`Adapter::axis`].
+    /// The subtracted zero point: one number for all, or one for each coordinate along [`Adapter::axis`].
     pub zero: Vec<i32>,
     /// The axis between two interleaved tensors.
     pub axis: Option<Arc<str>>,
 }
 
 impl Adapter {
-    /// The bit pattern in data memory that masked elements become first, for what they are after the adapter.
-    /// `None` if there is none: the lowest and highest number of the tensor's format have to come through
-    /// unchanged, but for the zero point.
+    /// The bit pattern in data memory that masked elements become first, so that the adapter turns it into their
+    /// value. `None` if there is none: the lowest and highest number of the tensor's format have to come through
+    /// unchanged, except for the zero point.
     #[must_use]
     pub fn masked(&self, pad: Pad) -> Option<Bits> {
         let extreme = match pad {
@@ -40,8 +40,8 @@ impl Adapter {
         (unchanged && self.zero.iter().all(fits)).then_some(extreme)
     }
 
-    /// The bit pattern in data memory that is zero after the adapter, whatever the coordinate along
-    /// [`Adapter::axis`]: what masked elements become first (book 08: pad_value). `None` if there is none.
+    /// The bit pattern in data memory that is zero after the adapter, for every coordinate along
+    /// [`Adapter::axis`]: the first value of masked elements (book 08: pad_value). `None` if there is none.
     #[must_use]
     pub fn zero(&self) -> Option<Bits> {
         if self.table.is_none() && self.zero.is_empty() {

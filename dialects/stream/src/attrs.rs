@@ -25,8 +25,8 @@ pub static COMPARISONS: BodyDef = BodyDef {
     name: "stream.comparisons",
     syntax: "[less NUMBER, equal NUMBER, greater NUMBER, less_unsigned NUMBER, greater_unsigned NUMBER, true, \
              false]",
-    doc: "What sets the bits of an execution id, bit 0 first: a comparison of the element with a number, or \
-          always or never (book 21). The unsigned ones compare bit patterns.",
+    doc: "The conditions that set the bits of an execution id, bit 0 first: a comparison of the element with a \
+          number, or always or never (book 21). The unsigned ones compare bit patterns.",
     parse: |text| {
         let comparisons =
             Comparisons::parse(text, number).map_err(|why| BodyError::new("comparisons", why))?;

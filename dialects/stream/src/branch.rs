@@ -1,4 +1,4 @@
-//! Execution ids: 4 bits beside each element, which say where a conditional operation applies (book 21, branch
+//! Execution ids: 4 bits for each element, which select the elements of a conditional operation (book 21, branch
 //! stage).
 
 use crate::chain::input;
@@ -39,7 +39,7 @@ pub enum BranchMode {
     Unconditional,
     /// The group is the coordinate along this axis, modulo 2.
     AxisToggle(Arc<str>),
-    /// Bit 0 says whether the element is valid.
+    /// Bit 0 is set if the element is valid.
     ValidCount,
     /// Each bit is a comparison of the element.
     Comparison(Comparisons<Bits>),
@@ -47,11 +47,11 @@ pub enum BranchMode {
     RegisterFile,
 }
 
-/// An interface that says which execution ids an operation gives its elements.
+/// An interface with the execution ids that an operation gives its elements.
 #[derive(Clone, Copy)]
 pub struct GivesIds(pub fn(OpRef<'_>) -> IdSet);
 
-/// The interface of an operation that gives the ids of its own branch mode.
+/// The interface of an operation that gives the ids of its branch mode.
 pub const GIVES_OWN: Interface = Interface(&GivesIds(|op| mode(op).map_or(IdSet::MAX, |mode| mode.ids())));
 
 /// The interface of an operation after which every execution id is 0.

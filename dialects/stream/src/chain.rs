@@ -22,7 +22,7 @@ pub fn input(op: OpRef<'_>) -> Result<Rc<Tensor>, Diagnostic> {
     operand(op, 0).ok_or_else(|| op.error("C0", format!("`{op}` takes a stream")))
 }
 
-/// What an operation takes as operand 0, and what it gives.
+/// The tensor types of an operation's operand 0 and result.
 ///
 /// # Errors
 /// If one of both is no tensor type.
@@ -133,8 +133,7 @@ pub fn check_place(
         }
         check_same(op, constraint, name, &held, &wanted, axes).map_err(|error| {
             error.fix(format!(
-                "load what the register file holds with `{name} {wanted}`: along an axis that it lacks, a load \
-                 copies"
+                "load the register file with `{name} {wanted}`: along an axis that the source lacks, a load copies"
             ))
         })
     })
@@ -170,8 +169,8 @@ pub fn coarse_in_places(file: &Tensor, axes: &Axes) -> Vec<(AxisId, u64)> {
     coarse
 }
 
-/// Checks that what only moves elements names the skewed axes that its stream names: `B' = 1` says where the
-/// elements are along B.
+/// Checks that an operation that only moves elements names the skewed axes that its stream names: `B' = 1` gives the
+/// position of the elements along B.
 ///
 /// # Errors
 /// A skewed axis that one of both names.
@@ -265,8 +264,7 @@ pub fn check_first_slices(op: OpRef<'_>, cx: &VerifyCx<'_>, constraint: &str) ->
     let begins = op.operands().first().map(|&stream| frames.of(stream).iter());
     let elsewhere = begins.and_then(|mut cases| cases.find(|case| !case.what.is_first()));
     let Some(Case { what: frame, .. }) = elsewhere else { return Ok(()) };
-    let message =
-        format!("the stream begins on {frame}, and what is done here depends on which slices these are");
+    let message = format!("the stream begins on {frame}, and the result here depends on the slice numbers");
     let fix = "move the tile to slices from the first on before, with `tm.to_dm`".to_owned();
     Err(op.error(constraint, message).fix(fix))
 }

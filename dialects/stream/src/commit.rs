@@ -1,4 +1,4 @@
-//! Write plans: the loop nest of a commit, and that it writes what it must and nothing else (book 09, 33).
+//! Write plans: the loop nest of a commit, and the check that it writes exactly the required elements (book 09, 33).
 
 mod safe;
 
@@ -18,7 +18,7 @@ use visa_numerics::DType;
 
 /// A stream on its way into data memory.
 pub struct Write<'a> {
-    /// The layout of what is written.
+    /// The layout of the written tensor.
     pub element: &'a Expr,
     /// Time of the stream.
     pub time: &'a Expr,
@@ -32,17 +32,17 @@ pub struct Write<'a> {
     pub sizes: &'a [u64],
     /// The module's axes.
     pub axes: &'a Axes,
-    /// Whether the zero padding of the stream is zero: the fetch has masked it, and nothing after the fetch has
+    /// True if the zero padding of the stream is zero: the fetch has masked it, and no operation after the fetch has
     /// computed with it.
     pub zeros: bool,
     /// The tensor that it becomes a part of; none if it is a tensor by itself.
     pub into: Option<Whole<'a>>,
 }
 
-/// Whether zero padding of the stream that `op` takes is still what the fetch made of it, and zero.
+/// Returns true if zero padding of the stream that `op` takes is unchanged since the fetch, and zero.
 ///
 /// # Errors
-/// If the fetch does not say in a word what it masks with.
+/// If the fetch's mask clause cannot be read.
 pub fn zeros_kept(op: OpRef<'_>) -> Result<bool, Diagnostic> {
     Ok(padding_kept(op)? == Some(Pad::Zero))
 }
@@ -62,9 +62,9 @@ struct Packet {
     loops: Vec<Loop>,
     /// The loop above them: how far it goes in the destination.
     above: Option<Loop>,
-    /// How many iterations of that step are live.
+    /// Number of live iterations of that step.
     live: u64,
-    /// How many may be kept, in order of preference.
+    /// Possible numbers of iterations, in order of preference.
     counts: Vec<u64>,
     /// Bits of one iteration.
     bits: u64,
@@ -76,7 +76,7 @@ impl Write<'_> {
     /// that stream and destination both have is written along, as zeros.
     ///
     /// # Errors
-    /// Which of these rules no write order keeps.
+    /// The violated rule, if no write order satisfies all.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         let mut maps = vec![self.time, self.packet, self.element];
         maps.extend(self.into.map(|whole| whole.element));
@@ -114,7 +114,7 @@ impl Write<'_> {
         self.in_views(&|map| opaque.view(map), &opaque.axes, |write| write.elements_only())
     }
 
-    /// What `plan` gives for the write with views in place of its mappings.
+    /// The result of `plan` for the write with views instead of its mappings.
     fn in_views(
         &self,
         view: &dyn Fn(&Expr) -> Result<Expr, MapError>,
@@ -129,7 +129,7 @@ impl Write<'_> {
         plan(&Write { element: &element, time: &time, packet: &packet, axes, into, ..*self })
     }
 
-    /// The write of what is live.
+    /// The write of the live elements.
     fn elements_only(&self) -> Result<Plan, PlanError> {
         let Self { element, time, packet, axes, .. } = *self;
         let access = Access { element, time, packet, axes };
@@ -175,15 +175,15 @@ impl Write<'_> {
             Movement::By(Stride::Table(_)) => Err(padded_time(time, extent, live)),
             Movement::Padding => Err(padded_time(time, extent, 1)),
             Movement::Broadcast => Err(format!(
-                "time `{time}` repeats {} what `{element}` holds once: every write stride must be non-zero (book \
-                 33)",
+                "time `{time}` repeats {} elements that `{element}` holds once: every write stride must be non-zero \
+                 (book 33)",
                 counted(extent, "time")
             )),
         }
     }
 
-    /// What is kept of a packet. All live elements are; padding after them is kept too as far as the destination
-    /// has room for it in the same run, as a longer write costs no more (book 33, full-flit commit).
+    /// The stored part of a packet. All live elements are stored. Padding after them is stored too if the destination
+    /// has space for it in the same contiguous run, as a longer write costs no more (book 33, full-flit commit).
     fn packet(&self, inner: &[Factor]) -> Result<Packet, PlanError> {
         let element = self.element;
         let full = inner.iter().take_while(|factor| factor.step.live == factor.step.extent).count();
@@ -226,8 +226,8 @@ impl Write<'_> {
         Ok(Packet { loops, above, live, counts, bits })
     }
 
-    /// How many iterations of `bits` bits the engine can keep so that the live ones are among them: the fewest, or
-    /// the most first where all of them are one run and one write.
+    /// Numbers of iterations of `bits` bits that the engine can store so that the live ones are among them: the
+    /// fewest, or the most first if all of them are one contiguous run and one write.
     fn counts(&self, bits: u64, live: u64, most: u64, is_run: bool) -> Result<Vec<u64>, PlanError> {
         let sizes = self.sizes.iter().map(|size| size * 8);
         let whole = sizes.filter(|size| size.is_multiple_of(bits)).map(|size| size / bits);
@@ -249,8 +249,8 @@ impl Write<'_> {
         Ok(counts)
     }
 
-    /// Checks that the stream brings as many elements as the destination holds. Where padding was cut into
-    /// packets, the last ones run past the end of their axis, and what they hold there is no element.
+    /// Checks that the stream brings as many elements as the destination holds. If padding was cut into packets, the
+    /// last ones run past the end of their axis, and their content there is no element.
     fn check_complete(&self, stream: &Placement, target: &Digits) -> Result<(), PlanError> {
         let (produced, wanted) = (stream.live_count(), target.live_count());
         if produced.is_some() && produced == wanted {
@@ -265,8 +265,8 @@ impl Write<'_> {
         ))
     }
 
-    /// Checks that nothing is written twice and nothing but live elements and don't-care padding. Of a
-    /// tensor that is written in part, what is between is not padding but its other elements.
+    /// Checks that no position is written twice, and only live elements and don't-care padding are. In a tensor that
+    /// is written in part, the rest is not padding but its other elements.
     ///
     /// The division sends every element of the stream to its own position, and there are as many as live
     /// positions. So each live position gets its element, and anything else that came there would be a second write.
@@ -277,7 +277,7 @@ impl Write<'_> {
         let held = self.into.map(|whole| digits_of(whole.element, self.axes)).transpose()?;
         let (held, start) = (held.as_ref().unwrap_or(target), self.into.map_or(0, |whole| whole.start));
         let element = self.into.map_or(self.element, |whole| whole.element);
-        safe::by_position(plan, target, &safe::Held { digits: held, start, element })
+        safe::by_position(plan, target, &safe::WrittenTensor { digits: held, start, element })
     }
 }
 
@@ -295,7 +295,7 @@ impl Packet {
         Plan { base, loops, packet_loops, packet, left_over: String::new(), starts: Vec::new() }
     }
 
-    /// Says of what is kept beyond the live elements that it is.
+    /// Adds that elements are stored beyond the live ones to the error.
     fn explain(&self, count: u64, why: PlanError) -> PlanError {
         if count == self.live {
             return why;
@@ -317,16 +317,17 @@ pub fn check_aligned(op: OpRef<'_>, at: Option<i64>, align: u64, constraint: &st
     Err(op.clause_error(constraint, "at", message).fix(fix))
 }
 
-/// Why padding in time cannot be committed.
+/// The reason why padding in time cannot be committed.
 fn padded_time(time: &Expr, extent: u64, live: u64) -> PlanError {
     format!(
-        "time `{time}` has padding: of {} only the first {live} bring elements, and a commit writes what each \
-         step brings (book 09)",
+        "time `{time}` has padding: of {} only the first {live} bring elements, and a commit writes every step \
+         (book 09)",
         counted(extent, "step")
     )
 }
 
-/// Drops what the destination truncates: a packet digit longer than the destination's digit of the same stride.
+/// Drops the elements that the destination truncates: a packet digit longer than the destination's digit of the same
+/// stride.
 fn clip(packet: &Digits, target: &Digits) -> Result<Digits, PlanError> {
     let mut clipped = Digits::unit();
     for digit in packet.iter() {

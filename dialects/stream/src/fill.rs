@@ -69,7 +69,10 @@ impl Fill {
         };
         let Some(size) = [machine.limits.commit_size_sub, number].into_iter().find(fits) else {
             let why = misaligned(&own(number), number)
-                .or_else(|| (!apart(number)).then(|| "its addresses in turn are not so far apart".to_owned()))
+                .or_else(|| {
+                    (!apart(number))
+                        .then(|| "the distance of its rotating addresses is no such multiple".to_owned())
+                })
                 .unwrap_or_else(|| format!("the fill writes runs of {}", counted(run, "byte")));
             return Err(format!("{why}: expected multiples of {number} bytes (book 09, generate mode)"));
         };

@@ -1,5 +1,5 @@
-//! Axes that a result lacks although elements differ along them: nothing reduces, slices or masks the axis, and
-//! what is kept is its first coordinate. Legal, and nearly always a mistake of the mapping.
+//! Axes that a result lacks although elements differ along them: no operation reduces, slices or masks the axis, and
+//! the result holds its first coordinate. Legal, and nearly always a mistake of the mapping.
 
 use crate::semantics::Semantics;
 use std::sync::Arc;
@@ -42,14 +42,14 @@ pub fn warnings(op: OpRef<'_>, support: &Support, axes: &Axes) -> Vec<Diagnostic
     found.into_iter().map(|(axis, operand)| warning(op, &axis, operand)).collect()
 }
 
-/// Whether mappings that mention these axes say where elements are along `name`: of `B' = B - A`, each of B and B'
-/// says it for both.
+/// Returns true if mappings that mention these axes give the positions of elements along `name`: with `B' = B - A`,
+/// each of B and B' gives it for both.
 fn says(mentioned: &[Arc<str>], name: &str, axes: &Axes) -> bool {
     let of = |name: &str| axes.id(name).map(|id| axes.skew(id).map_or(id, |skew| skew.of));
     of(name).is_some_and(|id| mentioned.iter().any(|other| of(other) == Some(id)))
 }
 
-/// Whether an index says where along the axis elements are.
+/// Returns true if an index gives the positions of elements along the axis.
 fn is_chosen(op: OpRef<'_>, name: &str, axes: &Axes) -> bool {
     let chosen = |along: AxisId| axes.name(along) == name;
     match indexing(op) {
@@ -60,8 +60,8 @@ fn is_chosen(op: OpRef<'_>, name: &str, axes: &Axes) -> bool {
     }
 }
 
-/// Whether the operation makes one element of several, is an explicit part of its operand or other axes for it, or has
-/// several operands that become a result each.
+/// Returns true if the operation makes one element of several, is an explicit part of its operand or other axes for
+/// it, or has several operands that become a result each.
 fn takes_axes_away(op: OpRef<'_>) -> bool {
     let reduces = match op.decl().and_then(|decl| decl.interface::<Semantics>()) {
         Some(
@@ -91,7 +91,7 @@ fn takes_axes_away(op: OpRef<'_>) -> bool {
     reduces || view::kind(op).is_some() || carries(op)
 }
 
-/// Whether a tensor holds more than one coordinate of the axis. A term without digits that mentions it does.
+/// Returns true if a tensor holds more than one coordinate of the axis. A term without digits that mentions it does.
 fn tells_apart(tensor: &Tensor, axis: &str, axes: &Axes) -> bool {
     let counts = |term: &Expr| match place_expr(term, axes, 1) {
         Ok(placed) => axes.id(axis).is_some_and(|id| placed.of_axis(id).next().is_some()),

@@ -14,7 +14,7 @@ use visa_numerics::{Arg, Bits, DType, to_f64};
 /// The most letters of a formula; a longer one ends in `…`.
 pub const MAX_LETTERS: usize = 200;
 
-/// The formula of what the last operation of a pipeline stores. `name` gives the name of a tensor at rest.
+/// The formula of the tensor that the last operation of a pipeline stores. `name` gives the name of a tensor at rest.
 #[must_use]
 pub fn formula(pipeline: &[OpRef<'_>], name: &dyn Fn(ValueId) -> String) -> String {
     let mut formulas = Formulas { name, of: HashMap::new() };
@@ -35,7 +35,7 @@ struct Term {
     tightness: Tightness,
 }
 
-/// How tightly a term holds together.
+/// Precedence of a term.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Tightness {
     Sum,
@@ -99,8 +99,8 @@ impl Formulas<'_> {
         op.operands().get(number).map_or_else(|| Term::atom(String::new()), |&value| self.value(value))
     }
 
-    /// What an operation gives: its operand, where it converts, moves or guards that. What its verifier refuses is
-    /// left out.
+    /// The result of an operation: its operand, if it converts, moves or guards that. Clauses that its verifier
+    /// refuses are left out.
     fn term(&self, op: OpRef<'_>) -> Term {
         let first = self.operand(op, 0);
         let Some(semantics) = op.decl().and_then(|decl| decl.interface::<Semantics>()) else { return first };
@@ -164,7 +164,7 @@ impl Formulas<'_> {
     }
 }
 
-/// The word of an operation that says which one it is: its lead clause, or what follows the dialect in its name.
+/// The word that identifies an operation: its lead clause, or its name without the dialect.
 #[expect(clippy::disallowed_methods, reason = "a part of a name for people, which nothing compares")]
 fn word(op: OpRef<'_>) -> String {
     match op.decl().and_then(|decl| op.attr(decl.lead()?.name)) {
@@ -173,13 +173,13 @@ fn word(op: OpRef<'_>) -> String {
     }
 }
 
-/// What elements are reduced by.
+/// The function of a reduction.
 fn reduction(op: OpRef<'_>) -> String {
     let word = word(op);
     if sign(&word) == Some("+") { "sum".to_owned() } else { word.to_lowercase() }
 }
 
-/// The sign of an operation of two arguments that has one, whatever its format.
+/// The sign of an operation of two arguments that has one, for any format.
 fn sign(word: &str) -> Option<&'static str> {
     let signs = [("Add", "+"), ("Sub", "-"), ("Mul", "*"), ("Div", "/")];
     signs.into_iter().find_map(|(name, sign)| word.starts_with(name).then_some(sign))

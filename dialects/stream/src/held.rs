@@ -1,19 +1,19 @@
-//! What a stream holds along axes that the tensor does not depend on. Any index of such an axis means the same
-//! element, but an author who writes the axis says where each part of it goes: a switch that puts it elsewhere, or
-//! names a broadcast by what the stream holds already, is not the one that was meant (book 13: the axis is new).
+//! The content of a stream along axes that the tensor does not depend on. Any index of such an axis means the same
+//! element, but an author who writes the axis specifies the position of each part: a switch that puts it elsewhere, or
+//! names a broadcast by the axis that the stream holds already, is not the intended one (book 13: the axis is new).
 
 use crate::topology::same;
 use visa_algebra::{Axes, AxisId, Cell, Digit, Expr, Index, describe, digits, map};
 
 /// The parts of free axes that slices and time hold.
-pub(crate) struct Held<'a> {
+pub(crate) struct FreeParts<'a> {
     parts: Vec<(AxisId, Digit)>,
     names: Vec<AxisId>,
     free: &'a dyn Fn(AxisId) -> bool,
     axes: &'a Axes,
 }
 
-impl<'a> Held<'a> {
+impl<'a> FreeParts<'a> {
     /// Those of a stream. Of a mapping that is no list of digits none is known, and nothing is refused for it.
     pub(crate) fn of(slice: &Expr, time: &Expr, free: &'a dyn Fn(AxisId) -> bool, axes: &'a Axes) -> Self {
         let maps = [slice, time];
@@ -25,7 +25,7 @@ impl<'a> Held<'a> {
         Self { parts: parts.collect(), names, free, axes }
     }
 
-    /// What `found` has of these parts is where `made` has it.
+    /// Checks that these parts are at the same positions in `found` and in `made`.
     ///
     /// # Errors
     /// The first position that has another part than the topology makes.
@@ -64,7 +64,7 @@ impl<'a> Held<'a> {
         if self.names.is_empty() { Ok(()) } else { same(found, made, &new, self.axes) }
     }
 
-    /// What of a coordinate the stream holds.
+    /// The part of a coordinate that the stream holds.
     fn part(&self, axis: AxisId, index: &Index) -> u64 {
         let own = self.parts.iter().filter(|(held, _)| *held == axis);
         let at = index.get(axis);

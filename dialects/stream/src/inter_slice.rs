@@ -1,8 +1,7 @@
-//! What an inter-slice reduction does, from what slices and time hold before and after it (book 25).
+//! The steps of an inter-slice reduction, from the slices and time before and after it (book 25).
 //!
-//! Both slice mappings are cut at each other's boundaries. A piece that holds the same before and after stays;
-//! the others are reduced, and then hold one of three: padding (dummy), a broadcast, or what time gives up
-//! (promotion).
+//! Both slice mappings are cut at each other's boundaries. A piece with the same content before and after stays; the
+//! others are reduced, and then hold one of three: padding (dummy), a broadcast, or a part of time (promotion).
 
 use crate::chain::ends;
 use crate::planner::{Planner, StagePlan};
@@ -13,12 +12,12 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_mapping::{Dim, Tensor};
 
-/// How slices are reduced.
+/// The reduction of slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterSlice {
     /// The bits in which the numbers of the slices of a group differ.
     pub bits: u64,
-    /// What time gives up to the slices.
+    /// The part of time that moves to the slices.
     pub promotion: Option<Promotion>,
 }
 
@@ -33,7 +32,7 @@ pub struct Promotion {
     pub width: u64,
 }
 
-/// An inter-slice reduction and what it is asked about.
+/// An inter-slice reduction and its parameters.
 pub struct Reduction<'a> {
     /// The operation.
     pub op: OpRef<'a>,
@@ -49,15 +48,15 @@ pub struct Reduction<'a> {
 
 /// A piece of the slices, the same positions before and after: a digit each.
 struct Piece {
-    /// How far its neighbours are apart, in slices.
+    /// Distance of its neighbours, in slices.
     weight: u64,
-    /// What it holds before.
+    /// Its content before.
     old: Digit,
-    /// What it holds after the reduction.
+    /// Its content after the reduction.
     new: Digit,
 }
 
-/// What a reduced piece holds after the reduction.
+/// Content of a reduced piece after the reduction.
 #[derive(PartialEq, Eq)]
 enum Rule {
     Dummy,
@@ -69,7 +68,7 @@ enum Rule {
 const RULES: &str = "expected one of `[A, 1 # n]` (dummy), `[A, X]` (broadcast along an axis that the tensor does \
                      not depend on), `[A, C]` (promotion of C, which leaves time)";
 
-/// How to get rid of padding among what is reduced.
+/// Fix for padding in a reduction.
 const PADDING_FIX: &str = "let the axis fill its slices: give it elements there that the operation ignores, or \
                            move its ragged part into time";
 
@@ -92,7 +91,7 @@ impl Reduction<'_> {
             let slice = self.source.dim(Dim::Slice);
             let message =
                 format!("slice `{slice}` holds the same before and after: no factor of it is reduced");
-            let fix = "write `1 # n` in the place of a factor of n slices to reduce it";
+            let fix = "write `1 # n` instead of a factor of n slices to reduce it";
             return Err(self.op.clause_error("C4", "slice", message).fix(Some(fix.to_owned())));
         }
         let mut promoted: Vec<&Piece> = Vec::new();
@@ -150,7 +149,7 @@ impl Reduction<'_> {
         Ok(pieces)
     }
 
-    /// C3 and C5: what is reduced is a factor of an axis, without padding.
+    /// C3 and C5: the reduced part is a factor of an axis, without padding.
     fn check_reduced(&self, piece: &Piece) -> Result<(), Diagnostic> {
         let digit = &piece.old;
         let Some(axis) = digit.axis.filter(|_| digit.is_full()) else {
@@ -181,8 +180,8 @@ impl Reduction<'_> {
         }
         let what = if old.live == 1 { "padding" } else { "a broadcast" };
         let message = format!(
-            "slice `{before}` holds {what} in {} {weight} apart, and `{after}` something else there: only what \
-             is reduced changes",
+            "slice `{before}` holds {what} in {} {weight} apart, and `{after}` something else there: only reduced \
+             factors may change",
             counted(old.extent, "slice")
         );
         self.op.clause_error("C3", "slice", message)
@@ -228,12 +227,11 @@ impl Reduction<'_> {
     fn no_rule(&self, piece: &Piece, found: &str) -> Diagnostic {
         let (old, new) = (self.source.dim(Dim::Slice), self.result.dim(Dim::Slice));
         let reduced = digit_text(&piece.old, self.axes);
-        let message =
-            format!("slice `{new}` holds {found} in the place of `{reduced}` of slice `{old}`; {RULES}");
+        let message = format!("slice `{new}` holds {found} instead of `{reduced}` of slice `{old}`; {RULES}");
         self.op.clause_error("C3", "slice", message)
     }
 
-    /// Whether time holds a digit before, and not after.
+    /// Returns true if time holds a digit before, and not after.
     fn leaves_time(&self, digit: &Digit) -> Result<bool, Diagnostic> {
         let Some(axis) = digit.axis else { return Ok(false) };
         let ends = [digit.stride, digit.stride.saturating_mul(digit.live - 1)];
@@ -244,7 +242,7 @@ impl Reduction<'_> {
         Ok(held(self.source)? && !held(self.result)?)
     }
 
-    /// C6: time is as before, without what is promoted.
+    /// C6: time is as before, without the promoted part.
     fn promotion(&self, pieces: &[&Piece]) -> Result<Option<Promotion>, Diagnostic> {
         let (old, new) = (self.source.dim(Dim::Time), self.result.dim(Dim::Time));
         let (was, is) = (self.digits(&old, Dim::Time)?, self.digits(&new, Dim::Time)?);
@@ -253,7 +251,7 @@ impl Reduction<'_> {
                 return Ok(None);
             }
             let message =
-                format!("time `{new}` is not `{old}`, and nothing of it is promoted into the slices");
+                format!("time `{new}` is not `{old}`, and no factor of it is promoted into the slices");
             return Err(self
                 .op
                 .clause_error("C6", "time", message)
@@ -288,7 +286,7 @@ impl Reduction<'_> {
         Ok(Some(Promotion { parts, packets, width: first.weight }))
     }
 
-    /// Whether two times are the same for this tensor, which does not depend on every axis.
+    /// Returns true if two times are the same for this tensor, which does not depend on every axis.
     fn same_time(&self, was: &Digits, is: &Digits, old: &Expr, new: &Expr) -> bool {
         let blank = |map: &Expr| {
             let blank = blanked(map, self.free, self.axes).ok()?;
@@ -297,7 +295,7 @@ impl Reduction<'_> {
         was == is || blank(old).is_some_and(|old| Some(old) == blank(new))
     }
 
-    /// C6: what stays starts at the same index.
+    /// C6: the remaining parts start at the same index.
     fn check_starts(&self) -> Result<(), Diagnostic> {
         let start = |tensor: &Tensor| -> Result<Placement, Diagnostic> {
             let mut all = Placement::default();
@@ -350,7 +348,7 @@ fn starts(time: &Digits, lowest: &Digit) -> Vec<u64> {
     all
 }
 
-/// What is left of `time` without the factor `moved` from step `packets` on.
+/// The rest of `time` without the factor `moved` from step `packets` on.
 fn without(time: &Digits, packets: u64, moved: &Digits) -> Option<Digits> {
     let (inner, rest) = time.split(packets).ok()?;
     let (found, outer) = rest.split(moved.size()).ok()?;

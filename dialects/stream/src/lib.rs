@@ -1,8 +1,8 @@
 //! The stream dialect: the Tensor Unit's pipeline as typed values (book 04, 12).
 //!
 //! Each engine is an operation from stream to stream. A stream's type is named after the engine that it left, so the
-//! order of the pipeline is checked by the types that each operation takes. What a fetch, commit or register-file
-//! read asks of its sequencer is worked out in [`plan`], which the verifier and the lowering share.
+//! order of the pipeline is checked by the types that each operation takes. [`plan`] computes the sequencer programs
+//! of a fetch, commit or register-file read, for the verifier and the lowering.
 
 pub mod adapter;
 pub mod adapter_clauses;
@@ -43,7 +43,7 @@ pub use streams::{
     ACCUMULATE, ALIGN, BEGIN, CAST, COLLECT, CONTRACT, FETCH, FILTERED, FINAL, INIT, INTER, PAIR, PAIR4,
     SWITCH, TRANSPOSE, VECTOR, VECTOR4,
 };
-/// What the code of [`pipeline::after!`] names.
+/// Names in the code of [`pipeline::after!`].
 #[doc(hidden)]
 pub use visa_ir;
 
@@ -52,9 +52,9 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
     name: "stream",
     level: visa_ir::level::Level::Tensor,
     doc: "The Tensor Unit: begin, fetch, switch, collect, then either a register file, or align, contract, \
-          accumulate, the vector engine, cast, transpose and commit (book 12).\n\nA stream type is named after \
-          the engine that the stream left; it holds the context, the number format, and a mapping for chip, \
-          cluster, slice, time and packet. What an operation does not change it does not repeat.",
+          accumulate, the vector engine, cast, transpose and commit (book 12).\n\n\
+          A stream type is named after the engine that the stream left; it holds the context, the number format, \
+          and a mapping for chip, cluster, slice, time and packet. An operation does not repeat unchanged mappings.",
     ops: ops::OPS,
     types: &[
         &BEGIN.def,

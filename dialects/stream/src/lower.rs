@@ -24,7 +24,7 @@ pub struct LowerStage(pub fn(&StageCx<'_>, OpRef<'_>) -> Result<Option<OpSpec>, 
 /// Lowers to nothing: no engine is configured.
 pub const NOTHING: LowerStage = LowerStage(|_, _| Ok(None));
 
-/// The input of a stage's lowering besides the operation.
+/// The input of a stage's lowering in addition to the operation.
 pub struct StageCx<'a> {
     /// The context.
     pub ctx: &'a Context,
@@ -32,7 +32,7 @@ pub struct StageCx<'a> {
     pub axes: &'a Axes,
     /// The machine.
     pub machine: &'a Machine,
-    /// Which axes each value depends on.
+    /// The axes that each value depends on.
     pub support: &'a Support,
     /// Address of each tensor at rest.
     pub addresses: &'a HashMap<ValueId, Cases<Moving>>,

@@ -1,8 +1,8 @@
-//! What a fetch reads and what its adapter masks (book 08).
+//! The elements that a fetch reads, and those that its adapter masks (book 08).
 //!
-//! Zero padding in the time or packet of a fetch says that these positions are zero. A padded term is read as an
-//! opaque axis of its own ([`visa_algebra::Opaque`]), which is in the buffer where its elements are: position p at
-//! `first element + (p - left) * stride`. What is read before and after the elements is over-fetch, and masked.
+//! Zero padding in the time or packet of a fetch means that these positions are zero. A padded term is read as a
+//! separate opaque axis ([`visa_algebra::Opaque`]), which is in the buffer at the positions of its elements: position
+//! p at `first element + (p - left) * stride`. Reads before and after the elements are over-fetch, and masked.
 //!
 //! At most two loops count the positions of the term: the innermost one, and one around it. In iteration t of
 //! that, the positions left of the elements are a beginning of the innermost loop and those right of them an end
@@ -17,8 +17,8 @@ mod counted;
 use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
 use visa_algebra::{
-    Axes, AxisId, Carries, Digit, Division, Expr, Movement, Opaque, PadKind, Padded, Placed, Placement, Step,
-    crossings, divide, padded_terms, place, place_expr,
+    Axes, AxisId, Carries, Digit, Division, Expr, Movement, Opaque, PadKind, Padded, PlacedDigit, Placement,
+    Step, crossings, divide, padded_terms, place, place_expr,
 };
 use visa_ir::diag::{self, Diagnostic};
 use visa_ir::module::OpRef;
@@ -27,7 +27,7 @@ use visa_machine::Machine;
 use visa_mapping::{Dim, Tensor, Unit};
 use visa_numerics::DType;
 
-/// Which elements of a fetch are masked, in terms of the loops of its plan, numbered from the outermost.
+/// The masked elements of a fetch, in terms of the loops of its plan, numbered from the outermost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
     /// The loop whose first iteration is masked on the left, and whose last one on the right.
@@ -40,14 +40,14 @@ pub struct Mask {
     pub valid: Vec<u64>,
 }
 
-/// Why there is no such fetch: the constraint of `stream.fetch` that does not hold, and the way out if there is one.
+/// Reason why there is no such fetch: the violated constraint of `stream.fetch`, and the way out if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The constraint.
     pub constraint: &'static str,
-    /// What was found and what was expected.
+    /// The text found and the text expected.
     pub message: String,
-    /// What to write instead.
+    /// The corrected text.
     pub fix: Option<String>,
 }
 
@@ -68,7 +68,7 @@ pub struct Reading<'a> {
     pub time: Expr,
     /// A packet of the stream.
     pub packet: Expr,
-    /// Which part each slice of each cluster and chip holds.
+    /// The part that each slice of each cluster and chip holds.
     pub places: Expr,
     /// Formats in data memory and after the fetch.
     pub formats: (DType, DType),
@@ -226,7 +226,7 @@ impl<'a> Reading<'a> {
         let (extent, kind) = (term.size, PadKind::Top);
         let digit = Digit { axis: Some(axis), stride: 1, extent, live: extent, kind, axis_size: extent };
         let mut digits = division.rest;
-        digits.push(Placed { digit, weight: stride });
+        digits.push(PlacedDigit { digit, weight: stride });
         Ok(Placement { base: division.base.saturating_sub(before), origin: others.collect(), digits })
     }
 
@@ -294,7 +294,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Why a fetch cannot have both terms.
+/// The error for a fetch with both terms.
 fn second(one: &Padded, two: &Padded) -> Refused {
     let what = match (one, two) {
         _ if one.zero && two.zero => "both have zero padding",
@@ -305,7 +305,7 @@ fn second(one: &Padded, two: &Padded) -> Refused {
     shape(format!("`{}` and `{}` {what}: a fetch has one such term (book 08)", one.text, two.text))
 }
 
-/// The distance in the buffer between neighbours of what was divided, if it is everywhere the same.
+/// The distance in the buffer between neighbours of the divided term, if it is everywhere the same.
 fn single_stride(division: &Division) -> Option<i64> {
     let mut single = None;
     for step in &division.steps {
@@ -332,7 +332,7 @@ impl Masked {
         move |axis| axis != self.axis && (fetch.free)(axis)
     }
 
-    /// How the loops of the stream, minor first, count the positions of the term.
+    /// The positions of the term that the loops of the stream, minor first, count.
     fn counted(&self, stream: &Placement, steps: &[Step]) -> Result<Counted<'_>, Refused> {
         let mut counted = Counted {
             term: &self.term,
@@ -344,7 +344,7 @@ impl Masked {
             steps: 1,
         };
         for (_, placed) in stream.of_axis(self.axis) {
-            let Placed { digit, weight } = *placed;
+            let PlacedDigit { digit, weight } = *placed;
             if weight == 1 {
                 counted.step = digit.stride;
             } else if counted.outer.is_some() {

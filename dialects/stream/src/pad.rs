@@ -1,8 +1,8 @@
-//! What the masked padding of a stream holds (book 08: pad_value; book 22: padding by the identity element).
+//! The content of a stream's masked padding (book 08: pad_value; book 22: padding by the identity element).
 //!
 //! Padding with `{0}` in the type of a stream is masked by its fetch: these positions hold a number of the fetch's
-//! choice, zero unless its `pad` clause says otherwise. The type says where they are, the fetch what they are; so
-//! what takes a reduction of them, or puts them where a type can only say zero, asks here.
+//! choice, zero unless its `pad` clause specifies another. The type gives their positions, the fetch their value.
+//! Operations that reduce them, or put them in a type that can only express zero, look the value up here.
 
 use crate::ops::fetch::Fetch;
 use visa_ir::diag::Diagnostic;
@@ -21,7 +21,7 @@ words! {
 }
 
 impl Pad {
-    /// What a `stream.fetch` masks with.
+    /// The mask value of a `stream.fetch`.
     ///
     /// # Errors
     /// If its clause is no word.

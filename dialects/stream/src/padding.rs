@@ -1,4 +1,4 @@
-//! What has become of a fetch's masked padding further down the pipeline.
+//! State of a fetch's masked padding further down the pipeline.
 
 use crate::ops::fetch::Fetch;
 use crate::ops::{cast, collect, switch};
@@ -9,11 +9,11 @@ use visa_ir::module::OpRef;
 use visa_mapping::Tensor;
 use visa_mapping::error::mapping_error;
 
-/// What masked padding of the stream that `op` takes still holds: engines between it and the fetch only move
-/// packets, or, if it is zero, convert. None if something else has changed it.
+/// The value of masked padding in the stream that `op` takes: engines between it and the fetch only move packets, or,
+/// if it is zero, convert. `None` if another engine has changed it.
 ///
 /// # Errors
-/// If the fetch does not say in a word what it masks with.
+/// If the fetch's mask clause cannot be read.
 pub fn padding_kept(op: OpRef<'_>) -> Result<Option<Pad>, Diagnostic> {
     let moves = |engine: OpRef<'_>| engine.is(&switch::DECL) || engine.is(&collect::DECL);
     let converts = |engine: OpRef<'_>| engine.is(&cast::DECL);
@@ -26,7 +26,7 @@ pub fn padding_kept(op: OpRef<'_>) -> Result<Option<Pad>, Diagnostic> {
     Ok(pad.filter(|pad| !converted || *pad == Pad::Zero))
 }
 
-/// Checks that what `result` calls zero padding is zero in the stream that `op` takes.
+/// Checks that the zero padding of `result` is zero in the stream that `op` takes.
 ///
 /// # Errors
 /// If it is another number.

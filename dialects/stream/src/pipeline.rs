@@ -1,5 +1,5 @@
-//! Pipelines: the operations that a stream flows through, from where it begins to where it ends. Which operations
-//! these are, what may follow what and which end a pipeline is said by the places that they declare.
+//! Pipelines: the operations that a stream flows through, from its beginning to its end. The places that operations
+//! declare determine the operations, their possible order and the ends of a pipeline.
 
 use crate::streams::{ACCUMULATE, ALIGN, CAST, COLLECT, CONTRACT, FETCH, FILTERED, FINAL, SWITCH, TRANSPOSE};
 use visa_engine::place::{After, Place, Places, Then};
@@ -25,7 +25,7 @@ macro_rules! after {
 }
 pub use after;
 
-/// Whether an engine in `places` takes a stream of this type.
+/// Returns true if an engine in `places` takes a stream of this type.
 #[must_use]
 pub fn takes(ctx: &Context, ty: TypeId, places: &Places) -> bool {
     ctx.type_value::<Tensor>(ty).is_some_and(|stream| may_follow(stream.kind, places))
@@ -42,7 +42,7 @@ fn may_follow(kind: &TensorKind, Places(next): &Places) -> bool {
     left.iter().any(|before| next.iter().any(|place| place.follows(Some(before))))
 }
 
-/// Whether an engine in `places` may be right after an operation.
+/// Returns true if an engine in `places` may be directly after an operation.
 #[must_use]
 pub fn may_be_after(Places(next): &Places, before: OpRef<'_>) -> bool {
     let left = places(before).unwrap_or_default();
@@ -55,20 +55,20 @@ pub fn places(op: OpRef<'_>) -> Option<&'static [Place]> {
     op.decl()?.interface::<Places>().map(|Places(places)| *places)
 }
 
-/// Whether an operation is one of a pipeline.
+/// Returns true if an operation is one of a pipeline.
 #[must_use]
 pub fn contains(op: OpRef<'_>) -> bool {
     places(op).is_some()
 }
 
-/// Whether an operation ends a pipeline: it stores the stream that it takes.
+/// Returns true if an operation ends a pipeline: it stores the stream that it takes.
 #[must_use]
 pub fn ends(op: OpRef<'_>) -> bool {
     let ends = |place: &Place| place.then == Then::Nothing && place.after != After::Nothing;
     places(op).is_some_and(|places| !places.is_empty() && places.iter().all(ends))
 }
 
-/// Whether an operation begins a pipeline: it takes tensors at rest.
+/// Returns true if an operation begins a pipeline: it takes tensors at rest.
 #[must_use]
 pub fn begins(op: OpRef<'_>) -> bool {
     places(op).is_some_and(<[_]>::is_empty)
@@ -82,7 +82,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// The pipeline whose last operation is `last`: what flows into it, back to what begins it.
+    /// The pipeline whose last operation is `last`: the operations that flow into it, back to the first one.
     #[must_use]
     pub fn up_to(last: OpRef<'_>) -> Self {
         let mut ops = vec![last.id];
@@ -98,7 +98,7 @@ impl Pipeline {
     }
 }
 
-/// Whether an operation writes data memory without a stream.
+/// Returns true if an operation writes data memory without a stream.
 #[must_use]
 pub fn generates(op: OpRef<'_>) -> bool {
     places(op).is_some_and(|places| {

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use visa_algebra::{
-    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement, Placed,
-    Placement, Step, crossings, digits, divide_across, loops_of, place, place_expr, step_text,
+    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement,
+    PlacedDigit, Placement, Step, crossings, digits, divide_across, loops_of, place, place_expr, step_text,
 };
 use visa_ir::diag::counted;
 use visa_loops::{Entry, Stride, distance};
@@ -42,7 +42,7 @@ impl fmt::Display for Loop {
     }
 }
 
-/// What a loop counts that counts no element.
+/// Name of the subject of a loop that counts no element.
 pub(crate) const PADDING: &str = "padding";
 
 /// A loop nest over elements.
@@ -52,14 +52,14 @@ pub struct Plan {
     pub base: i64,
     /// Outermost first; the last `packet_loops` of them run within a packet.
     pub loops: Vec<Loop>,
-    /// How many loops, counted from the innermost, run within a packet.
+    /// Number of loops, counted from the innermost, that run within a packet.
     pub packet_loops: usize,
     /// Elements of a packet that the loops cover.
     pub packet: u64,
-    /// What they leave of the buffer, in the user's notation (book 07, "Buf After").
+    /// The unread part of the buffer, in the user's notation (book 07, "Buf After").
     pub left_over: String,
-    /// How many elements past `base` each place starts, in loops that count the places, chips first, then
-    /// clusters and slices; none where all start there (book 08: heterogeneous configurations).
+    /// Distance in elements from `base` to the start of each place, in loops that count the places, chips first, then
+    /// clusters and slices; empty if all start there (book 08: heterogeneous configurations).
     pub starts: Vec<Entry>,
 }
 
@@ -94,13 +94,13 @@ impl Plan {
     }
 }
 
-/// Why there is no plan, in the user's notation.
+/// Reason why there is no plan, in the user's notation.
 pub type PlanError = String;
 
 /// The digits of a mapping.
 ///
 /// # Errors
-/// What is wrong with it, or that it has no digit form.
+/// Its error, or that it has no digit form.
 pub fn digits_of(map: &Expr, axes: &Axes) -> Result<Digits, PlanError> {
     digits(map, axes).map_err(|error| format!("`{map}`: {error}"))
 }
@@ -123,8 +123,8 @@ pub(crate) struct Order<'a> {
 }
 
 impl Access<'_> {
-    /// Refuses a stream and a buffer that are not written in the same skewed axes: what is at the same place
-    /// in every slice cannot be read or written along a diagonal.
+    /// Refuses a stream and a buffer that are not written in the same skewed axes: data at the same position in every
+    /// slice cannot be read or written along a diagonal.
     pub(crate) fn check_skew(&self, free: &dyn Fn(AxisId) -> bool, done: &str) -> Result<(), PlanError> {
         let Self { element, time, packet, axes } = *self;
         match crossings(&[time, packet], &[element], free, axes).first() {
@@ -135,7 +135,7 @@ impl Access<'_> {
         }
     }
 
-    /// Why the stream cannot be read from the buffer, or written to it.
+    /// The reason why the stream cannot be read from the buffer, or written to it.
     fn refused(&self, done: &str, error: &DivideError) -> PlanError {
         let Self { element, time, packet, .. } = *self;
         let stream = flat([time.clone(), packet.clone()]);
@@ -164,7 +164,7 @@ impl Order<'_> {
         Ok(packet.join(place(&digits_of(&self.time, self.axes())?, distance(size))))
     }
 
-    /// The stream divided by the buffer. `done` is what the message says of it.
+    /// The stream divided by the buffer. `done` is the verb of the message.
     pub(crate) fn divide(
         &self,
         stream: &Placement,
@@ -199,7 +199,7 @@ impl Order<'_> {
             .map_err(|error| format!("`{}`: {error}", self.access.element))
     }
 
-    /// How a read walks the buffer: where it starts, the steps within a packet, and those over time. Minor first.
+    /// The walk of a read through the buffer: its start, the steps within a packet, and those over time. Minor first.
     pub(crate) fn read(
         &self,
         buffer: &Placement,
@@ -211,7 +211,7 @@ impl Order<'_> {
         Ok(self.walked(division, &stream, packet.size()))
     }
 
-    /// [`Self::read`] of a buffer that is the same within so many coordinates of some axes.
+    /// [`Self::read`] of a buffer that is the same within a number of coordinates of some axes.
     fn read_coarsely(
         &self,
         buffer: &Placement,
@@ -234,7 +234,7 @@ impl Order<'_> {
         Walked { base: division.base, inner, outer, left_over, starts: Vec::new() }
     }
 
-    /// How the places of a fetch walk a buffer across skewed axes: the same loops, from another start each.
+    /// The walks of a fetch's places through a buffer across skewed axes: the same loops, with different starts.
     pub(crate) fn read_across(
         &self,
         buffer: &Placement,
@@ -306,7 +306,7 @@ impl Across {
 /// Most places of a fetch: slices of all clusters and chips.
 const MAX_PLACES: u64 = 1 << 16;
 
-/// How a read walks the buffer.
+/// The walk of a read through the buffer.
 pub(crate) struct Walked {
     pub(crate) base: i64,
     /// The steps within a packet, minor first.
@@ -330,13 +330,13 @@ impl Factor {
         Loop { entry: Entry { limit, stride }, factor: self.text.clone() }
     }
 
-    /// The loop of a read: what needs no other element reads the same one again.
+    /// The loop of a read: a loop that needs no other element reads the same one again.
     fn read(&self) -> Loop {
         self.moved(self.step.extent, self.step.movement.read(self.step.extent))
     }
 }
 
-/// The loops of a fetch. Padding of the stream is read beyond what is live (over-fetch, book 33), where that
+/// The loops of a fetch. Padding of the stream is read beyond the live elements (over-fetch, book 33), if that
 /// continues a contiguous run; otherwise an element is read again.
 pub(crate) fn fetch(walked: Walked) -> Plan {
     let Walked { base, inner, outer, left_over, starts } = walked;
@@ -357,7 +357,7 @@ pub(crate) fn fetch(walked: Walked) -> Plan {
     Plan { base, loops, packet_loops, packet, left_over, starts }
 }
 
-/// The stride of padding above the loops `below`: on from a contiguous run, if what follows agrees with that.
+/// The stride of padding above the loops `below`: it continues a contiguous run, if the next factor agrees with that.
 fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
     let mut run = 1_i64;
     for Loop { entry: Entry { limit, stride }, .. } in below {
@@ -374,16 +374,16 @@ fn over_fetch(below: &[Loop], extent: u64, above: Option<&Factor>) -> i64 {
     }
 }
 
-/// A digit, with what it moves along `axis` by less than `step` made a repetition.
-fn without_finer(placed: Placed, axis: AxisId, step: u64) -> Vec<Placed> {
-    let Placed { digit, weight } = placed;
+/// A digit whose movement along `axis` by less than `step` is a repetition.
+fn without_finer(placed: PlacedDigit, axis: AxisId, step: u64) -> Vec<PlacedDigit> {
+    let PlacedDigit { digit, weight } = placed;
     if digit.axis != Some(axis) || digit.stride >= step || !step.is_multiple_of(digit.stride) {
         return vec![placed];
     }
     let repeats = |digit: Digit| Digit { axis: None, stride: 0, axis_size: 1, ..digit };
     let inside = step / digit.stride;
     if digit.extent <= inside {
-        return vec![Placed { digit: repeats(digit), weight }];
+        return vec![PlacedDigit { digit: repeats(digit), weight }];
     }
     if !digit.extent.is_multiple_of(inside) || !digit.live.is_multiple_of(inside) {
         return vec![placed];
@@ -391,23 +391,23 @@ fn without_finer(placed: Placed, axis: AxisId, step: u64) -> Vec<Placed> {
     let inner = Digit { extent: inside, live: inside, ..repeats(digit) };
     let outer = Digit { stride: step, extent: digit.extent / inside, live: digit.live / inside, ..digit };
     vec![
-        Placed { digit: inner, weight },
-        Placed { digit: outer, weight: weight.saturating_mul(distance(inside)) },
+        PlacedDigit { digit: inner, weight },
+        PlacedDigit { digit: outer, weight: weight.saturating_mul(distance(inside)) },
     ]
 }
 
-/// How lanes get an element that they share.
+/// Method by which lanes get a shared element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shared {
     /// It is read once and repeated (the TRF sequencer, book 18).
     Repeated,
-    /// Each lane reads a copy of its own, where the register file holds copies side by side: what is stored along
-    /// an axis that the tensor does not depend on (the vector engine, book 20).
+    /// Each lane reads a separate copy, if the register file holds copies side by side: elements stored along an axis
+    /// that the tensor does not depend on (the vector engine, book 20).
     Copied,
 }
 
-/// How a register file sequencer reads `element` for each packet of a computation, and how many contiguous
-/// elements it reads at once (`reg_read_size`, book 18): the rest of the packet repeats them. `coarse` names axes
+/// The register file sequencer's reads of `element` for each packet of a computation, and the number of contiguous
+/// elements that it reads at once (`reg_read_size`, book 18): the rest of the packet repeats them. `coarse` names axes
 /// of which the file holds the multiples of a number, each for all coordinates up to the next.
 ///
 /// # Errors
@@ -462,9 +462,9 @@ pub fn register_read(
     Ok(Plan { base, loops, packet_loops: 1, packet: read, left_over, starts })
 }
 
-/// How many copies of the same elements the buffer holds so far apart.
+/// Number of copies of the same elements in the buffer at this distance.
 fn copies(buffer: &Placement, apart: i64, free: &dyn Fn(AxisId) -> bool) -> u64 {
-    let same = |placed: &&Placed| placed.weight == apart && placed.digit.axis.is_none_or(free);
+    let same = |placed: &&PlacedDigit| placed.weight == apart && placed.digit.axis.is_none_or(free);
     buffer.digits.iter().find(same).map_or(1, |placed| placed.digit.live)
 }
 
@@ -473,11 +473,11 @@ fn copies(buffer: &Placement, apart: i64, free: &dyn Fn(AxisId) -> bool) -> u64 
 pub struct TimeLoop {
     /// Steps.
     pub limit: u64,
-    /// Whether the steps are summed.
+    /// True if the steps are summed.
     pub summed: bool,
 }
 
-/// Which time loops an accumulation sums: those of `time` that `kept` leaves out. Order is preserved (book 19).
+/// The time loops that an accumulation sums: those of `time` that `kept` leaves out. Order is preserved (book 19).
 ///
 /// # Errors
 /// If `kept` is no subsequence of `time`, or padding would be summed.
@@ -485,7 +485,7 @@ pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeL
     let found = digits_of(time, axes)?;
     if let Some(axis) = moved(&found, kept) {
         return Err(format!(
-            "time `{time}` and what is kept of it start at different coordinates of {}",
+            "time `{time}` and its preserved part start at different coordinates of {}",
             axes.name(axis)
         ));
     }
@@ -537,7 +537,7 @@ fn moved(whole: &Digits, kept: &Digits) -> Option<AxisId> {
     mentioned.into_iter().find(|&axis| whole.start(axis) != kept.start(axis))
 }
 
-/// Whether `next` counts higher coordinates within `rest`.
+/// Returns true if `next` counts higher coordinates within `rest`.
 fn inside(rest: &visa_algebra::Digit, next: &visa_algebra::Digit) -> bool {
     let end = rest.stride * rest.extent;
     next.axis == rest.axis
@@ -547,8 +547,8 @@ fn inside(rest: &visa_algebra::Digit, next: &visa_algebra::Digit) -> bool {
         && next.stride.is_multiple_of(rest.stride)
 }
 
-/// How many levels of the reduction tree a contraction uses: the fewest that turn `packet` into `sums`, which may
-/// also drop trailing padding (book 19).
+/// Number of levels of the reduction tree that a contraction uses: the fewest that turn `packet` into `sums`, which
+/// may also drop trailing padding (book 19).
 ///
 /// # Errors
 /// If no depth up to `deepest` does.

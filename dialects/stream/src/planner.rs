@@ -1,9 +1,9 @@
-//! What an engine is to do, planned once: the verifier asks whether there is a plan, the chooser what it costs, a
-//! lint what it reads, and the lowering writes it down.
+//! Plans of engines, computed once: the verifier checks that there is a plan, the chooser reads its cost, a lint its
+//! reads, and the lowering writes it out.
 //!
-//! A plan follows from what its operation and those before it in the pipeline say, from the axes that the module
-//! declares, and from the axes that operands depend on. A context keeps it under just that, so that it also serves
-//! every other operation that says the same, in any module.
+//! A plan follows from the contents of its operation and of those before it in the pipeline, from the axes that the
+//! module declares, and from the axes that operands depend on. A context stores it under these inputs, so that it also
+//! serves every other operation with the same content, in any module.
 
 use crate::pipeline;
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ use visa_ir::view::{Kind, Symbol};
 use visa_machine::Machine;
 use visa_mapping::facts::{DeclaredAxes, Support, machine};
 
-/// What an engine is to do for an operation.
+/// The plan of an engine for an operation.
 pub trait StagePlan: Sized + 'static {
     /// Works it out.
     ///
@@ -38,7 +38,7 @@ pub struct Planner<'a> {
     pub axes: &'a Axes,
     /// The machine: the context's.
     pub machine: &'a Machine,
-    /// Which axes each value depends on.
+    /// The axes that each value depends on.
     pub support: &'a Support,
 }
 
@@ -89,7 +89,7 @@ impl Planner<'_> {
 #[derive(Default)]
 struct KnownAxes(RefCell<Vec<Axes>>);
 
-/// What the operations say that an operation names: a table.
+/// The contents of the operations that an operation names: a table.
 fn named(op: OpRef<'_>) -> Vec<Option<Content>> {
     let names = |clause: &&ClauseDecl| matches!(clause.kind, ClauseKind::Symbol);
     let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter().filter(names);
@@ -97,12 +97,12 @@ fn named(op: OpRef<'_>) -> Vec<Option<Content>> {
     named.map(|name| content(symbols::declaring(op, &name)?, |value| op.module.ty(value), ())).collect()
 }
 
-/// What an operation says, with what it takes and what it names.
+/// The content of an operation, with its operands and the operations that it names.
 fn content_of(op: OpRef<'_>) -> Option<Content> {
     content(op, |value| taken(op, value), named(op))
 }
 
-/// What an operation takes: the type, and of a stream what the operations before say.
+/// The content of an operand: the type, and of a stream the contents of the operations before.
 fn taken(op: OpRef<'_>, value: ValueId) -> (TypeId, Option<Content>) {
     let before = op.module.def_op(value).map(|id| op.other(id));
     let stream = before.filter(|before| pipeline::contains(*before) && !pipeline::ends(*before));

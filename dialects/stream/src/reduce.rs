@@ -24,19 +24,19 @@ pub(crate) struct Factor {
     pub(crate) term: Expr,
     /// Positions.
     pub(crate) size: u64,
-    /// Whether it is of the axis that is reduced.
+    /// True if it belongs to the reduced axis.
     pub(crate) reduced: bool,
 }
 
 /// A reduction within a slice.
 pub struct Reduction {
-    /// What is computed.
+    /// The function of the reduction.
     pub row: &'static ReduceOp,
     /// The axis that is reduced.
     pub axis: AxisId,
     /// The loops over time, outermost first.
     pub loops: Vec<TimeLoop>,
-    /// Whether the lanes of a packet are reduced to one; otherwise each lane is reduced by itself.
+    /// True if the lanes of a packet are reduced to one; otherwise each lane is reduced by itself.
     pub tree: bool,
 }
 
@@ -56,7 +56,7 @@ pub fn axis_of(op: OpRef<'_>, axes: &Axes) -> Result<AxisId, Diagnostic> {
     Ok(axis)
 }
 
-/// Whether a mapping mentions an axis.
+/// Returns true if a mapping mentions an axis.
 pub(crate) fn mentions(map: &Expr, axis: AxisId, axes: &Axes) -> bool {
     map.axis_names(axes).iter().any(|name| **name == *axes.name(axis))
 }
@@ -78,7 +78,7 @@ pub(crate) fn factors(map: &Expr, axis: AxisId, axes: &Axes) -> Result<Vec<Facto
             if !only(part, axis, axes) {
                 let name = axes.name(axis);
                 return Err(format!(
-                    "`{}` mixes {name} with other axes: write them as terms of their own",
+                    "`{}` mixes {name} with other axes: write them as separate terms",
                     Expr::pair([part.clone()])
                 ));
             }
@@ -93,7 +93,7 @@ fn factor(term: &Expr, axis: AxisId, axes: &Axes) -> Result<Factor, String> {
     Ok(Factor { term: term.clone(), size, reduced: mentions(term, axis, axes) })
 }
 
-/// Whether a term is of the axis alone, or without it.
+/// Returns true if a term belongs to the axis alone, or lacks it.
 fn only(term: &Expr, axis: AxisId, axes: &Axes) -> bool {
     let names: Vec<Arc<str>> = term.axis_names(axes);
     let own = names.iter().filter(|name| ***name == *axes.name(axis)).count();
@@ -125,7 +125,7 @@ pub fn reduction(op: OpRef<'_>, axes: &Axes) -> Result<Reduction, Diagnostic> {
     Ok(Reduction { row, axis, loops, tree })
 }
 
-/// What a reduction of an axis leaves of time and packet.
+/// The rest of time and packet after a reduction of an axis.
 ///
 /// # Errors
 /// A term of time that mixes the axis with others so that it cannot be taken apart.
@@ -185,8 +185,8 @@ fn check_packet(
     let name = axes.name(axis);
     if let Some(other) = packet.axis_names(axes).into_iter().find(|other| **other != *name) {
         let message = format!(
-            "packet `{packet}` holds {other} beside {name}: the tree reduces all lanes of a packet to one, and a \
-             valid count takes leading lanes only"
+            "packet `{packet}` holds {other} in addition to {name}: the tree reduces all lanes of a packet to one, \
+             and a valid count takes leading lanes only"
         );
         let lanes = machine(op).limits.vector_lanes;
         let whole = axes.size(axis).next_multiple_of(lanes);
@@ -220,18 +220,16 @@ fn check_slots(op: OpRef<'_>, loops: &[TimeLoop], factors: &[Factor]) -> Result<
         "`{kept}` is within the outermost reduced factor `{outer}`: {}, at most {most}",
         counted(slots, "accumulator slot")
     );
-    let fix = format!(
-        "move factors in front of `{outer}`, as far as at most {} stay after it",
-        counted(most, "position")
-    );
+    let fix =
+        format!("move factors before `{outer}`, so that at most {} stay after it", counted(most, "position"));
     Err(op.clause_error("C5", "time", message).fix(Some(fix)))
 }
 
-/// Whether all padding of the axis in the stream that `op` reduces is the identity element of its operation
-/// already: what the fetch masks it with, which no operation since has changed (book 22, padding strategy 2).
+/// Returns true if all padding of the axis in the stream that `op` reduces is the identity element of its operation
+/// already: the mask value of the fetch, which no operation since has changed (book 22, padding strategy 2).
 ///
 /// # Errors
-/// If operand 0 is no tensor, or the fetch does not say in a word what it masks with.
+/// If operand 0 is no tensor, or the fetch's mask clause cannot be read.
 pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) -> Result<bool, Diagnostic> {
     let source = input(op)?;
     let moved_only = |earlier: OpRef<'_>| match station(earlier) {
@@ -248,8 +246,8 @@ pub fn padding_is_identity(op: OpRef<'_>, reduction: &Reduction, axes: &Axes) ->
     Ok(earlier(op).all(moved_only) && maps.iter().all(|map| padding_is(map, reduction.axis, axes, &identity)))
 }
 
-/// Whether what a fetch masks with changes no result of a reduction. The least number of a format without
-/// infinities is no identity of a maximum: it takes the place of a NaN.
+/// Returns true if the mask value of a fetch changes no result of a reduction. The least number of a format without
+/// infinities is no identity of a maximum: it replaces a NaN.
 fn is_identity(op: OpRef<'_>, pad: Pad, row: &ReduceOp) -> bool {
     let endless = |bits: fn(DType) -> Bits| {
         let fetched = std::iter::successors(op.operand_def(0), |before| before.operand_def(0))
@@ -264,7 +262,7 @@ fn is_identity(op: OpRef<'_>, pad: Pad, row: &ReduceOp) -> bool {
     }
 }
 
-/// Whether every padding of the axis in a mapping is of a kind.
+/// Returns true if every padding of the axis in a mapping is of a kind.
 fn padding_is(map: &Expr, axis: AxisId, axes: &Axes, wanted: &dyn Fn(PadKind) -> bool) -> bool {
     let Ok(map) = map.expanded(axes) else { return false };
     let grows = |inner: &Expr, size: u64| inner.size(axes).is_ok_and(|inner| inner < size);

@@ -1,5 +1,5 @@
-//! What an operation means for the tensor, whatever the layout (book 05). The logical evaluator reads it from the
-//! declaration; an operation that moves data means nothing at all.
+//! The semantics of an operation for the tensor, for any layout (book 05). The logical evaluator reads it from the
+//! declaration; an operation that moves data has none.
 
 use crate::adapter::Adapter;
 use crate::branch::BranchMode;
@@ -23,12 +23,12 @@ pub enum Semantics {
     Constant(fn(OpRef<'_>) -> Result<Bits, Diagnostic>),
     /// The same tensor, each element changed by the fetch adapter on its way.
     Fetch(fn(OpRef<'_>) -> Result<Adapter, Diagnostic>),
-    /// Of each packet of operand 0 as many leading elements as operand 1 says, or those for whose execution id one
-    /// of these guards holds, numbered along the axis of `element`.
+    /// Of each packet of operand 0 the number of leading elements in operand 1, or those for whose execution id one of
+    /// these guards holds, numbered along the axis of `element`.
     Pack(fn(OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic>),
     /// The execution ids of operand 0.
     Ids,
-    /// Operands 0 and 1 as one tensor: which of them, is the coordinate along this axis.
+    /// Operands 0 and 1 as one tensor: the operand is the coordinate along this axis.
     Interleave(fn(OpRef<'_>) -> Result<Arc<str>, Diagnostic>),
     /// Two tensors, paired: the product of their elements at each index of the computation.
     Pair,
@@ -40,7 +40,7 @@ pub enum Semantics {
     Overwrite(fn(OpRef<'_>) -> Result<Tensor, Diagnostic>),
     /// Operand 0, the elements of this part of it replaced by a number.
     OverwriteWith(fn(OpRef<'_>) -> Result<(Tensor, Bits), Diagnostic>),
-    /// Reduces what the slices hold before and not after, in the order of the slices.
+    /// Reduces the axes that the slices hold before and not after, in the order of the slices.
     ReduceSlices(fn(OpRef<'_>) -> Result<&'static ReduceOp, Diagnostic>),
     /// A function of each element, and of constants or the element of the second operand.
     Elementwise(fn(OpRef<'_>) -> Result<Function, Diagnostic>),
@@ -54,7 +54,7 @@ pub enum Semantics {
     Reduce(fn(OpRef<'_>, &Axes) -> Result<Reduced, Diagnostic>),
 }
 
-/// Whether an operation adds elements up or takes the greatest of them, padding included.
+/// Returns true if an operation adds elements up or takes the greatest of them, padding included.
 #[must_use]
 pub fn sums(op: OpRef<'_>) -> bool {
     let meaning = op.decl().and_then(|decl| decl.interface::<Semantics>());
@@ -66,7 +66,7 @@ pub fn sums(op: OpRef<'_>) -> bool {
     )
 }
 
-/// What is reduced, and how.
+/// The reduced axis, and the function.
 #[derive(Clone, Copy)]
 pub struct Reduced {
     /// The operation.
@@ -80,7 +80,7 @@ pub struct Reduced {
 pub struct Function {
     /// The function.
     pub apply: Apply,
-    /// Which of stream and operands each of its arguments is.
+    /// The choice of stream and operands for each of its arguments.
     pub mode: ArgMode,
     /// The operands that are constants; one that the mode reads and is none here is the operation's second operand.
     pub constants: [Option<Bits>; 2],
@@ -95,7 +95,7 @@ pub struct Function {
 pub struct Zip {
     /// The function.
     pub function: Function,
-    /// The axis that says which group.
+    /// The axis that numbers the groups.
     pub axis: Arc<str>,
 }
 

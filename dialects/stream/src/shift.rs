@@ -1,10 +1,10 @@
 //! Shift-reuse: how the stream adapter takes a sliding window apart (book 15, 17; docs/compute.md).
 //!
-//! The adapter collects up to three flits and emits from them, for each shift s = 0, 1, ..., the 64 bytes that
-//! start s distances further. So position p of packet s holds what the collected flits hold at p and s distances.
-//! The flits hold a sliding term, such as `$(W:1, F:1)`: W and F are where their strides put them, W = w, F = f at
-//! w + f. Dividing the computation by that placement says where each of its loops goes:
-//! those of the packet have to stay where they are, and those after the stream's own time are the shifts.
+//! The adapter collects up to three flits and emits from them, for each shift s = 0, 1, ..., the 64 bytes that start s
+//! distances further. So position p of packet s holds the content of the collected flits at p and s distances. The
+//! flits hold a sliding term, such as `$(W:1, F:1)`: W and F are at the positions of their strides, W = w, F = f at w
+//! + f. Dividing the computation by that placement gives the movement of each of its loops: those of the packet have
+//! to stay at their positions, and those after the stream's time are the shifts.
 
 use crate::plan::digits_of;
 use visa_algebra::{
@@ -15,16 +15,16 @@ use visa_ir::diag::counted;
 use visa_loops::{Stride, distance};
 use visa_mapping::{Dim, Tensor};
 
-/// What the adapter does with a window.
+/// The adapter's operation on a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shifts {
-    /// Flits collected: what it feeds into the shift buffer.
+    /// Flits collected into the shift buffer.
     pub flits: u64,
-    /// Packets emitted from them besides the first, without repetition.
+    /// Packets emitted from them in addition to the first, without repetition.
     pub count: u64,
     /// Elements from one to the next.
     pub distance: u64,
-    /// How often each packet is repeated (time broadcast).
+    /// Number of repetitions of each packet (time broadcast).
     pub repeat: u64,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Windows<'a> {
         self.terms.iter().find(|term| digit.axis.is_some() && self.opaque.axis(term) == digit.axis)
     }
 
-    /// The shifts and repetitions, innermost in time, that make the computation of what is collected.
+    /// The shifts and repetitions, innermost in time, that make the computation from the collected flits.
     fn taken_apart(&self, collected: &Collected, free: &dyn Fn(AxisId) -> bool) -> Result<Shifts, String> {
         let digits: Vec<Digit> = self.time.iter().copied().collect();
         let tiled = digits.iter().take_while(|digit| digit.axis.is_none_or(free)).count();
@@ -157,7 +157,7 @@ impl<'a> Windows<'a> {
         let mut stream = place(&self.packet, 1);
         let mut weight = size;
         for &digit in shifted {
-            stream.digits.push(visa_algebra::Placed { digit, weight });
+            stream.digits.push(visa_algebra::PlacedDigit { digit, weight });
             weight = weight.saturating_mul(distance(digit.extent));
         }
         stream.origin = collected.window.origin.clone();
@@ -172,7 +172,7 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// Whether a step of the packet goes as far in the window as in the packet. Padding goes nowhere.
+/// Returns true if a step of the packet moves as far in the window as in the packet. Padding does not move.
 fn stays(step: &Step) -> bool {
     match step.movement {
         Movement::By(Stride::Fixed(stride)) => stride == step.at,
@@ -181,7 +181,7 @@ fn stays(step: &Step) -> bool {
     }
 }
 
-/// One loop of shifts that goes as far as these steps together.
+/// One loop of shifts with the movement of these steps together.
 fn even(steps: &[Step]) -> Result<Shifts, String> {
     let (mut packets, mut distance) = (1_u64, 0_u64);
     for step in steps {

@@ -1,9 +1,8 @@
-//! The custom topology (book 13): ring size and snoop bitmap from what slices and time hold before and after the
-//! switch.
+//! The custom topology (book 13): ring size and snoop bitmap from the slices and time before and after the switch.
 //!
-//! A slice outputs, for each time step, one packet of each slice that its row of the bitmap names, in the order of
-//! the slices: the router holds one packet and cannot sort. So what moves from the slices into time stands
-//! innermost there, in the order in which it stood in the slices.
+//! A slice outputs, for each time step, one packet of each slice that its row of the bitmap names, in the order of the
+//! slices: the router holds one packet and cannot sort. So the part that moves from the slices into time is innermost
+//! there, in the order that it had in the slices.
 
 use crate::chain::ends;
 use crate::ops::switch::Switch;
@@ -12,8 +11,8 @@ use crate::topology::{blanked, power, same};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use visa_algebra::{
-    Axes, AxisId, Cell, Digits, Expr, Index, Map, PadKind, Placed, Placement, describe, digit_text, digits,
-    place,
+    Axes, AxisId, Cell, Digits, Expr, Index, Map, PadKind, PlacedDigit, Placement, describe, digit_text,
+    digits, place,
 };
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
@@ -30,7 +29,7 @@ pub struct Snooping {
     pub rows: Vec<Vec<usize>>,
 }
 
-/// A switch and what it is asked about.
+/// A switch and its parameters.
 pub struct Exchange<'a> {
     /// The operation.
     pub op: OpRef<'a>,
@@ -80,7 +79,7 @@ impl Exchange<'_> {
         digits(map, self.axes).map_err(refuse)
     }
 
-    /// C5 and C7: what time gets from the slices.
+    /// C5 and C7: the part that moves from the slices to time.
     fn moved(&self) -> Result<Moved, Diagnostic> {
         let (op, axes) = (self.op, self.axes);
         let (old, new) = (self.source.dim(Dim::Time), self.result.dim(Dim::Time));
@@ -141,16 +140,16 @@ impl Exchange<'_> {
         ))
     }
 
-    /// How time differs from what it was, other than by what is innermost.
+    /// The difference of time before and after, other than the innermost part.
     fn unlike(&self, old: &Expr, new: &Expr, count: u64) -> String {
         let outer = if count == 1 { new.clone() } else { new.clone().stride(count) };
         match same(&outer, old, self.free, self.axes) {
-            Ok(()) => format!("time `{new}` is not time `{old}` and what moves, innermost"),
+            Ok(()) => format!("time `{new}` is not time `{old}` with the moved part innermost"),
             Err(why) => format!("time `{new}`: {why}"),
         }
     }
 
-    /// C6: what moves is in time as it stood in the slices.
+    /// C6: the moved part is in time in the order that it had in the slices.
     fn check_order(&self, moved: &Moved, old: &Expr) -> Result<(), Diagnostic> {
         let slices = place(&self.digits(old, Dim::Slice)?, 1);
         let weight = |digit: &visa_algebra::Digit| {
@@ -264,8 +263,9 @@ impl Exchange<'_> {
         }
     }
 
-    /// C8: every slice's packets arrive somewhere. Only what moves into time may be a part of its factor (book 13,
-    /// partial axis extraction), and it has to be more than one position: what holds only one is no factor any more.
+    /// C8: every slice's packets arrive somewhere. Only the part that moves into time may be a part of its factor
+    /// (book 13, partial axis extraction), and it has to be more than one position: a part of one position is no
+    /// factor any more.
     fn check_kept(&self, moved: &Moved, old: &Expr) -> Result<(), Diagnostic> {
         let slice = self.digits(&self.map(self.result, Dim::Slice)?, Dim::Slice)?;
         let own = self.digits(&self.map(self.source, Dim::Time)?, Dim::Time)?;
@@ -289,7 +289,7 @@ impl Exchange<'_> {
             (self.source.dim(Dim::Slice), self.result.dim(Dim::Slice), self.result.dim(Dim::Time));
         let found = describe(Some(&Cell::Live(index.clone())), self.axes);
         let message = format!(
-            "{axis}what slice {slice} of `{old}` holds ({found}) arrives nowhere: neither slice `{slices}` nor \
+            "{axis}the content of slice {slice} of `{old}` ({found}) arrives nowhere: neither slice `{slices}` nor \
              time `{time}` has it"
         );
         let fix = "keep it in `slice`, or move it into `time`, whole or its first `= n`".to_owned();
@@ -331,7 +331,7 @@ impl Exchange<'_> {
     }
 }
 
-/// What moves from the slices into time: the index of each step, and the digits.
+/// The part that moves from the slices into time: the index of each step, and the digits.
 struct Moved {
     indices: Vec<Index>,
     digits: Digits,
@@ -349,13 +349,12 @@ fn sum(a: &Index, b: &Index) -> Index {
     sum
 }
 
-/// What moves into time as it were if nothing of it were cut off: each digit up to where the next one of its axis
-/// starts.
+/// The part that moves into time, without cuts: each digit up to the start of the next one of its axis.
 fn whole(moved: &Moved, slice: &Digits, own: &Digits) -> Placement {
     let others: Vec<_> = slice.iter().chain(own.iter()).chain(moved.digits.iter()).copied().collect();
     let mut placed = place(&moved.digits, 1);
     placed.origin.clear();
-    for Placed { digit, .. } in &mut placed.digits {
+    for PlacedDigit { digit, .. } in &mut placed.digits {
         let above = others.iter().filter(|other| other.axis == digit.axis && other.stride > digit.stride);
         let end = above.map(|other| other.stride).min().unwrap_or(digit.axis_size);
         digit.live = digit.live.max(end.div_ceil(digit.stride.max(1)));

@@ -34,7 +34,7 @@ tensor_kind!(
     /// Out of the aligner.
     ALIGN, "stream.align", "CONTEXT, DTYPE, CHIP, CLUSTER, SLICE, ROW, TIME, PACKET", true,
     [Chip, Cluster, Slice, Row, Time, Packet],
-    "Packets of 64 bytes, each paired with what every row reads from its register file (book 16).",
+    "Packets of 64 bytes, each paired with the elements that every row reads from its register file (book 16).",
     left &rngd::ALIGN
 );
 tensor_kind!(

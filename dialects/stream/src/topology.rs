@@ -1,4 +1,4 @@
-//! The switch's topologies (book 13): what slices and time hold after each, given what they hold before.
+//! The switch's topologies (book 13): the slices and time after each, given those before.
 
 use crate::ops::switch::Switch;
 use visa_algebra::{Axes, AxisId, Cell, Equality, Expr, Refinement, describe, equal_streams, refines};
@@ -109,7 +109,7 @@ impl Topology {
         found
     }
 
-    /// Whether packets go to other slices, and time0 makes a difference where it is not 1.
+    /// Returns true if packets go to other slices, so that time0 makes a difference if it is not 1.
     fn moves(&self) -> bool {
         let Self { kind, slice1, slice0, time0 } = *self;
         match kind {
@@ -208,7 +208,7 @@ fn check_parameters(op: OpRef<'_>, topology: TopologyName) -> Result<(), Diagnos
         return Err(op.clause_error(
             "C4",
             "topology",
-            "`custom` needs `slice` and `time`: nothing else says where packets go",
+            "`custom` needs `slice` and `time`: no other clause specifies the destination of packets",
         ));
     }
     Ok(())
@@ -219,7 +219,7 @@ fn lacks(op: OpRef<'_>, topology: TopologyName, clause: &str) -> Diagnostic {
     op.clause_error("C4", "topology", format!("`{topology}` needs `{clause}`"))
 }
 
-/// C1: what is written in a clause as a size within the slices of a cluster.
+/// C1: a clause value that is a size within the slices of a cluster.
 pub(crate) fn power(op: OpRef<'_>, clause: &str, value: i64, slices: u64) -> Result<u64, Diagnostic> {
     let part = u64::try_from(value).ok().filter(|part| part.is_power_of_two() && *part <= slices);
     part.ok_or_else(|| {
@@ -227,8 +227,8 @@ pub(crate) fn power(op: OpRef<'_>, clause: &str, value: i64, slices: u64) -> Res
     })
 }
 
-/// The mapping with a broadcast in place of each axis that the tensor does not depend on: whatever its index, the
-/// same element is meant.
+/// The mapping with a broadcast instead of each axis that the tensor does not depend on: every index along it means
+/// the same element.
 ///
 /// # Errors
 /// An alias that is not defined.
@@ -246,8 +246,8 @@ pub fn blanked(map: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &Axes) -> Result
     Ok(blank(&plain, free, axes).unwrap_or(plain))
 }
 
-/// How `found`, as the user wrote it, differs from `wanted`; it names the axis at fault. Both may use other axes
-/// where the tensor is the same anyway.
+/// The difference of `found`, as the user wrote it, from `wanted`; it names the axis at fault. Both may use other axes
+/// if the tensor is the same anyway.
 ///
 /// # Errors
 /// The first position that differs; or that the question cannot be decided.
@@ -259,7 +259,7 @@ pub fn same(found: &Expr, wanted: &Expr, free: &dyn Fn(AxisId) -> bool, axes: &A
     }
 }
 
-/// [`same`] for slices, of which `found` may claim fewer: what is don't-care padding there may hold anything.
+/// [`same`] for slices, of which `found` may claim fewer: its don't-care padding may hold anything.
 ///
 /// # Errors
 /// As [`same`].
@@ -280,7 +280,7 @@ pub fn same_slices(
     })
 }
 
-/// What either mapping holds where they differ.
+/// The contents of both mappings at their first difference.
 fn differs(
     at: u64,
     (found, left): (&Expr, Option<Cell>),

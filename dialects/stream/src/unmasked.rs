@@ -1,7 +1,7 @@
-//! Padding that a contraction sums although nobody masked it (books 08, 15).
+//! Unmasked padding that a contraction sums (books 08, 15).
 //!
-//! A sum takes in every element of a packet, and what the padding of data memory holds is anybody's guess. Whoever
-//! fetches it says with `{0}` that it is to be zero, and the Fetch Adapter masks it.
+//! A sum takes in every element of a packet, and the padding of data memory has no defined content. A fetch type with
+//! `{0}` requires zero there, and the Fetch Adapter masks it.
 
 use crate::ops::contract::{ACCUMULATE_DECL, ALIGN_DECL, CONTRACT_DECL};
 use crate::ops::fetch::DECL as FETCH_DECL;
@@ -26,7 +26,7 @@ pub struct Unmasked {
 }
 
 impl Unmasked {
-    /// What to write instead.
+    /// The corrected text.
     #[must_use]
     pub fn fix(&self) -> String {
         let clauses: Vec<_> =
@@ -117,7 +117,7 @@ pub fn warnings(accumulate: OpRef<'_>, axes: &Axes) -> Vec<Diagnostic> {
     summed.map(|found| warning(contract, fetch, &found)).collect()
 }
 
-/// Whether zeros are wherever the other padding is: after the same elements, and as many.
+/// Returns true if zeros are at all positions of the other padding: after the same elements, and as many.
 fn are_at(zeros: &Expr, padding: &Expr, axes: &Axes) -> bool {
     let (Expr::Pad { inner: own, size: least, .. }, Expr::Pad { inner, size, .. }) = (padding, zeros) else {
         return false;
@@ -125,8 +125,8 @@ fn are_at(zeros: &Expr, padding: &Expr, axes: &Axes) -> bool {
     least <= size && matches!((digits(own, axes), digits(inner, axes)), (Ok(own), Ok(inner)) if own == inner)
 }
 
-/// Whether padding of a single element is summed: by the tree, if a group of it reaches beyond the element, or over
-/// time, if nothing of the kind is left in the result.
+/// Returns true if padding of a single element is summed: by the tree, if a group of it reaches beyond the element, or
+/// over time, if the result has no such padding.
 fn sums_single(contract: OpRef<'_>, padding: &Expr, result: &Tensor, axes: &Axes) -> bool {
     let (Some(stream), Some(sums)) = (operand(contract, 0), contract.result_type::<Tensor>(0)) else {
         return false;
@@ -141,7 +141,7 @@ fn sums_single(contract: OpRef<'_>, padding: &Expr, result: &Tensor, axes: &Axes
     leaves_time || singles(&packet, axes).is_some_and(|below| below < group)
 }
 
-/// How many positions are within the innermost single element that is padded; `None` if there is none.
+/// Number of positions within the innermost single element that is padded; `None` if there is none.
 fn singles(map: &Expr, axes: &Axes) -> Option<u64> {
     let mut below = 1_u64;
     for term in map.terms().iter().rev() {

@@ -1,16 +1,16 @@
 //! The configuration of the Valid Count Generator (book 24) that excludes the padding of one axis from a reduction
 //! within a slice, derived from where the mappings place the axis (book 23).
 //!
-//! An element of slice s, time step t and lane p is at coordinate c(s) + o(t) + l(p) of the axis, the sum of what
-//! the mappings add, and is live while that is below the axis' size n. The generator has one count that all slices
-//! share, min(k, V - index), and gates, each with one threshold on the slice number. So:
+//! An element of slice s, time step t and lane p is at coordinate c(s) + o(t) + l(p) of the axis, the sum of the
+//! mappings' contributions, and is live while that is below the axis' size n. The generator has one count that all
+//! slices share, min(k, V - index), and gates, each with one threshold on the slice number. So:
 //!
 //! - lanes 0 to k - 1 at l(p) = p, and c(s) the same for all slices: the count, V = n - c, index = o(t);
 //! - lanes that are live together: a gate that is open while c(s) + o(t) < n. With the slices in the order of their
 //!   numbers, b the first that is not always live: those before it pass, b passes while o(t) < n - c(b), and
 //!   after it either none is live (standard) or each at the same o(t) as b (transposed).
 //!
-//! Whatever else a placement needs the generator cannot say, and the error names what can.
+//! The generator cannot express other placements, and the error names the possible ones.
 
 mod refusal;
 
@@ -51,11 +51,11 @@ pub struct Placement<'a> {
     pub machine: &'a Machine,
 }
 
-/// What the mappings say of the axis.
+/// The mappings' parts of the axis.
 struct Layout {
     /// Number and coordinate of each slice that holds elements.
     slices: Vec<(u64, u64)>,
-    /// What the generator's counters count, outermost first.
+    /// The counters of the generator, outermost first.
     steps: Vec<Step>,
     /// Where each live lane is, for a packet that holds the axis.
     packet: Option<Vec<Option<u64>>>,
@@ -69,11 +69,11 @@ struct Layout {
 #[derive(Clone, Copy)]
 struct Step {
     limit: u64,
-    /// How many iterations are live; fewer than `limit` where padding is the loop's own.
+    /// Number of live iterations; fewer than `limit` if the padding belongs to the loop.
     live: u64,
-    /// How far they are apart along the axis; 0 for a loop of something else.
+    /// Distance along the axis; 0 for a loop of something else.
     stride: u64,
-    /// Whether it is a loop of the axis.
+    /// True if it is a loop of the axis.
     own: bool,
 }
 
@@ -91,7 +91,7 @@ impl Step {
 /// left out.
 ///
 /// # Errors
-/// The placement, why the generator cannot express it, and a fix: what is in C7 of the reduction.
+/// The placement, the reason why the generator cannot express it, and a fix: the content of C7 of the reduction.
 pub fn counting(placement: &Placement<'_>) -> Result<Option<Counting>, Refusal> {
     let layout = placement.layout()?;
     let builder = Builder { placement, layout, dims: Vec::new(), gates: Vec::new(), packet: None };
@@ -129,7 +129,7 @@ impl Placement<'_> {
         Ok(Layout { slices, steps, packet, start, padded })
     }
 
-    /// Whether the axis has less elements than the mappings of the stream have positions for it.
+    /// Returns true if the axis has fewer elements than the mappings of the stream have positions for it.
     fn is_padded(&self) -> bool {
         let held = self.entry.kind.dims.iter().filter_map(|&dim| self.dim(dim).ok());
         let own = held.filter_map(|map| factors(&map, self.axis, self.axes).ok()).flatten();
@@ -209,7 +209,7 @@ impl Placement<'_> {
 struct Builder<'a> {
     placement: &'a Placement<'a>,
     layout: Layout,
-    /// The dimension of each step: its number, the dimension, and what a step adds.
+    /// The dimension of each step: its number, the dimension, and the step's increment.
     dims: Vec<(usize, CountDim, u64)>,
     gates: Vec<Gate>,
     /// Elements along the packet dimension, and how many of them a packet has.
@@ -324,7 +324,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The bits of the slice number that say where a slice is along the axis.
+    /// The bits of the slice number that give the position of a slice along the axis.
     fn mask(&self) -> Result<u64, Refusal> {
         let start = self.layout.slices.first().map_or(0, |&(_, coordinate)| coordinate);
         if self.layout.slices.iter().all(|&(_, coordinate)| coordinate == start) {
@@ -357,7 +357,7 @@ impl Builder<'_> {
         Ok(offsets)
     }
 
-    /// Why no gate gives slices these coordinates.
+    /// The reason why no gate gives slices these coordinates.
     fn refused(&self, groups: &[(u64, u64)]) -> Refusal {
         if !groups.is_sorted_by_key(|&(_, coordinate)| coordinate) {
             return self.placement.unordered();

@@ -1,5 +1,5 @@
-//! A pass through the vector engine: which stages and ALUs it has used, what its stash holds, and what the
-//! arguments of an operation are (book 21).
+//! A pass through the vector engine: its used stages and ALUs, the content of its stash, and the arguments of an
+//! operation (book 21).
 
 use crate::branch::GivesIds;
 use crate::chain::{input, next};
@@ -19,7 +19,7 @@ use visa_numerics::{
     from_number,
 };
 
-/// An interface that says at which stage of the vector engine an operation works. The stages are in their order.
+/// An interface with the stage of the vector engine at which an operation works. The stages are in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Station(pub VectorStage);
 
@@ -32,7 +32,7 @@ pub fn station(op: OpRef<'_>) -> Option<VectorStage> {
 /// The types between stages of the vector engine: 8 lanes and 4, of a stream and of two groups.
 const INSIDE: [[&TensorKind; 2]; 2] = [[&VECTOR, &VECTOR4], [&PAIR, &PAIR4]];
 
-/// Whether `op` gives a stream between stages of the vector engine.
+/// Returns true if `op` gives a stream between stages of the vector engine.
 fn inside(op: OpRef<'_>) -> bool {
     op.result_type::<Tensor>(0).is_some_and(|tensor| INSIDE.as_flattened().iter().any(|kind| tensor.is(kind)))
 }
@@ -125,12 +125,12 @@ pub fn check_alu(op: OpRef<'_>, row: &AluOp, constraint: &str) -> Result<(), Dia
 /// The arguments of an operation: its mode, its constants, and the operand of `op` that is the other one.
 #[derive(Clone, Debug)]
 pub struct Arguments {
-    /// Which of stream and operands each argument is.
+    /// The choice of stream and operands for each argument.
     pub mode: ArgMode,
     /// Operand 0 and operand 1, where they are constants.
     pub constants: [Option<Bits>; 2],
-    /// How many of the others are values, in the order of the operation's operands after the stream: one at most,
-    /// or two of three arguments.
+    /// Number of values among the others, in the order of the operation's operands after the stream: one at most, or
+    /// two of three arguments.
     pub values: usize,
     /// Where the operation applies; its slots give the operand that is no constant, unless they have none.
     pub guards: Option<Guards<Bits>>,
@@ -192,11 +192,13 @@ fn write_back(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
         return Err(refuse("there is no register-file operand to write to"));
     };
     if op.operands().len() > 2 {
-        return Err(refuse("with two values it is not said which of them is written to"));
+        return Err(refuse("with two values the written one is ambiguous"));
     }
     if op.module.uses(file).len() > 1 {
         let message = "the register file is overwritten here, and another operation reads it";
-        return Err(refuse(message).fix(Some("store what the other reads at another address".to_owned())));
+        return Err(
+            refuse(message).fix(Some("store the other operation's operand at another address".to_owned()))
+        );
     }
     match guards.check(0, ids_before(op)) {
         Ok(()) => Ok(Some(guards)),
@@ -219,7 +221,7 @@ fn guards(op: OpRef<'_>, row: &AluOp) -> Result<Option<Guards<Bits>>, Diagnostic
         let message = "a guard chooses an operand, but both are values".to_owned();
         return Err(op
             .clause_error("C9", "when", message)
-            .fix(Some("guards without operands say where it applies".to_owned())));
+            .fix(Some("use guards without operands".to_owned())));
     }
     if value != operand(op, 1).is_some() && !bare {
         let message = match value {
@@ -284,10 +286,10 @@ fn int_width(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
         .ok_or_else(|| op.clause_error("C6", "int_width", found()))
 }
 
-/// What `op` computes of each element.
+/// The function that `op` applies to each element.
 ///
 /// # Errors
-/// Whatever its verifier refuses.
+/// An operation that its verifier refuses.
 pub fn function(op: OpRef<'_>) -> Result<Function, Diagnostic> {
     let (row, Arguments { mode, constants, guards, write_back, .. }) = configuration(op)?;
     let (guards, write_back) = (guards.map(Arc::new), write_back.map(Arc::new));
@@ -297,7 +299,7 @@ pub fn function(op: OpRef<'_>) -> Result<Function, Diagnostic> {
 /// The ALU that `op` uses, and its arguments.
 ///
 /// # Errors
-/// Whatever its verifier refuses.
+/// An operation that its verifier refuses.
 pub fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, Arguments), Diagnostic> {
     let stage = station(op).ok_or_else(|| op.error("C1", "no stage of the vector engine"))?;
     let source = operand(op, 0).ok_or_else(|| op.error("C1", "no stream"))?;

@@ -1,5 +1,5 @@
-//! Words: sets of words as enums, and words of messages: a number with what it counts, the known word that is
-//! nearest to a misspelt one, texts in columns, and text of files as terminals may show it.
+//! Words: sets of words as enums, and words of messages: a number with its noun, the known word that is nearest to a
+//! misspelt one, texts in columns, and text of files in a form safe for terminals.
 
 mod columns;
 mod visible;
@@ -11,7 +11,7 @@ pub use word::Word;
 
 use std::fmt::Display;
 
-/// A number and what it counts: `1 element`, `3 elements`, `1 axis`, `2 axes`.
+/// A number and its noun: `1 element`, `3 elements`, `1 axis`, `2 axes`.
 ///
 /// The type of the number keeps lists and texts out, which have no singular.
 #[must_use]

@@ -40,8 +40,8 @@ pub(super) fn no_room(
             },
         );
         format!(
-            "{name} has {}; the {} that are needed at the same time would fit, but with alignments, addresses \
-             that are written and what is read beyond tensors, {found}",
+            "{name} has {}; the {} that are needed at the same time would fit, but with alignments, explicit \
+             addresses and reads beyond tensors, {found}",
             counted(capacity, "byte"),
             counted(needed, "byte"),
         )
@@ -66,8 +66,8 @@ pub(super) fn no_half(placed: &[&Placed], fits: &dyn Fn(&Placed) -> bool, func: 
             halves - 2
         ),
         _ => {
-            "the halves of the tensor register file that are written leave none for a tensor that is needed \
-             beside them"
+            "the explicit halves of the tensor register file leave none for a tensor that is needed at the same \
+             time"
                 .to_owned()
         }
     };

@@ -21,7 +21,7 @@ pub const STATISTICS: &[(&str, &str)] = &[
     ("kept", "mappings left alone because their canonical form mentions fewer axes"),
     ("e-nodes", "nodes of all e-graphs"),
     ("iterations", "rounds of rewriting in all e-graphs"),
-    ("saturated", "e-graphs in which no rule had anything more to say"),
+    ("saturated", "e-graphs in which no rule found anything more"),
     ("bounded", "e-graphs that stopped at a bound"),
 ];
 

@@ -67,8 +67,8 @@ fn check_parts(tensor: &Tensor, axis: AxisId, extent: u64, axes: &Axes) -> Resul
     }
     let name = axes.name(axis);
     Err(format!(
-        "its parts of {name} count {} coordinates, and {name} has {extent}: what comes in from the host or goes out \
-         holds an axis in parts that divide it",
+        "its parts of {name} count {} coordinates, and {name} has {extent}: a tensor from or to the host holds an \
+         axis in parts that divide it",
         last.saturating_add(1)
     ))
 }

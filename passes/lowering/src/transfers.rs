@@ -11,7 +11,7 @@ use visa_mapping::{Given, Tensor, Transfer, TransferLoop};
 use visa_memory::Medium;
 use visa_numerics::DType;
 use visa_sequencer::access::{self, AccessError};
-use visa_sequencer::ops::dma::Work;
+use visa_sequencer::ops::dma::DmaWork;
 
 /// The memory that a tensor is in.
 #[must_use]
@@ -105,7 +105,7 @@ impl Start {
 ///
 /// # Errors
 /// If a segment is no whole number of elements apart, or no sequencer runs it: with its number.
-pub fn work(segments: &[Transfer], start: &Start, way: &Way<'_>) -> Result<Work, (usize, AccessError)> {
+pub fn work(segments: &[Transfer], start: &Start, way: &Way<'_>) -> Result<DmaWork, (usize, AccessError)> {
     let group = access::dma_group(way.media[1], way.machine);
     let (mut any, mut given) = (Vec::new(), Vec::new());
     for (number, segment) in segments.iter().enumerate() {
@@ -117,23 +117,23 @@ pub fn work(segments: &[Transfer], start: &Start, way: &Way<'_>) -> Result<Work,
             None => any.push(program),
         }
     }
-    Ok(if given.is_empty() { Work::Any(Segments(any)) } else { Work::Given(EngineTable(given)) })
+    Ok(if given.is_empty() { DmaWork::Any(Segments(any)) } else { DmaWork::Assigned(EngineTable(given)) })
 }
 
 /// What the engines do, in bytes.
 ///
 /// # Errors
 /// A limit of the sequencer.
-pub fn table(work: &Work, dtype: DType, way: &Way<'_>) -> Result<EngineTable, AccessError> {
+pub fn table(work: &DmaWork, dtype: DType, way: &Way<'_>) -> Result<EngineTable, AccessError> {
     match work {
-        Work::Any(segments) => {
+        DmaWork::Any(segments) => {
             let mut programs = Vec::new();
             for segment in &segments.0 {
                 programs.extend_from_slice(&way.programs(segment, dtype)?.0);
             }
             Ok(if way.pcie { alone(&programs) } else { deal(&programs, way.media, way.machine) })
         }
-        Work::Given(table) => {
+        DmaWork::Assigned(table) => {
             let parts = table.0.iter().map(|part| access::dma_part(part, dtype, way.machine));
             Ok(EngineTable(parts.collect::<Result<Vec<_>, _>>()?.concat()))
         }

@@ -30,7 +30,7 @@ pub fn passes_page(passes: &[&Pass]) -> String {
     out
 }
 
-/// What a pass has to do with open clauses, as a sentence.
+/// The use of open clauses by a pass, as a sentence.
 fn openness(pass: &Pass) -> String {
     match (pass.closes, pass.open) {
         (Some(opening), _) => format!(" Closes open {opening}."),

@@ -1,8 +1,8 @@
-//! What a pass is, and the manager that runs them.
+//! Declarations of passes, and the manager that runs them.
 //!
-//! A pass is one file that declares `pub static PASS: Pass`. A [`Pipeline`] is passes with their options, read
-//! from text; a [`PassManager`] runs it over a module, verifies what each pass leaves, and reports. Nothing here
-//! prints: whoever wants to see the IR between passes gives an [`Instrument`].
+//! A pass is one file that declares `pub static PASS: Pass`. A [`Pipeline`] is passes with their options, read from
+//! text; a [`PassManager`] runs it over a module, verifies the result of each pass, and reports. Nothing here prints:
+//! an [`Instrument`] receives the IR between passes.
 
 pub mod doc;
 mod manager;

@@ -1,4 +1,4 @@
-//! Runs a pipeline: levels, verification between passes, statistics, and what is known when a pass fails.
+//! Runs a pipeline: levels, verification between passes, statistics, and the report of a failed pass.
 
 use crate::pass::{Output, Pass, PassCx};
 use crate::pipeline::{Anchor, Pipeline, Step};
@@ -30,20 +30,20 @@ pub struct Silent;
 
 impl Instrument for Silent {}
 
-/// What one pass did.
+/// Report of one pass.
 #[derive(Clone, Debug)]
 pub struct StepReport {
     /// The pass.
     pub pass: &'static Pass,
     /// Wall time of the pass itself. The only value that differs from run to run: never part of an output by default.
     pub elapsed: Duration,
-    /// Parts of it, as far as the pass names them.
+    /// Time of its parts, if the pass names any.
     pub phases: Vec<(&'static str, Duration)>,
     /// Each declared statistic, in the order of declaration.
     pub statistics: Vec<(&'static str, u64)>,
 }
 
-/// What a run did.
+/// Report of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// A report a pass, in the order in which they ran.
@@ -54,27 +54,27 @@ pub struct Report {
     pub outputs: Vec<Output>,
 }
 
-/// What is said of findings in operations that a pass gave types.
-const CHECKED_LATE: &str = "found when what was `auto` had been chosen: before, its type was not known";
+/// Note of findings in operations that a pass gave types.
+const CHECKED_LATE: &str = "found after the `auto` clauses were chosen: before, the type was not known";
 
-/// Why a run stopped.
+/// Reason why a run stopped.
 #[derive(Clone, Debug)]
 pub enum Cause {
-    /// A pass cannot take the module, or nothing of it: the finding's span points into the pipeline's text.
+    /// A pass cannot take the module, or no part of it: the finding's span points into the pipeline's text.
     Level(Diagnostic),
     /// A pass refused the input.
     Refused(Vec<Diagnostic>),
     /// A pass left a module that does not verify: a mistake in the pass.
     Invalid(Vec<Diagnostic>),
-    /// A pass said it gives one level and left a module at another: a mistake in the pass.
+    /// A pass left a module at another level than it declares: a mistake in the pass.
     WrongLevel {
-        /// What it says it gives.
+        /// The level that it declares.
         promised: Level,
-        /// What it left.
+        /// The level of its result.
         left: Level,
     },
-    /// A pass says that it preserves analyses, and changed the module so that these say something else: a mistake
-    /// in the pass.
+    /// A pass declares that it preserves analyses, and changed the module so that their results differ: a mistake in
+    /// the pass.
     NotPreserved(Vec<&'static str>),
     /// A pass panicked, with this message: a mistake in the pass.
     Panicked(String),
@@ -85,15 +85,15 @@ pub enum Cause {
 pub struct Failure {
     /// The step that failed.
     pub step: Step,
-    /// Why.
+    /// The reason.
     pub cause: Cause,
     /// The module as it was before the failing pass, if [`PassManager::keep_before`] is set.
     pub before: Option<Module>,
-    /// What the passes before it did.
+    /// Report of the passes before it.
     pub report: Report,
 }
 
-/// What the findings of a failure are about.
+/// Subject of a failure's findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// The pipeline: spans point into its text.
@@ -120,10 +120,10 @@ impl Failure {
                 );
             }
             Cause::WrongLevel { promised, left } => {
-                format!("pass `{name}` says it gives {promised} level, but left the module at {left} level")
+                format!("pass `{name}` declares {promised} level, but left the module at {left} level")
             }
             Cause::NotPreserved(analyses) => format!(
-                "pass `{name}` says that it preserves `{}`, but left the module so that this is wrong",
+                "pass `{name}` declares that it preserves `{}`, but changed its result",
                 analyses.join("`, `")
             ),
             Cause::Panicked(why) => format!("pass `{name}` panicked: {why}"),
@@ -139,12 +139,12 @@ pub struct PassManager<'p> {
     pub pipeline: &'p Pipeline,
     /// The passes that may be named as a fix.
     pub known: &'p [&'static Pass],
-    /// Whether the module is verified after each pass.
+    /// True if the module is verified after each pass.
     pub verify_each: bool,
-    /// Whether the module before each pass is kept, for [`Failure::before`].
+    /// True if the module before each pass is stored, for [`Failure::before`].
     pub keep_before: bool,
-    /// Whether the analyses that a pass preserves are built again after it and compared: as long as building them,
-    /// in each pass. In a build for debugging it is done unless somebody says otherwise.
+    /// True if the analyses that a pass preserves are built again after it and compared. The comparison takes as long
+    /// as building them, in each pass. The default is true in a debug build.
     pub verify_analyses: bool,
     /// The analyses of the module, kept from pass to pass.
     pub analyses: Rc<Analyses>,
@@ -369,7 +369,7 @@ fn open_spans(ctx: &Context, module: &Module, kind: Opening) -> Vec<(Span, &'sta
     spans.collect()
 }
 
-/// A finding about what a pass chose: where it is about one clause that was `auto`, what to write there.
+/// A finding about the choice of a pass: if it is about one clause that was `auto`, the fix replaces it.
 fn about_chosen(finding: Diagnostic, holes: &[(Span, &'static ClauseDecl)]) -> Diagnostic {
     let clause = holes.iter().find(|(span, _)| *span == finding.span).map(|(_, clause)| *clause);
     let finding = finding.note(CHECKED_LATE.to_owned(), None);

@@ -6,7 +6,7 @@ use std::fmt;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 
-/// What an option's value is.
+/// Kind of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionKind {
     /// A signed 64-bit integer, in decimal.
@@ -36,7 +36,7 @@ impl OptionKind {
         }
     }
 
-    /// Whether a text is of this kind; asked of defaults while a pass is compiled.
+    /// Returns true if a text is of this kind; called for defaults while a pass is compiled.
     #[must_use]
     pub const fn takes(self, text: &str) -> bool {
         match self {
@@ -59,7 +59,7 @@ impl OptionKind {
     }
 }
 
-/// Whether a text is one of `words`. While compiling, texts are compared byte by byte.
+/// Returns true if a text is one of `words`. While compiling, texts are compared byte by byte.
 const fn is_one_of(text: &str, words: &[&str]) -> bool {
     let mut at = 0;
     while at < words.len() {
@@ -81,7 +81,7 @@ const fn is_same(left: &[u8], right: &[u8]) -> bool {
 
 /// A Rust type that an option may have. A set of words is an enum that implements it with [`OptionKind::Word`].
 pub trait OptionType: Sized {
-    /// What is written for it.
+    /// Kind of its text.
     const KIND: OptionKind;
     /// Reads a value; `None` if it is of another kind.
     fn read(value: &OptionValue) -> Option<Self>;
@@ -126,7 +126,7 @@ pub trait PassOptions: Sized {
     /// Reads them.
     ///
     /// # Errors
-    /// If the type of an option does not read what its kind takes.
+    /// If the type of an option does not read a text of its kind.
     fn read(options: &Options) -> Result<Self, Diagnostic>;
 }
 
@@ -214,11 +214,11 @@ macro_rules! options {
 pub struct OptionDecl {
     /// Its name in the pipeline's text.
     pub name: &'static str,
-    /// What its value is.
+    /// Kind of its value.
     pub kind: OptionKind,
     /// The value it has where it is not written; must be of `kind`.
     pub default: &'static str,
-    /// What it does, with its unit.
+    /// Its effect, with its unit.
     pub doc: &'static str,
 }
 
@@ -243,7 +243,7 @@ impl OptionDecls {
         self.0.iter()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is none.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
@@ -303,7 +303,7 @@ impl Options {
         self.written.insert(decl.name, value).is_none()
     }
 
-    /// What was written, by name.
+    /// The explicit options, by name.
     pub fn written(&self) -> impl Iterator<Item = (&'static str, &OptionValue)> {
         self.written.iter().map(|(name, value)| (*name, value))
     }
@@ -322,8 +322,8 @@ impl Options {
     /// The option `name` as a `T`.
     ///
     /// # Errors
-    /// If no such option of this type is declared, which [`options!`](crate::options!) does not let happen, or if
-    /// `T` does not read what its kind takes.
+    /// If no such option of this type is declared, which [`options!`](crate::options!) prevents, or if `T` does not
+    /// read a text of its kind.
     pub fn get<T: OptionType>(&self, name: &str) -> Result<T, Diagnostic> {
         let wrong = |what: &str| {
             let message = format!("option `{name}` {what}: a mistake in the pass");

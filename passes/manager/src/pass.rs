@@ -1,4 +1,4 @@
-//! What a pass is, and what it sees while it runs.
+//! The declaration of a pass, and its interface while it runs.
 
 use crate::options::{OptionDecls, Options, PassOptions};
 use std::collections::BTreeMap;
@@ -13,12 +13,12 @@ use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::open::Opening;
 use visa_ir::verify::verify_with;
 
-/// What a pass looks at.
+/// The part of a module that a pass visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The whole module.
     Module,
-    /// What is below one operation, whatever is around it. In `tm.func(cse)` it runs on each function by itself;
+    /// The content of one operation, regardless of its context. In `tm.func(cse)` it runs on each function by itself;
     /// outside, on the whole module.
     Operation,
 }
@@ -29,25 +29,25 @@ pub struct Pass {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// What it does and why that keeps the meaning (Markdown).
+    /// Its effect and the reason that it preserves the semantics (Markdown).
     pub doc: &'static str,
-    /// What can be chosen; from [`Pass::with`].
+    /// Its options; from [`Pass::with`].
     pub options: OptionDecls,
-    /// What it looks at.
+    /// The part of the module that it visits.
     pub scope: Scope,
-    /// Which analyses still hold when it has changed the module.
+    /// The analyses that still hold when it has changed the module.
     pub preserves: Preserved,
     /// The level it takes.
     pub takes: Level,
     /// The level it gives.
     pub gives: Level,
-    /// Whether it takes modules with open clauses.
+    /// True if it takes modules with open clauses.
     pub open: bool,
     /// Warnings of the passes before it, by code, that are errors in a pipeline with this pass.
     pub denies: &'static [&'static str],
-    /// Which open clauses it closes: after it there are none of this kind.
+    /// The kind of open clauses that it closes: after it there are none of this kind.
     pub closes: Option<Opening>,
-    /// What it counts, with what each count means.
+    /// Its counters, with their descriptions.
     pub statistics: &'static [(&'static str, &'static str)],
     /// Rewrites the module. Errors are about the input; the module is dropped then.
     pub run: fn(&mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>,
@@ -58,7 +58,7 @@ pub trait Configured: PassOptions {
     /// Rewrites the module. Errors are about the input; the module is dropped then.
     ///
     /// # Errors
-    /// What is wrong with the input.
+    /// The errors in the input.
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>;
 }
 
@@ -80,7 +80,7 @@ impl Pass {
         run: |_| Ok(()),
     };
 
-    /// A pass that does what its options say: the base of its declaration (`..Pass::with::<Settings>()`).
+    /// A pass that its options configure: the base of its declaration (`..Pass::with::<Settings>()`).
     #[must_use]
     pub const fn with<T: Configured>() -> Self {
         Self {
@@ -97,16 +97,16 @@ impl fmt::Debug for Pass {
     }
 }
 
-/// A file that a pass wants written. Whoever runs the pass decides whether and where: passes open no files.
+/// A file that a pass writes. The caller of the pass decides if and where: passes open no files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     /// Its name, as an option of kind [`Output`](crate::OptionKind::Output) gives it.
     pub name: String,
-    /// What it is to hold.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// What a running pass sees.
+/// The interface of a running pass.
 pub struct PassCx<'a> {
     /// The context.
     pub ctx: &'a Context,
@@ -124,7 +124,7 @@ pub struct PassCx<'a> {
 }
 
 impl<'a> PassCx<'a> {
-    /// What a pass sees when it runs on `module` with `options`; for tests of a pass without a manager.
+    /// The interface of a pass that runs on `module` with `options`; for tests of a pass without a manager.
     #[must_use]
     pub fn new(ctx: &'a Context, module: &'a mut Module, options: &'a Options) -> Self {
         let (findings, phases, outputs) = (Vec::new(), Vec::new(), Vec::new());
@@ -153,7 +153,7 @@ impl<'a> PassCx<'a> {
         }
     }
 
-    /// Every operation that the pass looks at, each before what its regions hold.
+    /// Every operation that the pass visits, each before the content of its regions.
     #[must_use]
     pub fn walk(&self) -> Vec<OpId> {
         self.blocks().into_iter().flat_map(|block| self.module.walk(block)).collect()

@@ -30,8 +30,8 @@ impl PartialEq for Anchor {
 /// One pass of a pipeline.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What it is nested in, outermost first: the pass runs on each such operation by itself. On the whole module
-    /// if there is nothing.
+    /// Its enclosing operations, outermost first: the pass runs on each such operation by itself. On the whole module
+    /// if the list is empty.
     pub within: Vec<Anchor>,
     /// The pass.
     pub pass: &'static Pass,
@@ -51,7 +51,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// What MLIR's users write around a pipeline: the module.
+    /// The anchor that MLIR's users write around a pipeline: the module.
     const ANCHOR: &'static str = "builtin.module";
 
     /// The name of a pipeline's source.
@@ -66,7 +66,7 @@ impl Pipeline {
     /// Reads a pipeline of passes out of `known`.
     ///
     /// # Errors
-    /// What is wrong with the text, at most [`MAX_ERRORS`] of it; the spans are byte ranges of `text`.
+    /// The errors in the text, at most [`MAX_ERRORS`]; the spans are byte ranges of `text`.
     pub fn parse(text: &str, known: &[&'static Pass]) -> Result<Self, Vec<Diagnostic>> {
         let mut reader = Reader { text, pos: 0, known, within: Vec::new(), findings: Vec::new() };
         let steps = match reader.pipeline() {
@@ -103,10 +103,11 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Checks that a module at level `start` suits the first pass, and what each pass gives the next one.
+    /// Checks that a module at level `start` suits the first pass, and that the output level of each pass suits the
+    /// next one.
     ///
     /// # Errors
-    /// The first pass that would get a module of a level it does not take, and what of `known` leads there.
+    /// The first pass with a module of a level that it does not take, and the passes in `known` that lead there.
     pub fn check_levels(&self, start: Level, known: &[&'static Pass]) -> Result<(), Diagnostic> {
         let mut level = start;
         for step in &self.steps {
@@ -141,7 +142,7 @@ impl fmt::Display for Pipeline {
     }
 }
 
-/// The step with what it is nested in.
+/// The step with its enclosing operations.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.within.iter().try_for_each(|anchor| write!(f, "{}(", anchor.name))?;
@@ -181,7 +182,7 @@ struct Reader<'t> {
     text: &'t str,
     pos: usize,
     known: &'t [&'static Pass],
-    /// What is open around the next step.
+    /// The open anchors around the next step.
     within: Vec<Anchor>,
     findings: Vec<Diagnostic>,
 }
@@ -300,7 +301,7 @@ impl<'t> Reader<'t> {
         Ok(pass.map(|pass| Step { within: self.within.clone(), pass, options, span }))
     }
 
-    /// `name=value`, or `name` for a boolean. What is wrong with its meaning is reported; the syntax goes on.
+    /// `name=value`, or `name` for a boolean. Semantic errors are reported, and parsing continues.
     fn option(&mut self, pass: Option<&'static Pass>, options: &mut Options) -> Result<(), Diagnostic> {
         let (name, span) = self.word("an option (`name=value`) or `}`")?;
         let value = if self.eat('=') { Some(self.value()?) } else { None };

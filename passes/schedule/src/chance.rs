@@ -1,4 +1,5 @@
-//! Schedules by chance, whatever they cost: what tests run to see that every plan and every order keeps the values.
+//! Random schedules, regardless of their cost: tests run them to check that every plan and every order preserves the
+//! values.
 
 use crate::commands::Commands;
 use crate::dependences::Dependences;
@@ -14,8 +15,8 @@ use visa_ir::module::{BlockId, Module, OpId};
 use visa_ir::span::Span;
 use visa_mapping::ops::control::FOR;
 
-/// A function in which each loop is as one of its plans says, and each block in one of the orders that it may have:
-/// `draw` gives a number below another one. The result may not verify, where a plan needs more than there is.
+/// A function in which each loop follows one of its plans, and each block one of its valid orders: `draw` returns a
+/// number below another one. The result may not verify if a plan needs more memory than there is.
 ///
 /// # Errors
 /// Why the function cannot be priced as it is.

@@ -1,5 +1,5 @@
-//! What is moved as one: the operations of a block that become one command, or a loop or a branch with all that is in
-//! it. Views and numbers take no time: each is put before the first command that needs it.
+//! Units of motion: the operations of a block that become one command, or a loop or a branch with everything in it.
+//! Views and numbers take no time: each is put before the first command that needs it.
 
 use std::collections::{HashMap, HashSet};
 use visa_ir::context::Context;
@@ -21,7 +21,7 @@ impl Command {
         self.ops[self.ops.len() - 1]
     }
 
-    /// Whether it is a loop or a branch.
+    /// Returns true if it is a loop or a branch.
     pub(crate) fn has_body(&self, ctx: &Context, module: &Module) -> bool {
         carries(module.op(ctx, self.last()))
     }
@@ -32,7 +32,7 @@ pub(crate) struct Commands {
     pub(crate) all: Vec<Command>,
     /// The operations that take no time: views, numbers, tensors that are declared.
     pub(crate) free: HashSet<OpId>,
-    /// What ends the block, if anything does.
+    /// The block's terminator, if it has one.
     pub(crate) end: Option<OpId>,
 }
 
@@ -59,8 +59,8 @@ impl Commands {
         commands
     }
 
-    /// The operations that take no time and that one needs, each after those that it needs itself; those that are
-    /// `known` are left out, with what they need. Chains of them may be long: there is no recursion.
+    /// The operations without cost that an operation needs, each after its operands; the `known` ones are omitted,
+    /// with their operands. Chains of them may be long: there is no recursion.
     pub(crate) fn free_before(
         &self,
         ctx: &Context,
@@ -111,7 +111,8 @@ fn ends_block(op: OpRef<'_>) -> bool {
     op.decl().is_some_and(|decl| decl.traits.contains(&visa_ir::decl::Trait::Terminator))
 }
 
-/// Whether an operation is a command by itself: a transfer, a loop, a branch, or anything that has an effect.
+/// Returns true if an operation is a command by itself: a transfer, a loop, a branch, or any operation that has an
+/// effect.
 fn takes_time(op: OpRef<'_>) -> bool {
     is_transfer(op)
         || indexing(op).is_some()
@@ -120,7 +121,7 @@ fn takes_time(op: OpRef<'_>) -> bool {
         || !visa_ir::effects::erasable(op)
 }
 
-/// What a command is called: what it makes, or its operation.
+/// Name of a command: its result, or its operation.
 pub(crate) fn name(ctx: &Context, module: &Module, command: &Command) -> String {
     let op = module.op(ctx, command.last());
     let named = op.results().first().and_then(|&value| module.value_name(value));

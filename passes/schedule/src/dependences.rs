@@ -1,4 +1,4 @@
-//! Which commands of a block must stay in order.
+//! Order constraints between the commands of a block.
 
 use crate::commands::{Commands, needs};
 use crate::places::Places;
@@ -8,10 +8,10 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_mapping::ops::call::BEGIN_LAUNCH;
 use visa_mapping::{Tensor, view};
 
-/// Why a command stays after another one.
+/// Reason why a command stays after another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
-    /// It needs what that one makes.
+    /// It needs the result of the other.
     Needs,
     /// It writes where that one reads.
     Overwrites,
@@ -22,12 +22,12 @@ pub(crate) enum Why {
 }
 
 impl Why {
-    /// As notes say it: `it needs what ... makes`.
+    /// The text in notes: `it needs the result of ...`.
     pub(crate) const fn text(self) -> &'static str {
         match self {
-            Self::Needs => "needs what it makes",
-            Self::Overwrites => "writes where it reads",
-            Self::Rewrites => "writes where it writes",
+            Self::Needs => "needs its result",
+            Self::Overwrites => "overwrites its input",
+            Self::Rewrites => "overwrites its result",
             Self::Launch => "is not moved across the start of a kernel",
         }
     }
@@ -38,7 +38,7 @@ pub(crate) struct Dependences {
     pub(crate) before: Vec<Vec<(usize, Why)>>,
 }
 
-/// What a command reads and writes.
+/// The tensors that a command reads and writes.
 #[derive(Default)]
 pub(crate) struct Accesses {
     pub(crate) reads: BTreeSet<ValueId>,

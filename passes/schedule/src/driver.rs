@@ -1,11 +1,11 @@
-//! Schedules a function: the order of each block, and each loop, the inner ones first. What is tried is allocated,
-//! lowered and priced as a whole; what takes fewer cycles stays.
+//! Schedules a function: the order of each block, and each loop, the inner ones first. Each candidate is allocated,
+//! lowered and estimated as a whole; the one with fewer cycles stays.
 
 use crate::commands::{Command, Commands};
 use crate::dependences::Dependences;
 use crate::emit::reorder;
 use crate::exact::{self, Unfound};
-use crate::explain::{Said, moved, pipelined};
+use crate::explain::{Decision, moved, pipelined};
 use crate::places::Places;
 use crate::price::{Time, report, times};
 use crate::rotate::{Body, Plan, Turning, may_turn, rotate, turn};
@@ -24,31 +24,31 @@ use visa_mapping::facts::address::THEN;
 use visa_mapping::ops::control;
 use visa_mapping::ops::control::{FOR, For};
 
-/// How much is tried.
+/// Limits of the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// Operations of candidates that are lowered and priced, all together.
     pub(crate) operations: u64,
     /// Conflicts of the solver, for a block.
     pub(crate) conflicts: u64,
-    /// Whether loops are pipelined.
+    /// True if loops are pipelined.
     pub(crate) pipeline: bool,
 }
 
-/// What became of a function.
+/// Result of scheduling a function.
 pub(crate) struct Scheduled {
     pub(crate) module: Module,
     /// Cycles before.
     pub(crate) before: u64,
     /// The price now.
     pub(crate) report: Report,
-    /// What was decided, in order.
-    pub(crate) said: Vec<Said>,
+    /// The decisions, in order.
+    pub(crate) said: Vec<Decision>,
     /// Candidates that were priced.
     pub(crate) priced: u64,
     /// Conflicts of the solver.
     pub(crate) conflicts: u64,
-    /// Whether the effort ran out.
+    /// True if the effort ran out.
     pub(crate) exhausted: bool,
 }
 
@@ -84,11 +84,11 @@ pub(crate) fn function(
 /// An order of a block's commands.
 struct Best {
     order: Vec<usize>,
-    /// What they take in it, by themselves.
+    /// Cycles of the block by itself.
     cycles: u64,
-    /// What they take at least.
+    /// Lower bound of its cycles.
     bound: u64,
-    /// Whether no order takes less.
+    /// True if no order takes less.
     proven: bool,
 }
 
@@ -117,7 +117,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// Schedules what is in a block, and then the block.
+    /// Schedules the content of a block, and then the block.
     fn block(&mut self, block: BlockId) -> Result<(), Diagnostic> {
         let commands = Commands::of(self.ctx, &self.scheduled.module, block);
         for command in &commands.all {
@@ -159,7 +159,7 @@ impl Driver<'_> {
         let module = &self.scheduled.module;
         let commands = Commands::of(self.ctx, module, block);
         let dependences = Dependences::of(self.ctx, module, &commands, &self.places()?);
-        let work = Work { ctx: self.ctx, module, times: &self.times, axes: self.axes };
+        let work = CommandTimes { ctx: self.ctx, module, times: &self.times, axes: self.axes };
         let tasks = work.tasks(&commands, dependences.numbers())?;
         let best = self.best(&tasks);
         if best.order.is_sorted() {
@@ -242,7 +242,7 @@ impl Driver<'_> {
     }
 }
 
-/// The body of a loop; nothing if it is no loop of several iterations in which something takes time.
+/// The body of a loop; `None` if it is no loop of several iterations with a command that takes time.
 ///
 /// # Errors
 /// A size that is not known.
@@ -276,11 +276,11 @@ pub(crate) fn plans_of(
     places: &Places,
     (times, axes): (&HashMap<Span, Time>, &Axes),
 ) -> Result<Plans, Diagnostic> {
-    let tasks = Work { ctx, module, times, axes }.alone(&body.commands)?;
+    let tasks = CommandTimes { ctx, module, times, axes }.alone(&body.commands)?;
     Ok(plans(ctx, module, body, places, &tasks))
 }
 
-/// A module in which a loop is as planned; nothing if that is as it was.
+/// A module in which a loop follows the plan; `None` if the plan changes nothing.
 ///
 /// # Errors
 /// Why the plan cannot be.
@@ -304,7 +304,7 @@ pub(crate) fn as_planned(
     Ok(Some(candidate))
 }
 
-/// What the commands of a function take by themselves, by where they are in the source.
+/// Cycles of each command of a function by itself, by position in the source.
 ///
 /// # Errors
 /// Why it cannot be allocated, lowered or priced.
@@ -316,15 +316,15 @@ pub(crate) fn times_of(
     report(ctx, module, func).map(|report| times(&report))
 }
 
-/// What commands take.
-struct Work<'a> {
+/// Cycles of commands.
+struct CommandTimes<'a> {
     ctx: &'a Context,
     module: &'a Module,
     times: &'a HashMap<Span, Time>,
     axes: &'a Axes,
 }
 
-impl Work<'_> {
+impl CommandTimes<'_> {
     /// The commands of a block as tasks, each after some of the others.
     fn tasks(&self, commands: &Commands, after: Vec<Vec<usize>>) -> Result<Tasks, Diagnostic> {
         let task = |(command, after): (&Command, Vec<usize>)| {
@@ -333,12 +333,12 @@ impl Work<'_> {
         commands.all.iter().zip(after).map(task).collect::<Result<_, _>>().map(Tasks)
     }
 
-    /// The same, where it does not matter what comes after what.
+    /// The same without dependences.
     fn alone(&self, commands: &Commands) -> Result<Tasks, Diagnostic> {
         self.tasks(commands, vec![Vec::new(); commands.all.len()])
     }
 
-    /// What a command takes; of a loop, its busiest queue in all iterations.
+    /// Cycles of a command; of a loop, its busiest queue in all iterations.
     fn of(&self, command: &Command) -> Result<(u64, Queues), Diagnostic> {
         let op = self.module.op(self.ctx, command.last());
         if op.regions().is_empty() {

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use visa_ir::context::Context;
 use visa_ir::module::{BlockId, Module, OpId};
 
-/// Writes the commands of a block in an order. What takes no time is put before the first command that needs it.
+/// Writes the commands of a block in an order. Operations without cost are put before the first command that needs
+/// them.
 pub(crate) fn reorder(
     ctx: &Context,
     module: &mut Module,
@@ -46,7 +47,7 @@ impl Emitted<'_> {
         }
     }
 
-    /// Adds an operation behind what it needs that takes no time.
+    /// Adds an operation after the operations without cost that it needs.
     fn with_free(&mut self, id: OpId) {
         let done = |other: OpId| self.done.contains(&other);
         let free = self.commands.free_before(self.ctx, self.module, id, done);

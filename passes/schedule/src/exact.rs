@@ -19,20 +19,20 @@ pub const MAX_COMMANDS: usize = 40;
 
 /// An order that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Solution {
     /// The commands in the order in which they start.
     pub order: Vec<usize>,
-    /// Whether no order takes less.
+    /// True if no order takes less.
     pub proven: bool,
     /// Conflicts that it took.
     pub conflicts: u64,
 }
 
-/// An order in which all commands end in less than `known` cycles, looked for with so many conflicts at most.
+/// An order in which all commands end in less than `known` cycles; the search has at most `conflicts` conflicts.
 ///
 /// # Errors
 /// That there is none, or that none was found.
-pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Found, Unfound> {
+pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Solution, Unfound> {
     let Some(latest) = known.checked_sub(1) else { return Err(Unfound::Proven(0)) };
     let Ok(latest) = i32::try_from(latest) else { return Err(Unfound::TooLong) };
     let counter = Rc::new(Cell::new(0));
@@ -49,7 +49,7 @@ pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Found, Unfoun
     let ordered = |solution: &dyn Fn(DomainId) -> i32, proven: bool| {
         let mut order: Vec<usize> = (0..tasks.0.len()).collect();
         order.sort_by_key(|&number| (solution(starts[number]), number));
-        Found { order, proven, conflicts: counter.get() }
+        Solution { order, proven, conflicts: counter.get() }
     };
     match found {
         OptimisationResult::Optimal(best) => Ok(ordered(&|start| best.get_integer_value(start), true)),
@@ -61,7 +61,7 @@ pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Found, Unfoun
     }
 }
 
-/// Why no order was found.
+/// Reason why no order was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfound {
     /// There is none; the conflicts of the proof.
@@ -72,7 +72,7 @@ pub enum Unfound {
     TooLong,
 }
 
-/// The start of each command, and when all have ended, which is not after `latest`; nothing if that cannot be.
+/// The start of each command, and the end of all, at most `latest`; `None` if there is no such order.
 fn model(solver: &mut Solver, tasks: &Tasks, latest: i32) -> Option<(Vec<DomainId>, DomainId)> {
     let tag = solver.new_constraint_tag();
     let cycles: Vec<i32> = tasks.0.iter().map(|task| task.cycles as i32).collect();
@@ -135,7 +135,7 @@ impl ConflictResolver for Counting {
     }
 }
 
-/// Ends a search after so many conflicts.
+/// Ends a search after a number of conflicts.
 struct Limit {
     conflicts: Rc<Cell<u64>>,
     most: u64,

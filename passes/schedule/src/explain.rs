@@ -1,4 +1,4 @@
-//! What is said of a schedule: what moved, and why it may.
+//! Notes of a schedule: the moved commands, and the reasons why they may move.
 
 use crate::commands::{Commands, name};
 use crate::dependences::Dependences;
@@ -9,20 +9,20 @@ use visa_ir::module::Module;
 use visa_ir::span::Span;
 
 /// A decision, with the lines that explain it.
-pub(crate) struct Said {
+pub(crate) struct Decision {
     pub(crate) span: Span,
     what: String,
     lines: Vec<String>,
     cycles: [u64; 2],
 }
 
-impl Said {
+impl Decision {
     /// With the cycles of the kernel before and after.
     pub(crate) fn cycles(self, cycles: [u64; 2]) -> Self {
         Self { cycles, ..self }
     }
 
-    /// With what the order of the block takes by itself, and what no order is below.
+    /// Adds the cycles of the block's order by itself, and the lower bound of all orders.
     pub(crate) fn bound(mut self, cycles: u64, bound: u64, proven: bool) -> Self {
         let how = match (cycles <= bound, proven) {
             (true, _) => "no order takes less: it is at its bound".to_owned(),
@@ -46,14 +46,14 @@ impl Said {
     }
 }
 
-/// What was moved in a block.
+/// The notes of the commands that moved in a block.
 pub(crate) fn moved(
     ctx: &Context,
     module: &Module,
     commands: &Commands,
     order: &[usize],
     dependences: &Dependences,
-) -> Said {
+) -> Decision {
     let name = |number: usize| name(ctx, module, &commands.all[number]);
     let mut lines = Vec::new();
     for (at, &number) in order.iter().enumerate() {
@@ -62,7 +62,7 @@ pub(crate) fn moved(
         let Some(&first) = passed.iter().min() else { continue };
         let stays = dependences.before[number].iter().max_by_key(|(other, _)| *other);
         let stays = stays.map_or_else(
-            || "it needs nothing of this block".to_owned(),
+            || "it needs no other command of this block".to_owned(),
             |(other, why)| format!("it stays after {}, as it {}", name(*other), why.text()),
         );
         let more = if passed.len() > 1 { format!(" and {} more", passed.len() - 1) } else { String::new() };
@@ -72,10 +72,10 @@ pub(crate) fn moved(
         .first()
         .map_or_else(Span::default, |&number| module.op(ctx, commands.all[number].last()).span());
     let what = format!("{} moved up", counted(lines.len() as u64, "command"));
-    Said { span, what, lines, cycles: [0; 2] }
+    Decision { span, what, lines, cycles: [0; 2] }
 }
 
-/// What became of a loop.
+/// The notes of a pipelined loop.
 pub(crate) fn pipelined(
     ctx: &Context,
     module: &Module,
@@ -83,13 +83,13 @@ pub(crate) fn pipelined(
     plan: Option<&Plan>,
     held: Vec<String>,
     refused: Option<Diagnostic>,
-) -> Said {
+) -> Decision {
     let span = module.op(ctx, body.op).span();
     let Some(plan) = plan else {
         let mut lines = held;
         lines.extend(refused.map(|why| format!("a plan does not fit: {}", why.message)));
-        let what = "the iterations of this loop do not overlap more than they did".to_owned();
-        return Said { span, what, lines, cycles: [0; 2] };
+        let what = "the iterations of this loop overlap no more than before".to_owned();
+        return Decision { span, what, lines, cycles: [0; 2] };
     };
     let names = |stage: usize| {
         let own = (0..plan.stages.len()).filter(|&number| plan.stages[number] == stage);
@@ -107,12 +107,12 @@ pub(crate) fn pipelined(
         lines.push(format!("in their iteration: {}", names(last)));
     }
     if plan.turns > 1 {
-        lines.push(format!("what is needed an iteration later has {} buffers in turn", plan.turns));
+        lines.push(format!("values that are needed an iteration later have {} rotating buffers", plan.turns));
     }
     lines.extend(refused.map(|why| format!("a plan that does not fit was left out: {}", why.message)));
     let what = match last {
-        0 => "buffers in turn let iterations of this loop overlap".to_owned(),
+        0 => "rotating buffers let iterations of this loop overlap".to_owned(),
         _ => format!("this loop is pipelined in {} stages", last + 1),
     };
-    Said { span, what, lines, cycles: [0; 2] }
+    Decision { span, what, lines, cycles: [0; 2] }
 }

@@ -1,5 +1,5 @@
-//! Local search: an order gets better as long as one command elsewhere makes it so. It finds what a list does not:
-//! that a queue had better wait for a long chain than start what is ready.
+//! Local search: an order improves as long as moving one command improves it. It finds orders that a list does not: a
+//! queue may do better to wait for a long chain than to start a ready command.
 
 use std::ops::RangeInclusive;
 
@@ -35,7 +35,8 @@ pub fn order(tasks: &Tasks, mut order: Vec<usize>) -> Vec<usize> {
     order
 }
 
-/// What is to be small: when all have ended, and of equals the sum of the starts, so that what may start sooner does.
+/// The value to minimize: the end of all commands, and then the sum of the starts, so that commands start as soon as
+/// they can.
 fn rank(tasks: &Tasks, order: &[usize]) -> (u64, u64) {
     let (starts, all) = tasks.placed(order);
     (all, starts.into_iter().fold(0, u64::saturating_add))

@@ -1,8 +1,8 @@
-//! The order of commands, and loops whose iterations overlap (book 28): what pass `schedule` works with.
+//! The order of commands, and loops whose iterations overlap (book 28), for pass `schedule`.
 //!
 //! [`tasks`] is a block's commands as work on resources; [`list`], [`improve`] and [`exact`] find orders. `commands`
-//! says what is moved as one, `places` and `dependences` what must stay in order; `stages` plans loops, and
-//! `rotate` writes them. `driver` tries, prices, and keeps what takes fewer cycles.
+//! defines the units of motion, `places` and `dependences` the order constraints; `stages` plans loops, and `rotate`
+//! writes them. `driver` makes and estimates candidates, and selects the one with fewer cycles.
 
 pub mod chance;
 pub mod exact;

@@ -1,9 +1,9 @@
-//! Where values are: which of them share bytes, so that a command that writes one must not pass a command that needs
+//! Storage of values: those that share bytes, so that a command that writes one must not pass a command that needs
 //! another.
 //!
-//! A view is where its source is, what was changed in place is where it was, and what a loop carries is where it was
-//! before the loop. Tensors whose written addresses overlap are in one place, too; those whose addresses are open get
-//! bytes of their own, as far as there are any (`allocate`).
+//! A view has the storage of its source, a value changed in place that of its previous value, and a value carried by a
+//! loop that of its initial value. Tensors whose explicit addresses overlap share storage, too; those with open
+//! addresses get separate bytes, if enough are free (`allocate`).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use visa_mapping::{Tensor, view};
 
 /// The places of a function's values.
 pub(crate) struct Places {
-    /// The first value of each other's place, as far as that is another one.
+    /// The first value of the storage of each value, if that is another one.
     parents: HashMap<ValueId, ValueId>,
 }
 
@@ -80,7 +80,7 @@ impl Places {
     }
 }
 
-/// What an operation's result was before.
+/// The previous value of an operation's result.
 fn before(op: OpRef<'_>) -> Option<ValueId> {
     match view::kind(op) {
         Some(_) => op.operands().first().copied(),

@@ -1,4 +1,4 @@
-//! What a function takes, and what each of its commands takes by itself.
+//! The cost of a function, and of each of its commands by itself.
 
 use std::collections::HashMap;
 use visa_cost::{Queues, Report};
@@ -13,7 +13,7 @@ use visa_select::price::{self, allocated, first};
 /// The report of a function.
 ///
 /// # Errors
-/// What refuses it: an address that does not fit, tensors that overlap, no price.
+/// The reason for a refusal: an address that does not fit, tensors that overlap, no cost.
 pub(crate) fn report(ctx: &Context, module: &Module, func: OpId) -> Result<Report, Diagnostic> {
     let name = Func::of(module.op(ctx, func))?.name()?;
     let allocated = allocated(ctx, &alone(ctx, module, func))?;
@@ -32,15 +32,14 @@ fn alone(ctx: &Context, module: &Module, func: OpId) -> Module {
     alone
 }
 
-/// What the command of an operation takes by itself.
+/// The cost of an operation's command by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Time {
     pub(crate) queues: Queues,
     pub(crate) cycles: u64,
 }
 
-/// What commands take by themselves, by where the operations are that they stand for. Of several cases it is the one
-/// that takes longest.
+/// The cost of commands by themselves, by position of their operations. Of several cases, the longest.
 pub(crate) fn times(report: &Report) -> HashMap<Span, Time> {
     let mut times: HashMap<Span, Time> = HashMap::new();
     for command in &report.commands {

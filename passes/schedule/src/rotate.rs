@@ -1,10 +1,10 @@
 //! Software pipelining: a loop in which iterations overlap. Commands of an early stage run for a later iteration than
-//! those of the stages after it. Before the loop is a prologue with what the first iterations need, and behind it an
-//! epilogue with what is left of the last ones.
+//! those of the stages after it. Before the loop is a prologue with the commands of the first iterations, and after it
+//! an epilogue with the remaining commands of the last ones.
 //!
-//! Of `S` stages, stage `s` runs in iteration `j` of the new loop for iteration `j + S - 1 - s` of the old one. What a
-//! stage makes for the next one is carried from one iteration to the next; where both are there at once, it is at
-//! several addresses in turn.
+//! Of `S` stages, stage `s` runs in iteration `j` of the new loop for iteration `j + S - 1 - s` of the old one. The
+//! result of a stage for the next one is carried from one iteration to the next; if both are live at once, it is in a
+//! rotating buffer.
 
 use crate::commands::{Commands, needs, quoted};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -18,36 +18,36 @@ use visa_mapping::ops::control::{For, Yield, arguments, carried, yielded};
 use visa_mapping::ops::number::Sum;
 use visa_mapping::{DM, Tensor};
 
-/// How a loop is pipelined.
+/// Plan for pipelining a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// The stage of each command, from 0 on.
     pub(crate) stages: Vec<usize>,
     /// The commands in their order in the new loop's body.
     pub(crate) order: Vec<usize>,
-    /// Addresses in turn.
+    /// Number of addresses of a rotating buffer.
     pub(crate) turns: usize,
-    /// What has that many.
+    /// The values in rotating buffers.
     pub(crate) turning: Turning,
 }
 
-/// What is at several addresses in turn.
+/// Values in rotating buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turning {
-    /// What is carried to the next stage.
+    /// Values carried to the next stage.
     Crossing,
-    /// That, and what commands put into data memory at an address that is open.
+    /// Those, and results of commands in data memory at an open address.
     All,
 }
 
 impl Plan {
-    /// How many stages there are.
+    /// Number of stages.
     pub(crate) fn depth(&self) -> usize {
         self.stages.iter().max().map_or(0, |most| most + 1)
     }
 }
 
-/// What a loop is, and what its commands make.
+/// A loop, and the results of its commands.
 pub(crate) struct Body {
     pub(crate) op: OpId,
     pub(crate) block: BlockId,
@@ -117,7 +117,7 @@ pub(crate) fn needed(ctx: &Context, module: &Module, commands: &Commands, ops: &
     found
 }
 
-/// Puts a pipelined loop in the place of a loop.
+/// Replaces a loop by a pipelined one.
 ///
 /// # Errors
 /// As of [`crossing`].
@@ -146,8 +146,8 @@ pub(crate) fn rotate(ctx: &Context, module: &mut Module, body: &Body, plan: &Pla
     Ok(())
 }
 
-/// Whether an operation makes a tensor in data memory whose address is open, and not one that its loop carries: that
-/// is in one place.
+/// Returns true if an operation makes a tensor in data memory with an open address that its loop does not carry: a
+/// carried one has a single address.
 pub(crate) fn may_turn(op: OpRef<'_>) -> bool {
     let yields = |value: &ValueId| op.parent().is_some_and(|around| yielded(around).contains(value));
     if op.results().iter().any(yields) {
@@ -158,7 +158,7 @@ pub(crate) fn may_turn(op: OpRef<'_>) -> bool {
     in_memory && takes && is_open(op, AT) && op.attr(THEN.name).is_none()
 }
 
-/// Gives what an operation makes so many open addresses.
+/// Gives the result of an operation `times` open addresses.
 pub(crate) fn turn(ctx: &Context, module: &mut Module, id: OpId, turns: usize) {
     if turns > 1 {
         let open = vec![None; turns - 1];
@@ -175,14 +175,14 @@ struct Rotation<'a> {
     body: &'a Body,
     plan: &'a Plan,
     crossing: Vec<(ValueId, usize)>,
-    /// What the old loop carries.
+    /// The values that the old loop carries.
     carried: Vec<Through>,
-    /// What values of the old body are in each of its iterations, outside of the new loop.
+    /// The values of the old body in each of its iterations, outside of the new loop.
     envs: HashMap<u64, HashMap<ValueId, ValueId>>,
 }
 
 impl Rotation<'_> {
-    /// What is carried into the first iteration.
+    /// The values carried into the first iteration.
     fn start(&mut self) {
         let all = carried(self.module.op(self.ctx, self.body.op));
         let first = all.into_iter().filter_map(|own| Some((own.argument?, own.initial))).collect();
@@ -210,7 +210,7 @@ impl Rotation<'_> {
         self.envs.insert(iteration, env);
     }
 
-    /// Gives the next iteration what this one yields that a stage makes.
+    /// Passes on the yielded values that a stage makes to the next iteration.
     fn carry_on(&mut self, stage: usize, iteration: u64, env: &HashMap<ValueId, ValueId>) {
         for own in self.carried.iter().filter(|own| own.maker == stage) {
             // What no command makes is made outside of the loop.
@@ -228,8 +228,8 @@ impl Rotation<'_> {
         self.module.op(self.ctx, id).results()[0]
     }
 
-    /// Copies a command before `anchor`, with what it needs that takes no time; in turns where that is asked for and
-    /// it makes something that is carried to the next stage.
+    /// Copies a command before `anchor`, with the operations without cost that it needs; with a rotating buffer if the
+    /// plan has one and the result is carried to the next stage.
     fn copy(&mut self, number: usize, anchor: OpId, env: &mut HashMap<ValueId, ValueId>, turning: bool) {
         for id in self.body.commands.all[number].ops.clone() {
             let known = |free: OpId| {
@@ -245,7 +245,7 @@ impl Rotation<'_> {
         }
     }
 
-    /// Whether what an operation makes is at several addresses in turn.
+    /// Returns true if the result of an operation is in a rotating buffer.
     fn turns(&self, id: OpId) -> bool {
         let op = self.module.op(self.ctx, id);
         let crosses = op.results().iter().any(|value| self.crossing.iter().any(|(own, _)| own == value));
@@ -309,14 +309,14 @@ impl Rotation<'_> {
         self.carried.iter().copied().chain(crossing).collect()
     }
 
-    /// What is carried into the new loop.
+    /// The initial values of the new loop.
     fn before(&self, own: &Through) -> ValueId {
         let iteration = (self.plan.depth() - 1 - own.reader) as u64;
         let known = self.envs.get(&iteration).and_then(|env| env.get(&own.argument));
         known.copied().unwrap_or(own.argument)
     }
 
-    /// What the new loop gives to the iterations that are not over.
+    /// The values that the new loop gives to the unfinished iterations.
     fn after(&mut self, all: &[Through], repeated: OpId, times: u64) {
         let results = self.module.op(self.ctx, repeated).results().to_vec();
         for (own, result) in all.iter().zip(results) {
@@ -325,7 +325,7 @@ impl Rotation<'_> {
         }
     }
 
-    /// What was needed of the old loop is what the last iteration yields.
+    /// Replaces the old loop's results by the values that the last iteration yields.
     fn finish(&mut self) {
         let op = self.module.op(self.ctx, self.body.op);
         let (results, arguments) = (op.results().to_vec(), arguments(op).to_vec());
@@ -339,7 +339,7 @@ impl Rotation<'_> {
     }
 }
 
-/// What a loop carries, each with the stage that has to do with it; with what no command has to do, the last.
+/// The values that a loop carries, each with its stage; the last stage for values that no command uses.
 fn through(ctx: &Context, module: &Module, body: &Body, plan: &Plan) -> Vec<Through> {
     let stage_of = |argument: ValueId, value: ValueId| {
         let concerned = |ops: &[OpId]| {
@@ -361,9 +361,9 @@ fn through(ctx: &Context, module: &Module, body: &Body, plan: &Plan) -> Vec<Thro
 /// A tensor that the new loop carries.
 #[derive(Clone, Copy)]
 struct Through {
-    /// What it is in the old body at the start of what needs it.
+    /// The value in the old body before its first use.
     argument: ValueId,
-    /// What it is in the old body at the end.
+    /// The value in the old body at the end.
     yielded: ValueId,
     /// The stage that makes it.
     maker: usize,

@@ -15,11 +15,11 @@ use visa_mapping::ops::control::carried;
 /// The plans of a loop.
 pub(crate) struct Plans {
     pub(crate) all: Vec<Plan>,
-    /// Why no command can leave its iteration, if none can.
+    /// Reasons why no command can leave its iteration, if none can.
     pub(crate) refused: Vec<String>,
 }
 
-/// What plans are made of.
+/// The inputs of plans.
 struct Loop<'a> {
     ctx: &'a Context,
     module: &'a Module,
@@ -40,8 +40,8 @@ pub(crate) fn plans(ctx: &Context, module: &Module, body: &Body, places: &Places
     own.plans()
 }
 
-/// Which commands stay in one stage: those that touch what is carried, what is made outside, or what several of them
-/// write.
+/// Commands that stay in one stage: those that touch carried values, values made outside, or values that several of
+/// them write.
 fn together(
     ctx: &Context,
     module: &Module,
@@ -79,7 +79,7 @@ fn together(
     (first, held)
 }
 
-/// The places of what the commands of a block make.
+/// The storage of the results of a block's commands.
 fn made(ctx: &Context, module: &Module, commands: &Commands, places: &Places) -> BTreeSet<ValueId> {
     let ops = commands.all.iter().flat_map(|command| &command.ops).chain(&commands.free);
     ops.flat_map(|&id| module.op(ctx, id).results()).map(|&value| places.at(value)).collect()
@@ -102,7 +102,7 @@ impl Loop<'_> {
         (0..self.count()).filter(|&other| self.together[other] == self.together[number]).collect()
     }
 
-    /// Transfers that need nothing of the iteration but other such transfers.
+    /// Transfers that need no result of the iteration but those of other such transfers.
     fn loads(&self) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         loop {
@@ -124,7 +124,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Transfers that nothing of the iteration needs.
+    /// Transfers whose results the iteration does not need.
     fn stores(&self) -> BTreeSet<usize> {
         let needed: BTreeSet<usize> = (0..self.count())
             .flat_map(|number| self.before[number].iter().map(move |&before| (number, before)))
@@ -193,7 +193,7 @@ impl Loop<'_> {
         Plans { all: plans, refused }
     }
 
-    /// Orders of the new body: what runs ahead is first, last, or behind a loop.
+    /// Orders of the new body: the commands that run ahead are first, last, or after a loop.
     fn orders(&self, stages: &[usize]) -> Vec<Vec<usize>> {
         let (early, rest): (Vec<usize>, Vec<usize>) = (0..self.count())
             .partition(|&number| stages[number] == 0 && stages.iter().any(|stage| *stage > 0));
@@ -217,7 +217,7 @@ impl Loop<'_> {
         orders
     }
 
-    /// Why every transfer stays in its iteration.
+    /// Reasons why every transfer stays in its iteration.
     fn refused(&self) -> Vec<String> {
         let transfers = (0..self.count()).filter(|&number| self.is_transfer(number));
         let because = |number: usize| {
@@ -228,12 +228,12 @@ impl Loop<'_> {
             match (self.held.get(&number), needed) {
                 (Some(&place), _) => {
                     let place = quoted(self.module, place);
-                    format!("{own} stays in its iteration: what is at {place} goes from one to the next")
+                    format!("{own} stays in its iteration: iterations pass on the value at {place}")
                 }
                 (None, Some(&other)) => {
-                    format!("{own} stays in its iteration: it needs what {} makes there", command(other))
+                    format!("{own} stays in its iteration: it needs the result of {} there", command(other))
                 }
-                (None, None) => format!("{own} stays in its iteration: others there need what it makes"),
+                (None, None) => format!("{own} stays in its iteration: others there need its result"),
             }
         };
         let found: Vec<String> = transfers.take(MAX_NAMED).map(because).collect();
@@ -244,7 +244,7 @@ impl Loop<'_> {
     }
 }
 
-/// Most transfers of which it is said why they stay.
+/// Most transfers whose reasons are listed.
 const MAX_NAMED: usize = 4;
 
 /// Most loads that are tried alone.

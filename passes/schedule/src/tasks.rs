@@ -1,4 +1,4 @@
-//! Commands as work in queues: how long each takes, what it takes meanwhile, and what must have ended before it.
+//! Commands as work in queues: duration of each, its queues meanwhile, and its predecessors.
 
 use visa_cost::Queues;
 
@@ -7,7 +7,7 @@ use visa_cost::Queues;
 pub struct Task {
     /// From its start to its end.
     pub cycles: u64,
-    /// What it takes all the while.
+    /// The queues that it occupies.
     pub uses: Queues,
     /// Those that must have ended, all of which have lower numbers.
     pub after: Vec<usize>,
@@ -18,9 +18,8 @@ pub struct Task {
 pub struct Tasks(pub Vec<Task>);
 
 impl Tasks {
-    /// When each command starts where they are written in an order, and when all have ended. Each starts as the
-    /// machine starts it: once those of its queues that are written before it have ended, and what it needs
-    /// (book 28).
+    /// The start of each command in a written order, and the end of all. Each starts as on the machine: once the
+    /// earlier commands of its queues and the commands that it needs have ended (book 28).
     #[must_use]
     pub fn placed(&self, order: &[usize]) -> (Vec<u64>, u64) {
         let mut starts = vec![0; self.0.len()];
@@ -63,7 +62,7 @@ impl Tasks {
         tails
     }
 
-    /// From the start to each command, by what must come before it.
+    /// Longest path from the start to each command, through its predecessors.
     #[must_use]
     pub fn heads(&self) -> Vec<u64> {
         let mut heads = vec![0_u64; self.0.len()];
@@ -73,8 +72,8 @@ impl Tasks {
         heads
     }
 
-    /// Cycles that no order is below: the longest chain of needs, and for each queue what comes before its
-    /// commands at least, they one after the other, and what comes after them at least.
+    /// Lower bound of the cycles of all orders: the longest chain of needs, and for each queue the least time before
+    /// its commands, the commands one after the other, and the least time after them.
     #[must_use]
     pub fn bound(&self) -> u64 {
         let (heads, tails) = (self.heads(), self.tails());

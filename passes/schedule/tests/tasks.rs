@@ -9,7 +9,7 @@ use visa_support::Random;
 /// Conflicts that are enough for a few tasks.
 const CONFLICTS: u64 = 100_000;
 
-/// Up to so many tasks, each after some of those before it.
+/// Up to `most` tasks, each after some of those before it.
 fn draw(random: &mut Random, most: usize) -> Tasks {
     let count = random.below(most + 1);
     let task = |number: usize, random: &mut Random| {

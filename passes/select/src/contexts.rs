@@ -1,6 +1,5 @@
-//! The context of a pipeline, where that is open: main, or main and sub as one (book 08). A pipeline in dual puts off
-//! what the sub context could load meanwhile, so the whole kernel is chosen for it, and the cycles of its report
-//! decide.
+//! The choice of an open context: main, or main and sub as one (book 08). A pipeline in dual delays the sub context's
+//! loads, so the whole kernel is chosen for it, and the cycles of its report decide.
 
 use crate::config::memo::Means;
 use crate::distribution::search::{self, Kernel};
@@ -14,11 +13,11 @@ use visa_ir::open::is_open;
 use visa_machine::Unit;
 use visa_stream::ops::begin;
 
-/// Chooses every open clause of a function, which is alone in its module. Open contexts are main first; then each in
-/// turn becomes dual, and stays so if the kernel is faster, or legal at all.
+/// Chooses every open clause of a function, which is alone in its module. Open contexts are main first; then each
+/// becomes dual, one after the other, and stays so if the kernel is faster, or legal at all.
 ///
 /// # Errors
-/// What has no legal choice.
+/// The operation without a legal choice.
 pub(crate) fn function(
     ctx: &Context,
     module: &Module,

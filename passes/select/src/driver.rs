@@ -26,13 +26,13 @@ use visa_stream::pipeline::Pipeline;
 pub enum Chosen {
     /// A pipeline's configuration.
     Pipeline(Box<Choice>),
-    /// The layouts of what pipelines share.
+    /// The layouts of shared tensors.
     Shared(Shared),
     /// That the register file loaded there is to hold the tensor that was to stream by, and the other way round.
     Exchanged(Span),
-    /// Not all: what the budget cut of a function, as a warning.
+    /// Not all: the omissions of the budget in a function, as a warning.
     Cut(Diagnostic),
-    /// The distribution of a kernel's tensors over slices, out of so many.
+    /// The distribution of a kernel's tensors over slices, with the number of candidates.
     Distribution(usize),
     /// The context of the pipeline that begins there.
     Context(Span, Unit),
@@ -69,7 +69,7 @@ impl Driver<'_> {
     /// Chooses and writes.
     ///
     /// # Errors
-    /// What has no legal choice.
+    /// The operation without a legal choice.
     pub fn run(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
         endless(self.ctx, module).map_or(Ok(()), Err)?;
         let all = module.ops(module.body()).to_vec();
@@ -117,7 +117,7 @@ impl Driver<'_> {
     /// Chooses all pipelines.
     ///
     /// # Errors
-    /// What has no legal choice.
+    /// The operation without a legal choice.
     pub fn pipelines(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
         for group in sharing::groups(self.ctx, module) {
             let mut taken = BTreeMap::new();
@@ -137,8 +137,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Chooses what is open of the pipeline that ends in `end`. If the budget has ended, what was `found` before
-    /// is all that there is time for.
+    /// Chooses the open clauses of the pipeline that ends in `end`. If the budget has ended, there is only time for
+    /// the earlier choice `found`.
     fn close(&mut self, module: &mut Module, end: OpId, found: &[(At, Candidate)]) -> Result<(), Diagnostic> {
         let chain = Pipeline::up_to(module.op(self.ctx, end)).ops;
         if chain.iter().all(|&id| open_clauses(module.op(self.ctx, id)).next().is_none()) {

@@ -1,11 +1,10 @@
 //! The best configuration of a pipeline, by e-graph: rules propose clauses, the verifiers refuse, and the cost
 //! function of the report decides. docs/choosing.md is the user's side of it.
 //!
-//! Rooms: [`rules`] propose; [`config`] chooses for one pipeline; `contexts` in which it runs; `layout` chooses
-//! what pipelines share; [`distribution`] chooses which parts of tensors slices hold; [`transfer`] chooses which
-//! engine of a transfer moves what; `explain` says why; [`effort`] bounds and measures the work; [`price`] says what a
-//! kernel takes. [`driver`] goes
-//! through a kernel.
+//! Modules: [`rules`] propose; [`config`] chooses for one pipeline; `contexts` chooses its context; `layout` chooses
+//! the layouts of shared tensors; [`distribution`] distributes tensors over slices; [`transfer`] chooses the engines'
+//! parts of transfers; `explain` gives the reasons; [`effort`] bounds and measures the work; [`price`] estimates a
+//! kernel. [`driver`] goes through a kernel.
 
 pub mod config;
 mod contexts;

@@ -1,4 +1,4 @@
-//! What a kernel takes of which no configuration is open: it is allocated, lowered and priced as a whole.
+//! The cost of a kernel without open configurations: it is allocated, lowered and priced as a whole.
 
 use visa_allocate::passes::allocate;
 use visa_cost::{MemoryModel, Report};
@@ -14,7 +14,7 @@ use visa_vector::passes::plan_vector;
 /// The module with its expressions planned and its addresses chosen.
 ///
 /// # Errors
-/// What does not fit.
+/// The error of a tensor that does not fit.
 pub fn allocated(ctx: &Context, module: &Module) -> Result<Module, Diagnostic> {
     run(ctx, module.clone(), &[&plan_vector::PASS, &allocate::PASS])
 }

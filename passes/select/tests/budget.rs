@@ -1,5 +1,5 @@
-//! The budget of `select-configs`: it changes nothing where it does not end, it bounds the work where it does, and
-//! what is kept is legal.
+//! The budget of `select-configs`: it changes nothing if it does not end, it bounds the work if it does, and the final
+//! choice is legal.
 
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
@@ -12,7 +12,7 @@ use visa_ir::verify::{has_errors, verify};
 use visa_pass::{Cause, PassManager, Pipeline, Silent};
 use visa_passes::standard_passes;
 
-/// What choosing gives: the text, how much it took, and what was found about it.
+/// The result of choosing: the text, the amount of work, and the findings.
 struct Chosen {
     text: String,
     spent: u64,

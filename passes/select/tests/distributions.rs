@@ -1,5 +1,5 @@
-//! Which distributions are proposed for tensors whose distribution in data memory is open. Whether the best of them is chosen,
-//! whole kernels show.
+//! The proposed distributions for tensors whose distribution in data memory is open. Whole kernels show that the best
+//! of them is chosen.
 
 use std::collections::BTreeSet;
 use visa_ir::context::Context;
@@ -14,8 +14,8 @@ use visa_select::distribution::distributions::{Distribution, distributions};
 
 const DIALECTS: [&Dialect; 2] = [&visa_mapping::DIALECT, &visa_stream::DIALECT];
 
-/// A kernel whose loads are all open: its arguments, what is between the loads and the end of its pipeline,
-/// the layout of the result.
+/// A kernel whose loads are all open: its arguments, the operations between the loads and the end of its pipeline, the
+/// layout of the result.
 fn kernel(args: &[&str], ops: &[&str], result: &str) -> String {
     let tensors = args.iter().enumerate().map(|(number, layout)| {
         (

@@ -1,4 +1,4 @@
-//! Nothing is better than what `select-configs` chooses, and nothing that its rules propose changes a result.
+//! Nothing is better than the choice of `select-configs`, and no proposal of its rules changes a result.
 
 use crate::select::brute::first;
 use crate::select::cases::{Kind, kernel, written};
@@ -103,8 +103,8 @@ fn what_rules_propose_leaves_results_as_they_are() {
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[0]);
 }
 
-/// Whether a rule is about vector stages, shifts of windows, or zeros between elements, which no pipeline has that
-/// is drawn: kernels have.
+/// Returns true if a rule is about vector stages, shifts of windows, or zeros between elements, which no drawn
+/// pipeline has: kernels have.
 fn of_kernels(rule: &Rule) -> bool {
     let works = |Places(places): &Places| places.iter().any(|place| place.slot == Slot::VECTOR);
     rule.op.interface::<Places>().is_some_and(works) || ["apart", "shifts"].contains(&rule.name)
@@ -179,7 +179,7 @@ const ZIPS: [&OpDecl; 4] = [
     &vector_pair::CLIP_ZIP_DECL,
 ];
 
-/// The module with some operations open, and the zips among them that say nothing of time.
+/// The module with some operations open, and the zips among them without a time clause.
 fn with_holes(ctx: &Context, written: &Module, own: &[OpId]) -> Module {
     let mut open = whole::run(ctx, written.clone(), "open-clauses{distributions=false}")
         .expect("a kernel that verifies");
@@ -200,7 +200,7 @@ fn with_holes(ctx: &Context, written: &Module, own: &[OpId]) -> Module {
 /// Engines that only move elements.
 static MOVERS: [&OpDecl; 2] = [&switch::DECL, &transpose::DECL];
 
-/// Pipelines that need one of them: what DM holds of which format, and what it is to hold.
+/// Pipelines that need one of them: the content and format of DM, and the goal.
 const MOVED: [(&str, &str, &str, &str); 6] = [
     ("i8", "[S, Q]", "[B, C, D, E]", "[B, D, E, C]"),
     ("bf16", "[S, Q]", "[C, D, E]", "[E, C, D]"),
@@ -238,8 +238,8 @@ fn what_rules_of_moving_engines_propose_leaves_results_as_they_are() {
     }
 }
 
-/// What a kernel does with `%d`, the tensor `%x` in data memory, that a fetch by plain digits does not: overwrites
-/// a part of another tensor, puts gathered rows in order, and stores zeros on both sides of 13 elements.
+/// The uses of `%d`, the tensor `%x` in data memory, that a fetch by plain digits lacks: it overwrites a part of
+/// another tensor, puts gathered rows in order, and stores zeros on both sides of 13 elements.
 const PARTS: [[&str; 3]; 3] = [
     ["element [R, C]", "%z = stream.commit_view %2, %w element [R @ 1 = 2, C]", "[S, R, C]"],
     ["element [R @ (2, 0, 3, 1), C]", "%z = stream.commit %2 at 4096, element [R, C]", "[S, R, C]"],
@@ -285,8 +285,7 @@ fn fetches_of_windows_leave_results_as_they_are() {
     assert!(!same.is_empty() && same.iter().all(|same| *same), "{same:?}");
 }
 
-/// Of configurations of the first open pipeline that hit what a rule proposes: whether each has the results of the
-/// one that is chosen.
+/// Checks that configurations of the first open pipeline with a rule's proposal have the results of the chosen one.
 fn same_results(ctx: &Context, text: &str, rule: &str) -> Vec<bool> {
     let module = whole::load(ctx, text).unwrap_or_else(|found| panic!("{found:?}\n{text}"));
     let chain = whole::open_chains(ctx, &module).remove(0);

@@ -28,7 +28,7 @@ fn axes(sizes: &[(&str, u64)]) -> Axes {
 /// A factor that is placed: its text and iterations.
 type Part = (String, u64);
 
-/// What is looked at: loops yet to be placed, and where the others are.
+/// The state of the search: the loops yet to be placed, and the positions of the others.
 #[derive(Clone, Default)]
 struct Tried {
     engines: Vec<Part>,

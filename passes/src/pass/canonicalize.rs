@@ -10,7 +10,7 @@ use visa_mapping::facts::DeclaredAxes;
 use visa_pass::{Configured, Pass, PassCx, Scope};
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         max_rewrites: i64 = ("max-rewrites", "65536", "most rewrites; a run that needs more fails, and names the \
              pattern that was applied most"),
@@ -23,16 +23,16 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "canonicalize",
     summary: "brings operations into their canonical form",
-    doc: "Applies the folds and the patterns that operations declare, and erases what nobody uses (as `dce` \
-          does), until nothing changes any more (docs/rewriting.md). Operations are looked at from first to last; \
-          what follows from a rewrite is looked at before anything else, so equal modules give equal results.\n\n\
+    doc: "Applies the folds and the patterns that operations declare, and erases unused operations (as `dce` does), \
+          until nothing changes any more (docs/rewriting.md). Operations are visited from first to last; \
+          consequences of a rewrite are visited before anything else, so equal modules give equal results.\n\n\
           The mappings in clauses stay as they are: those are for `canonicalize-mappings`.",
     scope: Scope::Operation,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Symbols>()]),
     statistics: &[
         ("folds", "operations folded"),
         ("rewrites", "patterns applied"),
-        ("erased", "operations erased because nobody used them"),
+        ("erased", "unused operations erased"),
     ],
     open: true,
     ..Pass::with::<Settings>()
@@ -66,7 +66,7 @@ fn stays(op: OpRef<'_>, missed: &[Missed]) -> Diagnostic {
     missed.iter().fold(remark, |remark, missed| remark.note(note(missed), None))
 }
 
-/// An error with what to do where the bound was reached.
+/// An error with a fix if the bound was reached.
 fn bounded(greedy: &Greedy<'_>, error: Diagnostic) -> Diagnostic {
     if error.code != NOT_CONVERGED {
         return error;

@@ -8,7 +8,7 @@ use visa_mapping::tensor::attrs::MAP;
 use visa_pass::{Configured, Pass, PassCx};
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         explain: bool = ("explain", "false", "whether each change is reported with its proof, as a remark"),
     }
@@ -20,12 +20,12 @@ pub static PASS: Pass = Pass {
     summary: "writes the mappings of clauses in their canonical form",
     doc: "Each mapping in a clause becomes the shortest equal text that the rules find \
           (docs/rationale/canonical-mappings.md); aliases are written out. Equal means the same cell at every \
-          position (book 03), so whatever an operation reads off the mapping stays true. Result types are \
-          inferred again, since they repeat clauses; the types of arguments are left to `simplify-types`.\n\n\
+          position (book 03), so every conclusion from the mapping stays true. Result types are inferred again, \
+          since they repeat clauses; the types of arguments are left to `simplify-types`.\n\n\
           Four kinds of mappings stay as they are: one that breaks a size rule, which the verifier reports; one \
           with zero padding, whose parts a stream reads together (`stream.fetch`); one whose terms have an index \
           each (`along [M / 32, M / 8 % 4]` of a tile); and one whose canonical form mentions fewer axes. `[A = 1, \
-          B]` holds the cells of `[B]`, but says that the tensor depends on A: without it, a transfer to `[A, B]` \
+          B]` holds the cells of `[B]`, but means that the tensor depends on A: without it, a transfer to `[A, B]` \
           would broadcast.",
     statistics: MAPPING_STATISTICS,
     open: true,

@@ -5,7 +5,7 @@ use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::context::AttrId;
 use visa_ir::decl::{OpDecl, Trait};
 use visa_ir::diag::Diagnostic;
-use visa_ir::effects::{self, EffectKind, Found};
+use visa_ir::effects::{self, EffectKind, OpEffect};
 use visa_ir::module::{BlockId, OpId, OpRef, TypeId, ValueId};
 use visa_ir::open;
 use visa_ir::symbols::Symbols;
@@ -17,14 +17,13 @@ pub static PASS: Pass = Pass {
     name: "cse",
     summary: "merges operations that give the same",
     doc: "An operation becomes an earlier one of its block, or of a block around it, that has the same operands, \
-          clauses and result types, if neither does anything but give its results. Operations that read merge \
-          too, within a block, if nothing between them writes a memory that they read. What they do is in their \
-          declarations (`effects`).\n\n\
+          clauses and result types, if neither has effects. Operations that read merge too, within a block, if \
+          nothing between them writes a memory that they read. Their declarations list the effects (`effects`).\n\n\
           A pipeline runs where its last operation is, so a fetch reads there and not where it is written. That \
           stays: two pipelines that share their first operations are still two, each with all of them, and read \
           when they run. The tensor that both fetch is the same value, which nothing may change as long as one of \
           them needs it (`tm.func` C6, `stream.commit_view`).\n\n\
-          Operations with open clauses (`auto`) stay: what is chosen for one need not be right for the other. So \
+          Operations with open clauses (`auto`) stay: the best choice for one need not be right for the other. So \
           do those with bodies.",
     scope: Scope::Operation,
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Symbols>()]),
@@ -41,7 +40,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// What two operations must have in common to be the same.
+/// The key by which two operations are equal.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     /// A declaration is known by its name.
@@ -52,21 +51,21 @@ struct Key {
     types: Vec<TypeId>,
 }
 
-/// An operation that reads, as long as nothing writes what it reads.
+/// An operation that reads, valid until a later operation writes its memory.
 struct Reading {
     key: Key,
     op: OpId,
-    reads: Vec<Found>,
+    reads: Vec<OpEffect>,
 }
 
-/// How an operation takes part.
+/// The role of an operation.
 enum Part {
     /// It does nothing but give its results.
     Pure(Key),
     /// It only reads.
-    Reads(Key, Vec<Found>),
+    Reads(Key, Vec<OpEffect>),
     /// It stays. These are its effects, if they are known.
-    Stays(Option<Vec<Found>>),
+    Stays(Option<Vec<OpEffect>>),
 }
 
 /// Merges the operations of a block. `pure` has those of the blocks around it, and when this returns no others.
@@ -93,7 +92,7 @@ fn merge(cx: &mut PassCx<'_>, block: BlockId, pure: &mut HashMap<Key, OpId>) {
             Part::Stays(Some(found)) => {
                 let writes: Vec<_> =
                     found.into_iter().filter(|effect| effect.kind == EffectKind::Write).collect();
-                let written = |read: &Found| writes.iter().any(|write| write.meets(read));
+                let written = |read: &OpEffect| writes.iter().any(|write| write.meets(read));
                 reading.retain(|earlier| !earlier.reads.iter().any(written));
             }
             Part::Stays(None) => reading.clear(),
@@ -113,7 +112,7 @@ fn become_earlier(cx: &mut PassCx<'_>, id: OpId, earlier: OpId, statistic: &'sta
     cx.count(statistic, 1);
 }
 
-/// How an operation takes part.
+/// The role of an operation.
 fn part(op: OpRef<'_>) -> Part {
     let found = effects::of(op);
     let Some(key) = key(op) else { return Part::Stays(found) };
@@ -124,7 +123,7 @@ fn part(op: OpRef<'_>) -> Part {
     }
 }
 
-/// What an operation has in common with those that it may become; nothing if it stays whatever it does.
+/// The key of an operation and those that it may become; `None` if it always stays.
 fn key(op: OpRef<'_>) -> Option<Key> {
     let decl: &'static OpDecl = op.decl()?;
     let stays = effects::declares(op)

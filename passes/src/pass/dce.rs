@@ -1,4 +1,4 @@
-//! Erases what nobody uses.
+//! Erases unused operations.
 
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::Diagnostic;
@@ -10,9 +10,9 @@ use visa_pass::{Pass, PassCx, Scope};
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "dce",
-    summary: "erases operations that only give results that nobody uses",
-    doc: "What is erased has no effects, or only reads (the effects are in its declaration). Users come after \
-          what they use, so one walk from the end erases a chain of unused operations whole: its last operation \
+    summary: "erases operations without effects whose results are unused",
+    doc: "An erased operation has no effects, or only reads (the effects are in its declaration). Users come after \
+          their operands, so one walk from the end erases a chain of unused operations whole: its last operation \
           first.",
     statistics: &[("erased", "operations erased")],
     scope: Scope::Operation,

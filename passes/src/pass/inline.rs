@@ -15,7 +15,7 @@ use visa_mapping::ops::func::{FUNC, RETURN, signature};
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         erase: bool = ("erase", "false", "whether functions that were called, and are not any more, are erased"),
         max_operations: i64 = ("max-operations", "1048576", "most operations that are copied; a module that needs \
@@ -26,14 +26,14 @@ visa_pass::options! {
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "inline",
-    summary: "puts the bodies of functions in place of their calls",
-    doc: "A call becomes a copy of the callee's body: its arguments are the caller's tensors, its results what \
-          the callee returns. In front of a launch's body is `tm.begin_launch`. Functions are gone through after \
-          those that they call, so no call is left.\n\n\
-          Addresses in a body stay what they are, and those of the callee's arguments (`at`) say nothing here \
-          (`tm.call`). So the module is verified: where tensors of callee and caller overlap that are needed at \
-          the same time, the pass refuses the module and says into which function which one was put. `at auto` in \
-          the callee lets `allocate` find room for each call.\n\n\
+    summary: "replaces calls by the bodies of their functions",
+    doc: "A call becomes a copy of the callee's body: its arguments are the caller's tensors, its results those of \
+          the callee. Before a launch's body is `tm.begin_launch`. Functions are visited after those that they \
+          call, so no call is left.\n\n\
+          Addresses in a body stay unchanged, and those of the callee's arguments (`at`) do not apply here \
+          (`tm.call`). So the module is verified: if tensors of callee and caller overlap that are needed at the \
+          same time, the pass refuses the module and names both functions. With `at auto` in the callee, `allocate` \
+          finds separate addresses for each call.\n\n\
           With `erase`, functions that were called are erased; without it they stay, as kernels by themselves.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
@@ -82,8 +82,8 @@ impl Configured for Settings {
         if inlined.is_empty() || !has_errors(&found) {
             return Ok(());
         }
-        let note = "found when the bodies of functions had been put in place of their calls: addresses in them stay \
-                what they are";
+        let note = "found after calls were replaced by the bodies of their functions: addresses in them stay \
+                unchanged";
         let fix = "leave addresses of the callee open (`at auto`), and let `--allocate` choose them";
         let explained = found.into_iter().map(|error| {
             let callers = inlined.iter().take(MAX_NOTES);

@@ -1,4 +1,4 @@
-//! Warns about what is legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
+//! Warns about operations that are legal and slow, or legal and dangerous: the rules of book 08, 09 and 11.
 
 use visa_hw::machine;
 use visa_hw::ops::commit::Commit;
@@ -26,11 +26,12 @@ pub static PASS: Pass = Pass {
           - L2: a fetch reads fewer bytes at once than it would if its packets were padded (book 08, padding \
           packets).\n\
           - L3: a fetch or a commit accesses one bank of data memory 64 times in a row or more. A DMA that waits \
-          for the bank is given up after 4096 cycles, which resets the cluster; so the command may not run beside \
-          a DMA (book 11). The limit holds for all commands together; here each is looked at alone.\n\n\
-          - L4: a write takes a part of the width of a bank, 8 bytes (book 11). Only generate mode can: whatever \
-          else writes data memory is refused unless it writes whole groups of 8 bytes (`hw.commit` C5, `tm.to_dm` \
-          C5).\n\n\
+          for the bank is given up after 4096 cycles, which resets the cluster; so the command must not run in \
+          parallel with a DMA (book 11). The limit holds for all commands together; this lint checks each \
+          alone.\n\n\
+          - L4: a write takes a part of the width of a bank, 8 bytes (book 11). Only generate mode can: any other \
+          operation that writes data memory is refused unless it writes whole groups of 8 bytes (`hw.commit` C5, \
+          `tm.to_dm` C5).\n\n\
           The warning of a forgotten axis (`--lower-to-seq`) is an error in a pipeline with this pass.",
     takes: Level::Hardware,
     gives: Level::Hardware,
@@ -53,7 +54,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// What is to be said of an operation.
+/// The warnings about an operation.
 fn warnings(op: OpRef<'_>, machine: &Machine) -> Result<Vec<Diagnostic>, Diagnostic> {
     let mut found = Vec::new();
     if let Some(fetch) = Fetch::cast(op) {
@@ -85,7 +86,7 @@ fn warning(op: OpRef<'_>, number: &str, message: String, fix: &str) -> Diagnosti
     warning
 }
 
-/// What a fetch reads, in bytes: its packet before and after the conversion.
+/// The reads of a fetch, in bytes: its packet before and after the conversion.
 struct Packets {
     before: u64,
     /// Formats before and after the adapter.
@@ -179,8 +180,8 @@ fn starvation(op: OpRef<'_>, program: &Program, machine: &Machine) -> Option<Dia
     }
     let all = machine.memory.dm_banks * machine.memory.dm_bank_width;
     let message = format!(
-        "`{program}` accesses bank {bank} of data memory {} in a row; beside a DMA, fewer than {most} are safe \
-         (book 11)",
+        "`{program}` accesses bank {bank} of data memory {} in a row; in parallel with a DMA, fewer than {most} are \
+         safe (book 11)",
         counted(run, "time"),
     );
     let fix = format!(

@@ -22,7 +22,7 @@ pub static PASS: Pass = Pass {
           - T2: a bit of the channel's number never changes, so that channels of HBM have nothing to do (book 10, \
           example 5).\n\
           - T3: reads of HBM go over a boundary of 256 bytes, and take two transfers each (book 11).\n\
-          - T4: what is contiguous on both sides is shorter than 256 bytes: HBM moves 256 for each of them.\n\
+          - T4: contiguous runs of both sides are shorter than 256 bytes: HBM moves 256 for each of them.\n\
           - T5: the same bytes of HBM are read again and again, for copies in several slices.\n\
           - T6: engines of the chip have nothing to do, while each of the others makes 256 requests or more.\n\
           - T7: the slices of a cluster have nothing to do, while those of the other take 64 KB or more.\n\
@@ -30,9 +30,9 @@ pub static PASS: Pass = Pass {
           (book 10, example 6).\n\
           - T9: 64 KB and more go to few networks of data memory, while those of other slices have nothing to do \
           (book 11).\n\n\
-          On a machine that was measured, such as `rngd-silicon`, a note says how many ticks the transfer takes, and \
-          how many more than its bytes need.\n\n\
-          `visa-run --memory-model book --report text` shows what each costs (docs/memory.md).",
+          On a calibrated machine, such as `rngd-silicon`, a note gives the ticks of the transfer, and the ticks in \
+          excess of those for its bytes.\n\n\
+          `visa-run --memory-model book --report text` shows the cost of each (docs/memory.md).",
     takes: Level::Hardware,
     gives: Level::Hardware,
     statistics: &[("warnings", "warnings given")],
@@ -70,7 +70,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// A warning's number, what was found, and the fix.
+/// A warning's number, the finding, and the fix.
 type Warning = (&'static str, String, &'static str);
 
 fn warnings(op: Dma<'_>, machine: &Machine) -> Result<Vec<Warning>, Diagnostic> {
@@ -173,7 +173,7 @@ fn copies(loops: &PairedProgram) -> Option<Warning> {
     (copies > 1 && bytes >= MANY_BYTES).then_some(("T5", message, fix))
 }
 
-/// What an engine has to do.
+/// The load of an engine.
 #[derive(Clone, Copy, Default)]
 struct EngineLoad {
     descriptors: u64,
@@ -243,7 +243,7 @@ fn late_engine(engines: &BTreeMap<u64, EngineLoad>, machine: &Machine) -> Option
     (late >= machine.timing.dma_startup_cycles / 2).then_some(("T8", message, fix))
 }
 
-/// What the transfer takes on a machine that was measured.
+/// The ticks of the transfer on a calibrated machine.
 fn costs(op: Dma<'_>, machine: &Machine) -> Option<String> {
     let spaces = [op.from().ok()?.into(), op.to().ok()?.into()];
     let (_, table) = dma::engine_table(op).ok()?;
@@ -268,7 +268,7 @@ fn few_networks(writes: &[Program], machine: &Machine) -> Option<Warning> {
         counted(all as u64, "network")
     );
     let fix = "spread the tensor over more slices: 32 neighbours share a network, so let the outermost term of \
-               `slice` count what was in one";
+               `slice` count the elements of one";
     few.then_some(("T9", message, fix))
 }
 

@@ -11,11 +11,12 @@ pub static PASS: Pass = Pass {
     name: "lint-uses",
     summary: "warns about uses of memory that come before its writes",
     doc: "Changes nothing. Each warning has a number:\n\n\
-          - U1: in some iteration a command reads what only a later command writes, or itself in a later \
-          iteration. The warning names an iteration.\n- U2: of a read it could not be told in bounded time.\n\n\
-          All iterations are decided, and none is run (docs/loops.md). What nothing ever writes is not looked at: \
-          padding is never written, and `visa-run --shadow` says where it counts. The tensor and vector register \
-          files are looked at as ranges.",
+          - U1: in some iteration a command reads bytes that only a later command writes, or itself in a later \
+          iteration. The warning names an iteration.\n\
+          - U2: a read could not be decided in bounded time.\n\n\
+          All iterations are decided, and none is run (docs/loops.md). Bytes that are never written are ignored: \
+          padding is never written, and `visa-run --shadow` reports uses of it. The tensor and vector register \
+          files are treated as ranges.",
     takes: Level::Hardware,
     gives: Level::Hardware,
     statistics: &[("warnings", "warnings given")],
@@ -36,7 +37,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             warn(cx, early_use(early));
         }
         for &span in &uses.undecided {
-            let message = "whether it reads what is written only later could not be told in bounded time";
+            let message = "the lint could not decide in bounded time if it reads bytes that are written only later";
             warn(cx, Diagnostic::error("lint-U2", span, message));
         }
     }

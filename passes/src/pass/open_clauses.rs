@@ -1,4 +1,4 @@
-//! Leaves open whatever may be chosen: what a kernel says then is what it means.
+//! Opens every clause that may be chosen: the kernel then contains its semantics alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use visa_algebra::{Axes, AxisId, Expr, digits};
@@ -22,14 +22,14 @@ use visa_stream::ops::{begin, commit, commit_packed, fetch, switch, vector_inter
 use visa_stream::pipeline;
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         addresses: bool = ("addresses", "true", "open the addresses of tensors in memories"),
-        configurations: bool = ("configurations", "true", "open the configurations of pipelines, and the layouts \
-             of register files and of what is committed"),
-        orders: bool = ("orders", "true", "open which engine of a transfer moves what, and in which order"),
-        distributions: bool = ("distributions", "true", "open which part of a tensor each slice of data memory \
-             holds, and in what order"),
+        configurations: bool = ("configurations", "true", "open the configurations of pipelines, and the layouts of \
+             register files and commits"),
+        orders: bool = ("orders", "true", "open the engines' parts of transfers and their order"),
+        distributions: bool = ("distributions", "true", "open the distribution of tensors over the slices of data \
+             memory, and its order"),
     }
 }
 
@@ -37,21 +37,20 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "open-clauses",
     summary: "replaces every clause that may be open by `auto`",
-    doc: "The inverse of `select-configs` and `allocate`: what an author chose becomes `auto`, so that their choice \
-          can be compared with the author's. What only those clauses say of a kernel's semantics stays, or is \
-          written down: `over` names the axes that a contraction sums or a reduction between slices reduces, and \
-          `slice` what a switch brings to each slice. These stay as they are: a contraction that sums a part of \
-          an axis, and its fetch; the fetch of a stream whose flits are packed by counts or a filter; the slices \
-          after a reduction between them, where anything but a transfer reads the result; the layout of a commit \
-          that leaves elements out, starts within an axis, writes values that run along the stream, or is read by \
-          nothing; the layout of a register file that holds copies in lanes, or in which values run; every \
-          clause that names a skewed axis, with the loads of its tensors; and a stream that ends nowhere. The \
-          distribution of a tensor stays if a load moves a part of it, or elements one by one, if it is moved \
-          within data memory, if a result is made of it that nothing reads, or if slices hold a part of an axis \
-          that is reduced in each.",
+    doc: "The inverse of `select-configs` and `allocate`: the author's choices become `auto`, so that those of the \
+          passes can be compared with them. Semantics that only those clauses express stay, or are made explicit: \
+          `over` names the axes that a contraction sums or a reduction between slices reduces, and `slice` the \
+          output of a switch in each slice. These stay unchanged: a contraction that sums a part of an axis, and \
+          its fetch; the fetch of a stream whose flits are packed by counts or a filter; the slices after a \
+          reduction between them, if anything but a transfer reads the result; the layout of a commit that leaves \
+          elements out, starts within an axis, writes values that run along the stream, or is not read; the layout \
+          of a register file that holds copies in lanes, or in which values run; every clause that names a skewed \
+          axis, with the loads of its tensors; and a stream that ends nowhere. The distribution of a tensor stays \
+          if a load moves a part of it, or elements one by one, if it is moved within data memory, if an unread \
+          result is made of it, or if slices hold a part of an axis that is reduced in each.",
     statistics: &[
         ("opened", "clauses that became `auto`"),
-        ("stated", "clauses that were added to keep the meaning"),
+        ("stated", "clauses that were added to preserve the semantics"),
     ],
     open: true,
     ..Pass::with::<Settings>()
@@ -103,7 +102,7 @@ impl Configured for Settings {
     }
 }
 
-/// What clauses that become open say of the semantics, as clauses that stay.
+/// The semantics of clauses that become open, as clauses that stay.
 fn given_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, AttrId)> {
     let map = |map: Expr| op.ctx.body_attr(&MAP, map);
     if op.is(&ACCUMULATE_DECL) {
@@ -124,12 +123,12 @@ fn given_by_others(op: OpRef<'_>, axes: &Axes) -> Option<(OpId, &'static str, At
     None
 }
 
-/// Whether what an operation makes is written in a skewed axis: which elements each chip or slice takes.
+/// Returns true if the result of an operation is written in a skewed axis: the elements of each chip or slice.
 fn is_turned(op: OpRef<'_>, axes: &Axes) -> bool {
     op.result_type::<Tensor>(0).is_some_and(|result| !skewed_axes(&result, axes).is_empty())
 }
 
-/// Clauses of an operation that say what it means.
+/// Clauses of an operation that define its semantics.
 fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static str)> {
     if is_turned(op, axes) {
         let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
@@ -177,7 +176,7 @@ fn meant(op: OpRef<'_>, axes: &Axes, support: &Support) -> Vec<(OpId, &'static s
     own.map(|(_, name)| (op.id, name)).collect()
 }
 
-/// Which slices hold what of a tensor; each may hold it in another order.
+/// The distribution of a tensor over slices; each may hold it in another order.
 const DISTRIBUTION: [&str; 2] = ["cluster", "slice"];
 
 /// The loads whose distribution an operation's result depends on: nothing reads it, it is written in a skewed axis, or
@@ -198,19 +197,19 @@ fn decided_by_distribution(op: OpRef<'_>, axes: &Axes) -> BTreeSet<OpId> {
     seen
 }
 
-/// Whether nothing reads what an operation makes.
+/// Returns true if the result of an operation is not read.
 fn is_unread(op: OpRef<'_>) -> bool {
     !op.results().is_empty() && op.results().iter().all(|&result| op.module.uses(result).is_empty())
 }
 
-/// Whether slices hold a part of an axis that a reduction within them reduces.
+/// Returns true if slices hold a part of an axis that a reduction within them reduces.
 fn reduces_a_part(op: OpRef<'_>, axes: &Axes) -> bool {
     let Some(result) = op.result_type::<Tensor>(0) else { return false };
     let held = [Dim::Chip, Dim::Cluster, Dim::Slice].map(|dim| result.dim(dim));
     reduced_within(&[op], axes).iter().any(|axis| held.iter().any(|map| names(map, axes).contains(axis)))
 }
 
-/// Whether a load moves a part of its tensor, or elements that it names one by one.
+/// Returns true if a load moves a part of its tensor, or elements that it names one by one.
 fn loads_a_part(load: OpRef<'_>, axes: &Axes) -> bool {
     let (source, result) = (operand(load, 0), load.result_type::<Tensor>(0));
     let held = |tensor: Option<std::rc::Rc<Tensor>>, dims: &[Dim]| reaches(&*tensor?, dims, axes);
@@ -220,14 +219,14 @@ fn loads_a_part(load: OpRef<'_>, axes: &Axes) -> bool {
     there.iter().any(|(axis, reach)| here.get(axis) != Some(reach))
 }
 
-/// Whether a load moves a tensor from data memory to data memory, or makes one that is moved so: two distributions,
-/// of which each would follow from the other.
+/// Returns true if a load moves a tensor from data memory to data memory, or makes one that is moved so: two
+/// distributions, of which each would follow from the other.
 fn is_moved_within(load: OpRef<'_>) -> bool {
     let from_dm = operand(load, 0).is_some_and(|source| source.is(&DM));
     from_dm || load.results().iter().any(|&result| is_loaded(load, result))
 }
 
-/// Whether a load reads a tensor, through views.
+/// Returns true if a load reads a tensor, through views.
 fn is_loaded(op: OpRef<'_>, tensor: ValueId) -> bool {
     op.module.uses(tensor).iter().map(|&id| op.other(id)).any(|user| {
         let viewed = view::kind(user).is_some() && user.results().iter().any(|&view| is_loaded(user, view));
@@ -235,7 +234,7 @@ fn is_loaded(op: OpRef<'_>, tensor: ValueId) -> bool {
     })
 }
 
-/// Whether a switch leaves out some of what slices and stream hold.
+/// Returns true if a switch leaves out some of the elements of slices and stream.
 fn drops(switch: OpRef<'_>, axes: &Axes) -> bool {
     let (source, result) = (operand(switch, 0), switch.result_type::<Tensor>(0));
     let held =
@@ -244,7 +243,7 @@ fn drops(switch: OpRef<'_>, axes: &Axes) -> bool {
     before.iter().any(|(axis, reach)| after.get(axis).is_some_and(|kept| kept < reach))
 }
 
-/// Whether values of the stream run along it, so that what a slice holds decides what they run over.
+/// Returns true if values of the stream run along it, so that the content of a slice decides their range.
 fn runs(commit: OpRef<'_>) -> bool {
     let mut op = Some(commit);
     while let Some(own) = op {
@@ -256,8 +255,8 @@ fn runs(commit: OpRef<'_>) -> bool {
     false
 }
 
-/// Whether a register file holds an element several times side by side, once for each lane that reads it: which
-/// lanes share an element is the order of the stream that meets it, and nothing else says so.
+/// Returns true if a register file holds an element several times side by side, once for each lane that reads it: the
+/// lanes that share an element follow from the order of the stream that meets it, and from no other clause.
 fn copies_in_lanes(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     let (Some(file), Some(&stream)) = (load.result_type::<Tensor>(0), load.operands().first()) else {
         return false;
@@ -273,7 +272,7 @@ fn copies_in_lanes(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     within.filter_map(|digit| digit.axis).any(|axis| !support.depends(stream, axes.name(axis)))
 }
 
-/// Whether values run in a register file that holds copies: each copy runs by itself. So what the sums run along
+/// Returns true if values run in a register file that holds copies: each copy runs by itself. So the range of the sums
 /// follows from the copies.
 fn runs_in_copies(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     let written_back = |&file: &ValueId| {
@@ -287,8 +286,8 @@ fn runs_in_copies(load: OpRef<'_>, axes: &Axes, support: &Support) -> bool {
     copies && load.results().iter().any(written_back)
 }
 
-/// The axes that a reduction between slices reduces, each whole, where the slices after it are of no meaning to
-/// what reads the result.
+/// The axes that a reduction between slices reduces, each whole, if the slices after it do not matter to the readers
+/// of the result.
 fn reduced(op: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
     let result = op.result_type::<Tensor>(0)?;
     let kept = [Dim::Slice, Dim::Time, Dim::Packet].map(|dim| result.dim(dim).axis_names(axes)).concat();
@@ -301,7 +300,7 @@ fn reduced(op: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
     (whole && !copies && only_moved(op)).then_some(gone)
 }
 
-/// Whether all that becomes of a stream is a tensor that transfers read.
+/// Returns true if all users of a stream end in a tensor that transfers read.
 fn only_moved(op: OpRef<'_>) -> bool {
     let users = op.results().iter().flat_map(|&result| op.module.uses(result)).map(|&user| op.other(user));
     users.into_iter().all(|user| match pipeline::contains(user) {
@@ -310,8 +309,8 @@ fn only_moved(op: OpRef<'_>) -> bool {
     })
 }
 
-/// Whether what is summed or kept depends on how a stream is fetched: a part of an axis is summed, or flits are
-/// packed by counts.
+/// Returns true if the summed or kept elements depend on the fetch of a stream: a part of an axis is summed, or flits
+/// are packed by counts.
 fn decides(fetch: OpRef<'_>, axes: &Axes) -> bool {
     let mut op = fetch;
     loop {
@@ -330,7 +329,7 @@ fn decides(fetch: OpRef<'_>, axes: &Axes) -> bool {
     }
 }
 
-/// Whether a fetch reads only a part of what its tensor holds along some axes.
+/// Returns true if a fetch reads only a part of its tensor along some axes.
 fn leaves_out(fetch: OpRef<'_>, of: &[AxisId], axes: &Axes) -> bool {
     let held = operand(fetch, 0).and_then(|held| reaches(&held, &[Dim::Packet], axes));
     let stream =
@@ -357,8 +356,8 @@ fn summed(accumulation: OpRef<'_>, axes: &Axes) -> Option<Vec<AxisId>> {
     before.iter().all(whole).then(|| gone.collect())
 }
 
-/// How many coordinates of each axis a tensor holds in some dimensions, counted from the first; `None` if one has
-/// no digits.
+/// Number of coordinates of each axis that a tensor holds in some dimensions, counted from the first; `None` if one
+/// has no digits.
 fn reaches(tensor: &Tensor, dims: &[Dim], axes: &Axes) -> Option<BTreeMap<AxisId, u64>> {
     let mut last: BTreeMap<AxisId, u64> = BTreeMap::new();
     for &dim in dims {

@@ -7,7 +7,7 @@ use visa_mapping::{Tensor, make};
 use visa_pass::{Configured, Pass, PassCx};
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         explain: bool = ("explain", "false", "whether each change is reported with its proof, as a remark"),
     }
@@ -17,11 +17,11 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "simplify-types",
     summary: "writes the mappings in tensor types in their canonical form",
-    doc: "Types are written where nothing else says them: at the arguments of kernels, and at results of \
-          operations that do not infer theirs. Their mappings become canonical; all other types are inferred \
-          again, so what they take over from an argument, its chip mapping for one, follows. The results of a \
-          kernel have the types of what `tm.return` is given. A type that repeats a clause changes with the \
-          clause: that is `canonicalize-mappings`.\n\n\
+    doc: "Types are explicit if they do not follow from other text: at the arguments of kernels, and at results of \
+          operations that do not infer theirs. Their mappings become canonical; all other types are inferred again, \
+          so parts that they share with an argument, such as its chip mapping, follow. The results of a kernel have \
+          the types of the operands of `tm.return`. A type that repeats a clause changes with the clause: that is \
+          `canonicalize-mappings`.\n\n\
           A canonical mapping holds the same cell at every position (book 03), so callers pass the same bytes as \
           before. A mapping that would mention fewer axes stays, as in `canonicalize-mappings`.",
     statistics: MAPPING_STATISTICS,

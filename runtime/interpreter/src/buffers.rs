@@ -6,7 +6,7 @@ use visa_hw::program::Buffer;
 use visa_numerics::{DType, store};
 
 use crate::error::RunError;
-use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, resident};
+use crate::memory::{ChipMemory, Chunk, Memories, PAGE_BYTES, resident};
 use crate::runs::{Copy, Runs, layout_bytes};
 
 /// Bytes of the whole C-order array.
@@ -15,10 +15,10 @@ pub(crate) fn array_bytes(buffer: &Buffer) -> Result<u64, RunError> {
     elements.and_then(|count| buffer.dtype.bytes(count)).ok_or_else(|| too_large(buffer))
 }
 
-/// Writes the array `data` where the buffer's layout says.
+/// Writes the array `data` to the positions of the buffer's layout.
 pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Result<(), RunError> {
     let runs = layout_runs(buffer, memories)?;
-    let place = Place { space: buffer.space, chip: 0 };
+    let place = ChipMemory { space: buffer.space, chip: 0 };
     let mut chunk = Chunk::default();
     for copy in runs.copies() {
         chunk.clear();
@@ -36,7 +36,7 @@ pub(crate) fn load(buffer: &Buffer, data: &[u8], memories: &mut Memories) -> Res
     Ok(())
 }
 
-/// Whether the layout counts half bytes: that of formats of which two elements share a byte.
+/// Returns true if the layout counts half bytes: that of formats of which two elements share a byte.
 pub(crate) fn is_half(buffer: &Buffer) -> bool {
     buffer.dtype.bits() < 8
 }
@@ -52,7 +52,7 @@ fn load_halves(
     dtype: DType,
     copy: Copy,
     data: &[u8],
-    place: Place,
+    place: ChipMemory,
     memories: &mut Memories,
 ) -> Result<(), RunError> {
     let (first, count) = bytes_of(copy.write, copy.length);
@@ -67,7 +67,7 @@ fn load_halves(
 }
 
 /// Reads neighbouring half bytes. The mark of an array's byte is that of both its elements.
-fn read_halves(dtype: DType, copy: Copy, place: Place, memories: &mut Memories, array: &mut Chunk) {
+fn read_halves(dtype: DType, copy: Copy, place: ChipMemory, memories: &mut Memories, array: &mut Chunk) {
     let (first, count) = bytes_of(copy.write, copy.length);
     let mut chunk = Chunk::default();
     memories.read(place, first, count, &mut chunk);
@@ -80,7 +80,7 @@ fn read_halves(dtype: DType, copy: Copy, place: Place, memories: &mut Memories, 
     }
 }
 
-/// Reads the array back, with its marks in shadow mode. What the layout does not name was never written.
+/// Reads the array back, with its marks in shadow mode. Elements that the layout does not name were never written.
 pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, RunError> {
     let runs = layout_runs(buffer, memories)?;
     let total = array_bytes(buffer)?;
@@ -90,7 +90,7 @@ pub(crate) fn read(buffer: &Buffer, memories: &mut Memories) -> Result<Chunk, Ru
     if memories.shadow {
         array.marks.resize(total as usize, Shadow::NEVER_WRITTEN);
     }
-    let place = Place { space: buffer.space, chip: 0 };
+    let place = ChipMemory { space: buffer.space, chip: 0 };
     let mut chunk = Chunk::default();
     for copy in runs.copies() {
         chunk.clear();

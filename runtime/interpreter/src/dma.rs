@@ -5,7 +5,7 @@ use visa_engine::shadow::{Marker, ShadowLog};
 use visa_hw::program::{Dma, DmaPart};
 
 use crate::error::RunError;
-use crate::memory::{Chunk, Memories, PAGE_BYTES, Place, Scatter, SliceParts};
+use crate::memory::{ChipMemory, Chunk, Memories, PAGE_BYTES, Scatter, SliceParts};
 use crate::runs::Runs;
 
 /// Runs a transfer in program order: PCIe once, its loops count the chips; the tensor DMA on every chip alike
@@ -20,7 +20,7 @@ pub(crate) fn run(
     let chips = if dma.pcie { 1 } else { memories.chips.len() };
     let mut chunk = Chunk::default();
     for chip in 0..chips {
-        let (from, to) = (Place { space: dma.from, chip }, Place { space: dma.to, chip });
+        let (from, to) = (ChipMemory { space: dma.from, chip }, ChipMemory { space: dma.to, chip });
         for copy in runs.iter().flat_map(Runs::copies) {
             chunk.clear();
             memories.read(from, copy.read, copy.length, &mut chunk);
@@ -55,8 +55,8 @@ pub(crate) fn by_slices(dma: &Dma, memories: &Memories) -> Result<Option<Scatter
 /// Most parts that a transfer is cut into, and most copies of a part: both are listed.
 const MAX_LISTED: u64 = 1 << 16;
 
-/// What a transfer writes into each of `slices` slices of `bytes` bytes, as parts of the loops from some number
-/// on: the fewest outer loops are split off so that no part leaves its slice. `None` if there are too many parts.
+/// The writes of a transfer into each of `slices` slices of `bytes` bytes, as parts of the loops from some number on:
+/// the fewest outer loops are split off so that no part leaves its slice. `None` if there are too many parts.
 fn by_slice(runs: &Runs, slices: usize, bytes: u64) -> Option<(Vec<SliceParts>, usize)> {
     let few = runs.splits().filter(|&(_, parts, copies)| parts <= MAX_LISTED && copies <= MAX_LISTED);
     few.map(|(inner, ..)| inner).find_map(|inner| {

@@ -1,11 +1,11 @@
-//! Why a run stopped.
+//! Reasons why a run stopped.
 
 use crate::index_error::IndexError;
 use std::fmt;
 use visa_ir::diag::counted;
 use visa_ir::span::Span;
 
-/// What can go wrong in a run of a verified program.
+/// Errors in a run of a verified program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// An argument or result of this name does not exist.
@@ -43,7 +43,7 @@ pub enum RunError {
     Index {
         /// Where the transfer is declared.
         span: Span,
-        /// What is wrong with which index.
+        /// The index and its error.
         error: IndexError,
     },
     /// The machine has no such number of processing elements.

@@ -13,10 +13,10 @@ use visa_numerics::DType;
 use crate::error::RunError;
 use crate::memory::{Memories, resident};
 
-/// Most threads of a run. The memory bound counts this many slices at work, whatever the threads are.
+/// Most threads of a run. The memory bound counts this many slices at work, for any number of threads.
 pub const MAX_THREADS: usize = 64;
 
-/// What all stages of a command share.
+/// Common context of all stages of a command.
 #[derive(Clone, Copy)]
 pub(crate) struct ExecCx<'a> {
     pub(crate) machine: &'a Machine,
@@ -45,7 +45,7 @@ impl<'a> ExecCx<'a> {
 
 type Stages = [PlacedStage];
 
-/// Runs a command on every chip. Slices do not share what they sum, so the order of threads cannot show.
+/// Runs a command on every chip. Slices do not share their sums, so the order of threads cannot show.
 pub(crate) fn run(exec: &Exec, memories: &mut Memories, cx: ExecCx<'_>) {
     for (chip, slices) in memories.chips.iter_mut().enumerate() {
         let cx = ExecCx { chip, ..cx };
@@ -68,7 +68,7 @@ pub(crate) fn run_slice(exec: &Exec, slice: usize, memory: &mut SliceMemory, cx:
     }
 }
 
-/// Whether slices exchange data.
+/// Returns true if slices exchange data.
 pub(crate) fn exchanges(exec: &Exec) -> bool {
     exec.stages.iter().any(|stage| stage.as_exchange().is_some())
 }
@@ -77,12 +77,12 @@ pub(crate) fn exchanges(exec: &Exec) -> bool {
 struct Exchange {
     /// The stage's number.
     at: usize,
-    /// What each slice gives to it.
+    /// The stream of each slice into it.
     inputs: Vec<Stream>,
 }
 
 impl Exchange {
-    /// The number of the stage after an exchange, the first if there is none, and what flows into it in a slice.
+    /// The number of the stage after an exchange, the first if there is none, and its input stream in a slice.
     fn received(exchange: Option<&Self>, exec: &Exec, slice: usize, cx: ExecCx<'_>) -> (usize, Stream) {
         let Some(Self { at, inputs }) = exchange else { return (0, empty()) };
         let unit = exec.stages[*at].as_exchange();
@@ -92,7 +92,7 @@ impl Exchange {
     }
 }
 
-/// What each slice makes, from one exchange up to the stage number `end`.
+/// The output stream of each slice, from one exchange up to the stage number `end`.
 fn streams(
     exec: &Exec,
     from: Option<&Exchange>,
@@ -110,7 +110,7 @@ fn streams(
     slices.par_iter().enumerate().map(stream).collect()
 }
 
-/// Whether the last stage stores into a slice. What the others make of their streams nobody sees.
+/// Returns true if the last stage stores into a slice. The streams of the other slices are unused.
 fn stores(exec: &Exec, slice: usize, cx: ExecCx<'_>) -> bool {
     let stored = exec.stages.last().and_then(|last| last.stored_slices()).unwrap_or(&exec.slices);
     is_active(stored, slice, exec.steps.at(cx.indices))
@@ -150,7 +150,8 @@ fn transform(
     numbered.fold(input, |stream, (stage, number)| map(stage, cx.stage(stage, number, slice), memory, stream))
 }
 
-/// What a stage makes of one slice's stream. What exchanges or stores is at the end of such a part, and is not asked.
+/// The result of a stage for one slice's stream. Stages that exchange or store are at the end of such a part, and are
+/// not called.
 fn map(stage: &Stage, cx: RunCx<'_>, memory: &SliceMemory, stream: Stream) -> Stream {
     match stage.as_map() {
         Some(unit) => unit.run(cx, memory, stream),
@@ -158,20 +159,21 @@ fn map(stage: &Stage, cx: RunCx<'_>, memory: &SliceMemory, stream: Stream) -> St
     }
 }
 
-/// Whether a slice is among those that are active in the first iteration, so many slices further.
+/// Returns true if a slice is among those that are active in the first iteration, `moved` slices further.
 fn is_active(active: &[Range<usize>], slice: usize, moved: i64) -> bool {
     let first = i64::try_from(slice).ok().and_then(|slice| usize::try_from(slice.checked_sub(moved)?).ok());
     first.is_some_and(|slice| active.iter().any(|range| range.contains(&slice)))
 }
 
-/// What the fetch gets, and what a slice that takes no part gives to the switch: the format does not matter.
+/// The input of the fetch, and the stream that a slice without part in the command gives to the switch: the format
+/// does not matter.
 fn empty() -> Stream {
     Stream::empty(DType::I8)
 }
 
-/// Takes what the command's stores will add to the memories in an iteration of the loops around it, beside what
-/// `growth` has already, and checks that its streams fit too. The check counts [`MAX_THREADS`] slices at work, so that
-/// it does not depend on the number of threads.
+/// Reserves the bytes that the command's stores will add to the memories in an iteration of the enclosing loops, in
+/// addition to those of `growth`, and checks that its streams fit too. The check counts [`MAX_THREADS`] slices at
+/// work, so that it does not depend on the number of threads.
 pub(crate) fn reserve(
     exec: &Exec,
     memories: &mut Memories,
@@ -194,13 +196,13 @@ pub(crate) fn reserve(
     growth.take(memories, &reaches, stream_bytes(exec, machine, active))
 }
 
-/// How far commands write into the memories of each slice, of every chip alike.
+/// Highest bytes that commands write in the memories of each slice, of every chip alike.
 #[derive(Debug, Default)]
 pub(crate) struct Growth(BTreeMap<(Space, usize), u64>);
 
 impl Growth {
-    /// Takes the memory of writes that end so, of a place each, and checks that `streams` bytes fit beside it for
-    /// a while. An error takes nothing.
+    /// Reserves the memory of writes with these ends, of a place each, and checks that `streams` more bytes fit for a
+    /// while. An error reserves nothing.
     pub(crate) fn take(
         &mut self,
         memories: &mut Memories,

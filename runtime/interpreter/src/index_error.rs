@@ -1,4 +1,4 @@
-//! What is wrong with an index that chooses a row.
+//! Error in an index that chooses a row.
 
 use std::fmt;
 use visa_ir::diag::counted;
@@ -12,7 +12,7 @@ pub struct IndexPlace {
     pub pe: Option<u64>,
     /// Its first byte, of HBM or of that scratchpad memory.
     pub byte: u64,
-    /// Which one it is: how many indices it is after the first in that memory.
+    /// Its number: counted from the first index in that memory.
     pub number: u64,
 }
 
@@ -26,23 +26,23 @@ impl fmt::Display for IndexPlace {
     }
 }
 
-/// Why an index chooses no row.
+/// Reason why an index chooses no row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexError {
     /// There is no such row.
     Outside {
-        /// Which index.
+        /// The index.
         at: IndexPlace,
         /// Its value.
         value: i32,
-        /// What it counts: rows, or bytes from row to row.
+        /// Its unit: rows, or bytes from row to row.
         distance: Option<u64>,
         /// The rows of the table.
         count: u64,
     },
-    /// It depends on bytes that nobody wrote. Shadow mode finds it.
+    /// It depends on bytes that were never written. Shadow mode finds it.
     Undefined {
-        /// Which index.
+        /// The index.
         at: IndexPlace,
     },
     /// Two rows of a scatter write the same bytes. Shadow mode finds it.
@@ -51,7 +51,7 @@ pub enum IndexError {
         first: IndexPlace,
         /// The second one.
         second: IndexPlace,
-        /// What both of them are.
+        /// The values of both.
         values: [i32; 2],
         /// The first byte that both write.
         address: u64,
@@ -70,7 +70,9 @@ impl fmt::Display for IndexError {
                 counted(*distance, "byte"),
                 (count - 1).saturating_mul(*distance)
             ),
-            Self::Undefined { at } => write!(f, "{at} is undefined: it depends on bytes that nobody wrote"),
+            Self::Undefined { at } => {
+                write!(f, "{at} is undefined: it depends on bytes that were never written")
+            }
             Self::Conflict { first, second, values, address } => write!(
                 f,
                 "write conflict: {first} is {}, {second} is {}, and both write byte {address} of HBM: a scatter \

@@ -1,4 +1,4 @@
-//! What transfers read as indices, and which values they could have.
+//! Indices that transfers read, and their possible values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub struct IndexUse {
 }
 
 impl IndexUse {
-    /// Whether the value chooses a row.
+    /// Returns true if the value chooses a row.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         u64::try_from(self.value)

@@ -10,7 +10,7 @@ use visa_machine::Machine;
 use crate::error::RunError;
 use crate::index_error::{IndexError, IndexPlace};
 use crate::index_uses::{IndexLog, IndexUse};
-use crate::memory::{Chunk, Memories, PAGE_BYTES, Place};
+use crate::memory::{ChipMemory, Chunk, Memories, PAGE_BYTES};
 use crate::runs::{Copy, Runs};
 
 /// A row that is to be moved.
@@ -23,8 +23,8 @@ struct Row {
     write: u64,
 }
 
-/// Runs the transfer on every chip in turn: all indices are read, then rows move in program order. With `uses`, what
-/// is read as indices is noted there, and one that chooses no row counts as row 0.
+/// Runs the transfer on every chip, one after the other: all indices are read, then rows move in program order. With
+/// `uses`, the indices are recorded there, and one that chooses no row counts as row 0.
 pub(crate) fn run(
     transfer: &Indexed,
     span: Span,
@@ -42,7 +42,7 @@ pub(crate) fn run(
         if log.is_some() && transfer.direction == Direction::Scatter {
             no_conflict(&rows, &copies, memories)?.map_err(stopped)?;
         }
-        let (from, to) = (Place { space: transfer.from, chip }, Place { space: transfer.to, chip });
+        let (from, to) = (ChipMemory { space: transfer.from, chip }, ChipMemory { space: transfer.to, chip });
         for row in &rows {
             for copy in &copies {
                 chunk.clear();
@@ -96,7 +96,7 @@ fn rows(
         (Some(_), Direction::Gather) | (None, _) => BTreeMap::new(),
     };
     let mut chunk = Chunk::default();
-    let place = Place { space: transfer.index, chip };
+    let place = ChipMemory { space: transfer.index, chip };
     let starts = reads.addresses().zip(writes.addresses()).zip(transfer.indices.addresses());
     for ((read, write), address) in starts {
         chunk.clear();
@@ -137,7 +137,7 @@ fn index_place(transfer: &Indexed, address: i64, chip: usize, machine: &Machine)
     IndexPlace { chip, pe: None, byte: address, number: address.saturating_sub(first) / INDEX_BYTES }
 }
 
-/// How far the row that an index chooses is from row 0, in bytes; `None` if it chooses none.
+/// Distance of the row that an index chooses from row 0, in bytes; `None` if it chooses none.
 fn offset(transfer: &Indexed, value: i32) -> Option<u64> {
     let offset = u64::try_from(value).ok()?.checked_mul(transfer.unit())?;
     let is_row = offset.is_multiple_of(transfer.distance) && offset / transfer.distance < transfer.count;

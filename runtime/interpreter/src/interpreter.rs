@@ -18,12 +18,12 @@ use crate::local::Group;
 use crate::memory::{Chunk, Memories};
 use crate::result::{Origin, ResultData, Step, UndefinedReport, coordinates};
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Threads, 1 to [`MAX_THREADS`] (others are clamped); by default one a core. The bits do not depend on it.
     pub threads: Option<usize>,
-    /// Whether every byte carries a mark that says if it is defined; five times the memory.
+    /// True if every byte carries a mark that tells if it is defined; five times the memory.
     pub shadow: bool,
     /// Most bytes of memory that arguments, results, the simulated memories and streams may hold together.
     pub memory_bytes: u64,
@@ -48,11 +48,11 @@ pub struct Interpreter<'a> {
     memories: Memories,
     pool: ThreadPool,
     log: Option<ShadowLog>,
-    /// What is read as indices, if that is noted.
+    /// The indices read, if they are recorded.
     uses: Option<IndexLog>,
     /// Every transfer and every stage, in program order.
     ops: Vec<Op>,
-    /// Whether each buffer has data.
+    /// True for each buffer that has data.
     is_set: Vec<bool>,
     has_run: bool,
 }
@@ -77,13 +77,13 @@ impl<'a> Interpreter<'a> {
         })
     }
 
-    /// From here on, what transfers read as indices is noted, and an index that chooses no row counts as row 0
-    /// instead of stopping the run.
+    /// Records from here on the indices that transfers read; an index that chooses no row counts as row 0 instead of
+    /// stopping the run.
     pub fn note_indices(&mut self) {
         self.uses = Some(IndexLog::default());
     }
 
-    /// What transfers read as indices since [`Self::note_indices`], without duplicates.
+    /// The indices that transfers read since [`Self::note_indices`], without duplicates.
     pub fn index_uses(&self) -> impl Iterator<Item = IndexUse> {
         self.uses.iter().flat_map(|log| log.uses.iter().copied())
     }
@@ -191,8 +191,8 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// Reads a result, which counts as held from then on. In shadow mode it says which of its elements is the
-    /// first that depends on an undefined byte.
+    /// Reads a result, which counts as resident from then on. In shadow mode it gives the first of its elements that
+    /// depends on an undefined byte.
     pub fn result(&mut self, name: &str) -> Result<ResultData, RunError> {
         let (_, buffer) = self.find(false, name)?;
         if !self.has_run {
@@ -235,7 +235,7 @@ impl<'a> Interpreter<'a> {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 struct Done<'a> {
     commands: usize,
     all: usize,
@@ -268,7 +268,7 @@ fn ops(command: &Command) -> Vec<Op> {
     }
 }
 
-/// How many they are.
+/// Number of its operations.
 fn count(command: &Command) -> u32 {
     match &command.kind {
         CommandKind::Loop(repeat) => repeat.body.iter().map(count).sum(),

@@ -1,8 +1,8 @@
 //! Executes hw programs on byte memories.
 //!
 //! The interpreter runs [`visa_hw::program::Program`] and nothing else: it knows bytes, loops and engines, no axes. A
-//! run gives the same bits for every number of threads. In shadow mode each byte carries a mark that says whether
-//! it is defined, and an undefined byte in a result is reported with the operations that it came through.
+//! run gives the same bits for every number of threads. In shadow mode each byte carries a mark that tells if it is
+//! defined, and an undefined byte in a result is reported with the operations that it came through.
 
 mod buffers;
 mod dma;

@@ -1,5 +1,5 @@
-//! Commands that keep to their slices. A slice runs consecutive ones in turn, while its
-//! memories are in the processor's cache; memory that they share, HBM, they only read.
+//! Commands whose effects stay in their slices. A slice runs consecutive ones one after the other, while its memories
+//! are in the processor's cache; memory that they share, HBM, they only read.
 
 use rayon::prelude::*;
 use visa_engine::{SliceMemory, Space};
@@ -10,15 +10,15 @@ use crate::error::RunError;
 use crate::exec::{self, ExecCx, Growth};
 use crate::memory::{Memories, PagedMemory, Scatter};
 
-/// What a slice does of a command.
-enum Work<'a> {
+/// The work of a slice in a command.
+enum SliceWork<'a> {
     Scatter(Scatter),
     Exec(&'a Exec, ExecCx<'a>),
 }
 
 /// Commands that were reserved for, ready to run.
 pub(crate) struct Group<'a> {
-    work: Vec<Work<'a>>,
+    work: Vec<SliceWork<'a>>,
     /// Operations of them.
     pub(crate) ops: u32,
 }
@@ -68,7 +68,7 @@ impl<'a> Group<'a> {
     }
 }
 
-impl Work<'_> {
+impl SliceWork<'_> {
     fn run(&self, hbm: &PagedMemory, chip: usize, slice: usize, memory: &mut SliceMemory) {
         match self {
             Self::Scatter(scatter) => scatter.run(hbm, chip, slice, memory),
@@ -77,24 +77,24 @@ impl Work<'_> {
     }
 }
 
-/// A command as what each slice does of it and the number of its operations; `None` if slices need each other.
+/// A command as the work of each slice and the number of its operations; `None` if slices need each other.
 fn work<'a>(
     kind: &'a CommandKind,
     memories: &mut Memories,
     cx: ExecCx<'a>,
     growth: &mut Growth,
-) -> Result<Option<(Work<'a>, u32)>, RunError> {
+) -> Result<Option<(SliceWork<'a>, u32)>, RunError> {
     match kind {
         CommandKind::Exec(exec) if !exec::exchanges(exec) => {
             exec::reserve(exec, memories, (cx.machine, cx.indices), growth)?;
-            Ok(Some((Work::Exec(exec, cx), exec.stages.len() as u32)))
+            Ok(Some((SliceWork::Exec(exec, cx), exec.stages.len() as u32)))
         }
         CommandKind::Dma(dma) if cx.log.is_none() => {
             let Some(scatter) = dma::by_slices(&dma.at(cx.indices), memories)? else { return Ok(None) };
             let ends = scatter.parts.iter().enumerate();
             let reaches: Vec<_> = ends.map(|(slice, part)| ((Space::DM, slice), part.end)).collect();
             growth.take(memories, &reaches, 0)?;
-            Ok(Some((Work::Scatter(scatter), 1)))
+            Ok(Some((SliceWork::Scatter(scatter), 1)))
         }
         CommandKind::Exec(_)
         | CommandKind::Dma(_)

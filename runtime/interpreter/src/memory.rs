@@ -20,7 +20,7 @@ pub(crate) const fn resident(bytes: u64, shadow: bool) -> u64 {
     bytes.saturating_mul(1 + marks)
 }
 
-/// How much a run may hold in memory.
+/// The memory limit of a run.
 #[derive(Debug)]
 pub(crate) struct Budget {
     used: u64,
@@ -39,7 +39,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Whether `bytes` more fit for a while.
+    /// Checks that `bytes` more fit for a while.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), RunError> {
         let needed = self.used.saturating_add(bytes);
         if needed <= self.bound { Ok(()) } else { Err(RunError::MemoryBound { needed, bound: self.bound }) }
@@ -150,8 +150,8 @@ impl PagedMemory {
     }
 }
 
-/// Reads pages of a memory that nobody writes meanwhile, each looked up once for the accesses that follow each
-/// other in it.
+/// Reads pages of a memory that is not written meanwhile, each looked up once for the accesses that follow each other
+/// in it.
 pub(crate) struct PageReader<'a> {
     memory: &'a PagedMemory,
     last: Option<(u64, Option<&'a [u8]>)>,
@@ -230,7 +230,7 @@ pub(crate) struct Memories {
 
 /// A memory that a transfer reads or writes, seen from a chip.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ChipMemory {
     pub(crate) space: Space,
     pub(crate) chip: usize,
 }
@@ -265,7 +265,7 @@ impl Memories {
     }
 
     /// Appends `length` bytes from `at` to `out`.
-    pub(crate) fn read(&mut self, place: Place, at: u64, length: usize, out: &mut Chunk) {
+    pub(crate) fn read(&mut self, place: ChipMemory, at: u64, length: usize, out: &mut Chunk) {
         match place.space {
             Space::HOST => self.host.read(at, length, out),
             Space::HBM => self.hbm.read(chip_base(place.chip) + at, length, out),
@@ -288,7 +288,7 @@ impl Memories {
     }
 
     /// Writes a chunk at `at`.
-    pub(crate) fn write(&mut self, place: Place, at: u64, chunk: &Chunk) -> Result<(), RunError> {
+    pub(crate) fn write(&mut self, place: ChipMemory, at: u64, chunk: &Chunk) -> Result<(), RunError> {
         match place.space {
             Space::HOST => self.host.write(at, chunk, &mut self.budget),
             Space::HBM => self.hbm.write(chip_base(place.chip) + at, chunk, &mut self.budget),
@@ -320,7 +320,7 @@ impl Memories {
     }
 }
 
-/// What a transfer writes into one slice: where its parts begin on both sides, in program order.
+/// The writes of a transfer into one slice: the start of each part on both sides, in program order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SliceParts {
     /// Read address, and write address in the slice's data memory.
@@ -332,7 +332,7 @@ pub(crate) struct SliceParts {
 /// A transfer from HBM whose every part stays in one slice.
 #[derive(Debug)]
 pub(crate) struct Scatter {
-    /// What each slice gets.
+    /// The writes into each slice.
     pub(crate) parts: Vec<SliceParts>,
     /// The copies of a part, relative to where it starts.
     pub(crate) copies: Vec<Copy>,
@@ -437,7 +437,7 @@ mod tests {
         let machine = Machine::rngd();
         let slice = machine.memory.dm_bytes_per_slice;
         let mut memories = Memories::new(&machine, 2, false, u64::MAX);
-        let place = Place { space: Space::DM, chip: 1 };
+        let place = ChipMemory { space: Space::DM, chip: 1 };
         assert_eq!(memories.write(place, 3 * slice - 1, &chunk(&[5, 6])), Ok(()));
         assert_eq!(memories.chips[1][2].dm.bytes().last(), Some(&5));
         assert_eq!(memories.chips[1][3].dm.bytes(), [6]);

@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! Results of a run.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Step {
     pub name: String,
     /// Where it is in the source.
     pub span: Span,
-    /// What keeps undefined elements out of what it makes of several.
+    /// Reason that undefined elements are excluded from a reduction of several.
     pub excludes: Option<&'static str>,
 }
 
@@ -45,7 +45,7 @@ pub struct UndefinedReport {
     pub index: Vec<u64>,
     /// The operations on its way, first to last; empty if nothing ever wrote the element.
     pub chain: Vec<Step>,
-    /// What was undefined at the start of the chain.
+    /// The undefined data at the start of the chain.
     pub origin: Origin,
 }
 

@@ -1,9 +1,9 @@
 //! Contractions: which products make up each element of the result, and in which order (book 15 to 19).
 //!
-//! The pair computes a product at every index that its type holds; the accumulator's result holds fewer indices.
-//! Along each axis a coordinate that was computed is in one way the sum of a coordinate that is *kept* and one
-//! that is *summed*. An element of the result is the sum over all summed coordinates, and the pair's time and
-//! packet say in which order: packets by time, within a packet groups of neighbours.
+//! The pair computes a product at every index that its type holds; the accumulator's result holds fewer indices. Along
+//! each axis a coordinate that was computed is in one way the sum of a coordinate that is *kept* and one that is
+//! *summed*. An element of the result is the sum over all summed coordinates. The pair's time and packet give the
+//! order: packets by time, within a packet groups of neighbours.
 
 use std::rc::Rc;
 
@@ -38,21 +38,21 @@ pub(crate) struct Contraction<'a> {
     pub(crate) span: Span,
 }
 
-/// How the coordinates along one axis of the computation divide.
+/// Division of the coordinates along one axis of the computation.
 pub(crate) struct Part {
     pub(crate) id: AxisId,
     /// Those of the result.
     pub(crate) kept: Vec<bool>,
     /// Those that are summed.
     summed: Vec<bool>,
-    /// For each kept coordinate, what place and time contribute; the group within the packet contributes the rest.
+    /// For each kept coordinate, the contribution of place and time; the group within the packet contributes the rest.
     pub(crate) outer: Vec<usize>,
     /// Where the axis ends for at least one operand: a product there is padding.
     pub(crate) end: usize,
 }
 
 impl Part {
-    /// Whether there is more to sum than coordinate 0.
+    /// Returns true if it sums other coordinates than 0.
     pub(crate) fn sums(&self) -> bool {
         self.summed.iter().skip(1).any(|&summed| summed)
     }
@@ -60,7 +60,7 @@ impl Part {
 
 /// One sum of a packet.
 pub(crate) struct Group {
-    /// Which one.
+    /// Its index.
     pub(crate) index: Index,
     /// The elements that it adds, in order; `None` is padding.
     pub(crate) members: Vec<Option<Index>>,
@@ -75,7 +75,7 @@ impl Contraction<'_> {
         Coverage::of(tensor, dims, self.axes, self.span)
     }
 
-    /// The axes of the result, as far as an operand depends on them.
+    /// The axes of the result that an operand depends on.
     pub(crate) fn outputs(&self, parts: &[Part]) -> Result<Vec<Axis>, Diagnostic> {
         let kept = self.coverage(self.result, self.result.kind.dims)?;
         let both = union(&self.pair.left, &self.pair.right);
@@ -113,8 +113,7 @@ impl Contraction<'_> {
             }
             end = end.min(axis.held.iter().rposition(|&held| held).map_or(0, |last| last + 1));
         }
-        let no_part =
-            |what: &str| format!("the coordinates of {what} are no part of those that are computed");
+        let no_part = |what: &str| format!("the coordinates of {what} are not among the computed ones");
         let summed = complement(computed, &kept).ok_or_else(|| no_part("the result"))?;
         let places = complement(&kept, group).ok_or_else(|| no_part("a packet's sums"))?;
         let group = coordinates(group);
@@ -127,7 +126,7 @@ impl Contraction<'_> {
         Ok(Part { id, kept, summed, outer, end })
     }
 
-    /// The packets that are summed, in time order: what each adds to the index.
+    /// The summed packets, in time order: the contribution of each to the index.
     ///
     /// Along an axis that is sliced (`K @ 16`) coordinates count from an offset, which place and packet contribute
     /// where the result or the packet's sums keep it; a step contributes the rest.
@@ -166,8 +165,8 @@ impl Contraction<'_> {
         })
     }
 
-    /// Whether the result repeats what time repeats. Steps of a broadcast have the same index: that they are kept,
-    /// and not summed, only their number says.
+    /// Returns true if the result has the repetitions of time. Steps of a broadcast have the same index, so only their
+    /// number tells that they are kept, and not summed.
     fn keeps_copies(&self, time: &Expr) -> Result<bool, Diagnostic> {
         let before = self.coverage(self.sums, &[Dim::Row, Dim::Time, Dim::Packet])?.copies;
         let after = self.coverage(self.result, &[Dim::Time, Dim::Packet])?.copies;

@@ -1,8 +1,8 @@
-//! Which coordinates of each axis a tensor type holds.
+//! Coordinates of each axis that a tensor type holds.
 //!
-//! A position of a mapping is live when each of its digits is, and its coordinate along an axis is the sum of what
-//! the digits of that axis add. So the indices that a type holds are a product: any combination of the coordinates
-//! that it holds along each axis.
+//! A position of a mapping is live when each of its digits is, and its coordinate along an axis is the sum of the
+//! contributions of that axis's digits. So the indices that a type holds are a product: any combination of the
+//! coordinates that it holds along each axis.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +22,13 @@ pub(crate) const MAX_POSITIONS: u64 = 1 << 20;
 pub(crate) struct Coverage {
     /// The digits along each axis that the mappings mention, even if they hold coordinate 0 only.
     along: BTreeMap<AxisId, Vec<Digit>>,
-    /// What gathered terms add along each axis.
+    /// The contribution of gathered terms along each axis.
     gathered: Vec<Gathered>,
     /// All digits with the index that they count from.
     placement: Placement,
     /// The skewed axes that are declared.
     skewed: Vec<Skewed>,
-    /// How many positions hold each index, by broadcast alone.
+    /// Number of positions of each index, by broadcast alone.
     pub(crate) copies: u64,
 }
 
@@ -91,7 +91,7 @@ impl Coverage {
         Ok(coverage)
     }
 
-    /// Puts elements in the place of the parts of `axis`, which stands in for them; the parts must make it up.
+    /// Replaces the parts of `axis`, which stands for them, by elements; the parts must cover it.
     fn put_together(
         &mut self,
         text: &str,
@@ -126,7 +126,7 @@ impl Coverage {
         self.along.keys().copied()
     }
 
-    /// Whether the type mentions an axis.
+    /// Returns true if the type mentions an axis.
     pub(crate) fn mentions(&self, axis: AxisId) -> bool {
         self.along.contains_key(&axis)
     }
@@ -136,7 +136,7 @@ impl Coverage {
         self.placement.start(axis)
     }
 
-    /// Which of the coordinates below `end` are held; coordinate 0 alone along an axis that is not mentioned.
+    /// The held coordinates below `end`; coordinate 0 alone along an axis that is not mentioned.
     pub(crate) fn held(&self, axis: AxisId, end: usize) -> Vec<bool> {
         let first = self.start(axis);
         let start: Vec<bool> = (0..end).map(|coordinate| coordinate as u64 == first).collect();
@@ -147,7 +147,7 @@ impl Coverage {
     }
 }
 
-/// The coordinates that are one of `held` plus what the digit adds.
+/// The sums of a coordinate of `held` and a coordinate of the digit.
 fn with_digit(held: &[bool], digit: &Digit) -> Vec<bool> {
     let stride = saturated(digit.stride);
     // How many steps of the digit lead from the nearest coordinate of `held` to each one.

@@ -43,23 +43,23 @@ use crate::sum::contract;
 use crate::tensor::{Axis, Logical, element_count, saturated, unflatten, union, union_axes};
 use crate::{shuffle, view};
 
-/// What the machine decides about a kernel's meaning.
+/// The machine's choices in a kernel's semantics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The order in which contractions add.
     pub sum_order: SumOrder,
 }
 
-/// What a kernel is given, by the names of [`crate::interface`].
+/// The arguments of a kernel, by the names of [`crate::interface`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct KernelArguments {
     /// The elements of each argument in C order, little-endian.
     pub tensors: BTreeMap<String, Vec<u8>>,
     /// The number that each scalar is.
     pub scalars: BTreeMap<String, u64>,
 }
 
-impl From<BTreeMap<String, Vec<u8>>> for Given {
+impl From<BTreeMap<String, Vec<u8>>> for KernelArguments {
     fn from(tensors: BTreeMap<String, Vec<u8>>) -> Self {
         Self { tensors, scalars: BTreeMap::new() }
     }
@@ -76,9 +76,9 @@ pub struct LogicalResult {
     pub shape: Vec<u64>,
     /// The elements in C order, little-endian; an undefined one is zero.
     pub bytes: Vec<u8>,
-    /// Which elements are defined, in C order; `None` if all are. The others no operation produced.
+    /// The defined elements, in C order; `None` if all are. No operation produced the others.
     pub defined: Option<Vec<bool>>,
-    /// Which values a lowering may give.
+    /// The values that a lowering may give.
     pub allowed: Allowed,
 }
 
@@ -91,7 +91,7 @@ pub fn evaluate(
     ctx: &Context,
     module: &Module,
     entry: Option<&str>,
-    given: &Given,
+    given: &KernelArguments,
     options: Options,
 ) -> Result<Vec<LogicalResult>, Diagnostic> {
     let axes = DeclaredAxes::build(ctx, module).0;
@@ -117,7 +117,7 @@ pub fn evaluate(
         .collect()
 }
 
-/// What a value of the kernel is. Products and partial sums are not spelled out: they exist in their sum only.
+/// A value of the kernel. Products and partial sums are not stored: they exist in their sum only.
 #[derive(Clone)]
 pub(crate) enum Value {
     Tensor(Logical),
@@ -130,9 +130,9 @@ pub(crate) struct Run<'a> {
     pub(crate) axes: &'a Axes,
     options: Options,
     pub(crate) values: HashMap<ValueId, Value>,
-    /// The execution ids beside a stream in the vector engine; all are 0 where there are none.
+    /// The execution ids of a stream in the vector engine; all are 0 if there are none.
     pub(crate) ids: HashMap<ValueId, Logical>,
-    /// What is known of the values that depend on a fast expression.
+    /// The bounds of the values that depend on a fast expression.
     pub(crate) slack: HashMap<ValueId, Slack>,
     /// The iterations of the loops that are running.
     pub(crate) indices: Indices,
@@ -216,7 +216,7 @@ impl Run<'_> {
         self.bind(op.results(), results, op)
     }
 
-    /// What an index or a scalar is in the iteration that runs.
+    /// The value of an index or a scalar in the current iteration.
     fn number(&self, op: OpRef<'_>, value: ValueId) -> Result<u64, Diagnostic> {
         let numbers = number::number(op, value, self.axes)?;
         let number = numbers.at(&self.indices).and_then(|number| number.at(&self.indices));
@@ -224,7 +224,7 @@ impl Run<'_> {
         number.ok_or_else(|| op.error("C2", "a number is negative, or does not fit 64 bits"))
     }
 
-    /// Runs a loop: each iteration on what the one before gave.
+    /// Runs a loop: each iteration on the results of the one before.
     fn repeat(&mut self, op: OpRef<'_>, depth: usize) -> Result<(), Diagnostic> {
         let Some(&body) = op.regions().first() else { return Ok(()) };
         let (carried, given) = (control::arguments(op), control::yielded(op));
@@ -240,7 +240,7 @@ impl Run<'_> {
         self.bind(op.results(), carried, op)
     }
 
-    /// Runs a branch if its condition holds: else its tensors stay what they are.
+    /// Runs a branch if its condition holds: else its tensors keep their values.
     fn branch(&mut self, branch: control::If<'_>, depth: usize) -> Result<(), Diagnostic> {
         let op = *branch;
         let condition = number::condition(branch, self.axes)?;
@@ -255,7 +255,7 @@ impl Run<'_> {
         self.bind(op.results(), control::yielded(op), op)
     }
 
-    /// Makes values what others are, all at once: an argument may be given to another one.
+    /// Assigns values to others, all at once: an argument may be assigned to another one.
     fn bind(&mut self, values: &[ValueId], sources: &[ValueId], op: OpRef<'_>) -> Result<(), Diagnostic> {
         let known =
             |source| self.values.get(source).cloned().map(|known| (known, self.slack.get(source).cloned()));
@@ -485,7 +485,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What is kept of operand 0, by the counts in operand 1 or by a filter's guards.
+    /// The preserved elements of operand 0, by the counts in operand 1 or by a filter's guards.
     fn packed(
         &self,
         op: OpRef<'_>,
@@ -523,7 +523,7 @@ impl Run<'_> {
         })
     }
 
-    /// Operand 0, what its slices hold and the result's do not reduced.
+    /// Operand 0, reduced along the slices that the result lacks.
     fn slices_reduced(
         &self,
         op: OpRef<'_>,
@@ -562,7 +562,7 @@ impl Run<'_> {
         })
     }
 
-    /// An operand of the vector engine: what a register file holds for a block is that of all of the block.
+    /// An operand of the vector engine: the content of a register file for a block is that of all of the block.
     fn value_of(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
         let held = self.held(op, index, to)?;
         let Some(file) = op.operand_type::<Tensor>(index).filter(|own| !own.kind.stream) else {
@@ -629,7 +629,7 @@ impl Run<'_> {
         zipped.narrow(&Coverage::new(to, self.axes, op.span())?, op.span())
     }
 
-    /// The execution ids beside the result of `op`: those that it gives, or those beside its stream.
+    /// The execution ids of the result of `op`: new ones, or those of its stream.
     fn ids(&self, op: OpRef<'_>) -> Result<Option<Logical>, Diagnostic> {
         let Some(to) = op.result_type::<Tensor>(0).filter(|to| to.kind.stream) else { return Ok(None) };
         let mode = match op.decl().and_then(|decl| decl.interface::<Semantics>()) {
@@ -672,7 +672,7 @@ impl Run<'_> {
         Logical::where_defined(DType::I32, axes.clone(), op.span(), |at| ids.get(at))
     }
 
-    /// Operand 0, as far as its execution ids, those of the result, are defined.
+    /// Operand 0, where its execution ids, those of the result, are defined.
     fn with_ids(&self, op: OpRef<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
         let tensor = self.held(op, 0, to)?;
         let Some(ids) = op.results().first().and_then(|result| self.ids.get(result)) else {
@@ -685,7 +685,7 @@ impl Run<'_> {
         })
     }
 
-    /// Operand 0 without what time and packet hold of an axis.
+    /// Operand 0 without the part of an axis that time and packet hold.
     fn reduced(&self, op: OpRef<'_>, to: &Tensor, reduced: Reduced) -> Result<Logical, Diagnostic> {
         let stream =
             op.operand_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the operand is no stream"))?;
@@ -698,7 +698,7 @@ impl Run<'_> {
         value.ok_or_else(|| op.error("C0", format!("`{}` lacks operand {index}", op)))
     }
 
-    /// An operand as far as the type `to` holds it.
+    /// The part of an operand that the type `to` holds.
     pub(crate) fn held(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
         match self.operand(op, index)? {
             Value::Tensor(tensor) => tensor.narrow(&Coverage::new(to, self.axes, op.span())?, op.span()),
@@ -706,8 +706,7 @@ impl Run<'_> {
         }
     }
 
-    /// An operand of a product, with all that both its own type and that of the product hold: what it lacks of that
-    /// is undefined.
+    /// An operand of a product, with all that both its type and that of the product hold: the rest is undefined.
     fn factor(&self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Logical, Diagnostic> {
         let lacking = || op.error("C0", format!("operand {index} is no tensor"));
         let own = op.operand_type::<Tensor>(index).ok_or_else(lacking)?;
@@ -759,7 +758,8 @@ fn no_ids() -> Logical {
     Logical::new(DType::I32, Vec::new(), vec![0])
 }
 
-/// What an operation means. The transfers of the tm dialect are below the stream dialect, which has the word for it.
+/// The semantics of an operation. The transfers of the tm dialect are below the stream dialect, which defines the
+/// type.
 pub(crate) fn meaning(op: OpRef<'_>) -> Result<Semantics, Diagnostic> {
     let declared = op.decl().and_then(|decl| decl.interface::<Semantics>()).copied();
     let transfer = is_transfer(op).then_some(Semantics::Same);

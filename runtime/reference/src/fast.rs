@@ -1,4 +1,4 @@
-//! What a lowering may give for values that depend on a fast expression (docs/numerics.md, fast expressions): the
+//! The values that a lowering may give if they depend on a fast expression (docs/numerics.md, fast expressions): the
 //! least and the greatest number of each element, carried along with the values.
 //!
 //! An operation that rises or falls in each element it takes, the others held, has its extremes where they have
@@ -19,7 +19,7 @@ use visa_stream::semantics::Semantics;
 use crate::evaluate::{LogicalResult, Run, Value, meaning};
 use crate::tensor::Logical;
 
-/// Which values a lowering may give for the elements of a result.
+/// The values that a lowering may give for the elements of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allowed {
     /// The evaluator's, bit for bit: no element depends on a fast expression.
@@ -51,7 +51,7 @@ impl Allowed {
     }
 }
 
-/// What is known of a value that depends on a fast expression.
+/// The bounds of a value that depends on a fast expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Slack {
     /// The least and the greatest number of each element.
@@ -61,7 +61,7 @@ pub(crate) enum Slack {
 }
 
 impl Run<'_> {
-    /// What is known of the result of `op` beside its value: nothing if it does not depend on a fast expression.
+    /// The bounds of the result of `op`; `None` if it does not depend on a fast expression.
     pub(crate) fn slack(&self, op: OpRef<'_>) -> Result<Option<Slack>, Diagnostic> {
         let view = visa_mapping::view::kind(op).is_some();
         let expression = match meaning(op) {
@@ -102,7 +102,7 @@ impl Run<'_> {
         Ok(Slack::Between([low, high]))
     }
 
-    /// Whether no element of the result becomes smaller when one of an operand becomes greater.
+    /// Returns true if no element of the result becomes smaller when one of an operand becomes greater.
     fn keeps_order(&self, op: OpRef<'_>) -> Result<bool, Diagnostic> {
         let from = operand(op, 0).map(|tensor| tensor.dtype);
         let to = op.result_type::<Tensor>(0).map(|tensor| tensor.dtype);

@@ -8,7 +8,7 @@ pub(crate) struct Gathered {
     pub(crate) adds: Vec<u64>,
 }
 
-/// Takes the gathered terms out of a mapping: what is left holds the same coordinates without what they add.
+/// Takes the gathered terms out of a mapping: the rest holds the same coordinates without their contribution.
 ///
 /// # Errors
 /// If a gathered term moves along several axes: then the indices that it holds are no product.
@@ -51,7 +51,7 @@ fn gathers(map: &Expr) -> bool {
     matches!(map, Expr::Gather { .. }) || map.children().into_iter().any(gathers)
 }
 
-/// What the positions of a term add; nothing if they all hold the empty index.
+/// The contribution of the positions of a term; `None` if they all hold the empty index.
 fn added(term: &Expr, axes: &Axes) -> Result<Option<Gathered>, String> {
     let map = Map::new(term, axes).map_err(|error| error.message)?;
     let mut axis = None;

@@ -1,4 +1,4 @@
-//! Rows of a table that an index chooses: what gathers and scatters mean.
+//! Rows of a table that an index chooses: the semantics of gathers and scatters.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +38,8 @@ impl Run<'_> {
         gathered.narrow(&Coverage::new(to, self.axes, span)?, span)
     }
 
-    /// Operand 2, with operand 0 at the coordinates along an axis that operand 1 has. What several indices name is
-    /// undefined: which one is last is not known.
+    /// Operand 2, with operand 0 at the coordinates along an axis that operand 1 has. An element that several indices
+    /// name is undefined: the last one is unknown.
     pub(crate) fn scattered(&self, op: OpRef<'_>, to: &Tensor) -> Result<Logical, Diagnostic> {
         let (span, along) = (op.span(), along(op, self.axes)?);
         let [rows, index, old] = *op.operands() else { return Err(op.error("C0", "it lacks an operand")) };
@@ -72,22 +72,22 @@ impl Run<'_> {
     }
 }
 
-/// Whether a tensor holds the coordinates of those axes that it has.
+/// Returns true if a tensor holds the coordinates of its axes.
 fn holds(tensor: &Logical, axes: &[Axis], at: &[usize]) -> bool {
     axes.iter().zip(at).all(|(axis, &coordinate)| {
         tensor.axis(axis.id).is_none_or(|own| own.held.get(coordinate) == Some(&true))
     })
 }
 
-/// How the values of an index choose rows of a table.
+/// Choice of a table's rows by the values of an index.
 struct Choice<'a> {
     axes: &'a Axes,
     span: Span,
     /// The rows that the table holds.
     held: Vec<bool>,
-    /// What an index counts from row to row: their distance in bytes, or 1.
+    /// The unit of an index from row to row: their distance in bytes, or 1.
     unit: i64,
-    /// Whether it counts bytes.
+    /// True if it counts bytes.
     in_bytes: bool,
 }
 
@@ -141,8 +141,8 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// How far the rows of a table are apart, in bytes: where the second one starts, as its mapping says. That of a single
-/// row is an element: it starts at 0.
+/// Distance of the rows of a table in bytes: the start of the second one in its mapping. The distance of a single row
+/// is one element: it starts at 0.
 fn distance(op: OpRef<'_>, table: &Tensor, along: AxisId, axes: &Axes) -> Result<i64, Diagnostic> {
     let refuse = |why: String| op.error("C3", why);
     let element = table.dim(Dim::Element);
@@ -165,7 +165,7 @@ fn distance(op: OpRef<'_>, table: &Tensor, along: AxisId, axes: &Axes) -> Result
     bytes.filter(|&bytes| bytes > 0).ok_or_else(|| refuse("rows are no whole bytes apart".to_owned()))
 }
 
-/// What names a place of a table.
+/// The selector of a table's row.
 enum By<'a> {
     /// One index, with its coordinates along the axes that the table lacks.
     One(&'a [usize]),
@@ -173,9 +173,9 @@ enum By<'a> {
     Several,
 }
 
-/// Which index names each row, at the coordinates that index and table have in common.
+/// The index that names each row, at the coordinates that index and table have in common.
 struct Named {
-    /// The axes of the table that say so.
+    /// The axes of the table that select it.
     keys: Vec<usize>,
     rows: BTreeMap<Vec<usize>, Option<Vec<usize>>>,
 }

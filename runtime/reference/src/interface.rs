@@ -1,4 +1,4 @@
-//! What a kernel takes and gives, as arrays.
+//! The arguments and results of a kernel, as arrays.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub struct ScalarInfo {
     pub count: u64,
 }
 
-/// What a kernel takes and gives.
+/// The arguments and results of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The kernel's name, without `@`.
@@ -52,7 +52,8 @@ pub struct Signature {
     pub arguments: Vec<TensorInfo>,
     /// The numbers among its arguments, in order.
     pub scalars: Vec<ScalarInfo>,
-    /// Its results, in order: `out`, or `out0`, `out1` and so on if there are several, and what became of arguments.
+    /// Its results, in order: `out`, or `out0`, `out1` and so on if there are several, and the final values of
+    /// arguments.
     pub results: Vec<TensorInfo>,
 }
 
@@ -123,7 +124,7 @@ impl Kernel {
         Ok(Self { name, span: func.span(), ops, arguments, scalars, results })
     }
 
-    /// What it takes and gives.
+    /// Its arguments and results.
     pub(crate) fn signature(&self) -> Signature {
         let infos = |ports: &[Port]| ports.iter().map(|port| port.info.clone()).collect();
         Signature {
@@ -137,7 +138,7 @@ impl Kernel {
     /// The number that each scalar is.
     ///
     /// # Errors
-    /// One that is missing or outside, or a number for what is no scalar.
+    /// One that is missing or outside, or a number for an argument that is no scalar.
     pub(crate) fn bind_scalars(
         &self,
         given: &BTreeMap<String, u64>,

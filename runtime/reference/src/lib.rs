@@ -1,4 +1,4 @@
-//! The logical evaluator: what a kernel means, computed from its mappings alone.
+//! The logical evaluator: the semantics of a kernel, computed from its mappings alone.
 //!
 //! A tensor is a function from indices to elements. An operation that moves data keeps that function and only limits
 //! which indices the result holds; a contraction sums along the coordinates that its result no longer holds; a vector
@@ -29,7 +29,7 @@ mod tensor;
 mod turn;
 mod view;
 
-pub use evaluate::{Given, LogicalResult, Options, evaluate};
+pub use evaluate::{KernelArguments, LogicalResult, Options, evaluate};
 pub use fast::Allowed;
 pub use interface::{ScalarInfo, Signature, TensorInfo, interface};
 pub use limits::MAX_ELEMENTS;

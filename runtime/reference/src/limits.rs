@@ -1,4 +1,4 @@
-//! Bounds on what is evaluated.
+//! Limits of evaluation.
 
 /// Most elements of one tensor, counted at the coordinates that it holds, and most coordinates of one axis, that are
 /// evaluated.

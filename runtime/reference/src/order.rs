@@ -7,9 +7,9 @@ use visa_stream::semantics::ContractionKind;
 
 /// An accumulator's number.
 pub(crate) trait Number: Copy + Send + Sync {
-    /// What padding contributes.
+    /// The contribution of padding.
     const ZERO: Self;
-    /// What a running sum starts from: it changes nothing that is added to it.
+    /// The start of a running sum: it changes no number that is added to it.
     const START: Self;
     /// An operand of a format that this number accumulates.
     fn operand(dtype: DType, bits: Bits) -> Self;

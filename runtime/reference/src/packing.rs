@@ -1,5 +1,4 @@
-//! Valid count packing (book 09): the leading elements of each packet, as many as its count says, one after the
-//! other.
+//! Valid count packing (book 09): the leading elements of each packet, as many as its count, one after the other.
 
 use visa_algebra::{Axes, AxisId, Cell, Expr, Index, Map};
 use visa_ir::diag::Diagnostic;
@@ -12,9 +11,9 @@ use crate::coverage::Coverage;
 use crate::layout::{Layout, offset};
 use crate::tensor::{Axis, Logical, element_count, saturated, union};
 
-/// What is kept of each packet.
+/// The preserved part of each packet.
 pub(crate) enum Kept {
-    /// As many leading elements as this tensor says.
+    /// The number of leading elements in this tensor.
     Counted(Logical),
     /// The elements for whose execution id a guard holds.
     Where(Logical, Guards<Bits>),
@@ -71,8 +70,8 @@ impl Packing<'_> {
         Ok((live(Dim::Time)?, live(Dim::Packet)?))
     }
 
-    /// What one slice keeps, in order; `None` for an undefined element. After an undefined count or id nothing
-    /// has a place.
+    /// The preserved elements of one slice, in order; `None` for an undefined element. After an undefined count or id
+    /// no element has a position.
     fn kept(
         &self,
         tensor: &Logical,

@@ -1,8 +1,8 @@
 //! The reduction within a slice (book 22): which elements make up each element of the result, and in which order.
 //!
-//! What slices hold of the axis stays; what time and packet add to it is reduced. So an element at a kept
-//! coordinate c is made of those at c + t + l, for what each time step adds (t, in time order) and each lane of a
-//! packet (l, by a tree of neighbours). A position without an element counts as the identity element.
+//! The slices' part of the axis stays; the contribution of time and packet is reduced. So an element at a kept
+//! coordinate c is the reduction of those at c + t + l, for the contribution t of each time step (in time order) and l
+//! of each lane of a packet (by a tree of neighbours). A position without an element counts as the identity element.
 
 use visa_algebra::{Axes, AxisId, Cell, Expr, Index, Map, without_zeros};
 use visa_ir::diag::{Diagnostic, counted};
@@ -27,11 +27,11 @@ pub(crate) struct Reduction<'a> {
     pub(crate) span: Span,
 }
 
-/// What time and packet add along the axis.
+/// The contributions of time and packet along the axis.
 struct Steps {
     /// Of each time step that holds elements, in order.
     time: Vec<u64>,
-    /// Whether there are time steps that hold none.
+    /// True if there are time steps that hold none.
     idle: bool,
     /// Of each lane, if the lanes are reduced.
     lanes: Vec<Option<u64>>,
@@ -114,7 +114,7 @@ impl Reduction<'_> {
 }
 
 impl Steps {
-    /// What is made of the elements at some distances, none where one of those is undefined.
+    /// The reduction of the elements at some distances; `None` if one of those is undefined.
     fn element(&self, row: &ReduceOp, element: &dyn Fn(u64) -> Option<Bits>) -> Option<Bits> {
         let lane =
             |time: u64, lane: Option<u64>| lane.map_or(Some(row.identity), |lane| element(time + lane));

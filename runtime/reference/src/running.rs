@@ -55,7 +55,7 @@ impl Running<'_> {
     }
 
     /// The axes of the result: also those of the stream along which no operand differs, since a later element there
-    /// reads what an earlier one wrote.
+    /// reads the output of an earlier one.
     fn own_axes(&self, mut axes: Vec<Axis>) -> Result<Vec<Axis>, Diagnostic> {
         let held = Coverage::new(self.stream, self.axes, self.span)?;
         let moved = Coverage::of(self.stream, &[Dim::Time, Dim::Packet], self.axes, self.span)?;
@@ -108,8 +108,8 @@ impl Running<'_> {
     }
 }
 
-/// What a function makes of an element with an execution id. `value` gives the element of each value in turn; if
-/// it is asked for and undefined, so is the result.
+/// The result of a function for an element with an execution id. `value` gives the element of each value; if it is
+/// requested and undefined, so is the result.
 pub(crate) fn result(
     function: &Function,
     stream: Bits,

@@ -1,8 +1,8 @@
 //! Reductions between slices (book 25): which elements become one, and in which order.
 //!
 //! As in a contraction, a coordinate that the operand's type holds is in one way the sum of a coordinate that the
-//! result's type *keeps* and one that is *reduced*. The slices say in which order: what the first one contributes
-//! comes first.
+//! result's type *keeps* and one that is *reduced*. The slices give the order: the contribution of the first one comes
+//! first.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub(crate) struct Slices<'a> {
     pub(crate) span: Span,
 }
 
-/// How the coordinates along one axis divide.
+/// Division of the coordinates along one axis.
 struct Part {
     id: AxisId,
     /// Those of the result.
@@ -38,7 +38,7 @@ struct Part {
 }
 
 impl Part {
-    /// What a slice with this coordinate contributes.
+    /// The contribution of a slice with this coordinate.
     fn contribution(&self, coordinate: u64) -> Option<usize> {
         let from_start = usize::try_from(coordinate.checked_sub(self.start)?).ok()?;
         let least = self.reduced.first()?;
@@ -132,7 +132,7 @@ impl Slices<'_> {
         before.axes().map(part).collect()
     }
 
-    /// What is added to a kept index to name the elements that become one, in the order of the slices.
+    /// The offsets of a kept index to the elements that are reduced to one, in the order of the slices.
     fn order(&self, parts: &[Part]) -> Result<Vec<Vec<usize>>, Diagnostic> {
         let slice = self.source.dim(Dim::Slice);
         let slices = Map::new(&slice, self.axes).map_err(|error| mapping_error(error, self.span))?;

@@ -1,6 +1,6 @@
-//! The elements of a contraction's result. Where each product's factors are is worked out once, as distances in
-//! the two operands: an index is a sum of what the result's index, the step of time and the member of the packet
-//! contribute, and so is its distance. Along a tracked axis that is not so: there the coordinates are added first.
+//! The elements of a contraction's result. The positions of each product's factors are computed once, as distances in
+//! the two operands: an index is a sum of the contributions of the result's index, the step of time and the member of
+//! the packet, and so is its distance. Along a tracked axis that is not so: there the coordinates are added first.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) fn contract(contraction: &Contraction<'_>, order: SumOrder) -> Result
     evaluate(&sum, contraction, outputs, order)
 }
 
-/// What one contribution to an index adds to the places of the two factors.
+/// The distances in the two factors for one contribution to an index.
 struct Term {
     /// Elements of the left operand.
     left: usize,
@@ -137,7 +137,7 @@ impl<'a> Sum<'a> {
         })
     }
 
-    /// Whether all elements are defined that enter the element of the result at a coordinate vector.
+    /// Returns true if all elements are defined that enter the element of the result at a coordinate vector.
     fn is_defined(&self, at: &[usize]) -> bool {
         let outer: Vec<usize> = self.outputs.iter().zip(at).map(|((part, ..), &at)| part.outer[at]).collect();
         let group: Vec<usize> = at.iter().zip(&outer).map(|(at, outer)| at - outer).collect();
@@ -210,7 +210,7 @@ impl<'a> Sum<'a> {
     }
 }
 
-/// Whether what place, time and packet contribute may pass the end of the axis together.
+/// Returns true if the contributions of place, time and packet may pass the end of the axis together.
 fn passes_end(part: &Part, steps: &[Index], groups: &[Group]) -> bool {
     let outer = part.outer.iter().max().copied().unwrap_or(0);
     let step = steps.iter().map(|index| coordinate(index, part.id)).max().unwrap_or(0);

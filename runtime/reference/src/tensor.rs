@@ -15,7 +15,7 @@ use crate::limits::MAX_ELEMENTS;
 /// An axis that a tensor depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
-    /// Which one.
+    /// Its number.
     pub(crate) id: AxisId,
     /// The coordinates at which the tensor is defined; past the end it is not.
     pub(crate) held: Vec<bool>,
@@ -26,13 +26,13 @@ pub(crate) struct Axis {
 pub(crate) struct Logical {
     /// Format of the elements.
     pub(crate) dtype: DType,
-    /// What it depends on.
+    /// The axes that it depends on.
     pub(crate) axes: Vec<Axis>,
-    /// Where the element of each coordinate vector is stored. The axes hold what it stores or less.
+    /// Storage of the element of each coordinate vector. The axes hold the stored elements or fewer.
     layout: Layout,
     /// Elements in the order of the layout.
     data: Arc<Vec<Bits>>,
-    /// Which of them are defined, where not all are that the axes hold.
+    /// The defined elements, if the axes hold undefined ones.
     defined: Option<Arc<Vec<bool>>>,
 }
 
@@ -49,12 +49,12 @@ impl Logical {
         Self { defined, ..Self::new(dtype, axes, data) }
     }
 
-    /// Whether the element at a distance that [`Logical::strides`] gives is defined, if the axes hold it.
+    /// Returns true if the element at a distance that [`Logical::strides`] gives is defined, if the axes hold it.
     pub(crate) fn is_defined(&self, offset: usize) -> bool {
         self.defined.as_ref().is_none_or(|defined| defined[offset])
     }
 
-    /// Whether every element is defined that the axes hold.
+    /// Returns true if every element is defined that the axes hold.
     pub(crate) fn is_whole(&self) -> bool {
         self.defined.is_none()
     }
@@ -221,13 +221,13 @@ impl Logical {
         Self { defined, ..self }
     }
 
-    /// Tells which of these coordinates the last axis holds.
+    /// Marks the coordinates that the last axis holds.
     fn held_along(&self, coordinates: &[usize]) -> Vec<bool> {
         let held = |&coordinate: &usize| self.axes.last().is_none_or(|axis| axis.held[coordinate]);
         coordinates.iter().map(held).collect()
     }
 
-    /// Whether the axes hold these coordinates.
+    /// Returns true if the axes hold these coordinates.
     fn holds(&self, at: &[usize]) -> bool {
         self.axes.iter().zip(at).all(|(axis, &coordinate)| axis.held[coordinate])
     }
@@ -272,8 +272,8 @@ impl Logical {
         Self::where_defined(self.dtype, axes.clone(), span, |at| seen.get(at))
     }
 
-    /// The same tensor with the element at each multiple of `step` along an axis of so many coordinates up to the
-    /// next multiple.
+    /// The same tensor with the element at each multiple of `step` along an axis, whose size grows to the next
+    /// multiple.
     pub(crate) fn spread(
         &self,
         id: AxisId,
@@ -305,9 +305,9 @@ impl Logical {
 pub(crate) struct Seen<'a> {
     tensor: &'a Logical,
     strides: Vec<Stride>,
-    /// Of each axis along which the tensor holds less: where it is among the axes, and what is held.
+    /// The axes along which the tensor holds less: position among the axes, and held coordinates.
     partly: Vec<(usize, &'a [bool])>,
-    /// Whether the tensor holds coordinate 0 along each axis of its own that is not among them.
+    /// True if the tensor holds coordinate 0 along each of its other axes.
     holds_first: bool,
 }
 
@@ -319,7 +319,7 @@ impl Seen<'_> {
     }
 }
 
-/// Whether one holds all coordinates that are wanted.
+/// Returns true if one holds all coordinates that are wanted.
 fn covers(own: &[bool], wanted: &[bool]) -> bool {
     wanted.iter().zip(0..).all(|(&wanted, at)| !wanted || own.get(at) == Some(&true))
 }

@@ -1,6 +1,6 @@
-//! Skewed axes (book 03): with `B' = B - A`, a tensor is a function of A and B, or just as well of A and B', and B
-//! = (B' + A) mod |B|. A value is a function of what its type is written in; where a type is written in other
-//! axes, the value is turned.
+//! Skewed axes (book 03): with `B' = B - A`, a tensor is a function of A and B, or equally of A and B', and B = (B' +
+//! A) mod |B|. A value is a function of the axes that its type is written in; if a type is written in other axes, the
+//! value is turned.
 
 use std::borrow::Cow;
 

@@ -10,7 +10,7 @@ use crate::coverage::Coverage;
 use crate::layout::{Layout, offset};
 use crate::tensor::{Axis, Logical, element_count, saturated};
 
-/// The tensor whose element at x is the given one's at x plus `shift`, as far as a type may hold it.
+/// The tensor whose element at x is the given one's at x plus `shift`, limited to the elements of a type.
 pub(crate) fn shifted(
     tensor: &Logical,
     shift: &Index,
@@ -53,8 +53,8 @@ pub(crate) fn renamed(
     Logical::where_defined(tensor.dtype, axes, span, |at| tensor.element(offset(&strides, at)))
 }
 
-/// The tensor that holds at index `new(i)` what the given one holds at `old(i)`, for every position i of the two
-/// mappings; at each of them, where windows share a position. Along axes that neither mentions nothing changes.
+/// The tensor that holds at index `new(i)` the given tensor's element at `old(i)`, for every position i of the two
+/// mappings; at each of them, if windows share a position. Along axes that neither mentions nothing changes.
 pub(crate) fn relabelled(
     tensor: &Logical,
     old: &Expr,

@@ -15,7 +15,7 @@ use visa_cost::{Each, MemoryModel, Priced, Rows, priced};
 use visa_hw::program::Program;
 use visa_machine::Machine;
 use visa_timeline::document::Text;
-use visa_timeline::{Document, Given, collect, page, perfetto};
+use visa_timeline::{Document, TimelineInput, collect, page, perfetto};
 
 /// Commands of the page.
 const COMMANDS: u64 = 20_000;
@@ -56,7 +56,7 @@ fn document(text: &str, program: &Program, with_memory: bool) -> Document {
     let each = if with_memory { Each::PlaceAndMemory } else { Each::Place };
     let Priced { report, timeline } = priced(program, &machine, model, &rows, each).expect("a price");
     let line = |span: visa_ir::span::Span| Some((0, 1 + text[..span.range().start].matches('\n').count()));
-    collect(Given {
+    collect(TimelineInput {
         program,
         machine: &machine,
         report: &report,

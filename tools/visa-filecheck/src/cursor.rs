@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use crate::source::{Diagnostic, Origin, Place, trim_end, trim_start};
+use crate::source::{Diagnostic, Origin, TextPosition, trim_end, trim_start};
 
 /// Most digits of a number.
 const MAX_DIGITS: usize = 20_000;
@@ -11,12 +11,12 @@ const MAX_DIGITS: usize = 20_000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     pub(crate) text: &'a [u8],
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
 }
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(text: &'a [u8], origin: Origin, offset: usize) -> Self {
-        Self { text, place: Place { origin, offset } }
+        Self { text, place: TextPosition { origin, offset } }
     }
 
     /// An error here.

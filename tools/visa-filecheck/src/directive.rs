@@ -3,7 +3,7 @@
 use crate::cursor::{Cursor, find};
 use crate::source::{Diagnostic, Origin, shown};
 
-/// What a directive asks for.
+/// Kind of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Plain,
@@ -52,7 +52,7 @@ impl Directive {
 
 /// A directive in the check file.
 #[derive(Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct DirectiveLine<'a> {
     pub(crate) directive: Directive,
     pub(crate) prefix: &'a str,
     /// The prefix where it stands.
@@ -63,7 +63,7 @@ pub(crate) struct Found<'a> {
     pub(crate) line: usize,
 }
 
-/// What follows a prefix.
+/// The text after a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Suffix {
     /// No directive.
@@ -117,7 +117,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next directive that is no comment.
-    pub(crate) fn next(&mut self) -> Result<Option<Found<'a>>, Diagnostic> {
+    pub(crate) fn next(&mut self) -> Result<Option<DirectiveLine<'a>>, Diagnostic> {
         while let Some((prefix, suffix, start, mut rest)) = self.next_directive()? {
             // Without anything after its colon at the end of the file, a directive is its own pattern: as in LLVM.
             if rest.is_empty() {
@@ -131,13 +131,13 @@ impl<'a> Scanner<'a> {
             let pattern = rest.take(end.unwrap_or(rest.text.len()));
             self.at = rest.place.offset;
             if let Suffix::Directive(directive) = suffix {
-                return Ok(Some(Found { directive, prefix, start, pattern, line: self.line }));
+                return Ok(Some(DirectiveLine { directive, prefix, start, pattern, line: self.line }));
             }
         }
         Ok(None)
     }
 
-    /// The next directive or comment, with its place and with what follows it; an error if it is malformed.
+    /// The next directive or comment, with its position and the text after it; an error if it is malformed.
     fn next_directive(&mut self) -> Result<Option<(&'a str, Suffix, Cursor<'a>, Cursor<'a>)>, Diagnostic> {
         while let Some((offset, prefix, is_comment)) = self.next_prefix() {
             let skipped = &self.text[self.at..offset];
@@ -196,7 +196,7 @@ fn complaint(suffix: Suffix, prefix: &str, start: Cursor<'_>, rest: Cursor<'_>) 
     }
 }
 
-/// Takes what makes a prefix a directive off `rest`, with the colon.
+/// Takes the suffix that makes a prefix a directive off `rest`, with the colon.
 fn suffix(rest: &mut Cursor<'_>, is_comment: bool) -> Suffix {
     if is_comment {
         return if rest.eat(b":") { Suffix::Comment } else { Suffix::None };

@@ -4,7 +4,7 @@ use num_bigint::{BigInt, Sign};
 
 use crate::cursor::Cursor;
 use crate::format::{Base, Format};
-use crate::source::{Diagnostic, Place, shown};
+use crate::source::{Diagnostic, TextPosition, shown};
 use crate::variables::{Name, NumberId, Variables};
 
 /// Most nested parentheses and calls.
@@ -28,7 +28,7 @@ pub(crate) enum Operation {
 #[derive(Debug)]
 pub(crate) enum Expression {
     Literal(BigInt),
-    Variable { name: Name, id: NumberId, place: Place },
+    Variable { name: Name, id: NumberId, place: TextPosition },
     Binary { operation: Operation, left: Box<Expression>, right: Box<Expression> },
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Expression {
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A variable without value.
-    Undefined { name: Name, place: Place },
+    Undefined { name: Name, place: TextPosition },
     /// A division by zero, or a negative number in a format without sign.
     Overflow,
 }
@@ -64,7 +64,11 @@ impl Expression {
     }
 
     /// The format of the variables; an error if they have different ones, as is one for no format.
-    fn implicit_format(&self, variables: &Variables, place: Place) -> Result<Option<Format>, Diagnostic> {
+    fn implicit_format(
+        &self,
+        variables: &Variables,
+        place: TextPosition,
+    ) -> Result<Option<Format>, Diagnostic> {
         match self {
             Self::Literal(_) => Ok(None),
             Self::Variable { id, .. } => Ok(Some(variables.number(*id).format)),
@@ -125,7 +129,7 @@ pub(crate) struct Block {
     pub(crate) defines: Option<(Name, NumberId)>,
 }
 
-/// What may stand at one place of an expression.
+/// An operand of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operand {
     /// Only a variable: the first operand of `[[@LINE+1]]`.
@@ -410,7 +414,7 @@ impl BlockParser<'_> {
     }
 }
 
-/// Takes `%x,` off the front, if there is such a format; and its precision, which holds without a letter as well.
+/// Takes `%x,` off the front, if there is such a format; and its precision, which also holds without a letter.
 fn explicit_format(text: &mut Cursor<'_>) -> Result<(Option<Format>, u32), Diagnostic> {
     const INVALID: &str = "invalid matching format specification in expression";
     let call = text.find(b"(").unwrap_or(usize::MAX);

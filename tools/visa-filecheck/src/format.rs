@@ -74,7 +74,8 @@ impl Format {
         Some(format!("{sign}{}{}{digits}", self.prefix(), "0".repeat(zeros)))
     }
 
-    /// The value of a text that [`wildcard`](Self::wildcard) matched. As in LLVM, what is no digit ends the number.
+    /// The value of a text that [`wildcard`](Self::wildcard) matched. As in LLVM, the first character that is no digit
+    /// ends the number.
     pub(crate) fn value_of(&self, text: &[u8], offset: usize) -> Result<BigInt, Diagnostic> {
         let mut rest = Cursor::new(text, Origin::Input, offset);
         let negative = rest.eat(b"-");

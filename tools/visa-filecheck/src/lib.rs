@@ -3,7 +3,7 @@
 //! [`Options::parse`] reads the command line, and [`check`] compares two texts; nothing here reads or writes files. An
 //! exit code is 0 if the input matches, 1 if it does not, and 2 if the checks or the call are wrong.
 //!
-//! # What agrees with LLVM 22
+//! # Agreement with LLVM 22
 //!
 //! All directives (`CHECK`, `-NEXT`, `-SAME`, `-EMPTY`, `-NOT`, `-DAG`, `-LABEL`, `-COUNT-n`, `{LITERAL}`), comment
 //! prefixes, string and numeric variables with their expressions and formats, POSIX extended regular expressions

@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::pattern::{Pattern, Search};
 use crate::program::{PatternId, Program};
 use crate::report::{Report, Severity};
-use crate::source::{Diagnostic, Place, Sources};
+use crate::source::{Diagnostic, Sources, TextPosition};
 
 /// A comparison in progress. Errors of type [`Diagnostic`] end it: a bound of this crate was reached.
 pub(crate) struct Matcher<'a, 's> {
@@ -107,7 +107,7 @@ impl<'a, 's> Matcher<'a, 's> {
         number: u32,
     ) -> Result<Option<Range<usize>>, Diagnostic> {
         match self.search(id, region)? {
-            Search::Found { at, length } => {
+            Search::DirectiveLine { at, length } => {
                 let start = region.start + at;
                 let found = start..start + length;
                 self.remark_match(id, &found);
@@ -134,7 +134,7 @@ impl<'a, 's> Matcher<'a, 's> {
     }
 
     fn note_input(&mut self, offset: usize, message: &str) {
-        self.report.message(Severity::Note, Some(Place::input(offset)), message);
+        self.report.message(Severity::Note, Some(TextPosition::input(offset)), message);
     }
 
     /// Reports the values in a pattern, and the part of the input that was probably meant.
@@ -194,7 +194,7 @@ impl<'a, 's> Matcher<'a, 's> {
         let mut absent = true;
         for id in nots.iter().copied() {
             match self.search(id, region)? {
-                Search::Found { at, .. } => {
+                Search::DirectiveLine { at, .. } => {
                     let pattern = self.pattern(id);
                     let message = format!("{}: excluded string found in input", pattern.name());
                     let place = pattern.place;

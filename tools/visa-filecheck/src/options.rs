@@ -1,37 +1,50 @@
 //! The command line.
 
 /// The text of `--help`.
-pub const HELP: &str = "\
-usage: FileCheck [options] <check-file>
+pub const HELP: &str = "usage: FileCheck [options] <check-file>
 
-  --input-file=FILE               the text to check; standard input without it
-  --check-prefix=NAME             prefix of directives, CHECK without it; may be repeated
+  --input-file=FILE               the text to \
+check; standard input without it
+  --check-prefix=NAME             prefix of directives, CHECK without it; may be \
+repeated
   --check-prefixes=NAME,...       several of them
-  --comment-prefixes=NAME,...     prefixes of comments, COM and RUN without it
+  --comment-prefixes=NAME,...     prefixes of comments, \
+COM and RUN without it
   --allow-unused-prefixes         a prefix may occur nowhere in the check file
-  --allow-empty                   the text to check may be empty
-  --match-full-lines              a match is a whole line, but for blanks at its ends
+  \
+--allow-empty                   the text to check may be empty
+  --match-full-lines              a match is a whole \
+line, but for blanks at its ends
   --strict-whitespace             runs of blanks are not equal
-  --ignore-case                   letters match in both cases
+  --ignore-case                   \
+letters match in both cases
   --implicit-check-not=PATTERN    PATTERN is nowhere between the other matches
-  --enable-var-scope              -LABEL forgets variables without $
-  -DNAME=VALUE                    defines a string variable
+  \
+--enable-var-scope              -LABEL forgets variables without $
+  -DNAME=VALUE                    defines a \
+string variable
   -D#FORMAT,NAME=EXPRESSION       defines a numeric variable
-  --allow-deprecated-dag-overlap  matches of -DAG may overlap
-  --dump-input=MODE               shows the text to check: never, on fail, always, or help
+  --allow-deprecated-dag-overlap  \
+matches of -DAG may overlap
+  --dump-input=MODE               shows the text to check: never, on fail, always, or \
+help
   --dump-input-filter=KIND        shows all lines (all), or those near errors
-  --dump-input-context=N          shows N lines before and after those of errors, 5 without it
-  -v, -vv                         reports matches, and what -vv of LLVM's tool reports
+  --dump-input-context=N          \
+shows N lines before and after those of errors, 5 without it
+  -v, -vv                         reports matches, \
+like -vv of LLVM's tool
   --color                         accepted; reports have no colours
-  --help, --version
+  --help, \
+--version
 
-Options may be written with one dash, and values after `=` or as the next argument. The environment variable
+Options may be written with one dash, and values after `=` or as the next argument. The environment \
+variable
 FILECHECK_OPTS holds more options, which come first.
 ";
 
 const DUMP_HELP: &str = "\
-A report shows the input with line numbers after the messages. `--dump-input` says when, `--dump-input-filter` and
-`--dump-input-context` say which lines.
+A report shows the input with line numbers after the messages. `--dump-input` chooses the reports that show it,
+`--dump-input-filter` and `--dump-input-context` the lines.
 ";
 
 const VERSION: &str =
@@ -48,7 +61,7 @@ pub enum DumpInput {
     Always,
 }
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// A comparison.

@@ -11,7 +11,7 @@ use crate::format::Format;
 use crate::options::Options;
 use crate::refusal::Refusal;
 use crate::regex::{Error, Match, Regex};
-use crate::source::{Diagnostic, Place, is_blank, shown, trim_end};
+use crate::source::{Diagnostic, TextPosition, is_blank, shown, trim_end};
 use crate::variables::{Name, NumberId, Variables};
 
 /// Variables of a line that the line itself can name again.
@@ -25,7 +25,7 @@ const SPECIAL: &[u8] = b"()^$|*+?.[]\\{}\0";
 pub(crate) struct Substitution {
     /// The text in the brackets, for messages.
     pub(crate) text: Vec<u8>,
-    place: Place,
+    place: TextPosition,
     /// Where in the expression it goes.
     at: usize,
     value: Value,
@@ -37,7 +37,7 @@ enum Value {
     Number { expression: Expression, format: Format },
 }
 
-/// A regular expression with what it defines and needs.
+/// A regular expression with the variables that it defines and needs.
 #[derive(Debug, Default)]
 struct Template {
     regex: Vec<u8>,
@@ -67,7 +67,7 @@ enum Body {
 pub(crate) struct Pattern {
     pub(crate) directive: Directive,
     pub(crate) prefix: String,
-    pub(crate) place: Place,
+    pub(crate) place: TextPosition,
     /// Line of the check file; `None` on the command line.
     line: Option<usize>,
     ignore_case: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Pattern {
 /// The result of one search for a pattern.
 #[derive(Debug)]
 pub(crate) enum Search {
-    Found {
+    DirectiveLine {
         at: usize,
         length: usize,
     },
@@ -88,7 +88,7 @@ pub(crate) enum Search {
 
 impl Pattern {
     /// The pattern that matches at the end of the input.
-    pub(crate) fn end(prefix: &str, place: Place, line: usize) -> Self {
+    pub(crate) fn end(prefix: &str, place: TextPosition, line: usize) -> Self {
         Self {
             directive: Directive::of(Kind::End),
             prefix: prefix.to_owned(),
@@ -179,12 +179,12 @@ impl Pattern {
         variables: &mut Variables,
     ) -> Result<Search, Diagnostic> {
         let (template, compiled) = match &self.body {
-            Body::End => return Ok(Search::Found { at: text.len(), length: 0 }),
+            Body::End => return Ok(Search::DirectiveLine { at: text.len(), length: 0 }),
             Body::Fixed(fixed) => {
                 let found =
                     if self.ignore_case { find_ignoring_case(text, fixed) } else { find(text, fixed) };
                 let length = fixed.len();
-                return Ok(found.map_or(Search::NotFound, |at| Search::Found { at, length }));
+                return Ok(found.map_or(Search::NotFound, |at| Search::DirectiveLine { at, length }));
             }
             Body::Template { template, compiled } => (template, compiled),
         };
@@ -209,7 +209,7 @@ impl Pattern {
         let (start, end) = found.span;
         // The newline before an empty line is no part of its match.
         let skipped = usize::from(self.directive.kind == Kind::Empty);
-        Ok(Search::Found { at: start + skipped, length: end - start - skipped })
+        Ok(Search::DirectiveLine { at: start + skipped, length: end - start - skipped })
     }
 
     /// The values of the substitutions that have one, with their texts.
@@ -249,7 +249,7 @@ impl Body {
 }
 
 impl Template {
-    /// The expression with all values in it, or what is wrong with them.
+    /// The expression with all values in it, or their error.
     fn substituted(&self, variables: &Variables) -> Result<Vec<u8>, Vec<Diagnostic>> {
         let mut regex = Vec::with_capacity(self.regex.len());
         let mut errors = Vec::new();

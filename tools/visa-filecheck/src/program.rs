@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::cursor::Cursor;
-use crate::directive::{Directive, Found, Kind, Scanner};
+use crate::directive::{Directive, DirectiveLine, Kind, Scanner};
 use crate::expression::BlockParser;
 use crate::options::Options;
 use crate::pattern::Pattern;
@@ -149,8 +149,8 @@ impl Program {
     }
 
     /// Parses one directive, and checks that it may stand where it does.
-    fn directive(&mut self, found: &Found<'_>, options: &Options) -> Result<PatternId, Refusal> {
-        let Found { directive, prefix, start, pattern, line } = found;
+    fn directive(&mut self, found: &DirectiveLine<'_>, options: &Options) -> Result<PatternId, Refusal> {
+        let DirectiveLine { directive, prefix, start, pattern, line } = found;
         let pattern =
             Pattern::parse(*directive, prefix, *pattern, Some(*line), options, &mut self.variables)?;
         let name = Directive { literal: false, ..*directive }.name(prefix);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::options::{DumpInput, Options};
-use crate::source::{Diagnostic, Origin, Place, Sources, shown};
+use crate::source::{Diagnostic, Origin, Sources, TextPosition, shown};
 use visa_words::visible;
 
 /// Inputs up to this many lines are shown whole.
@@ -12,7 +12,7 @@ const MAX_WHOLE: usize = 40;
 /// Longest excerpt of a line, in characters.
 const MAX_LINE: usize = 400;
 
-/// What a message is.
+/// Severity of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
     Error,
@@ -52,7 +52,7 @@ impl<'a> Report<'a> {
     }
 
     /// Adds a message with the line that it points at.
-    pub(crate) fn message(&mut self, severity: Severity, place: Option<Place>, message: &str) {
+    pub(crate) fn message(&mut self, severity: Severity, place: Option<TextPosition>, message: &str) {
         let (kind, indent) = match severity {
             Severity::Error => ("error", ""),
             Severity::Remark => ("remark", ""),

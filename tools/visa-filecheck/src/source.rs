@@ -18,12 +18,12 @@ pub(crate) enum Origin {
 
 /// A position in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Place {
+pub(crate) struct TextPosition {
     pub(crate) origin: Origin,
     pub(crate) offset: usize,
 }
 
-impl Place {
+impl TextPosition {
     pub(crate) fn input(offset: usize) -> Self {
         Self { origin: Origin::Input, offset }
     }
@@ -32,12 +32,12 @@ impl Place {
 /// A message with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Diagnostic {
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<TextPosition>,
     pub(crate) message: String,
 }
 
 impl Diagnostic {
-    pub(crate) fn at(place: Place, message: impl Into<String>) -> Self {
+    pub(crate) fn at(place: TextPosition, message: impl Into<String>) -> Self {
         Self { place: Some(place), message: message.into() }
     }
 }

@@ -1,4 +1,4 @@
-//! What is compared, and the result.
+//! The compared texts, and the result.
 
 /// A text and the name that messages give it.
 #[derive(Debug, Clone, Copy)]

@@ -11,24 +11,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Signals that ask a process to end.
 const ENDING: [c_int; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// What this process does with signals that would end it. One a process, made where it starts: the dispositions of
-/// signals belong to the process, so a library takes this as a value.
+/// The process's treatment of signals that would end it. One a process, made at its start: the dispositions of signals
+/// belong to the process, so a library takes this as a value.
 #[derive(Debug)]
 pub struct Interrupts {
-    /// Whether a signal does at once what it does by default.
+    /// True if a signal has its default effect at once.
     immediate: Arc<AtomicBool>,
     /// The signal that came while it did not; 0 for none.
     pending: Arc<AtomicUsize>,
-    /// How many guards put signals off.
+    /// Number of guards that postpone signals.
     guards: Mutex<usize>,
 }
 
 impl Interrupts {
-    /// Takes over the signals that end a process, but for those that whoever started it had it ignore. A file that
-    /// gets larger than the process may write is an error of the write from now on, no signal.
+    /// Takes over the signals that end a process, except those that its parent set to be ignored. A file that gets
+    /// larger than the process may write is an error of the write from now on, no signal.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn catch() -> io::Result<Self> {
         let immediate = Arc::new(AtomicBool::new(true));
         let caught = Self { immediate, pending: Arc::default(), guards: Mutex::default() };
@@ -43,11 +43,11 @@ impl Interrupts {
 
     /// Puts signals off until the guard, and every other one, is dropped.
     #[must_use]
-    pub fn hold(&self) -> Held<'_> {
+    pub fn hold(&self) -> SignalGuard<'_> {
         let mut guards = self.guards();
         *guards += 1;
         self.immediate.store(false, Ordering::SeqCst);
-        Held(self)
+        SignalGuard(self)
     }
 
     /// The count; a thread that panicked has left it right.
@@ -59,9 +59,9 @@ impl Interrupts {
 /// While this lives, signals are only noted. One that came meanwhile ends the process when the last of these is
 /// dropped.
 #[derive(Debug)]
-pub struct Held<'a>(&'a Interrupts);
+pub struct SignalGuard<'a>(&'a Interrupts);
 
-impl Held<'_> {
+impl SignalGuard<'_> {
     /// The error to stop with if a signal came.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for SignalGuard<'_> {
     fn drop(&mut self) {
         let mut guards = self.0.guards();
         *guards -= 1;
@@ -90,8 +90,8 @@ impl Drop for Held<'_> {
     }
 }
 
-/// The signals that the process ignores, bit `n - 1` for signal `n`: as a job in the background of a script does,
-/// or under `nohup`. None where the system does not say.
+/// The signals that the process ignores, bit `n - 1` for signal `n`: as a job in the background of a script does, or
+/// under `nohup`. Zero if the system does not report them.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status");
     let mask = status.ok().and_then(|status| {

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Opens a regular file and tells how many bytes it has.
 ///
 /// # Errors
-/// What the system says, and anything but a regular file: a pipe waits for its writer, and a device may never end.
+/// The system's error, and anything but a regular file: a pipe waits for its writer, and a device may never end.
 pub fn open(path: &Path) -> io::Result<(File, u64)> {
     // Asked before it is opened: already that waits for a pipe's writer.
     let found = fs::metadata(path)?;
@@ -20,7 +20,7 @@ pub fn open(path: &Path) -> io::Result<(File, u64)> {
 /// The bytes of a regular file.
 ///
 /// # Errors
-/// What the system says, anything but a regular file, and one of more than `bound` bytes, of which nothing is read.
+/// The system's error, anything but a regular file, and one of more than `bound` bytes, which is not read.
 pub fn read(path: &Path, bound: u64) -> io::Result<Vec<u8>> {
     let (file, length) = open(path)?;
     if length > bound {
@@ -33,7 +33,7 @@ pub fn read(path: &Path, bound: u64) -> io::Result<Vec<u8>> {
 /// The bytes of a stream up to its end.
 ///
 /// # Errors
-/// What the system says, and a stream of more than `bound` bytes, of which one more than `bound` is read.
+/// The system's error, and a stream of more than `bound` bytes, of which one more than `bound` is read.
 pub fn read_stream(stream: impl Read, bound: u64) -> io::Result<Vec<u8>> {
     fill(Vec::new(), stream, bound)
 }

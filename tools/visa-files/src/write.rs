@@ -1,6 +1,6 @@
-//! Writing: into a temporary file beside the target, which then takes its name.
+//! Writing: into a temporary file next to the target, which then takes its name.
 
-use crate::interrupts::{Held, Interrupts};
+use crate::interrupts::{Interrupts, SignalGuard};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 /// Bytes written before it is asked again whether a signal came.
 const CHUNK: usize = 1 << 20;
-/// What a new file allows, before the umask takes away what it takes away.
+/// Permissions of a new file, before the umask removes some.
 const NEW: u32 = 0o666;
 
-/// A closure that writes what a file is to hold.
+/// A closure that writes the content of a file.
 type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
 /// Where bytes go.
 enum Target {
     /// A file, its links resolved: that takes the name, with these permissions if it was there before.
     File(PathBuf, Option<u32>),
-    /// What has no end: a pipe, a terminal, `/dev/null`.
+    /// A target without an end: a pipe, a terminal, `/dev/null`.
     Stream,
 }
 
@@ -27,8 +27,8 @@ enum Target {
 /// written to directly. The bytes are on the disk before the file takes its name.
 ///
 /// # Errors
-/// What the system says (of `path`, not of the temporary file), a target that may not be written to or is of
-/// another kind, and what `fill` says.
+/// The system's error (of `path`, not of the temporary file), a target that may not be written to or is of another
+/// kind, and the error of `fill`.
 pub fn write(
     path: &Path,
     interrupts: Option<&Interrupts>,
@@ -40,8 +40,8 @@ pub fn write(
     }
 }
 
-/// Writes `bytes` to the file called `name` in `folder`, and nowhere else: whatever wrote the name is not trusted
-/// with a path, and a symbolic link of that name is refused. Otherwise as [`write()`].
+/// Writes `bytes` to the file called `name` in `folder`, and nowhere else: the origin of the name is not trusted with
+/// a path, and a symbolic link of that name is refused. Otherwise as [`write()`].
 ///
 /// # Errors
 /// As [`write()`]; a name that is no [plain one](is_plain_name).
@@ -59,7 +59,7 @@ pub fn write_in(folder: &Path, name: &str, interrupts: Option<&Interrupts>, byte
     replace(&path, mode, interrupts, &mut |out| out.write_all(bytes))
 }
 
-/// Whether `name` names a file of a folder and leads nowhere else: it has neither separators nor NUL and is
+/// Returns true if `name` names a file of a folder and leads nowhere else: it has neither separators nor NUL and is
 /// neither `.` nor `..`.
 #[must_use]
 pub fn is_plain_name(name: &str) -> bool {
@@ -91,7 +91,7 @@ fn target(path: &Path) -> io::Result<Target> {
     Ok(Target::File(fs::canonicalize(path)?, Some(permissions(&found))))
 }
 
-/// Who may read, write and run it; that it runs as its owner is lost, as when a file is written to.
+/// Read, write and execute permissions; that it runs as its owner is lost, as when a file is written to.
 fn permissions(found: &fs::Metadata) -> u32 {
     found.permissions().mode() & 0o777
 }
@@ -113,19 +113,19 @@ fn replace(
         file.as_file().set_permissions(Permissions::from_mode(mode))?;
     }
     file.as_file().sync_all()?;
-    held.as_ref().map_or(Ok(()), Held::check)?;
+    held.as_ref().map_or(Ok(()), SignalGuard::check)?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// A file that is written to until a signal comes.
 struct Checked<'a> {
     file: &'a mut File,
-    held: Option<&'a Held<'a>>,
+    held: Option<&'a SignalGuard<'a>>,
 }
 
 impl Write for Checked<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.held.map_or(Ok(()), Held::check)?;
+        self.held.map_or(Ok(()), SignalGuard::check)?;
         self.file.write(&bytes[..bytes.len().min(CHUNK)])
     }
 

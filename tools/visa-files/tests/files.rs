@@ -55,7 +55,7 @@ fn a_file_at_its_bound_is_read_and_one_over_it_is_not() {
     assert_eq!(read(&path, u64::MAX).expect("read"), b"12345");
 }
 
-/// A reader that counts what is taken from it.
+/// A reader that counts the bytes taken from it.
 struct Endless(u64);
 
 impl io::Read for &mut Endless {
@@ -214,7 +214,7 @@ fn a_name_that_is_not_trusted_stays_in_its_folder() {
     refused(write_in(&path("none"), "a", None, b"new"), "No such file");
 }
 
-/// Run by [`a_signal_meanwhile_leaves_nothing_behind`] in a process of its own; otherwise it has nothing to do.
+/// Run by [`a_signal_meanwhile_leaves_nothing_behind`] in a separate process; otherwise it has nothing to do.
 #[test]
 fn child() {
     let (Ok(path), Ok(signal)) = (std::env::var(CHILD), std::env::var("VISA_FILES_SIGNAL")) else { return };

@@ -761,7 +761,7 @@ impl Evaluator<'_> {
             Value::Bool(true) if !counted => Ok(Value::Nothing),
             Value::Bool(true) | Value::Condition(_) => {
                 let message =
-                    format!("`{name}!` of what is known only when the kernel runs: it does not stop then");
+                    format!("`{name}!` of a value known only at run time: the kernel does not stop");
                 Err(frame.error(mac.span(), message))
             }
             other => Err(frame.error(mac.span(), format!("{} is no condition", other.kind()))),

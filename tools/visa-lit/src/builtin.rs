@@ -1,4 +1,4 @@
-//! Commands that run inside this process instead of as a program of their own.
+//! Commands that run inside this process instead of in a separate one.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use std::sync::{Arc, mpsc};
 use crate::limits::{Limits, too_long};
 use crate::status::Status;
 
-/// Stack of the thread an in-process command runs on, in bytes: what a program's main thread ordinarily has, so
-/// that deep recursion fails here exactly when it would fail in the real tool.
+/// Stack of the thread an in-process command runs on, in bytes: the usual size of a program's main thread, so that
+/// deep recursion fails here exactly when it would fail in the real tool.
 const STACK_BYTES: usize = 8 << 20;
 
 /// A command that runs in this process.
 pub type Builtin = Arc<dyn Fn(&Invocation) -> Outcome + Send + Sync>;
 
-/// How an in-process command was called.
+/// Arguments and environment of an in-process command.
 #[derive(Debug, Clone, Default)]
 pub struct Invocation {
     /// The arguments after the command's name.
@@ -29,7 +29,7 @@ pub struct Invocation {
     pub env: BTreeMap<String, String>,
 }
 
-/// What an in-process command left behind.
+/// Result of an in-process command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The exit code; 0 is success.
@@ -52,7 +52,7 @@ impl Outcome {
     }
 }
 
-/// Calls `builtin` on a thread of its own, so that a panic is this command's crash and not the runner's.
+/// Calls `builtin` on a separate thread, so that a panic is this command's crash and not the runner's.
 ///
 /// A stack overflow cannot be caught: it ends the process, as it would end the tool. A thread cannot be ended
 /// either: one that is over the test's time is left to itself.

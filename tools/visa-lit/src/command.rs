@@ -83,9 +83,9 @@ fn suite(args: &Args, cwd: &Path) -> Suite {
     suite.filter(&args.filter).bless(args.bless || bless_requested())
 }
 
-/// Runs on `args` (without the program's name) the tests that they name, with what `prepare` adds: in-process commands
-/// and the like. Relative paths start from `cwd`. The exit code is 0 if no test failed, 1 if one did, and 2 if there
-/// is nothing to run or the arguments are wrong.
+/// Runs on `args` (without the program's name) the tests that they name, with the additions of `prepare`: in-process
+/// commands and the like. Relative paths start from `cwd`. The exit code is 0 if no test failed, 1 if one did, and 2
+/// if there is nothing to run or the arguments are wrong.
 pub fn run(
     args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     cwd: &Path,

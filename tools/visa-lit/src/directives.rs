@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// What a test file says about itself.
+/// The directives of a test file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Directives {
     pub(crate) runs: Vec<RunLine>,
@@ -21,7 +21,7 @@ pub(crate) struct RunLine {
 }
 
 impl Directives {
-    /// Reads the directives of a test file, or says what is wrong with them.
+    /// Reads the directives of a test file, or reports their error.
     pub(crate) fn parse(source: &str) -> Result<Self, String> {
         let mut directives = Self::default();
         // The last RUN line ended in `\` and waits for its next line.
@@ -81,7 +81,7 @@ impl Directives {
         self.unsupported.iter().filter(holds).cloned().collect()
     }
 
-    /// Whether `XFAIL:` applies.
+    /// Returns true if `XFAIL:` applies.
     pub(crate) fn expects_failure(&self, features: &BTreeSet<String>) -> bool {
         self.xfail.iter().any(|term| term_holds(term, features))
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// Extensions of the files that are tests.
 pub const TEST_EXTENSIONS: [&str; 3] = ["visa", "mlir", "test"];
 
-/// Directories that hold no tests, at any depth below a root. Hidden directories are skipped as well.
+/// Directories without tests, at any depth below a root. Hidden directories are also skipped.
 pub const DEFAULT_SKIPPED_DIRS: [&str; 6] = ["Inputs", "data", "fuzz", "src", "target", "tests"];
 
 /// The tests under `root` in a fixed order, or `root` itself if it is a file.

@@ -19,11 +19,11 @@ pub(crate) struct StageFailure {
     /// The stage's words, for people.
     pub(crate) command: String,
     pub(crate) reason: String,
-    /// Whether the command could not even be started.
+    /// True if the command could not even be started.
     pub(crate) not_run: bool,
-    /// What the stage wrote to standard output, if it did not go to a file.
+    /// The stage's standard output, unless it went to a file.
     pub(crate) stdout: Vec<u8>,
-    /// What it and the stages before it wrote to standard error.
+    /// The standard error of it and the stages before it.
     pub(crate) stderr: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Shell<'a> {
     pub(crate) limits: Limits,
 }
 
-/// What `not` asks of a command.
+/// The expectation of `not` for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expectation {
     Success,
@@ -90,7 +90,7 @@ impl Shell<'_> {
         Ok(())
     }
 
-    /// Runs one stage; the outcome holds what was not redirected to files.
+    /// Runs one stage; the outcome holds the output that was not redirected to files.
     fn run_stage(&self, command: &Command, piped: Vec<u8>) -> Result<(Expectation, Status, Outcome), String> {
         let mut words = Vec::new();
         for word in &command.words {
@@ -112,7 +112,7 @@ impl Shell<'_> {
         Ok((call.expectation, status, outcome))
     }
 
-    /// Runs a program as a process of its own, in a group of its own.
+    /// Runs a program in a separate process, in a separate group.
     fn spawn(&self, program: &str, invocation: &Invocation) -> (Status, Outcome) {
         let Some(path) = self.find_program(program) else {
             let message = format!(
@@ -189,7 +189,7 @@ fn take_variables<'a>(words: &'a [String], env: &mut BTreeMap<String, String>) -
     rest
 }
 
-/// Why a command that ended so did not do what was expected of it, if it did not.
+/// The reason why a command that ended so failed its expectation; `None` if it did not.
 fn objection(expectation: Expectation, status: &Status) -> Option<String> {
     match (expectation, status) {
         (_, Status::NotRun(message) | Status::Stopped(message)) => Some(message.clone()),
@@ -248,7 +248,7 @@ impl Streams {
         Ok(streams)
     }
 
-    /// Sends the two outputs on their ways; what remains in the outcome goes to the next stage and to the log.
+    /// Sends the two outputs to their targets; the rest stays in the outcome for the next stage and the log.
     fn distribute(&self, outcome: Outcome) -> Result<Outcome, String> {
         let mut rest = Outcome { code: outcome.code, ..Outcome::default() };
         for (bytes, sink, is_stdout) in

@@ -8,7 +8,7 @@ use crate::limits;
 /// The variable that holds more options.
 const OPTIONS_VARIABLE: &str = "FILECHECK_OPTS";
 
-/// What messages call standard input.
+/// Name of standard input in messages.
 const STDIN: &str = "<stdin>";
 
 /// `FileCheck`, which a suite has unless it brings another command of that name: exit code 0 if the input matches, 1

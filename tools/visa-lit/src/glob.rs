@@ -14,7 +14,7 @@ enum Part {
     Wildcard(char),
 }
 
-/// What one character of a file name is matched with.
+/// A pattern for one character of a file name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Atom {
     Char(char),
@@ -125,7 +125,7 @@ impl Word {
     }
 }
 
-/// The set up to the closing bracket, and what is after it; `None` if no bracket closes it in this component.
+/// The set up to the closing bracket, and the rest; `None` if no bracket closes it in this component.
 fn set(characters: &[(char, bool)]) -> Option<(Atom, &[(char, bool)])> {
     let inverted = matches!(characters, [('!' | '^', false), ..]);
     let members = &characters[usize::from(inverted)..];

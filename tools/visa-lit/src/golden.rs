@@ -15,7 +15,7 @@ pub const BLESS_VARIABLE: &str = "VISA_BLESS";
 /// Most differing lines shown of either side.
 const MAX_SHOWN_LINES: usize = 30;
 
-/// The command, and what it has blessed.
+/// The command, and the files that it has blessed.
 #[derive(Debug, Default)]
 pub(crate) struct Golden {
     bless: bool,

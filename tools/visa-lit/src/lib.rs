@@ -1,6 +1,6 @@
 //! Runs the `RUN:` lines of test files, in the manner of LLVM's lit, with FileCheck built in.
 //!
-//! A test is a file (`.visa`, `.mlir` or `.test`) whose comments (`//`, `#` or `;`) say how to run it:
+//! A test is a file (`.visa`, `.mlir` or `.test`) with its commands in comments (`//`, `#` or `;`):
 //!
 //! ```text
 //! // REQUIRES: mlir-opt
@@ -26,22 +26,22 @@
 //!
 //! Words with quotes and backslashes, `|`, `&&`, `;`, `<`, `>`, `>>`, `2>`, `2>>`, `2>&1`, `not`, `not --crash` and
 //! `env NAME=VALUE`. `*`, `?` and `[...]` outside quotes stand for the files that match, in the order of their names;
-//! a word that matches none stays as it is. There are no variables and no subshells: what is not supported is an
-//! error, never silently something else. A pipeline stops at its first failing stage, and that stage's failure is the
-//! pipeline's. A command that panics, dies by a signal or cannot be started fails even under `not`. With `2>&1`,
-//! standard error follows standard output as a whole, so that the order does not depend on buffering.
+//! a word that matches none stays. There are no variables and no subshells: unsupported syntax is an error, never
+//! silently something else. A pipeline stops at its first failing stage, and that stage's failure is the pipeline's. A
+//! command that panics, dies by a signal or cannot be started fails even under `not`. With `2>&1`, standard error
+//! follows standard output as a whole, so that the order does not depend on buffering.
 //!
 //! Commands are looked up among the in-process commands ([`Suite::with_builtin`]), then in the tools directories,
 //! then in `PATH`. Two commands are always in-process: `FileCheck` (also `filecheck`) and `diff-expected`.
 //!
 //! # Trust and limits
 //!
-//! A RUN line runs any program, with the rights of whoever runs the tests: running the tests of others is running
-//! their programs. visa-lit keeps tests from running on by accident, not from doing harm. Each test has a time
-//! ([`Suite::time_limit`], 600 s by default, `--timeout`); a program runs in a process group of its own, which ends
-//! with it, with the test's time, or with visa-lit. A command may write [`MAX_BYTES`] to either output, and as
-//! long may a test be, and a file that it reads by `<`, FileCheck or `diff-expected`. Reaching a limit is a
-//! failure, under `not` as well.
+//! A RUN line runs any program, with the rights of the user who runs the tests: running the tests of others is running
+//! their programs. visa-lit keeps tests from running on by accident, not from doing harm. Each test has a time limit
+//! ([`Suite::time_limit`], 600 s by default, `--timeout`). A program runs in a separate process group, which ends with
+//! it, with the test's time, or with visa-lit. A command may write [`MAX_BYTES`] to either output. The same limit
+//! applies to a test, and to a file that it reads by `<`, FileCheck or `diff-expected`. Reaching a limit is a failure,
+//! also under `not`.
 //!
 //! # FileCheck
 //!
@@ -51,10 +51,10 @@
 //!
 //! # Golden files and blessing
 //!
-//! `... | diff-expected %S/name.expected` compares its standard input with a file kept beside the test. When
+//! `... | diff-expected %S/name.expected` compares its standard input with a file stored next to the test. When
 //! blessing is on (`VISA_BLESS=1` or `--bless`) it rewrites that file instead and reports that it did. One command
-//! blesses everything: `VISA_BLESS=1 cargo test -p visa-test`. The directory of the file is written as `%S/` in
-//! it, so that expected diagnostics do not depend on where the checkout is.
+//! blesses everything: `VISA_BLESS=1 cargo test -p visa-test`. The directory of the file is written as `%S/` in it, so
+//! that expected diagnostics do not depend on the location of the checkout.
 
 mod builtin;
 mod command;

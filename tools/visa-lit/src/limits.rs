@@ -1,4 +1,4 @@
-//! What a test may take: time, and bytes of what it writes and reads.
+//! The limits of a test: time, and bytes of its outputs and inputs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(600);
 /// FileCheck or `diff-expected`, may have.
 pub const MAX_BYTES: u64 = 64 << 20;
 
-/// How often it is asked whether the run was interrupted.
+/// Interval of the checks for an interrupt.
 const TICK: Duration = Duration::from_millis(50);
 
 /// The limits of one test.
@@ -31,8 +31,8 @@ impl Limits {
         Self { time, end: Instant::now() + time, interrupts }
     }
 
-    /// Waits for an event. An error says why the wait is over without one: the test's time, a signal, or that none
-    /// will come.
+    /// Waits for an event. An error is the reason why the wait is over without one: the test's time, a signal, or that
+    /// none will come.
     pub(crate) fn wait<T>(&self, events: &Receiver<T>) -> Result<T, String> {
         loop {
             let left = self.end.saturating_duration_since(Instant::now());
@@ -55,7 +55,7 @@ impl Limits {
     }
 }
 
-/// Why an output is refused, if it is.
+/// The reason why an output is refused, if it is.
 pub(crate) fn too_long(name: &str, output: &[u8]) -> Option<String> {
     let found = output.len() as u64;
     (found > MAX_BYTES).then(|| format!("stopped: it wrote more than {MAX_BYTES} bytes to {name}"))

@@ -11,10 +11,11 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 
 use crate::limits::{Limits, MAX_BYTES, too_long};
 
-/// How long the outputs of a group that was ended may take to end. Only a process that left the group holds one open.
+/// Time limit for the end of a group's outputs after the group ended. Only a process that left the group holds one
+/// open.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How a process ended, and what it had written.
+/// Status of an ended process, and its outputs.
 pub(crate) struct Ended {
     /// Its status; or why it was stopped.
     pub(crate) status: Result<ExitStatus, String>,
@@ -22,13 +23,13 @@ pub(crate) struct Ended {
     pub(crate) stderr: Vec<u8>,
 }
 
-/// What happens to a process.
+/// An event of a process.
 enum Event {
     Exited,
     TooLong,
 }
 
-/// Runs `command` on all of `stdin`. What it has started in its group ends with it.
+/// Runs `command` on all of `stdin`. The processes that it started in its group end with it.
 pub(crate) fn run(command: &mut Command, stdin: &[u8], limits: &Limits) -> io::Result<Ended> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
@@ -73,7 +74,7 @@ fn capture(stream: impl Read + Send + 'static, events: Sender<Event>) -> Receive
     read
 }
 
-/// What was read, and why it is not all.
+/// The bytes read, and the reason why they are not all.
 fn collected(read: Option<Receiver<Vec<u8>>>) -> (Vec<u8>, Option<String>) {
     match read.map(|read| read.recv_timeout(GRACE)) {
         Some(Ok(bytes)) => (bytes, None),

@@ -1,4 +1,4 @@
-//! What became of each test, and how it is told.
+//! The result of each test, and its report.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use visa_words::visible;
 /// Most lines shown of each output of a failed command. The end is shown: that is where the error is.
 const MAX_TAIL_LINES: usize = 120;
 
-/// What became of one test.
+/// The result of one test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Every RUN line succeeded.
     Pass,
     /// A RUN line failed.
     Fail(Failure),
-    /// A RUN line failed, as `XFAIL:` said.
+    /// A RUN line failed, as `XFAIL:` requires.
     XFail,
-    /// `XFAIL:` said that it would fail, and it passed: a failure.
+    /// `XFAIL:` requires a failure, and the test passed: a failure.
     XPass,
     /// The test does not run here.
     Unsupported {
@@ -25,12 +25,12 @@ pub enum Verdict {
         /// Features that are present and that `UNSUPPORTED:` names.
         excluded_by: Vec<String>,
     },
-    /// The test could not be run as written, so it says nothing: a failure. Holds the reason.
+    /// The test could not be run as written, so it has no result: a failure. Holds the reason.
     Unresolved(String),
 }
 
 impl Verdict {
-    /// Whether this makes the run fail.
+    /// Returns true if this makes the run fail.
     pub fn is_failure(&self) -> bool {
         match self {
             Self::Fail(_) | Self::XPass | Self::Unresolved(_) => true,
@@ -50,7 +50,7 @@ impl Verdict {
     }
 }
 
-/// How a RUN line failed.
+/// Failure of a RUN line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The line of the RUN line in the test, from 1.
@@ -72,13 +72,13 @@ pub struct Failure {
 pub struct TestResult {
     /// The test, as a path below the root as it was given.
     pub name: String,
-    /// What became of it.
+    /// Its result.
     pub verdict: Verdict,
 }
 
 /// All results of a run, sorted by name.
 ///
-/// `{}` shows what needs attention and the summary line; `{:#}` names every test.
+/// `{}` shows failures and the summary line; `{:#}` names every test.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// The results, sorted by name.
@@ -88,7 +88,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether no test failed.
+    /// Returns true if no test failed.
     pub fn is_success(&self) -> bool {
         self.failed() == 0
     }

@@ -22,7 +22,7 @@ pub(crate) struct Step {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) words: Vec<Word>,
-    /// In the order written, which decides what `2>&1` means.
+    /// In the order written, which decides the meaning of `2>&1`.
     pub(crate) redirects: Vec<Redirect>,
 }
 
@@ -177,7 +177,7 @@ fn operator(chars: &mut Peekable<Chars<'_>>) -> Result<Token, String> {
         (Some('&'), true) => Token::And,
         (Some('>'), true) => Token::Redirect(RedirectKind::OutAppend),
         (Some('|'), true) => {
-            return Err("`||` is not supported: use `not`, or a test of its own".to_owned());
+            return Err("`||` is not supported: use `not`, or a separate test".to_owned());
         }
         (Some('<'), true) => {
             return Err("`<<` is not supported: keep the input in a file".to_owned());

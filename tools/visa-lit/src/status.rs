@@ -1,19 +1,19 @@
-//! How a command ended.
+//! Exit status of a command.
 
 use std::process::ExitStatus;
 
-/// What a Rust program exits with when it panics.
+/// Exit code of a Rust program that panics.
 const PANIC_CODE: i32 = 101;
 
-/// How a command ended.
+/// Exit status of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Status {
     Exit(i32),
     /// A panic or a signal: a failure even under `not`.
     Crash(String),
-    /// A limit of the test was reached: a failure whatever was expected.
+    /// A limit of the test was reached: a failure with any expectation.
     Stopped(String),
-    /// The command could not be started: the test says nothing.
+    /// The command could not be started: the test has no result.
     NotRun(String),
 }
 

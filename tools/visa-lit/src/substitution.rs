@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Names (with their `%`) and what stands for them.
+/// Names (with their `%`) and their replacements.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Substitutions(BTreeMap<String, String>);
 

@@ -20,12 +20,12 @@ use crate::report::{Failure, Report, TestResult, Verdict, tail};
 use crate::shell::Script;
 use crate::substitution::Substitutions;
 
-/// Whether the environment asks for blessing.
+/// Returns true if the environment asks for blessing.
 pub fn bless_requested() -> bool {
     std::env::var(BLESS_VARIABLE).is_ok_and(|value| value == "1")
 }
 
-/// The tests under one or more roots, with what they may use.
+/// The tests under one or more roots, with their commands and limits.
 pub struct Suite {
     roots: Vec<PathBuf>,
     builtins: BTreeMap<String, Builtin>,
@@ -117,7 +117,7 @@ impl Suite {
         self
     }
 
-    /// Whether `diff-expected` rewrites its file instead of comparing with it.
+    /// Makes `diff-expected` rewrite its file instead of comparing with it.
     pub fn bless(mut self, bless: bool) -> Self {
         self.bless = bless;
         self
@@ -135,7 +135,7 @@ impl Suite {
         self
     }
 
-    /// Runs the tests. Whatever keeps the run itself from working is in the report as an unresolved test.
+    /// Runs the tests. An error of the run itself is in the report as an unresolved test.
     pub fn run(mut self) -> Report {
         // Dropped last: a signal that came ends the process when the temporary directory is gone.
         let interrupts = self.interrupts.clone();
@@ -197,7 +197,7 @@ impl Suite {
         self.interrupts.as_ref().is_some_and(|interrupts| interrupts.hold().check().is_err())
     }
 
-    /// Runs one test in a directory of its own; an error says why it could not be run as written.
+    /// Runs one test in a separate directory; an error is the reason why it could not be run as written.
     fn run_test(&self, test: &Path, dir: &Path) -> Result<Verdict, String> {
         let source = limits::read(test).map_err(|error| format!("cannot read the test: {error}"))?;
         let directives = Directives::parse(&String::from_utf8_lossy(&source))?;
@@ -248,7 +248,7 @@ fn utf8(path: &Path) -> Result<&str, String> {
     path.to_str().ok_or_else(|| format!("the path {path:?} is not UTF-8: rename the file"))
 }
 
-/// Runs one script; an error says why it could not be run as written.
+/// Runs one script; an error is the reason why it could not be run as written.
 fn run_line(
     shell: &Shell<'_>,
     run: &RunLine,

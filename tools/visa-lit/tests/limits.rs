@@ -1,4 +1,4 @@
-//! What a test may take: time, output, processes.
+//! The limits of a test: time, output, processes.
 
 use std::fs;
 use std::path::Path;
@@ -51,15 +51,15 @@ fn a_test_over_its_time_is_an_expected_failure_where_one_is_expected() {
     assert_eq!(only(suite.run()), Verdict::XFail);
 }
 
-/// Of a process whose number a test wrote to a file. One that is not there any more is gone; so is one that nobody
-/// has reaped yet.
+/// Looks up a process whose number a test wrote to a file. One that no longer exists is gone; so is one that is not
+/// reaped yet.
 fn is_running(file: &Path) -> bool {
     let number = fs::read_to_string(file).expect("a number");
     let status = fs::read_to_string(format!("/proc/{}/stat", number.trim()));
     status.is_ok_and(|status| !status.contains(") Z ") && !status.contains(") X "))
 }
 
-/// Waits until it is gone: what is killed takes its time.
+/// Waits until it is gone: killing takes some time.
 fn wait_for_end(file: &Path) {
     while is_running(file) {
         std::thread::sleep(Duration::from_millis(5));

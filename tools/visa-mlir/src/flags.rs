@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use visa_opt::Renderer;
 
-/// What `verify` was asked for.
+/// The flags of `verify`.
 pub(crate) struct Flags {
     pub(crate) files: Vec<String>,
     pub(crate) registered: bool,
@@ -12,7 +12,7 @@ pub(crate) struct Flags {
     pub(crate) renderer: Renderer,
 }
 
-/// Why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
+/// Reason why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
 pub(crate) struct Stop {
     pub(crate) message: String,
     pub(crate) code: i32,

@@ -17,7 +17,7 @@ use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
 use visa_opt::{Io, load_machine, load_module, read_source, split, standard_dialects};
 
-/// The code of what MLIR finds.
+/// The code of MLIR's findings.
 const CODE: &str = "mlir";
 
 /// Runs on `args` (without the program's name). Returns the exit code: 0 if MLIR takes every module, else 1.
@@ -72,7 +72,7 @@ fn parts(flags: &Flags, source: &Source) -> Vec<Range<usize>> {
     if flags.split { split(&source.text) } else { std::iter::once(0..source.text.len()).collect() }
 }
 
-/// Verifies the modules of a text, and writes what is found. Returns whether all of them are right.
+/// Verifies the modules of a text, and writes the findings. Returns true if all of them are right.
 fn verify_parts(
     flags: &Flags,
     io: &mut Io,
@@ -101,7 +101,7 @@ fn not_loaded(found: &[Finding]) -> Diagnostic {
     found.iter().fold(error, |error, finding| error.note(&finding.message, None))
 }
 
-/// What visa, and then MLIR, finds in a module of ours.
+/// The findings of visa, and then of MLIR, in a module of ours.
 fn check_module(mlir: &Mlir, ctx: &Context, source: &Source, range: Range<usize>) -> Vec<Diagnostic> {
     let loaded = load_module(ctx, source, range.clone());
     let mut findings = loaded.findings;
@@ -115,7 +115,7 @@ fn check_module(mlir: &Mlir, ctx: &Context, source: &Source, range: Range<usize>
     findings
 }
 
-/// What MLIR finds in a text that it reads as it is.
+/// The findings of MLIR in a text that it reads unchanged.
 fn check_text(mlir: &Mlir, source: &Source, range: Range<usize>) -> Vec<Diagnostic> {
     let text = &source.text[range.clone()];
     // MLIR's parser calls itself for each bracket.

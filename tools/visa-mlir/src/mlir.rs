@@ -9,16 +9,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use visa_ir::diag::Severity;
 
-/// Words that begin what MLIR's parser reads without a bound on nesting, `- - - d0` for one: such a text could end
-/// the process.
+/// Words at which MLIR's parser reads without a bound on nesting, such as `- - - d0`: such a text could end the
+/// process.
 const UNBOUNDED: [&str; 4] = ["affine_map", "affine_set", "affine.", "sparse_tensor."];
 
-/// What MLIR says of a text.
+/// A finding of MLIR in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What it is, in MLIR's words.
+    /// Its text, in MLIR's words.
     pub message: String,
     /// Line and column in the text, counted from 1; `None` if it has no place there.
     pub place: Option<(usize, usize)>,
@@ -51,7 +51,7 @@ impl Finding {
 #[derive(Debug)]
 pub struct Mlir {
     context: Context,
-    /// Where the context puts what it finds.
+    /// The context's list of findings.
     found: Rc<RefCell<Vec<Finding>>>,
 }
 
@@ -59,7 +59,7 @@ impl Mlir {
     /// Loads the dialects that `irdl` declares.
     ///
     /// # Errors
-    /// What MLIR says of a text that it does not take.
+    /// The findings of MLIR in a text that it refuses.
     pub fn new(irdl: &str) -> Result<Self, Vec<Finding>> {
         let registry = DialectRegistry::new();
         register_all_dialects(&registry);
@@ -76,7 +76,7 @@ impl Mlir {
         if loaded { Ok(mlir) } else { Err(mlir.refused()) }
     }
 
-    /// What MLIR finds in a module: nothing of which is an error if it takes it.
+    /// The findings of MLIR in a module: none of them is an error if it accepts it.
     #[must_use]
     pub fn verify(&self, text: &str) -> Vec<Finding> {
         if let Some(word) = UNBOUNDED.into_iter().find(|word| has_word(text, word)) {
@@ -92,7 +92,7 @@ impl Mlir {
         }
     }
 
-    /// What was found in a text that MLIR does not take: at least one error.
+    /// The findings in a text that MLIR refuses: at least one error.
     fn refused(&self) -> Vec<Finding> {
         let mut found = self.found.take();
         if !found.iter().any(|finding| finding.severity == Severity::Error) {
@@ -102,7 +102,7 @@ impl Mlir {
     }
 }
 
-/// Whether a word begins somewhere in a text, other than in a name or a string that begins with it.
+/// Returns true if a word begins somewhere in a text, other than in a name or a string that begins with it.
 fn has_word(text: &str, word: &str) -> bool {
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$-@%#!\"".contains(byte);
     text.match_indices(word).any(|(at, _)| !text[..at].bytes().next_back().as_ref().is_some_and(in_name))

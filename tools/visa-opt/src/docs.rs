@@ -1,4 +1,4 @@
-//! `--show-dialects`, `--list-passes` and the reference pages: what the declarations say.
+//! `--show-dialects`, `--list-passes` and the reference pages: texts from the declarations.
 
 use crate::io::Io;
 use crate::load::unwritable;
@@ -71,7 +71,7 @@ pub(crate) fn write_docs(registry: &Registry, folder: &str, io: &mut Io) -> Resu
     Ok(())
 }
 
-/// Every page of `folder` that is not what the declarations say now.
+/// Every page of `folder` that differs from the declarations.
 pub(crate) fn check_docs(registry: &Registry, folder: &Path) -> Vec<Diagnostic> {
     let mut stale = Vec::new();
     for (name, text) in pages(registry) {
@@ -79,7 +79,7 @@ pub(crate) fn check_docs(registry: &Registry, folder: &Path) -> Vec<Diagnostic> 
         if visa_files::read(&path, text.len() as u64).is_ok_and(|found| found == text.as_bytes()) {
             continue;
         }
-        let message = format!("`{}` is not what the declarations say", path.display());
+        let message = format!("`{}` differs from the declarations", path.display());
         let fix = format!("run visa-opt --docs {}", folder.display());
         stale.push(Diagnostic::error("stale-docs", Span::default(), message).fix(fix));
     }

@@ -8,7 +8,7 @@ use visa_ir::module::Module;
 use visa_ir::span::Source;
 use visa_pass::{Instrument, Pass};
 
-/// Which passes a dump is wanted around.
+/// The passes that a dump is wanted around.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     /// Around every pass.
@@ -23,7 +23,7 @@ impl Filter {
     }
 }
 
-/// What is dumped.
+/// The dumps to write.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) before: Filter,
@@ -40,7 +40,7 @@ pub(crate) struct Dump<'a> {
     flags: &'a Flags,
     source: &'a Source,
     last: String,
-    /// What was dumped.
+    /// The text of the dump.
     pub(crate) out: String,
 }
 

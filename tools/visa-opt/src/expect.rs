@@ -1,4 +1,4 @@
-//! `--verify-diagnostics`: `expected-error@+1 {{part of the message}}` comments, held against what was found.
+//! `--verify-diagnostics`: `expected-error@+1 {{part of the message}}` comments, compared with the findings.
 //!
 //! As in MLIR: `expected-error`, `-warning`, `-remark` and `-note`; `@+N`, `@-N`, `@above`, `@below` (the nearest
 //! line without an expectation); the text is a substring. It is looked for in `code: message`, so that a test can
@@ -22,7 +22,7 @@ struct Expected {
     met: bool,
 }
 
-/// Compares `findings` with the expectations in `range` of `source`. Returns what does not agree, as errors.
+/// Compares `findings` with the expectations in `range` of `source`. Returns the differences, as errors.
 pub(crate) fn compare(
     source: &Source,
     range: std::ops::Range<usize>,
@@ -90,7 +90,7 @@ fn read(source: &Source, range: std::ops::Range<usize>) -> (Vec<Expected>, Vec<D
     (expected, wrong)
 }
 
-/// Reads the expectation at the start of `text`: kind, index of its line, what it expects, its length.
+/// Reads the expectation at the start of `text`: kind, index of its line, its text, its length.
 fn one(text: &str, index: usize, lines: &[&str]) -> Option<(&'static str, usize, String, usize)> {
     let rest = text.strip_prefix(START)?;
     let kind = KINDS.into_iter().find(|kind| rest.starts_with(kind))?;

@@ -1,4 +1,4 @@
-//! The files of a run with their roles, and what is wrong with them.
+//! The files of a run with their roles, and their errors.
 
 use crate::flags::Flags;
 use visa_files::{FileRoles, SharedFile};
@@ -6,8 +6,8 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_pass::Pipeline;
 
-/// Every file that a run over modules reads or writes, but for what its passes write ([`pass_outputs`]). A flag that
-/// is added has to be named here: the pattern is complete.
+/// Every file that a run over modules reads or writes, except the outputs of its passes ([`pass_outputs`]). A flag
+/// that is added has to be named here: the pattern is complete.
 pub(crate) fn roles(flags: &Flags, folder: &std::path::Path) -> FileRoles {
     let Flags {
         input,

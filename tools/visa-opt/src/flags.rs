@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command, FromArgMatches as _, value_parser};
 use visa_pass::Pass;
 
-/// What was asked for.
+/// The request of a command line.
 pub(crate) enum Asked {
     /// To read modules.
     Modules(Box<Flags>),
@@ -16,7 +16,7 @@ pub(crate) enum Asked {
     Query(Box<Query>),
 }
 
-/// What was asked for of modules.
+/// The request for modules.
 pub(crate) struct Flags {
     pub(crate) input: String,
     pub(crate) output: String,
@@ -46,7 +46,7 @@ pub(crate) struct Flags {
     pub(crate) check_docs: Option<String>,
 }
 
-/// Why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
+/// Reason why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
 pub(crate) struct Stop {
     pub(crate) message: String,
     pub(crate) code: i32,
@@ -82,14 +82,14 @@ pub(crate) fn parse(args: &[String], passes: &[&'static Pass]) -> Result<Asked, 
 /// The flags that modules and questions share.
 const SHARED: [&str; 2] = ["diagnostics", "mapping-rules"];
 
-/// The question, if one is asked. Flags that say nothing to it are refused.
+/// The question, if one is asked. Flags that do not apply to it are refused.
 fn query(matches: &ArgMatches) -> Result<Option<Query>, Stop> {
     let Some((query::flags::NAME, asked)) = matches.subcommand() else { return Ok(None) };
     let written = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
     let names = matches.ids().map(clap::Id::as_str);
     if let Some(name) = names.filter(|name| !SHARED.contains(name)).find(written) {
         let name = if name == "input" { "INPUT".to_owned() } else { format!("--{name}") };
-        let message = format!("error: {name} says nothing to `query`; a file called query is ./query\n");
+        let message = format!("error: {name} does not apply to `query`; a file called query is ./query\n");
         return Err(Stop { message, code: 1 });
     }
     let rules = matches.get_one::<String>("mapping-rules").cloned();
@@ -181,9 +181,7 @@ fn pipeline_flags() -> [Arg; 8] {
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value("true")
-            .help(
-                "Build the analyses that a pass preserves again after it, and fail where they say something else",
-            ),
+            .help("Build the analyses that a pass preserves again after it, and fail if they differ"),
         value(
             "crash-reproducer",
             "FILE",
@@ -199,30 +197,24 @@ fn pipeline_flags() -> [Arg; 8] {
         )
         .requires("run-reproducer"),
         flag("timing", "Print the time of each pass").alias("mlir-timing"),
-        flag("pass-statistics", "Print what each pass counted").alias("mlir-pass-statistics"),
+        flag("pass-statistics", "Print the counters of each pass").alias("mlir-pass-statistics"),
     ]
 }
 
 fn input_flags() -> [Arg; 7] {
     [
-        flag("split-input-file", "Treat the parts between lines `// -----` as modules of their own"),
-        flag(
-            "verify-diagnostics",
-            "Check that what is found is what `expected-error@+1 {{...}}` comments say",
-        ),
+        flag("split-input-file", "Treat the parts between lines `// -----` as separate modules"),
+        flag("verify-diagnostics", "Check that the findings match the `expected-error@+1 {{...}}` comments"),
         flag("allow-unregistered-dialect", "Let operations of unknown dialects through, in the generic form"),
         flag("print-generic", "Print the generic form, which mlir-opt reads").alias("mlir-print-op-generic"),
-        flag(
-            "print-registered",
-            "Print the form that MLIR checks where it has loaded what --emit-irdl prints",
-        )
-        .conflicts_with_all(["print-generic", "print-locations"]),
+        flag("print-registered", "Print the form that MLIR checks after loading the output of --emit-irdl")
+            .conflicts_with_all(["print-generic", "print-locations"]),
         flag("print-locations", "Print where each operation comes from, as `loc(...)` after it")
             .alias("mlir-print-debuginfo"),
         value(
             "mapping-rules",
             "FILE",
-            "Rewrite rules of mappings beside those built in; each is checked when it is read",
+            "Rewrite rules of mappings in addition to the built-in ones; each is checked when it is read",
         )
         .global(true),
     ]

@@ -1,4 +1,4 @@
-//! What a tool reads and writes, as values: a run in a test and a run in a process are the same run.
+//! The inputs and outputs of a tool, as values: a run in a test and a run in a process are the same run.
 
 use std::io::{self, Cursor, IsTerminal, Read, Write};
 use std::path::PathBuf;
@@ -9,17 +9,17 @@ use visa_files::Interrupts;
 pub struct Io {
     /// Where `-` reads from.
     pub stdin: Box<dyn Read>,
-    /// What was written to standard output.
+    /// The standard output.
     pub stdout: Vec<u8>,
-    /// What was written to standard error.
+    /// The standard error.
     pub stderr: Vec<u8>,
-    /// What relative paths start from.
+    /// The start of relative paths.
     pub cwd: PathBuf,
-    /// Whether standard error takes colour.
+    /// True if standard error accepts colour.
     pub color: bool,
-    /// What puts signals off while a file is being written; `None` leaves them as they are.
+    /// Postpones signals while a file is being written; `None` does not.
     pub interrupts: Option<Interrupts>,
-    /// Whether progress may be shown on the process's standard error, if that is a terminal.
+    /// True if progress may be shown on the process's standard error, if that is a terminal.
     pub progress: bool,
 }
 
@@ -48,7 +48,7 @@ impl Io {
     /// The bytes of a regular file, or of standard input for `-`.
     ///
     /// # Errors
-    /// What [`visa_files::read`] says, such as more than `bound` bytes.
+    /// The error of [`visa_files::read`], such as more than `bound` bytes.
     pub fn read(&mut self, name: &str, bound: u64) -> io::Result<Vec<u8>> {
         if name == "-" {
             return visa_files::read_stream(&mut self.stdin, bound);
@@ -59,15 +59,15 @@ impl Io {
     /// Writes a file whole (see [`visa_files::write`]), or appends to standard output for `-`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn write(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.write_with(name, |out| out.write_all(bytes))
     }
 
-    /// As [`Io::write`], for what is written piece by piece.
+    /// As [`Io::write`], for content that is written piece by piece.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn write_with(
         &mut self,
         name: &str,
@@ -82,12 +82,12 @@ impl Io {
     /// Writes the file called `name` in `folder` and nowhere else (see [`visa_files::write_in`]).
     ///
     /// # Errors
-    /// What the system says, and a name that leads elsewhere.
+    /// The system's error, and a name that leads elsewhere.
     pub fn write_in(&mut self, folder: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
         visa_files::write_in(&self.path(folder), name, self.interrupts.as_ref(), bytes)
     }
 
-    /// Passes what was written on to the process's own streams. Returns the exit code: `code`, or 1 where that fails.
+    /// Passes the outputs on to the process's streams. Returns the exit code: `code`, or 1 if that fails.
     fn finish(self, code: i32) -> ExitCode {
         let mut told = io::stderr().write_all(&self.stderr);
         if let Err(why) = io::stdout().write_all(&self.stdout).and_then(|()| io::stdout().flush()) {

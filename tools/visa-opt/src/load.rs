@@ -14,7 +14,7 @@ use visa_machine::Machine;
 use visa_mapping::GivenSizes;
 use visa_select::rules::ruleset::RuleSet;
 
-/// A module that was read, and what was found about it.
+/// A module that was read, and its findings.
 pub struct Loaded {
     /// The module; `None` if it has errors.
     pub module: Option<Module>,
@@ -71,7 +71,7 @@ pub fn load_module(ctx: &Context, source: &Source, range: Range<usize>) -> Loade
     Loaded { module, findings }
 }
 
-/// The machine that a `--machine` flag names: one with a name of its own, or the description in a file.
+/// The machine that a `--machine` flag names: a built-in one, or the description in a file.
 ///
 /// # Errors
 /// If the file cannot be read or describes no machine.
@@ -93,7 +93,7 @@ pub fn load_machine(io: &mut Io, name: &str) -> Result<Machine, Diagnostic> {
 /// machine of the context.
 ///
 /// # Errors
-/// A file that cannot be read, and what is wrong with its rules, with the text that the spans point into.
+/// A file that cannot be read, and the errors in its rules, with the text that the spans point into.
 pub fn load_config_rules(
     io: &mut Io,
     ctx: &Context,
@@ -103,7 +103,7 @@ pub fn load_config_rules(
     RuleSet::with_user_rules(ctx, &source.text).map_err(|findings| (source, findings))
 }
 
-/// A file that cannot be read; of one that is not there, what may be meant.
+/// A file that cannot be read; for one that is missing, the nearest name.
 pub(crate) fn unreadable(io: &Io, name: &str, why: &std::io::Error) -> Diagnostic {
     let error = Diagnostic::error("cannot-read", Span::default(), format!("cannot read `{name}`: {why}"));
     let missing = why.kind() == std::io::ErrorKind::NotFound;

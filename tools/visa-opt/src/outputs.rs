@@ -9,44 +9,41 @@ use visa_ir::span::Span;
 use visa_pass::{Output, Pipeline};
 
 /// Where an output may be written.
-enum Place<'a> {
-    /// Where its name says.
+enum OutputTarget<'a> {
+    /// At the path of its name.
     Anywhere,
     /// In this folder, by its name.
     In(&'a str),
 }
 
-fn place<'a>(flags: &'a Flags, name: &str) -> Result<Place<'a>, Diagnostic> {
+fn place<'a>(flags: &'a Flags, name: &str) -> Result<OutputTarget<'a>, Diagnostic> {
     if flags.split {
         let message = format!(
-            "with `--split-input-file` each part of the input would write `{name}`, over what the part before it \
-             wrote"
+            "with `--split-input-file` each part of the input would overwrite `{name}` of the part before it"
         );
         let fix = "run the parts one by one, or leave the option out".to_owned();
         return Err(Diagnostic::error("split-output", Span::default(), message).fix(fix));
     }
     if !flags.run_reproducer {
-        return Ok(Place::Anywhere);
+        return Ok(OutputTarget::Anywhere);
     }
     let refuse = |message, fix: &str| {
         Err(Diagnostic::error("reproducer-output", Span::default(), message).fix(fix.to_owned()))
     };
     match &flags.reproducer_outputs {
-        Some(folder) if visa_files::is_plain_name(name) => Ok(Place::In(folder)),
+        Some(folder) if visa_files::is_plain_name(name) => Ok(OutputTarget::In(folder)),
         Some(folder) => refuse(
             format!("found output `{name}`, expected the plain name of a file in `{folder}`"),
             "write the name without a folder in the first line of the reproducer",
         ),
         None => refuse(
-            format!(
-                "the reproducer names an output, `{name}`: a file that is read may not say what is written"
-            ),
+            format!("the reproducer names an output, `{name}`: an input file must not choose output paths"),
             "name a folder that it may write to: `--reproducer-outputs DIR`",
         ),
     }
 }
 
-/// What is wrong with the outputs that a pipeline's options name; the spans point into its text.
+/// The errors in the outputs that a pipeline's options name; the spans point into its text.
 pub(crate) fn refused(flags: &Flags, pipeline: &Pipeline) -> Vec<Diagnostic> {
     let named =
         pipeline.steps.iter().flat_map(|step| step.options.outputs().map(move |output| (step, output)));
@@ -58,11 +55,11 @@ pub(crate) fn refused(flags: &Flags, pipeline: &Pipeline) -> Vec<Diagnostic> {
     refused.collect()
 }
 
-/// Writes what passes want written, each file whole or not at all. Returns what could not be.
+/// Writes the outputs of passes, each file whole or not at all. Returns the failures.
 pub(crate) fn write(io: &mut Io, flags: &Flags, wanted: &[Output]) -> Vec<Diagnostic> {
     let mut write = |Output { name, bytes }: &Output| match place(flags, name)? {
-        Place::Anywhere => io.write(name, bytes).map_err(|why| unwritable(name, &why)),
-        Place::In(folder) => {
+        OutputTarget::Anywhere => io.write(name, bytes).map_err(|why| unwritable(name, &why)),
+        OutputTarget::In(folder) => {
             io.write_in(folder, name, bytes).map_err(|why| unwritable(&format!("{folder}/{name}"), &why))
         }
     };

@@ -19,9 +19,9 @@ const SHORT: [(&str, &str, &str); 3] = [
     (
         "advise",
         "select-configs",
-        "Short for --select-configs=advise: report what would be cheaper than what is written",
+        "Short for --select-configs=advise: report configurations that are cheaper than the explicit ones",
     ),
-    ("apply", "select-configs", "Short for --select-configs=apply: write what --advise reports"),
+    ("apply", "select-configs", "Short for --select-configs=apply: apply the changes that --advise reports"),
     (
         "explain",
         "select-configs",

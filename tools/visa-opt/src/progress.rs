@@ -1,4 +1,4 @@
-//! How far choosing is, on a terminal.
+//! The progress of choosing, on a terminal.
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use visa_ir::diag::counted;
 use visa_select::effort::watch::Watch;
 
-/// How long choosing may take before its progress is shown, and how long what is shown stays.
+/// Time of choosing before its progress is shown, and least time that a progress text stays.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A watch that shows progress on standard error, in a line that is taken away at the end; a silent one if

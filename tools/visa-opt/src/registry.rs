@@ -1,4 +1,4 @@
-//! What a tool knows.
+//! The dialects and passes of a tool.
 
 use visa_ir::context::Context;
 use visa_ir::decl::Dialect;
@@ -46,7 +46,7 @@ impl Registry {
     /// A context with the dialects.
     ///
     /// # Errors
-    /// What is wrong with the declarations of one, or that two have one name.
+    /// The errors in the declarations of one, or that two have one name.
     pub fn context(&self) -> Result<Context, Vec<Diagnostic>> {
         let mut ctx = Context::default();
         let refused = |why| Diagnostic::error("dialect", Span::default(), why);

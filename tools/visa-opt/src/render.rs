@@ -13,7 +13,7 @@ use visa_ir::span::{Source, Span};
 /// The longest line that an excerpt shows, in bytes; of a longer one only the position is given.
 const MAX_EXCERPT_LINE: usize = 1000;
 
-/// How diagnostics are written.
+/// Format of diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Renderer {
     /// With source excerpts.
@@ -149,7 +149,7 @@ struct JsonFinding<'a> {
     code: &'a str,
     message: &'a str,
     #[serde(flatten)]
-    place: Option<Place<'a>>,
+    place: Option<SourceRange<'a>>,
     notes: Vec<JsonNote<'a>>,
     fix: Option<&'a str>,
 }
@@ -158,7 +158,7 @@ struct JsonFinding<'a> {
 struct JsonNote<'a> {
     message: &'a str,
     #[serde(flatten)]
-    place: Option<Place<'a>>,
+    place: Option<SourceRange<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     places: Vec<Elsewhere<'a>>,
 }
@@ -178,7 +178,7 @@ impl<'a> From<&'a FilePlace> for Elsewhere<'a> {
 }
 
 #[derive(Serialize)]
-struct Place<'a> {
+struct SourceRange<'a> {
     file: &'a str,
     line: usize,
     column: usize,
@@ -186,7 +186,7 @@ struct Place<'a> {
     end_column: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SourceRange<'a> {
     fn new(source: &'a Source, span: Span) -> Self {
         let (line, column) = source.position(span.range().start);
         let (end_line, end_column) = source.position(span.range().end);
@@ -198,14 +198,14 @@ fn json(io: &mut Io, source: Option<&Source>, findings: &[Diagnostic]) {
     for finding in findings {
         let notes = finding.notes.iter().map(|note| JsonNote {
             message: &note.message,
-            place: note.span.zip(source).map(|(span, source)| Place::new(source, span)),
+            place: note.span.zip(source).map(|(span, source)| SourceRange::new(source, span)),
             places: note.places.iter().map(Elsewhere::from).collect(),
         });
         let line = JsonFinding {
             severity: finding.severity.word(),
             code: &finding.code,
             message: &finding.message,
-            place: source.map(|source| Place::new(source, finding.span)),
+            place: source.map(|source| SourceRange::new(source, finding.span)),
             notes: notes.collect(),
             fix: finding.fix.as_deref(),
         };

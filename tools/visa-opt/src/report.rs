@@ -1,4 +1,4 @@
-//! `--timing` and `--pass-statistics`: what the passes did, on standard error.
+//! `--timing` and `--pass-statistics`: the statistics of the passes, on standard error.
 
 use std::fmt::Write as _;
 use std::time::Duration;

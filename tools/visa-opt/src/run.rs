@@ -57,7 +57,7 @@ impl<'a> Driver<'a> {
         Self { registry, flags, io, timing: Timing::default(), steps: Vec::new() }
     }
 
-    /// Does what the flags ask for.
+    /// Executes the flags' requests.
     pub(crate) fn run(mut self) -> i32 {
         let start = Instant::now();
         let held = match self.listings() {
@@ -77,7 +77,7 @@ impl<'a> Driver<'a> {
         i32::from(!held)
     }
 
-    /// What needs no input; `None` if nothing of that was asked for.
+    /// The requests that need no input; `None` if there is none.
     fn listings(&mut self) -> Option<Result<(), Refusal>> {
         let about_run = |findings| (None, findings);
         let flags = self.flags;
@@ -169,15 +169,15 @@ impl<'a> Driver<'a> {
         if refused.is_empty() { Ok(pipeline) } else { Err((Some(pipeline.source), refused)) }
     }
 
-    /// Writes what passes wanted written. Returns whether all of it was.
+    /// Writes the outputs of passes. Returns true if all were written.
     fn write_outputs(&mut self, wanted: &[Output]) -> bool {
         let failed = outputs::write(self.io, self.flags, wanted);
         self.flags.shared.renderer().emit(self.io, None, &failed);
         failed.is_empty()
     }
 
-    /// Reads one part and runs the pipeline on it. Returns the module if it came through, what was found about the
-    /// part, and whether the run itself went well.
+    /// Reads one part and runs the pipeline on it. Returns the module if it came through, the findings about the part,
+    /// and true if the run itself succeeded.
     fn part(
         &mut self,
         ctx: &Context,
@@ -211,8 +211,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Takes a failure apart: what it says about the module goes to `findings`, what is about the run is written.
-    /// Returns whether there was nothing of the latter.
+    /// Splits a failure: findings about the module go to `findings`, those about the run are written. Returns true if
+    /// there is none of the latter.
     fn failed(
         &mut self,
         ctx: &Context,
@@ -246,7 +246,7 @@ impl<'a> Driver<'a> {
             .is_ok()
     }
 
-    /// Writes what was found, or compares it with what is expected. Returns whether that part of the input held.
+    /// Writes the findings, or compares them with the expectations. Returns true if that part of the input passed.
     fn judge(&mut self, source: &Source, range: Range<usize>, findings: &[Diagnostic]) -> bool {
         if self.flags.verify_diagnostics {
             let wrong = expect::compare(source, range, findings);

@@ -6,7 +6,7 @@ use visa_cost::MemoryModel;
 use visa_files::FileRoles;
 use visa_machine::Machine;
 
-/// How findings are written.
+/// Format of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Diagnostics {
     Text,
@@ -21,17 +21,17 @@ pub struct SharedFlags {
     /// schedules have it), or a description (JSON).
     #[arg(long, value_name = "NAME|FILE.json")]
     pub machine: Option<String>,
-    /// How transfers are priced, in reports and for choosing: `flat` by a start-up and a bandwidth, `book` by the
+    /// Cost model of transfers, in reports and for choosing: `flat` by a start-up and a bandwidth, `book` by the
     /// requests to the memories, `detailed` by following each of them.
     #[arg(id = "memory-model", long, value_name = "MODEL", default_value = MemoryModel::default().name())]
     pub memory_model: MemoryModel,
     /// Give an axis another size than its declaration; can be repeated.
     #[arg(id = "axis", long, value_name = "NAME=SIZE")]
     pub axes: Vec<String>,
-    /// Rules of select-configs beside those built in; each is checked when it is read.
+    /// Rules of select-configs in addition to the built-in ones; each is checked when it is read.
     #[arg(long, value_name = "FILE")]
     pub rules: Option<String>,
-    /// How findings are written.
+    /// Format of findings.
     #[arg(long, value_name = "FORMAT", default_value = "text", global = true)]
     diagnostics: Diagnostics,
 }
@@ -46,7 +46,7 @@ impl SharedFlags {
         }
     }
 
-    /// What writes findings.
+    /// The writer of findings.
     #[must_use]
     pub fn renderer(&self) -> Renderer {
         match self.diagnostics {

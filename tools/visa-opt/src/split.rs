@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What separates two parts, in the input and in the output.
+/// The separator of two parts, in the input and in the output.
 pub(crate) const SEPARATOR: &str = "// -----";
 
 /// The byte ranges of the parts of a text that are between lines `// -----`.

@@ -56,7 +56,7 @@ fn a_limit_on_the_size_of_files_is_an_error() {
     assert!(run(folder.path(), "ulimit -f 1", "a.visa -o out.visa").status.success());
 }
 
-/// 40 MB of blank lines, of which an error shows one: what is kept for that must not be a number for each line.
+/// 40 MB of blank lines, of which an error shows one: the stored data must not be a number for each line.
 #[test]
 fn blank_lines_take_no_more_memory_than_their_bytes() {
     let folder = folder();

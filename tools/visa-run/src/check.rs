@@ -6,7 +6,7 @@ use visa_ir::diag::counted;
 use visa_numerics::{Bits, DType, load, to_f64};
 use visa_reference::{Allowed, LogicalResult};
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct CheckReport {
     /// Elements compared, of all results.
@@ -17,11 +17,11 @@ pub struct CheckReport {
     pub mismatches: u64,
     /// The first element that differs, in words.
     pub first: Option<String>,
-    /// What `fast` expressions were allowed, if results depend on some.
+    /// The tolerance of `fast` expressions, if results depend on some.
     pub fast: Option<FastReport>,
 }
 
-/// What `fast` expressions were allowed to round otherwise (docs/numerics.md, fast expressions).
+/// The tolerance of `fast` expressions (docs/numerics.md, fast expressions).
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct FastReport {
     /// Elements that depend on such an expression and were compared.
@@ -30,7 +30,7 @@ pub struct FastReport {
     pub differ: u64,
     /// The largest distance of one.
     pub largest: f64,
-    /// What was allowed to that element.
+    /// The tolerance of that element.
     pub allowed: f64,
     /// Elements without a bound, which were not compared.
     pub without_bound: u64,
@@ -38,7 +38,8 @@ pub struct FastReport {
     pub through: Option<String>,
 }
 
-/// Compares results (C-order little-endian elements by name) with the evaluator's, bit by bit, or up to so many ulps.
+/// Compares results (C-order little-endian elements by name) with the evaluator's, bit by bit, or up to a number of
+/// ulps.
 pub(crate) fn compare(
     expected: &[LogicalResult],
     found: &BTreeMap<String, Vec<u8>>,
@@ -77,7 +78,7 @@ pub(crate) fn compare(
 }
 
 impl FastReport {
-    /// Whether a value is allowed where the evaluator wants another; counts it.
+    /// Returns true if a value is allowed instead of the evaluator's; counts it.
     fn holds(&mut self, dtype: DType, (found, wanted): (Bits, Bits), ends: [Bits; 2]) -> bool {
         self.elements += 1;
         if found == wanted {
@@ -114,7 +115,7 @@ impl std::fmt::Display for FastReport {
         if let Some(through) = &self.through {
             writeln!(
                 f,
-                "fast: {} were not compared: `{through}` takes what depends on `fast`, and has no bound",
+                "fast: {} were not compared: `{through}` depends on a `fast` expression, and has no bound",
                 counted(self.without_bound, "element")
             )?;
         }
@@ -131,7 +132,7 @@ fn describe(result: &LogicalResult, at: usize, found: Bits, wanted: Bits) -> Str
         rest /= extent;
     }
     index.reverse();
-    format!("{}{index:?} is {}, the logical evaluator says {}", result.name, value(found), value(wanted))
+    format!("{}{index:?} is {}, the logical evaluator computes {}", result.name, value(found), value(wanted))
 }
 
 #[cfg(test)]
@@ -201,7 +202,7 @@ mod tests {
         let fast = report.fast.unwrap().to_string();
         assert_eq!(
             fast,
-            "fast: 2 elements were not compared: `stream.x` takes what depends on `fast`, and has no bound\n"
+            "fast: 2 elements were not compared: `stream.x` depends on a `fast` expression, and has no bound\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `--compare`: the prediction beside what the device's trace or the vendor's schedule says.
+//! `--compare`: the prediction next to the device's trace or the vendor's schedule.
 
 mod align;
 mod foreign;
@@ -19,7 +19,7 @@ use visa_machine::Machine;
 /// Reads a trace or a schedule: the first byte that is no space tells them apart. A byte order mark is skipped.
 ///
 /// # Errors
-/// What is wrong with the file, and in which line.
+/// The error in the file, with its line.
 pub(crate) fn read(text: &str) -> Result<Foreign, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match text.trim_start().starts_with('{') {
@@ -28,7 +28,7 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
     }
 }
 
-/// What keeps a price and a file apart that count in other units.
+/// The error for a price and a file that count in different units.
 pub(crate) fn other_unit(ours: TimeUnit, foreign: &Foreign) -> Option<String> {
     (ours != foreign.unit).then(|| {
         let machine = match foreign.unit {

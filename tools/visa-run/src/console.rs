@@ -1,4 +1,4 @@
-//! What a run reads and writes outside of itself, and how it reports findings.
+//! The inputs and outputs of a run, and its reports of findings.
 
 use crate::relabelled::{self, Relabelled, RelabelledEntry};
 use crate::rust::RustLines;

@@ -1,8 +1,7 @@
 //! Argument and result data: arrays from and to files, and the generators that stand in for a file.
 //!
-//! A kernel sees little-endian elements of its own dtype in C order; a file holds an [`Array`] of a
-//! [`FileType`]. [`load`] goes from the one to the other with the rounding of docs/numerics.md,
-//! [`save_npy`] back without any loss.
+//! A kernel sees little-endian elements of its dtypes in C order; a file holds an [`Array`] of a [`FileType`].
+//! [`load`] goes from the one to the other with the rounding of docs/numerics.md, [`save_npy`] back without any loss.
 
 mod array;
 mod compare;
@@ -27,10 +26,10 @@ pub use indices::{ChosenIndices, holds};
 pub use save::save_npy;
 pub use summary::{Summary, summary};
 
-/// Why data could not be read, converted or written, in one line.
+/// Reason why data could not be read, converted or written, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataError {
-    /// What was found, what was expected and, where there is one, the fix.
+    /// The text found, the text expected and, if there is one, the fix.
     pub message: String,
 }
 
@@ -64,10 +63,10 @@ pub enum Source {
         /// The tensor's name in it.
         key: String,
     },
-    /// `rand:SEED`: SplitMix64 keyed by element index. With
-    /// `z = mix(mix(SEED) + (k + 1) * G)`, `G = 0x9E3779B97F4A7C15`, modulo 2^64, and `mix` SplitMix64's
-    /// finalizer, element `k` is the low bits of `z` for an integer (32 for i32, 4 for i4), and
-    /// `(z >> 40) / 2^23 - 1` (in `[-1, 1)`, exact in f32) rounded as docs/numerics.md says for a float.
+    /// `rand:SEED`: SplitMix64 keyed by element index. With `z = mix(mix(SEED) + (k + 1) * G)`, `G =
+    /// 0x9E3779B97F4A7C15`, modulo 2^64, and `mix` SplitMix64's finalizer, element `k` is the low bits of `z` for an
+    /// integer (32 for i32, 4 for i4), and `(z >> 40) / 2^23 - 1` (in `[-1, 1)`, exact in f32) rounded by the rules of
+    /// docs/numerics.md for a float.
     Rand(u64),
     /// `zeros`: every element is zero.
     Zeros,
@@ -123,12 +122,12 @@ pub fn load(source: &Source, dtype: DType, shape: &[u64], bound: u64) -> Result<
     }
 }
 
-/// What is said of data that would take more memory than there may be.
+/// The error for data that would take more memory than the limit.
 fn too_large(needed: u64, bound: u64) -> String {
     format!("it takes {} of memory, expected at most {bound}: raise --memory", counted(needed, "byte"))
 }
 
-/// What happens to the elements of a source that are wider than any format of the kernel's, when they become `dtype`.
+/// The conversion of a source's elements that are wider than any format of the kernel, to `dtype`.
 #[must_use]
 pub fn narrowing(source: &Source, dtype: DType) -> Option<String> {
     let stored = match source {

@@ -1,4 +1,4 @@
-//! What is wrong with the results of a run.
+//! The errors in the results of a run.
 
 use crate::check::CheckReport;
 use visa_hw::ops::contract::CONTRACT;
@@ -17,21 +17,21 @@ fn differing(report: &CheckReport) -> String {
     format!("{} of {} elements differ", report.mismatches, report.compared)
 }
 
-/// Elements that differ. `defined` is what shadow mode found, if it was asked for: memory that nothing wrote holds
-/// anything, so that what depends on it differs without any mistake of the lowering.
+/// Elements that differ. `defined` is the result of shadow mode, if it was requested: memory that was never written
+/// holds anything, so that elements that depend on it differ without any mistake of the lowering.
 pub(crate) fn differs(report: &CheckReport, first: &str, defined: Option<bool>) -> Diagnostic {
     let count = differing(report);
     let message = match defined {
         Some(false) => format!("{count}, and results depend on memory that nothing wrote; {first}"),
         Some(true) | None => format!("the lowering is wrong: {count}; {first}"),
     };
-    let shadow = "run with `--shadow`, which says whether they depend on memory that nothing wrote";
+    let shadow = "run with `--shadow`, which reports elements that depend on memory that was never written";
     let fix = defined.is_none().then(|| shadow.to_owned());
     Diagnostic::error("check", Span::default(), message).fix(fix)
 }
 
-/// Elements that differ of a kernel that sums don't-care padding: what is there differs without any mistake of
-/// the lowering.
+/// Elements that differ of a kernel that sums don't-care padding: its content differs without any mistake of the
+/// lowering.
 pub(crate) fn sums_padding(report: &CheckReport, first: &str, unmasked: Diagnostic) -> Diagnostic {
     let count = differing(report);
     let message = format!("{count}: a sum takes in padding, where anything may stand; {first}");
@@ -47,8 +47,8 @@ pub(crate) fn summed_padding(ctx: &Context, kernel: &Module, function: &str) -> 
     own.flat_map(|op| unmasked::warnings(op, &axes)).next()
 }
 
-/// A result that depends on undefined data. If a sum took it in, the kernel says which padding that was, and where
-/// a mask is missing.
+/// A result that depends on undefined data. If a sum took it in, the kernel names the padding, and the place of the
+/// missing mask.
 pub(crate) fn undefined(ctx: &Context, kernel: Option<&Module>, report: &UndefinedReport) -> Diagnostic {
     let span = report.chain.first().map(|step| step.span).unwrap_or_default();
     let mut finding = Diagnostic::error("shadow", span, report.to_string());
@@ -76,16 +76,16 @@ mod tests {
     fn only_what_is_defined_shows_a_wrong_lowering() {
         let report = CheckReport { compared: 8, mismatches: 2, ..CheckReport::default() };
         let said = |defined| {
-            let finding = differs(&report, "out[0] is 1, the logical evaluator says 2", defined);
+            let finding = differs(&report, "out[0] is 1, the logical evaluator computes 2", defined);
             (finding.message, finding.fix.is_some())
         };
         let wrong =
-            "the lowering is wrong: 2 of 8 elements differ; out[0] is 1, the logical evaluator says 2";
+            "the lowering is wrong: 2 of 8 elements differ; out[0] is 1, the logical evaluator computes 2";
         assert_eq!(said(Some(true)), (wrong.to_owned(), false));
         // Without shadow mode nobody knows yet.
         assert_eq!(said(None), (wrong.to_owned(), true));
-        let undefined = "2 of 8 elements differ, and results depend on memory that nothing wrote; out[0] is 1, \
-                         the logical evaluator says 2";
+        let undefined = "2 of 8 elements differ, and results depend on memory that nothing wrote; out[0] is 1, the \
+                         logical evaluator computes 2";
         assert_eq!(said(Some(false)), (undefined.to_owned(), false));
     }
 }

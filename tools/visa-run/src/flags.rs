@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use visa_cost::AssumedRows;
 use visa_opt::SharedFlags;
 
-/// What was asked for.
+/// The flags of a run.
 #[derive(Parser, Debug)]
 #[command(
     group(clap::ArgGroup::new("compared").args(["expects", "check"]).multiple(true)),
@@ -20,7 +20,7 @@ use visa_opt::SharedFlags;
 pub(crate) struct Flags {
     /// The kernel, at any level; `-` reads standard input.
     pub(crate) file: String,
-    /// Which kernel of the file to run.
+    /// Kernel of the file to run.
     #[arg(long, value_name = "NAME")]
     pub(crate) entry: Option<String>,
     /// Data of an argument; of a scalar, its number.
@@ -63,7 +63,7 @@ pub(crate) struct Flags {
     /// which fetches nothing.
     #[arg(long, value_name = "FORMAT", value_parser = formats::names())]
     pub(crate) report: Option<String>,
-    /// Write the timeline as data: every run with what it waits for, memory over time, bandwidths (JSON).
+    /// Write the timeline as data: every run with the reasons for its waits, memory over time, bandwidths (JSON).
     #[arg(long, value_name = "FILE.json")]
     pub(crate) timeline: Option<String>,
     /// Write the timeline as a trace for Perfetto.
@@ -83,10 +83,10 @@ pub(crate) struct Flags {
     /// (JSON).
     #[arg(long, value_name = "FILE")]
     pub(crate) compare: Option<String>,
-    /// Write a machine description whose figures are fitted to what `--compare` aligns.
+    /// Write a machine description whose figures are fitted to the commands that `--compare` aligns.
     #[arg(long, value_name = "FILE.json", requires = "compare")]
     pub(crate) fit: Option<String>,
-    /// Which rows gathers and scatters are priced for: `spread` over the table, `sequential`, or `random:SEED`.
+    /// Rows that gathers and scatters are priced for: `spread` over the table, `sequential`, or `random:SEED`.
     #[arg(long, value_name = "ROWS", default_value_t = AssumedRows::default())]
     pub(crate) assume_indices: AssumedRows,
     /// Threads (the results do not depend on it); one a core if absent.
@@ -103,7 +103,7 @@ pub(crate) struct Flags {
     pub(crate) shared: SharedFlags,
 }
 
-/// Why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
+/// Reason why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).
 pub(crate) struct Stop {
     pub(crate) message: String,
     pub(crate) code: i32,

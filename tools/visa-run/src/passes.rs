@@ -8,7 +8,7 @@ use visa_ir::module::Module;
 use visa_ir::span::{Source, Span};
 use visa_pass::{About, Level, Pass, PassManager, Pipeline, Report, Silent};
 
-/// Why passes did not get through.
+/// Reason for a failure of the passes.
 pub(crate) enum Refused {
     /// The pipeline is wrong: spans point into this text.
     Pipeline(Source, Vec<Diagnostic>),
@@ -17,14 +17,14 @@ pub(crate) enum Refused {
 }
 
 impl Refused {
-    /// What is said, wherever it points.
+    /// The findings, at any position.
     pub(crate) fn findings(self) -> Vec<Diagnostic> {
         match self {
             Self::Kernel(findings) | Self::Pipeline(_, findings) => findings,
         }
     }
 
-    /// The findings where nobody wrote the pipeline: its places say nothing.
+    /// The findings of a pipeline that is not the user's: its positions have no meaning.
     fn of_own_pipeline(self) -> Vec<Diagnostic> {
         match self {
             Self::Kernel(findings) => findings,
@@ -35,8 +35,8 @@ impl Refused {
     }
 }
 
-/// The passes that are left to run on a module of this level. Values between the passes of an expression get their
-/// addresses here; what the kernel itself leaves open stays so, and lowering says which flag closes it.
+/// The passes that remain to run on a module of this level. Values between the passes of an expression get their
+/// addresses here; clauses that the kernel itself leaves open stay so, and lowering reports the flag that closes them.
 fn remaining(level: Level, open: bool) -> &'static str {
     match level {
         Level::Tensor | Level::Any if open => "lower-to-seq,lower-to-hw",
@@ -86,7 +86,7 @@ pub(crate) fn run(
     })
 }
 
-/// Lowers what is left to lower, verified after each pass, and makes the program of `entry`. The second value holds
+/// Runs the remaining lowering, verified after each pass, and makes the program of `entry`. The second value holds
 /// warnings.
 pub(crate) fn compile(
     ctx: &Context,

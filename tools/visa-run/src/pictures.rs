@@ -11,7 +11,7 @@ use visa_ir::diag::{Diagnostic, visible_json};
 use visa_ir::span::{Source, Span};
 use visa_machine::Machine;
 use visa_timeline::document::{Advice, Alone, Compared, Text};
-use visa_timeline::{Document, Given, collect};
+use visa_timeline::{Document, TimelineInput, collect};
 
 use crate::compare::Comparison;
 use crate::flags::Flags;
@@ -23,7 +23,7 @@ const MOST_RUNS: u64 = 1 << 21;
 /// Most runs whose memory a picture follows.
 const MOST_WITH_MEMORY: u64 = 200_000;
 
-/// Whether a timeline is asked for.
+/// Returns true if a timeline is requested.
 pub(crate) fn asked(flags: &Flags) -> bool {
     flags.timeline.is_some()
         || flags.trace.is_some()
@@ -31,12 +31,12 @@ pub(crate) fn asked(flags: &Flags) -> bool {
         || formats::of(flags.report.as_deref()).is_picture()
 }
 
-/// Whether what could be better is shown.
+/// Returns true if advice is shown.
 pub(crate) fn advised(flags: &Flags) -> bool {
     flags.timeline.is_some() || formats::of(flags.report.as_deref()).shows_advice()
 }
 
-/// What is wanted of each run of a program: of those of a picture as much as it can show.
+/// The extent of the record of each run of a program: for a chart as much as it can show.
 pub(crate) fn extent(flags: &Flags, program: &Program) -> Each {
     let pictures = asked(flags);
     let count = runs(&program.commands);
@@ -49,7 +49,7 @@ pub(crate) fn extent(flags: &Flags, program: &Program) -> Each {
     }
 }
 
-/// The kernel as it is written, and where it says something.
+/// The kernel as written, and the positions of its findings.
 pub(crate) struct Written<'a> {
     pub(crate) source: Option<&'a Source>,
     pub(crate) rust: Option<&'a RustLines>,
@@ -89,14 +89,14 @@ impl Written<'_> {
     }
 }
 
-/// What the timeline is of.
+/// The subject of the timeline.
 pub(crate) struct Kernel<'a> {
     pub(crate) program: &'a Program,
     pub(crate) machine: &'a Machine,
     pub(crate) report: &'a Report,
     pub(crate) compared: Option<&'a Comparison>,
     pub(crate) written: Written<'a>,
-    /// What passes say could be better, and which.
+    /// The advice of passes, with their names.
     pub(crate) advice: Vec<(&'static str, Diagnostic)>,
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn document(kernel: Kernel<'_>, timeline: Option<Timeline>) -> Docume
         let (text, line) = (place.map(|(text, _)| text), place.map(|(_, line)| line));
         Advice { from, message: finding.message, text, line }
     });
-    collect(Given {
+    collect(TimelineInput {
         program,
         machine,
         report,

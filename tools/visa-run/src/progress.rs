@@ -1,9 +1,9 @@
-//! How far a run is, on a terminal.
+//! The progress of a run, on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How long a run may take before its progress is shown.
+/// Time of a run before its progress is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Shows how many commands of how many are done, on standard error if `wanted` and that is a terminal, in a line

@@ -18,12 +18,12 @@ pub(crate) struct Ran {
     pub(crate) check: Option<CheckReport>,
     /// With `--shadow`, whether all results are defined.
     pub(crate) defined: Option<bool>,
-    /// Whether every `--expect` held.
+    /// True if every `--expect` held.
     pub(crate) expected: bool,
 }
 
 impl Ran {
-    /// Whether the run held everything that was asked of it.
+    /// Returns true if every check of the run passed.
     pub(crate) fn held(&self) -> bool {
         let checked = self.check.as_ref().is_none_or(|check| check.mismatches == 0);
         checked && self.expected && self.defined.unwrap_or(true)

@@ -1,4 +1,4 @@
-//! What a kernel calls otherwise by its author's word: nothing checks that the new indices mean what they say.
+//! Tensors that a kernel relabels: nothing checks that the new indices are correct.
 
 use serde::Serialize;
 use visa_ir::context::Context;
@@ -25,9 +25,9 @@ pub struct RelabelledEntry {
     pub place: String,
     /// The dimension.
     pub dimension: &'static str,
-    /// What it held.
+    /// Its mapping before.
     pub from: String,
-    /// What it holds by the author's word.
+    /// Its mapping after, by the author's relabelling.
     pub to: String,
 }
 

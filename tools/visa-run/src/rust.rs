@@ -19,7 +19,7 @@ impl RustLines {
         Self { places, files: imported.sources }
     }
 
-    /// Where what is at a span of the module's text comes from.
+    /// The origin of a span of the module's text.
     fn place(&self, module: &Source, span: Span) -> Option<&Place> {
         self.places.get(module.line(span.range().start).checked_sub(1)?)?.as_ref()
     }
@@ -60,7 +60,7 @@ impl RustLines {
         self.place(module, span).map(ToString::to_string)
     }
 
-    /// A finding about the module as one about a Rust file; nothing of what the importer itself made.
+    /// A finding about the module as one about a Rust file; `None` for code that the importer itself made.
     pub(crate) fn shown(&self, module: &Source, finding: &Diagnostic) -> Option<(&Source, Diagnostic)> {
         let place = self.place(module, finding.span)?;
         let file = self.files.iter().find(|file| *file.name == *place.file)?;
@@ -68,7 +68,7 @@ impl RustLines {
         Some((file, Diagnostic { span: place.word(file)?, notes, ..finding.clone() }))
     }
 
-    /// A note under a finding at a place. That it comes from there is said already.
+    /// A note under a finding at a position. Its origin has been reported already.
     fn note(&self, module: &Source, (file, at): (&Source, &Place), note: &Note) -> Option<Note> {
         let is_here = |place: &FilePlace| {
             *place.file == *at.file && (place.line as usize, place.column as usize) == (at.line, at.column)

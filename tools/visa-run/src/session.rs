@@ -15,7 +15,7 @@ pub(crate) fn session(registry: &Registry, flags: &Flags, io: &mut Io, progress:
     }
 }
 
-/// Whether everything asked for held.
+/// Returns true if every check passed.
 fn stages(
     registry: &Registry,
     flags: &Flags,

@@ -98,7 +98,7 @@ function redraw() {
 
 function startBelow() {
   const panels = ['commands', 'todo', 'roofline', 'heat'].map(byId);
-  makeTabs(byId('below-tabs'), ['Commands', 'What to do', 'Roofline', 'Heat map'], (chosen) => {
+  makeTabs(byId('below-tabs'), ['Commands', 'Advice', 'Roofline', 'Heat map'], (chosen) => {
     panels.forEach((panel, i) => { panel.hidden = i !== chosen; });
     if (chosen === 0) table.rows.draw();
     if (chosen === 3) heats.forEach(drawHeat);

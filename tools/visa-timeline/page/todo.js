@@ -1,4 +1,4 @@
-// What to do: what the kernel takes at least, part by part, and advice.
+// Advice: the lower bound of the kernel, part by part, and advice.
 
 function startTodo() {
   const box = byId('todo');

@@ -14,14 +14,14 @@ use crate::document::{
 };
 
 /// A kernel's price, and where it comes from.
-pub struct Given<'a> {
+pub struct TimelineInput<'a> {
     /// The kernel.
     pub program: &'a Program,
     /// The machine that priced it.
     pub machine: &'a Machine,
     /// Its price.
     pub report: &'a Report,
-    /// Its runs; nothing where there are too many: then each command is given as one.
+    /// Its runs; `None` if there are too many: then each command is given as one.
     pub timeline: Option<Timeline>,
     /// The kernel as it is written.
     pub texts: Vec<Text>,
@@ -31,16 +31,17 @@ pub struct Given<'a> {
     pub name: &'a dyn Fn(Span) -> Option<String>,
     /// The file that is compared with.
     pub compared: Option<Compared>,
-    /// What it says of each run.
+    /// The times of each run in it.
     pub theirs: BTreeMap<usize, Vec<[u64; 2]>>,
-    /// What could be better.
+    /// The advice.
     pub advice: Vec<Advice>,
 }
 
 /// Collects the timeline of a kernel.
 #[must_use]
-pub fn collect(given: Given<'_>) -> Document {
-    let Given { program, machine, report, timeline, texts, place, name, compared, theirs, advice } = given;
+pub fn collect(given: TimelineInput<'_>) -> Document {
+    let TimelineInput { program, machine, report, timeline, texts, place, name, compared, theirs, advice } =
+        given;
     let positions: Positions =
         report.commands.iter().enumerate().map(|(position, command)| (command.index, position)).collect();
     let (loops, innermost) = loops(program, place, &positions);

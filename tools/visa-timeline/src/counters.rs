@@ -1,4 +1,4 @@
-//! What changes over time: bytes and multiply-accumulates, spread evenly over the runs that they are of.
+//! Values over time: bytes and multiply-accumulates, spread evenly over their runs.
 
 use crate::document::{Command, Counter, Run};
 
@@ -18,7 +18,7 @@ pub(crate) fn counters(commands: &[Command], runs: &[Run], hbm_peak: f64) -> Vec
     all.into_iter().filter(|counter| counter.values.iter().any(|value| *value > 0.0)).collect()
 }
 
-/// What is done in a unit of time, from each time on at which that changes. What takes no time is left out.
+/// The work in a unit of time, from each time on at which that changes. Work that takes no time is left out.
 fn over_time(work: impl Iterator<Item = (u64, u64, f64)>) -> (Vec<u64>, Vec<f64>) {
     let spread = work.filter(|&(start, end, amount)| amount > 0.0 && start < end);
     let mut changes: Vec<(u64, i8, f64)> = spread

@@ -1,5 +1,5 @@
-//! The timeline as data: what the JSON of `--timeline` holds, by the schema in docs/timeline.md. Times are in the
-//! units that [`Document::unit`] names. Places of commands, runs, loops, texts and tracks count from 0.
+//! The timeline as data: the content of the JSON of `--timeline`, by the schema in docs/timeline.md. Times are in the
+//! units that [`Document::unit`] names. Indices of commands, runs, loops, texts and tracks count from 0.
 
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ pub struct Document {
     pub memory_model: &'static str,
     /// Chips that run it, in lockstep.
     pub chips: usize,
-    /// What times count.
+    /// The unit of times.
     pub unit: TimeUnit,
     /// The clock.
     pub clock_ghz: f64,
@@ -43,7 +43,7 @@ pub struct Document {
     pub noise: Option<NoiseReport>,
     /// The kernel as it is written.
     pub texts: Vec<Text>,
-    /// What runs commands, one at a time.
+    /// The queues that run commands, one at a time.
     pub tracks: Vec<Track>,
     /// Loops around commands.
     pub loops: Vec<Repeated>,
@@ -53,7 +53,7 @@ pub struct Document {
     /// Their runs in program order.
     #[serde(serialize_with = "as_columns")]
     pub runs: Vec<Run>,
-    /// Whether there are so many runs that each command has one here, from its first start to its last end.
+    /// True if there are too many runs: then each command has one here, from its first start to its last end.
     pub folded: bool,
     /// With `--compare`: the file that is compared with.
     pub compared: Option<Compared>,
@@ -62,13 +62,13 @@ pub struct Document {
     pub memory: Vec<Range>,
     /// Bytes of a slice.
     pub capacity: Capacity,
-    /// What changes over time.
+    /// Values over time.
     pub counters: Vec<Counter>,
-    /// How little time the work can take.
+    /// Lower bound of the time.
     pub bound: Bound,
-    /// What memory and arithmetic allow; nothing without multiply-accumulates or without HBM.
+    /// The limits of memory and arithmetic; `None` without multiply-accumulates or without HBM.
     pub roofline: Option<Roofline>,
-    /// What could be better.
+    /// The advice.
     pub advice: Vec<Advice>,
 }
 
@@ -87,16 +87,16 @@ impl Document {
 pub struct Text {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub text: String,
 }
 
-/// What runs one command at a time.
+/// A queue that runs one command at a time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Track {
     /// Its name: `main`, `sub`, `pcie`, or `dma cluster` and a number.
     pub name: String,
-    /// How long it is busy.
+    /// Its busy time.
     pub busy: u64,
 }
 
@@ -118,11 +118,11 @@ pub struct Repeated {
 /// A command.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// What it moves or makes, in the kernel's names.
+    /// The tensor that it moves or makes, in the kernel's names.
     pub name: Option<String>,
     /// Its engines in order, or its memories.
     pub label: String,
-    /// What runs it.
+    /// The kind of its queue.
     pub kind: Resource,
     /// The tracks that it takes.
     pub tracks: Vec<usize>,
@@ -132,23 +132,23 @@ pub struct Command {
     pub text: Option<usize>,
     /// Its line, from 1.
     pub line: Option<usize>,
-    /// What it waits for while it runs: its busiest engine.
+    /// Its bottleneck while it runs: its busiest engine.
     pub bottleneck: &'static str,
-    /// What a run takes.
+    /// Cycles of a run.
     pub cycles: u64,
-    /// How often it runs.
+    /// Number of its runs.
     pub runs: u64,
-    /// What the work of a run takes at least.
+    /// Lower bound of the work of a run.
     pub least: u64,
     /// The resource that takes that.
     pub least_of: &'static str,
-    /// What all runs wait for others that go first.
+    /// Sum of the waits of all runs for others that go first.
     pub stalls: u64,
     /// Multiply-accumulates of a run.
     pub macs: u64,
-    /// How long they take at the peak of their formats.
+    /// Their time at the peak of their formats.
     pub peak: f64,
-    /// How long each engine is busy with a run.
+    /// Busy time of each engine in a run.
     pub engines: Vec<(&'static str, u64)>,
     /// Bytes that a run moves: HBM read and written, data memory, scratchpads, host.
     pub bytes: [u64; 8],
@@ -161,7 +161,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// What bars show first: its name, or where it has none its engines or memories.
+    /// The first text in bars: its name, or if it has none its engines or memories.
     #[must_use]
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.label)
@@ -202,13 +202,13 @@ pub struct Run {
     pub start: u64,
     /// Where it has ended.
     pub end: u64,
-    /// How long it waits between them for others that go first.
+    /// Sum of the waits between them for others that go first.
     pub stalls: u64,
     /// The iteration of each loop around it, the outermost first.
     pub iteration: Rc<[u64]>,
     /// The runs that it waited for, and why.
     pub waits: Vec<Waits>,
-    /// What the compared file says of it: begin and end on each cluster.
+    /// Its times in the compared file: begin and end on each cluster.
     pub theirs: Vec<[u64; 2]>,
 }
 
@@ -234,7 +234,7 @@ fn name_of<S: serde::Serializer>(why: &Why, serializer: S) -> Result<S::Ok, S::E
     serializer.serialize_str(why.name())
 }
 
-/// A trace or a schedule beside ours.
+/// A trace or a schedule, compared with ours.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// `the trace` or `the schedule`.
@@ -254,7 +254,7 @@ pub struct Alone {
     pub start: u64,
     /// Where it has ended.
     pub end: u64,
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 
@@ -308,7 +308,7 @@ pub struct Capacity {
 pub struct Counter {
     /// Its name.
     pub name: &'static str,
-    /// What it counts, in a unit of time.
+    /// The counted quantity, in a unit of time.
     pub unit: &'static str,
     /// The most that it can be; where it is not known, the most that it is.
     pub peak: f64,
@@ -318,7 +318,7 @@ pub struct Counter {
     pub values: Vec<f64>,
 }
 
-/// What memory and arithmetic allow.
+/// The limits of memory and arithmetic.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Roofline {
     /// Multiplications and additions of the kernel.
@@ -331,12 +331,12 @@ pub struct Roofline {
     pub peak_hbm_bytes: f64,
 }
 
-/// What could be better.
+/// A suggestion.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
-    /// The pass that says it: `advise` or `lint`.
+    /// The pass that suggests it: `advise` or `lint`.
     pub from: &'static str,
-    /// What it says.
+    /// Its text.
     pub message: String,
     /// The text that it is about.
     pub text: Option<usize>,
@@ -348,7 +348,7 @@ pub struct Advice {
 pub(crate) mod tests {
     use super::*;
 
-    /// A timeline of so many commands on one track, without runs.
+    /// A timeline of `commands` commands on one track, without runs.
     pub(crate) fn document(commands: usize) -> Document {
         let command = Command {
             name: None,

@@ -18,7 +18,7 @@ const MOST_WIDTH: usize = 1000;
 /// Columns of a command's name.
 const NAME: usize = 32;
 
-/// The chart, in lines of so many columns.
+/// The chart, in lines of `width` columns.
 #[must_use]
 pub fn gantt(document: &Document, width: usize) -> String {
     let document = &*drawn(document);
@@ -137,7 +137,7 @@ fn shade(share: f64, touched: bool) -> char {
     }
 }
 
-/// A text in so many columns: shortened, or with spaces after it.
+/// A text in `width` columns: shortened, or with spaces after it.
 fn fitted(text: &str, width: usize) -> String {
     let text = shortened(text, width);
     let blank = " ".repeat(width.saturating_sub(columns(&text)));

@@ -16,5 +16,5 @@ pub mod page;
 pub mod perfetto;
 pub mod viewer;
 
-pub use collect::{Given, collect};
+pub use collect::{TimelineInput, collect};
 pub use document::Document;

@@ -1,4 +1,4 @@
-//! What a browser or a terminal can show.
+//! The limits of a browser or a terminal.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub(crate) fn drawn(document: &Document) -> Cow<'_, Document> {
     }
 }
 
-/// Why a picture cannot be made: its reader would round the times.
+/// The reason why a chart cannot be made: its reader would round the times.
 pub(crate) fn inexact(document: &Document) -> Option<String> {
     let latest = document.last_end();
     (latest > MOST_EXACT).then(|| {

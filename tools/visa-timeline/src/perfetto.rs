@@ -2,9 +2,9 @@
 //! <https://perfetto.dev/docs/reference/synthetic-track-event>.
 //!
 //! A unit of time is a nanosecond of the trace. Tracks are plain ones: one for each queue, below it one for each of
-//! its engines, and one for what a compared file says. A run is a slice on each track that it takes. Where a run
-//! waits for another one, a flow goes from the one that starts first to the other. Counters have what is moved and
-//! multiplied. Slices that overlap are on tracks side by side: Perfetto nests what a track has at one time.
+//! its engines, and one for the compared file. A run is a slice on each track that it takes. If a run waits for
+//! another one, a flow goes from the one that starts first to the other. Counters have the moved bytes and the
+//! multiplications. Slices that overlap are on tracks side by side: Perfetto nests the slices of a track at one time.
 
 mod proto;
 
@@ -24,12 +24,12 @@ use proto::{
 const SEQUENCE: u32 = 1;
 /// The track that all others are below.
 const ROOT: u64 = 1;
-/// Most runs whose engines have tracks of their own, and whose slices say all that there is to say.
+/// Most runs whose engines have separate tracks, and whose slices have all annotations.
 const MOST_IN_FULL: usize = 200_000;
 /// Later times are no times for Perfetto.
 const MOST_TIME: u64 = 1 << 63;
 
-/// Why there is no trace of a timeline: Perfetto has no place for its times.
+/// The reason why there is no trace of a timeline: Perfetto has no space for its times.
 #[must_use]
 pub fn refused(document: &Document) -> Option<String> {
     let latest = document.last_end();
@@ -40,7 +40,7 @@ pub fn refused(document: &Document) -> Option<String> {
 /// Writes the trace of a timeline.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn trace(document: &Document, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer { out: BufWriter::new(out), failed: None };
     let tracks = Tracks::new(document);
@@ -110,7 +110,7 @@ struct Tracks {
     numbers: HashMap<(usize, &'static str), u64>,
     /// The runs of each queue.
     ours: Vec<Group>,
-    /// What a compared file says of runs, of each queue and cluster that it says something of.
+    /// The runs in a compared file, for each queue and cluster that it covers.
     theirs: BTreeMap<(usize, usize), Group>,
     /// The first counter's.
     counters: u64,
@@ -243,7 +243,7 @@ fn runs_of_queues(document: &Document) -> Vec<Vec<(usize, [u64; 2])>> {
 /// Spans of a queue: the number of each, its start and its end.
 type Spans = Vec<(usize, [u64; 2])>;
 
-/// What a compared file says of runs, by the first queue that each takes, and by cluster.
+/// The runs in a compared file, by the first queue that each takes, and by cluster.
 fn theirs_of_queues(document: &Document) -> BTreeMap<(usize, usize), Spans> {
     let mut theirs: BTreeMap<(usize, usize), Spans> = BTreeMap::new();
     for (number, run) in document.runs.iter().enumerate() {
@@ -275,7 +275,7 @@ fn names(document: &Document) -> InternedData {
     }
 }
 
-/// What many slices say, in order.
+/// The annotations that many slices share, in order.
 fn strings(document: &Document) -> Vec<&str> {
     let of = |command| {
         let Command { bottleneck, label, name, .. }: &Command = command;
@@ -287,11 +287,12 @@ fn strings(document: &Document) -> Vec<&str> {
     all
 }
 
-/// What happens: a slice begins or ends.
+/// An event: a slice begins or ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     time: u64,
-    /// Of one time, what began before ends first; then runs begin in their order, and those that take no time end.
+    /// At one time, slices that began before end first; then runs begin in their order, and those that take no time
+    /// end.
     begins: bool,
     run: usize,
     ends: bool,
@@ -382,7 +383,7 @@ fn annotations(document: &Document, number: usize, strings: &[&str]) -> Vec<Debu
     all
 }
 
-/// What is said of a slice: numbers of the names in the trace.
+/// An annotation of a slice: numbers of the names in the trace.
 #[derive(Clone, Copy)]
 enum Annotation {
     Run = 1,
@@ -401,7 +402,7 @@ impl Annotation {
 }
 
 /// Arrows from the run that begins first to the one that waits for it, or that it waits for meanwhile. An arrow does
-/// not fork: each has a number of its own.
+/// not fork: each has a separate number.
 struct Flows {
     from: Vec<(usize, u64)>,
     to: Vec<(usize, u64)>,
@@ -456,7 +457,7 @@ fn slice(track: u64, name: String, [start, end]: [u64; 2], writer: &mut Writer<'
     writer.event(end, TrackEvent { r#type: Some(2), track_uuid, ..TrackEvent::default() });
 }
 
-/// What a compared file says.
+/// The tracks of a compared file.
 fn compared(document: &Document, tracks: &Tracks, writer: &mut Writer<'_>) {
     for (&(_, cluster), group) in &tracks.theirs {
         for (&number, &lane) in group.runs.iter().zip(&group.lanes) {

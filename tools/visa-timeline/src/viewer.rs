@@ -1,9 +1,9 @@
 //! The timeline as the vendor's schedule viewer reads it
 //! (<https://github.com/furiosa-ai/furiosa-schedule-viewer>, 0.3): a schedule of instructions and tensors.
 //!
-//! Addresses there are of all slices of a chip together: those of a slice times their count. Values in HBM have no
-//! tensor. What a compared file says is in rows that our commands leave free: transfers in that of PCIe, runs of the
-//! Tensor Unit in that of the core.
+//! Addresses cover all slices of a chip together: those of a slice times their count. Values in HBM have no tensor.
+//! The compared file's times are in rows that our commands leave free: transfers in that of PCIe, runs of the Tensor
+//! Unit in that of the core.
 
 use serde::Serialize;
 use visa_cost::Resource;
@@ -48,7 +48,7 @@ struct Lifetime {
     end: u64,
 }
 
-/// Parts of what could be done meanwhile, 0 to 1.
+/// Parts of the possible work meanwhile, 0 to 1.
 #[derive(Serialize)]
 struct Util {
     total_util: f64,
@@ -116,7 +116,7 @@ fn instruction(
     }
 }
 
-/// What a compared file says of each run, on each cluster.
+/// The times of each run in a compared file, on each cluster.
 fn theirs(document: &Document) -> impl Iterator<Item = Instruction> + '_ {
     let with = document.compared.as_ref().map_or("", |compared| compared.with);
     document.runs.iter().enumerate().flat_map(move |(number, run)| {
@@ -139,7 +139,7 @@ fn theirs(document: &Document) -> impl Iterator<Item = Instruction> + '_ {
     })
 }
 
-/// What its toolchain calls such a command.
+/// The toolchain's name of such a command.
 fn kind(command: &Command) -> &'static str {
     let [hbm_read, hbm_written, ..] = command.bytes;
     match command.kind {

@@ -1,5 +1,5 @@
-//! A researcher's rewrites: folds, patterns, a conversion, an analysis and options, on an operation of their own.
-//! `docs/rewriting.md` goes through it part by part; `test/tests/rewriting.rs` runs it.
+//! A researcher's rewrites: folds, patterns, a conversion, an analysis and options, on an operation of their
+//! dialect. `docs/rewriting.md` goes through it part by part; `test/tests/rewriting.rs` runs it.
 
 use std::process::ExitCode;
 use visa::Tool;
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     visa::process(|args, io| tool().opt(args, io))
 }
 
-/// Everything that comes with visa, and what is below.
+/// Everything that comes with visa, and the additions below.
 pub(crate) fn tool() -> Tool {
     Tool::standard().dialect(&MY).pass(&LOWER).pass(&COUNT)
 }
@@ -81,7 +81,7 @@ static SCALE_OF_SCALE: RewritePattern = RewritePattern {
 };
 
 visa::pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         most: i64 = ("most", "8", "the largest factor that becomes a sum"),
     }
@@ -133,7 +133,7 @@ impl Configured for Settings {
     }
 }
 
-/// How many tensors are scaled.
+/// Number of scaled tensors.
 #[derive(PartialEq)]
 struct Scalings(usize);
 
@@ -147,7 +147,7 @@ impl Analysis for Scalings {
 
 static COUNT: Pass = Pass {
     name: "my-count",
-    summary: "says how many tensors are scaled",
+    summary: "reports the number of scaled tensors",
     run: |cx| {
         let message = format!("{} tensors are scaled", cx.analysis::<Scalings>().0);
         let remark = Diagnostic::error("my-count", Span::default(), message);

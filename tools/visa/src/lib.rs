@@ -1,11 +1,11 @@
 //! The one crate that a researcher's own crate depends on.
 //!
 //! Its modules are the crates of visa: those that declare operations ([`ir`], [`mapping`], [`stream`], [`sequencer`],
-//! [`hw`]), those that say what an engine does and costs ([`engine`], [`machine`], [`numerics`], [`loops`]), passes
-//! ([`pass`], [`lowering`], [`select`]), and what runs ([`interpreter`], [`cost`], [`timeline`],
+//! [`hw`]), those with the behaviour and cost of engines ([`engine`], [`machine`], [`numerics`], [`loops`]), passes
+//! ([`pass`], [`lowering`], [`select`]), and those that run kernels ([`interpreter`], [`cost`], [`timeline`],
 //! [`reference`](mod@reference)).
 //!
-//! A [`Tool`] has everything that comes with visa and what a researcher adds. It is their visa-opt, visa-run and
+//! A [`Tool`] has everything that comes with visa and a researcher's additions. It is their visa-opt, visa-run and
 //! visa-lit:
 //!
 //! ```no_run

@@ -7,16 +7,16 @@ use visa_lit::{Invocation, Outcome, Suite, bless_requested};
 use visa_opt::{Io, Registry};
 use visa_pass::Pass;
 
-/// What `main` says of itself.
+/// The usage text of `main`.
 const USAGE: &str = "usage: PROGRAM opt|run|lit ARGUMENTS\n\n  opt  reads modules, runs passes, writes modules\n  \
                      run  runs, checks and prices a kernel\n  lit  runs the RUN lines of test files\n\n`PROGRAM opt \
-                     --help` and the like say more.\n";
+                     --help` and the like list the flags.\n";
 
 /// Everything that comes with visa, and dialects and passes of one's own: a visa-opt, a visa-run and a visa-lit that
 /// know all of it.
 #[derive(Clone, Debug, Default)]
 pub struct Tool {
-    /// What it knows.
+    /// Its dialects and passes.
     pub registry: Registry,
 }
 
@@ -62,7 +62,7 @@ impl Tool {
         code
     }
 
-    /// The tests under `root`, for a `cargo test` of one's own. `VISA_BLESS=1` accepts what they find.
+    /// The tests under `root`, for a user's `cargo test`. `VISA_BLESS=1` accepts their outputs.
     #[must_use]
     pub fn suite(&self, root: impl Into<PathBuf>) -> Suite {
         self.with_programs(Suite::new(root)).bless(bless_requested())
@@ -83,7 +83,7 @@ impl Tool {
         visa_opt::process(|args, io| self.program(args, io))
     }
 
-    /// What [`Tool::main`] does, on `args` (without the program's name). Returns the exit code.
+    /// [`Tool::main`] on `args` (without the program's name). Returns the exit code.
     pub fn program(&self, args: &[String], io: &mut Io) -> i32 {
         match args.split_first().map(|(name, rest)| (name.as_str(), rest)) {
             Some(("opt", args)) => self.opt(args, io),

@@ -1,4 +1,4 @@
-//! What a tool does with what a researcher adds, and says where that is wrong.
+//! A tool with a researcher's additions, and its errors in them.
 
 use crate::my_visa;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn program(tool: &Tool, args: &[&str], input: &str) -> (i32, String, String) {
     (code, text(io.stdout), text(io.stderr))
 }
 
-/// Standard output of a program that holds and says nothing else.
+/// Standard output of a program that passes and prints nothing else.
 #[track_caller]
 fn held(tool: &Tool, args: &[&str], input: &str) -> String {
     let (code, out, err) = program(tool, args, input);

@@ -1,4 +1,4 @@
-//! docs/tutorial.md: its commands print what the page shows, its code is the template's, its numbers are measured.
+//! docs/tutorial.md: its commands print the page's outputs, its code is the template's, its numbers are measured.
 
 use crate::my_visa;
 use std::fs;
@@ -18,7 +18,7 @@ fn template() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("template")
 }
 
-/// What a command of the page says, standard output first.
+/// The output of a command of the page, standard output first.
 fn said(command: &str) -> String {
     let words = page::words(command);
     let words: Vec<_> = words.iter().map(String::as_str).collect();
@@ -41,7 +41,7 @@ fn said(command: &str) -> String {
     }
 }
 
-/// What visa-run prints for a kernel that the page makes of gemv.
+/// The output of visa-run for a kernel that the page makes of gemv.
 fn priced(kernel: &str) -> String {
     let mut io = Io::buffered(kernel, root());
     let args = ["-", "--check", "--report", "text"].map(str::to_owned);
@@ -106,7 +106,7 @@ fn its_programs_are_there() {
     assert!(found >= 5, "{found} programs");
 }
 
-/// Section 3: the table, and what is said of a context and of an order.
+/// Section 3: the table, and the sentences about a context and an order.
 #[test]
 fn what_if_is_measured() {
     let (fetch, collect, align) = (

@@ -1,25 +1,25 @@
 //! Division across a skewed axis (book 03): a stream written in `B' = B - A` read from a buffer written in B, or
 //! the other way round.
 //!
-//! Where A is fixed, as in one slice or on one chip, B is B' and a number, and the stream is an ordinary one that
-//! starts elsewhere. Where A runs in the stream too, each of its iterations starts elsewhere: the stream is
-//! divided once for each, as with the entries of an offset table ([`crate::Gathers`]), and what is evenly spaced
-//! is a stride. Coordinates wrap at |B|. A run along B' that wraps is a table if it wraps at the same place
-//! throughout; if not, no loop nest reads it.
+//! If A is fixed, as in one slice or on one chip, B is B' and a number, and the stream is an ordinary one with another
+//! start. If A also runs in the stream, each of its iterations has another start: the stream is divided once for each,
+//! as with the entries of an offset table ([`crate::Gathers`]), and evenly spaced starts are a stride. Coordinates
+//! wrap at |B|. A run along B' that wraps is a table if it wraps at the same position throughout; if not, no loop nest
+//! reads it.
 
 use crate::division::divide::{DivideError, Division, Step};
 use crate::division::gather::{MAX_PICKS, mixed, movement};
 use crate::expr::axes::{Axes, AxisId};
 use crate::expr::skew::Crossing;
 use crate::meaning::digits::{Digit, Offset};
-use crate::meaning::placement::{Placed, Placement, times};
+use crate::meaning::placement::{PlacedDigit, Placement, times};
 use visa_loops::{Entry, Stride};
 
 /// Divides a placement.
 pub type Divide<'a> = &'a dyn Fn(&Placement) -> Result<Division, DivideError>;
 
-/// Divides a stream by what `divide` knows, across skewed axes. `at` says where the place is that reads, a slice
-/// or a chip, along the axis that each crossing subtracts.
+/// Divides a stream by the buffer of `divide`, across skewed axes. `at` is the position of the reader, a slice or a
+/// chip, along the axis that each crossing subtracts.
 ///
 /// # Errors
 /// As `divide`, and [`DivideError::Skewed`] where the walk is no loop nest.
@@ -72,8 +72,8 @@ impl Across<'_> {
     /// The division in which each digit of the axes that are `counted` is a loop that starts elsewhere in each
     /// iteration.
     fn counting(&self, counted: &dyn Fn(AxisId) -> bool) -> Result<Division, DivideError> {
-        let is_counter = |placed: &&Placed| placed.digit.axis.is_some_and(counted);
-        let counters: Vec<Placed> = self.stream.digits.iter().filter(is_counter).copied().collect();
+        let is_counter = |placed: &&PlacedDigit| placed.digit.axis.is_some_and(counted);
+        let counters: Vec<PlacedDigit> = self.stream.digits.iter().filter(is_counter).copied().collect();
         let mut rest = self.stream.clone();
         rest.digits.retain(|placed| !is_counter(&placed));
         let lives: Vec<u64> = counters.iter().map(|counter| counter.digit.live).collect();
@@ -110,7 +110,7 @@ impl Across<'_> {
             }
         }
         for (counter, table) in counters.iter().zip(tables) {
-            let Placed { digit: Digit { extent, live, .. }, weight } = *counter;
+            let PlacedDigit { digit: Digit { extent, live, .. }, weight } = *counter;
             division.steps.push(Step { extent, live, at: weight, movement: movement(table) });
         }
         division.steps.sort_by_key(|step| step.at);
@@ -123,12 +123,12 @@ impl Across<'_> {
         DivideError::Skewed { axis }
     }
 
-    /// What is left of the stream without its counters, as the buffer is written, from where the counters are at
-    /// these numbers.
+    /// The rest of the stream without its counters, as the buffer is written, from the position at which the counters
+    /// have these numbers.
     fn started(
         &self,
         rest: &Placement,
-        counters: &[Placed],
+        counters: &[PlacedDigit],
         numbers: &[u64],
     ) -> Result<Placement, DivideError> {
         let counted = |axis: AxisId| {
@@ -166,8 +166,8 @@ impl Across<'_> {
     }
 }
 
-/// As few loops as a list of starts needs, outermost first, as limit and stride: the smallest innermost loop over
-/// which the starts are a sum with those of what is outside, and so on. What `None` stands for is left open.
+/// The fewest loops for a list of starts, outermost first, as limit and stride: the smallest innermost loop over which
+/// the starts are a sum with those of the outer loops, and so on. Starts that are `None` are free.
 #[must_use]
 pub fn loops_of(starts: &[Option<i64>]) -> Vec<Entry> {
     let mut loops: Vec<Entry> = Vec::new();

@@ -1,16 +1,17 @@
 //! Division: how to walk a buffer in the order of a stream (book 07).
 //!
-//! A stream position is a tensor index, and the buffer says where that index is. Written in digits both are
-//! mixed-radix numbers, so the walk is one loop a stream digit: its stride is that of the buffer digit which
-//! counts the same coordinates. A stream digit that runs over several buffer digits is cut at their boundaries;
-//! where a cut falls inside a step the two radices have no common refinement and no loop nest exists.
+//! A stream position is a tensor index, and the buffer gives the position of that index. Written in digits both are
+//! mixed-radix numbers, so the walk is one loop a stream digit: its stride is that of the buffer digit which counts
+//! the same coordinates. A stream digit that runs over several buffer digits is cut at their boundaries; if a cut
+//! falls inside a step the two radices have no common refinement and no loop nest exists.
 //!
 //! The walk starts where the buffer holds the stream's first index. The loops are right only if no digit of the
 //! buffer carries into the next: its start and all steps on it stay below its live count. Past the end of an axis
 //! there is padding, which may be read as anything, so the topmost digit may run on there.
 //!
-//! *Relaxed* division is what streams do: an axis that the tensor does not depend on is broadcast, the stream may
-//! be padded, and what it leaves of the buffer is the rest. *Exact* division reads each live element of the buffer
+//! *Relaxed* division is the division of streams: an axis that the tensor does not depend on is broadcast, the stream
+//! may
+//! be padded, and the unread part of the buffer is the rest. *Exact* division reads each live element of the buffer
 //! once.
 //!
 //! *Law.* Let position i of the stream hold index t, and i = sum of d_k * at_k over the steps. Then the buffer
@@ -22,7 +23,7 @@ use crate::expr::PadKind;
 use crate::expr::axes::{Axes, AxisId};
 use crate::meaning::cell::Index;
 use crate::meaning::digits::Digit;
-use crate::meaning::placement::{MAX_CHOICES, Placed, Placement, times};
+use crate::meaning::placement::{MAX_CHOICES, PlacedDigit, Placement, times};
 use rest::{Used, counts_once, leftover};
 use std::fmt;
 use visa_loops::Stride;
@@ -35,27 +36,27 @@ pub struct Step {
     pub extent: u64,
     /// Iterations that reach live positions: the first ones.
     pub live: u64,
-    /// How far each goes in the stream.
+    /// Step of each in the stream.
     pub at: i64,
-    /// How far each goes in the buffer.
+    /// Step of each in the buffer.
     pub movement: Movement,
 }
 
-/// How a loop moves through the buffer.
+/// Movement of a loop through the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Movement {
     /// By a distance, or to a table's places: an offset for each live iteration, the first is 0 (book 07, indirect
     /// access).
     By(Stride),
-    /// Not at all: the tensor does not depend on what the loop counts.
+    /// No movement: the tensor does not depend on the loop's counter.
     Broadcast,
     /// Anywhere: only its first iteration is live.
     Padding,
 }
 
 impl Movement {
-    /// How a read follows it for `extent` iterations: what needs no other element reads the same one again, and so
-    /// does the padding after the entries of a table.
+    /// The stride of a read in `extent` iterations: a loop that needs no other element reads the same one again, and
+    /// so does the padding after the entries of a table.
     #[must_use]
     pub fn read(&self, extent: u64) -> Stride {
         match self {
@@ -76,15 +77,15 @@ pub struct Division {
     pub base: i64,
     /// The loops, minor first.
     pub steps: Vec<Step>,
-    /// What the stream leaves of the buffer (book 07, "Buf After"): its digits, each factor that was read as padding
-    /// `1 # n`. A slice that is no factor (`= 3` of 4) takes the whole digit along.
-    pub rest: Vec<Placed>,
-    /// Why the division is relaxed; none if it is exact.
+    /// The unread part of the buffer (book 07, "Buf After"): its digits, each factor that was read as padding `1 # n`.
+    /// A slice that is no factor (`= 3` of 4) takes the whole digit along.
+    pub rest: Vec<PlacedDigit>,
+    /// Reason why the division is relaxed; `None` if it is exact.
     pub relaxed: Option<String>,
 }
 
 impl Division {
-    /// What is left over of the buffer, in the user's notation, major first.
+    /// The unread part of the buffer, in the user's notation, major first.
     #[must_use]
     pub fn left_over(&self, axes: &Axes) -> String {
         let is_padding = |digit: &Digit| digit.axis.is_none() && digit.live == 1;
@@ -103,7 +104,7 @@ impl Division {
     }
 }
 
-/// Why a stream cannot be read from a buffer: what is at fault, in the user's notation.
+/// Reason why a stream cannot be read from a buffer, in the user's notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DivideError {
     /// The buffer does not hold these indices (book 07, "insufficient input").
@@ -139,12 +140,12 @@ pub enum DivideError {
     Gathered {
         /// The terms.
         terms: String,
-        /// What keeps them from that.
+        /// The obstacle.
         why: String,
     },
     /// Exact division was asked for.
     Inexact {
-        /// What makes it relaxed.
+        /// Reason why it is relaxed.
         why: String,
     },
 }
@@ -200,7 +201,7 @@ pub fn step_text(step: &Step, stream: &Placement, axes: &Axes) -> String {
     digit_text(&step_digit(step, stream), axes)
 }
 
-/// What a step of a stream counts: a part of a digit, without an axis where it counts none.
+/// The digit that a step of a stream counts: a part of a digit, without an axis if it counts none.
 #[must_use]
 pub fn step_digit(step: &Step, stream: &Placement) -> Digit {
     let counted = stream.digits.iter().filter_map(|placed| {
@@ -216,12 +217,12 @@ pub fn step_digit(step: &Step, stream: &Placement) -> Digit {
     }
 }
 
-/// Divides a stream by a buffer, relaxed: the loops that walk the buffer in the order of the stream. Digits of
-/// several mappings (time and packet) are joined, not merged, so that loops never run across their boundary.
-/// `free` names the axes that the tensor does not depend on: whatever their index, the same element is meant.
+/// Divides a stream by a buffer, relaxed: the loops that walk the buffer in the order of the stream. Digits of several
+/// mappings (time and packet) are joined, not merged, so that loops never run across their boundary. `free` names the
+/// axes that the tensor does not depend on: every index along them stands for the same element.
 ///
 /// # Errors
-/// What the buffer does not hold, or holds in a radix that does not fit.
+/// The part that the buffer lacks, or holds in a radix that does not fit.
 pub fn divide(
     stream: &Placement,
     buffer: &Placement,
@@ -230,7 +231,7 @@ pub fn divide(
 ) -> Result<Division, DivideError> {
     let mut walker = Walker::start(stream, buffer, free, axes)?;
     for placed in &stream.digits {
-        let Placed { digit, weight } = *placed;
+        let PlacedDigit { digit, weight } = *placed;
         let movement = match digit.axis {
             Some(axis) if !free(axis) => {
                 walker.cut(placed, axis)?;
@@ -249,7 +250,7 @@ pub fn divide(
 /// repeated or left out. Padding on either side is no element.
 ///
 /// # Errors
-/// As [`divide`], and what makes the division relaxed.
+/// As [`divide`], with the reason why the division is relaxed.
 pub fn divide_exact(
     stream: &Placement,
     buffer: &Placement,
@@ -303,8 +304,8 @@ impl<'a> Walker<'a> {
     }
 
     /// Cuts one stream digit at the boundaries of the buffer digits of its axis.
-    fn cut(&mut self, stream: &Placed, axis: AxisId) -> Result<(), DivideError> {
-        let Placed { digit: mut rest, weight: mut at } = *stream;
+    fn cut(&mut self, stream: &PlacedDigit, axis: AxisId) -> Result<(), DivideError> {
+        let PlacedDigit { digit: mut rest, weight: mut at } = *stream;
         loop {
             let (number, placed) = self.holder(&rest, axis).ok_or_else(|| self.missing(rest, axis))?;
             let incompatible =
@@ -325,7 +326,7 @@ impl<'a> Walker<'a> {
             if !end.is_multiple_of(rest.stride) {
                 return Err(incompatible((rest.stride, end)));
             }
-            let goes_on = |placed: &Placed| placed.digit.stride >= end;
+            let goes_on = |placed: &PlacedDigit| placed.digit.stride >= end;
             if !rest.live.is_multiple_of(held)
                 && !self.buffer.of_axis(axis).any(|(_, placed)| goes_on(placed))
             {
@@ -343,8 +344,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What no digit of the buffer counts: the stream's digit up to where the next one starts. After an offset
-    /// all of its coordinates may be held even so, in blocks that its steps cross.
+    /// The part of the stream's digit that no digit of the buffer counts: the digit up to the start of the next one.
+    /// After an offset the buffer may still hold all of its coordinates, in blocks that its steps cross.
     fn missing(&self, digit: Digit, axis: AxisId) -> DivideError {
         let strides = self.buffer.of_axis(axis).map(|(_, placed)| placed.digit.stride);
         let block = strides.filter(|stride| *stride > digit.stride).min();
@@ -360,7 +361,7 @@ impl<'a> Walker<'a> {
         DivideError::Missing { wanted: digit_text(&wanted, self.axes) }
     }
 
-    /// Whether the buffer holds every coordinate that a stream digit reaches, as far as they are looked at.
+    /// Returns true if the buffer holds every coordinate that a stream digit reaches, among those within the bound.
     fn holds(&self, digit: Digit, axis: AxisId) -> bool {
         let others = self.buffer.origin.iter().filter(|offset| offset.axis != axis);
         let others: Index = others.map(|offset| (offset.axis, offset.coordinate)).collect();
@@ -373,8 +374,8 @@ impl<'a> Walker<'a> {
     }
 
     /// The buffer digit in whose range of coordinates the stream digit starts to count.
-    fn holder(&self, digit: &Digit, axis: AxisId) -> Option<(usize, Placed)> {
-        let counts = |placed: &Placed| {
+    fn holder(&self, digit: &Digit, axis: AxisId) -> Option<(usize, PlacedDigit)> {
+        let counts = |placed: &PlacedDigit| {
             let Digit { stride, live, .. } = placed.digit;
             stride <= digit.stride && digit.stride < stride.saturating_mul(live)
         };

@@ -1,10 +1,10 @@
 //! Gathered terms of a stream (book 07, "Indirect Access"): `E @ (o, p, ...)` becomes a loop with an offset table.
 //!
-//! Each gathered term gives way to a *scratch axis* with a position for each entry of its table, so that what is
-//! left has digits. The stream is then divided by the buffer once for each entry: as if it started at the index
-//! which that entry picks. Where each of these divisions starts in the buffer, relative to the first, is the
-//! entry's offset; their loops are the same. So any layout of the buffer will do, and what holds of a division
-//! (its law, its checks) holds of each entry.
+//! Each gathered term is replaced by a *scratch axis* with a position for each entry of its table, so that the rest
+//! has digits. The stream is then divided by the buffer once for each entry: as if it started at the index which that
+//! entry picks. The start of each of these divisions in the buffer, relative to the first, is the entry's offset;
+//! their loops are the same. So any layout of the buffer will do, and the properties of a division (its law, its
+//! checks) hold for each entry.
 //!
 //! A buffer that was itself filled through the same table holds the scratch axis, and then the term is read in order.
 
@@ -13,7 +13,7 @@ use crate::expr::axes::{Axes, AxisId};
 use crate::expr::{Expr, Term};
 use crate::meaning::cell::{Cell, Index, Map};
 use crate::meaning::digits::{Digit, Offset};
-use crate::meaning::placement::{Placed, Placement};
+use crate::meaning::placement::{PlacedDigit, Placement};
 use std::borrow::Cow;
 use std::sync::Arc;
 use visa_loops::Stride;
@@ -35,18 +35,18 @@ pub struct Gathers<'a> {
 struct Gathered {
     term: Expr,
     axis: AxisId,
-    /// What each entry picks.
+    /// The index that each entry picks.
     picks: Vec<Index>,
-    /// Whether the buffer holds it too.
+    /// True if the buffer holds it too.
     held: bool,
 }
 
-/// What is in place of a gathered term; none where it stays.
+/// The replacement of a gathered term; `None` if it stays.
 type Replace<'r, 'a> = &'r mut dyn FnMut(&mut Gathers<'a>, &Expr) -> Result<Option<Expr>, String>;
 
 /// A digit of the stream that counts entries of a table.
 struct Counter<'a> {
-    placed: Placed,
+    placed: PlacedDigit,
     term: &'a Gathered,
 }
 
@@ -63,8 +63,8 @@ impl<'a> Gathers<'a> {
         &self.axes
     }
 
-    /// A mapping of the stream, with a scratch axis in place of each gathered term. A table that counts up has
-    /// digits as well, but as a table it is read from any layout.
+    /// A mapping of the stream, with a scratch axis instead of each gathered term. A table that counts up also has
+    /// digits, but as a table it is read from any layout.
     ///
     /// # Errors
     /// If an entry of a table picks no single element.
@@ -144,7 +144,7 @@ impl<'a> Gathers<'a> {
         }
         let term_of = |axis: Option<AxisId>| picked.iter().copied().find(|term| Some(term.axis) == axis);
         let counter =
-            |placed: &Placed| term_of(placed.digit.axis).map(|term| Counter { placed: *placed, term });
+            |placed: &PlacedDigit| term_of(placed.digit.axis).map(|term| Counter { placed: *placed, term });
         let counters = stream.digits.iter().filter_map(counter).collect();
         let mut rest = stream.clone();
         rest.digits.retain(|placed| term_of(placed.digit.axis).is_none());
@@ -193,7 +193,7 @@ impl Picking<'_> {
             }
         }
         for (counter, table) in self.counters.iter().zip(tables) {
-            let Placed { digit: Digit { extent, live, .. }, weight } = counter.placed;
+            let PlacedDigit { digit: Digit { extent, live, .. }, weight } = counter.placed;
             division.steps.push(Step { extent, live, at: weight, movement: movement(table) });
         }
         division.steps.sort_by_key(|step| step.at);
@@ -233,7 +233,7 @@ impl Picking<'_> {
     fn offset(&self, at: &[u64], first: &Division) -> Result<i64, DivideError> {
         let own = self.at(at)?;
         if own.steps != first.steps {
-            return Err(self.refuse("what is read at each entry differs in its loops".to_owned()));
+            return Err(self.refuse("the loops of the entries differ".to_owned()));
         }
         Ok(own.base.saturating_sub(first.base))
     }
@@ -267,7 +267,7 @@ fn started(stream: &Placement, index: &Index, axes: &Axes) -> Placement {
     stream.clone().join(start)
 }
 
-/// Whether some part of the mapping is gathered: `X @(...)`.
+/// Returns true if some part of the mapping is gathered: `X @(...)`.
 #[must_use]
 pub fn is_gathered(map: &Expr, axes: &Axes) -> bool {
     match map {

@@ -1,9 +1,9 @@
 //! Equality of mappings: same size and the same cell at every position (book 03); and refinement.
 //!
-//! Three tiers, each exact: the digit normal form decides at any size; where a side has none, the runs of both are
-//! compared over their common mixed radix; where those are too many, or indices share positions, position by position
-//! up to a bound. Terms that both begin or end with are left aside first: what is left is mostly short. Past the
-//! bound the answer is *unknown*, never a guess.
+//! Three tiers, each exact: the digit normal form decides at any size; if a side has none, the runs of both are
+//! compared over their common mixed radix; if those are too many, or indices share positions, position by position up
+//! to a bound. Common terms at the start and at the end are removed first: the rest is mostly short. Past the bound
+//! the answer is *unknown*, never a guess.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,14 +31,14 @@ pub enum Equality {
     Different {
         /// The first position that differs; the smaller size where one is the beginning of the other.
         at: u64,
-        /// What the left side holds there.
+        /// The content of the left side there.
         left: Option<Cell>,
-        /// What the right side holds there.
+        /// The content of the right side there.
         right: Option<Cell>,
     },
     /// Not decided.
     Unknown {
-        /// What stood in the way: the error of a broken mapping, or the ragged place and the bound.
+        /// The reason: the error of a broken mapping, or the ragged position and the bound.
         why: String,
     },
 }
@@ -52,19 +52,19 @@ pub enum Refinement {
     Violated {
         /// The first position where it does not; the smaller size where it does on all positions of both.
         at: u64,
-        /// What the left side holds there.
+        /// The content of the left side there.
         left: Option<Cell>,
-        /// What the right side holds there.
+        /// The content of the right side there.
         right: Option<Cell>,
     },
     /// Not decided.
     Unknown {
-        /// What stood in the way.
+        /// The reason.
         why: String,
     },
 }
 
-/// What decided a question.
+/// The tier that decided a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// The two are written alike.
@@ -91,17 +91,17 @@ impl fmt::Display for Tier {
     }
 }
 
-/// Whether two mappings hold the same cells. A mapping that breaks a size rule equals nothing and differs
-/// from nothing: the answer is [`Equality::Unknown`] with the rule.
+/// Compares the cells of two mappings. A mapping that breaks a size rule equals nothing and differs from nothing: the
+/// answer is [`Equality::Unknown`] with the rule.
 pub fn equal(a: &Expr, b: &Expr, axes: &Axes) -> Equality {
     decide(a, b, axes).0
 }
 
-/// [`equal()`], and what decided it.
+/// [`equal()`], and the tier that decided it.
 pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
     match (digits(a, axes), digits(b, axes)) {
         (Ok(left), Ok(right)) => match by_digits(&left, &right) {
-            Found::Nowhere if left.skewed() == right.skewed() => (Equality::Equal, Tier::Digits),
+            FirstDifference::Nowhere if left.skewed() == right.skewed() => (Equality::Equal, Tier::Digits),
             found => (found.or_written_apart(a, b, axes).equality(), Tier::Digits),
         },
         (Err(DigitsError::Map(error)), _) | (_, Err(DigitsError::Map(error))) => {
@@ -117,14 +117,14 @@ pub fn decide(a: &Expr, b: &Expr, axes: &Axes) -> (Equality, Tier) {
     }
 }
 
-/// Two mappings without the terms that both begin or end with: if what is left is equal, they are. `None` if they
-/// share no such term.
+/// Two mappings without the terms that both begin or end with: if the rests are equal, so are the mappings. `None` if
+/// they share no such term.
 ///
-/// What follows a term continues from the index that the term gives, and so from the same one. In front there is
-/// one catch: a coordinate that begins within an axis may leave it, which is don't-care padding, before or after
-/// other padding is met. So terms in front stay unless their axes are others or all padding after is don't-care.
+/// The terms after a term continue from its index, and so from the same one. In front there is one catch: a coordinate
+/// that begins within an axis may leave it, which is don't-care padding, before or after other padding is met. So
+/// terms in front stay unless their axes are others or all padding after is don't-care.
 ///
-/// Parts that carry into each other stay together: what one of them holds depends on the others.
+/// Parts that carry into each other stay together: the content of one depends on the others.
 fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
     let alone = |map: &Expr| match settle(map, axes) {
         Ok(None) => Some(map.clone()),
@@ -148,7 +148,7 @@ fn apart(a: &Expr, b: &Expr, axes: &Axes) -> Option<(Expr, Expr)> {
     (first + last > 0).then(|| (rest(&left), rest(&right)))
 }
 
-/// Whether a mapping has no padding but don't-care, and one index a position, as far as it is written here.
+/// Returns true if the text of a mapping has no padding but don't-care, and one index a position.
 fn only_loose(map: &Expr) -> bool {
     match map {
         Expr::Alias(_) | Expr::Slide(_) => false,
@@ -166,9 +166,9 @@ fn only_loose(map: &Expr) -> bool {
     }
 }
 
-/// Whether `a` may be where `b` is asked for: the same size, and at every position the same live cell, or
-/// padding at least as strict as the padding of `b`, or anything where `b` does not care. Strict to loose:
-/// must-not-write, zero, don't-care. One way only: it orders mappings, and [`equal()`] is refinement both ways.
+/// Decides if `a` may replace `b`: the same size, and at every position the same live cell, or padding at least as
+/// strict as the padding of `b`, or anything if `b` does not care. Strict to loose: must-not-write, zero, don't-care.
+/// One direction only: it orders mappings, and [`equal()`] is refinement in both directions.
 pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
     let undecided = |error: MapError| Refinement::Unknown { why: error.message };
     let why = match (digits(a, axes), digits(b, axes)) {
@@ -178,14 +178,14 @@ pub fn refines(a: &Expr, b: &Expr, axes: &Axes) -> Refinement {
         (Ok(_), Ok(_)) => "the padding differs".to_owned(),
     };
     match first_violation(a, b, Relation::Refines, &why, axes).0.or_written_apart(a, b, axes) {
-        Found::Nowhere => Refinement::Refines,
-        Found::At(at, left, right) => Refinement::Violated { at, left, right },
-        Found::Unknown(why) => Refinement::Unknown { why },
+        FirstDifference::Nowhere => Refinement::Refines,
+        FirstDifference::At(at, left, right) => Refinement::Violated { at, left, right },
+        FirstDifference::Unknown(why) => Refinement::Unknown { why },
     }
 }
 
-/// The first position `i` of `part` that is live and does not hold, `shift` added, what `whole` holds at `start + i`:
-/// whether a view of that mapping may be there. `None` if there is none.
+/// The first position `i` of `part` that is live and whose content, with `shift` added, differs from `whole` at `start
+/// + i`. A view of that mapping is valid there if the result is `None`.
 ///
 /// # Errors
 /// A mapping that breaks a size rule, or a question that the runs do not answer.
@@ -260,47 +260,47 @@ pub fn first_unlike(a: &Expr, b: &Expr, axes: &Axes) -> Result<Option<u64>, MapE
     a.size(axes)?;
     b.size(axes)?;
     match first_violation(a, b, Relation::Alike, &"the axes differ", axes).0 {
-        Found::Nowhere => Ok(None),
-        Found::At(at, ..) => Ok(Some(at)),
-        Found::Unknown(why) => Err(MapError::new("map-undecided", why)),
+        FirstDifference::Nowhere => Ok(None),
+        FirstDifference::At(at, ..) => Ok(Some(at)),
+        FirstDifference::Unknown(why) => Err(MapError::new("map-undecided", why)),
     }
 }
 
 /// Where the coordinates of two canonical forms differ first.
-fn by_digits(a: &Digits, b: &Digits) -> Found {
+fn by_digits(a: &Digits, b: &Digits) -> FirstDifference {
     let (left, right) = (a.size(), b.size());
     let beginning = || (left != right).then_some(left.min(right));
     match first_difference(a, b).or_else(beginning) {
-        Some(at) => Found::At(at, a.cell(at), b.cell(at)),
-        None => Found::Nowhere,
+        Some(at) => FirstDifference::At(at, a.cell(at), b.cell(at)),
+        None => FirstDifference::Nowhere,
     }
 }
 
-/// The first live position, as far as positions are looked at one by one.
+/// The first live position, among those within the bound.
 fn first_live(map: &Map) -> Option<u64> {
     let live = |at: &u64| matches!(map.cell(*at), Some(Cell::Live(_) | Cell::Shared(_)));
     (0..map.size().min(ENUMERATION_BOUND)).find(live)
 }
 
 /// Where a relation is broken first.
-enum Found {
+enum FirstDifference {
     Nowhere,
     At(u64, Option<Cell>, Option<Cell>),
     Unknown(String),
 }
 
-impl Found {
+impl FirstDifference {
     /// Where all coordinates agree, two mappings may still be written in different skewed axes, which shows where
     /// they are 0: `B' = 1` is not `1`, for B is A there (book 03).
-    fn or_written_apart(self, a: &Expr, b: &Expr, axes: &Axes) -> Found {
+    fn or_written_apart(self, a: &Expr, b: &Expr, axes: &Axes) -> FirstDifference {
         let (ours, theirs) = (skewed_names(a, axes), skewed_names(b, axes));
         match (self, Map::new(a, axes), Map::new(b, axes)) {
-            (Found::Nowhere, Ok(left), Ok(right)) if ours != theirs => match first_live(&left) {
+            (FirstDifference::Nowhere, Ok(left), Ok(right)) if ours != theirs => match first_live(&left) {
                 Some(at) => {
                     let shown = |map: &Map, names: &[AxisId]| map.cell(at).map(|cell| cell.written_in(names));
-                    Found::At(at, shown(&left, &ours), shown(&right, &theirs))
+                    FirstDifference::At(at, shown(&left, &ours), shown(&right, &theirs))
                 }
-                None => Found::Nowhere,
+                None => FirstDifference::Nowhere,
             },
             (found, ..) => found,
         }
@@ -308,9 +308,9 @@ impl Found {
 
     fn equality(self) -> Equality {
         match self {
-            Found::Nowhere => Equality::Equal,
-            Found::At(at, left, right) => Equality::Different { at, left, right },
-            Found::Unknown(why) => Equality::Unknown { why },
+            FirstDifference::Nowhere => Equality::Equal,
+            FirstDifference::At(at, left, right) => Equality::Different { at, left, right },
+            FirstDifference::Unknown(why) => Equality::Unknown { why },
         }
     }
 }
@@ -322,14 +322,16 @@ fn first_violation(
     relation: Relation,
     why: &dyn fmt::Display,
     axes: &Axes,
-) -> (Found, Tier) {
+) -> (FirstDifference, Tier) {
     let (left, right) = match (Map::new(a, axes), Map::new(b, axes)) {
         (Ok(left), Ok(right)) => (left, right),
-        (Err(error), _) | (_, Err(error)) => return (Found::Unknown(error.message), Tier::Undecided),
+        (Err(error), _) | (_, Err(error)) => {
+            return (FirstDifference::Unknown(error.message), Tier::Undecided);
+        }
     };
-    let at = |at: u64| Found::At(at, left.cell(at), right.cell(at));
+    let at = |at: u64| FirstDifference::At(at, left.cell(at), right.cell(at));
     if a == b {
-        return (Found::Nowhere, Tier::Shape);
+        return (FirstDifference::Nowhere, Tier::Shape);
     }
     let common = left.size().min(right.size());
     let by_runs = |a: &Expr, b: &Expr, axes: &Axes| {
@@ -353,26 +355,26 @@ fn first_violation(
     match found {
         Ok(Some(position)) => (at(position), Tier::Runs),
         Ok(None) if left.size() != right.size() => (at(common), Tier::Runs),
-        Ok(None) => (Found::Nowhere, Tier::Runs),
+        Ok(None) => (FirstDifference::Nowhere, Tier::Runs),
         Err(no_runs) => enumerate(&left, &right, relation, &format!("{why}; {no_runs}")),
     }
 }
 
 /// Compares the first positions one by one.
-fn enumerate(left: &Map, right: &Map, relation: Relation, why: &str) -> (Found, Tier) {
+fn enumerate(left: &Map, right: &Map, relation: Relation, why: &str) -> (FirstDifference, Tier) {
     let size = left.size().max(right.size());
     let positions = size.min(ENUMERATION_BOUND);
     for i in 0..positions {
         let (ours, theirs) = (left.cell(i), right.cell(i));
         if !related(ours.as_ref(), theirs.as_ref(), relation) {
-            return (Found::At(i, ours, theirs), Tier::Enumeration);
+            return (FirstDifference::At(i, ours, theirs), Tier::Enumeration);
         }
     }
     if positions == size {
-        return (Found::Nowhere, Tier::Enumeration);
+        return (FirstDifference::Nowhere, Tier::Enumeration);
     }
     let compared = format!("the first {ENUMERATION_BOUND} of {size} positions are alike");
-    (Found::Unknown(format!("{why}; {compared}, the others were not compared")), Tier::Undecided)
+    (FirstDifference::Unknown(format!("{why}; {compared}, the others were not compared")), Tier::Undecided)
 }
 
 fn related(left: Option<&Cell>, right: Option<&Cell>, relation: Relation) -> bool {
@@ -407,8 +409,8 @@ fn first_difference(a: &Digits, b: &Digits) -> Option<u64> {
     None
 }
 
-/// Where two unequal digits part. A full digit beside a padded one parts at its extent, which is its live
-/// range.
+/// The value at which two unequal digits start to differ. A full digit and a padded one differ from its extent on,
+/// which is its live range.
 fn parting(a: &Digit, b: &Digit) -> u64 {
     if (a.axis, a.stride) != (b.axis, b.stride) {
         1
@@ -505,7 +507,7 @@ mod tests {
         assert_eq!(witness(&a, "[$(C:1, A:2) # 65537]"), "1: A=1 / C=1");
     }
 
-    /// Who decided, for mappings that are no digit lists, and far beyond enumeration.
+    /// The deciding tier, for mappings that are no digit lists, and far beyond enumeration.
     fn by(a: &str, b: &str) -> (bool, Tier) {
         let (answer, tier) = decide(&Expr::parse(a).unwrap(), &Expr::parse(b).unwrap(), &axes());
         (answer == Equality::Equal, tier)

@@ -1,11 +1,11 @@
 //! Zero padding that travels with its elements (book 08, masking).
 //!
-//! `E # n {0}` says that zeros are around the elements of E. A stream may cut such a term anywhere, by `/` and
-//! `%` between time and packet: `B # 92 {left 0} # 96 {0}` into three packets of 32. Read position by position,
-//! the parts do not say what the term says: `/ 32` of it starts with padding, and padding of a major part wins
-//! over what is below. So a stream reads a padded term as an *opaque axis* of n positions: its parts count
-//! those positions, and a position holds what the term holds there. With the axis in place of the term, the
-//! ordinary algebra does the rest.
+//! `E # n {0}` means that zeros are around the elements of E. A stream may cut such a term anywhere, by `/` and `%`
+//! between time and packet: `B # 92 {left 0} # 96 {0}` into three packets of 32. Position by position, the parts read
+//! differently from the term: `/ 32` of it starts with padding, and padding of a major part has precedence over the
+//! minor terms. So a stream reads a padded term as an *opaque axis* of n positions: its parts count those positions,
+//! and a position holds the term's content there. With the axis instead of the term, the ordinary algebra does the
+//! rest.
 //!
 //! The same goes for don't-care padding that falls inside a digit, such as `[A, B, C] # 32` of 30 elements: it has
 //! no digit form, and one axis of 32 positions has.
@@ -67,7 +67,7 @@ impl Opaque {
         }
     }
 
-    /// What the terms hold at the positions that a cell names.
+    /// The content of the terms at the positions that a cell names.
     fn cell(&self, cell: Cell) -> Option<Cell> {
         let Cell::Live(index) = cell else { return Some(cell) };
         let is_opaque = |axis: AxisId| self.terms.iter().any(|(_, own)| *own == axis);
@@ -105,7 +105,7 @@ impl Opaque {
     }
 }
 
-/// A mapping with don't-care padding for zero padding: what it says of elements alone. Aliases are written out.
+/// A mapping with don't-care padding for zero padding: its content without the zeros. Aliases are written out.
 ///
 /// # Errors
 /// An alias that is not defined.
@@ -115,8 +115,8 @@ pub fn without_zeros(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
     Ok(Expr::Pad { inner, size, kind: PadKind::Top, side })
 }
 
-/// [`equal()`] for mappings of a stream: whether what is `wanted` may be called `found`. Padded terms that either
-/// of them cuts are opaque. `found` may claim less: don't-care padding for the zeros after the elements.
+/// [`equal()`] for mappings of a stream: decides if `found` may describe `wanted`. Padded terms that either of them
+/// cuts are opaque. `found` may claim less: don't-care padding for the zeros after the elements.
 #[must_use]
 pub fn equal_streams(found: &Expr, wanted: &Expr, axes: &Axes) -> Equality {
     let unknown = |error: MapError| Equality::Unknown { why: error.message };

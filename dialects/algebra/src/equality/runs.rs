@@ -14,8 +14,8 @@
 //! - padding and positions directly;
 //! - runs one after the other by cutting the other side at their boundaries;
 //! - two repetitions over their common period, the least common multiple of their bodies. If they agree on it, no
-//!   coordinate leaves its axis and both step equally from one period to the next, they agree everywhere; if they
-//!   step differently, whatever they differ in shows in the second period.
+//!   coordinate leaves its axis and both step equally from one period to the next, they agree everywhere; if they step
+//!   differently, the difference shows in the second period.
 //!
 //! The first two need no argument. For the third: without leaving an axis, the cells of period k are those of
 //! period 0 with k times the step added to every live index, on both sides. Padding agrees in all periods if it
@@ -40,7 +40,7 @@ pub const MAX_RUN_STEPS: usize = 1 << 14;
 /// Most iterations that a stride regroups into one.
 const MAX_GROUP: u64 = 256;
 
-/// Why the runs do not answer.
+/// Reason why the runs do not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoRuns {
     /// A sliding expression: several indices share a position.
@@ -64,7 +64,7 @@ impl std::fmt::Display for NoRuns {
     }
 }
 
-/// What must hold between the cells of two mappings, position by position.
+/// The relation between the cells of two mappings, position by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     /// The same cell.
@@ -73,12 +73,12 @@ pub(crate) enum Relation {
     Refines,
     /// Where the left is live, the right is the same.
     Holds,
-    /// Both live, whatever the indices, or the same padding.
+    /// Both live, with any indices, or the same padding.
     Alike,
 }
 
 impl Relation {
-    /// Whether it holds for two padding cells, or a live one (`None`) and padding.
+    /// Returns true if it holds for two padding cells, or a live one (`None`) and padding.
     pub(crate) fn allows(self, left: Option<PadKind>, right: Option<PadKind>) -> bool {
         match (self, left, right) {
             (Self::Same | Self::Alike, left, right) => left == right,
@@ -119,7 +119,7 @@ enum Kind {
 struct Node {
     kind: Kind,
     len: u64,
-    /// How far it moves along each axis at most, with the size of the axis.
+    /// Most coordinates that it moves along each axis, with the size of the axis.
     reach: Vec<(AxisId, u64, u64)>,
 }
 
@@ -140,9 +140,9 @@ impl Runs {
         }
     }
 
-    /// Whether every coordinate, `shift` added, stays inside its axis.
+    /// Returns true if every coordinate, `shift` added, stays inside its axis.
     pub(crate) fn fits(&self, shift: &Index) -> bool {
-        Placed { run: self.0.clone(), at: shift.clone() }.fits()
+        ShiftedRun { run: self.0.clone(), at: shift.clone() }.fits()
     }
 
     /// The first position, if any, where `relation` does not hold between `self` with `shift` added to every
@@ -160,7 +160,10 @@ impl Runs {
         let right = builder.drop(&other.0, start)?;
         let (left, right) = (builder.take(&self.0, len)?, builder.take(&right, len)?);
         let mut comparison = Comparison { builder, relation, steps: 0 };
-        comparison.compare(&Placed { run: left, at: shift.clone() }, &Placed { run: right, at: Index::new() })
+        comparison.compare(
+            &ShiftedRun { run: left, at: shift.clone() },
+            &ShiftedRun { run: right, at: Index::new() },
+        )
     }
 }
 
@@ -293,7 +296,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The pair of two runs: the minor one in the place of each position of the major one.
+    /// The pair of two runs: the minor one replaces each position of the major one.
     fn above(&mut self, major: &Run, minor: &Run) -> Result<Run, NoRuns> {
         match &major.kind {
             Kind::Point => Ok(minor.clone()),
@@ -504,22 +507,22 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// A run and the coordinates that lead to it.
 #[derive(Clone)]
-struct Placed {
+struct ShiftedRun {
     run: Run,
     at: Index,
 }
 
-impl Placed {
+impl ShiftedRun {
     /// `run` after `n` iterations of `step`, which keeps its axis.
-    fn step(&self, run: &Run, step: Step, n: u64) -> Placed {
+    fn step(&self, run: &Run, step: Step, n: u64) -> ShiftedRun {
         let mut at = self.at.clone();
         if let Some(axis) = step.axis {
             at.add(axis, step.stride.saturating_mul(n));
         }
-        Placed { run: run.clone(), at }
+        ShiftedRun { run: run.clone(), at }
     }
 
-    /// Whether no coordinate on the way down leaves its axis.
+    /// Returns true if no coordinate on the way down leaves its axis.
     fn fits(&self) -> bool {
         self.run.reach.iter().all(|&(axis, by, size)| self.at.get(axis).saturating_add(by) < size)
     }
@@ -533,7 +536,7 @@ struct Comparison<'a> {
 
 impl Comparison<'_> {
     /// The first position where the relation does not hold between two runs of one length.
-    fn compare(&mut self, left: &Placed, right: &Placed) -> Result<Option<u64>, NoRuns> {
+    fn compare(&mut self, left: &ShiftedRun, right: &ShiftedRun) -> Result<Option<u64>, NoRuns> {
         self.steps += 1;
         count_effort(1);
         if self.steps > MAX_RUN_STEPS {
@@ -552,11 +555,11 @@ impl Comparison<'_> {
             (Kind::Repeat { .. }, Kind::Repeat { .. }) => self.repetitions(&left, &right),
             (Kind::Repeat { count, body, .. }, Kind::Pad(kind)) => {
                 let period = self.padding(*count, body, *kind)?;
-                self.repetitions(&left, &Placed { run: period, at: Index::new() })
+                self.repetitions(&left, &ShiftedRun { run: period, at: Index::new() })
             }
             (Kind::Pad(kind), Kind::Repeat { count, body, .. }) => {
                 let period = self.padding(*count, body, *kind)?;
-                self.repetitions(&Placed { run: period, at: Index::new() }, &right)
+                self.repetitions(&ShiftedRun { run: period, at: Index::new() }, &right)
             }
             // One position each: a repetition is longer, and moved runs are opened.
             (Kind::Point | Kind::Moved { .. }, _) | (_, Kind::Point | Kind::Moved { .. }) => {
@@ -576,7 +579,7 @@ impl Comparison<'_> {
     }
 
     /// The run without moves around it: padding where they lead past an axis.
-    fn open(&mut self, placed: &Placed) -> Result<Placed, NoRuns> {
+    fn open(&mut self, placed: &ShiftedRun) -> Result<ShiftedRun, NoRuns> {
         let mut open = placed.clone();
         while let Kind::Moved { step, body } = &open.run.kind {
             open = self.enter(&open, &body.clone(), *step, 1)?;
@@ -585,11 +588,11 @@ impl Comparison<'_> {
     }
 
     /// `run` after `n` iterations of `step`: padding where they lead past the axis.
-    fn enter(&mut self, from: &Placed, run: &Run, step: Step, n: u64) -> Result<Placed, NoRuns> {
+    fn enter(&mut self, from: &ShiftedRun, run: &Run, step: Step, n: u64) -> Result<ShiftedRun, NoRuns> {
         let placed = from.step(run, step, n);
         if step.axis.is_some_and(|axis| placed.at.get(axis) >= step.size) {
             let run = self.builder.pad(run.len, PadKind::Top)?;
-            return Ok(Placed { run, at: Index::new() });
+            return Ok(ShiftedRun { run, at: Index::new() });
         }
         Ok(placed)
     }
@@ -598,16 +601,16 @@ impl Comparison<'_> {
     fn in_parts(
         &mut self,
         parts: &[Run],
-        whole: &Placed,
-        other: &Placed,
+        whole: &ShiftedRun,
+        other: &ShiftedRun,
         swapped: bool,
     ) -> Result<Option<u64>, NoRuns> {
         let mut done = 0;
         for part in parts {
             let rest = self.builder.drop(&other.run, done)?;
             let cut = self.builder.take(&rest, part.len)?;
-            let mine = Placed { run: part.clone(), at: whole.at.clone() };
-            let theirs = Placed { run: cut, at: other.at.clone() };
+            let mine = ShiftedRun { run: part.clone(), at: whole.at.clone() };
+            let theirs = ShiftedRun { run: cut, at: other.at.clone() };
             let found = if swapped { self.compare(&theirs, &mine) } else { self.compare(&mine, &theirs) };
             if let Some(at) = found? {
                 return Ok(Some(done + at));
@@ -618,7 +621,7 @@ impl Comparison<'_> {
     }
 
     /// Compares two repetitions over their common period, then over the next one.
-    fn repetitions(&mut self, left: &Placed, right: &Placed) -> Result<Option<u64>, NoRuns> {
+    fn repetitions(&mut self, left: &ShiftedRun, right: &ShiftedRun) -> Result<Option<u64>, NoRuns> {
         let (Kind::Repeat { step: ours, body: mine, .. }, Kind::Repeat { step: theirs, body: yours, .. }) =
             (&left.run.kind, &right.run.kind)
         else {
@@ -656,7 +659,7 @@ impl Comparison<'_> {
     }
 
     /// Compares iteration by iteration of the side with the longer body.
-    fn one_by_one(&mut self, left: &Placed, right: &Placed) -> Result<Option<u64>, NoRuns> {
+    fn one_by_one(&mut self, left: &ShiftedRun, right: &ShiftedRun) -> Result<Option<u64>, NoRuns> {
         let swapped = body_len(&left.run) < body_len(&right.run);
         let (long, short) = if swapped { (right, left) } else { (left, right) };
         let Kind::Repeat { count, step, body } = &long.run.kind else {
@@ -667,7 +670,7 @@ impl Comparison<'_> {
             let rest = self.builder.drop(&short.run, done)?;
             let cut = self.builder.take(&rest, body.len)?;
             let mine = self.enter(long, body, *step, i)?;
-            let theirs = Placed { run: cut, at: short.at.clone() };
+            let theirs = ShiftedRun { run: cut, at: short.at.clone() };
             let found = if swapped { self.compare(&theirs, &mine) } else { self.compare(&mine, &theirs) };
             if let Some(at) = found? {
                 return Ok(Some(done + at));

@@ -23,7 +23,7 @@ impl AxisId {
     }
 }
 
-/// What makes an axis a skewed one (book 03): `B' = B - A`. Its coordinate together with that of `by` gives the
+/// The definition of a skewed axis (book 03): `B' = B - A`. Its coordinate together with that of `by` gives the
 /// coordinate of `of`: `B = (B' + A) mod |B|`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skew {
@@ -208,7 +208,7 @@ impl Axes {
         numbered.map(|(i, axis)| (AxisId(i as u32), &*axis.name, axis.size))
     }
 
-    /// What the axis is the difference of, if it is a skewed one.
+    /// The difference that defines the axis, if it is a skewed one.
     ///
     /// # Panics
     /// When `id` comes from another, longer table.
@@ -216,12 +216,12 @@ impl Axes {
         self.declared[id.0 as usize].skew
     }
 
-    /// Whether some axis is skewed.
+    /// Returns true if some axis is skewed.
     pub fn has_skew(&self) -> bool {
         self.declared.iter().any(|axis| axis.skew.is_some())
     }
 
-    /// The mapping of that name, without aliases of its own, or an error whose fix is the nearest name.
+    /// The mapping of that name, with its aliases written out, or an error whose fix is the nearest name.
     pub fn alias(&self, name: &str) -> Result<&Expr, MapError> {
         self.aliases.get(name).ok_or_else(|| {
             let message = format!("alias `{{{name}}}` is not defined");
@@ -248,7 +248,7 @@ pub enum AxisUse {
     Elsewhere,
 }
 
-/// Whether the text is an axis name; the same rule as `map_axis` in `mapping.pest`.
+/// Returns true if the text is an axis name; the same rule as `map_axis` in `mapping.pest`.
 fn is_axis_name(text: &str) -> bool {
     let stem = text.strip_suffix('\'').unwrap_or(text);
     stem.starts_with(|c: char| c.is_ascii_uppercase())

@@ -204,7 +204,7 @@ fn range(pair: &Pair<'_, Rule>) -> Range<usize> {
     pair.as_span().start()..pair.as_span().end()
 }
 
-/// What the parser expected and found, at the place where it stopped.
+/// The texts that the parser expected and found, at the position where it stopped.
 fn syntax_error(text: &str, error: &pest::error::Error<Rule>) -> MapError {
     let at = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,

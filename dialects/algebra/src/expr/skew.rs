@@ -1,9 +1,8 @@
-//! Skewed axes (book 03): which of them a mapping or a tensor is written in.
+//! Skewed axes (book 03): those that a mapping or a tensor is written in.
 //!
-//! With `B' = B - A`, an index with the coordinates A = a and B' = b names the element B = (b + a) mod |B|. So
-//! whether a mapping is written in `B'` matters where `B'` is 0, too: `[A, B' = 1]` holds the diagonal, `[A]` the
-//! elements with B = 0. It is what the text names that decides; each live position passes through all axes of the
-//! text.
+//! With `B' = B - A`, an index with the coordinates A = a and B' = b names the element B = (b + a) mod |B|. So writing
+//! a mapping in `B'` matters at `B'` = 0, too: `[A, B' = 1]` holds the diagonal, `[A]` the elements with B = 0. The
+//! names in the text decide; each live position passes through all axes of the text.
 
 use crate::expr::Expr;
 use crate::expr::axes::{Axes, AxisId, Skew};
@@ -36,15 +35,14 @@ pub struct Crossing {
     pub of: AxisId,
     /// The axis that is subtracted.
     pub by: AxisId,
-    /// Whether the stream is written in it; otherwise the buffer is.
+    /// True if the stream is written in it; otherwise the buffer is.
     pub into: bool,
-    /// Whether the stream says where it is along the axis that is subtracted.
+    /// True if the stream has a position along the axis that is subtracted.
     pub anchored: bool,
 }
 
-/// The skewed axes in which a stream and the buffer that it is read from are not written alike, given the mappings
-/// of both. `free` names the axes that the tensor does not depend on: whatever their index, the same element is
-/// meant.
+/// The skewed axes in which a stream and the buffer that it is read from are not written alike, given the mappings of
+/// both. `free` names the axes that the tensor does not depend on: every index along them stands for the same element.
 #[must_use]
 pub fn crossings(
     stream: &[&Expr],

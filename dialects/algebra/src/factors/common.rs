@@ -1,10 +1,10 @@
 //! Common factors of two mappings (book 07: inner, intersection, outer).
 //!
-//! A digit of f counts the coordinates of an axis from its stride s up to its end s * live; so does one of g.
-//! Where the two ranges overlap, the overlap is a *common factor*: f and g are `[outer, factor, inner]` there. It
-//! exists if every boundary of the one that is inside the other divides it: otherwise the radices have no common
-//! refinement, and neither mapping can be walked in the order of the other. Offsets and padding do not matter
-//! here: where a walk starts and what it skips is for [`crate::divide()`] to say.
+//! A digit of f counts the coordinates of an axis from its stride s up to its end s * live; so does one of g. If the
+//! two ranges overlap, the overlap is a *common factor*: f and g are `[outer, factor, inner]` there. It exists if
+//! every boundary of one that is inside the other divides it: otherwise the radices have no common refinement, and
+//! neither mapping can be walked in the order of the other. Offsets and padding do not matter here:
+//! [`crate::divide()`] handles the start of a walk and the skipped positions.
 //!
 //! *Laws.* `common(f, f)` are the digits of f along axes. `common(f, g) = common(g, f)`. A factor divides a digit
 //! of f and a digit of g: its stride is a multiple of theirs, its end divides theirs (the end of an axis is
@@ -16,7 +16,7 @@ use crate::meaning::digits::{Digit, Digits};
 use std::fmt;
 use visa_words::counted;
 
-/// Why mappings have no common factors, or no complement: what is at fault, in the user's notation.
+/// Reason why mappings have no common factors, or no complement, in the user's notation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FactorError {
     /// Two radices of an axis have no common refinement.
@@ -40,7 +40,7 @@ pub enum FactorError {
     },
     /// The mapping holds each index several times.
     Broadcast {
-        /// How often.
+        /// Number of copies.
         copies: u64,
     },
 }

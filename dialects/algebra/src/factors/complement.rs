@@ -1,17 +1,18 @@
-//! The complement of a mapping: what it leaves of its axes.
+//! The complement of a mapping: the rest of its axes.
 //!
 //! *Law.* `[complement(f), f]` holds each index of the axes of f once. `complement([B % 64])` is `[B / 64]`; that
 //! of a mapping which holds its axes whole is `[1]`.
 //!
-//! It answers which dimension is still to be placed (which chips, slices or time steps the rest of a tensor needs
-//! when f is the layout within one of them), and what a sum or a broadcast over "the rest of the axis" runs over.
+//! It answers which dimension is still to be placed (which chips, slices or time steps the rest of a tensor needs when
+//! f is the layout within one of them), and over which positions a sum or a broadcast over "the rest of the axis"
+//! runs.
 
 use crate::expr::PadKind;
 use crate::expr::axes::{Axes, AxisId};
 use crate::factors::common::FactorError;
 use crate::meaning::digits::{Digit, Digits, DigitsError};
 
-/// Why a mapping has no complement.
+/// Reason why a mapping has no complement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ComplementError {
     /// It is no factor of its axes.

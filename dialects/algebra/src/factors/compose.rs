@@ -1,14 +1,14 @@
 //! Composition: one mapping read in the order of another.
 //!
-//! Let f be a mapping and P an axis with as many positions as f. A mapping g that moves along P names positions of
-//! f, and `(f . g)(i)` is the index f(g(i).P) plus what g(i) says of other axes. Padding of g stays, a padded
+//! Let f be a mapping and P an axis with as many positions as f. A mapping g that moves along P names positions of f,
+//! and `(f . g)(i)` is the index f(g(i).P) plus the coordinates of g(i) along other axes. Padding of g stays, a padded
 //! position of f is padding.
 //!
 //! *Laws.* With the identity `[P]`, `f . [P] = f`. `f . [P / n]` is `f / n` and `f . [P % n]` is `f % n`.
 //! Composition is associative where it is defined.
 //!
 //! Lowering composes when a view or a relabelling is between a buffer and its reader, and where the switch or a
-//! transposition rearranges what an earlier stage produced.
+//! transposition rearranges the output of an earlier stage.
 //!
 //! A digit of g along P is cut at the boundaries of the digits of f, as in division (book 07). It is refused where
 //! a cut falls inside a step, where steps carry from one digit of f into the next, and where two kinds of padding
@@ -62,8 +62,8 @@ enum Source {
     Inner(usize),
 }
 
-/// A digit of f, and what g asks of it.
-struct Held {
+/// A digit of f, and the coordinates of it that g visits.
+struct VisitedDigit {
     digit: Digit,
     /// Positions of f a step.
     weight: u64,
@@ -77,14 +77,14 @@ struct Held {
 /// A digit of the result.
 struct Part {
     digit: Digit,
-    /// Whose coordinates it counts.
+    /// Source of its coordinates.
     from: Source,
-    /// Whose padding it has.
+    /// Source of its padding.
     pads: Source,
 }
 
 struct Composer {
-    held: Vec<Held>,
+    held: Vec<VisitedDigit>,
     /// Minor first.
     result: Vec<Part>,
 }
@@ -96,7 +96,7 @@ impl Composer {
         let mut weight = 1;
         let held = f.iter().map(|digit| {
             let start = first / weight % digit.extent;
-            let held = Held { digit: *digit, weight, start, reach: start, steps: 0 };
+            let held = VisitedDigit { digit: *digit, weight, start, reach: start, steps: 0 };
             weight *= digit.extent;
             held
         });
@@ -107,12 +107,13 @@ impl Composer {
     fn cut(&mut self, digit: Digit, name: &str) -> Result<(), DigitsError> {
         let mut rest = digit;
         while rest.extent > 1 {
-            let inside = |held: &Held| (held.weight..held.weight * held.digit.extent).contains(&rest.stride);
+            let inside =
+                |held: &VisitedDigit| (held.weight..held.weight * held.digit.extent).contains(&rest.stride);
             // The strides of g are positions of f, so some digit counts them.
             let Some(at) = self.held.iter().position(inside) else {
                 return Err(ragged(format!("{name} / {} is no position", rest.stride)));
             };
-            let Held { weight, digit: Digit { extent, .. }, .. } = self.held[at];
+            let VisitedDigit { weight, digit: Digit { extent, .. }, .. } = self.held[at];
             let end = weight * extent;
             let count = end.div_ceil(rest.stride);
             let fits = rest.live <= count;
@@ -227,7 +228,7 @@ impl Composer {
         alone.into_iter().chain(together).collect()
     }
 
-    /// The digits with their offset: what f holds at the first position, and what g says of other axes.
+    /// The digits with their offset: the index of f at the first position, and the coordinates of g along other axes.
     fn finish(self, f: &Digits, g: &Digits, axis: AxisId, axes: &Axes) -> Result<Digits, DigitsError> {
         let mut all = Digits::unit();
         let moved =

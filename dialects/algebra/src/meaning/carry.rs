@@ -1,15 +1,15 @@
 //! Parts of one composite mapping that carry into each other (book 03, "Equivalent Mapping").
 //!
-//! `E / n`, `E % n` and `E / m % n` are *parts* of E: they count positions of E, so many at a step. Each part read
-//! by itself holds what E holds there. For an axis the parts add up, and so they do where every cut falls on a
-//! boundary of E's digits. Elsewhere they carry: with |D| = 5, `[A, D] / 4` at 1 is the last D of A = 0, and one
-//! position further A is 1. So the parts of one E in one mapping *share* E: their positions in E add up, and E is
-//! asked once, at the sum. Padding of E is met where the last part is, and a sum that reaches the size of E is
-//! don't-care padding, as after the end of an axis.
+//! `E / n`, `E % n` and `E / m % n` are *parts* of E: they count positions of E, several at a step. Each part read by
+//! itself holds the cells of E there. For an axis the parts add up, and so they do if every cut falls on a boundary of
+//! E's digits. Elsewhere they carry: with |D| = 5, `[A, D] / 4` at 1 is the last D of A = 0, and one position further
+//! A is 1. So the parts of one E in one mapping *share* E: their positions in E add up, and E is read once, at the
+//! sum. Padding of E is met at the last part, and a sum that reaches the size of E is don't-care padding, as after the
+//! end of an axis.
 //!
-//! Parts are of the same E if their operands are written alike, but for what does nothing. Parts that are side
-//! by side and count on make up one: that is the book's `[E / n, E % n] = E` for every E, and most mappings are
-//! without shared parts once that is done.
+//! Parts are of the same E if their operands have the same text, except for parts without effect. Adjacent parts that
+//! continue each other form one part: that is the book's `[E / n, E % n] = E` for every E, and most mappings have no
+//! shared parts after that.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::meaning::rebuild::rebuild;
 /// Some positions of a mapping that is cut: `step` apart, `size` of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
-    /// What is cut.
+    /// The cut expression.
     pub(crate) base: &'a Expr,
     /// Positions of the base from one to the next.
     pub(crate) step: u64,
-    /// How many there are.
+    /// Number of its positions.
     pub(crate) size: u64,
 }
 
 impl<'a> Part<'a> {
-    /// The part that `/`, `%`, and `=` of a divisor make, aliases written out; `None` of what is not cut, of one
-    /// position and of the whole, and of an axis or a number, whose parts add up by themselves.
+    /// The part that `/`, `%`, and `=` of a divisor make, aliases written out. `None` for an expression without a cut,
+    /// for one position and for the whole, and for an axis or a number, whose parts add up by themselves.
     pub(crate) fn of(expr: &'a Expr, axes: &Axes) -> Option<Self> {
         let part = Self::cut(expr, axes).filter(|part| is_composite(part.base) && part.size > 1)?;
         (part.step > 1 || part.base.size(axes).ok()? > part.size).then_some(part)
@@ -64,7 +64,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Whether a mapping can be shared. What a table picks is a loop of its own for each part (`gather.rs`).
+/// Returns true if a mapping can be shared. The selection of a table is a separate loop for each part (`gather.rs`).
 fn is_composite(base: &Expr) -> bool {
     !matches!(base, Expr::Axis(_) | Expr::Literal(_)) && !gathers(base)
 }
@@ -108,7 +108,7 @@ pub(crate) fn settle(expr: &Expr, axes: &Axes) -> Result<Option<Settled>, MapErr
     }
 }
 
-/// How many cuts of composites a mapping has, aliases written out: a quick look, for nearly all have at most one.
+/// The number of cuts of composites in a mapping, aliases written out: a quick check, for nearly all have at most one.
 fn cuts(expr: &Expr, axes: &Axes) -> usize {
     if let Expr::Alias(name) = expr {
         return axes.alias(name).map_or(0, |mapping| cuts(mapping, axes));
@@ -131,12 +131,14 @@ struct Group {
 }
 
 impl Group {
-    /// Whether its parts share the base: there are several, and some cut falls between the boundaries of its digits.
+    /// Returns true if its parts share the base: there are several, and some cut falls between the boundaries of its
+    /// digits.
     fn is_shared(&self, axes: &Axes) -> bool {
         self.cuts.len() > 1 && !self.is_even(axes)
     }
 
-    /// Whether each cut falls on a boundary of the base's digits, so that what the parts hold by themselves adds up.
+    /// Returns true if each cut falls on a boundary of the base's digits, so that the cells of the separate parts add
+    /// up.
     fn is_even(&self, axes: &Axes) -> bool {
         let Ok(digits) = digits(&self.base, axes) else { return false };
         let falls = |at: u64| digits.split(at).is_ok();
@@ -152,8 +154,7 @@ fn shared_bases(map: &Expr, axes: &Axes) -> Result<Vec<Expr>, MapError> {
     Ok(shared.map(|group| group.base).collect())
 }
 
-/// Adds the parts of a mapping to those of their bases. What a base is made of counts once, however many parts it
-/// has.
+/// Adds the parts of a mapping to those of their bases. The base's own parts count once, however many parts it has.
 fn collect(expr: &Expr, axes: &Axes, groups: &mut Vec<Group>) -> Result<(), MapError> {
     let Some(part) = Part::of(expr, axes) else {
         return expr.children().into_iter().try_for_each(|child| collect(child, axes, groups));
@@ -170,7 +171,7 @@ fn collect(expr: &Expr, axes: &Axes, groups: &mut Vec<Group>) -> Result<(), MapE
     Ok(())
 }
 
-/// A mapping without what does nothing: groups in groups, terms `1`, operators that keep all positions.
+/// A mapping without parts that have no effect: groups in groups, terms `1`, operators that preserve all positions.
 fn tidy(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
     let inside = expr.map_children(|child| tidy(child, axes))?;
     if let Expr::Pair(_) | Expr::Outer(_) = inside {
@@ -303,8 +304,8 @@ impl Views {
     }
 }
 
-/// A mapping without aliases in which parts that make up one are one. Where parts that carry into each other are
-/// left apart, it is the view in which what they are parts of is an axis.
+/// A mapping without aliases in which parts that form one are joined. If parts that carry into each other stay
+/// separate, it comes with the view in which their base is an axis.
 ///
 /// # Errors
 /// A broken size rule, or an axis or alias that is not declared.
@@ -317,8 +318,8 @@ pub fn joined(expr: &Expr, axes: &Axes) -> Result<(Expr, Option<Views>), MapErro
     Ok((views.view(&map), Some(views)))
 }
 
-/// Whether a mapping cuts a composite between the boundaries of its digits. What the parts hold may depend on
-/// other parts of the same composite, which another mapping of the tensor may hold: so the text of such a mapping
+/// Returns true if a mapping cuts a composite between the boundaries of its digits. The cells of the parts may depend
+/// on other parts of the same composite, which may be in another mapping of the tensor: so the text of such a mapping
 /// matters.
 ///
 /// # Errors
@@ -369,10 +370,10 @@ pub struct Carries {
 }
 
 impl Carries {
-    /// The composites that these mappings, which belong together, cut so that the parts carry: in several parts
-    /// that share them, or in one that has no digits of its own. Don't-care padding after a composite stays
-    /// around its axis. Those with other padding, with windows or without digits are not among them:
-    /// [`padded_terms`](crate::padded_terms) finds these in streams. `None` if there are none.
+    /// The composites that these mappings of one tensor cut so that the parts carry: in several parts that share them,
+    /// or in one that has no digits itself. Don't-care padding after a composite stays around its axis. Composites
+    /// with other padding, with windows or without digits are excluded: [`padded_terms`](crate::padded_terms) finds
+    /// these in streams. `None` if there are none.
     ///
     /// # Errors
     /// A broken size rule, or an axis or alias that is not declared.
@@ -421,7 +422,7 @@ impl Carries {
         &self.views.axes
     }
 
-    /// Whether an axis stands in for a composite.
+    /// Returns true if an axis stands for a composite.
     #[must_use]
     pub fn stands_in(&self, axis: AxisId) -> bool {
         self.wholes.iter().any(|(.., own)| *own == axis)
@@ -455,7 +456,7 @@ impl Carries {
         if digits == before { Ok(view) } else { rebuild(&digits, &self.views.axes) }
     }
 
-    /// A mapping with the axes in place of what its parts are of.
+    /// A mapping with the axes instead of the bases of its parts.
     fn cut(&self, map: &Expr) -> Result<Expr, MapError> {
         let axes = &self.views.axes;
         let Some(part) = Part::of(map, axes) else { return map.map_children(|child| self.cut(child)) };

@@ -1,8 +1,7 @@
 //! The meaning of a mapping, position by position: the reference that everything else is checked against.
 //!
-//! A position holds a *cell*: a live tensor index, padding of some kind, or nothing when it is out of
-//! bounds (book 03). The walk goes from the major side to the minor side, and the first padding that it
-//! meets decides.
+//! A position holds a *cell*: a live tensor index, padding of some kind, or `None` when it is out of bounds (book 03).
+//! The walk goes from the major side to the minor side, and the first padding that it meets decides.
 //!
 //! One rule is ours, because the book is silent: **a coordinate that reaches the size of its axis is
 //! don't-care padding**. `A # 8 / 2` steps over A = 5 in twos and `A # 8 % 2` fills the steps, so
@@ -12,9 +11,9 @@
 //! A sliding expression lets several indices share a position. Then the terms below it continue for each of them, and
 //! an index that meets padding is dropped; where none is left, the strictest padding that was met decides.
 //!
-//! Parts of one composite mapping that carry into each other (`[A, D] / 4` beside `[A, D] % 4`, see `carry.rs`)
-//! count positions of it. Their sum is kept like a coordinate; where the walk comes to the last of them, the
-//! mapping itself is walked at the sum.
+//! Parts of one composite mapping that carry into each other (`[A, D] / 4` next to `[A, D] % 4`, see `carry.rs`) count
+//! positions of it. Their sum is stored like a coordinate; when the walk comes to the last of them, the mapping itself
+//! is walked at the sum.
 //!
 //! Coordinates of a skewed axis (`B' = B - A`) are kept as they are: which B they mean depends on A, which another
 //! mapping of the same tensor may hold. Every live position of a mapping is written in the same skewed axes, those
@@ -40,7 +39,7 @@ impl Index {
         Self::default()
     }
 
-    /// Whether every coordinate is zero.
+    /// Returns true if every coordinate is zero.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -103,7 +102,7 @@ impl Index {
         self
     }
 
-    /// Sets the coordinate along an axis to zero and returns what it was.
+    /// Sets the coordinate along an axis to zero and returns its previous value.
     fn take(&mut self, axis: AxisId) -> u64 {
         let coordinate = self.get(axis);
         self.0.retain(|entry| entry.0 != axis);
@@ -126,7 +125,7 @@ impl FromIterator<(AxisId, u64)> for Index {
     }
 }
 
-/// What a position of a mapping holds.
+/// The content of a position of a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cell {
     /// The tensor element of this index.
@@ -169,8 +168,8 @@ fn coordinates(index: &Index, axes: &Axes) -> String {
     terms.join(", ")
 }
 
-/// What position `i` of the mapping holds; `None` when it is out of bounds or the mapping breaks a size
-/// rule. For many positions of one mapping, prepare a [`Map`] once.
+/// The content of position `i` of the mapping; `None` when it is out of bounds or the mapping breaks a size rule. For
+/// many positions of one mapping, prepare a [`Map`] once.
 pub fn map(expr: &Expr, axes: &Axes, i: u64) -> Option<Cell> {
     Map::new(expr, axes).ok()?.cell(i)
 }
@@ -256,7 +255,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A part of a shared mapping; `None` of what is none.
+    /// A part of a shared mapping; `None` for any other expression.
     fn part(&mut self, expr: &Expr) -> Result<Option<Map>, MapError> {
         let part = if self.shared.is_empty() { None } else { Part::of(expr, self.axes) };
         let Some(part) = part else { return Ok(None) };
@@ -353,7 +352,7 @@ impl Map {
         self.size
     }
 
-    /// What position `i` holds; `None` from `size` on.
+    /// The content of position `i`; `None` from `size` on.
     pub fn cell(&self, i: u64) -> Option<Cell> {
         if i >= self.size {
             return None;
@@ -414,8 +413,8 @@ impl Map {
     }
 }
 
-/// Continues with each of several ways to go on, `found` with what it finds: an index that meets padding is
-/// dropped, and where none is left the strictest padding decides.
+/// Continues with each of several possible indices, and calls `found` with each result: an index that meets padding is
+/// dropped, and if none is left the strictest padding decides.
 fn each<T>(
     ways: impl IntoIterator<Item = T>,
     found: &mut Vec<Index>,

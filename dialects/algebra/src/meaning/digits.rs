@@ -11,9 +11,9 @@
 //! Coordinates are offset plus steps. An axis with an offset never leaves its axis (a mapping that would is
 //! [`Ragged`]), so where on the way down the offset is added makes no difference.
 //!
-//! And it names the *skewed axes* that the mapping is written in: `B' = 1` of `B' = B - A` has no digit along
-//! `B'`, and still says that B is A, not 0. A mapping names the same ones at each live position, so they are a
-//! part of the form and not of a cell.
+//! And it names the *skewed axes* that the mapping is written in: `B' = 1` of `B' = B - A` has no digit along `B'`,
+//! and still means that B is A, not 0. A mapping names the same ones at each live position, so they are a part of the
+//! form and not of a cell.
 //!
 //! # Canonical digits
 //! 1. extent >= 2, and 1 <= live <= extent;
@@ -23,10 +23,10 @@
 //! 4. stride * (live - 1) < axis size: a digit by itself never leaves its axis;
 //! 5. no two neighbours merge. Minor (a, s, e, l, k) and major (b, t, E, L, K) merge into one digit
 //!    - (a, s, e*E, l, K) if L = 1 and (l = e or k = K): above a digit there is only padding;
-//!    - (a, s, e*E, e*L, K) if l = e, b = a and t = s*e: the major digit counts on where the minor one
-//!      ends. Coordinates of the merged digit past the axis are cut off by a smaller live range. What is
-//!      cut off is don't-care padding, so this needs L = E or K = Top; otherwise the cells go from live
-//!      to don't-care to kind K, which no digit holds, and the form is [`Ragged`].
+//! - (a, s, e*E, e*L, K) if l = e, b = a and t = s*e: the major digit continues at the end of the minor one.
+//!   Coordinates of the merged digit past the axis are cut off by a smaller live range. The cut coordinates are
+//!   don't-care padding, so this needs L = E or K = Top; otherwise the cells go from live to don't-care to kind K,
+//!   which no digit holds, and the form is [`Ragged`].
 //!
 //! # Uniqueness
 //! *Two canonical forms denote the same cells iff they are equal.* f(0) is live, and it is the offset; subtract it
@@ -68,7 +68,7 @@ pub struct Digit {
     pub extent: u64,
     /// Positions that are live: the first ones.
     pub live: u64,
-    /// What the positions from `live` on hold.
+    /// The content of the positions from `live` on.
     pub kind: PadKind,
     /// Size of the axis in positions; 1 without an axis.
     pub axis_size: u64,
@@ -101,7 +101,7 @@ pub struct Ragged {
     pub at: String,
 }
 
-/// Why a mapping has no digits.
+/// Reason why a mapping has no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DigitsError {
     /// The mapping is wrong.
@@ -286,7 +286,7 @@ impl Digit {
         Digit { axis: None, stride: 0, extent, live, kind, axis_size: 1 }
     }
 
-    /// Whether the digit has no padding.
+    /// Returns true if the digit has no padding.
     pub fn is_full(&self) -> bool {
         self.live == self.extent
     }
@@ -434,9 +434,9 @@ impl Digits {
         }
     }
 
-    /// Whether what the digits say stays true below other terms of a group. Those may be along the same axis: then a
-    /// position can leave the axis before or after it meets strict padding, and with an offset the digits don't
-    /// say which comes first. So such a part of an expression is not replaced by its digits.
+    /// Returns true if the digits stay valid below other terms of a group. Those may be along the same axis: then a
+    /// position can leave the axis before or after it meets strict padding, and with an offset the digits do not tell
+    /// which comes first. So such a part of an expression is not replaced by its digits.
     pub fn holds_in_groups(&self) -> bool {
         let strict = |digit: &Digit| !digit.is_full() && digit.kind != PadKind::Top;
         self.offset.is_empty() || !self.digits.iter().any(strict)
@@ -473,7 +473,7 @@ impl Digits {
         Some(replaced)
     }
 
-    /// What position `i` holds; `None` from `size` on.
+    /// The content of position `i`; `None` from `size` on.
     pub fn cell(&self, mut i: u64) -> Option<Cell> {
         count_effort(1);
         let mut weight = self.size();
@@ -497,8 +497,8 @@ impl Digits {
         Some(Cell::Live(index))
     }
 
-    /// How many positions are live. `None` where digits of one axis overlap and also leave it, as in
-    /// `[A, A]`: which of their sums stay inside is a subset-sum question, and no layout asks it.
+    /// Number of live positions. `None` if digits of one axis overlap and also leave it, as in `[A, A]`: which of
+    /// their sums stay inside is a subset-sum question, and no layout asks it.
     pub fn live_count(&self) -> Option<u64> {
         place(self, 1).live_count()
     }
@@ -642,7 +642,7 @@ fn multiple(n: u64, unit: u64, what: &str) -> Result<u64, Ragged> {
     }
 }
 
-/// How many coordinates of the digits, largest stride first, are below `room`.
+/// Number of coordinates of the digits, largest stride first, that are below `room`.
 pub(crate) fn in_room(digits: &[Digit], room: u64) -> Option<u64> {
     let all = |digits: &[Digit]| -> u64 { digits.iter().map(|digit| digit.live).product() };
     let reach = |digits: &[Digit]| {

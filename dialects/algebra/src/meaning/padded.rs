@@ -20,11 +20,11 @@ pub struct Padded {
     pub live: u64,
     /// Positions in total.
     pub size: u64,
-    /// Whether some of the padding is zero.
+    /// True if some of the padding is zero.
     pub zero: bool,
-    /// Whether it is a sliding term, whose positions hold several indices.
+    /// True if it is a sliding term, whose positions hold several indices.
     pub slides: bool,
-    /// Whether `/` or `%` cut it somewhere.
+    /// True if `/` or `%` cut it somewhere.
     pub split: bool,
 }
 
@@ -88,10 +88,10 @@ impl Padded {
         Ok(Some(Self { inner: term.clone(), term, text, left, live: size, size, zero, slides, split }))
     }
 
-    /// Whether a cut term reads position by position as it reads as a whole, but for padding that becomes
-    /// don't-care: if each digit of the elements starts and ends with its axis, what the parts count beyond is no
-    /// element. Otherwise it would be one that the term does not hold. Padding before the elements is another
-    /// matter. The parts of a sliding term never count elements.
+    /// Returns true if the separate positions of a cut term read like the whole, except for padding that becomes
+    /// don't-care. That is so if each digit of the elements starts and ends with its axis, because then the parts
+    /// count no element past the end. Otherwise they could count an element that the term does not hold. Padding
+    /// before the elements is another matter. The parts of a sliding term never count elements.
     #[must_use]
     pub fn ends_axes(&self, axes: &Axes) -> bool {
         if self.slides {
@@ -113,7 +113,7 @@ impl Padded {
     }
 }
 
-/// Whether a mapping without aliases has zero padding anywhere.
+/// Returns true if a mapping without aliases has zero padding anywhere.
 fn has_zeros(expr: &Expr, axes: &Axes) -> Result<bool, MapError> {
     if let Expr::Pad { inner, size, kind: PadKind::Zero, .. } = expr
         && inner.size(axes)? < *size

@@ -1,5 +1,5 @@
-//! Placement: where a buffer holds each index. It is the mapping turned around, digit by digit (book 07): a digit
-//! moves along an axis, and its weight says how far apart its neighbours are.
+//! Placement: the position of each index in a buffer. It is the mapping turned around, digit by digit (book 07): a
+//! digit moves along an axis, and its weight is the distance of its neighbours.
 //!
 //! A tensor in memory is several mappings (chip, cluster, slice, element). Their placements join to one.
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A buffer digit and the distance between its positions, in any unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedDigit {
     /// The digit.
     pub digit: Digit,
     /// Distance between its neighbours.
@@ -26,7 +26,7 @@ pub struct Placement {
     /// The index that the digits count from, in order of axis.
     pub origin: Vec<Offset>,
     /// The digits, minor first within each mapping.
-    pub digits: Vec<Placed>,
+    pub digits: Vec<PlacedDigit>,
 }
 
 /// Most choices that the search for an index in overlapping digits tries; beyond, the index counts as not held.
@@ -38,7 +38,7 @@ pub const MAX_CHOICES: usize = 4096;
 pub fn place(digits: &Digits, unit: i64) -> Placement {
     let mut weight = unit;
     let placed = digits.iter().map(|digit| {
-        let placed = Placed { digit: *digit, weight };
+        let placed = PlacedDigit { digit: *digit, weight };
         weight = times(weight, digit.extent);
         placed
     });
@@ -49,7 +49,7 @@ pub fn place(digits: &Digits, unit: i64) -> Placement {
 /// 03), whose terms are at their strides though their positions overlap, and of padding before the live positions.
 ///
 /// # Errors
-/// What is wrong with the mapping, or which part has no digits.
+/// The error in the mapping, or the part without digits.
 pub fn place_expr(map: &Expr, axes: &Axes, unit: i64) -> Result<Placement, DigitsError> {
     let ragged = match digits(map, axes) {
         Ok(digits) => return Ok(place(&digits, unit)),
@@ -87,7 +87,7 @@ pub fn place_expr(map: &Expr, axes: &Axes, unit: i64) -> Result<Placement, Digit
     Ok(all)
 }
 
-/// A distance times a count, as far as 64 bits go: no memory is that large.
+/// A distance times a count, limited to 64 bits: no memory is that large.
 pub fn times(distance: i64, count: u64) -> i64 {
     let product = i128::from(distance) * i128::from(count);
     product.clamp(i64::MIN.into(), i64::MAX.into()) as i64
@@ -117,8 +117,8 @@ impl Placement {
         self.origin.iter().find(|offset| offset.axis == axis).map_or(0, |offset| offset.coordinate)
     }
 
-    /// How many positions are live. `None` where digits of one axis overlap and also leave it, as in `[A, A]`:
-    /// which of their sums stay inside is a subset-sum question, and no layout asks it.
+    /// Number of live positions. `None` if digits of one axis overlap and also leave it, as in `[A, A]`: which of
+    /// their sums stay inside is a subset-sum question, and no layout asks it.
     #[must_use]
     pub fn live_count(&self) -> Option<u64> {
         let mut bare: u64 = 1;
@@ -137,12 +137,12 @@ impl Placement {
     }
 
     /// The digits of an axis with their numbers.
-    pub fn of_axis(&self, axis: AxisId) -> impl Iterator<Item = (usize, &Placed)> {
+    pub fn of_axis(&self, axis: AxisId) -> impl Iterator<Item = (usize, &PlacedDigit)> {
         self.digits.iter().enumerate().filter(move |(_, placed)| placed.digit.axis == Some(axis))
     }
 
-    /// How far each digit of the axis goes, by number, to get `distance` coordinates from the origin. `None` if
-    /// none of them gets there.
+    /// The value of each digit of the axis, by number, that gives `distance` coordinates from the origin. `None` if
+    /// there is no such value.
     #[must_use]
     pub fn reach(&self, axis: AxisId, distance: u64) -> Option<Vec<(usize, u64)>> {
         let mut own: Vec<(usize, Digit)> =

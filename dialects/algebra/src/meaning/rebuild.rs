@@ -13,9 +13,9 @@ use visa_words::counted;
 
 /// The expression that the digits spell, major to minor. The axes are those that the digits were made with.
 ///
-/// An offset is on the digit with the largest stride that divides it, or else with the smallest stride; on a
-/// term of its own, `A @ o = 1`, where no digit moves along the axis. A skewed axis at coordinate 0 is a term of
-/// its own too, `B' = 1`.
+/// An offset is on the digit with the largest stride that divides it, or else with the smallest stride. If no digit
+/// moves along the axis, it is a separate term, `A @ o = 1`. A skewed axis at coordinate 0 is a separate term too, `B'
+/// = 1`.
 ///
 /// # Errors
 /// A stride that does not divide its axis is written as `A # m / s` with the next multiple m. An axis of more than

@@ -41,7 +41,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
         ("C4", "a row gives at least `columns` sums (book 19)"),
         (
             "C5",
-            "what is kept inside the outermost reduced loop fits the buffer: interleaved, at most 128 and \
+            "the kept loops inside the outermost reduced loop fit the buffer: interleaved, at most 128 and \
              align_up(rows, 8) * inner <= 1024; sequential, at most 32 and align_up(columns, 32) * inner <= 1024 \
              (book 19)",
         ),
@@ -57,7 +57,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
             "op",
             ClauseKind::word::<ContractionKind>(),
             "add",
-            "What becomes of packets of one slot.",
+            "Reduction of the packets of one slot.",
         ),
         ClauseDecl::required("rows", ClauseKind::Int, "Rows that compute."),
         ClauseDecl::required("columns", ClauseKind::Int, "Sums of a row that are kept."),

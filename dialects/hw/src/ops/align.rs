@@ -32,9 +32,9 @@ pub static ALIGN: OpDecl = OpDecl {
     summary: "pairs packets with register-file data",
     doc: "The Stream Adapter joins `flits` flits to one packet of the MAC width (64 bytes, zeros after them) and \
           repeats each packet `repeat` times in a row (book 17). The TRF Sequencer gives every such packet one \
-          address; all rows read there, and what they read is repeated to fill the packet's width (book \
-          18).\n\nWith `shifts` it makes that many more packets of the same flits, each from `shift_bytes` \
-          further on (shift-reuse, book 15). After the flits such a packet is undefined.",
+          address; all rows read there, and their elements are repeated to fill the packet's width (book 18).\n\n\
+          With `shifts` it makes that many more packets of the same flits, each from `shift_bytes` further on \
+          (shift-reuse, book 15). After the flits such a packet is undefined.",
     constraints: &[
         (
             "C1",
@@ -61,7 +61,7 @@ pub static ALIGN: OpDecl = OpDecl {
             "shifts",
             ClauseKind::Int,
             "0",
-            "Packets that are made of the flits besides the first.",
+            "Packets that are made of the flits after the first one.",
         ),
         ClauseDecl::default(
             "shift_bytes",

@@ -21,7 +21,7 @@ pub static COLLECT: OpDecl = OpDecl {
     name: "hw.collect",
     summary: "cuts packets into flits",
     doc: "Every packet is filled up with zeros to whole flits of 32 bytes, in the dual context of 64 (book 08), and \
-          cut into them (book 14); each flit is a packet of its own from here on. The zeros are defined. With \
+          cut into them (book 14); each flit is a separate packet from here on. The zeros are defined. With \
           `halves`, each of 64 bytes leaves as two of 32, for engines other than the aligner.",
     constraints: &[
         ("C1", "the flits hold a packet, and none of them is padding only (book 14)"),

@@ -32,11 +32,10 @@ pub static OPS: &[&OpDecl] = &[&COMMIT_PACKED];
 pub static COMMIT_PACKED: OpDecl = OpDecl {
     name: "hw.commit_packed",
     summary: "writes the leading elements of each packet to data memory, as many as are valid",
-    doc: "After `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 \
-          bits, stand in data memory, `stride` bytes apart. Of each packet as many elements are kept as its count \
-          says, none where it is negative, `most` where it is larger. They are written without gaps, in order, \
-          from the loops' first address on; the last access is filled up with zeros, and what is after it stays \
-          (book 09).",
+    doc: "After `hw.filter` the stream has its own valid counts. Elsewhere the counts, signed numbers of 32 bits, \
+          stand in data memory, `stride` bytes apart. The count of each packet is the number of its kept elements: \
+          none if it is negative, `most` if it is larger. They are written without gaps, in order, from the loops' \
+          first address on; the last access is filled up with zeros, and the bytes after it stay (book 09).",
     constraints: &[
         (
             "C1",
@@ -143,7 +142,7 @@ fn counts(op: CommitPacked<'_>) -> Result<Option<Counts>, Diagnostic> {
     let registers = [("counts", op.counts()?), ("stride", op.stride()?)];
     if crate::order::before(*op).is_some_and(|before| before.is(&FILTER)) {
         let Some((clause, _)) = registers.iter().find(|(_, value)| value.is_some()) else { return Ok(None) };
-        let message = format!("`{clause}` after `{}`, which counts what it keeps", FILTER.name);
+        let message = format!("`{clause}` after `{}`, which counts its elements", FILTER.name);
         return Err(op.error("C7", message));
     }
     let [(_, first), (_, stride)] = registers;

@@ -32,9 +32,9 @@ pub static OPS: &[&OpDecl] = &[&CONTRACT];
 pub static CONTRACT: OpDecl = OpDecl {
     name: "hw.contract",
     summary: "multiplies packets with register-file data and adds neighbours",
-    doc: "In every row the packet is multiplied element by element with what the row read, and a tree adds each \
-          group of 2^depth consecutive products (book 19). Elements after the packet's data give products of \
-          +0.0 (or 0), whatever the register file holds there. A packet of sums comes out: for each row its \
+    doc: "In every row the packet is multiplied element by element with the elements that the row read, and a tree \
+          adds each group of 2^depth consecutive products (book 19). Elements after the packet's data give products \
+          of +0.0 (or 0), for any content of the register file there. A packet of sums comes out: for each row its \
           groups in order, f32 for floats and i32 for integers. Where the machine adds in sequential order the \
           products themselves go on, and the accumulator adds them one by one. So they do with `op max`, by which \
           the accumulator takes the greatest (book 19: max mode).",
@@ -63,7 +63,7 @@ pub static CONTRACT: OpDecl = OpDecl {
             "op",
             ClauseKind::word::<ContractionKind>(),
             "add",
-            "What the tree and the accumulator make of products.",
+            "Reduction of products in the tree and the accumulator.",
         ),
         ClauseDecl::required("depth", ClauseKind::Int, "Levels of the tree that add."),
     ],

@@ -19,10 +19,10 @@ pub(crate) const COMMANDS: Trait = Trait::InsideOneOf(&["hw.program", "hw.for", 
 pub static FOR: OpDecl = OpDecl {
     name: "hw.for",
     summary: "runs commands again and again",
-    doc: "The commands inside run in order, as many times as it says. Addresses of a command move with the loops \
-          around it: its clause `steps` (`read_steps` and `write_steps` of a transfer) has a number of bytes for \
-          each loop, the outermost first, that the loop's index is multiplied by. Before them are numbers for the \
-          scalars of the program (`hw.scalar`).",
+    doc: "The commands inside run in order, for its number of iterations. Addresses of a command move with the \
+          loops around it: its clause `steps` (`read_steps` and `write_steps` of a transfer) has a number of bytes \
+          for each loop, the outermost first, that the loop's index is multiplied by. Before them are numbers for \
+          the scalars of the program (`hw.scalar`).",
     constraints: &[("C1", "there are 1 to 2^32 iterations (ours: the interpreter runs each of them)")],
     clauses: &[ClauseDecl::lead("times", ClauseKind::Int, "Iterations.")],
     traits: &[COMMANDS, Trait::Region],
@@ -46,7 +46,7 @@ pub static IF: OpDecl = OpDecl {
         ("C3", "there is a number of a scalar or an iteration of the loops in which the commands run"),
     ],
     clauses: &[
-        ClauseDecl::required("steps", ClauseKind::Ints, "What scalars and indices are multiplied by."),
+        ClauseDecl::required("steps", ClauseKind::Ints, "Factors of scalars and indices."),
         ClauseDecl::optional("from", ClauseKind::Int, "The least sum."),
         ClauseDecl::optional("below", ClauseKind::Int, "One more than the greatest sum."),
     ],

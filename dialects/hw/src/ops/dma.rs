@@ -63,9 +63,9 @@ pub static DMA: OpDecl = OpDecl {
             "the engines are those of a chip, and as many as the outermost loops have iterations; one of them has \
              PCIe (book 10)",
         ),
-        ("C7", "either `loops` says what the engines do, or `table`"),
+        ("C7", "either `loops` or `table` specifies the work of the engines"),
         ("C8", "no two parts of a table write the same bytes"),
-        ("C9", "what is read and what is written are apart"),
+        ("C9", "source and destination do not overlap"),
         (
             "C10",
             "`read_steps` and `write_steps` have a number for each scalar and each loop around the transfer at \
@@ -94,13 +94,13 @@ pub static DMA: OpDecl = OpDecl {
         ClauseDecl::optional(
             "read_steps",
             ClauseKind::body::<Steps>(&STEPS),
-            "How far what is read moves with each `hw.scalar` and then each `hw.for` around it, the outermost first, \
-             in bytes.",
+            "Step of the source for each `hw.scalar` and then each `hw.for` around it, the outermost first, in \
+             bytes.",
         ),
         ClauseDecl::optional(
             "write_steps",
             ClauseKind::body::<Steps>(&STEPS),
-            "The same of what is written.",
+            "The same for the destination.",
         ),
     ],
     traits: &[COMMANDS],
@@ -171,14 +171,14 @@ pub fn engine_table(op: Dma<'_>) -> Result<(&'static str, EngineTable), Diagnost
             .clause_error(
                 "C7",
                 "engines",
-                "`engines` says how many share `loops`, which is not given".to_owned(),
+                "`engines` is the number of engines that share `loops`, which is absent".to_owned(),
             )
             .fix(Some("write the engines of a table in front of their loops: `0..8 : [...]`".to_owned()))),
         (Some(_), _, Some(_)) => {
-            Err(op.clause_error("C7", "table", "`loops` says already what they do".to_owned()))
+            Err(op.clause_error("C7", "table", "`loops` specifies their work already".to_owned()))
         }
         (None, None, None) => {
-            Err(op.error("C7", "neither `loops` nor `table` says what the engines do".to_owned()))
+            Err(op.error("C7", "neither `loops` nor `table` specifies the work of the engines".to_owned()))
         }
     }
 }

@@ -48,8 +48,8 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
         ),
         (
             "C4",
-            "but for what indices choose, nothing is written twice: no write stride is 0, and no two offsets of a \
-             table are nearer than a packet",
+            "except for rows that indices choose, nothing is written twice: no write stride is 0, and no two \
+             offsets of a table are nearer than a packet",
         ),
         ("C5", "every address is in its memory, whichever rows are chosen"),
         (
@@ -101,12 +101,12 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
         ClauseDecl::optional(
             "read_steps",
             ClauseKind::body::<Steps>(&STEPS),
-            "How far what is read moves with each `hw.for` around it, the outermost first, in bytes.",
+            "Step of the source for each `hw.for` around it, the outermost first, in bytes.",
         ),
         ClauseDecl::optional(
             "write_steps",
             ClauseKind::body::<Steps>(&STEPS),
-            "The same of what is written.",
+            "The same for the destination.",
         ),
         ClauseDecl::optional("index_steps", ClauseKind::body::<Steps>(&STEPS), "The same of the indices."),
     ],

@@ -62,8 +62,8 @@ pub static EXEC: OpDecl = OpDecl {
         ("C8", "flits of 64 bytes go to the aligner; the other engines take 32 at once (books 08, 17)"),
         (
             "C9",
-            "`store_vrf` does not store into the bytes of the register file that stages of its run read: nothing says \
-             which comes first",
+            "`store_vrf` does not store into the bytes of the register file that stages of its run read: their \
+             order is undefined",
         ),
     ],
     clauses: &[

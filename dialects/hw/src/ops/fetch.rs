@@ -70,8 +70,8 @@ pub static FETCH: OpDecl = OpDecl {
         ),
         (
             "C10",
-            "counts of the mask reach as far as the innermost loop; there is one, masking at most 255 x 4 bits, \
-             or one for each iteration of `by`, at most 8; `value` is an element (book 08)",
+            "counts of the mask stay within the innermost loop; there is one, masking at most 255 x 4 bits, or one \
+             for each iteration of `by`, at most 8; `value` is an element (book 08)",
         ),
         ("C11", "the main context masks, in packets of at most 256 bytes (book 08)"),
         ("C12", "no slice starts before the base, and there are at most 65536 starts"),
@@ -96,8 +96,8 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "table",
             ClauseKind::body::<LookupTable>(&TABLE),
-            "Lookup table: an element's bit pattern, read as an unsigned number, is the index of what takes its \
-             place.",
+            "Lookup table: an element's bit pattern, read as an unsigned number, is the index of the entry that \
+             replaces it.",
         ),
         ClauseDecl::optional("to", ClauseKind::body::<DType>(&DTYPE), "Format to convert to."),
         ClauseDecl::optional(

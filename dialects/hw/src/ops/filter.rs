@@ -23,7 +23,7 @@ pub static FILTER: OpDecl = OpDecl {
     name: "hw.filter",
     summary: "keeps elements by their execution ids",
     doc: "Elements for whose execution id a guard holds move to the front of their packet, in order; their number \
-          is the packet's valid count from now on. What is after them is zero. Lanes from `lanes` on hold no \
+          is the packet's valid count from now on. The elements after them are zero. Lanes from `lanes` on hold no \
           elements, and are never kept; nor are those beyond the valid count that the packet had.",
     constraints: &[
         ("C1", "the guards of `keep` have no operands"),

@@ -21,8 +21,9 @@ const WRITES: [Effect; Medium::ALL.len() - 1] = {
 pub static LAUNCH: OpDecl = OpDecl {
     name: "hw.launch",
     summary: "starts a kernel",
-    doc: "The host starts a kernel when the one before has ended: what the Tensor Unit and the tensor DMA do after it \
-          waits for what they do before it. Transfers over PCIe are the host's and wait for data alone (book 00, 01).",
+    doc: "The host starts a kernel when the one before has ended: later commands of the Tensor Unit and the tensor \
+          DMA wait for their earlier ones. Transfers over PCIe are the host's and wait for data alone (book 00, \
+          01).",
     clauses: &[ClauseDecl::lead("kernel", ClauseKind::Symbol, "The kernel.")],
     traits: &[COMMANDS],
     // It orders all that follows: nothing moves across it.

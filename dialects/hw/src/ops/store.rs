@@ -26,16 +26,17 @@ pub static STORE_TRF: OpDecl = OpDecl {
     name: "hw.store_trf",
     summary: "stores the stream in the tensor register file",
     doc: "The stream is `rows` chunks of `row_bytes`; chunk r goes to row r, from the start of the region (book \
-          18). The second half of the file starts in the middle of every bank row. i5 and i9 keep their sideband bits \
-          there, so that an i5 takes half a byte of a row and an i9 a byte (book 19); as other formats they read \
-          as never written.\n\nA load is `short`, a command that bypasses the pipeline, or goes through all of \
-          it, which takes longer to set up (book 18).",
+          18). The second half of the file starts in the middle of every bank row. i5 and i9 keep their sideband \
+          bits there, so that an i5 takes half a byte of a row and an i9 a byte (book 19); as other formats they \
+          read as never written.\n\n\
+          A load is `short`, a command that bypasses the pipeline, or goes through all of it, which takes longer to \
+          set up (book 18).",
     constraints: &[
         ("C1", "the Reducer can use that many rows: 1, 2, 4 or 8 (book 18)"),
         (
             "C2",
-            "a chunk fits the region's part of a row: what fewer rows than 8 leave extends them, also in a half \
-             (book 18)",
+            "a chunk fits the region's part of a row: with fewer than 8 rows, the free part extends them, also in a \
+             half (book 18)",
         ),
         ("C3", "the stream is `rows` times `row_bytes`"),
         (
@@ -135,7 +136,7 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
         LoadPath::Full => false,
     };
     if short && !contiguous_load(*op) {
-        let message = "a short load, but its fetch is not one contiguous run of what is stored".to_owned();
+        let message = "a short load, but its fetch is not one contiguous run of the stored elements".to_owned();
         return Err(op.clause_error("C4", "load", message).fix(Some("leave `load short` out".to_owned())));
     }
     Ok(StoreTrfUnit { region, rows, row_bytes, short })

@@ -24,22 +24,22 @@ pub static OPS: &[&OpDecl] = &[&SWITCH];
 pub static SWITCH: OpDecl = OpDecl {
     name: "hw.switch",
     summary: "exchanges packets between the slices of a ring",
-    doc: "A ring is `slice1 * slice0` consecutive slices of a cluster (book 13), numbered `s1 * slice0 + s0`; \
-          slice n has the packets P(n, t). What a slice d = (d1, d0) receives, in this nesting:\n\n\
+    doc: "A ring is `slice1 * slice0` consecutive slices of a cluster (book 13), numbered `s1 * slice0 + s0`; slice \
+          n has the packets P(n, t). A slice d = (d1, d0) receives, in this nesting:\n\n\
           - `forwarding`: its own packets; a ring is one slice.\n\
           - `broadcast01`, time `[time1, time0]`: every slice receives, for each time1, s1, time0 and s0, P((s1, \
           s0), (time1, time0)).\n\
           - `broadcast1`: for each t and s1, P((s1, d0), t).\n\
           - `transpose`: for each t, P((s1, s0), t), where d is `s0 * slice1 + s1`.\n\
-          - `inter_transpose`, time `[time2, slice1, time0]`: for each time2, time0 and s1, P((s1, d0), (time2, \
-          d1, time0)).\n\
+          - `inter_transpose`, time `[time2, slice1, time0]`: for each time2, time0 and s1, P((s1, d0), (time2, d1, \
+          time0)).\n\
           - `transposed_broadcast1`: for each t and s0, P((s1, s0), t), where s1 is d % slice1.\n\
           - `custom`: for each t, the packet of every slice that d's row of the bitmap `snoop` names, in order; a \
           ring is `ring` slices.\n\n\
-          What a member that is not active gives is undefined (docs/numerics.md, undefined memory). The \
-          bitmap is written to registers before the first packet, 32 bits in `timing.bitmap_word_cycles` \
-          (assumed): 2048 cycles for 256 slices, once a command. The other contexts and the DMA of the chip stand \
-          still meanwhile (book 13).",
+          The packets of an inactive member are undefined (docs/numerics.md, undefined memory). The bitmap is \
+          written to registers before the first packet, 32 bits in `timing.bitmap_word_cycles` (assumed): 2048 \
+          cycles for 256 slices, once a command. The other contexts and the DMA of the chip stand still meanwhile \
+          (book 13).",
     constraints: &[
         ("C1", "slice1, slice0 and ring are powers of two (book 13)"),
         ("C2", "the ring is within a cluster: its slices divide those of a cluster (book 13)"),
@@ -47,14 +47,14 @@ pub static SWITCH: OpDecl = OpDecl {
         (
             "C4",
             "a topology has its own registers: custom has ring and snoop, forwarding none, all others slice1 and \
-             slice0, broadcast01 and inter_transpose time0 besides",
+             slice0, broadcast01 and inter_transpose also time0",
         ),
         (
             "C5",
             "the bitmap's rows are those of whole rings, and all rows together are repeated without a rest (book \
              13)",
         ),
-        ("C6", "a slice snoops slices of its own ring (book 13)"),
+        ("C6", "a slice snoops slices of its ring (book 13)"),
         ("C7", "every slice snoops as many slices as any other, at least one: streams run in lockstep"),
     ],
     clauses: &[

@@ -20,11 +20,11 @@ pub static OPS: &[&OpDecl] = &[&TRANSPOSE];
 pub static TRANSPOSE: OpDecl = OpDecl {
     name: "hw.transpose",
     summary: "swaps the rows and columns of matrices",
-    doc: "Row after row, a matrix of `rows` x `columns` elements of `bits` bits comes in, 8 elements (16 of 4 \
-          bits) at the start of each flit; what comes after them is dropped. Out go its first `kept` columns, a \
-          flit each: the elements of all rows, filled up with zeros. The zeros are defined. With `double` \
-          buffering a matrix comes in while the one before goes out; with `single` both buffers hold one matrix, \
-          and the engine takes turns (book 27).",
+    doc: "Row after row, a matrix of `rows` x `columns` elements of `bits` bits comes in, 8 elements (16 of 4 bits) \
+          at the start of each flit; the rest is dropped. Out go its first `kept` columns, a flit each: the \
+          elements of all rows, filled up with zeros. The zeros are defined. With `double` buffering a matrix comes \
+          in while the one before goes out; with `single` both buffers hold one matrix, and the engine takes turns \
+          (book 27).",
     constraints: &[
         ("C1", "elements have 4, 8, 16 or 32 bits, as those of the stream, and are not i5 or i9"),
         ("C2", "a matrix has at most 16 rows of 4 bits, 8 of 8, 4 of 16 or 2 of 32 (book 27: in_rows)"),

@@ -34,15 +34,14 @@ pub static OPS: &[&OpDecl] = &[&VECTOR];
 pub static VECTOR: OpDecl = OpDecl {
     name: "hw.vector",
     summary: "applies one ALU to every element",
-    doc: "Every element of the stream becomes what the ALU computes of it and of up to two operands; `mode` says \
-          which of them stands at which place (book 21, argument modes). An operand is a constant, or a value \
-          from a port: the element at the same place of what the vector register file delivers, one access of a \
-          packet's size for each packet (book 20), or of the stash. Of three arguments two may be values, in the \
-          order of the operands (book 21). With `when` the operation is conditional: the first guard that holds \
-          for an element's execution id counts, its operand stands where no constant does, and an element for \
-          which none holds passes unchanged. With `write_back` the results for whose ids a guard holds also \
-          replace the words of the register file that the packet read, before the next packet reads (book 35, \
-          section 4).",
+    doc: "Every element of the stream becomes the ALU's result for it and up to two operands; `mode` assigns them \
+          to the arguments (book 21, argument modes). An operand is a constant, or a value from a port: the element \
+          with the same index in the output of the vector register file, one access of a packet's size for each \
+          packet (book 20), or of the stash. Of three arguments two may be values, in the order of the operands \
+          (book 21). With `when` the operation is conditional: the first guard that holds for an element's \
+          execution id counts, its operand stands where no constant does, and an element for which none holds \
+          passes unchanged. With `write_back` the results for whose ids a guard holds also replace the words of the \
+          register file that the packet read, before the next packet reads (book 35, section 4).",
     constraints: &[
         (
             "C1",
@@ -74,7 +73,7 @@ pub static VECTOR: OpDecl = OpDecl {
         ("C12", "`write_back` has guards without operands, and `vrf` is there, the only value"),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::word::<AluName>(), "What the ALU computes."),
+        ClauseDecl::lead("op", ClauseKind::word::<AluName>(), "Function of the ALU."),
         ClauseDecl::default("stage", ClauseKind::word::<AluStage>(), "fxp", "The stage that holds the ALU."),
         ClauseDecl::optional(
             "mode",
@@ -102,9 +101,9 @@ pub static VECTOR: OpDecl = OpDecl {
             ClauseKind::body::<Program>(&PROGRAM),
             "Addresses in the vector register file, bytes.",
         ),
-        ClauseDecl::optional("stash", ClauseKind::Flag, "The operand is what the stash holds."),
+        ClauseDecl::optional("stash", ClauseKind::Flag, "The operand is the stash."),
         ClauseDecl::optional("vrf1", ClauseKind::body::<Program>(&PROGRAM), "The same of the second value."),
-        ClauseDecl::optional("stash1", ClauseKind::Flag, "The second value is what the stash holds."),
+        ClauseDecl::optional("stash1", ClauseKind::Flag, "The second value is the stash."),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[

@@ -48,9 +48,9 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
     summary: "gives every element its execution id",
     doc: "An execution id has 4 bits; without this operation they are 0. `toggle` sets bit 3, the group, from the \
           element's position in the stream: for each pair of numbers d and n the parity of position / d % n, and \
-          the group is whether an odd number of them is odd. `valid_count` sets bit 0 of elements within the \
-          valid count of their packet, `comparison` each bit by comparing the element, and `vrf` takes the low 4 \
-          bits of what the vector register file delivers, a packet at a time (book 21).",
+          the group is whether an odd number of them is odd. `valid_count` sets bit 0 of elements within the valid \
+          count of their packet, `comparison` each bit by comparing the element, and `vrf` takes the low 4 bits of \
+          the vector register file's output, a packet at a time (book 21).",
     constraints: &[
         ("C1", "`toggle`, `compare` and `vrf` are there in their modes and in no other"),
         ("C2", "`toggle` is pairs of at least 1 and at least 2"),
@@ -70,7 +70,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "compare",
             ClauseKind::body::<Comparisons<i32>>(&COMPARISONS),
-            "What sets the bits, bit 0 first.",
+            "Conditions that set the bits, bit 0 first.",
         ),
         ClauseDecl::optional(
             "vrf",

@@ -35,7 +35,7 @@ pub static VECTOR_LANES: OpDecl = OpDecl {
         ),
         ("C2", "`concat` takes an even number of packets"),
     ],
-    clauses: &[ClauseDecl::lead("how", ClauseKind::word::<LaneChange>(), "What happens to the lanes.")],
+    clauses: &[ClauseDecl::lead("how", ClauseKind::word::<LaneChange>(), "Change of the lanes.")],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),
     verify: Some(|op, _| verify(op)),

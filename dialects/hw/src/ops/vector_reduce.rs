@@ -42,7 +42,7 @@ pub static VECTOR_REDUCE: OpDecl = OpDecl {
         ("C5", "packets of 4 lanes (book 22)"),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::word::<SliceReduceName>(), "What is computed of two elements."),
+        ClauseDecl::lead("op", ClauseKind::word::<SliceReduceName>(), "Function of two elements."),
         ClauseDecl::required(
             "lanes",
             ClauseKind::word::<ReducedLanes>(),

@@ -28,7 +28,7 @@ pub static VECTOR_REINTERPRET: OpDecl = OpDecl {
     clauses: &[ClauseDecl::lead(
         "dtype",
         ClauseKind::body::<DType>(&DTYPE),
-        "What the words are from here on.",
+        "Format of the words from here on.",
     )],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[reads(Target::Stream), writes(Target::Stream)]),

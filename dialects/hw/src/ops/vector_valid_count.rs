@@ -21,12 +21,12 @@ pub static OPS: &[&OpDecl] = &[&VECTOR_VALID_COUNT];
 #[visa_ir::view(VectorValidCount)]
 pub static VECTOR_VALID_COUNT: OpDecl = OpDecl {
     name: "hw.vector_valid_count",
-    summary: "says how many leading elements of each packet are valid",
-    doc: "The elements go on unchanged; beside each packet goes its valid count, from 0 to 8, by which the \
-          reduction within the slice leaves out what is padding (book 24). The count is min(stride, max(0, packet \
-          - index)) of the packet dimension, with the stride of its innermost counter, or 8 where it has no \
-          counter; and 0 where a gate is closed. A gate sees the slice's number within its cluster. Counters \
-          count packets, outermost first.",
+    summary: "counts the valid leading elements of each packet",
+    doc: "The elements go on unchanged; each packet is accompanied by its valid count, from 0 to 8, by which the \
+          reduction within the slice leaves out padding (book 24). The count is min(stride, max(0, packet - index)) \
+          of the packet dimension, with the stride of its innermost counter, or 8 where it has no counter; and 0 \
+          where a gate is closed. A gate sees the slice's number within its cluster. Counters count packets, \
+          outermost first.",
     constraints: &[
         ("C1", "packets of 8 elements of 32 bits (book 24)"),
         ("C2", "at most 8 counters, of limits from 1 to 65536, which together count the packets (book 24)"),

@@ -25,7 +25,7 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
     name: "hw.vector_zip",
     summary: "applies one ALU to the elements of two groups, which become one",
     doc: "`apart` packets of group 0 come first, then as many of group 1, and so on; of each two with the same \
-          place, element by element, one packet goes on. `mode` says which argument is which group (book 21). \
+          place, element by element, one packet goes on. `mode` assigns the groups to the arguments (book 21). \
           Execution ids are 0 from here on; of two valid counts the smaller goes on.",
     constraints: &[
         (
@@ -34,11 +34,11 @@ pub static VECTOR_ZIP: OpDecl = OpDecl {
         ),
         ("C2", "the mode has two arguments (book 21)"),
         ("C3", "apart is 1, or 2 after packets that were split"),
-        ("C4", "the packets are pairs of as many as `apart` says"),
+        ("C4", "the packets are pairs at the distance `apart`"),
         ("C5", "a packet is 8 elements, in the stages fp and fp_div 4 (book 21)"),
     ],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::word::<AluName>(), "What the ALU computes."),
+        ClauseDecl::lead("op", ClauseKind::word::<AluName>(), "Function of the ALU."),
         ClauseDecl::required("stage", ClauseKind::word::<AluStage>(), "The stage that holds the ALU."),
         ClauseDecl::optional(
             "mode",

@@ -5,7 +5,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{Error, Expr, Ident, LitStr, Result, Type, Visibility};
 
-/// What a view is called, and the view of the base that its declaration goes on from.
+/// Names of a view: its own, and that of the base that its declaration extends.
 pub(crate) struct Names {
     /// Of the view.
     pub(crate) view: Ident,
@@ -22,9 +22,9 @@ impl Parse for Names {
     }
 }
 
-/// What a view needs to know of a declaration.
+/// The parts of a declaration that a view needs.
 pub(crate) struct Declaration<'a> {
-    /// How far the item is visible.
+    /// Visibility of the item.
     pub(crate) visibility: &'a Visibility,
     /// The item's name if it is a `static`: the declaration of one operation. A `const` is a base of several.
     pub(crate) item: Option<&'a Ident>,
@@ -38,7 +38,7 @@ pub(crate) struct Declaration<'a> {
     pub(crate) results: Vec<LitStr>,
 }
 
-/// How many values an operand takes.
+/// Number of values of an operand.
 #[derive(Clone, Copy)]
 pub(crate) enum Arity {
     /// Exactly one.
@@ -53,7 +53,7 @@ pub(crate) enum Arity {
 pub(crate) struct Operand {
     /// Its name.
     pub(crate) name: LitStr,
-    /// How many values it takes.
+    /// Number of its values.
     pub(crate) arity: Arity,
 }
 
@@ -69,17 +69,17 @@ pub(crate) enum Clause<'a> {
 pub(crate) struct OwnClause<'a> {
     /// Its keyword.
     pub(crate) name: LitStr,
-    /// What its value is.
+    /// Kind of its value.
     pub(crate) kind: Kind<'a>,
-    /// Whether it may be absent without a value to stand for it.
+    /// True if it may be absent without a default.
     pub(crate) optional: bool,
-    /// Whether it has a value where it is absent.
+    /// True if it has a default.
     pub(crate) default: bool,
-    /// Whether it may be `auto`.
+    /// True if it may be `auto`.
     pub(crate) open: bool,
 }
 
-/// What a clause's value is.
+/// Kind of a clause's value.
 pub(crate) enum Kind<'a> {
     /// An integer.
     Int,
@@ -215,7 +215,7 @@ fn elements(expr: &Expr) -> Result<Vec<&Expr>> {
     Err(Error::new(expr.span(), "expected a list as it is written: `&[...]`"))
 }
 
-/// The last name of the function that is called, and the arguments, of which there is at least one.
+/// The last name of the called function, and the arguments, at least one.
 fn call(expr: &Expr) -> Option<(&Ident, Vec<&Expr>)> {
     let Expr::Call(call) = expr else { return None };
     let Expr::Path(path) = &*call.func else { return None };

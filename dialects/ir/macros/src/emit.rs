@@ -1,16 +1,16 @@
-//! Writes a view: the struct, how an operation is seen through it, and a method for each name of the declaration.
-//! What it calls is found under a path that depends on the crate that exports the attribute.
+//! Writes a view: the struct, the casts of an operation to it, and a method for each name of the declaration. Called
+//! functions have a path that depends on the crate that exports the attribute.
 
 use crate::declaration::{Arity, Clause, Declaration, Kind, Names, Operand, OwnClause};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{Ident, LitStr, Result, Visibility};
 
-/// What is written in all parts of a view.
+/// The common data of all parts of a view.
 pub(crate) struct Emit<'a> {
     /// The path of crate `visa_ir`, as the code that is made can name it.
     pub(crate) ir: &'a TokenStream,
-    /// How far the declaration is visible.
+    /// Visibility of the declaration.
     pub(crate) visibility: &'a Visibility,
 }
 
@@ -22,7 +22,7 @@ impl Emit<'_> {
         let wrapped = base.as_ref().map_or_else(|| quote!(op), |base| quote!(#base::seen(op)));
         let doc = match &declaration.name {
             Some(name) => format!("`{}`, seen through its declaration.", name.value()),
-            None => "What several operations declare in common.".to_owned(),
+            None => "Common declarations of several operations.".to_owned(),
         };
         let casts = declaration.item.map(|item| self.casts(item));
         let mut methods = Vec::new();
@@ -63,7 +63,7 @@ impl Emit<'_> {
         })
     }
 
-    /// How an operation is seen through the view of declaration `item`.
+    /// The casts of an operation to the view of declaration `item`.
     fn casts(&self, item: &Ident) -> TokenStream {
         let Self { ir, visibility } = self;
         quote! {
@@ -84,7 +84,7 @@ impl Emit<'_> {
         }
     }
 
-    /// What the constant of a shared clause is as a type: its accessor.
+    /// The constant of a shared clause as a type: its accessor.
     pub(crate) fn shared_clause(&self, item: &syn::ItemConst, clause: &Clause<'_>) -> Result<TokenStream> {
         let Clause::Own(clause) = clause else {
             let expected = "expected `ClauseDecl::required(...)` and the like";
@@ -141,13 +141,13 @@ impl Emit<'_> {
         }
     }
 
-    /// The value of a clause that may be `auto`: nothing while it is.
+    /// The value of a clause that may be `auto`; `None` while it is.
     fn chosen_method(&self, clause: &OwnClause<'_>) -> Result<TokenStream> {
         let (Self { ir, visibility }, OwnClause { name, kind, .. }) = (self, clause);
         let method = format_ident!("{}_unless_auto", ident(name)?);
         let (marker, value) = (self.marker(kind), value_type(kind));
         let doc = format!(
-            "The clause `{}`; nothing while it is `auto`.\n\n# Errors\nIf it is absent or of another kind.",
+            "The clause `{}`; `None` while it is `auto`.\n\n# Errors\nIf it is absent or of another kind.",
             name.value()
         );
         Ok(quote! {
@@ -160,7 +160,7 @@ impl Emit<'_> {
         })
     }
 
-    /// The type of what a clause's accessor gives, and how it is read from `op`.
+    /// The result type of a clause's accessor, and the expression that reads it from `op`.
     fn accessor(&self, clause: &OwnClause<'_>, op: TokenStream) -> (TokenStream, TokenStream) {
         let (Self { ir, .. }, OwnClause { name, kind, optional, .. }) = (self, clause);
         let (marker, value) = (self.marker(kind), value_type(kind));

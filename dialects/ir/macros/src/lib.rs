@@ -1,6 +1,6 @@
-//! Attributes that make a typed view of an operation from its declaration, so that a clause is named and typed in
-//! one place: [`macro@view`] and [`macro@clause`]. `visa_ir` exports both; its module `view` holds what the code
-//! that they make calls. Crate `visa`, which others depend on alone, exports [`macro@visa_view`] and
+//! Attributes that make a typed view of an operation from its declaration, so that a clause is named and typed once:
+//! [`macro@view`] and [`macro@clause`]. `visa_ir` exports both; its module `view` has the functions that the generated
+//! code calls. Crate `visa`, the only dependency of other dialects, exports [`macro@visa_view`] and
 //! [`macro@visa_clause`] under the same names: their code finds that module in `visa`.
 
 mod builder;
@@ -59,7 +59,7 @@ fn clause_under(ir: &proc_macro2::TokenStream, args: TokenStream, item: TokenStr
     joined(&syn::Item::Const(item.clone()), made)
 }
 
-/// The item as it is written, and what was made from it or why nothing was.
+/// The item as written, and the generated code or its error.
 fn joined(item: &syn::Item, made: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
     let made = made.unwrap_or_else(|error| error.to_compile_error());
     quote!(#item #made).into()

@@ -1,5 +1,5 @@
 //! The declarations in IRDL, MLIR's language for dialects: with it, MLIR of LLVM 22 checks modules of ours in the
-//! [registered form](registered()). docs/integrators.md says what it can check.
+//! [registered form](registered()). docs/integrators.md lists the checks.
 
 mod registered;
 mod syntax;
@@ -19,7 +19,7 @@ pub const MAX_VARIADIC: usize = 16;
 /// The attribute of a clause that is left out: IRDL has no optional attributes.
 pub const ABSENT: &str = "#visa.absent";
 
-/// What ends a region: MLIR wants a terminator, and no operation that IRDL defines is one.
+/// The terminator of a region: MLIR requires one, and no operation that IRDL defines is one.
 const TERMINATOR: &str = "ub.unreachable";
 
 /// The module of the types, and that of the attributes: a type, an attribute and an operation may have the same
@@ -94,7 +94,7 @@ impl Writer {
     }
 }
 
-/// What types and attributes differ in.
+/// Differences between types and attributes.
 struct Kind {
     /// The module that they are declared in.
     module: &'static str,
@@ -217,12 +217,12 @@ fn types(operand: &OperandDecl) -> Vec<String> {
     names.into_iter().chain([open::TYPE]).map(|name| base(TYPES, name)).collect()
 }
 
-/// The number of results, if MLIR has to be told which of them are there.
+/// The number of results, if MLIR needs to know which ones are present.
 fn result_segments(op: &OpDecl) -> Option<usize> {
     op.has(Trait::AnyResults).then_some(MAX_VARIADIC)
 }
 
-/// The number of operands, if MLIR has to be told which of them are there: more than one may be missing.
+/// The number of operands, if MLIR needs to know which ones are present: more than one may be missing.
 fn operand_segments(op: &OpDecl) -> Option<usize> {
     let (mut all, mut uncertain) = (0, 0);
     for operand in op.operands {

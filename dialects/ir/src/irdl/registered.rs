@@ -40,7 +40,7 @@ pub fn registered(ctx: &Context, module: &Module) -> Registered {
     Registered { text, places }
 }
 
-/// An operation starts on a line of its own, in the order of the module.
+/// The line of each operation: it starts on a separate line, in the order of the module.
 fn places(ctx: &Context, module: &Module, text: &str) -> Vec<Option<Span>> {
     let mut spans = module.walk_all().into_iter().map(|id| module.op(ctx, id).span());
     let starts = |line: &str| line.starts_with("  ") && line.trim_start().starts_with(['"', '%']);
@@ -86,8 +86,8 @@ fn translate_op(own: &Context, op: OpRef<'_>, id: OpId, out: &mut Module) {
     }
 }
 
-/// What an operation has in this form only: clauses that are left out, and which operands and results are there
-/// where MLIR cannot tell.
+/// Attributes of an operation in this form only: omitted clauses, and the present operands and results if MLIR cannot
+/// tell.
 fn added(own: &Context, op: OpRef<'_>, decl: &OpDecl) -> Vec<Clause> {
     let entry = |name, text: &str| Clause {
         name: Cow::Borrowed(name),

@@ -1,5 +1,4 @@
-//! What the syntax of a body says for MLIR, whose parser knows none of our grammars: its fields, and the words
-//! that a field may be.
+//! The syntax of a body for MLIR, whose parser lacks our grammars: its fields, and the possible words of a field.
 
 use crate::decl::{BodyDef, Dialect};
 

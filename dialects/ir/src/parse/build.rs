@@ -1,4 +1,4 @@
-//! From the pieces of a statement to an operation: what both forms share.
+//! From the pieces of a statement to an operation: the part that both forms share.
 
 use super::Parser;
 use crate::context::{Attr, AttrId, symbol_name, unquote};
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// How many results an operation has that infers their types; nothing where an operand has no known type.
+    /// Number of results of an operation that infers their types; `None` if an operand has no known type.
     fn inferred_results(&self, op: OpId, decl: &'static OpDecl) -> Result<Option<usize>, Diagnostic> {
         let view = self.module.op(self.ctx, op);
         if view.operands().iter().any(|&value| self.module.ty(value) == self.unknown) {
@@ -270,7 +270,7 @@ fn comment_starts(text: &str) -> bool {
     })
 }
 
-/// A value that is not what its clause takes.
+/// The error for a value of the wrong kind for its clause.
 pub(super) fn wrong_literal(clause: &ClauseDecl, text: &str, span: Span) -> Diagnostic {
     let found = if text.is_empty() { "nothing".to_owned() } else { format!("`{text}`") };
     let message = format!("clause `{}`: found {found}, expected {}", clause.name, clause.kind.describe());

@@ -459,7 +459,7 @@ fn span_of(pair: &Pair<'_, Rule>, base: usize) -> Span {
     Span::new(base + pair.as_span().start()..base + pair.as_span().end())
 }
 
-/// Whether an attribute is what its clause takes.
+/// Checks that an attribute has the kind that its clause accepts.
 fn check_kind(clause: &ClauseDecl, attr: &Attr, span: Span) -> Result<(), Diagnostic> {
     let open =
         matches!(attr, Attr::Auto) || matches!((clause.kind, attr), (ClauseKind::Ints, Attr::OpenInts(_)));

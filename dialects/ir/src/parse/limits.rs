@@ -1,5 +1,5 @@
-//! What is checked of the bytes before any grammar looks at them: encoding, size, nesting, literals. Every bound is a
-//! named constant, and hitting one is a diagnostic.
+//! Checks of the bytes before any grammar reads them: encoding, size, nesting, literals. Every bound is a named
+//! constant, and hitting one is a diagnostic.
 
 use crate::diag::{Diagnostic, counted};
 use crate::span::Span;

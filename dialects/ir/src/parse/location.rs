@@ -11,10 +11,10 @@ use pest::Parser as _;
 use pest::iterators::Pair;
 use std::collections::HashMap;
 
-/// How every location starts.
+/// The start of every location.
 pub(super) const START: &str = "loc(";
 
-/// What a location is of.
+/// Owner of a location.
 #[derive(Clone, Copy)]
 pub(super) enum Located {
     /// An operation.
@@ -35,7 +35,7 @@ pub(super) struct Aliases<'a> {
     awaited: Vec<(Located, Span)>,
 }
 
-/// Why a location was not read.
+/// Reason for an unread location.
 enum Unread {
     /// It is faulty.
     Wrong(Diagnostic),
@@ -52,7 +52,7 @@ impl From<Diagnostic> for Unread {
 }
 
 impl<'a> Parser<'a> {
-    /// Whether a location comes next.
+    /// Returns true if a location comes next.
     pub(super) fn at_location(&self) -> bool {
         self.rest().starts_with(START)
     }
@@ -84,8 +84,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports why the operation at `start`, up to here, was not read. Its location, at its end, says where it
-    /// comes from.
+    /// Reports the reason why the operation at `start`, up to here, was not read. The location at its end is its
+    /// origin.
     pub(super) fn report(&mut self, error: Diagnostic, start: usize) {
         let finding = Located::Finding(self.diagnostics.len());
         self.diagnostics.push(error);
@@ -270,7 +270,7 @@ fn place(pair: Pair<'_, Rule>, whole: Span, line: Option<u32>) -> Result<LineCol
     }
 }
 
-/// What the grammar expected of a location, in words.
+/// The grammar's expectation for a location, in words.
 fn wrong(error: &pest::error::Error<Rule>, text: &str, whole: Span) -> Diagnostic {
     let at = match error.location {
         pest::error::InputLocation::Pos(at) | pest::error::InputLocation::Span((at, _)) => at,

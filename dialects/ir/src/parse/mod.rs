@@ -1,4 +1,4 @@
-//! Text to IR. Both forms are read operation by operation; what is wrong with one does not hide the next.
+//! Text to IR. Both forms are read operation by operation; an error in one does not hide the next.
 
 mod build;
 mod generic;
@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// What reading a text gives: the module as far as it could be read, and everything that was wrong with it.
+/// Result of reading a text: the readable part of the module, and all errors.
 pub struct Parsed {
     /// The module; complete only if there are no errors.
     pub module: Module,
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         Span::new(self.pos..self.pos + length)
     }
 
-    /// Reads the module, then what depends on all of it.
+    /// Reads the module, then the parts that depend on all of it.
     fn all(&mut self) {
         self.module();
         self.awaited_locations();
@@ -219,7 +219,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether the next operation is in the generic form: a quoted name, perhaps after its results.
+    /// Returns true if the next operation is in the generic form: a quoted name, perhaps after its results.
     fn at_generic(&self) -> bool {
         let rest = self.rest();
         if !rest.starts_with('%') {
@@ -270,7 +270,7 @@ impl<'a> Parser<'a> {
         scope.insert(name, value);
     }
 
-    /// Remembers the results of the faulty statement at `start`, so that their uses are not reported as well.
+    /// Stores the results of the faulty statement at `start`, so that their uses are not reported too.
     fn poison(&mut self, start: usize) {
         let Some((left, _)) = self.text[start..].split_once('=') else { return };
         let names = left.split(',').map(str::trim);
@@ -292,16 +292,15 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A value's name as kept on the value: `None` for numbers, which are given anew when printing, for names that
-/// begin with a digit, which MLIR has none of, and for names that have
-/// no room left for the number that sets equal names apart.
+/// The stored name of a value. `None` for numbers, which the printer assigns again, for names that begin with a digit,
+/// which MLIR lacks, and for names too long for the number that distinguishes equal names.
 fn kept_name(name: &str) -> Option<std::rc::Rc<str>> {
     let bare = name.trim_start_matches('%');
     let numbered = bare.bytes().next().is_none_or(|byte| byte.is_ascii_digit());
     (!numbered && bare.len() <= limits::MAX_TOKEN_BYTES / 2).then(|| bare.into())
 }
 
-/// Whether a text may follow the `%` of a value.
+/// Returns true if a text may follow the `%` of a value.
 fn is_value_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_$-".contains(&byte))
 }

@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
         Err(Diagnostic::error("syntax", self.here(), message))
     }
 
-    /// Whether an operation may end here.
+    /// Returns true if an operation may end here.
     fn at_end(&self) -> bool {
         let rest = self.rest();
         rest.is_empty() || rest.starts_with(['\n', '}']) || rest.starts_with("//")
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         Ok(op)
     }
 
-    /// Reads the clauses in the declaration's order, whatever order they were written in.
+    /// Reads the clauses in the declaration's order, regardless of their order in the text.
     fn pretty_clauses(
         &mut self,
         decl: &'static OpDecl,
@@ -259,7 +259,7 @@ impl<'a> Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// The types of the arguments of a body, where the operation says them and knows the types of its operands.
+    /// The types of the arguments of a body, if the operation infers them and knows the types of its operands.
     fn argument_types(&self, op: OpId) -> Result<Option<Vec<TypeId>>, Diagnostic> {
         let view = self.module.op(self.ctx, op);
         let known = view.operands().iter().all(|&value| self.module.ty(value) != self.unknown);
@@ -349,7 +349,7 @@ fn operands_fix(op: &str, rest: &str) -> Option<String> {
     Some(format!("write operands without parentheses: `{op} {operands}`"))
 }
 
-/// What the grammar expected, in words.
+/// The grammar's expectation, in words.
 fn syntax_error(ctx: &Context, error: &pest::error::Error<Rule>, text: &str, base: usize) -> Diagnostic {
     let at = match error.location {
         pest::error::InputLocation::Pos(at) | pest::error::InputLocation::Span((at, _)) => at,

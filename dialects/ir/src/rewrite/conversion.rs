@@ -8,11 +8,11 @@ use crate::parse::limits::MAX_ERRORS;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Most conversions of what one operation became: a pattern may make operations that other patterns convert, but
-/// not without end.
+/// Most conversions of the replacements of one operation: a pattern may make operations that other patterns convert,
+/// but not without end.
 pub const MAX_STEPS: usize = 64;
 
-/// What is done with operations that the target says nothing of.
+/// Treatment of operations that the target does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// They stay.
@@ -24,10 +24,10 @@ pub enum Kind {
 /// In which order operations are converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Each before those after it and before what its regions hold: it takes values that are converted.
+    /// Each before those after it and before the content of its regions: it takes converted values.
     Forward,
-    /// Each after those after it and after what its regions hold: nothing uses what it gives any more. For
-    /// conversions to operations that give no values.
+    /// Each after those after it and after the content of its regions: its results are unused. For conversions to
+    /// operations without results.
     Backward,
 }
 
@@ -35,19 +35,19 @@ pub enum Order {
 /// as it was before.
 #[derive(Clone, Debug)]
 pub struct Conversion<'p, S: 'static = ()> {
-    /// What it is called in messages, e.g. the pass.
+    /// Its name in messages, e.g. the pass.
     pub name: &'p str,
-    /// What is legal after it.
+    /// The operations that are legal after it.
     pub target: &'p ConversionTarget,
-    /// How operations become legal.
+    /// The patterns that make operations legal.
     pub patterns: &'p [&'static ConversionPattern<S>],
-    /// How types change.
+    /// Conversion of types.
     pub types: TypeConverter,
-    /// Whether what the target says nothing of may stay.
+    /// Treatment of operations that the target does not list.
     pub kind: Kind,
     /// In which order operations are converted.
     pub order: Order,
-    /// What the patterns know besides the module.
+    /// State of the patterns in addition to the module.
     pub state: &'p S,
 }
 
@@ -68,9 +68,9 @@ impl<S: 'static> Conversion<'_, S> {
     /// Converts. Returns how often each pattern was applied.
     ///
     /// # Errors
-    /// Every operation that stays although it is illegal, with the reason of each pattern for it; what a pattern
-    /// refuses; and uses of converted values by operations that stay, where nothing is materialized; in the order of
-    /// the module. The module is then as far converted as it could be.
+    /// Every operation that stays although it is illegal, with the reason of each pattern for it; refusals of
+    /// patterns; and uses of converted values by operations that stay, if the conversion has no materialization; in
+    /// the order of the module. The module is then partly converted.
     pub fn run(
         &self,
         ctx: &Context,
@@ -106,7 +106,7 @@ impl<S: 'static> Conversion<'_, S> {
         self.check(ctx, module, blocks).map(|()| applied)
     }
 
-    /// What is illegal below some blocks, as errors; nothing is converted.
+    /// The illegal operations below some blocks, as errors; the module stays unchanged.
     ///
     /// # Errors
     /// Every operation that is illegal.
@@ -121,7 +121,7 @@ impl<S: 'static> Conversion<'_, S> {
         match (self.target.legality(op), self.kind) {
             (Legality::Legal, _) | (Legality::Unknown, Kind::Partial) => None,
             (Legality::Illegal(why), _) => Some(why.into_owned()),
-            (Legality::Unknown, Kind::Full) => Some("the target says nothing of it".to_owned()),
+            (Legality::Unknown, Kind::Full) => Some("the target does not list it".to_owned()),
         }
     }
 
@@ -180,8 +180,8 @@ impl<S: 'static> Run<'_, '_, S> {
         self.converter.op(op).regions().to_vec().into_iter().for_each(|region| self.block(region));
     }
 
-    /// Whether something stays that uses what an operation gives, or is in it. Then the operation stays too, if
-    /// nothing else is wrong with it: an error of its own would follow from the other one.
+    /// Returns true if an operation that stays uses a result of the operation, or is in it. Then the operation stays
+    /// too, if it has no other error: an error for it would follow from the other one.
     fn follows(&self, op: OpId) -> bool {
         let view = self.converter.op(op);
         let mut inside = view.regions().iter().flat_map(|&region| self.module().ops(region));
@@ -193,7 +193,7 @@ impl<S: 'static> Run<'_, '_, S> {
         self.converter.rewriter.module()
     }
 
-    /// Converts an operation, then what it became, until all of it is legal. Returns what is there then.
+    /// Converts an operation, then its replacements, until all are legal. Returns the final operations.
     fn legalize(&mut self, op: OpId) -> Vec<OpId> {
         let (mut waiting, mut there, mut steps) = (vec![op], Vec::new(), 0);
         while let Some(op) = waiting.pop() {
@@ -225,8 +225,8 @@ impl<S: 'static> Run<'_, '_, S> {
         there
     }
 
-    /// Converts an operation. Returns what it became, itself included if it is still there. There is no error where
-    /// that of another operation says enough.
+    /// Converts an operation. Returns its replacements, itself included if it still exists. Reports no error that
+    /// follows from the error of another operation.
     fn convert(&mut self, op: OpId, why: &str) -> Result<Vec<OpId>, Option<Diagnostic>> {
         let patterns = self.conversion.patterns_for(self.converter.op(op));
         let mut reasons = Vec::new();
@@ -266,15 +266,14 @@ impl<S: 'static> Run<'_, '_, S> {
             Err(NoMatch::Because(why)) => {
                 let name = pattern.name;
                 let message = format!(
-                    "pattern `{name}` says that it does not match ({why}), but changed something: a mistake in \
-                     the pattern"
+                    "pattern `{name}` returned a mismatch ({why}), but changed something: a mistake in the pattern"
                 );
                 Err(Diagnostic::error("pattern", span, message))
             }
         }
     }
 
-    /// What an operation became by a pattern.
+    /// The replacements of an operation after a pattern.
     fn became(&mut self, pattern: &'static ConversionPattern<S>, op: OpId) -> Vec<OpId> {
         *self.applied.entry(pattern.name).or_default() += 1;
         let mut made = self.converter.rewriter.take_created();

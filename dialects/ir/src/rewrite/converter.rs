@@ -1,4 +1,4 @@
-//! What conversion patterns see and do.
+//! The interface of conversion patterns.
 
 use super::{NoMatch, Rewriter, TypeConverter};
 use crate::decl::OpDecl;
@@ -7,21 +7,21 @@ use rustc_hash::FxBuildHasher as Fast;
 use std::collections::HashMap;
 use std::fmt;
 
-/// Converts an operation, or says why it does not match. It is given the operands with their converted types.
+/// Converts an operation, or returns the reason for no match. It receives the operands with their converted types.
 pub type ConvertFn<S = ()> = fn(&mut Converter<'_, S>, OpId, &[ValueId]) -> Result<(), NoMatch>;
 
 /// A rewrite of an illegal operation into legal ones, declared as data. It sees the state `S` of the conversion.
 pub struct ConversionPattern<S: 'static = ()> {
     /// Its name, for messages and statistics.
     pub name: &'static str,
-    /// What it does and why that keeps the meaning, in one line.
+    /// Its effect and the reason that it preserves the semantics, in one line.
     pub summary: &'static str,
     /// The operation that it converts; it is tried on every illegal one if there is none.
     pub root: Option<&'static OpDecl>,
     /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the
     /// one that was given first.
     pub benefit: u32,
-    /// What it does.
+    /// The conversion.
     pub convert: ConvertFn<S>,
 }
 
@@ -35,7 +35,7 @@ impl<S> fmt::Debug for ConversionPattern<S> {
 pub struct Converter<'a, S = ()> {
     /// For all changes but replacements and arguments.
     pub rewriter: Rewriter<'a>,
-    /// What the conversion knows besides the module.
+    /// State of the conversion in addition to the module.
     pub state: &'a S,
     pub(super) types: TypeConverter,
     /// Values whose type was converted, with the type that they had.
@@ -87,15 +87,15 @@ impl<S> Converter<'_, S> {
         Ok(made)
     }
 
-    /// Whether nothing uses some values any more, so that what gives them may go.
+    /// Checks that some values are unused, so that their operations can be erased.
     ///
     /// # Errors
-    /// What still uses one.
+    /// The operation that still uses one.
     pub fn unused(&self, values: &[ValueId]) -> Result<(), NoMatch> {
         let module = self.rewriter.module();
         match values.iter().flat_map(|&value| module.uses(value)).next() {
             None => Ok(()),
-            Some(&user) => Err(NoMatch::because(format!("`{}` uses what it gives", self.op(user).name()))),
+            Some(&user) => Err(NoMatch::because(format!("`{}` uses its result", self.op(user).name()))),
         }
     }
 
@@ -111,7 +111,7 @@ impl<S> Converter<'_, S> {
         }
     }
 
-    /// Remembers what type the users of a value expect.
+    /// Stores the type that the users of a value expect.
     fn note(&mut self, value: ValueId, old: TypeId) {
         if self.rewriter.module().ty(value) != old {
             self.converted.entry(value).or_insert(old);

@@ -13,25 +13,24 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// Most rewrites of a run, unless it says otherwise: no kernel needs as many, and patterns that undo each other
-/// reach them at once.
+/// Default limit of rewrites in a run: no kernel needs as many, and patterns that undo each other reach it at once.
 pub const MAX_REWRITES: u64 = 1 << 16;
 
 /// The code of the error of a run that needs more.
 pub const NOT_CONVERGED: &str = "not-converged";
 
-/// What is applied, and how far.
+/// The patterns to apply, and the limits.
 #[derive(Clone, Debug)]
 pub struct Greedy<'p> {
-    /// Patterns beside those of the declarations.
+    /// Patterns in addition to those of the declarations.
     pub patterns: &'p [&'static RewritePattern],
-    /// Whether the folds and the patterns that operations declare are applied.
+    /// True if the folds and the patterns that operations declare are applied.
     pub declared: bool,
-    /// Whether operations are erased that nobody uses and that may be erased ([`effects::erasable`]).
+    /// True if unused operations are erased ([`effects::erasable`]).
     pub erase_unused: bool,
     /// Most rewrites. A run that needs more stops with an error.
     pub max_rewrites: u64,
-    /// Whether [`Outcome::missed`] is kept.
+    /// True if [`Outcome::missed`] is filled.
     pub explain: bool,
 }
 
@@ -41,27 +40,28 @@ impl Default for Greedy<'_> {
     }
 }
 
-/// What a run did.
+/// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Operations that were folded.
     pub folds: u64,
-    /// Operations that were erased because nobody used them.
+    /// Number of unused operations that were erased.
     pub erased: u64,
-    /// How often each pattern was applied, by name.
+    /// Number of applications of each pattern, by name.
     pub patterns: BTreeMap<&'static str, u64>,
-    /// Why patterns do not match what is left, in the order of the module; if [`Greedy::explain`] asks for it.
+    /// Reasons why patterns do not match the remaining operations, in the order of the module, with
+    /// [`Greedy::explain`].
     pub missed: Vec<Missed>,
 }
 
-/// Why a pattern does not match an operation.
+/// Reason why a pattern does not match an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
     /// The operation.
     pub op: OpId,
     /// The name of the pattern.
     pub pattern: &'static str,
-    /// What it says.
+    /// The reason.
     pub why: Cow<'static, str>,
 }
 
@@ -77,8 +77,8 @@ impl Greedy<'_> {
     /// Rewrites everything below `blocks` until nothing matches.
     ///
     /// # Errors
-    /// If it does not converge within the bound, a fold changes a type, a pattern refuses the input, or one
-    /// changes something and says that it does not match, or the reverse.
+    /// If it does not converge within the bound, if a fold changes a type, if a pattern refuses the input, or if a
+    /// pattern changes something and returns a mismatch, or the reverse.
     pub fn run(&self, ctx: &Context, module: &mut Module, blocks: &[BlockId]) -> Result<Outcome, Diagnostic> {
         let ops: Vec<OpId> = blocks.iter().flat_map(|&block| module.walk(block)).collect();
         let mut run = Run {
@@ -115,7 +115,7 @@ impl Greedy<'_> {
     }
 }
 
-/// What was applied how often, and where the last time.
+/// Number of applications and last position of each rewrite.
 type Fired = BTreeMap<String, (u64, Span)>;
 
 struct Run<'a, 'p> {
@@ -124,7 +124,7 @@ struct Run<'a, 'p> {
     work: Worklist,
     outcome: Outcome,
     fired: Fired,
-    /// What was said of each operation the last time that it was looked at.
+    /// Mismatches of each operation at its last visit.
     missed: HashMap<OpId, Vec<Missed>, Fast>,
     rewrites: u64,
 }
@@ -175,18 +175,18 @@ impl Run<'_, '_> {
         };
         match matched {
             Ok(()) if changed => Ok(None),
-            Ok(()) => broken("says that it rewrote this operation, but changed nothing"),
+            Ok(()) => broken("returned success for this operation, but changed nothing"),
             Err(NoMatch::Refused(error)) => {
                 Err(error.note(format!("found by pattern `{}`", pattern.name), None))
             }
             Err(NoMatch::Because(why)) if !changed => Ok(Some(why)),
             Err(NoMatch::Because(why)) => {
-                broken(&format!("says that it does not match ({why}), but changed something"))
+                broken(&format!("returned a mismatch ({why}), but changed something"))
             }
         }
     }
 
-    /// Counts a rewrite, and goes on with what it touched.
+    /// Counts a rewrite, and continues with the operations that it touched.
     fn rewritten(&mut self, by: String, span: Span) -> Result<(), Diagnostic> {
         self.look_again();
         self.rewrites += 1;
@@ -202,7 +202,8 @@ impl Run<'_, '_> {
         self.work.push(&there);
     }
 
-    /// The error of a run that has reached its bound. What was applied most is named; of several, the first by name.
+    /// The error of a run that has reached its bound. It names the rewrite that was applied most; of several, the
+    /// first by name.
     fn diverged(&self) -> Diagnostic {
         let most = self.fired.iter().max_by_key(|(by, (count, _))| (*count, Reverse(*by)));
         let bound = counted(self.greedy.max_rewrites, "rewrite");
@@ -216,11 +217,11 @@ impl Run<'_, '_> {
             span,
             format!("{message}: {by} was applied {times}, here the last time"),
         )
-        .note("patterns that undo each other, or one that matches what it makes, never end", None)
+        .note("patterns that undo each other, or one that matches its result, never end", None)
     }
 }
 
-/// Whether nobody uses an operation that may be erased.
+/// Returns true if an operation is unused and may be erased.
 fn is_unused(op: OpRef<'_>) -> bool {
     op.results().iter().all(|&result| op.module.uses(result).is_empty()) && effects::erasable(op)
 }

@@ -1,20 +1,20 @@
-//! Folds: an operation whose results are values that there are already, or that may be written more simply.
+//! Folds: the results of an operation are existing values, or the operation has a simpler form.
 
 use super::Rewriter;
 use crate::diag::Diagnostic;
 use crate::infer::result_types;
 use crate::module::{AttrId, OpId, OpRef, ValueId};
 
-/// What an operation folds to.
+/// Result of folding an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fold {
     /// Its results are these values, one for each; the operation goes.
     Values(Vec<ValueId>),
-    /// It stays, with these clauses in place of its own; `None` leaves one out.
+    /// It stays, with these clauses; `None` removes one.
     Clauses(Vec<(&'static str, Option<AttrId>)>),
 }
 
-/// What an operation folds to, if it does. It looks at the operation, its clauses and its operands, and changes
+/// The fold of an operation, if there is one. It reads the operation, its clauses and its operands, and changes
 /// nothing.
 pub type FoldFn = fn(OpRef<'_>) -> Option<Fold>;
 
@@ -56,7 +56,7 @@ fn set(rewriter: &mut Rewriter<'_>, op: OpId, clauses: &[(&'static str, Option<A
     clauses.iter().for_each(|&(name, value)| rewriter.set_clause(op, name, value));
 }
 
-/// Whether the results have the types that the clauses give.
+/// Checks that the results have the types that follow from the clauses.
 fn check_inferred(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) else { return Ok(()) };
     let types = result_types(op, decl, infer)?;

@@ -1,4 +1,4 @@
-//! What a rewrite pattern is.
+//! Declaration of a rewrite pattern.
 
 use super::Rewriter;
 use crate::decl::OpDecl;
@@ -7,22 +7,22 @@ use crate::module::OpId;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Rewrites an operation, or says why it does not match. It changes something exactly if it returns `Ok`.
+/// Rewrites an operation, or returns the reason for no match. It changes something exactly if it returns `Ok`.
 pub type RewriteFn = fn(&mut Rewriter<'_>, OpId) -> Result<(), NoMatch>;
 
-/// A local rewrite, declared as data. It matches an operation and what is around it, and changes them through the
+/// A local rewrite, declared as data. It matches an operation and its neighbours, and changes them through the
 /// [`Rewriter`].
 pub struct RewritePattern {
     /// Its name, for messages and statistics.
     pub name: &'static str,
-    /// What it does and why that keeps the meaning, in one line.
+    /// Its effect and the reason that it preserves the semantics, in one line.
     pub summary: &'static str,
     /// The operation that it is tried on; every operation if there is none.
     pub root: Option<&'static OpDecl>,
     /// Of several patterns for an operation, the one with the greatest benefit is tried first; of equal ones, the
     /// one that was given first.
     pub benefit: u32,
-    /// What it does.
+    /// The rewrite.
     pub rewrite: RewriteFn,
 }
 
@@ -32,11 +32,11 @@ impl fmt::Debug for RewritePattern {
     }
 }
 
-/// Why a pattern did not rewrite an operation.
+/// Reason why a pattern did not rewrite an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoMatch {
-    /// It is for other operations than this one. The reason is shown where an operation has to be rewritten and no
-    /// pattern does, and where somebody asks ([`Greedy::explain`](super::Greedy::explain)).
+    /// It is for other operations than this one. The reason is shown if an operation has to be rewritten and no
+    /// pattern does, and with [`Greedy::explain`](super::Greedy::explain).
     Because(Cow<'static, str>),
     /// It is for this one, but the input is wrong: the run stops with this error.
     Refused(Box<Diagnostic>),

@@ -1,4 +1,4 @@
-//! All changes of a rewrite go through a [`Rewriter`]: it notes what has to be looked at again.
+//! All changes of a rewrite go through a [`Rewriter`]: it collects the operations to visit again.
 
 use crate::context::Context;
 use crate::diag::{Diagnostic, counted};
@@ -34,14 +34,14 @@ impl<'a> Rewriter<'a> {
         self.module.op(self.ctx, id)
     }
 
-    /// How many changes there were.
+    /// Number of changes.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// What the changes since the last call made worth looking at, in the order of the changes; erased operations
-    /// may be among it.
+    /// The operations to visit after the changes since the last call, in the order of the changes; erased operations
+    /// may be among them.
     pub(super) fn take_touched(&mut self) -> Vec<OpId> {
         std::mem::take(&mut self.touched)
     }
@@ -91,7 +91,7 @@ impl<'a> Rewriter<'a> {
         Ok(made)
     }
 
-    /// Whether values may come in place of the results of `op`.
+    /// Checks that values can replace the results of `op`.
     ///
     /// # Errors
     /// If there are more or fewer, or one is of another type.
@@ -100,7 +100,7 @@ impl<'a> Rewriter<'a> {
         check_types(self.op(op), &types)
     }
 
-    /// Replaces, whatever the types are.
+    /// Replaces results by values of any types.
     pub(super) fn replace_as(&mut self, op: OpId, values: &[ValueId]) {
         for (old, &new) in self.op(op).results().to_vec().into_iter().zip(values) {
             self.replace_uses(old, new);
@@ -162,7 +162,7 @@ impl<'a> Rewriter<'a> {
         self.changed(op);
     }
 
-    /// Copies an operation, with what is below it, directly before `anchor`; see [`Module::copy_before`].
+    /// Copies an operation and everything below it directly before `anchor`; see [`Module::copy_before`].
     pub fn copy_before(&mut self, op: OpId, anchor: OpId, values: &mut HashMap<ValueId, ValueId>) -> OpId {
         let copy = self.module.copy_before(op, anchor, values);
         let inner = self.op(copy).regions().iter().flat_map(|&region| self.module.walk(region));
@@ -189,7 +189,7 @@ impl<'a> Rewriter<'a> {
         op
     }
 
-    /// An operation is another one than before: it is looked at again, and so are those that use what it gives.
+    /// Marks a changed operation: it and the users of its results are visited again.
     fn changed(&mut self, op: OpId) {
         self.changes += 1;
         let users = self.op(op).results().iter().flat_map(|&result| self.module.uses(result)).copied();
@@ -199,7 +199,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// Whether types are those of the results of `op`.
+/// Checks that types are those of the results of `op`.
 fn check_types(op: OpRef<'_>, types: &[TypeId]) -> Result<(), Diagnostic> {
     let error = |message: String| Err(Diagnostic::error("rewrite", op.span(), message));
     if op.results().len() != types.len() {

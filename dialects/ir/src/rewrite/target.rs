@@ -1,4 +1,4 @@
-//! What a conversion leaves: which operations are legal after it.
+//! Target of a conversion: the operations that are legal after it.
 
 use crate::decl::OpDecl;
 use crate::module::OpRef;
@@ -7,18 +7,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-/// Whether an operation may be after a conversion.
+/// Legality of an operation after a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Legality {
     /// It may.
     Legal,
     /// It may not, for this reason.
     Illegal(Cow<'static, str>),
-    /// Nothing is said of it: a partial conversion leaves it, a full one does not.
+    /// Not specified: a partial conversion keeps it, a full one does not.
     Unknown,
 }
 
-/// Whether an operation is legal, looked at one by one; the error says why it is not.
+/// Checks that a single operation is legal; the error is the reason.
 type Legal = dyn Fn(OpRef<'_>) -> Result<(), Cow<'static, str>>;
 
 #[derive(Clone)]
@@ -38,7 +38,7 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// Which operations are legal. What is said of an operation goes before what is said of its dialect.
+/// Legal operations. A rule for an operation has precedence over a rule for its dialect.
 #[derive(Clone, Debug, Default)]
 pub struct ConversionTarget {
     dialects: BTreeMap<&'static str, Rule>,
@@ -46,7 +46,7 @@ pub struct ConversionTarget {
 }
 
 impl ConversionTarget {
-    /// A target that says nothing yet.
+    /// A target without rules.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -80,7 +80,7 @@ impl ConversionTarget {
         self
     }
 
-    /// An operation is legal where `legal` says so; its error says why it is not.
+    /// Makes an operation legal if `legal` returns `Ok`; its error is the reason.
     #[must_use]
     pub fn legal_where(
         mut self,
@@ -91,7 +91,7 @@ impl ConversionTarget {
         self
     }
 
-    /// Whether an operation is legal.
+    /// The legality of an operation.
     #[must_use]
     pub fn legality(&self, op: OpRef<'_>) -> Legality {
         let dialect = op.name().split('.').next();

@@ -1,22 +1,21 @@
-//! How a conversion changes types.
+//! Conversion of types.
 
 use super::{NoMatch, Rewriter};
 use crate::context::Context;
 use crate::module::{OpId, TypeId, ValueId};
 
-/// The type that another one becomes; `None` if the function says nothing of it.
+/// The converted type; `None` if the function does not handle the type.
 pub type ConvertTypeFn = fn(&Context, TypeId) -> Option<TypeId>;
 
 /// Makes of a value one of another type, by operations before the given one; `None` if it cannot.
 pub type MaterializeFn = fn(&mut Rewriter<'_>, ValueId, TypeId, OpId) -> Option<ValueId>;
 
-/// Functions from types to types. The first one that says something of a type decides; one that none says anything
-/// of stays.
+/// Functions from types to types. The first one that handles a type decides; a type that none handles stays.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TypeConverter {
     /// The functions, in the order in which they are asked.
     pub types: &'static [ConvertTypeFn],
-    /// What is between operations that are converted and those that are not, in both directions.
+    /// Makes the conversion between converted operations and others, in both directions.
     pub materialize: Option<MaterializeFn>,
 }
 
@@ -27,13 +26,13 @@ impl TypeConverter {
         self.types.iter().find_map(|convert| convert(ctx, ty)).unwrap_or(ty)
     }
 
-    /// Whether a type stays.
+    /// Returns true if a type stays.
     #[must_use]
     pub fn keeps(&self, ctx: &Context, ty: TypeId) -> bool {
         self.convert(ctx, ty) == ty
     }
 
-    /// A value of type `ty` with what `value` holds, made before `anchor` unless it has that type already.
+    /// A value of type `ty` with the content of `value`, created before `anchor` unless it has that type already.
     ///
     /// # Errors
     /// If nothing makes one.

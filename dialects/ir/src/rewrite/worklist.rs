@@ -4,8 +4,8 @@ use crate::module::OpId;
 use rustc_hash::FxBuildHasher as Fast;
 use std::collections::HashSet;
 
-/// A stack without duplicates. What is pushed last comes first, so that what follows from a change is looked at
-/// before anything else.
+/// A stack without duplicates. The last pushed operation comes first, so that consequences of a change are visited
+/// before the rest.
 #[derive(Default)]
 pub(super) struct Worklist {
     stack: Vec<OpId>,

@@ -8,7 +8,7 @@ use visa_ir::module::{Module, OpId};
 const TEXT: &str =
     "visa 1\ntoy.func @f() {\n  %a = toy.make size 4\n  %b = toy.make size 4\n  toy.return\n}\n";
 
-/// How many operations a module has.
+/// Number of operations of a module.
 #[derive(Debug, PartialEq)]
 struct Count(usize);
 

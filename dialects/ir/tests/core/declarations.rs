@@ -1,4 +1,4 @@
-//! What is written from declarations: syntax lines and reference pages.
+//! Texts that are written from declarations: syntax lines and reference pages.
 
 use crate::toy::TOY;
 use visa_ir::doc::{dialect_page, syntax};

@@ -1,4 +1,4 @@
-//! Locations: what is read, printed and fused, and everything that can be wrong with one.
+//! Locations: reading, printing and fusing them, and all errors in them.
 
 use crate::toy::{TOY, context, good, read};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ fn with(location: &str, after: &str) -> String {
     format!("toy.func @f() {{\n  %m = toy.make size 4 {location}\n  toy.return %m\n}}\n{after}")
 }
 
-/// What is printed with locations, in one form.
+/// The text with locations, in one form.
 fn located(ctx: &Context, text: &str, form: Form) -> String {
     let source = Source::new("k.visa", text);
     let parsed = parse(ctx, &source, 0..text.len());
@@ -254,7 +254,7 @@ fn locations_are_bounded() {
     assert_eq!(of_make("loc(#l100000)", &aliases), "loc(\"a\")");
 }
 
-/// Locations of a million characters are refused where they get too long. What is quadratic would take minutes.
+/// Locations of a million characters are refused where they get too long. A quadratic check would take minutes.
 #[test]
 fn a_location_of_a_million_characters_is_an_error() {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! The generic form is MLIR: real mlir-opt (LLVM 22) reads it, and what it prints is the same module to us.
+//! The generic form is MLIR: real mlir-opt (LLVM 22) reads it, and its output is the same module to us.
 
 use crate::toy::{EVERYTHING, context, good};
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use visa_ir::print::{Form, print};
 use visa_ir::verify::same;
 
-/// What mlir-opt prints for `text`, or says against it; `None` where it is not installed.
+/// The output of mlir-opt for `text`, or its error; `None` if it is not installed.
 #[allow(clippy::print_stdout, reason = "a skipped test says so")]
 pub(crate) fn mlir_opt(text: &str, flag: &str) -> Option<Result<String, String>> {
     let start = |name| {

@@ -1,4 +1,4 @@
-//! `auto`: where it may be, what is not known then, and what is still checked.
+//! `auto`: where it may be, the facts that are then unknown, and the checks that remain.
 
 use crate::toy::{context, good, read};
 use visa_ir::module::Module;

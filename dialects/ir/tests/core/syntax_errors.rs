@@ -4,7 +4,7 @@ use crate::toy::{context, read};
 use visa_ir::diag::Diagnostic;
 use visa_ir::parse::limits;
 
-/// What was found in `text`: code, covered text and fix of each.
+/// The findings in `text`: code, covered text and fix of each.
 fn found(text: &str) -> Vec<(String, String, Option<String>)> {
     let findings = read(&context(), text).1;
     let covered = |finding: &Diagnostic| text[finding.span.range()].to_owned();
@@ -36,7 +36,7 @@ fn unbalanced_brackets() {
     one("toy.func @f(%a: !toy.tensor<[4]) {\n  toy.return\n}\n", "unbalanced", ")", None);
 }
 
-/// A string is refused at its place for what is wrong in it, in a clause as in a location.
+/// A string is refused at the position of its error, in a clause as in a location.
 #[test]
 fn escapes() {
     for (escape, part) in [
@@ -121,7 +121,7 @@ fn wrong_literals() {
     inside("%m = \"toy.make\"() <{size = \"4\"}> : () -> !toy.tensor<[4]>", "wrong-literal", "\"4\"", None);
 }
 
-/// A string that says nothing is not read as an empty one, nor left out of its list.
+/// A string with an error is not read as an empty one, nor left out of its list.
 #[test]
 fn a_string_with_a_wrong_escape_is_refused() {
     let make = |clauses: &str| {

@@ -71,7 +71,7 @@ visa_ir::words! {
 }
 
 visa_ir::words! {
-    /// What a mix makes of its operands.
+    /// Result of a mix.
     pub(crate) enum Mixing {
         Sum = "sum",
         Max = "max",
@@ -168,7 +168,7 @@ pub(crate) fn read(ctx: &Context, text: &str) -> (Module, Vec<Diagnostic>) {
     (parsed.module, findings)
 }
 
-/// Parses and verifies what must be right.
+/// Parses and verifies a correct text.
 #[track_caller]
 pub(crate) fn good(ctx: &Context, text: &str) -> Module {
     let (module, findings) = read(ctx, text);

@@ -1,5 +1,5 @@
-//! Clauses, operands and results as their accessors give them: what is absent, `auto` or of another kind is an error,
-//! never a default.
+//! Clauses, operands and results by their accessors: an absent value, `auto` or another kind is an error, never a
+//! default.
 
 use crate::toy::{Mixing, Mode, Sizes, context, good};
 use std::fmt;

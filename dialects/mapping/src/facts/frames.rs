@@ -326,10 +326,8 @@ impl Frames {
             terms.any(|term| is_scalar(op.ctx, op.module.ty(term.index)))
         };
         if begins && own.any(by_scalar) {
-            let message = format!(
-                "{} is on slices that a scalar says, and only transfers move with one",
-                quoted(op, first)
-            );
+            let message =
+                format!("a scalar gives the slices of {}, which only transfers support", quoted(op, first));
             return refuse(message, "move it with `tm.to_dm` before");
         }
         let changed = self::changed(op).map(|before| (before, self.written(op, axes)));
@@ -340,13 +338,13 @@ impl Frames {
             others.filter_map(|(value, other)| Some((value, Self::apart(op, &other, own, axes)?)));
         let (value, (frame, own)) = apart.next()?;
         let what = match changed {
-            Some((before, _)) if before == value => "what is written of ",
+            Some((before, _)) if before == value => "the written part of ",
             Some(_) | None => "",
         };
         let (name, stream) = (quoted(op, value), quoted(op, first));
         let message =
             format!("{what}{name} begins on {frame}, {stream} on {own}: a pipeline stays on its slices");
-        refuse(message, "move a tile with `tm.to_dm`, or what is written with `tm.to_tile`")
+        refuse(message, "move a tile with `tm.to_dm`, or the written part with `tm.to_tile`")
     }
 
     /// What a transfer moves between chips: not to or from scratchpad memory.

@@ -159,7 +159,7 @@ fn check_replaced(op: OpRef<'_>, through: &Carried, all: &[Placement], report: &
     let [earlier_name, later_name] = [earlier, later].map(|placed| quoted(op, placed.value));
     let span = |placed: &Placement| op.module.value_span(placed.value);
     let message = format!("{later_name} takes the place of {earlier_name}, which is still needed");
-    let fix = index(op).map(|_| "put it at two addresses in turn: `at auto, then [auto]`".to_owned());
+    let fix = index(op).map(|_| "put it in a rotating buffer: `at auto, then [auto]`".to_owned());
     let error = Diagnostic::error("overlap", span(later), message);
     report(error.note(format!("{earlier_name} is placed here"), Some(span(earlier))).fix(fix));
 }
@@ -241,7 +241,7 @@ fn overlap(func: OpRef<'_>, earlier: &Resident, later: &Resident) -> Option<Diag
     let fix = match later.before == Some(earlier.value) {
         true => read_after(&later.name),
         false if replaces(func, earlier.value, later.value) => {
-            format!("put it at two addresses in turn: `at {}, then [{}]`", before.end, before.start)
+            format!("put it in a rotating buffer: `at {}, then [{}]`", before.end, before.start)
         }
         false => format!("place it at {} or beyond", before.end),
     };

@@ -183,11 +183,11 @@ pub(crate) fn check(func: OpRef<'_>, axes: &Axes, report: &dyn Fn(Diagnostic)) -
         let again_of = unread.filter(|(earlier, later)| meet(earlier, later, 0, false));
         let first = again_of.map(|(earlier, _)| earlier).min_by_key(|earlier| positions.of(earlier.op.id));
         if let Some(earlier) = first {
-            let error = later.op.error("C6", "it writes elements again that nobody has read since");
+            let error = later.op.error("C6", "it writes elements again before they are read");
             let fix = "read the tensor between the two, or write another tile".to_owned();
             report(error.note("they are written here", Some(earlier.op.span())).fix(fix));
         } else if !tensors.read_between(later, later, &positions) && again(cases) {
-            let message = "in a later iteration it writes elements again that nobody has read since";
+            let message = "in a later iteration it writes elements again before they are read";
             let fix =
                 "let the tile depend on the index of each loop around it, or read the tensor in the loop";
             report(later.op.error("C6", message).fix(fix.to_owned()));

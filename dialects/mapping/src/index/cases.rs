@@ -173,7 +173,7 @@ impl<T> Cases<T> {
         }
         let message =
             format!("by `tm.select` there are {} cases, at most {MAX_CASES} are told apart", self.0.len());
-        let fix = "put what needs one of them alone into a branch (`tm.if`)".to_owned();
+        let fix = "put operations that need only one of them into a branch (`tm.if`)".to_owned();
         Err(op.error("C0", message).fix(fix))
     }
 }

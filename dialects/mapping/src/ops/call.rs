@@ -38,11 +38,11 @@ pub const CALLING: OpDecl = OpDecl {
 pub static CALL: OpDecl = OpDecl {
     name: "tm.call",
     summary: "Runs another function of the module on tensors of this one.",
-    doc: "The results are those of the callee's `tm.return`, in its order. The pass `inline` replaces a call by \
-          the callee's body, and lowering demands that: a program has no functions.\n\n\
-          The arguments are where the caller's tensors are. The callee's clause `at` says where its arguments are \
-          when it is a kernel by itself, and says nothing of a call. Addresses in the callee's body stay what \
-          they are: they are the caller's from then on, so tensors that are needed at the same time may not \
+    doc: "The results are those of the callee's `tm.return`, in its order. The pass `inline` replaces a call by the \
+          callee's body, and lowering demands that: a program has no functions.\n\n\
+          The arguments are where the caller's tensors are. The callee's clause `at` has the addresses of its \
+          arguments when it is a kernel by itself, and does not apply to a call. Addresses in the callee's body \
+          stay unchanged: they are the caller's from then on, so tensors that are needed at the same time may not \
           overlap (`tm.func` C6), those of the callee among them. `at auto` in the callee is left to `allocate`, \
           once for each call.",
     constraints: &[CALLEE, VALUES, CHIPS, CYCLE, ALIAS],
@@ -57,16 +57,16 @@ pub static LAUNCH: OpDecl = OpDecl {
     summary: "Starts a kernel from a host program.",
     doc: "A function with launches is a host program (book 00, 01): it starts kernels one after the other, over \
           tensors that stay in HBM, and moves tensors between its memory and HBM. A launch runs its function as \
-          `tm.call` does, but has the device to itself: it begins when the device has done what comes before. \
-          Transfers over PCIe that need nothing of it go on beside it. The pass `inline` puts `tm.begin_launch` and \
-          the function's body in its place.",
+          `tm.call` does, but has the device to itself: it begins when the device has completed all earlier \
+          commands. Transfers over PCIe that do not depend on it run in parallel. The pass `inline` puts \
+          `tm.begin_launch` and the function's body in its place.",
     constraints: &[
         CALLEE,
         VALUES,
         CHIPS,
         CYCLE,
         ALIAS,
-        ("C6", "what it is given is written before, but for `inout` arguments"),
+        ("C6", "its arguments are written before, except `inout` ones"),
         ("C7", "the kernel launches no other one"),
     ],
     verify: Some(verify_launch),
@@ -79,7 +79,7 @@ pub static LAUNCH: OpDecl = OpDecl {
 pub static BEGIN_LAUNCH: OpDecl = OpDecl {
     name: "tm.begin_launch",
     summary: "A kernel is launched here.",
-    doc: "What the device does after it begins when the device has done all that comes before (`tm.launch`).",
+    doc: "Later commands of the device begin when it has completed all earlier ones (`tm.launch`).",
     clauses: &[ClauseDecl::lead("kernel", ClauseKind::Symbol, "the kernel")],
     // It orders all that follows: nothing moves across it.
     effects: Effects::Are(WRITES_ON_CHIP),
@@ -100,7 +100,7 @@ const CHIPS: Constraint =
     ("C3", "the callee runs on as many chips as the caller, and on as many processing elements of them");
 const CYCLE: Constraint = ("C4", "no function calls itself, directly or through others");
 const ALIAS: Constraint =
-    ("C5", "what is given to an `inout` argument is given to no other one, and is no view");
+    ("C5", "a tensor of an `inout` argument belongs to no other one, and is no view");
 
 /// An operation that runs a function; nothing if it runs none.
 #[must_use]
@@ -210,7 +210,7 @@ fn check_aliases(op: OpRef<'_>, name: &str) -> Result<(), Diagnostic> {
             let message = format!("{own} is given twice, and `@{name}` changes it");
             return Err(op
                 .error("C5", message)
-                .fix("give each `inout` argument a tensor of its own".to_owned()));
+                .fix("give each `inout` argument a separate tensor".to_owned()));
         }
     }
     Ok(())

@@ -20,9 +20,9 @@ use visa_machine::Machine;
 pub static CHIP_SHUFFLE: OpDecl = OpDecl {
     name: "tm.chip_shuffle",
     summary: "Chips exchange their parts of a tensor.",
-    doc: "Chip i of the result holds what chip `by`[i] of the source holds: with `by [1, 2, 3, 0]`, what chip 1 holds \
-          moves to chip 0 (book 32). The type is the source's, so an index that is on chip i has another element than \
-          before. PCIe moves it, from HBM to HBM or from data memory to data memory (book 10).",
+    doc: "Chip i of the result holds the content of chip `by`[i] of the source: with `by [1, 2, 3, 0]`, the content \
+          of chip 1 moves to chip 0 (book 32). The type is the source's, so an index that is on chip i has another \
+          element than before. PCIe moves it, from HBM to HBM or from data memory to data memory (book 10).",
     constraints: &[
         ("C1", "`by` has each chip of the function once"),
         (
@@ -83,7 +83,7 @@ pub fn shuffle(op: OpRef<'_>, axes: &Axes) -> Result<Shuffle, Diagnostic> {
         Err(chip) => return refuse(format!("there is no chip {chip}: chips are 0 to {}", chips - 1)),
     };
     if let Some(missing) = (0..chips).find(|chip| !from.contains(chip)) {
-        return refuse(format!("no chip gets what chip {missing} holds: each chip is in the list once"));
+        return refuse(format!("no chip gets the content of chip {missing}: each chip is in the list once"));
     }
     let source = op.source()?.of_type::<Tensor>()?;
     let skewed = |name: &str| axes.id(name).is_some_and(|axis| axes.skew(axis).is_some());

@@ -20,17 +20,17 @@ use visa_loops::MAX_TIMES;
 pub static FOR: OpDecl = OpDecl {
     name: "tm.for",
     summary: "A loop: runs its body a number of times, and carries tensors from one iteration to the next.",
-    doc: "`tm.for [M / 32]` has an iteration for each position of that dimension, `tm.for [8]` has eight. The body's \
-          first argument is the index, from 0 on. Each of the others is a carried tensor: the operand in \
-          the first iteration, what `tm.yield` gave in the one before in all others. The results are what the last \
+    doc: "`tm.for [M / 32]` has an iteration for each position of that dimension, `tm.for [8]` has eight. The \
+          body's first argument is the index, from 0 on. Each of the others is a carried tensor: the operand in the \
+          first iteration, the operand of the previous `tm.yield` in all others. The results are those of the last \
           iteration gave. So a tensor is filled tile by tile: `tm.to_tile` takes the carried tensor and gives it as \
           it is from then on.\n\n\
-          A carried tensor has one place: it is yielded where the operand is. What the body places, it places anew \
-          in each iteration.",
+          A carried tensor has one place: it is yielded at the operand's address. Tensors that the body places are \
+          placed again in each iteration.",
     constraints: &[
         ("C1", "there are 1 to 2^32 iterations (ours: the interpreter runs each of them)"),
-        ("C2", "what the body yields has the types of the operands"),
-        ("C3", "what the body yields is where the operand is"),
+        ("C2", "the yielded values have the types of the operands"),
+        ("C3", "the yielded values are at the operands' addresses"),
         ("C4", "neither is a view"),
     ],
     operands: &[OperandDecl::variadic("initial", ON_CHIP)],
@@ -56,17 +56,17 @@ pub static FOR: OpDecl = OpDecl {
 pub static IF: OpDecl = OpDecl {
     name: "tm.if",
     summary: "A branch: runs its body where a number is in a range.",
-    doc: "`tm.if %i, %x from 1, below 4` runs its body in iterations 1, 2 and 3 of the loop whose index `%i` is. The \
-          number is an index, a scalar, or what `tm.affine` makes of them. A result is what `tm.yield` gives where \
-          the body has run, and else the operand: `%x`, as it was. What the body makes it puts in the operand's \
-          place, with `tm.to_tile` or as a new tensor at the same address.\n\n\
+    doc: "`tm.if %i, %x from 1, below 4` runs its body in iterations 1, 2 and 3 of the loop whose index `%i` is. \
+          The number is an index, a scalar, or a result of `tm.affine`. A result is the operand of `tm.yield` if \
+          the body has run, and else the unchanged operand `%x`. The body puts its results at the operand's \
+          address, with `tm.to_tile` or as a new tensor at the same address.\n\n\
           Inside, an index is known to be in its range: under `from 1` there is a tile number `%i` - 1. Each index \
-          of a sum is narrowed by itself. What runs where the body does not is a second branch, with `from` and \
-          `below` the other way round.",
+          of a sum is narrowed by itself. The alternative to the body is a second branch, with `from` and `below` \
+          the other way round.",
     constraints: &[
         ("C1", "`from` or `below` is given, and `from` is less than `below`"),
-        ("C2", "what the body yields has the types of the tensors"),
-        ("C3", "what the body yields is where the tensor is"),
+        ("C2", "the yielded values have the types of the tensors"),
+        ("C3", "the yielded values are at the tensors' addresses"),
         ("C4", "neither is a view"),
     ],
     operands: &[OperandDecl::one("number", INDICES), OperandDecl::variadic("initial", ON_CHIP)],

@@ -23,10 +23,10 @@ use visa_numerics::DType;
 pub static EMPTY: OpDecl = OpDecl {
     name: "tm.empty",
     summary: "A tensor without elements yet.",
-    doc: "It takes room in its memory and moves nothing. What is there is undefined until something writes it, such \
-          as `tm.to_tile`: `visa-run --shadow` reports what uses it before. The memory says which mappings it has: \
-          HBM `chip` and `element`; data memory `chip`, `cluster`, `slice` and `element`; scratchpad memory `chip`, \
-          `cluster`, `pe` and `element`.",
+    doc: "It takes room in its memory and moves nothing. Its content is undefined until a command writes it, such \
+          as `tm.to_tile`: `visa-run --shadow` reports earlier uses. The memory determines its mappings: HBM `chip` \
+          and `element`; data memory `chip`, `cluster`, `slice` and `element`; scratchpad memory `chip`, `cluster`, \
+          `pe` and `element`.",
     constraints: &[
         ("C1", "the mappings are those of the memory's tensors"),
         (
@@ -153,6 +153,6 @@ fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
     }
     let Some((value, end)) = returned else { return Ok(()) };
     let error = op.error("C4", format!("nothing writes {}, which is returned", quoted(op, value)));
-    let fix = "fill it, with `tm.to_tile` or a commit, and return what that gives".to_owned();
+    let fix = "fill it, with `tm.to_tile` or a commit, and return the result".to_owned();
     Err(error.note("it is returned here", Some(end.span())).fix(fix))
 }

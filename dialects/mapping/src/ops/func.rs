@@ -71,12 +71,12 @@ pub static FUNC: OpDecl = OpDecl {
     name: "tm.func",
     summary: "A kernel: a function on tensors in host memory or HBM.",
     doc: "Arguments and results are `!tm.host` or `!tm.hbm` tensors. An HBM argument is already in place: the \
-          clause `at` lists the addresses of the HBM arguments in order; `at auto` leaves all of them open, `at \
-          [0, auto]` some. Results are those of `tm.return`. Operations run in the order in which they are \
-          written (book 28). An argument of type `!tm.scalar` is a number that is known when the kernel starts: tiles \
-          that transfers read or write may be where it says.\n\n\
-          An argument that is marked `inout` is changed and stays: `tm.return` gives, after the other results, what \
-          became of each, in their order. It is called as the argument is.",
+          clause `at` lists the addresses of the HBM arguments in order; `at auto` leaves all of them open, `at [0, \
+          auto]` some. Results are those of `tm.return`. Operations run in the order in which they are written \
+          (book 28). An argument of type `!tm.scalar` is a number that is known when the kernel starts: tiles that \
+          transfers read or write may have positions that depend on it.\n\n\
+          An argument that is marked `inout` is changed and stays: `tm.return` gives, after the other results, the \
+          final value of each, in their order. It is called as the argument is.",
     constraints: &[
         ("C1", "arguments are tensors in host memory or HBM, or scalars"),
         ("C2", "`at` lists one address for each HBM argument"),
@@ -85,11 +85,11 @@ pub static FUNC: OpDecl = OpDecl {
         ("C5", "addresses are multiples of the element size (book 04), and the tensor fits the memory"),
         ("C6", "tensors that are needed at the same time do not overlap (book 01, 28)"),
         ("C7", "an `inout` argument is a tensor in HBM"),
-        ("C8", "the last results are what became of the `inout` arguments, in their order"),
+        ("C8", "the last results are the final values of the `inout` arguments, in their order"),
         ("C9", "the processing elements are a part of a cluster, or whole clusters"),
         (
             "C10",
-            "a pipeline stays on its slices: what it reads and writes begins on the same, and on the first chip; \
+            "a pipeline stays on its slices: its inputs and its output begin on the same, and on the first chip; \
              nothing but transfers and pipelines takes a tile that begins elsewhere",
         ),
     ],
@@ -122,8 +122,8 @@ pub static FUNC: OpDecl = OpDecl {
 pub static RETURN: OpDecl = OpDecl {
     name: "tm.return",
     summary: "Ends a kernel and names its results.",
-    doc: "One result is called `out`; several are `out0`, `out1`, ... in data files and reports. What became of an \
-          `inout` argument is called as the argument is.",
+    doc: "One result is called `out`; several are `out0`, `out1`, ... in data files and reports. The final value of \
+          an `inout` argument has the argument's name.",
     operands: &[OperandDecl::variadic("results", &["tm.host", "tm.hbm"])],
     traits: &[Trait::Terminator, Trait::Inside("tm.func")],
     effects: Effects::PURE,
@@ -272,7 +272,7 @@ fn check_changed_arguments(op: OpRef<'_>, axes: &visa_algebra::Axes) -> Result<(
             && std::iter::successors(Some(given), |&value| before(value)).all(|value| value != argument)
         {
             let message = format!(
-                "{} is not what became of {}, which is `inout`",
+                "{} is not the final value of {}, which is `inout`",
                 quoted(op, given),
                 quoted(op, argument)
             );

@@ -103,12 +103,12 @@ pub static GATHER_TO_HBM: OpDecl = OpDecl {
 pub static GATHER_TO_DM: OpDecl = OpDecl {
     name: "tm.gather_to_dm",
     summary: "Moves the rows of a table that an index chooses to data memory.",
-    doc: "Each chip does so by tensor DMA (book 34). A *row* is what the table holds at one coordinate of the axis \
+    doc: "Each chip does so by tensor DMA (book 34). A *row* is the part of the table at one coordinate of the axis \
           `along`. The result has the axes of the table without that one, and those of the index: where the index \
           is r, it holds row r. An axis that table and index share means the same in both. The same row may be \
           chosen again and again.\n\n\
-          An index in HBM says how many bytes a row is behind row 0, one in scratchpad memory which row it is. A \
-          value that is no row of the table stops the run: nothing is read outside.",
+          An index in HBM is the distance of a row from row 0 in bytes, one in scratchpad memory the number of the \
+          row. A value that is no row of the table stops the run: nothing is read outside.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits a slice (book 04)"),
         INDEX,
@@ -349,7 +349,7 @@ fn verify_scatter(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let (rows, table) = (tensor(op, 0)?, tensor(op, 2)?);
     if op.operand_def(2).is_some_and(|def| view::kind(def).is_some()) {
-        let error = op.error("C1", "the table is a view: what it does not show would change too");
+        let error = op.error("C1", "the table is a view: elements outside of the view would change too");
         return Err(error.fix("scatter into the view's source".to_owned()));
     }
     if rows.dtype != table.dtype {
@@ -359,7 +359,7 @@ fn verify_scatter(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_lacks(op, &rows, "the rows", axes)?;
     check_alike(op, ("rows", &rows), ("table", &table), axes)?;
     check_copies(op, &*tensor(op, 1)?, "the index", &table)?;
-    check_copies(op, &rows, "what is written", &table)?;
+    check_copies(op, &rows, "the written tensor", &table)?;
     let support = cx.analysis::<Support>();
     check_lost(op, &support, &table, axes)?;
     plan(op, &support, axes, &machine(op)).map(drop)
@@ -408,7 +408,7 @@ fn check_copies(op: OpRef<'_>, tensor: &Tensor, what: &str, table: &Tensor) -> R
     let message = format!(
         "the table is the same on every chip, {what} is on chips by `{map}`: its copies would differ"
     );
-    Err(op.error("C4", message).fix("distribute the table like what is written".to_owned()))
+    Err(op.error("C4", message).fix("distribute the table like the written tensor".to_owned()))
 }
 
 /// C3: a tensor does not have the axis along which rows are chosen.
@@ -437,7 +437,7 @@ fn check_alike(
     }
     if !everywhere(&chips) && !everywhere(&others) {
         let message =
-            format!("{name} is on chips by `{chips}`, {other_name} by `{others}`: no chip has what it needs");
+            format!("{name} is on chips by `{chips}`, {other_name} by `{others}`: no chip has all that it needs");
         let fix = format!("distribute both alike, or give every chip a copy: `[{}]`", chips_of(op)?);
         return Err(op.error("C4", message).fix(fix));
     }

@@ -28,7 +28,7 @@ pub static AFFINE: OpDecl = OpDecl {
     operands: &[OperandDecl::variadic("indices", INDICES)],
     clauses: &[
         ClauseDecl::required("by", ClauseKind::Ints, "the factor of each operand"),
-        ClauseDecl::default("plus", ClauseKind::Int, "0", "what is added"),
+        ClauseDecl::default("plus", ClauseKind::Int, "0", "the summand"),
     ],
     results: &["index"],
     effects: Effects::PURE,

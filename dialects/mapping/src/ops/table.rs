@@ -16,10 +16,10 @@ use visa_numerics::{
 pub static TABLE: OpDecl = OpDecl {
     name: "tm.table",
     summary: "A lookup table for fetches.",
-    doc: "With `table`, `stream.fetch` takes each element of format `from` as an index: its bit pattern, read as \
-          an unsigned number, says which of `values` takes its place (book 08). For i8 that is the element itself \
-          from 0 to 127, and 128 to 255 for -128 to -1. Values of a floating-point format are rounded to it, to \
-          nearest, ties to even.\n\n\
+    doc: "With `table`, `stream.fetch` takes each element of format `from` as an index: its bit pattern, read as an \
+          unsigned number, selects the entry of `values` that replaces it (book 08). For i8 that is the element \
+          itself from 0 to 127, and 128 to 255 for -128 to -1. Values of a floating-point format are rounded to it, \
+          to nearest, ties to even.\n\n\
           Without `values`, each pattern becomes the number that it is: so `f4e2m1` becomes `f8e4m3`, two 8-bit \
           values of a byte, and `u8` becomes `i32`, which the fetch adapter converts in no other way.",
     constraints: &[
@@ -42,7 +42,7 @@ pub static TABLE: OpDecl = OpDecl {
         ClauseDecl::optional(
             "values",
             ClauseKind::body::<Numbers>(&NUMBERS),
-            "what each pattern stands for, from index 0 on; its own number if absent",
+            "the value of each pattern, from index 0 on; its own number if absent",
         ),
     ],
     traits: &[Trait::TopLevel],

@@ -58,10 +58,12 @@ pub static TO_TILE: OpDecl = OpDecl {
     summary: "Moves a tensor into a tile of another one.",
     doc: "The result is `tensor` with the elements of the tile replaced by those of `source`, whose coordinates are \
           counted from the tile's first, as in `tm.tile`. It has the address of `tensor`: if anything still needs \
-          `tensor` after this operation, it overlaps the result and is refused. In a loop that carries `tensor`, tile \
-          after tile is filled. Tensor DMA moves it, within each chip (book 10); to a tile of chips PCIe DMA does.\n\n\
-          What is written twice without being read between is a mistake in an index. It is refused where both \
-          writes say `along` alike, and nothing reads the tensor between them, or in the loop that both are in.",
+          `tensor` after this operation, it overlaps the result and is refused. In a loop that carries `tensor`, \
+          tile after tile is filled. Tensor DMA moves it, within each chip (book 10); to a tile of chips PCIe DMA \
+          does.\n\n\
+          Elements that are written twice without a read in between are a mistake in an index. They are refused if \
+          both writes have the same `along`, and the tensor is not read between them, or in the loop that both are \
+          in.",
     constraints: &[
         (
             "C1",
@@ -156,7 +158,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let view = ToTile::of(op)?;
     let (source, whole) = (view.source()?.of_type::<Tensor>()?, view.tensor()?.of_type::<Tensor>()?);
     if view.tensor()?.made_by().is_some_and(|def| view::kind(def).is_some()) {
-        let error = op.error("C1", "the tensor is a view: what it does not show would change too");
+        let error = op.error("C1", "the tensor is a view: elements outside of the view would change too");
         return Err(error.fix("write into the view's source".to_owned()));
     }
     if source.dtype != whole.dtype {
@@ -199,7 +201,7 @@ fn check_crosses(op: ToTile<'_>, cx: &VerifyCx<'_>, segments: &[Transfer]) -> Re
     if segments.iter().any(crosses) || !frames.of(op.source()?.id).join(&written, stays).any(|stays| *stays) {
         return Ok(());
     }
-    let message = "the tile is on the chip that the source is on, and what one chip does, all do in lockstep";
+    let message = "the tile is on the chip of the source, and all chips run in lockstep";
     let fix = "write the tiles of all chips at once, without the term that cuts them".to_owned();
     Err(op.clause_error("C1", "along", message).fix(fix))
 }

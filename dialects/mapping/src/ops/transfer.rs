@@ -97,13 +97,13 @@ pub(crate) const TIME: ClauseDecl = ClauseDecl::optional(
 pub(crate) const PACKET: ClauseDecl = ClauseDecl::optional(
     "packet",
     ClauseKind::body::<Expr>(&MAP),
-    "what a packet holds; the most that it can if only another of the three is there",
+    "mapping of a packet; the most that it can if only another of the three is there",
 )
 .open_order();
 
 /// C5 of the transfers into SRAM.
-pub(super) const RUNS: &str = "what is contiguous on both sides, and every distance between such runs, is a \
-                               multiple of 8 bytes (book 10)";
+pub(super) const RUNS: &str = "every run that is contiguous on both sides, and every distance between such runs, is \
+                               a multiple of 8 bytes (book 10)";
 
 /// C4, C6 or C7 of the transfers that have a stream.
 pub(super) const STREAM: &str = "`engines`, `time` and `packet` together count each element of the destination once; a chip \
@@ -170,10 +170,10 @@ pub static TO_DM: OpDecl = OpDecl {
 pub static TO_SPM: OpDecl = OpDecl {
     name: "tm.to_spm",
     summary: "Moves a tensor to scratchpad memory.",
-    doc: "From HBM, data memory, or scratchpad memory in another layout. Each PE has a scratchpad memory of its own, \
-          a small one, which only the DMA engines read and write (book 10, 11): to compute with a tensor that is \
-          there, move it to data memory. Each chip moves its own part. Gathered terms, copies, padding and \
-          distances are as in `tm.to_dm`.",
+    doc: "From HBM, data memory, or scratchpad memory in another layout. Each PE has a small scratchpad memory, \
+          which only the DMA engines read and write (book 10, 11): to compute with a tensor that is there, move it \
+          to data memory. Each chip moves its own part. Gathered terms, copies, padding and distances are as in \
+          `tm.to_dm`.",
     constraints: &[
         (
             "C1",
@@ -604,8 +604,8 @@ fn kept_on_chips(source: &Tensor, result: &Tensor, axes: &Axes) -> Option<String
     let on_chips = source.map(Dim::Chip)?.axis_names(axes);
     let axis = on_chips.iter().find(|axis| asked.contains(axis) && !held.contains(axis))?;
     Some(format!(
-        "leave `{axis}` to the chips: a tensor DMA moves what each chip has itself; PCIe moves \
-         between chips where `chip` says what each one is to hold (book 10)"
+        "leave `{axis}` to the chips: a tensor DMA moves data within each chip; PCIe moves data between chips if \
+         `chip` specifies the content of each (book 10)"
     ))
 }
 

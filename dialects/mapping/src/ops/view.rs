@@ -43,10 +43,10 @@ const CHIPS: &str = "chip, cluster, slice and PE mappings are those of the sourc
 pub static SLICE: OpDecl = OpDecl {
     name: "tm.slice",
     summary: "A part of a tensor, under its own indices.",
-    doc: "The view starts where the source holds the first index of `element`, and holds what is there (book \
-          33, segmentation). `[A @ 1024, B]` of `[A, B]` is the part from A = 1024 on. A part of an inner axis \
-          keeps the source's distances by padding: `[A, B @ 2 = 2 # 4]`. What that padding covers is the rest of \
-          the source, so a view is read, never written.",
+    doc: "The view starts at the first index of `element` in the source, and holds the content there (book 33, \
+          segmentation). `[A @ 1024, B]` of `[A, B]` is the part from A = 1024 on. A part of an inner axis keeps \
+          the source's distances by padding: `[A, B @ 2 = 2 # 4]`. That padding covers the rest of the source, so a \
+          view is read, never written.",
     constraints: &[
         ("C1", CHIPS),
         ("C2", "the source holds, at every live position of the view, the same index (book 03)"),
@@ -68,13 +68,13 @@ pub static TILE: OpDecl = OpDecl {
           overlap. In the view the tile starts at coordinate 0, so every tile of a dimension has the same mapping: \
           `along [B / 32], size 2, index i, element [A, B / 32 = 2 # 16, B % 32]`.\n\n\
           The dimension may also be on chips, clusters, slices or PEs. With slices `[B]`, the tile `along [B / 32]` \
-          is on slices 32 i to 32 i + 31. Its slice mapping, `[B / 32 = 1 # 8, B % 32]`, is counted from the first of \
-          them. A transfer reads it there, from other chips by PCIe. A pipeline that begins with it runs there, and \
-          so do those that read what it commits.",
+          is on slices 32 i to 32 i + 31. Its slice mapping, `[B / 32 = 1 # 8, B % 32]`, is counted from the first \
+          of them. A transfer reads it there, from other chips by PCIe. A pipeline that begins with it runs there, \
+          and so do those that read its result.",
     constraints: &[
         (
             "C1",
-            "mappings of chips, clusters, slices and PEs are those of the source, as far as they are not cut",
+            "mappings of chips, clusters, slices and PEs that are not cut are those of the source",
         ),
         (
             "C2",
@@ -128,7 +128,7 @@ pub static UNPAD: OpDecl = OpDecl {
             "C2",
             "the view's elements are the source's, at their positions, and its padding is at least as strict",
         ),
-        ("C3", "the view is at most as long as the source, and what it leaves out is padding"),
+        ("C3", "the view is at most as long as the source, and the part left out is padding"),
     ],
     interfaces: &[Interface(&ViewKind::Padding)],
     example: "%u = tm.unpad %x element [A, B]",
@@ -159,11 +159,10 @@ pub static RESHAPE: OpDecl = OpDecl {
 pub static WINDOW: OpDecl = OpDecl {
     name: "tm.window",
     summary: "The same positions as windows that overlap.",
-    doc: "Where `element` slides, as `$(W:1, F:1)` does, a position holds several indices, and the source's \
-          element there is the view's at each of them (book 03, sliding): with the source's `[X]` of 32, `[$(W:1, \
-          F:1)]` with |W| = 30 and |F| = 3 is at W, F the source's element at X = W + F. That is what a \
-          convolution multiplies with its filter (book 15). Positions that no window reaches, as with `$(W:2, \
-          F:2)`, are left out.",
+    doc: "Where `element` slides, as `$(W:1, F:1)` does, a position holds several indices, and the source's element \
+          there is the view's at each of them (book 03, sliding): with the source's `[X]` of 32, `[$(W:1, F:1)]` \
+          with |W| = 30 and |F| = 3 is at W, F the source's element at X = W + F. A convolution multiplies it with \
+          its filter (book 15). Positions that no window reaches, as with `$(W:2, F:2)`, are left out.",
     constraints: &[
         ("C1", CHIPS),
         (
@@ -184,11 +183,11 @@ pub static WINDOW: OpDecl = OpDecl {
 pub static RELABEL: OpDecl = OpDecl {
     name: "tm.relabel",
     summary: "The same bytes under other axes, by the author's word.",
-    doc: "Every position keeps its bytes and gets another index, padding and copies included: slices `[L, 1 # 4]` as \
-          `[L, D]`, or `[D]` as `[1 # 8]`. What was padding is undefined under its new index. A dimension that is not \
-          written stays; dimensions that share axes get their new indices together. Nothing says that the new \
-          indices mean what the author takes them for: what `tm.reshape` allows, it says better. A register file is \
-          relabelled as other memories are: it stays where it is.",
+    doc: "Every position keeps its bytes and gets another index, padding and copies included: slices `[L, 1 # 4]` \
+          as `[L, D]`, or `[D]` as `[1 # 8]`. Padding is undefined under its new index. A dimension that is not \
+          written stays; dimensions that share axes get their new indices together. The new indices are not \
+          checked: where `tm.reshape` is possible, it is better. A register file is relabelled as other memories \
+          are: it stays where it is.",
     constraints: &[
         ("C1", "each dimension that is written is one of the tensor's, and has as many positions as before"),
         ("C2", "each index of the view is at one position"),
@@ -199,7 +198,7 @@ pub static RELABEL: OpDecl = OpDecl {
         ClauseDecl::optional("cluster", ClauseKind::body::<Expr>(&MAP), "which part each cluster holds"),
         ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "which part each slice holds"),
         ClauseDecl::optional("pe", ClauseKind::body::<Expr>(&MAP), "which part each PE of a cluster holds"),
-        ClauseDecl::optional("row", ClauseKind::body::<Expr>(&MAP), "what each row of a register file holds"),
+        ClauseDecl::optional("row", ClauseKind::body::<Expr>(&MAP), "mapping of the rows of a register file"),
         ClauseDecl::optional("element", ClauseKind::body::<Expr>(&MAP), "the view's layout, in elements"),
     ],
     infer: Some(infer_relabel),
@@ -215,8 +214,8 @@ pub static TRANSPOSE: OpDecl = OpDecl {
     name: "tm.transpose",
     summary: "A tensor whose axes exchange their names.",
     doc: "The element at B = i, A = j of the view is the source's at A = i, B = j: the transposed matrix without \
-          moving it. `to` names, for each axis of `axes`, what it is called in the view; other axes of the same \
-          sizes will do as well.",
+          moving it. `to` is the name of each axis of `axes` in the view; other axes of the same sizes are also \
+          allowed.",
     constraints: &[
         (
             "C1",

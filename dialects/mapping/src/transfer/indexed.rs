@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 use crate::transfer::error::TransferError;
 use crate::transfer::{Access, TransferLoop, byte_units, placed, whole};
 use visa_algebra::{
-    Axes, AxisId, Carries, Digit, Division, Expr, Gathers, Placed, Placement, digit_text, divide,
+    Axes, AxisId, Carries, Digit, Division, Expr, Gathers, PlacedDigit, Placement, digit_text, divide,
     is_gathered, times,
 };
 use visa_ir::diag::counted;
@@ -109,7 +109,7 @@ pub fn scatter(
     let walk = Walk::new(stream, table, &buffers, axes)?;
     let [read, write, by] = walk.divisions.as_slice() else { return Err(uneven()) };
     let moves = |at: usize| {
-        let Placed { digit, weight } = walk.stream.digits[at];
+        let PlacedDigit { digit, weight } = walk.stream.digits[at];
         // A digit without an axis is a copy within the table: it has a place of its own.
         let written = if digit.axis.is_none() { weight } else { distance(write, at)? };
         Ok([distance(read, at)?, written, distance(by, at)?])
@@ -152,7 +152,7 @@ fn check_forms(tensors: &[&Tensor], axes: &Axes) -> Result<(), TransferError> {
         }
         for map in &tensor.maps {
             if is_gathered(map, axes) {
-                return refuse(format!("`{map}` has a table of its own: rows are chosen by one of the two"));
+                return refuse(format!("`{map}` has a table already: rows are chosen by one of the two"));
             }
             let skewed = map.axis_names(axes);
             let skewed = skewed.iter().find(|name| axes.id(name).and_then(|id| axes.skew(id)).is_some());
@@ -165,9 +165,7 @@ fn check_forms(tensors: &[&Tensor], axes: &Axes) -> Result<(), TransferError> {
         let maps: Vec<&Expr> = tensor.maps.iter().collect();
         if Carries::new(&maps, axes).map_err(|error| TransferError::Mapping(error.message))?.is_some() {
             let map = whole(tensor, true);
-            return refuse(format!(
-                "`{map}`: its parts carry into each other, and rows have no place of their own"
-            ));
+            return refuse(format!("`{map}`: its parts carry into each other, and rows are not separate"));
         }
     }
     Ok(())
@@ -203,15 +201,15 @@ impl Table {
         if first != 0 {
             return refuse(format!("the first is {first}, expected 0"));
         }
-        let of_axis: Vec<Placed> =
+        let of_axis: Vec<PlacedDigit> =
             rest.digits.extract_if(.., |placed| placed.digit.axis == Some(along)).collect();
         match of_axis.as_slice() {
             // An axis of one coordinate counts nothing.
             [] => Ok(Self { rest, distance: times(1, tensor.dtype.align()), count: 1 }),
-            [Placed { digit: Digit { stride: 1, live, .. }, weight }] => {
+            [PlacedDigit { digit: Digit { stride: 1, live, .. }, weight }] => {
                 Ok(Self { rest, distance: *weight, count: *live })
             }
-            [Placed { digit, .. }] => refuse(format!("it holds one of {} alone", digit.stride)),
+            [PlacedDigit { digit, .. }] => refuse(format!("it holds one of {} alone", digit.stride)),
             parts => refuse(format!("{name} is in {}", counted(parts.len(), "part"))),
         }
     }
@@ -291,7 +289,7 @@ impl<'a> Walk<'a> {
 }
 
 /// The digits of a stream, cut where a division cuts them.
-fn cut(digits: &[Placed], division: &Division) -> Vec<Placed> {
+fn cut(digits: &[PlacedDigit], division: &Division) -> Vec<PlacedDigit> {
     let mut steps = division.steps.iter();
     let mut all = Vec::new();
     for whole in digits {
@@ -299,7 +297,7 @@ fn cut(digits: &[Placed], division: &Division) -> Vec<Placed> {
         for step in steps.by_ref() {
             let stride = whole.digit.stride.saturating_mul(counted);
             let digit = Digit { stride, extent: step.extent, live: step.live, ..whole.digit };
-            all.push(Placed { digit, weight: step.at });
+            all.push(PlacedDigit { digit, weight: step.at });
             counted = counted.saturating_mul(step.extent);
             if counted >= whole.digit.extent {
                 break;

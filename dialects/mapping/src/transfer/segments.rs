@@ -1,6 +1,6 @@
 //! Ragged parts of a transfer (book 10, example 6): what no loop nest moves is cut in two until each part has one.
 
-use visa_algebra::{AxisId, Digit, Offset, Placed, Placement, times};
+use visa_algebra::{AxisId, Digit, Offset, PlacedDigit, Placement, times};
 
 /// Most segments of a transfer. Each is a descriptor of its own, which costs a start-up.
 const MAX_SEGMENTS: usize = 64;
@@ -70,8 +70,8 @@ fn boundary(digit: &Digit, start: u64, block: u64) -> Option<u64> {
 
 /// The target with the digit at `at` up to before `position`, and from there on.
 fn halves(target: &Placement, at: usize, position: u64) -> [Placement; 2] {
-    let Placed { digit, weight } = target.digits[at];
-    let part = |live: u64| Placed { digit: Digit { live, extent: live, ..digit }, weight };
+    let PlacedDigit { digit, weight } = target.digits[at];
+    let part = |live: u64| PlacedDigit { digit: Digit { live, extent: live, ..digit }, weight };
     let (mut before, mut after) = (target.clone(), target.clone());
     before.digits[at] = part(position);
     after.digits[at] = part(digit.live - position);

@@ -2,14 +2,14 @@
 
 use crate::transfer::{CHIP_STRIDE, TransferLoop};
 use std::collections::BTreeMap;
-use visa_algebra::{Axes, AxisId, Digit, Expr, Placed, digits, place};
+use visa_algebra::{Axes, AxisId, Digit, Expr, PlacedDigit, digits, place};
 use visa_loops::Stride;
 
 /// What each chip gets: all that another one holds of a tensor.
 #[derive(Clone, Debug)]
 pub struct Shuffle {
     /// The digits of the chip mapping, and how many chips apart their positions are.
-    digits: Vec<Placed>,
+    digits: Vec<PlacedDigit>,
     /// The chip that each one gets it from.
     from: Vec<u64>,
     /// How many chips hold something: the first ones.
@@ -28,13 +28,13 @@ impl Shuffle {
         let chips = 0..shuffle.from.len() as u64;
         let live = chips.clone().filter(|&at| is_live(at)).count() as u64;
         if let Some(at) = (0..live).find(|&at| !is_live(at)) {
-            return Err(format!("chip {at} holds nothing of `{chip}`, but a later one does"));
+            return Err(format!("chip {at} has no part of `{chip}`, but a later one has"));
         }
         let mut known: BTreeMap<Vec<u64>, (u64, Vec<u64>)> = BTreeMap::new();
         for (at, &from) in (0..live).zip(&shuffle.from) {
             if !is_live(from) {
                 return Err(format!(
-                    "chip {at} would get what chip {from} holds of `{chip}`, which is nothing"
+                    "chip {at} would get the part of `{chip}` on chip {from}, which is empty"
                 ));
             }
             let (own, other) = (shuffle.values(at), shuffle.values(from));
@@ -70,7 +70,7 @@ impl Shuffle {
             self.digits.iter().filter_map(|placed| Some(own(&placed.digit)? * placed.weight.cast_unsigned()));
         let chip: u64 = chip.sum();
         let from = usize::try_from(chip).ok().and_then(|chip| self.from.get(chip)).copied().unwrap_or(chip);
-        let shift = |placed: &Placed| {
+        let shift = |placed: &PlacedDigit| {
             let steps = value(placed, from).cast_signed() - value(placed, chip).cast_signed();
             Some((placed.digit.axis?, steps * placed.digit.stride.cast_signed()))
         };
@@ -93,7 +93,7 @@ impl Shuffle {
 }
 
 /// The digit's part of a chip's number.
-fn value(placed: &Placed, chip: u64) -> u64 {
+fn value(placed: &PlacedDigit, chip: u64) -> u64 {
     chip / placed.weight.cast_unsigned().max(1) % placed.digit.extent.max(1)
 }
 
@@ -149,9 +149,7 @@ mod tests {
 
     #[test]
     fn chips_without_a_part_give_none_and_copies_stay_alike() {
-        assert!(
-            shuffle("[E # 4]", &[3, 0, 1, 2]).unwrap_err().contains("chip 0 would get what chip 3 holds")
-        );
+        assert!(shuffle("[E # 4]", &[3, 0, 1, 2]).unwrap_err().contains("chip 0 would get the part of"));
         assert!(shuffle("[D, 2]", &[2, 1, 0, 3]).unwrap_err().contains("chips 0 and 1 hold the same"));
         assert!(shuffle("[D, 2]", &[3, 2, 1, 0]).is_ok());
         assert!(shuffle("[4]", &[3, 1, 0, 2]).is_ok());

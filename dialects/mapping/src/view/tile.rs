@@ -434,7 +434,7 @@ fn home(op: OpRef<'_>, along: &Expr, whole: &Tensor, axes: &Axes) -> Result<Dim,
             let [left, right] =
                 [one, other].map(|dim| format!("{} mapping `{}`", dim.name(), whole.dim(dim)));
             let message = format!("`{along}` is in two dimensions of the tensor, the {left} and the {right}");
-            let fix = "cut each with a term and an index of its own".to_owned();
+            let fix = "cut each with a separate term and index".to_owned();
             Err(op.clause_error("C3", "along", message).fix(fix))
         }
     }
@@ -522,7 +522,7 @@ fn cut(along: &Expr, size: u64, whole: &Expr, axes: &Axes) -> Result<LaidOut, St
         }
     }
     if left != 1 || !held.iter().any(|digit| digit.axis == Some(axis)) || !held.offset().is_empty() {
-        return Err(format!("`{whole}` does not hold `{along}` as positions of its own"));
+        return Err(format!("`{whole}` does not hold `{along}` at separate positions"));
     }
     terms.reverse();
     Ok(LaidOut { layout: Expr::pair(terms), digits: cut_digits })

@@ -15,8 +15,8 @@ use visa_numerics::DType;
 pub static DMA: OpDecl = OpDecl {
     name: "seq.dma",
     summary: "Moves elements from one memory to another in nested loops that read and write together.",
-    doc: "A loop for each digit of the destination, not yet merged (book 10). `loops` leaves it to the lowering \
-          which engine moves what, and in which order; `table` is what the kernel says of that.",
+    doc: "A loop for each digit of the destination, not yet merged (book 10). With `loops` the lowering chooses the \
+          engines' parts and their order; `table` is the kernel's choice.",
     constraints: &[("C1", "there are either `loops` or a `table`")],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::word::<DmaEngine>(), "which DMA engine"),
@@ -36,9 +36,9 @@ pub static DMA: OpDecl = OpDecl {
         ClauseDecl::optional(
             "read_steps",
             ClauseKind::body::<Steps>(&STEPS),
-            "how far what is read moves with each `hw.for` around it, the outermost first, in bytes",
+            "step of the source for each `hw.for` around it, the outermost first, in bytes",
         ),
-        ClauseDecl::optional("write_steps", ClauseKind::body::<Steps>(&STEPS), "the same of what is written"),
+        ClauseDecl::optional("write_steps", ClauseKind::body::<Steps>(&STEPS), "the same for the destination"),
     ],
     traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
@@ -52,7 +52,7 @@ pub static DMA: OpDecl = OpDecl {
 pub static DMA_INDEXED: OpDecl = OpDecl {
     name: "seq.dma_indexed",
     summary: "Moves the rows of a table in HBM that indices in memory choose.",
-    doc: "A loop for each digit of what is written, not yet merged (book 07, 10). The outermost loops go with those \
+    doc: "A loop for each digit of the destination, not yet merged (book 07, 10). The outermost loops go with those \
           of `indices` but its last one, one to one.",
     clauses: &[
         ClauseDecl::lead(
@@ -78,9 +78,9 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
         ClauseDecl::optional(
             "read_steps",
             ClauseKind::body::<Steps>(&STEPS),
-            "how far what is read moves with each `hw.for` around it, the outermost first, in bytes",
+            "step of the source for each `hw.for` around it, the outermost first, in bytes",
         ),
-        ClauseDecl::optional("write_steps", ClauseKind::body::<Steps>(&STEPS), "the same of what is written"),
+        ClauseDecl::optional("write_steps", ClauseKind::body::<Steps>(&STEPS), "the same for the destination"),
         ClauseDecl::optional("index_steps", ClauseKind::body::<Steps>(&STEPS), "the same of the indices"),
     ],
     traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
@@ -97,27 +97,27 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DMA, &DMA_INDEXED];
 
-/// What a transfer moves, and who does.
+/// The engines of a transfer, and the part of each.
 #[derive(Clone, Debug)]
-pub enum Work {
+pub enum DmaWork {
     /// Whichever engines.
     Any(Segments),
     /// These engines.
-    Given(EngineTable),
+    Assigned(EngineTable),
 }
 
 /// The work of a `seq.dma`.
 ///
 /// # Errors
 /// If it has neither `loops` nor a `table`, or both.
-pub fn work(op: OpRef<'_>) -> Result<Work, Diagnostic> {
+pub fn work(op: OpRef<'_>) -> Result<DmaWork, Diagnostic> {
     let op = Dma::of(op)?;
     match (op.loops()?, op.table()?) {
-        (Some(loops), None) => Ok(Work::Any((*loops).clone())),
-        (None, Some(table)) => Ok(Work::Given((*table).clone())),
+        (Some(loops), None) => Ok(DmaWork::Any((*loops).clone())),
+        (None, Some(table)) => Ok(DmaWork::Assigned((*table).clone())),
         (Some(_), Some(_)) => {
-            Err(op.clause_error("C1", "table", "`loops` says already what is moved".to_owned()))
+            Err(op.clause_error("C1", "table", "`loops` specifies the moved elements already".to_owned()))
         }
-        (None, None) => Err(op.error("C1", "neither `loops` nor `table` says what is moved".to_owned())),
+        (None, None) => Err(op.error("C1", "neither `loops` nor `table` specifies the moved elements".to_owned())),
     }
 }

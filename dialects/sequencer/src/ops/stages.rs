@@ -19,7 +19,7 @@ use visa_numerics::{AluStage, ArgMode};
 pub static FETCH: OpDecl = OpDecl {
     name: "seq.fetch",
     summary: "Reads data memory in nested loops.",
-    doc: "The loops cover time and packet; the packet is what the fetch delivers at once (book 07, 08).",
+    doc: "The loops cover time and packet; the fetch delivers one packet at a time (book 07, 08).",
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format in data memory"),
         ClauseDecl::optional(
@@ -30,7 +30,7 @@ pub static FETCH: OpDecl = OpDecl {
         ClauseDecl::optional(
             "table",
             ClauseKind::body::<LookupTable>(&TABLE),
-            "what each element is looked up in, as `hw.fetch` has it",
+            "look-up table of each element, as in `hw.fetch`",
         ),
         ClauseDecl::optional("to", ClauseKind::body::<DType>(&DTYPE), "format to convert to"),
         ClauseDecl::optional("zero", ClauseKind::Ints, "zero points, as `hw.fetch` has them"),
@@ -57,8 +57,8 @@ pub static FETCH: OpDecl = OpDecl {
 #[visa_ir::view(Align)]
 pub static ALIGN: OpDecl = OpDecl {
     name: "seq.align",
-    summary: "Reads the tensor register file in nested loops, beside the stream.",
-    doc: "The packet is what is read contiguously a cycle (`reg_read_size`, book 18).",
+    summary: "Reads the tensor register file in nested loops, in parallel with the stream.",
+    doc: "The packet is the contiguous part that is read in a cycle (`reg_read_size`, book 18).",
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format of both operands"),
         ClauseDecl::required("region", ClauseKind::word::<RegionName>(), "which part of the register file"),
@@ -66,7 +66,7 @@ pub static ALIGN: OpDecl = OpDecl {
         ClauseDecl::optional(
             "shifts",
             ClauseKind::Int,
-            "packets that are made of the flits besides the first (shift-reuse)",
+            "packets that are made of the flits after the first one (shift-reuse)",
         ),
         ClauseDecl::optional("distance", ClauseKind::Int, "elements from one of them to the next"),
         ClauseDecl::required("repeat", ClauseKind::Int, "how often each packet is repeated"),
@@ -117,8 +117,8 @@ pub static VECTOR: OpDecl = OpDecl {
             ClauseKind::body::<Program>(&PROGRAM),
             "the second value: addresses in elements of 32 bits",
         ),
-        ClauseDecl::optional("stash", ClauseKind::Flag, "the first value is what the stash holds"),
-        ClauseDecl::optional("stash1", ClauseKind::Flag, "the second value is what the stash holds"),
+        ClauseDecl::optional("stash", ClauseKind::Flag, "the first value is the stash"),
+        ClauseDecl::optional("stash1", ClauseKind::Flag, "the second value is the stash"),
     ],
     traits: &[Trait::Inside("hw.exec")],
     effects: Effects::Are(&[
@@ -159,7 +159,7 @@ pub static VECTOR_BRANCH: OpDecl = OpDecl {
 pub static COMMIT: OpDecl = OpDecl {
     name: "seq.commit",
     summary: "Writes data memory in nested loops.",
-    doc: "The packet is what is kept of each flit (book 09).",
+    doc: "The packet is the stored part of each flit (book 09).",
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "format of the stream"),
         ClauseDecl::required("loops", ClauseKind::body::<Program>(&PROGRAM), "addresses in elements"),

@@ -1,13 +1,12 @@
-//! That a plan writes each position of a tensor at most once, and none that holds what may not be written (book
-//! 09, 33): for all positions at once where loops and digits agree, or else position by position, which also says
-//! what is wrong.
+//! Checks that a plan writes each position of a tensor at most once, and none that must not be written (book 09, 33):
+//! for all positions at once if loops and digits agree, or else position by position, which also gives the error.
 
 use crate::plan::{Loop, Plan, PlanError};
 use visa_algebra::{Cell, Digits, Expr, PadKind, count_effort};
 use visa_loops::{Entry, Stride};
 
-/// What is in data memory where a plan writes.
-pub(super) struct Held<'a> {
+/// The content of data memory at the positions that a plan writes.
+pub(super) struct WrittenTensor<'a> {
     pub(super) digits: &'a Digits,
     /// Where the part that is written starts, in elements.
     pub(super) start: u64,
@@ -15,9 +14,9 @@ pub(super) struct Held<'a> {
     pub(super) element: &'a Expr,
 }
 
-/// Whether a plan is safe, told from digits alone: every loop moves within digits of `target`, in each digit they
-/// write no position twice, and they end before padding that may not be written, or before any padding if other
-/// elements are there. `false` says nothing.
+/// Returns true if digits alone prove a plan safe: every loop moves within digits of `target`, in each digit they
+/// write no position twice, and they end before padding that must not be written, or before any padding if other
+/// elements are there. `false` proves nothing.
 pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bool {
     let Ok(base) = u64::try_from(plan.base) else { return false };
     let Some(mut loops) =
@@ -64,7 +63,7 @@ pub(super) fn by_digits(plan: &Plan, target: &Digits, within_others: bool) -> bo
     loops.next().is_none() && base < weight && leaves_no_axis
 }
 
-/// Whether two loops of a plan come to one position for certain: one takes as many steps as a step of the other is
+/// Returns true if two loops of a plan certainly reach one position: one takes as many steps as a step of the other is
 /// long.
 pub(super) fn collides(plan: &Plan) -> bool {
     let loops: Vec<(u64, u64)> =
@@ -89,11 +88,11 @@ fn even(step: &Loop) -> Option<(u64, u64)> {
     }
 }
 
-/// Whether a plan is safe, position by position.
+/// Checks that a plan is safe, position by position.
 ///
 /// # Errors
 /// The first position that is written and may not be.
-pub(super) fn by_position(plan: &Plan, target: &Digits, held: &Held<'_>) -> Result<(), PlanError> {
+pub(super) fn by_position(plan: &Plan, target: &Digits, held: &WrittenTensor<'_>) -> Result<(), PlanError> {
     let element = held.element;
     let others = || format!("`{element}` holds other elements there");
     let room = held.digits.size().saturating_sub(held.start);
@@ -119,7 +118,7 @@ pub(super) fn by_position(plan: &Plan, target: &Digits, held: &Held<'_>) -> Resu
     Ok(())
 }
 
-/// Whether a position is in the live part of every digit.
+/// Returns true if a position is in the live part of every digit.
 fn within(digits: &Digits, mut at: u64) -> bool {
     digits.iter().all(|digit| {
         let own = at % digit.extent;
@@ -202,7 +201,7 @@ mod tests {
         }
     }
 
-    /// What both checks say of a plan.
+    /// The results of both checks for a plan.
     fn both(layout: &str, plan: &Plan) -> (bool, bool) {
         let mut axes = Axes::new();
         for (name, size) in [("A", 6), ("B", 3), ("C", 12)] {
@@ -210,7 +209,7 @@ mod tests {
         }
         let element = Expr::parse(layout).unwrap();
         let digits = digits(&element, &axes).unwrap();
-        let held = Held { digits: &digits, start: 0, element: &element };
+        let held = WrittenTensor { digits: &digits, start: 0, element: &element };
         (by_digits(plan, &digits, false), by_position(plan, &digits, &held).is_ok())
     }
 

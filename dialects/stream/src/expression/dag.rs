@@ -1,4 +1,5 @@
-//! What an expression means for operands of given formats: operations of the vector engine, each different one once.
+//! The semantics of an expression for operands of given formats: operations of the vector engine, each different one
+//! once.
 
 use super::functions::Function;
 use super::named::named;
@@ -9,7 +10,7 @@ use visa_numerics::{Bits, DType, from_number};
 /// Most operations of the engine in an expression, definitions written out.
 pub const MAX_OPERATIONS: usize = 64;
 
-/// Operations, operands and numbers; what is equal is there once, and arguments come first.
+/// Operations, operands and numbers; equal ones are there once, and arguments come first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dag {
     /// The nodes.
@@ -21,13 +22,13 @@ pub struct Dag {
 /// A node of a [`Dag`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
     /// The format of its value.
     pub dtype: DType,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// The operand of this number.
@@ -38,12 +39,12 @@ pub enum NodeKind {
     Apply(&'static Function, Vec<usize>),
 }
 
-/// Why an expression means nothing for the operands' formats.
+/// Reason why an expression has no semantics for the operands' formats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeError {
-    /// What was found and expected.
+    /// The text found and the text expected.
     pub message: String,
-    /// What to write instead, where there is one answer.
+    /// The corrected text, if there is exactly one.
     pub fix: Option<String>,
 }
 
@@ -53,7 +54,7 @@ impl TypeError {
     }
 }
 
-/// An argument before it is known what it meets.
+/// An argument before its counterpart is known.
 #[derive(Clone, Copy)]
 enum Value {
     Node(usize),

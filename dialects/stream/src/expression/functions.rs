@@ -7,16 +7,16 @@ use visa_numerics::{AluName, AluOp, Bits, DType, alu_ops, default_mode};
 pub struct Function {
     /// Its name in expressions.
     pub name: &'static str,
-    /// How many arguments it takes.
+    /// Number of its arguments.
     pub arity: usize,
     /// The operations of the vector engine that compute it, each for its formats. Those of one
     /// format give the same bits.
     pub operations: &'static [AluName],
-    /// How its value follows from its arguments.
+    /// Dependence of its value on its arguments.
     pub shape: Shape,
 }
 
-/// How a function's value follows from its arguments, as far as bounds of it need to know.
+/// Dependence of a function's value on its arguments, as bounds of it need to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shape {
     /// `x + y`.
@@ -33,7 +33,7 @@ pub enum Shape {
     Sigmoid,
     /// It rises or falls in each argument, the others held: its extremes are at the ends of their ranges.
     Monotone,
-    /// Nothing of these.
+    /// None of these.
     Other,
 }
 
@@ -110,7 +110,7 @@ impl Function {
         [DType::I32, DType::F32].into_iter().filter(|&dtype| self.rows(dtype).next().is_some()).collect()
     }
 
-    /// Whether its second argument is an integer width, a number from 0 to 31.
+    /// Returns true if its second argument is an integer width, a number from 0 to 31.
     #[must_use]
     pub fn is_conversion(&self) -> bool {
         matches!(self.name, "float" | "fixed")

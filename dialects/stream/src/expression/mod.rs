@@ -1,7 +1,7 @@
 //! Elementwise expressions over the functions of the vector engine: the text of `stream.vector_expr`.
 //!
-//! An [`Expression`] is what people write, with named functions such as `gelu`; a [`Dag`] is what it means for
-//! given formats: operations of the engine on numbers and operands, each different one once.
+//! An [`Expression`] is the written form, with named functions such as `gelu`; a [`Dag`] is its semantics for given
+//! formats: operations of the engine on numbers and operands, each different one once.
 
 mod dag;
 mod functions;
@@ -26,12 +26,12 @@ pub static EXPRESSION: BodyDef = BodyDef {
     name: "stream.expression",
     syntax: "[NAME, ...: EXPRESSION]",
     doc: "An expression of each element. The names stand for the operands in their order. An expression is a \
-          number, a name, a call, or `+ - * /` of expressions, with `-x` and brackets as usual. Functions are \
-          those of the vector engine (`exp negexp sqrt tanh sigmoid erf log sin cos fma mask_mul mask_fma min max \
-          abs_min abs_max and or xor shl shl_sat lshr ashr ashr_round add_sat sub_sat mul_fxp`, and `float(x, \
-          w)`, `fixed(x, w)` with an integer width w) and those defined by them (`neg abs square reciprocal rsqrt \
-          clamp relu relu6 leaky_relu silu gelu gelu_tanh softplus mish hard_sigmoid elu`). A number has the \
-          format of what it meets.",
+          number, a name, a call, or `+ - * /` of expressions, with `-x` and brackets as usual. Functions are those \
+          of the vector engine (`exp negexp sqrt tanh sigmoid erf log sin cos fma mask_mul mask_fma min max abs_min \
+          abs_max and or xor shl shl_sat lshr ashr ashr_round add_sat sub_sat mul_fxp`, and `float(x, w)`, \
+          `fixed(x, w)` with an integer width w) and those defined by them (`neg abs square reciprocal rsqrt clamp \
+          relu relu6 leaky_relu silu gelu gelu_tanh softplus mish hard_sigmoid elu`). A number has the format of \
+          the other operands.",
     parse: |text| Ok(Rc::new(Expression::parse(text)?) as Rc<dyn Body>),
     ..BodyDef::BASE
 };
@@ -39,9 +39,9 @@ pub static EXPRESSION: BodyDef = BodyDef {
 /// An expression and the names of its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// What the operands are called, in their order.
+    /// Names of the operands, in their order.
     pub names: Vec<Arc<str>>,
-    /// What is computed.
+    /// The computed term.
     pub term: Term,
 }
 
@@ -60,7 +60,7 @@ impl Expression {
     /// Reads `[x, b: max(x + b, 0)]`.
     ///
     /// # Errors
-    /// What is wrong, with its place in the text.
+    /// The error, with its position in the text.
     pub fn parse(text: &str) -> Result<Self, BodyError> {
         parse::body(text, &named::VOCABULARY)
     }
@@ -114,7 +114,7 @@ fn infix(function: &str) -> Option<&'static str> {
         .find_map(|(name, sign)| (name == function).then_some(sign))
 }
 
-/// How tightly a term holds together.
+/// Precedence of a term.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Precedence {
     Sum,

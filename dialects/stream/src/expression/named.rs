@@ -6,7 +6,7 @@ use super::parse::{self, Vocabulary};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-/// What an expression may call.
+/// The functions that an expression may call.
 pub(super) const VOCABULARY: Vocabulary<'static> = Vocabulary { arity: &arity, names: &names };
 
 /// The functions that named.txt defines: the names of their parameters, and the expression.
@@ -21,7 +21,7 @@ pub fn named(name: &str) -> Option<&'static Expression> {
     NAMED.get(name)
 }
 
-/// How many arguments the function called `name` takes, if there is one.
+/// Number of arguments of the function called `name`, if there is one.
 fn arity(name: &str) -> Option<usize> {
     let unit = Function::find(name).map(|function| function.arity);
     unit.or_else(|| named(name).map(|definition| definition.names.len()))

@@ -28,7 +28,7 @@ pub const MAX_TERMS: usize = 255;
 
 /// The functions that a text may call.
 pub(super) struct Vocabulary<'a> {
-    /// How many arguments a function takes, if there is one of this name.
+    /// Number of arguments of a function, if there is one of this name.
     pub(super) arity: &'a dyn Fn(&str) -> Option<usize>,
     /// The names, in the order of their kind.
     pub(super) names: &'a dyn Fn() -> Vec<&'static str>,
@@ -65,7 +65,7 @@ pub(super) fn definitions(text: &str) -> Result<BTreeMap<Arc<str>, Expression>, 
     Ok(found)
 }
 
-/// What a pair is made of, without the brackets and commas between.
+/// The parts of a pair, without the brackets and commas between.
 fn parts(pair: Pair<'_, Rule>) -> impl Iterator<Item = Pair<'_, Rule>> {
     let between = |rule| {
         matches!(rule, Rule::open | Rule::close | Rule::left | Rule::right | Rule::colon | Rule::comma)
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What has been read, the sign after it, and what follows.
+/// The term read so far, the sign after it, and the next term.
 fn joined(before: Option<Term>, sign: Option<&str>, next: Term) -> Term {
     match (before, sign) {
         (Some(before), Some(sign)) => Term::Call(sign.into(), vec![before, next]),

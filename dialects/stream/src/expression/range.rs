@@ -1,5 +1,5 @@
-//! Which numbers the value of an expression may be when `fast` lets its operations round otherwise, or its
-//! operands are not known to the last bit (docs/numerics.md, fast expressions).
+//! The possible values of an expression when `fast` lets its operations round differently, or its operands are not
+//! known to the last bit (docs/numerics.md, fast expressions).
 
 use super::dag::{Dag, NodeKind};
 use super::functions::{Function, Shape};
@@ -21,7 +21,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// One value, whatever it is.
+    /// One value of any kind.
     #[must_use]
     pub const fn exactly(bits: Bits) -> Self {
         Self { low: bits, high: bits }
@@ -36,7 +36,7 @@ impl Range {
         }
     }
 
-    /// Whether it is one value.
+    /// Returns true if it is one value.
     #[must_use]
     pub fn is_exact(self) -> bool {
         self.low == self.high
@@ -74,17 +74,17 @@ impl Range {
     }
 }
 
-/// Sums, products and quotients of numbers, in whatever order and grouping they are computed.
+/// Sums, products and quotients of numbers, in any order and grouping.
 #[derive(Clone, Copy, Debug)]
 struct Regrouped {
-    /// What they are without rounding is between these.
+    /// Bounds of their exact value.
     low: f64,
     high: f64,
     /// The same of the absolute values, each difference a sum: no rounding loses more than its part of this.
     magnitude: f64,
     /// No number on the way is greater in any grouping, and none that divides is less than its reciprocal.
     most: f64,
-    /// At most so many roundings between a number that goes in and the result.
+    /// Most roundings between an input number and the result.
     roundings: f64,
 }
 
@@ -138,10 +138,10 @@ impl Regrouped {
         Some(self.times(reciprocal))
     }
 
-    /// What the machine may make of it. Each of n roundings changes its operand by a factor of 1 + d, |d| at most
-    /// the unit roundoff u, so that the result is off by at most n u / (1 - n u) of the magnitude; a flush takes
-    /// less than the least normal number, which a later factor may raise. One rounding more stands for those of
-    /// this computation, which is in f64.
+    /// The possible results of the machine. Each of n roundings changes its operand by a factor of 1 + d, |d| at most
+    /// the unit roundoff u, so that the result is off by at most n u / (1 - n u) of the magnitude; a flush takes less
+    /// than the least normal number, which a later factor may raise. One rounding more stands for those of this
+    /// computation, which is in f64.
     fn range(self) -> Range {
         let n = self.roundings + 1.0;
         if !(self.most < 1.0 / LEAST_NORMAL && n * ROUNDOFF < 1.0) {
@@ -153,12 +153,12 @@ impl Regrouped {
     }
 }
 
-/// A node of an expression, as far as it is known.
+/// The known part of an expression's node.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     /// A value of the machine.
     Value(Range),
-    /// What may be regrouped with what takes it; and its range where it is not, which is that of one operation.
+    /// A value that may be regrouped with its user; and its range if it is not, which is that of one operation.
     Open(Regrouped, Option<Range>),
 }
 
@@ -173,8 +173,8 @@ impl Part {
 }
 
 impl Dag {
-    /// The range of the result for one element of each operand. What the expression gives as written is in it, and
-    /// with `fast` what any rewriting by the fast rules of plan-vector gives.
+    /// The range of the result for one element of each operand. It includes the result of the expression as written,
+    /// and with `fast` the result of any rewriting by the fast rules of plan-vector.
     ///
     /// # Panics
     /// If there are fewer operands than the expression names: the verifier refuses that.
@@ -200,7 +200,7 @@ impl Dag {
         parts[self.root].range()
     }
 
-    /// A sum, product or quotient of f32, and what the fast rules take for one; `None` for others.
+    /// A sum, product or quotient of f32, and the operations that the fast rules treat as one; `None` for others.
     fn regrouped(&self, function: &'static Function, args: &[usize], parts: &[Part]) -> Option<Part> {
         // A function's value is one rounding from what it stands for: rules exchange 1 / (exp(-x) + 1) and
         // sigmoid(x).
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(fast("[x, y, z: x + y + z]", &[16_777_216.0, 1.0, 1.0]), [16_777_214.0, 16_777_222.0]);
     }
 
-    /// What a cancellation leaves is no measure of what is allowed: 1e8 + 1 rounds to 1e8.
+    /// The result of a cancellation is no measure of the tolerance: 1e8 + 1 rounds to 1e8.
     #[test]
     fn cancellation_is_allowed_what_was_there_before() {
         let (text, operands) = ("[x, y: x + y - x]", [1e8, 1.0]);

@@ -30,7 +30,7 @@ pub type Addresses = HashMap<ValueId, Cases<Moving>>;
 /// other, and a view is at an offset from its source. A tensor whose address is open is left out.
 ///
 /// # Errors
-/// Mappings that are not legal, and host tensors that end beyond what a signed 64-bit integer counts.
+/// Mappings that are not legal, and host tensors that end beyond the range of a signed 64-bit integer.
 pub fn all(func: OpRef<'_>, axes: &DeclaredAxes) -> Result<Addresses, Diagnostic> {
     let mut addresses = Addresses::new();
     let mut host = 0_i64;

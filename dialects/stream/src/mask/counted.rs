@@ -1,11 +1,11 @@
-//! Which positions of a padded term the loops of a fetch count, and the mask's counts that follow.
+//! The positions of a padded term that the loops of a fetch count, and the mask's counts that follow.
 
 use super::{Refused, width};
 use visa_algebra::Padded;
 use visa_ir::diag::counted;
 
-/// How the loops of a fetch count the positions of a padded term: from `start` on, in iteration t of the outer
-/// loop and d of the innermost one position start + t * stride + d * step.
+/// The positions of a padded term that the loops of a fetch count: from `start` on, in iteration t of the outer loop
+/// and d of the innermost one position start + t * stride + d * step.
 pub(super) struct Counted<'a> {
     pub(super) term: &'a Padded,
     pub(super) start: u64,

@@ -39,8 +39,8 @@ impl Case {
         self.plan_in("main").map_or_else(|refused| refused.constraint, |_| "accepted")
     }
 
-    /// What each position of the stream holds: the term's positions are counted by an axis Z, and the term says
-    /// what they hold.
+    /// The content of each position of the stream: the term's positions are counted by an axis Z, and the term gives
+    /// their content.
     fn cells(&self) -> Vec<Option<Index>> {
         let mut axes = self.axes.clone();
         let term = Map::new(&Expr::parse("[{P}]").unwrap(), &axes).unwrap();

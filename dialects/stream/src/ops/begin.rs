@@ -13,7 +13,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::view::{WordOf, required};
 use visa_mapping::{Dim, Unit};
 
-/// The clause that says which context runs a pipeline.
+/// The clause with the context that runs a pipeline.
 pub const CONTEXT: &str = "context";
 
 /// `stream.begin`.

@@ -23,8 +23,8 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.begin_interleaved",
     summary: "Starts a pipeline of the main context on two tensors of the same mappings, which take turns.",
     doc: "The stream is one tensor with one more axis, of size 2: at its first coordinate it is the first tensor, \
-          at its second the second (book 08). The fetch keeps that axis innermost in time, and takes a packet of \
-          each in turn.",
+          at its second the second (book 08). The fetch keeps that axis innermost in time, and takes packets of \
+          both alternately.",
     constraints: &[
         ("C1", "the context is main (book 08)"),
         ("C2", "two tensors are interleaved, no more (book 08)"),
@@ -40,7 +40,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required(
             "axis",
             ClauseKind::body::<Expr>(&MAP),
-            "the axis that says which of the tensors, as `[I]`",
+            "the axis that numbers the tensors, as `[I]`",
         ),
     ],
     results: &["stream"],
@@ -131,7 +131,7 @@ fn check_axis(op: OpRef<'_>, tensors: &[&Tensor], axes: &Axes) -> Result<(), Dia
     }
 }
 
-/// The axis between the two tensors that a fetch reads in turn; `None` if it reads one.
+/// The axis between the two tensors that a fetch reads alternately; `None` if it reads one.
 ///
 /// # Errors
 /// If two tensors begin the pipeline without an axis.
@@ -139,7 +139,7 @@ pub fn axis_of(fetch: OpRef<'_>) -> Result<Option<std::rc::Rc<Expr>>, Diagnostic
     fetch.operand_def(0).and_then(BeginInterleaved::cast).map(|begin| begin.axis()).transpose()
 }
 
-/// What is left of `time` without `axis`, which must be innermost in it and whole.
+/// The rest of `time` without `axis`, which must be innermost in it and whole.
 ///
 /// # Errors
 /// If it is not.

@@ -35,7 +35,7 @@ pub static DECL: OpDecl = OpDecl {
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::CAST))],
     clauses: &[
         ClauseDecl::lead("dtype", ClauseKind::body::<DType>(&DTYPE), "the new format"),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of the flit holds")
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the elements of a flit")
             .open(),
     ],
     results: &["stream"],

@@ -23,9 +23,9 @@ use visa_mapping::{Dim, Tensor};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.collect",
     summary: "Pads each packet to whole flits of 32 bytes and delivers one flit a time step.",
-    doc: "What is beyond the first flit of a packet moves into time, innermost. Padding bytes are zero.\n\nIn the \
-          dual context flits have 64 bytes (book 08). The aligner takes them whole; all other engines take 32 \
-          bytes at once, and for them the packet is half a flit: each flit is two time steps.",
+    doc: "The part of a packet after the first flit moves into time, innermost. Padding bytes are zero.\n\n\
+          In the dual context flits have 64 bytes (book 08). The aligner takes them whole; all other engines take \
+          32 bytes at once, and for them the packet is half a flit: each flit is two time steps.",
     constraints: &[
         (
             "C1",
@@ -36,8 +36,8 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::COLLECT))],
     clauses: &[
-        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds").open(),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds")
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "mapping of the time steps").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the elements of a flit")
             .open(),
     ],
     results: &["stream"],
@@ -57,7 +57,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 }
 
 /// Bytes that the engine after it takes at once: of a stream in `dual`, the aligner flits of 64 bytes, any other
-/// halves of them. Nothing if the stream goes nowhere.
+/// halves of them. `None` if the stream has no user.
 #[must_use]
 pub fn taken(op: OpRef<'_>, source: &Tensor) -> Option<u64> {
     taker(op, source).map(|(bytes, _)| bytes)

@@ -29,8 +29,8 @@ pub static DECL: OpDecl = OpDecl {
     doc: "Keeps the leading 8, 16, 24 or 32 bytes of each flit and writes them in any order that a sequencer can \
           walk. How many bytes are kept and how they are cut into writes follows from the element mapping. Zero \
           padding that the stream has from its fetch, and `element` has in the same words, is written along as \
-          zeros. A gathered term of time writes by an offset table: `[R @ (2, 0, 1)]` into `[R]` puts back what \
-          was read in another order (book 07). Only slices that hold something are written; `slice` leaves out \
+          zeros. A gathered term of time writes by an offset table: `[R @ (2, 0, 1)]` into `[R]` restores an order \
+          that was changed by a read (book 07). Only slices that hold something are written; `slice` leaves out \
           more of them (slice bitmap).",
     constraints: &[
         ("C1", "the address is a multiple of 8 and the tensor fits a slice (book 04, 09)"),
@@ -53,7 +53,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional(
             "slice",
             ClauseKind::body::<Expr>(&MAP),
-            "what the slices that are written hold: a part of the stream's",
+            "mapping of the written slices: a part of the stream's",
         ),
         ClauseDecl::required(
             "element",
@@ -120,8 +120,8 @@ impl StagePlan for CommitPlan {
     }
 }
 
-/// Checks the slice bitmap: what is written, a stream or a part of a tensor, holds, in every slice that is live in
-/// `result`, the same.
+/// Checks the slice bitmap: the written data, a stream or a part of a tensor, is the same in every slice that is live
+/// in `result`.
 pub(crate) fn check_slices(
     op: OpRef<'_>,
     source: &Tensor,

@@ -1,5 +1,5 @@
-//! `stream.commit_packed`: the sub context writes what counts say is valid, without gaps (book 09, valid count
-//! packing).
+//! `stream.commit_packed`: the sub context writes the elements that counts mark as valid, without gaps (book 09, valid
+//! count packing).
 
 use crate::chain::{axes, check_same, check_stored, ends, input, packet_bytes, positions, with_dims};
 use crate::commit::check_aligned;
@@ -31,12 +31,12 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.commit_packed",
     summary: "Ends a pipeline: writes the elements of each flit that counts or a filter keep, one after the \
               other.",
-    doc: "Of each flit the leading elements are kept, as many as its count says: from none, for a count below 0, \
-          to all live ones. What is kept is written without gaps, in the order of the stream, each slice by \
-          itself (book 09, valid count packing). The result has one axis, the number of the element in that \
-          order; beyond what is kept, it is undefined.\n\n\
-          After `stream.vector_filter` there are no counts: what the filter keeps of each flit is written (book \
-          35, section 2.3).\n\n\
+    doc: "The count of each flit is the number of its leading elements to keep: from none, for a count below 0, to \
+          all live ones. They are written without gaps, in the order of the stream, each slice by itself (book 09, \
+          valid count packing). The result has one axis, the number of the element in that order; beyond the kept \
+          elements, it is undefined.\n\n\
+          After `stream.vector_filter` there are no counts: the elements of each flit that the filter keeps are \
+          written (book 35, section 2.3).\n\n\
           Writes have 8 bytes; the last one is filled up with zeros.",
     constraints: &[
         ("C1", "with counts the context is sub (book 09); without them the stream comes out of a filter"),
@@ -66,7 +66,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required(
             "element",
             ClauseKind::body::<Expr>(&MAP),
-            "the axis that numbers what is kept, as `[P]`",
+            "the axis that numbers the kept elements, as `[P]`",
         ),
     ],
     results: &["tensor"],
@@ -124,7 +124,7 @@ impl StagePlan for Packing {
     }
 }
 
-/// What the commit engine is set to. C1 to C4.
+/// The configuration of the commit engine. C1 to C4.
 fn packing(op: OpRef<'_>, axes: &Axes) -> Result<Packing, Diagnostic> {
     let (source, counts) = (input(op)?, operand(op, 1));
     check_counted(op, &source, counts.is_some())?;
@@ -144,7 +144,7 @@ fn check_counted(op: OpRef<'_>, source: &Tensor, counted: bool) -> Result<(), Di
             .fix(Some("leave out the counts".to_owned())));
     }
     if !counted && !filtered {
-        let message = "neither counts nor a filter say what is kept";
+        let message = "neither counts nor a filter select the kept elements";
         let fix = "add counts, a `!tm.dm` of i32, or filter the stream: `stream.vector_filter`";
         return Err(op.error("C1", message).fix(Some(fix.to_owned())));
     }
@@ -157,7 +157,7 @@ fn check_counted(op: OpRef<'_>, source: &Tensor, counted: bool) -> Result<(), Di
     Ok(())
 }
 
-/// The filter in front of `op`, and the guards of what it keeps.
+/// The filter before `op`, and the guards of its preserved elements.
 fn filter(op: OpRef<'_>) -> Result<Option<Guards<Bits>>, Diagnostic> {
     op.operand_def(0).filter(|before| before.is(&vector_filter::DECL)).map(vector_filter::kept).transpose()
 }

@@ -34,11 +34,11 @@ pub static DECL: OpDecl = OpDecl {
     summary: "Ends a pipeline: writes into a tile of a tensor in data memory.",
     doc: "The result is `tensor` with the elements of the tile replaced by the stream's, whose coordinates are \
           counted from the tile's first, as in `tm.tile` and `tm.to_tile`. So a loop that carries a tensor in data \
-          memory fills it tile by tile without a transfer. The result has the address of `tensor`: if anything still \
-          needs `tensor` after this operation, the pipeline itself included, it overlaps the result and is refused.\n\
-          \n\
+          memory fills it tile by tile without a transfer. The result has the address of `tensor`: if anything \
+          still needs `tensor` after this operation, the pipeline itself included, it overlaps the result and is \
+          refused.\n\n\
           A pipeline writes where it reads. A tile of slices is written by a pipeline that began with that tile of \
-          another tensor; what comes from other slices `tm.to_tile` moves.",
+          another tensor; `tm.to_tile` moves data of other slices.",
     constraints: &[
         ("C1", "`tensor` is no view, and has the stream's number format"),
         (
@@ -91,7 +91,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let view = CommitTile::of(op)?;
     let (source, whole) = (input(op)?, view.tensor()?.of_type::<Tensor>()?);
     if view.tensor()?.made_by().is_some_and(|def| view::kind(def).is_some()) {
-        let error = op.error("C1", "the tensor is a view: what it does not show would change too");
+        let error = op.error("C1", "the tensor is a view: elements outside of the view would change too");
         return Err(error.fix("commit into a tile of the view's source".to_owned()));
     }
     if source.dtype != whole.dtype {
@@ -112,7 +112,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     planned::<TilePlan>(op, cx).map(drop)
 }
 
-/// C2: what the tile holds at a position of a dimension, the stream holds there.
+/// C2: the tile and the stream hold the same at each position of a dimension.
 fn check_held(op: OpRef<'_>, dim: Dim, part: &Expr, held: &Expr, axes: &Axes) -> Result<(), Diagnostic> {
     let missing = first_missing(part, &Index::new(), held, 0, axes);
     let Some(at) = missing.map_err(|error| mapping_error(error, op.span()))? else { return Ok(()) };
@@ -120,7 +120,7 @@ fn check_held(op: OpRef<'_>, dim: Dim, part: &Expr, held: &Expr, axes: &Axes) ->
     let (name, wanted, found) = (dim.name(), cell(part), cell(held));
     let message =
         format!("the tile `{part}` holds {wanted} in {name} {at}, where the stream `{held}` holds {found}");
-    let fix = "commit to a tensor of its own, and move that into the tile with `tm.to_tile`".to_owned();
+    let fix = "commit to a separate tensor, and move that into the tile with `tm.to_tile`".to_owned();
     Err(op.error("C2", message).fix(fix))
 }
 
@@ -144,8 +144,8 @@ fn check_starts(op: OpRef<'_>, tile: &Tile<'_>, whole: &Tensor) -> Result<(), Di
     indices.push(starts);
     for term in indices.iter().flat_map(|number| &number.terms) {
         if is_scalar(op.ctx, op.module.ty(term.index)) {
-            let message = "the tile is where a scalar says, and only transfers move with one";
-            let fix = "commit to a tensor of its own, and move that with `tm.to_tile`".to_owned();
+            let message = "a scalar gives the position of the tile, which only transfers support";
+            let fix = "commit to a separate tensor, and move that with `tm.to_tile`".to_owned();
             return Err(op.error("C7", message).fix(fix));
         }
     }

@@ -60,7 +60,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional(
             "slice",
             ClauseKind::body::<Expr>(&MAP),
-            "what the slices that are written hold: a part of the stream's",
+            "mapping of the written slices: a part of the stream's",
         ),
         ClauseDecl::required(
             "element",
@@ -108,7 +108,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let (source, whole) = (input(op)?, whole(op)?);
     if op.operand_def(1).is_some_and(|def| view::kind(def).is_some()) {
-        let error = op.error("C1", "the tensor is a view: what it does not show would change too");
+        let error = op.error("C1", "the tensor is a view: elements outside of the view would change too");
         return Err(error.fix(Some("commit into the view's source, with the part as `element`".to_owned())));
     }
     if source.dtype != whole.dtype {
@@ -136,7 +136,7 @@ impl StagePlan for PartPlan {
     }
 }
 
-/// C2: what `part` holds at a position, `whole` holds `start` positions further.
+/// C2: `whole` holds the content of `part` at a position `start` positions further.
 pub(crate) fn check_held(
     op: OpRef<'_>,
     part: &Expr,

@@ -45,12 +45,12 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     name: "stream.align",
     summary: "Pairs the stream with a tensor in the register file.",
     doc: "The stream adapter collects one or two flits into a packet of 64 bytes (one flit is padded with zeros), \
-          gives it to every row, and repeats it along axes of time that only the register file has. In the \
-          dual context a flit is such a packet, and one is collected (book 17: 96 bytes of buffer). The TRF \
-          sequencer reads the register file in the same order (book 16, 17, 18).\n\nOf a stream that slides, \
-          `$(W:1, F:1)`, it collects up to three flits and emits a packet for each F, shifted by as many \
-          elements: time `[..., F]`, packet `[W # 32]` (shift-reuse, book 15). The packet may split F too: of \
-          `$(W:2, F:1)` with |F| = 4, time `[..., F / 2]` and packet `[W, F % 2]`.",
+          gives it to every row, and repeats it along axes of time that only the register file has. In the dual \
+          context a flit is such a packet, and one is collected (book 17: 96 bytes of buffer). The TRF sequencer \
+          reads the register file in the same order (book 16, 17, 18).\n\n\
+          Of a stream that slides, `$(W:1, F:1)`, it collects up to three flits and emits a packet for each F, \
+          shifted by as many elements: time `[..., F]`, packet `[W # 32]` (shift-reuse, book 15). The packet may \
+          split F too: of `$(W:2, F:1)` with |F| = 4, time `[..., F / 2]` and packet `[W, F % 2]`.",
     constraints: &[
         ("C1", "the format can enter the contraction: i4, i5, i8, i9, f8e4m3, f8e5m2 or bf16 (book 19)"),
         ("C2", "the packet has 64 bytes (book 17)"),
@@ -62,9 +62,9 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ("C4", "both operands lie in the same chips, clusters and slices, in the same format (book 16)"),
         (
             "C5",
-            "the register file holds every element asked for, contiguous within the packet (book 18); of an axis that \
-             only its chips, clusters and slices tell apart, as `cluster [L / 64]` does, what is below the least step \
-             of theirs is asked of each place alike, and repeats what that holds (ours)",
+            "the register file holds every element that the packet reads, contiguous within the packet (book 18). \
+             If only its chips, clusters and slices divide an axis, as `cluster [L / 64]` does, each place reads \
+             the same elements below their least step, and repeats its content (ours)",
         ),
         ("C6", "main context only (book 12)"),
         (
@@ -87,13 +87,13 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
         ClauseDecl::required(
             "time",
             ClauseKind::body::<Expr>(&MAP),
-            "what each time step of the computation holds",
+            "mapping of the computation's time steps",
         )
         .open(),
         ClauseDecl::required(
             "packet",
             ClauseKind::body::<Expr>(&MAP),
-            "what each element of the 64-byte packet holds",
+            "mapping of the elements of the 64-byte packet",
         )
         .open(),
     ],
@@ -124,8 +124,8 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
         ("C3", "`op max` is for a single row, and no padding is in its groups: a zero would count (book 19)"),
         (
             "C4",
-            "with `over`, what is summed in the packet is of its axes (ours: it says what a choice of mappings \
-             may sum)",
+            "with `over`, the packet's summed factors belong to its axes (ours: it limits the sums of a choice of \
+             mappings)",
         ),
     ],
     operands: &[OperandDecl::accepting("pair", pipeline::after!(&rngd::CONTRACT))],
@@ -134,15 +134,15 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
             "op",
             ClauseKind::word::<ContractionKind>(),
             "add",
-            "what becomes of products, in the packet and over time",
+            "reduction of products, in the packet and over time",
         ),
         ClauseDecl::optional(
             "over",
             ClauseKind::body::<Expr>(&MAP),
-            "the axes that are summed, in the packet and over time, each whole; if it is not there, whatever the \
+            "the axes that are summed, in the packet and over time, each whole; if absent, all axes that the \
              mappings leave out",
         ),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each sum of a row holds").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the sums of a row").open(),
     ],
     results: &["sums"],
     effects: Effects::PURE,
@@ -170,18 +170,17 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
         ("C2", "the rest of [time, packet] is as the mode orders it (book 19)"),
         (
             "C3",
-            "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, \
-             32) x inner <= 1024 and inner <= 32, inner being what is within the outermost summed loop (book \
-             19)",
+            "buffer: interleaved align_up(row, 8) x inner <= 1024 and inner <= 128; sequential align_up(packet, 32) \
+             x inner <= 1024 and inner <= 32, inner being the part within the outermost summed loop (book 19)",
         ),
-        ("C4", "where the contraction says `over`, its axes are left out whole, and no others (ours)"),
+        ("C4", "if the contraction has `over`, its axes are left out whole, and no others (ours)"),
     ],
     operands: &[OperandDecl::accepting("sums", pipeline::after!(&rngd::ACCUMULATE))],
     clauses: &[
         ClauseDecl::lead("mode", ClauseKind::word::<AccumulatorOrder>(), "how sums are put into flits")
             .open(),
-        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each flit holds").open(),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a flit holds")
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "mapping of the flits").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the elements of a flit")
             .open(),
     ],
     results: &["stream"],
@@ -247,11 +246,11 @@ fn verify_align(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     planned::<AlignPlan>(op, cx).map(drop)
 }
 
-/// How stream and register file come together.
+/// Alignment of stream and register file.
 pub struct AlignPlan {
-    /// What the stream adapter does.
+    /// Configuration of the stream adapter.
     pub shifts: Shifts,
-    /// How the register file is read.
+    /// Reads of the register file.
     pub read: Plan,
 }
 
@@ -266,9 +265,9 @@ impl StagePlan for AlignPlan {
     }
 }
 
-/// How the TRF sequencer reads the register file for the computation. Where it is the register file that holds the
-/// zeros that the packet claims, they are read: the stream has anything there, and the products are zero (book 15,
-/// the case of stride and dilation 2).
+/// The TRF sequencer's reads of the register file for the computation. If the register file holds the zeros that the
+/// packet claims, they are read: the stream has anything there, and the products are zero (book 15, the case of stride
+/// and dilation 2).
 ///
 /// # Errors
 /// C5, and C8 for zeros that neither operand has.
@@ -346,7 +345,7 @@ fn alignment(
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let slides = |why: String| {
         let message = format!(
-            "`{found}` is not what shifts make of the stream's time `{time}`, packet `{packet}`: {why}"
+            "`{found}` is no shift of the stream's time `{time}`, packet `{packet}`: {why}"
         );
         op.clause_error("C7", "time", message)
     };
@@ -425,7 +424,7 @@ fn joined(
     )))
 }
 
-/// How deep the adder tree sums.
+/// Depth of the adder tree.
 pub struct TreeDepth(pub u32);
 
 impl StagePlan for TreeDepth {
@@ -438,7 +437,7 @@ impl StagePlan for TreeDepth {
     }
 }
 
-/// How many levels the tree has for elements of the stream's format. C1.
+/// Number of levels of the tree for elements of the stream's format. C1.
 fn deepest(op: OpRef<'_>, source: &Tensor) -> Result<u32, Diagnostic> {
     let message = || format!("`{}` does not enter the reduction tree", source.dtype);
     source.dtype.tree_depth().ok_or_else(|| op.error("C1", message()))
@@ -474,7 +473,7 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// The axes that the contraction `op`, or the one before an accumulation, is to sum, if it says so.
+/// The axes that the contraction `op`, or the one before an accumulation, is to sum, if it lists them.
 #[must_use]
 pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<Arc<str>>> {
     Some(axes_of(&*written(*contraction(op)?, "over")?, axes))
@@ -525,7 +524,7 @@ fn check_left_out(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) 
     check_over(op, &summed, axes)
 }
 
-/// What `stream.contract`, or the one before a `stream.accumulate`, makes of products.
+/// The reduction of products in `stream.contract`, or in the one before a `stream.accumulate`.
 ///
 /// # Errors
 /// If there is no contraction.
@@ -578,7 +577,7 @@ fn is_interleaved(order: AccumulatorOrder) -> bool {
 /// The time loops of an accumulation and the sums each step has.
 ///
 /// # Errors
-/// If the result's mappings are not what the mode makes of the input.
+/// If the result's mappings do not follow from the mode and the input.
 fn accumulation(
     op: OpRef<'_>,
     source: &Tensor,

@@ -34,19 +34,19 @@ use visa_sequencer::ops::stages;
 pub static DECL: OpDecl = OpDecl {
     name: "stream.fetch",
     summary: "Reads each slice's elements as packets, in any order that a sequencer can walk.",
-    doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is \
-          broadcast; padding is read beyond the tensor (over-fetch). A gathered term, `R @ (3, 1, 5)`, is read by \
-          an offset table (book 07, indirect access). Of a skewed axis `B' = B - A` with A on chips, clusters or \
-          slices, each of these starts at its own address (book 08, 32).\n\nThe fetch adapter works on each \
-          element, in this order: zero padding is masked; with `table`, an element becomes the value that a \
-          `tm.table` has for it; with `dtype`, it is converted, from the table's format if there is one; the zero \
-          point is subtracted, and the result wraps.\n\n\
-          Masked positions are zero, whatever memory holds; with `pad lowest` or `pad highest` the least or \
-          greatest number of the tensor's format, converted with the others: the identity of a maximum or minimum \
-          (book 22). A padded term such as `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut into time \
-          and packet anywhere: `{P} / 32` and `{P} % 32`. Its parts then count its positions, up to the end of \
-          the pipeline or to where the zeros at the end are forgotten. A sliding term, `$(W:1, F:1)` of a \
-          `tm.window`, is read as one in the same way; the aligner takes it apart.",
+    doc: "Every time step delivers a packet to each slice. An axis that the tensor does not depend on is broadcast; \
+          padding is read beyond the tensor (over-fetch). A gathered term, `R @ (3, 1, 5)`, is read by an offset \
+          table (book 07, indirect access). Of a skewed axis `B' = B - A` with A on chips, clusters or slices, each \
+          of these starts at its own address (book 08, 32).\n\n\
+          The fetch adapter works on each element, in this order: zero padding is masked; with `table`, an element \
+          becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if \
+          there is one; the zero point is subtracted, and the result wraps.\n\n\
+          Masked positions are zero, regardless of memory; with `pad lowest` or `pad highest` the least or greatest \
+          number of the tensor's format, converted with the others: the identity of a maximum or minimum (book 22). \
+          A padded term such as `B # 92 {left 0} # 96 {0}`, best under an alias, may be cut into time and packet \
+          anywhere: `{P} / 32` and `{P} % 32`. Its parts then count its positions, up to the end of the pipeline or \
+          to where the zeros at the end are forgotten. A sliding term, `$(W:1, F:1)` of a `tm.window`, is read as \
+          one in the same way; the aligner takes it apart.",
     constraints: &[
         ("C1", "the output packet is a multiple of 8 bytes (book 08)"),
         (
@@ -70,8 +70,8 @@ pub static DECL: OpDecl = OpDecl {
         (
             "C7",
             "one term slides or has zero padding; its elements are evenly spaced in memory, it is cut into the \
-             innermost loop of the packet and at most one loop around that, or stands whole in one loop, and what \
-             is cut are whole axes (book 08)",
+             innermost loop of the packet and at most one loop around that, or stands whole in one loop, and the \
+             cut parts are whole axes (book 08)",
         ),
         (
             "C8",
@@ -105,10 +105,10 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional(
             "pad",
             ClauseKind::word::<Pad>(),
-            "what masked padding holds: `zero` unless it says so",
+            "value of masked padding: `zero` if absent",
         ),
-        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds").open(),
-        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each element of a packet holds")
+        ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "mapping of the time steps").open(),
+        ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the elements of a packet")
             .open(),
     ],
     results: &["stream"],
@@ -139,11 +139,11 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// What a fetch reads, masks and makes of the elements.
+/// The reads, masks and conversions of a fetch.
 pub struct FetchPlan {
     /// The loops over one tensor.
     pub plan: Plan,
-    /// Which elements are masked.
+    /// The masked elements.
     pub mask: Option<Mask>,
     /// The stages of the adapter.
     pub adapter: Adapter,
@@ -182,7 +182,7 @@ fn check_packet(op: OpRef<'_>, result: &Tensor, planner: &Planner<'_>) -> Result
     Err(op.clause_error("C1", "packet", message).fix(Some(fix)))
 }
 
-/// C11 and C12: masked padding can be what it is to be.
+/// C11 and C12: masked padding can have its value.
 fn check_pad(op: OpRef<'_>, adapter: &Adapter, masks: bool) -> Result<(), Diagnostic> {
     let pad = Pad::of(Fetch::of(op)?)?;
     if !masks {
@@ -291,7 +291,7 @@ fn placed(
 /// The value of masked elements, as bits in data memory.
 fn masked(op: OpRef<'_>, adapter: &Adapter) -> Result<u64, Diagnostic> {
     let bits = adapter.masked(Pad::of(Fetch::of(op)?)?).ok_or_else(|| {
-        op.clause_error("C12", "pad", "no number of data memory becomes what the padding is masked with")
+        op.clause_error("C12", "pad", "no number of data memory becomes the mask value of the padding")
     })?;
     Ok(u64::from(pattern(adapter.from, bits)))
 }

@@ -41,7 +41,7 @@ pub static DECL: OpDecl = OpDecl {
         ),
         (
             "C5",
-            "what is filled is contiguous in multiples of 4 bytes, a multiple of 4 bytes apart, from an address \
+            "the filled part is contiguous in multiples of 4 bytes, a multiple of 4 bytes apart, from an address \
              that is one (book 09)",
         ),
     ],
@@ -92,7 +92,7 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
 /// The 32 bits that are written over and over: C1 and C2.
 ///
 /// # Errors
-/// As these say.
+/// A violation of C1 or C2.
 pub fn number(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
     let of = FillTensor::of(op)?;
     let dtype = *of.dtype()?;

@@ -39,7 +39,7 @@ pub static DECL: OpDecl = OpDecl {
         ("C3", "the number is in the tensor's format; of an integer format it is an integer"),
         (
             "C4",
-            "what is filled is contiguous in multiples of 4 bytes, a multiple of 4 bytes apart, from an address \
+            "the filled part is contiguous in multiples of 4 bytes, a multiple of 4 bytes apart, from an address \
              that is one (book 09)",
         ),
         (
@@ -54,7 +54,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional(
             "slice",
             ClauseKind::body::<Expr>(&MAP),
-            "what the slices that are written hold: a part of the tensor's",
+            "mapping of the written slices: a part of the tensor's",
         ),
         ClauseDecl::required(
             "element",
@@ -100,7 +100,7 @@ pub fn part(op: OpRef<'_>) -> Result<Tensor, Diagnostic> {
 /// The 32 bits that are written over and over: C3.
 ///
 /// # Errors
-/// As that says.
+/// A violation of C3.
 pub fn number(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
     let value = FillView::of(op)?.value()?;
     word(value.0, whole(op)?.dtype).map_err(|why| op.clause_error("C3", "value", why))
@@ -118,7 +118,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let (whole, part) = (whole(op)?, part(op)?);
     if op.operand_def(0).is_some_and(|def| view::kind(def).is_some()) {
-        let error = op.error("C1", "the tensor is a view: what it does not show would change too");
+        let error = op.error("C1", "the tensor is a view: elements outside of the view would change too");
         return Err(error.fix(Some("fill the view's source, with the part as `element`".to_owned())));
     }
     number(op)?;

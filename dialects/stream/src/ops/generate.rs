@@ -36,7 +36,7 @@ pub static DECL: OpDecl = OpDecl {
             "the cluster mapping has as many positions as a chip has clusters, 2, the slice mapping as many as a \
              cluster has slices, 256 (book 04)",
         ),
-        ("C5", "`element` holds one element, at its first position; what follows is don't-care padding"),
+        ("C5", "`element` holds one element, at its first position; the rest is don't-care padding"),
     ],
     clauses: &[
         ClauseDecl::lead("value", ClauseKind::body::<Number>(&NUMBER), "the number"),

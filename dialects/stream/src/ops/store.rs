@@ -35,13 +35,13 @@ pub static TO_TRF: OpDecl = OpDecl {
             "a row's elements fit its part of the register file: `full` is 64 KB for all rows, 8 KB for each of 8; \
              `first` and `second` are half of that (book 04, 18)",
         ),
-        ("C4", "what the mappings call zero is zero in the stream, not another `pad` of its fetch"),
+        ("C4", "zero padding of the mappings is zero in the stream, not another `pad` of its fetch"),
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::LOAD))],
     clauses: &[
         ClauseDecl::required("at", ClauseKind::word::<RegionName>(), "which part of the register file")
             .open_address(),
-        ClauseDecl::required("row", ClauseKind::body::<Expr>(&MAP), "what each row holds").open(),
+        ClauseDecl::required("row", ClauseKind::body::<Expr>(&MAP), "mapping of the rows").open(),
         ClauseDecl::required(
             "element",
             ClauseKind::body::<Expr>(&MAP),
@@ -73,7 +73,7 @@ pub static TO_VRF: OpDecl = OpDecl {
              (books 04, 19)",
         ),
         ("C2", "element is the stream's [time, packet]"),
-        ("C3", "what the mapping calls zero is zero in the stream, not another `pad` of its fetch"),
+        ("C3", "zero padding of the mapping is zero in the stream, not another `pad` of its fetch"),
     ],
     operands: &[OperandDecl::accepting("stream", pipeline::after!(&rngd::KEEP))],
     clauses: &[

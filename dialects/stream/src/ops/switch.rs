@@ -1,7 +1,7 @@
 //! `stream.switch`: the switch engine moves packets between slices (book 13).
 
 use crate::chain::{axes, check_first_slices, check_skewed, input, next, with_dims};
-use crate::held::Held;
+use crate::held::FreeParts;
 use crate::lower::{LowerStage, StageCx};
 use crate::pipeline;
 use crate::planner::planned;
@@ -31,10 +31,10 @@ use visa_mapping::{Dim, Tensor};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.switch",
     summary: "Redistributes packets between slices by a topology.",
-    doc: "The topology takes the slices as [slice2, slice1, slice0] and makes of slice | time (book 13), \
-          outermost first; a number stands for a broadcast, in whose place may stand axes that the tensor does \
-          not depend on and the stream does not hold yet. What it holds keeps the place that the topology gives \
-          it, also along an axis that the tensor does not depend on:\n\n\
+    doc: "The topology reads the slices as [slice2, slice1, slice0] and computes slice | time (book 13), outermost \
+          first. A number stands for a broadcast; axes that the tensor does not depend on and that the stream does \
+          not hold yet may replace it. Axes that it holds keep the position that the topology gives them, also if \
+          the tensor does not depend on them:\n\n\
           | topology | time before | slice after | time after |\n\
           |---|---|---|---|\n\
           | `forwarding` | time | as before | as before |\n\
@@ -43,11 +43,11 @@ pub static DECL: OpDecl = OpDecl {
           | `transpose` | time | [slice2, slice0, slice1] | time |\n\
           | `inter_transpose` | [time2, time1, time0] | [slice2, time1, slice0] | [time2, time0, slice1] |\n\
           | `transposed_broadcast1` | time | [slice2, n0, slice1] | [time, slice0] |\n\
-          | `custom` | time | any | [time, what moves] |\n\n\
-          The result's mappings follow; `slice` and `time` may say the same in other words. A `custom` switch has \
-          them written, and its ring size and snoop bitmap follow: a slice outputs, for each time step, a packet \
-          of each slice that it snoops, in the order of the slices. Its bitmap has to be written to registers, \
-          while DMA and the sub context wait.\n\n\
+          | `custom` | time | any | [time, moved part] |\n\n\
+          The result's mappings follow; `slice` and `time` may write them differently. A `custom` switch requires \
+          them, and its ring size and snoop bitmap follow: a slice outputs, for each time step, a packet of each \
+          slice that it snoops, in the order of the slices. Its bitmap has to be written to registers, while DMA \
+          and the sub context wait.\n\n\
           Packets pass through unchanged. Without a switch, packets stay in their slice: go straight to \
           `stream.collect`.",
     constraints: &[
@@ -58,21 +58,21 @@ pub static DECL: OpDecl = OpDecl {
         ),
         (
             "C2",
-            "the slice mapping has 256 positions, and holds what the topology makes, or don't-care padding (book 13)",
+            "the slice mapping has 256 positions, and holds the topology's result, or don't-care padding (book 13)",
         ),
-        ("C3", "the time mapping holds what the topology makes (book 13)"),
+        ("C3", "the time mapping holds the topology's result (book 13)"),
         (
             "C4",
             "a topology has its own parameters: slice1 and slice0, time0 for broadcast01 and inter_transpose, \
              ring for custom, none for forwarding; custom has slice and time written (book 13)",
         ),
-        ("C5", "custom: time is the time before, and innermost what moves from the slices (book 13)"),
-        ("C6", "custom: what moves into time keeps the order that it has in the slices (book 13)"),
-        ("C7", "custom: every slice receives what some slice holds, in every step"),
+        ("C5", "custom: time is the time before, with the part that moves from the slices innermost (book 13)"),
+        ("C6", "custom: the part that moves into time keeps the order that it has in the slices (book 13)"),
+        ("C7", "custom: every slice receives the packet of some slice, in every step"),
         (
             "C8",
-            "custom: what a slice holds arrives somewhere; only of what moves into time a part may be cut off, \
-             not all of it (book 13)",
+            "custom: every slice's packets arrive somewhere; only the part that moves into time may be cut, not all \
+             of it (book 13)",
         ),
         ("C9", "custom: a slice receives a packet once"),
         ("C10", "custom: the ring is as large as the way of the packets needs (book 13)"),
@@ -95,9 +95,9 @@ pub static DECL: OpDecl = OpDecl {
             "slices of a custom ring; the smallest that does if absent",
         )
         .open(),
-        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "what each slice holds afterwards")
+        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "mapping of the slices afterwards")
             .open(),
-        ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "what each time step holds afterwards")
+        ClauseDecl::optional("time", ClauseKind::body::<Expr>(&MAP), "mapping of the time steps afterwards")
             .open(),
     ],
     results: &["stream"],
@@ -163,7 +163,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let (slices_found, time_found) = (result.dim(Dim::Slice), result.dim(Dim::Time));
     same_slices(&slices_found, &made.0, &free, axes).map_err(refuse("C2", Dim::Slice))?;
     same(&time_found, &made.1, &free, axes).map_err(refuse("C3", Dim::Time))?;
-    let held = Held::of(&slice, &time, &free, axes);
+    let held = FreeParts::of(&slice, &time, &free, axes);
     held.check_slices(&slices_found, &made.0).map_err(refuse("C2", Dim::Slice))?;
     held.check_time(&time_found, &made.1).map_err(refuse("C3", Dim::Time))
 }

@@ -43,8 +43,8 @@ pub static DECL: OpDecl = OpDecl {
         ("C2", "it has 8, 16 or 32 columns, 16 or 32 of 4 bits (book 27: in_cols)"),
         (
             "C3",
-            "the input comes in flits; what one holds after its first 8 elements (16 of 4 bits) is padding, \
-             which is left out (book 27: unpack)",
+            "the input comes in flits; the part of each after its first 8 elements (16 of 4 bits) is padding, which \
+             is left out (book 27: unpack)",
         ),
         ("C4", "at most all columns are kept, and those left out at the end are padding (book 27: trim)"),
         (
@@ -59,13 +59,13 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::required(
             "time",
             ClauseKind::body::<Expr>(&MAP),
-            "what each time step holds afterwards: the columns, innermost",
+            "mapping of the time steps afterwards: the columns, innermost",
         )
         .open(),
         ClauseDecl::required(
             "packet",
             ClauseKind::body::<Expr>(&MAP),
-            "what each element of a flit holds afterwards: the rows, padded",
+            "mapping of the elements of a flit afterwards: the rows, padded",
         )
         .open(),
     ],
@@ -81,7 +81,7 @@ pub static DECL: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DECL];
 
-/// What the engine is set to.
+/// The configuration of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Matrix {
     /// Rows that come in.
@@ -195,7 +195,7 @@ fn check_unpacked(
     }
 }
 
-/// What position `at` holds, unless it is padding.
+/// The content of position `at`, unless it is padding.
 fn held(map: &Map, at: u64, axes: &Axes) -> Option<String> {
     match map.cell(at) {
         None | Some(Cell::Pad(_)) => None,
@@ -212,8 +212,8 @@ struct Search<'a> {
     shape: &'a TransposeShape,
 }
 
-/// Rows of so many times the flits that the engine takes are tried too, so that a message can say how many there
-/// would be.
+/// Rows of up to this multiple of the flits that the engine takes are candidates too, so that a message can give their
+/// number.
 const BEYOND: u64 = 4;
 
 impl Search<'_> {
@@ -302,8 +302,8 @@ impl Search<'_> {
         Ok(matrices.collect())
     }
 
-    /// C5: time is its parts. It is not where they cut through a truncation or through strict padding, and then no
-    /// mapping made of them says what the engine gives.
+    /// C5: time is its parts. It is not if they cut through a truncation or through strict padding, and then no
+    /// mapping made of them describes the engine's result.
     fn check_cut(&self, matrix: Matrix) -> Result<(), Diagnostic> {
         let time = self.source.dim(Dim::Time);
         let Matrix { rows, packets, .. } = matrix;
@@ -332,7 +332,7 @@ impl Search<'_> {
         ])
     }
 
-    /// C4: what is left out is padding.
+    /// C4: the part left out is padding.
     fn check_trimmed(&self, matrix: Matrix) -> Result<(), Diagnostic> {
         let columns = self.columns(matrix);
         let map = Map::new(&columns, self.axes).map_err(|error| mapping_error(error, self.op.span()))?;

@@ -74,15 +74,14 @@ pub(crate) const WRITE_BACK: ClauseDecl = ClauseDecl::optional(
 const OPERATION: &str = "the operation";
 
 const DOC: &str = "The other arguments than the stream are constants, or one of them a value (of three arguments \
-                   both, the first value is the first that is no constant): an element of the vector register \
-                   file, the one with the same index, along axes that the register file does not depend on the \
-                   same for all; or the same element of a stream stashed before in this pass (book 21; semantics \
-                   in docs/numerics.md). With `when` the operation is conditional: where no guard holds, the \
-                   element passes unchanged. With `write_back` the result of a packet goes to the register file \
-                   too, before the next packet reads it: a running sum, say (book 35, section 4; \
-                   docs/compute.md).";
+                   both, the first value is the first that is no constant): an element of the vector register file, \
+                   the one with the same index, along axes that the register file does not depend on the same for \
+                   all; or the same element of a stream stashed before in this pass (book 21; semantics in \
+                   docs/numerics.md). With `when` the operation is conditional: where no guard holds, the element \
+                   passes unchanged. With `write_back` the result of a packet goes to the register file too, before \
+                   the next packet reads it, as in a running sum (book 35, section 4; docs/compute.md).";
 
-/// What all operations of this file keep.
+/// Constraints of all operations of this file.
 const CONSTRAINTS: &[(&str, &str)] = &[
     ("C1", "the operation works on the stream's format (book 21)"),
     (
@@ -120,7 +119,7 @@ const CONSTRAINTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What the operations of this file have in common.
+/// Common parts of the operations of this file.
 #[visa_ir::view(Alu)]
 pub const BASE: OpDecl = OpDecl {
     doc: DOC,
@@ -386,11 +385,11 @@ fn check_running(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// C4 and C5: operand `index` of `op` is in the stream's slices and holds what each packet asks for. What is
-/// written back has a word for each of so many lanes.
+/// C4 and C5: operand `index` of `op` is in the stream's slices and holds the elements of each packet. A written-back
+/// one has a word for each lane.
 ///
 /// # Errors
-/// What it lacks.
+/// The part that it lacks.
 pub fn verify_register_file(
     op: OpRef<'_>,
     index: usize,
@@ -408,18 +407,18 @@ pub fn verify_register_file(
     }
     let (element, packet): (Expr, Expr) = (file.dim(Dim::Element), source.dim(Dim::Packet));
     let message = format!(
-        "packet `{packet}` reads {} of `{element}`, expected all {lanes}: what is written back has a word for \
-         each lane",
+        "packet `{packet}` reads {} of `{element}`, expected all {lanes}: a written-back value has a word for each \
+         lane",
         counted(read.packet, "contiguous element")
     );
     Err(op.error("C5", message))
 }
 
-/// How the register files that an operation takes are read.
+/// Reads of the register files that an operation takes.
 pub struct RegisterReads(Vec<Option<Plan>>);
 
 impl RegisterReads {
-    /// How operand `index` is read, if it is a register file.
+    /// The reads of operand `index`, if it is a register file.
     #[must_use]
     pub fn of(&self, index: usize) -> Option<&Plan> {
         self.0.get(index)?.as_ref()
@@ -438,9 +437,9 @@ impl StagePlan for RegisterReads {
     }
 }
 
-/// How a register file of this type is read beside a stream of that type. `free` names the axes that it does not
-/// depend on. Its copies along such an axis are the same until `write_back` makes them differ. Lanes beyond the
-/// live ones read on into what follows and are padding; fewer elements than live lanes are repeated. C5.
+/// The reads of a register file of this type, given a stream of that type. `free` names the axes that it does not
+/// depend on. Its copies along such an axis are the same until `write_back` makes them differ. Lanes beyond the live
+/// ones read on into the following elements and are padding; fewer elements than live lanes are repeated. C5.
 fn register_read(
     op: OpRef<'_>,
     file: &Tensor,

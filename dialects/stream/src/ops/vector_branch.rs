@@ -58,7 +58,7 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional(
             "compare",
             ClauseKind::body::<Comparisons<Number>>(&COMPARISONS),
-            "what sets the bits, bit 0 first",
+            "conditions that set the bits, bit 0 first",
         ),
     ],
     results: &["stream"],

@@ -23,12 +23,12 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_expr",
     summary: "An expression of each element: whole passes through the vector engine, not yet scheduled.",
     doc: "The first name is the stream's, the others are register files'; `gelu(x)` and the like stand for their \
-          definitions. The pass `plan-vector` puts the operations onto stages and ALUs (book 21), in as few \
-          passes through the Tensor Unit as there can be, and splits in several where an ALU runs out. What is \
-          computed is the expression as written, operation by operation (docs/numerics.md): the same bits, unless \
-          `fast` allows rewrites that round otherwise (docs/choosing.md).\n\n\
-          Between passes a value lies in data memory, or in the vector register file where another operation \
-          wants it as its operand, at addresses that are open: `allocate` chooses them.",
+          definitions. The pass `plan-vector` puts the operations onto stages and ALUs (book 21), in as few passes \
+          through the Tensor Unit as there can be, and splits in several where an ALU runs out. The result has the \
+          bits of the expression as written, operation by operation (docs/numerics.md), unless `fast` allows \
+          rewrites that round differently (docs/choosing.md).\n\n\
+          Between passes a value lies in data memory, or in the vector register file where another operation wants \
+          it as its operand, at addresses that are open: `allocate` chooses them.",
     constraints: &[
         ("C1", "the stream is i32 or f32, in the main context (books 12, 20)"),
         ("C2", "there is a name for each operand"),
@@ -44,7 +44,7 @@ pub static DECL: OpDecl = OpDecl {
         OperandDecl::variadic("operands", &["tm.vrf"]),
     ],
     clauses: &[
-        ClauseDecl::lead("expression", ClauseKind::body::<Expression>(&EXPRESSION), "what is computed"),
+        ClauseDecl::lead("expression", ClauseKind::body::<Expression>(&EXPRESSION), "the computation"),
         ClauseDecl::optional("fast", ClauseKind::Flag, "rewrites that round otherwise are allowed"),
     ],
     results: &["stream"],
@@ -63,7 +63,7 @@ pub static DECL: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DECL];
 
-/// What `op` computes of an element of each operand.
+/// The function of `op` on an element of each operand.
 ///
 /// # Errors
 /// C2 and C3.

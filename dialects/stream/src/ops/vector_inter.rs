@@ -46,12 +46,12 @@ pub static DECL: OpDecl = OpDecl {
              (book 25)",
         ),
         ("C2", "the slice mapping has 256 positions (book 25)"),
-        ("C3", "what a reduced factor's slices hold afterwards follows one of the three rules (book 25)"),
+        ("C3", "the content of a reduced factor's slices afterwards follows one of the three rules (book 25)"),
         ("C4", "some factor of the slices is reduced"),
         ("C5", "every slice of a group holds elements: padding would be reduced with them"),
         (
             "C6",
-            "time is as before, without what is promoted: one factor of it, which keeps its size (book 25)",
+            "time is as before, without the promoted part: one factor of it, which keeps its size (book 25)",
         ),
         (
             "C7",
@@ -61,7 +61,7 @@ pub static DECL: OpDecl = OpDecl {
         (
             "C8",
             "with `over`, its axes are gone from slices, time and packet, and no others are reduced (ours: it \
-             says what a choice of mappings may reduce)",
+             limits the reductions of a choice of mappings)",
         ),
         ("C9", "the stream's slices begin with the first: groups are of certain slices (book 25)"),
     ],
@@ -71,15 +71,15 @@ pub static DECL: OpDecl = OpDecl {
         ClauseDecl::optional(
             "over",
             ClauseKind::body::<Expr>(&MAP),
-            "the axes that are reduced, each as far as slices hold it; if it is not there, whatever the mappings \
+            "the axes that are reduced, the part of each that slices hold; if absent, all axes that the mappings \
              leave out",
         ),
-        ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "what each slice holds afterwards")
+        ClauseDecl::required("slice", ClauseKind::body::<Expr>(&MAP), "mapping of the slices afterwards")
             .open(),
         ClauseDecl::optional(
             "time",
             ClauseKind::body::<Expr>(&MAP),
-            "what each time step holds afterwards; as before if absent",
+            "mapping of the time steps afterwards; as before if absent",
         )
         .open(),
     ],
@@ -138,7 +138,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_over(&Reduction { op, source: &source, result: &result, free: &free, axes })
 }
 
-/// The axes that `op` says it reduces.
+/// The axes that `op` reduces, if it lists them.
 #[must_use]
 pub fn over(op: OpRef<'_>, axes: &Axes) -> Option<BTreeSet<AxisId>> {
     written(op, "over").map(|over| ids(&over, axes))
@@ -195,7 +195,7 @@ fn of_pass(op: OpRef<'_>) -> Option<OpRef<'_>> {
     earlier(op).last()?.operand_def(0).filter(|first| first.is(&DECL))
 }
 
-/// Whether `op`, an inter-slice reduction, follows stages of its pass.
+/// Returns true if `op`, an inter-slice reduction, follows stages of its pass.
 #[must_use]
 pub fn stands_last(op: OpRef<'_>) -> bool {
     op.is(&DECL) && earlier(op).next().is_some()

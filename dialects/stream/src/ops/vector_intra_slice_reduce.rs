@@ -31,12 +31,12 @@ use visa_numerics::{SliceReduceName, VectorStage};
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_intra_slice_reduce",
     summary: "Reduces an axis within each slice, 4 lanes wide.",
-    doc: "Every factor of the axis leaves time and packet; what slices hold of it stays, each slice reducing its \
-          own (book 22). A packet that holds the axis is reduced by a tree, neighbours first, into its first \
-          lane; packets then follow in time order. Padding of the axis takes no part: it counts as the identity \
-          element of the operation. Either it is that element already, zeros of the fetch in a sum, or the Valid \
-          Count Generator at the engine's entry leaves it out, as the mappings there tell it (book 23); where it \
-          cannot, C7 says what to write instead.",
+    doc: "Every factor of the axis leaves time and packet; the slices' part of it stays, and each slice reduces its \
+          part (book 22). A packet that holds the axis is reduced by a tree, neighbours first, into its first lane; \
+          packets then follow in time order. Padding of the axis takes no part: it counts as the identity element \
+          of the operation. Either it is that element already, zeros of the fetch in a sum, or the Valid Count \
+          Generator at the engine's entry leaves it out, as the mappings there tell it (book 23); if it cannot, the \
+          message of C7 has the fix.",
     constraints: &[
         ("C1", "AddSat, Max and Min of i32, Add, Max and Min of f32 (book 22)"),
         ("C2", "`axis` is one axis that time or packet has (book 22)"),
@@ -60,7 +60,7 @@ pub static DECL: OpDecl = OpDecl {
     ],
     operands: &[OperandDecl::one("stream", &["stream.vector4"])],
     clauses: &[
-        ClauseDecl::lead("op", ClauseKind::word::<SliceReduceName>(), "what is computed of two elements"),
+        ClauseDecl::lead("op", ClauseKind::word::<SliceReduceName>(), "the function of two elements"),
         ClauseDecl::required("axis", ClauseKind::body::<Expr>(&MAP), "the axis that is reduced, as `[R]`"),
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "time without the axis").open(),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "the packet without the axis").open(),
@@ -105,9 +105,9 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 /// A reduction, and how it leaves padding out.
 pub struct ReducePlan {
-    /// What is reduced.
+    /// The reduction.
     pub reduction: Reduction,
-    /// What the Valid Count Generator counts; nothing where nothing has to be left out.
+    /// The counts of the Valid Count Generator; `None` if no element has to be left out.
     pub counting: Option<Counting>,
 }
 
@@ -148,7 +148,7 @@ pub fn in_chain<'a>(chain: &[OpRef<'a>]) -> Option<OpRef<'a>> {
     chain.iter().copied().find(|op| op.is(&DECL))
 }
 
-/// Whether the Valid Count Generator is before `op`: the entry of the block in which `reduce` is.
+/// Returns true if the Valid Count Generator is before `op`: the entry of the block in which `reduce` is.
 #[must_use]
 pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
     entry(reduce).is_some_and(|entry| entry.id == op.id)

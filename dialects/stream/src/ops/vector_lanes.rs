@@ -22,17 +22,17 @@ use visa_numerics::VectorStage;
 
 #[visa_ir::clause]
 const TIME: ClauseDecl =
-    ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "what each packet holds").open();
+    ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "mapping of the packets").open();
 #[visa_ir::clause]
 const PACKET: ClauseDecl =
-    ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "what each lane of a packet holds").open();
+    ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the lanes of a packet").open();
 
 /// `stream.vector_split`.
 #[visa_ir::view(VectorSplit)]
 pub static SPLIT_DECL: OpDecl = OpDecl {
     name: "stream.vector_split",
     summary: "Narrows: of each packet of 8 lanes, two of 4.",
-    doc: "For packets whose halves both hold elements (book 21). What follows takes twice as many packets.",
+    doc: "For packets whose halves both hold elements (book 21). The following stages take twice as many packets.",
     constraints: &[
         ("C1", "the packet has 4 lanes"),
         ("C2", "[time, packet] is the stream's (book 21)"),

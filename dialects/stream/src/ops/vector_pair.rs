@@ -32,12 +32,11 @@ use visa_numerics::{
 pub static UNZIP_DECL: OpDecl = OpDecl {
     name: "stream.vector_unzip",
     summary: "Enters the stages in two-group mode: packets alternate between group 0 and group 1.",
-    doc: "The axis says which group an element belongs to; packets of both alternate, as \
-          `stream.begin_interleaved` makes them. The stages go on as they do for one stream. Bit 3 of an \
-          element's execution id is its group, so that `when [0xxx: 10]` applies to group 0 with the operand 10 \
-          and leaves group 1 as it is, and `when [0xxx: 10, 1xxx: 20]` gives each its own. An ALU counts as used \
-          whichever group uses it. A `_zip` operation ends the mode; there is no stash and no filter in it, nor \
-          after it in the same pass (book 21).",
+    doc: "The axis numbers the group of an element; packets of both alternate, as `stream.begin_interleaved` makes \
+          them. The stages go on as they do for one stream. Bit 3 of an element's execution id is its group, so \
+          that `when [0xxx: 10]` applies to group 0 with the operand 10 and leaves group 1 as it is, and `when \
+          [0xxx: 10, 1xxx: 20]` gives each another operand. An ALU counts as used whichever group uses it. A `_zip` \
+          operation ends the mode; there is no stash and no filter in it, nor after it in the same pass (book 21).",
     constraints: &[
         ("C1", "`axis` is an axis of 2 positions"),
         ("C2", "it is innermost in time, whole: packets of the two groups alternate (book 21)"),
@@ -46,7 +45,7 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
     clauses: &[ClauseDecl::required(
         "axis",
         ClauseKind::body::<Expr>(&MAP),
-        "the axis that says which group, as `[I]`",
+        "the axis that numbers the groups, as `[I]`",
     )],
     results: &["stream"],
     effects: Effects::PURE,
@@ -75,16 +74,16 @@ const MODE: ClauseDecl = ClauseDecl::optional(
 const TIME: ClauseDecl = ClauseDecl::optional(
     "time",
     ClauseKind::body::<Expr>(&MAP),
-    "what each packet holds; if absent as before, without the term that is the axis",
+    "mapping of the packets; if absent as before, without the term that is the axis",
 )
 .open();
 
-/// What the operations that make one group of two have in common.
+/// Common parts of the operations that make one group of two.
 #[visa_ir::view(ZipOp)]
 pub const BASE: OpDecl = OpDecl {
     doc: "The element of group 0 and that of group 1 with the same index become one, and the axis of \
-          `stream.vector_unzip` is gone. `mode` says which argument is which: Mode01, if absent, is group 0 then \
-          group 1, Mode10 the other way round; Mode00 and Mode11 take one group twice (book 21).",
+          `stream.vector_unzip` is gone. `mode` orders the arguments: Mode01, if absent, is group 0 then group 1, \
+          Mode10 the other way round; Mode00 and Mode11 take one group twice (book 21).",
     constraints: &[
         ("C1", "the operation has two arguments, of the stream's format (book 21)"),
         ("C2", "the stages follow the engine's order, and each ALU is used once a pass (book 21)"),

@@ -17,8 +17,8 @@ use visa_numerics::DType;
 pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_reinterpret",
     summary: "The same bits as numbers of another format.",
-    doc: "What follows takes the words of the stream for i32 or for f32: `BitAnd` of f32 with 0x7fffffff, written as \
-          an integer, is the absolute value. Nothing is computed: it takes no stage and no cycle (w).",
+    doc: "The following stages read the words of the stream as i32 or as f32: `BitAnd` of f32 with 0x7fffffff, \
+          written as an integer, is the absolute value. Nothing is computed: it takes no stage and no cycle (w).",
     constraints: &[("C1", "the format is i32 or f32 (book 20)")],
     operands: &[OperandDecl::one(
         "stream",
@@ -27,7 +27,7 @@ pub static DECL: OpDecl = OpDecl {
     clauses: &[ClauseDecl::lead(
         "dtype",
         ClauseKind::body::<DType>(&DTYPE),
-        "what the words are from here on",
+        "format of the words from here on",
     )],
     results: &["stream"],
     effects: Effects::PURE,

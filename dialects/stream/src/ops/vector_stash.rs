@@ -19,8 +19,8 @@ pub static DECL: OpDecl = OpDecl {
     name: "stream.vector_stash",
     summary: "Keeps the stream for an operand further on.",
     doc: "The stream goes on unchanged. An operation further on in the same pass takes the result of this one as \
-          its second operand and so reads what was kept, element by element, also where packets have become \
-          narrower or wider since: split and joined, or trimmed and padded (book 21).",
+          its second operand and so reads the stashed elements, one by one, also if packets have become narrower or \
+          wider since: split and joined, or trimmed and padded (book 21).",
     constraints: &[
         ("C1", "the stash is written once a pass (book 21)"),
         ("C2", "after branch, logic, fxp, narrow, fp, fp_div or clip (book 21)"),
@@ -66,7 +66,7 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     }
     match stage_before(op) {
         Some(stage) if !STASHABLE.contains(&stage) => {
-            let message = format!("the stash cannot take what comes out of the stage {stage}");
+            let message = format!("the stash cannot take the stream of the stage {stage}");
             let fix =
                 "stash before it, or after the next operation of logic, fxp, narrow, fp, fp_div or clip";
             Err(op.error("C2", message).fix(Some(fix.to_owned())))
@@ -79,7 +79,7 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
 /// as the operand before: C7.
 ///
 /// # Errors
-/// What it is instead.
+/// A violation of C7.
 pub fn check_stashed(op: OpRef<'_>, index: usize) -> Result<(), Diagnostic> {
     let stashed = op.operands().get(index).copied();
     if !earlier(op).any(|earlier| earlier.is(&DECL) && earlier.results().first().copied() == stashed) {

@@ -1,5 +1,5 @@
-//! Why the Valid Count Generator cannot leave out an axis' padding where the mappings put it, and what to write
-//! instead (book 23, the rows that are not supported).
+//! Reason why the Valid Count Generator cannot leave out an axis' padding at the mappings' positions, and the
+//! corrected text (book 23, the rows that are not supported).
 
 use super::Placement;
 use crate::reduce::{Factor, factors};
@@ -12,7 +12,7 @@ use visa_mapping::Dim;
 pub struct Refusal {
     /// The placement, and why.
     pub message: String,
-    /// What to write instead, where the book names it.
+    /// The corrected text, if the book names it.
     pub fix: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl Placement<'_> {
         Refusal { message, fix }
     }
 
-    /// How the axis is cut in two, the outer part and the inner one of `inner` positions, padded to `padded`.
+    /// The axis cut in two, the outer part and the inner one of `inner` positions, padded to `padded`.
     fn cut(&self, outer: &str, inner_place: &str, padded: u64, inner: u64) -> Option<String> {
         let name = self.name();
         Some(format!(
@@ -80,7 +80,7 @@ impl Placement<'_> {
     pub(super) fn mixed(&self) -> Refusal {
         let name = self.name();
         let why = format!(
-            "a valid count takes leading lanes only, and the packet holds another axis beside {name}"
+            "a valid count takes leading lanes only, and the packet holds another axis in addition to {name}"
         );
         let (padded, lanes) = self.whole_packets();
         let fix = format!(
@@ -148,8 +148,8 @@ impl Placement<'_> {
     }
 
     pub(super) fn bits(&self) -> Refusal {
-        let why = "its parts in slices do not lie at bits of their own in the slice number, which is all that a \
-                   gate's mask can see";
+        let why = "its parts in slices do not have separate bits in the slice number, which is all that a gate's \
+                   mask can see";
         self.refuse(why, Some("use powers of two for the factors of the slice mapping inside it".to_owned()))
     }
 

@@ -55,20 +55,20 @@ const STATISTICS: [(&str, &str); 2 + space::STATISTICS.len()] = {
 pub static PASS: Pass = Pass {
     name: "allocate",
     summary: "gives open addresses a value",
-    doc: "Every `at auto` becomes an address of HBM, of data memory, of scratchpad memory or of the vector \
-          register file, or a half of the tensor register file. Tensors that are needed at the same time \
-          share no byte; a tensor is needed from the operation that makes it to the last one that reads it, \
-          through views, and through a pipeline up to its end. Addresses that are written stay, and nothing \
-          is put on them while they are needed. Addresses are multiples of what the operation that makes the \
-          tensor demands, which its verifier is asked.\n\n\
-          Memory is there to be used: as long as all tensors of a memory fit side by side, each has bytes of its \
-          own, so that no command waits for another one that the kernel does not make it wait for. Where they do \
-          not fit, bytes are used again that have not been needed for as long as possible. With `reuse=always`, \
-          the least memory is looked for instead (docs/choosing.md).\n\n\
-          Where they do not fit at all, registers of the vector engine are loaded where they are first read, \
-          not where the kernel says.\n\n\
-          A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have \
-          to be closed before, as sizes follow from types.",
+    doc: "Every `at auto` becomes an address of HBM, of data memory, of scratchpad memory or of the vector register \
+          file, or a half of the tensor register file. Tensors that are needed at the same time share no byte; a \
+          tensor is needed from the operation that makes it to the last one that reads it, through views, and \
+          through a pipeline up to its end. Explicit addresses stay, and no other tensor overlaps them while they \
+          are needed. Addresses satisfy the alignment of the operation that makes the tensor, as its verifier \
+          requires.\n\n\
+          Memory is there to be used: as long as all tensors of a memory fit side by side, each has separate bytes, \
+          so that no command waits without a dependence in the kernel. Where they do not fit, bytes are used again \
+          that have not been needed for as long as possible. With `reuse=always`, the least memory is looked for \
+          instead (docs/choosing.md).\n\n\
+          Where they do not fit at all, registers of the vector engine are loaded at their first read, not at their \
+          position in the kernel.\n\n\
+          A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have to \
+          be closed before, as sizes follow from types.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,

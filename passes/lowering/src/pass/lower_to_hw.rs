@@ -28,11 +28,11 @@ use visa_sequencer::ops::{dma as seq_dma, stages};
 pub static PASS: Pass = Pass {
     name: "lower-to-hw",
     summary: "lowers sequencer programs to commands in bytes",
-    doc: "Strides become bytes; adjacent loops merge (book 07). Then the sizes follow: `fetch_size` is the \
-          largest supported divisor of packet and contiguous bytes (book 08), `commit_size` the greatest common \
-          divisor of contiguous bytes and `commit_in_size` (book 09), `reg_read_size` what the register file \
-          holds contiguously (book 18), and a DMA packet the largest contiguous run that a transaction carries \
-          (book 10). A load of the register file from one contiguous run becomes a short command (book 18).",
+    doc: "Strides become bytes; adjacent loops merge (book 07). Then the sizes follow: `fetch_size` is the largest \
+          supported divisor of packet and contiguous bytes (book 08), `commit_size` the greatest common divisor of \
+          contiguous bytes and `commit_in_size` (book 09), `reg_read_size` the contiguous bytes in the register \
+          file (book 18), and a DMA packet the largest contiguous run that a transaction carries (book 10). A load \
+          of the register file from one contiguous run becomes a short command (book 18).",
     takes: Level::Sequencer,
     gives: Level::Hardware,
     statistics: &[("programs", "sequencer programs lowered")],

@@ -33,7 +33,7 @@ use visa_mapping::ops::{chip_shuffle, to_tile};
 use visa_mapping::tensor::scalar;
 use visa_mapping::{DM, Tensor, transfer};
 use visa_pass::{Level, Pass, PassCx};
-use visa_sequencer::ops::dma::{Dma, Work};
+use visa_sequencer::ops::dma::{Dma, DmaWork};
 use visa_stream::forgotten;
 use visa_stream::lower::address::Addresses;
 use visa_stream::lower::{self, LowerStage, StageCx, address, origin};
@@ -46,14 +46,14 @@ use visa_stream::pipeline::{Pipeline, generates};
 pub static PASS: Pass = Pass {
     name: "lower-to-seq",
     summary: "lowers tensors and streams to sequencer programs over elements",
-    doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes \
-          `seq.dma` or `seq.dma_indexed`, and each pipeline becomes an `hw.exec` that holds an operation an engine. \
-          Loops come from term-by-term division of the stream's mapping by the buffer's (book 07). A pipeline runs \
-          where its last operation stands. What a command moves or makes is the name of its location: \
+    doc: "A kernel becomes an `hw.program`: its arguments and results become buffers, a transfer becomes `seq.dma` \
+          or `seq.dma_indexed`, and each pipeline becomes an `hw.exec` that holds an operation an engine. Loops \
+          come from term-by-term division of the stream's mapping by the buffer's (book 07). A pipeline runs at the \
+          position of its last operation. The name of a command's location is the tensor that it moves or makes: \
           `loc(\"y = m * v\"(...))`.\n\n\
           Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no \
-          mapping of the result mentions, and nothing reduces or slices it. What is kept is its first coordinate. \
-          `A = 1` in the mapping says that this is meant. After this pass, `--lint` makes it an error.",
+          mapping of the result mentions, and no operation reduces or slices it. Its first coordinate is kept. `A = \
+          1` in the mapping makes this explicit. After this pass, `--lint` makes it an error.",
     takes: Level::Tensor,
     gives: Level::Sequencer,
     statistics: &[("pipelines", "pipelines lowered"), ("transfers", "transfers lowered")],
@@ -129,7 +129,7 @@ static KERNEL: ConversionPattern<Kernels> = ConversionPattern {
 
 static RESULTS: ConversionPattern<Kernels> = ConversionPattern {
     name: "results",
-    summary: "what a kernel returns becomes buffers",
+    summary: "the results of a kernel become buffers",
     root: Some(&RETURN),
     convert: |cx, id, _| {
         let (op, stage) = stage(cx, id);
@@ -147,7 +147,8 @@ static RESULTS: ConversionPattern<Kernels> = ConversionPattern {
 
 static LOOP: ConversionPattern<Kernels> = ConversionPattern {
     name: "loop",
-    summary: "a loop becomes one over commands: what it carries stays where it is, what depends on its index moves",
+    summary: "a loop becomes one over commands: carried tensors stay at their addresses, accesses that depend on \
+              its index move",
     root: Some(&FOR),
     convert: |cx, id, _| {
         let (op, stage) = stage(cx, id);
@@ -263,7 +264,7 @@ static PIPELINE: ConversionPattern<Kernels> = ConversionPattern {
 
 static MEANT: ConversionPattern<Kernels> = ConversionPattern {
     name: "meant",
-    summary: "what nothing uses any more is in the loops of what used it: axes, tables, views, streams",
+    summary: "operations whose users are now loops are erased: axes, tables, views, streams",
     benefit: 1,
     convert: |cx, id, _| {
         cx.unused(cx.op(id).results())?;
@@ -554,8 +555,8 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         error.diagnostic(op.span()).note(origin::entries(&segments[segment].loops, "bytes"), None)
     })?;
     let (table, loops) = match work {
-        Work::Given(table) => (Some(table), None),
-        Work::Any(loops) => (None, Some(loops)),
+        DmaWork::Assigned(table) => (Some(table), None),
+        DmaWork::Any(loops) => (None, Some(loops)),
     };
     let lowered = Dma::build(op)
         .engine(if pcie { DmaEngine::Pcie } else { DmaEngine::Tensor })

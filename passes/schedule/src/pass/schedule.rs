@@ -11,9 +11,9 @@ use visa_mapping::ops::func::FUNC;
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
-        explain: bool = ("explain", "false", "whether remarks say what moved, and why it may"),
+        explain: bool = ("explain", "false", "report moved commands as remarks, with the reasons"),
         pipeline: bool = ("pipeline", "true", "whether iterations of loops overlap; without it, commands are \
              reordered within their blocks alone"),
         effort: i64 = ("effort", "400000", "operations of candidates that are lowered and priced, of a function"),
@@ -26,16 +26,16 @@ pub static PASS: Pass = Pass {
     name: "schedule",
     summary: "reorders commands, and lets iterations of loops overlap",
     doc: "Each resource runs its commands in program order (book 28), so a transfer waits for those before it \
-          although it could run beside them. This pass changes the order, within what commands need of each other, \
-          and pipelines loops: loads run an iteration ahead, into buffers in turn, or stores an iteration behind. \
-          Before such a loop are the first commands (a prologue), behind it the last (an epilogue); all are \
-          operations.\n\n\
-          The order of a block is looked for by list scheduling. If that is above its lower bound, a local search \
-          moves one command at a time; then, if the commands are few, a constraint solver looks for a better \
-          order, and proves that there is none. Each candidate is then allocated, lowered and priced as a \
-          whole; what does not take fewer cycles is dropped.\n\n\
-          Addresses that are written stay: what is at one of them cannot run ahead of what was there before. Leave \
-          them open (`at auto`), and run `allocate` after this pass.",
+          although it could run in parallel with them. This pass changes the order, within the dependences of \
+          commands, and pipelines loops: loads run an iteration ahead, into rotating buffers, or stores an \
+          iteration later. Before such a loop are the first commands (a prologue), after it the last (an epilogue); \
+          all are operations.\n\n\
+          List scheduling finds an order of a block. If that is above its lower bound, a local search moves one \
+          command at a time; then, if the commands are few, a constraint solver looks for a better order, and \
+          proves that there is none. Each candidate is then allocated, lowered and priced as a whole; a candidate \
+          that does not take fewer cycles is dropped.\n\n\
+          Explicit addresses stay: a tensor at one of them cannot be written before the previous tensor there is \
+          dead. Leave addresses open (`at auto`), and run `allocate` after this pass.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     gives: Level::Tensor,
@@ -77,7 +77,7 @@ impl Configured for Settings {
 }
 
 impl Settings {
-    /// Takes what became of a function.
+    /// Reports the result for a function.
     fn take(&self, cx: &mut PassCx<'_>, func: OpId, scheduled: Scheduled) {
         let Scheduled { module, before, report, said, priced, conflicts, exhausted } = scheduled;
         *cx.module = module;
@@ -110,8 +110,8 @@ impl Settings {
     }
 }
 
-/// Most operations of a function that is scheduled: a candidate is allocated and priced as a whole, which takes longer
-/// than its size says.
+/// Most operations of a function that is scheduled: a candidate is allocated and estimated as a whole, which takes
+/// longer than its size suggests.
 pub const MAX_OPERATIONS: usize = 10_000;
 
 /// Says that a function stays as it is, if it is too large.
@@ -133,11 +133,11 @@ fn positive(option: &str, given: i64) -> Result<u64, Vec<Diagnostic>> {
     })
 }
 
-/// Refuses calls: their bodies are scheduled with what is around them.
+/// Refuses calls: their bodies are scheduled with their context.
 fn refuse_calls(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let calls = cx.walk().into_iter().filter_map(|id| calling(cx.module.op(cx.ctx, id)));
     let refused = calls.map(|call| {
-        let message = "a call cannot be scheduled with what is around it";
+        let message = "a call cannot be scheduled with its context";
         Diagnostic::error("schedule", call.span(), message).fix("run `inline` before".to_owned())
     });
     let refused: Vec<_> = refused.collect();

@@ -58,18 +58,18 @@ pub struct CandidatePipeline<'a> {
     axes: Rc<DeclaredAxes>,
     /// Where the tensors that the pipeline reads are.
     addresses: Addresses,
-    /// What was chosen, operation by operation.
-    stages: Vec<Placed>,
-    /// What operations ask about their operands: up to the stage that was pushed last.
+    /// The choices, operation by operation.
+    stages: Vec<ChosenStage>,
+    /// Support of the operands: up to the stage that was pushed last.
     support: Rc<Support>,
     frames: Rc<Frames>,
-    /// What was said of pipelines before, and how much more may be asked.
+    /// The memo of earlier pipelines, and the remaining budget.
     means: &'a Means<'a>,
     /// The numbers of the pipeline's operations there.
     waiting: Vec<usize>,
 }
 
-/// What an operation with its clauses comes to.
+/// The result of an operation with its clauses.
 #[derive(Clone)]
 pub struct Made {
     results: Rc<[(TypeId, Rc<Names>)]>,
@@ -78,18 +78,18 @@ pub struct Made {
     flow: Flow,
     /// Of this engine alone.
     time: PipelineTime,
-    /// Whether it is one contiguous run of data memory that a load of a register file may follow.
+    /// True if it is one contiguous run of data memory that a load of a register file may follow.
     run: bool,
 }
 
 /// An operation of the pipeline that has its clauses.
-struct Placed {
-    /// What flows after it.
+struct ChosenStage {
+    /// The stream after it.
     made: Rc<Made>,
     command: Option<OpId>,
-    /// Whether the pipeline does without it.
+    /// True if the pipeline omits it.
     absent: bool,
-    /// What was chosen up to it.
+    /// The choices up to it.
     past: Past,
 }
 
@@ -113,9 +113,9 @@ pub(crate) fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     }
 }
 
-/// Where the tensors are that a pipeline reads and writes. One in data memory whose address is open is in the middle:
-/// padding in front of a tensor is read from the memory before it (book 08), and whoever chooses the address leaves
-/// room for that. Others are at 0: no configuration depends on where they are.
+/// Addresses of the tensors that a pipeline reads and writes. A tensor in data memory with an open address is in the
+/// middle: padding before a tensor is read from the memory before it (book 08), and the allocator leaves space for
+/// that. Others are at 0: no configuration depends on their addresses.
 fn addresses(chain: &[OpRef<'_>], machine: &Machine) -> Result<Addresses, Diagnostic> {
     let others = chain.iter().flat_map(|op| op.operands().iter().chain(op.results()));
     let mut addresses: Addresses =
@@ -186,7 +186,7 @@ impl<'a> CandidatePipeline<'a> {
         })
     }
 
-    /// How much more may be asked.
+    /// The remaining budget.
     pub fn budget(&self) -> &'a Budget {
         self.means.budget
     }
@@ -196,7 +196,7 @@ impl<'a> CandidatePipeline<'a> {
         self.ctx.data()
     }
 
-    /// How many operations the pipeline has.
+    /// Number of operations of the pipeline.
     pub fn operations(&self) -> usize {
         self.chain.len()
     }
@@ -211,7 +211,7 @@ impl<'a> CandidatePipeline<'a> {
         self.written.op(self.ctx, self.chain[stage])
     }
 
-    /// Operation `stage`, which waits for its clauses; `None` if what it takes has no type.
+    /// Operation `stage`, which waits for its clauses; `None` if its operand has no type.
     pub fn site<'s>(&'s self, stage: usize, goal: &'s Goal) -> Option<Site<'s>> {
         let (op, written) = (self.op(stage), self.original(stage));
         let source = operand(op, 0)?;
@@ -224,8 +224,8 @@ impl<'a> CandidatePipeline<'a> {
         self.axes.clone()
     }
 
-    /// What else than its type the stream says of the commands after it: whether it is one contiguous run, which
-    /// makes a load of a register file a short command (book 18).
+    /// The property of the stream, in addition to its type, that matters to the commands after it: true if it is one
+    /// contiguous run, which makes a load of a register file a short command (book 18).
     pub fn run(&self) -> bool {
         self.stages.last().is_some_and(|placed| placed.made.run)
     }
@@ -242,14 +242,14 @@ impl<'a> CandidatePipeline<'a> {
         }
     }
 
-    /// Does without the next operation: what follows takes what it would take.
+    /// Omits the next operation: the following one takes its operand.
     pub fn skip(&mut self) {
         let stage = self.stages.len();
         let op = self.module.op(self.ctx, self.chain[stage]);
         let value = op.operands()[0];
         self.pass(value);
         let (made, past) = (self.flowing(), self.past());
-        self.stages.push(Placed { made, command: None, absent: true, past });
+        self.stages.push(ChosenStage { made, command: None, absent: true, past });
     }
 
     /// Lets the operation after the next one take `value`.
@@ -259,7 +259,7 @@ impl<'a> CandidatePipeline<'a> {
         }
     }
 
-    /// Whether operation `stage` leaves the stream that it takes as it is.
+    /// Returns true if operation `stage` leaves its stream unchanged.
     pub fn changes_nothing(&self, stage: usize) -> bool {
         let op = self.op(stage);
         let made: Option<Rc<Tensor>> = op.result_type(0);
@@ -293,17 +293,18 @@ impl<'a> CandidatePipeline<'a> {
             support.recall(value, axes.clone());
         }
         let command = made.command.clone().map(|spec| self.commands.append(self.exec, spec));
-        self.stages.push(Placed { made, command, absent: false, past });
+        self.stages.push(ChosenStage { made, command, absent: false, past });
         Ok(of)
     }
 
-    /// Where the next operation is; `None` for the last one: what reads its tensor has a say in it.
+    /// The moment of the next operation; `None` for the last one, because its choice depends on the readers of its
+    /// tensor.
     fn moment(&self) -> Option<Moment> {
         let stage = self.stages.len();
         (stage + 1 < self.chain.len()).then(|| Moment { past: self.past(), waiting: self.waiting[stage] })
     }
 
-    /// What was chosen so far.
+    /// The choices so far.
     fn past(&self) -> Past {
         self.stages.last().map_or(Past::default(), |placed| placed.past)
     }
@@ -313,7 +314,7 @@ impl<'a> CandidatePipeline<'a> {
         self.means.memo.goal(goal)
     }
 
-    /// What is proposed for the next operation with the goal of this number, by `ask` if that was not asked before.
+    /// The candidates for the next operation with the goal of this number, from `ask` if they are not known yet.
     pub fn candidates(&self, goal: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
         match self.moment() {
             Some(moment) => self.means.memo.candidates(moment, goal, ask),
@@ -326,14 +327,14 @@ impl<'a> CandidatePipeline<'a> {
         results.into_iter().zip(types).for_each(|(value, &ty)| self.module.set_type(value, ty));
     }
 
-    /// What the next operation comes to with the clauses that it has now; that is work.
+    /// The result of the next operation with its present clauses; this is work.
     fn charged(&mut self, id: OpId) -> Result<Made, Diagnostic> {
         let budget = self.means.budget;
         budget.spend(1);
         budget.charge(|| self.made(id))
     }
 
-    /// What the next operation comes to with the clauses that it has now.
+    /// The result of the next operation with its present clauses.
     fn made(&mut self, id: OpId) -> Result<Made, Diagnostic> {
         let op = self.module.op(self.ctx, id);
         let (decl, infer) = op.decl().and_then(|decl| Some((decl, decl.infer?))).ok_or_else(|| {
@@ -387,7 +388,7 @@ impl<'a> CandidatePipeline<'a> {
         Ok(())
     }
 
-    /// Verifies an operation; what it becomes inside `hw.exec`.
+    /// Verifies an operation; returns its lowered form inside `hw.exec`.
     fn lowered(&self, id: OpId) -> Result<Option<OpSpec>, Diagnostic> {
         let op = self.module.op(self.ctx, id);
         let known = VerifyCx::new(self.ctx, &self.module);
@@ -418,12 +419,12 @@ impl<'a> CandidatePipeline<'a> {
         lower_alone(&cx, op)
     }
 
-    /// What flows so far.
+    /// The stream so far.
     fn flowing(&self) -> Rc<Made> {
         self.stages.last().map_or_else(|| Rc::new(Made::nothing()), |placed| placed.made.clone())
     }
 
-    /// What a question about a command says of it, where it would be.
+    /// The answer to a question about a command, at its position.
     fn ask<T>(&mut self, command: &OpSpec, question: impl FnOnce(OpRef<'_>) -> T) -> T {
         let id = self.commands.append(self.exec, command.clone());
         let answer = question(self.commands.op(self.ctx, id));
@@ -465,8 +466,8 @@ impl Made {
     }
 }
 
-/// Whether what flows after a command is one contiguous run. Flits that the collect fills up are no longer what
-/// was read.
+/// Returns true if the stream after a command is one contiguous run. Flits that the collect fills up are no longer the
+/// bytes that were read.
 fn is_run(op: OpRef<'_>, before: &Made, flow: Flow) -> bool {
     let bytes = |flow: Flow| flow.packets.saturating_mul(flow.packet);
     match op.is(&COLLECT) {

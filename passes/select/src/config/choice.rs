@@ -26,7 +26,7 @@ pub struct Choice {
     pub chain: Vec<OpId>,
     /// Where the first of them is written.
     pub at: Span,
-    /// Where a bound left out what rules of a text propose: a remark an operation.
+    /// The positions at which a bound left out proposals of textual rules: a remark an operation.
     pub limits: Vec<Diagnostic>,
     /// Everything that was possible.
     pub graph: Graph,
@@ -44,7 +44,7 @@ impl Choice {
     /// Writes the choice into a module, without the optional engines that the best way lacks. Types follow.
     ///
     /// # Errors
-    /// What inference says of the module.
+    /// The error of inference for the module.
     pub fn apply(&self, ctx: &Context, module: &mut Module) -> Result<(), Diagnostic> {
         let steps = self.best.steps(&self.graph);
         for step in &steps {
@@ -72,8 +72,8 @@ pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -
     choose_for(ctx, module, chain, &Means::new(rules, &budget), &Goal::of(&ops, &axes.0))
 }
 
-/// As [`choose`], with the engines that the pipeline may have put into the module:
-/// [`Choice::apply`] takes away those that the choice lacks. What was `found` before is tried first.
+/// As [`choose`], with the optional engines that were inserted into the module: [`Choice::apply`] removes those that
+/// the choice lacks. The earlier choice `found` is the first candidate.
 ///
 /// # Errors
 /// As of [`choose`]; the module then has the engines.
@@ -97,7 +97,7 @@ pub(crate) fn choose_with_optional(
     choose_for(ctx, module, &longer, means, &goal)
 }
 
-/// What was found for an operation, which is one of `chain` or added in front of `after`; no clauses if nothing was.
+/// The choice for an operation, which is one of `chain` or added before `after`; no clauses if there was none.
 fn seed(op: OpRef<'_>, after: Option<&OpId>, chain: &[OpId], found: &[(At, Candidate)]) -> Candidate {
     let is_it = |at: &At| match at {
         At::Written(id) => *id == op.id,
@@ -107,7 +107,7 @@ fn seed(op: OpRef<'_>, after: Option<&OpId>, chain: &[OpId], found: &[(At, Candi
     own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
 }
 
-/// The cheapest legal choice for the pipeline `chain` of a module that is to make what `goal` says.
+/// The cheapest legal choice for the pipeline `chain` of a module, for the goal `goal`.
 ///
 /// # Errors
 /// As of [`choose`].
@@ -143,7 +143,7 @@ pub fn choose_for(
     }
 }
 
-/// Whether an operation has an open clause that no rule proposes.
+/// Returns true if an operation has an open clause that no rule proposes.
 fn unruled(op: OpRef<'_>, rules: &RuleSet) -> bool {
     graph::open_clauses(op).next().is_some() && !rules.covers(op)
 }

@@ -1,6 +1,6 @@
-//! The cheapest pipeline of an e-graph, exactly. Cycles of a pipeline are not the sum over its engines (the
-//! busiest counts), so a class keeps every way that may still become the cheapest, whatever engines follow: its
-//! Pareto front.
+//! The cheapest pipeline of an e-graph, exactly. Cycles of a pipeline are not the sum over its engines (the busiest
+//! counts), so a class keeps every way that may still become the cheapest, with any following engines: its Pareto
+//! front.
 
 use crate::config::graph::{Graph, Step};
 use std::cmp::Ordering;
@@ -67,7 +67,7 @@ fn insert(front: &mut Vec<Way>, way: Way) {
     front.push(way);
 }
 
-/// What an e-graph comes to.
+/// The result of an extraction.
 #[derive(Clone, Debug)]
 pub(crate) struct Extraction {
     /// The cheapest way to the end of the pipeline.
@@ -80,8 +80,8 @@ pub(crate) struct Extraction {
     pub ends: Vec<Way>,
 }
 
-/// The cheapest way to the end of a pipeline of `stages` operations, with what it is measured by. `after` says how
-/// many cycles a tensor that the pipeline can end in takes afterwards.
+/// The cheapest way to the end of a pipeline of `stages` operations, with its measures. `after` returns the cycles
+/// that a tensor at the pipeline's end takes afterwards.
 pub(crate) fn extract(
     graph: &Graph,
     stages: usize,

@@ -1,5 +1,4 @@
-//! What a pipeline is to make, as far as it is written: the mappings of its written clauses and of the tensor that
-//! its result becomes.
+//! The goal of a pipeline: the mappings of its explicit clauses and of the tensor that its result becomes.
 
 use crate::config::graph::Candidate;
 use std::collections::BTreeSet;
@@ -20,7 +19,7 @@ use visa_stream::ops::{begin_interleaved, commit, contract};
 use visa_stream::pipeline;
 use visa_stream::reduce::axis_of;
 
-/// What a pipeline is to make, as far as it is written: what the choice must keep to.
+/// The goal of a pipeline: the explicit constraints of the choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Goal {
     /// Every mapping that is written in it, and of the tensors that it reads and makes: their digits end where
@@ -28,42 +27,42 @@ pub struct Goal {
     pub written: Vec<Expr>,
     /// The layout that the result has, or that the next tensor made of it has.
     pub layout: Option<Expr>,
-    /// The axes of the result, or what a written accumulator leaves; `None` if nothing says what they are.
+    /// The axes of the result, or those after an explicit accumulator; `None` if they are not specified.
     pub kept: Option<BTreeSet<AxisId>>,
-    /// The axes that a contraction is to sum, where it says so: then it decides, and not what is kept.
+    /// The axes that a contraction is to sum, if they are explicit: then they decide, and not `kept`.
     pub summed: Option<BTreeSet<AxisId>>,
-    /// Axes that a switch brings, or a reduction between slices in the place of what it reduces.
+    /// Axes that a switch brings, or a reduction between slices instead of the reduced ones.
     pub brought: BTreeSet<AxisId>,
-    /// Axes that are reduced within slices: the stream has all of them, whatever is left of them in the result.
+    /// Axes that are reduced within slices: the stream has all of them, also if the result has only a part.
     pub reduced: BTreeSet<AxisId>,
-    /// Whether a reduction between slices may move part of time into them: then what the layout at the end holds
-    /// is not all that is wanted.
+    /// True if a reduction between slices may move part of time into them: then the layout at the end does not hold
+    /// all wanted axes.
     pub moves: bool,
-    /// Whether the pipeline fills the rows of a register file: then the layout at the end holds not all that is
-    /// wanted.
+    /// True if the pipeline fills the rows of a register file: then the layout at the end does not hold all wanted
+    /// axes.
     pub rows: bool,
-    /// Whether the stream meets a register file, which brings axes of its own.
+    /// True if the stream meets a register file, which brings additional axes.
     pub pairs: bool,
-    /// Whether the stream is summed, or is in a register file that sums are made with, or is masked with a
-    /// number: padding must be masked.
+    /// True if the stream is summed, or is in a register file that sums are made with, or is masked with a number:
+    /// padding must be masked.
     pub sums: bool,
-    /// Axes of integers after which a register file that the stream meets holds zeros: products there are zero,
-    /// whatever the stream holds. A float may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
+    /// Axes of integers after which a register file that the stream meets holds zeros: products there are zero, with
+    /// any stream. A float may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
     pub zeros: BTreeSet<AxisId>,
     /// Axes that something written pads with zeros.
     pub masked: BTreeSet<AxisId>,
-    /// Axes whose order in the stream is part of the meaning: what is packed follows it, and running values do. It
-    /// is then the tensor's.
+    /// Axes whose order in the stream is part of the semantics: packing and running values follow it. It is then the
+    /// tensor's.
     pub ordered: Ordered,
-    /// What an operation of the pipeline asks for by name, or a vector register file holds: the stream must have it.
+    /// Digits that an operation of the pipeline names, or a vector register file holds: the stream must have them.
     pub named: Vec<Digit>,
-    /// What the slices hold of the tensors at rest that the stream meets after a switch: the stream must hold the
-    /// same there.
+    /// The slice mapping of the tensors at rest that the stream meets after a switch: the stream must hold the same
+    /// there.
     pub slice: Option<Expr>,
-    /// Whether the pipeline's end itself says its layout: then the slices must not hold what that layout holds.
+    /// True if the pipeline's end specifies its layout: then the slices must not hold the layout's axes.
     pub places: bool,
-    /// What a register file holds, row by row, where all of it is written and the stream goes there as it is
-    /// fetched: it must be in this order.
+    /// The content of a register file, row by row, if all of it is explicit and the stream goes there directly from
+    /// the fetch: it must be in this order.
     pub filed: Option<Expr>,
     /// Clauses that each operation had before they became holes, for advice, or that were found before the budget
     /// ended; they are tried before the proposals.
@@ -100,7 +99,7 @@ impl Goal {
         self.seed.get(stage).filter(|(_, clauses)| !clauses.is_empty())
     }
 
-    /// What is written of the pipeline `chain`.
+    /// The explicit constraints of the pipeline `chain`.
     pub fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
         let mut goal = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };
         for op in chain {
@@ -161,7 +160,7 @@ impl Goal {
         lacking.filter(|&axis| takes(&mut room, axes.size(axis))).collect()
     }
 
-    /// Whether the stream may hold the digits in this order, where the tensor has them in that one.
+    /// Returns true if the stream may hold the digits in this order, given the tensor's order.
     pub fn allows(&self, order: &[Digit], tensor: &[Digit]) -> bool {
         let matters = |digit: &&Digit| match &self.ordered {
             Ordered::None => false,
@@ -171,7 +170,7 @@ impl Goal {
         order.iter().filter(matters).eq(own)
     }
 
-    /// Whether the result is known to lack the axis, which then is summed.
+    /// Returns true if the result is known to lack the axis, which then is summed.
     pub fn sums_over(&self, axis: AxisId) -> bool {
         match &self.summed {
             Some(summed) => summed.contains(&axis),
@@ -179,18 +178,18 @@ impl Goal {
         }
     }
 
-    /// Whether the axis goes through a contraction and is in the result.
+    /// Returns true if the axis goes through a contraction and is in the result.
     pub fn keeps(&self, axis: AxisId) -> bool {
         let is_there = self.kept.as_ref().is_none_or(|kept| kept.contains(&axis));
         self.knows_sums() && !self.sums_over(axis) && is_there
     }
 
-    /// Whether something says what is summed.
+    /// Returns true if the summed axes are specified.
     pub fn knows_sums(&self) -> bool {
         self.summed.is_some() || self.kept.is_some()
     }
 
-    /// How many coordinates of an axis the result has, counted from 0; `None` if it may have all.
+    /// Number of coordinates of an axis in the result, counted from 0; `None` if it may have all.
     pub fn wanted(&self, axis: AxisId, axes: &Axes) -> Option<u64> {
         let own = self.stored(axis, axes)?;
         let reaches = own.iter().map(|digit| digit.stride.saturating_mul(digit.live)).max()?;
@@ -198,7 +197,7 @@ impl Goal {
         whole.then_some(reaches)
     }
 
-    /// How many coordinates of a part of an axis the result has, counted from 0; `None` if it may have all.
+    /// Number of coordinates of a part of an axis in the result, counted from 0; `None` if it may have all.
     pub fn wanted_part(&self, part: &Digit, axes: &Axes) -> Option<u64> {
         let own = self.stored(part.axis?, axes).filter(|_| !self.rows)?;
         let end = part.stride.saturating_mul(part.live);
@@ -224,7 +223,7 @@ impl Goal {
         layout.offset().is_empty().then_some(own)
     }
 
-    /// Where digits of an axis end in what is written, as coordinates.
+    /// The ends of an axis's digits in explicit mappings, as coordinates.
     pub fn ends(&self, axis: AxisId, axes: &Axes) -> BTreeSet<u64> {
         let all = self.written.iter().filter_map(|map| digits(map, axes).ok());
         let own = all.flat_map(|digits| digits.iter().copied().collect::<Vec<_>>());
@@ -245,7 +244,7 @@ pub fn reduced_within(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
     reductions.filter_map(|op| axis_of(*op, axes).ok()).collect()
 }
 
-/// The axes of what an accumulator leaves, where all of that is written.
+/// The axes after an accumulator, if all its clauses are explicit.
 fn accumulated(chain: &[OpRef<'_>], axes: &Axes) -> Option<BTreeSet<AxisId>> {
     let accumulator = chain.iter().find(|op| op.is(&contract::ACCUMULATE_DECL))?;
     let (time, packet) = written(*accumulator, "time").zip(written(*accumulator, "packet"))?;
@@ -298,7 +297,7 @@ fn element(op: OpRef<'_>, value: ValueId) -> Option<Expr> {
     (!tensor.kind.stream).then(|| tensor.dim(Dim::Element))
 }
 
-/// Takes so many slices of the first place that can be cut into as many.
+/// Takes `size` slices of the first place that can be cut into as many.
 fn takes(room: &mut [u64], size: u64) -> bool {
     let place = room.iter_mut().find(|place| size > 0 && place.is_multiple_of(size));
     place.map(|place| *place /= size).is_some()
@@ -315,13 +314,13 @@ fn named(op: OpRef<'_>, axes: &Axes) -> Vec<Vec<Digit>> {
     asked.map(|own| own.iter().rev().filter(|digit| digit.axis.is_some()).map(live).collect()).collect()
 }
 
-/// The layout of what an operation makes, or of the tensor that a transfer makes of it.
+/// The layout of an operation's result, or of the tensor that a transfer makes of it.
 fn layout(last: OpRef<'_>) -> Option<Expr> {
     let own = written(last, "element").map(|map| (*map).clone());
     own.or_else(|| last.results().first().and_then(|&result| made_of(last, result)))
 }
 
-/// Whether the elements of what an operation makes have the indices that they had.
+/// Returns true if the elements of an operation's result keep their indices.
 fn same_indices(op: OpRef<'_>) -> bool {
     match view::kind(op) {
         None | Some(ViewKind::Slice | ViewKind::Padding) => true,

@@ -22,7 +22,7 @@ use visa_ir::view::{Int, Text, unless_auto};
 use visa_mapping::{Dim, Tensor, facts};
 use visa_stream::ops::fetch;
 
-/// Most nodes of an e-graph. Checked before each: what is left out is reported.
+/// Most nodes of an e-graph. Checked before each: omissions are reported.
 pub const MAX_E_NODES: usize = 50_000;
 
 /// A way to make a value: an operation with its clauses on another value.
@@ -30,7 +30,7 @@ pub const MAX_E_NODES: usize = 50_000;
 pub struct Step {
     /// The operation's number in the pipeline.
     pub stage: usize,
-    /// What the rule chose; nothing for an operation that is written.
+    /// The rule's choice; empty for an explicit operation.
     pub clauses: Clauses,
     /// The name of the rule; `None` for an operation that is written.
     pub rule: Option<&'static str>,
@@ -60,15 +60,15 @@ impl Class {
     }
 }
 
-/// What was refused, by the operation and the limit.
+/// The refusals, by the operation and the limit.
 pub type Refusals = BTreeMap<(usize, String), Refused>;
 
 /// Candidates that broke the same limit.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// How many.
+    /// Number of refusals.
     pub count: u64,
-    /// The first of them: its clauses as text, and what the verifier said.
+    /// The first of them: its clauses as text, and the verifier's error.
     pub example: (String, Diagnostic),
 }
 
@@ -80,15 +80,15 @@ pub struct Graph {
     pub classes: Vec<Class>,
     /// Refused candidates.
     pub refusals: Refusals,
-    /// Proposals that disagree with what is written.
+    /// Proposals that disagree with explicit clauses.
     pub disagreeing: u64,
     /// Operations that something legal reaches, and the next one.
     pub rounds: usize,
-    /// Whether [`MAX_E_NODES`] ended the growth.
+    /// True if [`MAX_E_NODES`] ended the growth.
     pub full: bool,
-    /// Whether the budget ended the growth.
+    /// True if the budget ended the growth.
     pub cut: bool,
-    /// Whether it holds a way to the end of the pipeline.
+    /// True if it holds a way to the end of the pipeline.
     complete: bool,
     /// By operation, the rule of a text of which a bound left something out, and the bound.
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
@@ -98,15 +98,15 @@ pub struct Graph {
     goal: usize,
 }
 
-/// Clauses of an operation, and the rule that proposes them; none for what is written.
+/// Clauses of an operation, and the rule that proposes them; `None` for explicit ones.
 pub type Candidate = (Option<&'static str>, Clauses);
 
-/// What rules propose for an operation.
+/// The proposals of rules for an operation.
 #[derive(Default)]
 pub struct Candidates {
     /// Each of them.
     pub found: Vec<Candidate>,
-    /// Proposals that disagree with what is written.
+    /// Proposals that disagree with explicit clauses.
     pub disagreeing: u64,
     /// The rule of a text of which a bound left something out, and the bound.
     pub limit: Option<(&'static str, Bound)>,
@@ -116,8 +116,7 @@ impl Graph {
     /// Grows the e-graph of a pipeline by `rules`.
     ///
     /// # Errors
-    /// A written operation that is not legal whatever is chosen before it is no error here: it shows as no class
-    /// at the end.
+    /// An explicit operation that is not legal after any choice is no error here: it shows as no class at the end.
     pub fn grow(candidate: &mut CandidatePipeline<'_>, rules: &RuleSet, goal: &Goal) -> Self {
         let egraph = EGraph::new(()).with_explanations_enabled();
         let mut graph = Self {
@@ -138,9 +137,9 @@ impl Graph {
         graph
     }
 
-    /// Adds every way to apply operation `stage` to the value `source`, which the candidate pipeline holds, and what
-    /// follows from each: depth first, so that the candidate pipeline changes little. An operation that the pipeline
-    /// may do without is tried absent as well: what follows then takes `source` itself.
+    /// Adds every way to apply operation `stage` to the value `source`, which the candidate pipeline holds, and its
+    /// consequences: depth first, so that the candidate pipeline changes little. An optional operation is also omitted
+    /// as a candidate: the following one then takes `source` itself.
     fn expand(
         &mut self,
         candidate: &mut CandidatePipeline<'_>,
@@ -165,7 +164,7 @@ impl Graph {
         }
     }
 
-    /// What follows if the pipeline does without operation `stage`.
+    /// The consequences if the pipeline omits operation `stage`.
     fn without(
         &mut self,
         candidate: &mut CandidatePipeline<'_>,
@@ -178,7 +177,7 @@ impl Graph {
         candidate.pop();
     }
 
-    /// What follows from each way to apply operation `stage`.
+    /// The consequences of each way to apply operation `stage`.
     fn with(
         &mut self,
         candidate: &mut CandidatePipeline<'_>,
@@ -219,13 +218,13 @@ impl Graph {
         }
     }
 
-    /// Whether the budget allows no more: with a way to the end there is something to keep.
+    /// Returns true if the budget allows no more: with a way to the end there is a result.
     fn stops(&self, budget: &Budget) -> bool {
         budget.exhausted() || (self.complete && budget.ended())
     }
 
-    /// Adds a way to make a value of type `ty`: one class for all of them that what follows costs the same. The
-    /// class, if it is new.
+    /// Adds a way to make a value of type `ty`: one class for all with the same cost of the following operations.
+    /// Returns the class, if it is new.
     fn add(&mut self, step: Step, ty: TypeId, run: bool) -> Option<usize> {
         let children = step.source.map(|source| self.classes[source].id).into_iter().collect();
         let id = self.egraph.add(SymbolLang { op: step.head, children });
@@ -259,7 +258,7 @@ impl Graph {
     }
 }
 
-/// What the rules propose for operation `stage`; of a written one, what is written.
+/// The proposals of rules for operation `stage`; for an explicit one, its clauses.
 fn candidates(candidate: &CandidatePipeline<'_>, rules: &RuleSet, goal: &Goal, stage: usize) -> Candidates {
     let op = candidate.original(stage);
     if open_clauses(op).next().is_none() {
@@ -347,7 +346,7 @@ fn proposal(op: OpRef<'_>, clauses: &Clauses) -> Proposal {
     values.collect()
 }
 
-/// Whether a written clause has a proposed value.
+/// Returns true if an explicit clause has a proposed value.
 fn agrees(op: OpRef<'_>, name: &str, value: &Value, axes: &Axes) -> bool {
     match value {
         // A mapping that is not there follows from the rest.

@@ -1,7 +1,7 @@
-//! The memo of a choice. Pipelines that share tensors are chosen once for each layout of what they read, and again
-//! for each distribution and for the price of the whole kernel. Most of their operations are then in the same state
-//! as before. So the proposals of the rules for an operation, and the verdict of verifiers, lowering and cost
-//! function on it, are computed once and kept under everything that they may depend on.
+//! The memo of a choice. Pipelines that share tensors are chosen once for each layout of their inputs, and again for
+//! each distribution and for the price of the whole kernel. Most of their operations are then in the same state as
+//! before. So the proposals of the rules for an operation, and the verdict of verifiers, lowering and cost function on
+//! it, are computed once and stored under all their possible inputs.
 
 use crate::config::candidate::{Clauses, Made};
 use crate::config::goal::Goal;
@@ -17,12 +17,12 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpId, OpRef, TypeId, ValueId};
 use visa_mapping::facts::{Names, Support};
 
-/// What a choice is made with: the rules, how much work it may be, and the memo. It is valid for one module and for
-/// copies of it that differ only in what pipelines read and in the values of clauses that were open.
+/// The context of a choice: the rules, the budget, and the memo. It is valid for one module and for copies of it that
+/// differ only in the inputs of pipelines and in the values of clauses that were open.
 pub struct Means<'a> {
     /// The rules.
     pub rules: &'a RuleSet,
-    /// How much work it may be.
+    /// The limit of work.
     pub budget: &'a Budget,
     /// The answers that were given before.
     pub memo: Memo,
@@ -45,8 +45,8 @@ pub struct Memo {
     candidates: RefCell<HashMap<(Moment, usize), Rc<Candidates>, Fast>>,
 }
 
-/// The verdict on an operation with its clauses: what it makes, with the past that this is to the operations after
-/// it, or why it is not legal.
+/// The verdict on an operation with its clauses: its result, with the past for the operations after it, or the reason
+/// that it is not legal.
 type Verdict = Result<(Rc<Made>, Past), Rc<Diagnostic>>;
 
 /// The operations of a pipeline that have their clauses: a number for all of them together. Nothing is chosen in
@@ -57,24 +57,24 @@ pub struct Past(usize);
 /// An operation that waits for its clauses, by its number, after others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Moment {
-    /// What was chosen of the pipeline.
+    /// The choices of the pipeline so far.
     pub past: Past,
     /// The operation's number, of [`Memo::waiting`].
     pub waiting: usize,
 }
 
-/// What an operation says itself, whatever stream it takes.
+/// The content of an operation, for any stream.
 #[derive(PartialEq, Eq, Hash)]
 struct Waiting {
     op: OpId,
     name: &'static str,
     clauses: Vec<(String, AttrId)>,
-    /// What it takes beside the stream: its type, and the axes that it depends on.
+    /// Its operands in addition to the stream: the type, and the axes that it depends on.
     others: Vec<(ValueId, TypeId, Option<Rc<Names>>)>,
 }
 
 impl Memo {
-    /// The number of an operation of a pipeline as it is written, which takes `others` beside the stream.
+    /// The number of an operation of a pipeline as written, with the operands `others` in addition to the stream.
     pub fn waiting(&self, op: OpRef<'_>, others: &[ValueId], support: &Support) -> usize {
         let others = others.iter().copied();
         self.waiting.borrow_mut().of(Waiting {
@@ -111,7 +111,7 @@ impl Memo {
         verdicts.entry(key).or_insert(verdict).clone()
     }
 
-    /// What is proposed for an operation with a goal, of this number, by `ask` if it was not asked before.
+    /// The candidates for an operation with the goal of this number, from `ask` if they are not known yet.
     pub fn candidates(
         &self,
         moment: Moment,

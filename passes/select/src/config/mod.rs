@@ -1,4 +1,4 @@
-//! The configuration of one pipeline: what it is to make, what may be written, and the cheapest of it.
+//! The configuration of one pipeline: its goal, its candidates, and the cheapest of them.
 
 pub(crate) mod candidate;
 pub mod choice;

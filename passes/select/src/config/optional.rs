@@ -1,6 +1,6 @@
-//! Engines that a pipeline may have or not. Where nothing is written against them they are put into the pipeline,
-//! with all their clauses open; one e-graph holds the ways with them and without, and what the best way lacks is
-//! taken away again.
+//! Optional engines of a pipeline. Unless explicit clauses prevent it they are inserted into the pipeline, with all
+//! their clauses open; one e-graph holds the ways with them and without, and those that the best way lacks are removed
+//! again.
 
 use crate::config::graph::open_clauses;
 use crate::rules::ruleset::RuleSet;
@@ -22,7 +22,7 @@ struct Engine {
     decl: &'static OpDecl,
     /// Builds it for a stream, in front of the operation `after`, with open clauses.
     build: fn(after: OpRef<'_>, stream: ValueId) -> OpSpec,
-    /// Whether it may be between two operations of a pipeline.
+    /// Returns true if it may be between two operations of a pipeline.
     fits: fn(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool,
 }
 
@@ -44,8 +44,8 @@ const ENGINES: [Engine; 2] = [
     },
 ];
 
-/// Between fetch and collect, where both are open and something says what slices are to hold: a tensor that the
-/// stream meets, or a layout at the end.
+/// Between fetch and collect, if both are open and the content of the slices is specified: by a tensor that the stream
+/// meets, or a layout at the end.
 fn switches(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bool {
     let open = |op: OpRef<'_>| open_clauses(op).next().is_some();
     let meets = pipeline.iter().skip(1).any(|op| op.operands().len() > 1);
@@ -62,7 +62,7 @@ fn transposes(pipeline: &[OpRef<'_>], before: OpRef<'_>, after: OpRef<'_>) -> bo
     unit.is_some_and(Unit::computes) && takes && after.is(&commit::DECL) && untyped(before)
 }
 
-/// What was found for an operation of a pipeline.
+/// The choice for an operation of a pipeline.
 #[derive(Clone)]
 pub enum At {
     /// One that is written.
@@ -105,7 +105,7 @@ pub(crate) fn put(ctx: &Context, module: &mut Module, decl: &'static OpDecl, bef
     Some(id)
 }
 
-/// Takes an operation out of its pipeline: what follows takes what it takes.
+/// Takes an operation out of its pipeline: the following one takes its operand.
 pub(crate) fn remove(ctx: &Context, module: &mut Module, id: OpId) {
     let op = module.op(ctx, id);
     let (source, made) = (op.operands()[0], op.results()[0]);

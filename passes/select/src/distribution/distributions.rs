@@ -1,5 +1,5 @@
-//! The distributions that a kernel's tensors may have in data memory: which parts of which axes clusters and slices
-//! hold, and what that costs at least.
+//! The distributions that a kernel's tensors may have in data memory: the parts of axes that clusters and slices hold,
+//! and the lower bound of their costs.
 
 use crate::distribution::given::{
     Part, cuts, elements, held_of_reduced, left_out, met, reach, reaches, reduced, source, whole,
@@ -32,10 +32,10 @@ use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::{fill, generate};
 use visa_stream::pipeline;
 
-/// The clauses that say how a tensor is distributed.
+/// The clauses with the distribution of a tensor.
 pub const CLAUSES: [&str; 3] = ["cluster", "slice", "element"];
 
-/// Whether an operation makes a tensor in data memory of none that is there.
+/// Returns true if an operation makes a tensor in data memory from one in another memory.
 fn brings(op: OpRef<'_>) -> bool {
     effects::may(op, EffectKind::Allocate, DM.def.name) && !pipeline::ends(op)
 }
@@ -56,20 +56,20 @@ pub struct Distribution {
     pub loads: Vec<Load>,
     /// The same with rows that start at whole flits, if some do not.
     pub padded: Option<Vec<Load>>,
-    /// Cycles of all transfers, of what is stored at least: a kernel takes at least these.
+    /// Lower bound of the cycles of all transfers of stored tensors: a kernel takes at least these.
     pub transfers: u64,
-    /// Cycles to transfer the tensors, by the memory model, and to fetch each once: what the order of trying goes by.
+    /// Cycles to transfer the tensors, by the memory model, and to fetch each once: the order of the candidates.
     pub estimate: u64,
-    /// How many slices hold a part.
+    /// Number of slices that hold a part.
     pub slices: u64,
     /// Terms of the mappings of slices.
     terms: usize,
-    /// Whether it leads to slices that are written of an operation.
+    /// True if it leads to explicit slices of an operation.
     led: bool,
 }
 
-/// What a slice holds of a tensor: so many elements.
-struct Held {
+/// The elements of a tensor that a slice holds.
+struct SlicePart {
     element: Expr,
     /// The same with rows that start at whole flits, if they do not.
     padded: Option<Expr>,
@@ -86,14 +86,14 @@ struct Stored {
     address: i64,
 }
 
-/// Tensors that meet each other, with what becomes of them.
+/// Tensors that meet each other, with their users.
 struct Group<'a> {
     function: OpRef<'a>,
     axes: &'a Axes,
     machine: Rc<Machine>,
     /// The loads with an open distribution.
     loads: Vec<OpId>,
-    /// The layout of what each of them loads.
+    /// The layout of each one's source.
     sources: BTreeMap<OpId, Expr>,
     /// Clusters and slices that are written of another load.
     written: Option<(Expr, Expr)>,
@@ -105,13 +105,13 @@ struct Group<'a> {
     kept: Vec<Part>,
     /// Axes that are reduced between slices.
     reduced: Vec<Part>,
-    /// Whether a register file multiplies what streams by.
+    /// True if a register file multiplies the streamed elements.
     contracts: bool,
-    /// The format of the results, as far as operations say it.
+    /// The format of the results, if operations specify it.
     format: Option<DType>,
     /// The slices that operations give for their results.
     given: Vec<Digits>,
-    /// The axes of what is loaded, and how many coordinates of each.
+    /// The axes of the loaded tensors, with the number of coordinates of each.
     loaded: Vec<(AxisId, u64)>,
 }
 
@@ -119,7 +119,7 @@ struct Group<'a> {
 /// there is no such tensor.
 ///
 /// # Errors
-/// That nothing says what the axes of the results are.
+/// The axes of the results are not specified.
 pub fn distributions(function: OpRef<'_>, axes: &Axes) -> Result<Vec<Distribution>, Diagnostic> {
     let groups = groups(function, axes);
     if !groups.is_empty() && groups.iter().all(Group::says_nothing) {
@@ -203,7 +203,7 @@ fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
     grouped.filter(|group| !group.loads.is_empty()).collect()
 }
 
-/// Makes the groups of what a tensor is in turn, as far as it is in any, one that all of it is in.
+/// Joins the groups of the values that a tensor becomes, if it is in any, to one that all of it is in.
 fn join(group_of: &mut BTreeMap<ValueId, usize>, same: Carried) {
     let values: Vec<ValueId> = std::iter::once(same.initial).chain(same.later()).collect();
     let own: BTreeSet<usize> = values.iter().filter_map(|value| group_of.get(value).copied()).collect();
@@ -282,7 +282,7 @@ impl<'a> Group<'a> {
 }
 
 impl Group<'_> {
-    /// Whether nothing says where its tensors may be.
+    /// Returns true if no clause restricts the slices of its tensors.
     fn says_nothing(&self) -> bool {
         self.written.is_none() && self.stored.is_empty() && self.kept.is_empty()
     }
@@ -334,9 +334,9 @@ impl Group<'_> {
         found
     }
 
-    /// What slices may hold before an operation after which they hold `slice`: the same, as far as the axes are
-    /// loaded; and instead of one of its digits, which is copied or comes from time, as many coordinates
-    /// of a loaded axis that it lacks.
+    /// The possible slices before an operation after which they hold `slice`: the same, limited to the loaded axes;
+    /// and instead of one of its digits, which is copied or comes from time, as many coordinates of a loaded axis that
+    /// it lacks.
     fn before(&self, slice: &Digits) -> Vec<Vec<Digit>> {
         let all = slice.iter().rev().filter(|digit| digit.live > 1);
         let all: Vec<Digit> = all.map(|digit| self.as_loaded(digit, slice)).collect();
@@ -376,8 +376,8 @@ impl Group<'_> {
         Digit { extent: live, live, ..*digit }
     }
 
-    /// What slices that hold those digits lack of a loaded axis, below the lowest of them; `None` if that is one
-    /// coordinate.
+    /// The part of a loaded axis, below the lowest of its digits, that slices with those digits lack; `None` if that
+    /// is one coordinate.
     fn below(&self, (axis, reach): (AxisId, u64), held: &[Digit]) -> Option<Digit> {
         let strides = held.iter().filter(|digit| digit.axis == Some(axis)).map(|digit| digit.stride);
         let live = strides.min().unwrap_or(reach);
@@ -427,7 +427,7 @@ impl Group<'_> {
         cuts.filter_map(cut).collect()
     }
 
-    /// What clusters and slices hold as mappings; `None` if there are too few slices.
+    /// The content of clusters and slices as mappings; `None` if there are too few slices.
     fn mappings(&self, cluster: Option<Digit>, mut slice: Vec<Digit>) -> Option<(Expr, Expr)> {
         let topology = &self.machine.topology;
         let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
@@ -506,7 +506,7 @@ impl Group<'_> {
 
     /// Cycles to fetch all tensors once, and to multiply them if they meet in a contraction, in all rows of the
     /// register file (book 15).
-    fn computes(&self, tensors: &[Held]) -> u64 {
+    fn computes(&self, tensors: &[SlicePart]) -> u64 {
         let flit = self.machine.limits.flit_bytes;
         let fetched = tensors.iter().map(|held| held.bytes.div_ceil(flit)).fold(0, u64::saturating_add);
         if !self.contracts {
@@ -524,8 +524,8 @@ impl Group<'_> {
         fetched.saturating_add(products / flit.saturating_mul(self.machine.memory.trf_rows).max(1))
     }
 
-    /// What a slice holds of a tensor, in the order in which it is loaded.
-    fn held(&self, tensor: &Tensor, source: &Expr, spread: &[Digit]) -> Option<Held> {
+    /// The part of a tensor that a slice holds, in the order of its load.
+    fn held(&self, tensor: &Tensor, source: &Expr, spread: &[Digit]) -> Option<SlicePart> {
         let element = source.clone();
         let names: Vec<AxisId> =
             element.axis_names(self.axes).iter().filter_map(|name| self.axes.id(name)).collect();
@@ -535,7 +535,7 @@ impl Group<'_> {
         let Some(found) = found else {
             let count = element.size(self.axes).ok()?;
             let bytes = tensor.bytes(count)?;
-            let held = Held { element, padded: None, count, bytes, digits: Vec::new() };
+            let held = SlicePart { element, padded: None, count, bytes, digits: Vec::new() };
             return spread.peek().is_none().then_some(held);
         };
         let mut digits: Vec<Digit> = found.iter().filter(|digit| digit.axis.is_some()).copied().collect();
@@ -556,10 +556,11 @@ impl Group<'_> {
         let padded = if is_short { mapping(rows.iter().rev(), self.axes) } else { None };
         let count = digits.iter().map(|digit| digit.live).product();
         let (element, bytes) = (mapping(digits.iter().rev(), self.axes)?, tensor.bytes(count)?);
-        Some(Held { element, padded, count, bytes, digits })
+        Some(SlicePart { element, padded, count, bytes, digits })
     }
 
-    /// Cycles to transfer so many bytes at least, between data memory and HBM or within the clusters (book 10).
+    /// Lower bound of the cycles to transfer `bytes` bytes, between data memory and HBM or within the clusters (book
+    /// 10).
     fn transfer(&self, bytes: u64, with_hbm: bool) -> u64 {
         let (timing, topology) = (&self.machine.timing, &self.machine.topology);
         let engines = topology.dma_engines_per_chip.saturating_mul(timing.dma_bytes_per_cycle);
@@ -583,8 +584,8 @@ fn made_format(format: Option<DType>, op: OpRef<'_>) -> Option<DType> {
     format.or_else(|| operand(op, 0).filter(|_| op.is(&TO_DM)).map(|loaded| loaded.dtype))
 }
 
-/// What is left of a digit, innermost first, where slices hold a part of its axis; `None` if that cuts it where it
-/// does not end.
+/// The rest of a digit, innermost first, if slices hold a part of its axis; `None` if that cuts it where it does not
+/// end.
 fn without(digit: &Digit, part: &Digit) -> Option<Vec<Digit>> {
     if digit.axis != part.axis {
         return Some(vec![*digit]);
@@ -606,7 +607,7 @@ fn without(digit: &Digit, part: &Digit) -> Option<Vec<Digit>> {
     Some(low.into_iter().chain(high).collect())
 }
 
-/// Into how many parts so many coordinates can be cut: powers of two, or single ones.
+/// The possible numbers of parts of `reach` coordinates: powers of two, or single ones.
 fn parts(reach: u64, most: u64) -> Vec<u64> {
     let powers = (0..64).map(|power| 1_u64 << power).take_while(|&parts| parts <= most);
     let powers = powers.filter(|&parts| reach.is_multiple_of(parts));

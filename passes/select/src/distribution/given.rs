@@ -1,5 +1,5 @@
-//! What a kernel says of where its tensors may be: the axes of its results and of what is loaded, and what slices
-//! must hold of them.
+//! The kernel's constraints on its distributions: the axes of its results and of the loaded tensors, and the required
+//! content of slices.
 
 use crate::config::goal::{names, reduced_within};
 use crate::layout::digit_lists::mapping;
@@ -14,24 +14,24 @@ use visa_mapping::{Dim, HBM, operand, view};
 use visa_stream::ops::{commit_view, fill_view, vector_inter};
 use visa_stream::pipeline;
 
-/// Clauses that name axes without saying what a slice holds of them.
+/// Clauses that name axes without specifying the slices' content.
 const NAMES: [&str; 3] = ["slice", "over", "axis"];
 
 /// An axis that may be spread.
 pub(super) struct Part {
     /// The axis.
     pub(super) axis: AxisId,
-    /// How many coordinates of it the tensors hold.
+    /// Number of its coordinates in the tensors.
     pub(super) reach: u64,
     /// Into how many parts it must be cut, if that is known.
     pub(super) parts: Option<u64>,
-    /// What slices must hold of it, outermost first, if that is known digit by digit.
+    /// The content of slices along it, outermost first, if that is known digit by digit.
     pub(super) written: Vec<Digit>,
 }
 
-/// Axes that a view, or what is overwritten, does not name though its tensor has them, and the results, `kept`, or it
-/// is a part of that tensor: slices hold one coordinate each. Left within a slice, such an axis would not be there
-/// but for its first coordinate. `brought` are the axes of all that is loaded.
+/// Axes that a view or an overwritten part does not name, though its tensor has them, and the results, `kept`, or it
+/// is a part of that tensor: slices hold one coordinate each. Within a slice, such an axis would have only its first
+/// coordinate. `brought` are the axes of all loaded tensors.
 pub(super) fn left_out(
     ops: &[OpRef<'_>],
     kept: &[(AxisId, u64)],
@@ -64,8 +64,8 @@ pub(super) fn left_out(
     found
 }
 
-/// Axes that are reduced within slices and that results have: what slices hold of them. Where results have a part,
-/// it is that: each slice reduces the rest. Where they have all, it is nothing: each slice reduces all of it.
+/// Axes that are reduced within slices and that results have, with the slices' content along them. If results have a
+/// part, it is that: each slice reduces the rest. If they have all, it is empty: each slice reduces all of it.
 pub(super) fn held_of_reduced(
     ops: &[OpRef<'_>],
     results: &[Expr],
@@ -90,7 +90,7 @@ pub(super) fn held_of_reduced(
     found
 }
 
-/// What makes the first operand of an operation, through views.
+/// The operation that makes the first operand of an operation, through views.
 fn made(op: OpRef<'_>) -> Option<OpRef<'_>> {
     op.operands().first().and_then(|&operand| view::origin(op, operand))
 }
@@ -118,8 +118,8 @@ pub(super) fn cuts(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
     found
 }
 
-/// Axes of which each slice holds all: a written clause names all of it, a part that does not start at the first,
-/// or, if it is a view's or says what is overwritten, any part. In several slices that would be several parts.
+/// Axes that each slice holds whole: an explicit clause names all of it, a part that does not start at the first, or,
+/// if it is a view's or names an overwritten part, any part. In several slices that would be several parts.
 pub(super) fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
     let mut found = BTreeSet::new();
     for op in ops.iter().filter(|op| !is_transfer(**op)) {
@@ -140,20 +140,20 @@ pub(super) fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
     found
 }
 
-/// How many coordinates of an axis digits reach.
+/// Number of coordinates of an axis that digits reach.
 pub(super) fn reach(map: &Digits, axis: AxisId) -> u64 {
     let own = map.iter().filter(|digit| digit.axis == Some(axis));
     own.map(|digit| digit.stride.saturating_mul(digit.live)).max().unwrap_or(1)
 }
 
-/// How many elements a layout holds, of padding none; 0 if it has no digits.
+/// Number of elements of a layout, without padding; 0 if it has no digits.
 pub(super) fn elements(layout: &Expr, axes: &Axes) -> u64 {
     digits(layout, axes)
         .map_or(0, |layout| layout.iter().map(|digit| digit.live).fold(1, u64::saturating_mul))
 }
 
-/// The layout of what an operation loads on a chip: in HBM its element mapping, with what comes from other chips; in
-/// other memories those of clusters and of slices or PEs too, without what is there in copies.
+/// The layout of an operation's source on a chip: in HBM its element mapping, with the parts from other chips; in
+/// other memories also those of clusters and of slices or PEs, without copies.
 pub(super) fn source(load: OpRef<'_>, axes: &Axes) -> Option<Expr> {
     let tensor = operand(load, 0)?;
     if tensor.is(&HBM) {
@@ -211,7 +211,7 @@ pub(super) fn reduced(
     own.map(part).collect()
 }
 
-/// The loads that a stream meets after an operation that says what slices hold, and what it says.
+/// The loads that a stream meets after an operation that specifies the slices, with that mapping.
 pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
     let mut found = BTreeMap::new();
     let mut after: BTreeMap<ValueId, Expr> = BTreeMap::new();

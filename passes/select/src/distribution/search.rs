@@ -28,17 +28,17 @@ use visa_mapping::view;
 /// Most distributions that a kernel is chosen for: those of the lowest estimates that can be loaded.
 pub(crate) const MOST_DISTRIBUTIONS: usize = 24;
 
-/// After so many distributions in a row that are no better, the search stops.
+/// The search stops after this number of distributions in a row that are no better.
 pub(crate) const PATIENCE: usize = 8;
 
-/// After so many distributions that allow no legal choice, only the one that spreads nothing is still tried.
+/// After this number of distributions without a legal choice, only the one that spreads nothing is still a candidate.
 pub(crate) const MOST_REFUSED: usize = 32;
 
 /// A function of which all is chosen.
 pub(crate) struct Kernel {
     /// The module with it.
     pub module: Module,
-    /// What was chosen.
+    /// The choices.
     pub choices: Vec<Chosen>,
     cycles: OnceCell<u64>,
 }
@@ -47,7 +47,7 @@ impl Kernel {
     /// The kernel with all that is open of its pipelines chosen.
     ///
     /// # Errors
-    /// What has no legal choice.
+    /// The operation without a legal choice.
     fn of(ctx: &Context, mut module: Module, means: &Means<'_>) -> Result<Self, Diagnostic> {
         let mut choices = Vec::new();
         Driver { ctx, means, tell: &mut |choice| choices.push(choice) }.pipelines(&mut module)?;
@@ -64,7 +64,7 @@ impl Kernel {
 /// the rest for it.
 ///
 /// # Errors
-/// What has no legal choice.
+/// The operation without a legal choice.
 pub(crate) fn function(
     ctx: &Context,
     module: &Module,
@@ -140,13 +140,13 @@ struct Search<'a> {
     chosen: usize,
     /// For how many of those before the budget ended.
     compared: usize,
-    /// How many distributions in a row were no better.
+    /// Number of distributions in a row that were no better.
     worse: usize,
     /// The loads of the best one with rows that start at whole flits, if some do not.
     padded: Option<Vec<Load>>,
 }
 
-/// What became of a distribution.
+/// The result of a distribution.
 #[derive(PartialEq, Eq)]
 enum Outcome {
     /// It is the best so far.
@@ -158,7 +158,7 @@ enum Outcome {
 }
 
 impl Search<'_> {
-    /// Whether a distribution is within the bounds.
+    /// Returns true if a distribution is within the bounds.
     fn goes_on(&self, distribution: &Distribution) -> bool {
         let within = match &self.best {
             Some(_) => self.chosen < MOST_DISTRIBUTIONS && self.worse < PATIENCE,
@@ -167,7 +167,7 @@ impl Search<'_> {
         within && !self.stops()
     }
 
-    /// Whether the budget allows no further distribution.
+    /// Returns true if the budget allows no further distribution.
     fn stops(&self) -> bool {
         let stops = self.budget.exhausted() || (self.best.is_some() && self.budget.ended());
         if stops {
@@ -229,7 +229,7 @@ impl Search<'_> {
         }
     }
 
-    /// Forgets what was cut of a kernel that is not kept: its distribution was not compared.
+    /// Forgets the omissions of a kernel that is dropped: its distribution was not compared.
     fn drop_cut(&self) {
         if !self.budget.take_cut().is_empty() {
             self.budget.cut(Cut::Distributions(self.compared));
@@ -239,7 +239,7 @@ impl Search<'_> {
     /// The module with all else chosen.
     ///
     /// # Errors
-    /// What has no legal choice, or cannot be lowered.
+    /// The operation without a legal choice, or one that cannot be lowered.
     fn rest(&self, module: Module) -> Result<Kernel, Diagnostic> {
         let kernel = Kernel::of(self.ctx, module, &Means::new(self.rules, self.budget))?;
         let cycles = cycles(self.ctx, &kernel.module, self.function)?;

@@ -1,4 +1,4 @@
-//! How much work choosing may be. It is counted, never timed: the same kernel gets the same choice on every machine.
+//! The amount of work of choosing. It is counted, never timed: the same kernel gets the same choice on every machine.
 
 use crate::effort::watch::Watch;
 use std::cell::{Cell, RefCell};
@@ -13,19 +13,19 @@ pub(crate) const DEFAULT: &str = "400000";
 /// So many terms, runs and positions that the mapping algebra looks at are a unit: most candidates take fewer.
 const EFFORT: u64 = 200;
 
-/// One in so many units comes on top, for what has nothing legal yet when the budget ends.
+/// One in this number of units is added, for parts without a legal choice when the budget ends.
 const RESERVE: u64 = 4;
 
 /// Most candidates of an operation that a narrow search tries.
 pub(crate) const WIDTH: usize = 6;
 
-/// The work that a module may be, and what it was so far. A candidate is a unit when it is proposed, and one more
-/// when it is verified, lowered and priced. Where mappings are long or have to be compared position by position,
-/// it is as many more as that takes. What is remembered of an earlier question is no work.
+/// The work limit of a module, and the work so far. A candidate is a unit when it is proposed, and one more when it is
+/// verified, lowered and priced. If mappings are long or have to be compared position by position, it is more by that
+/// work. Answers of the memo are no work.
 pub struct Budget {
     most: u64,
     spent: Cell<u64>,
-    /// What whoever has nothing legal yet may spend in all.
+    /// The limit for parts without a legal choice.
     hard: Cell<u64>,
     /// Functions that have something open and are not chosen yet.
     functions: Cell<u64>,
@@ -35,23 +35,23 @@ pub struct Budget {
     watch: Rc<Watch>,
 }
 
-/// What was cut because the budget ended.
+/// An omission because the budget ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
-    /// Distributions of a function's tensors: so many were compared.
+    /// Distributions of a function's tensors, with the number of compared ones.
     Distributions(usize),
-    /// Whether the pipeline that begins there is faster in the dual context.
+    /// The comparison with the dual context of the pipeline that begins there.
     Context(Span),
     /// Configurations of the pipeline that ends there.
     Pipeline(Span),
-    /// Layouts of what the pipeline that ends there reads.
+    /// Layouts of the inputs of the pipeline that ends there.
     Layouts(Span),
-    /// Whether the operands of the contraction whose register file is loaded there are exchanged.
+    /// The exchange of the operands of the contraction whose register file is loaded there.
     Exchange(Span),
 }
 
 impl Budget {
-    /// A budget of so many units; `watch` is told how much of it is spent.
+    /// A budget of `most` units; `watch` is told of the units spent.
     #[must_use]
     pub fn new(most: u64, watch: Rc<Watch>) -> Self {
         let zero = || Cell::new(0);
@@ -73,7 +73,7 @@ impl Budget {
         Self { width: WIDTH, ..Self::new(self.most, self.watch.clone()) }
     }
 
-    /// The numbers of the candidates that are tried, of so many.
+    /// The numbers of the candidates to compare, out of `candidates`.
     pub fn tried(&self, candidates: usize) -> impl Iterator<Item = usize> + use<> {
         let tried = candidates.min(self.width);
         (0..tried).map(move |at| at * candidates / tried)
@@ -103,7 +103,7 @@ impl Budget {
         self.watch.tell(Some((self.spent.get().min(self.most), self.most)));
     }
 
-    /// Does some work, and counts what the mapping algebra looks at for it.
+    /// Does some work, and counts the mapping algebra's effort for it.
     pub fn charge<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = effort();
         let made = work();
@@ -111,13 +111,13 @@ impl Budget {
         made
     }
 
-    /// Whether the budget has ended: whoever has something legal keeps it.
+    /// Returns true if the budget has ended: a caller with a legal choice keeps it.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.spent.get() >= self.most
     }
 
-    /// Whether the reserve has ended too: whoever has nothing legal gives up.
+    /// Returns true if the reserve has ended too: a caller without a legal choice gives up.
     #[must_use]
     pub fn exhausted(&self) -> bool {
         self.spent.get() >= self.hard.get()
@@ -137,7 +137,7 @@ impl Budget {
         self.functions.set(left - 1);
     }
 
-    /// What `work` gives without the reserve: there is something legal already.
+    /// The result of `work` without the reserve: there is something legal already.
     pub fn without_reserve<T>(&self, work: impl FnOnce() -> T) -> T {
         let hard = self.hard.replace(self.most);
         let made = work();
@@ -145,12 +145,12 @@ impl Budget {
         made
     }
 
-    /// Notes what is cut.
+    /// Notes an omission.
     pub fn cut(&self, what: Cut) {
         self.cut.borrow_mut().insert(what);
     }
 
-    /// Takes what was cut since this was asked last.
+    /// Takes the omissions since the last call.
     pub fn take_cut(&self) -> BTreeSet<Cut> {
         self.cut.take()
     }

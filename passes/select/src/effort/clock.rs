@@ -14,7 +14,7 @@ pub struct Clock {
 pub enum Phase {
     /// Rules propose clauses.
     Propose,
-    /// Verifiers, lowering and the cost function look at what is proposed.
+    /// Verifiers, lowering and the cost function check the proposals.
     Check,
     /// The cheapest is taken out of an e-graph.
     Extract,
@@ -28,7 +28,7 @@ impl Phase {
     /// All of them, in order.
     pub const ALL: [Self; 5] = [Self::Propose, Self::Check, Self::Extract, Self::Program, Self::Price];
 
-    /// What `--timing` calls it.
+    /// Its name in `--timing`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Phase {
 }
 
 impl Clock {
-    /// What `work` gives; its time counts as the phase's.
+    /// The result of `work`; its time counts as the phase's.
     pub fn time<T>(&self, phase: Phase, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let made = work();

@@ -1,4 +1,4 @@
-//! How much work choosing may be, where its time goes, and who is told.
+//! The amount of work of choosing, its time, and its progress.
 
 pub(crate) mod budget;
 pub(crate) mod clock;

@@ -1,9 +1,9 @@
-//! Who is told how far choosing is. Nothing depends on it; only tools show it.
+//! The receiver of progress. The choice does not depend on it; only tools show it.
 
-/// Told of progress: units of work that are done, and most that there may be; nothing when choosing has ended.
+/// Told of progress: units of work that are done, and their limit; `None` when choosing has ended.
 type Told = dyn Fn(Option<(u64, u64)>);
 
-/// Who is told, if anybody is.
+/// The receiver of progress, if there is one.
 #[derive(Default)]
 pub struct Watch(Option<Box<Told>>);
 

@@ -1,8 +1,8 @@
-//! Advice on pipelines that are written in full: a cheaper way to make the same tensor, why it is the same, and
-//! what to write.
+//! Advice on explicit pipelines: a cheaper way to make the same tensor, the reason that it is the same, and the
+//! clauses to write.
 //!
-//! Everything that nothing else depends on is opened, and what was written takes part in the choice. Where only
-//! transfers read the tensor at the end, its layout is opened too: they say themselves which layout they make of it.
+//! Every clause that no other text depends on is opened, and the explicit values take part in the choice. If only
+//! transfers read the tensor at the end, its layout is opened too: they specify the layout of their results.
 
 use crate::config::candidate::Clauses;
 use crate::config::choice::{Choice, choose_for};
@@ -30,14 +30,14 @@ use visa_stream::ops::{collect, commit, fetch, switch};
 use visa_stream::pipeline::Pipeline;
 use visa_stream::semantics;
 
-/// Why two tensors with other layouts count as one.
+/// Name of the reason that two tensors with other layouts count as one.
 const LAYOUT: &str = "layout";
 
-/// Why there is no advice.
+/// Reason why there is no advice.
 enum Silent {
-    /// The pipeline is as good as any, as far as rules and verifiers can say.
+    /// No rule makes a pipeline that the verifiers accept and that is cheaper.
     NothingCheaper,
-    /// The cheaper one does not fit the rest of the module: its tensor is larger, say, and meets another.
+    /// The cheaper one does not fit the rest of the module: for example, its tensor is larger, and meets another.
     DoesNotFit,
 }
 
@@ -45,7 +45,7 @@ enum Silent {
 pub(crate) struct Advice {
     /// The choice.
     pub choice: Choice,
-    /// What was written, in the same e-graph.
+    /// The explicit clauses, in the same e-graph.
     pub written: Way,
     /// The module with the choice.
     pub module: Module,
@@ -54,8 +54,8 @@ pub(crate) struct Advice {
 }
 
 impl Advice {
-    /// The cheaper pipeline that makes what the pipeline `chain` makes; `None` if there is none, or if something
-    /// of `chain` is open.
+    /// The cheaper pipeline with the same result as the pipeline `chain`; `None` if there is none, or if a clause of
+    /// `chain` is open.
     #[must_use]
     pub(crate) fn on(
         ctx: &Context,
@@ -106,7 +106,7 @@ impl Advice {
         Ok(Self { choice, written, module: better, changed })
     }
 
-    /// The advice as a remark: what both take, the chain of rewrites, and the operations to write.
+    /// The advice as a remark: the cycles of both, the chain of rewrites, and the operations to write.
     pub(crate) fn remark(&mut self, ctx: &Context, module: &Module) -> Diagnostic {
         let (found, best) = (self.written.time.cycles(), self.choice.best.time.cycles());
         let message =
@@ -143,14 +143,14 @@ pub(crate) fn pipeline(ctx: &Context, module: &Module, end: OpId) -> Vec<OpId> {
     Pipeline::up_to(module.op(ctx, end)).ops
 }
 
-/// Whether all that reads the tensor that an operation makes says itself which layout it makes of it.
+/// Returns true if all readers of an operation's tensor specify the layout of their results.
 fn layout_is_free(end: OpRef<'_>) -> bool {
     let users: Vec<_> = end.results().iter().flat_map(|&result| end.module.uses(result)).collect();
     let free = |user: OpRef<'_>| is_transfer(user) && facts::written(user, "element").is_some();
     end.is(&commit::DECL) && !users.is_empty() && users.iter().all(|&&user| free(end.other(user)))
 }
 
-/// The module with the pipeline's configuration open, and what was written there.
+/// The module with the pipeline's configuration open, and the explicit values there.
 fn with_holes(
     ctx: &Context,
     module: &Module,
@@ -177,7 +177,7 @@ fn with_holes(
     Some((open, seed))
 }
 
-/// Whether a clause of a switch follows from others: its time, but for a bitmap, which has nothing else. The
+/// Returns true if a clause of a switch follows from others: its time, but for a bitmap, which has nothing else. The
 /// slices after it are part of the result's type, and the ring that makes them is as large in any topology.
 fn follows(switch: OpRef<'_>, clause: &str) -> bool {
     let topology = Switch::cast(switch).and_then(|switch| switch.topology_unless_auto().ok()?);
@@ -239,8 +239,8 @@ fn applied(ctx: &Context, module: &Module, choice: &Choice, axes: &Axes) -> Opti
     (verify(ctx, &better).len() <= verify(ctx, module).len()).then_some((changed, better))
 }
 
-/// Whether a choice fetches or collects anything beside the elements. Flits of such a packet can look full though
-/// the last of them is not, and what is summed then is not known to be zero: a pipeline that sums is left as it is.
+/// Returns true if a choice fetches or collects more than the elements. Flits of such a packet can look full though
+/// the last of them is not, and the additional summands are not known to be zero: a pipeline that sums stays.
 fn brings_padding(ctx: &Context, module: &Module, choice: &Choice) -> bool {
     fn padded(map: &Expr) -> bool {
         matches!(map, Expr::Pad { kind: PadKind::Top, .. }) || map.children().into_iter().any(padded)
@@ -255,7 +255,7 @@ fn brings_padding(ctx: &Context, module: &Module, choice: &Choice) -> bool {
     maps.any(|map| padded(&map))
 }
 
-/// Whether a clause has another value than is written.
+/// Returns true if a clause has another value than the explicit one.
 fn differs(op: OpRef<'_>, name: &str, new: Option<AttrId>, axes: &Axes) -> bool {
     let old = value(op, name);
     let map = |value: Option<AttrId>| value.and_then(|value| op.ctx.attr_value::<Expr>(value));

@@ -9,7 +9,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_pass::Output;
 
-/// How an e-graph is written.
+/// File format of an e-graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `.json`
@@ -21,7 +21,7 @@ pub(crate) enum Form {
 impl Form {
     const ALL: [Self; 2] = [Self::Json, Self::Dot];
 
-    /// What the name of such a file ends in, after the dot.
+    /// The extension of such a file, after the dot.
     fn ending(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -87,9 +87,9 @@ impl Dump {
     }
 }
 
-/// In the format of the crate egraph-serialize, which itself would make every JSON object of the workspace keep
-/// its order of insertion. A node for each way to make a value, with the cycles of its engine as its cost; a class
-/// for each value, with its type. The roots are what the pipeline can end in.
+/// In the format of the crate egraph-serialize, which itself would make every JSON object of the workspace keep its
+/// order of insertion. A node for each way to make a value, with the cycles of its engine as its cost; a class for
+/// each value, with its type. The roots are the possible ends of the pipeline.
 fn serialized(ctx: &Context, graph: &Graph, stages: usize) -> Value {
     let (mut nodes, mut types) = (Map::new(), Map::new());
     let class = |number: usize| graph.egraph.find(graph.classes[number].id).to_string();

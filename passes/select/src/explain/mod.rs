@@ -1,4 +1,4 @@
-//! What is said of a choice.
+//! Reports of a choice.
 
 pub(crate) mod advise;
 pub(crate) mod dump;

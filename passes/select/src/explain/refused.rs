@@ -1,4 +1,4 @@
-//! Why nothing was chosen, or not everything that is possible: errors and warnings.
+//! Reasons why there is no choice, or not every possible one: errors and warnings.
 
 use crate::config::goal::Goal;
 use crate::config::graph::{Graph, open_clauses};
@@ -19,7 +19,7 @@ pub(crate) const BUDGET: &str = "select-budget";
 /// Most things that were cut that a warning lists.
 const LISTED: usize = 8;
 
-/// How many near misses an error names.
+/// Most near misses that an error names.
 const NEAREST: usize = 4;
 
 /// An open clause that no rule closes.
@@ -68,11 +68,11 @@ pub(crate) fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: 
     let between = op.is(&vector_inter::DECL);
     if between && !goal.knows_sums() && op.attr("over").is_none() {
         error = error
-            .fix("nothing says what is reduced: give the reduction `over [..]`, or write the layout of the tensor \
+            .fix("the reduced axes are unknown: give the reduction `over [..]`, or write the layout of the tensor \
                   at the end".to_owned());
     } else if sums && !goal.knows_sums() {
         error = error.fix(
-            "nothing says what is summed: give the contraction `over [..]`, or write the layout of the tensor at \
+            "the summed axes are unknown: give the contraction `over [..]`, or write the layout of the tensor at \
              the end"
                 .to_owned(),
         );
@@ -84,13 +84,16 @@ pub(crate) fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: 
     }
     match error.fix {
         Some(_) => error,
-        None => {
-            error.fix(write_some(&[op]).map(|some| format!("{some}, or change what is written around it")))
-        }
+        None => error.fix(write_some(&[op]).map(|some| {
+            format!(
+                "{some}, or change the explicit clauses of its \
+                                                            neighbours"
+            )
+        })),
     }
 }
 
-/// What to write of open operations; `None` if none is open.
+/// The fix for open operations; `None` if none is open.
 fn write_some(ops: &[OpRef<'_>]) -> Option<String> {
     let open = ops.iter().filter_map(|op| {
         let clauses: Vec<String> = open_decls(*op).map(|clause| format!("`{}`", clause.example())).collect();
@@ -105,8 +108,8 @@ fn open_decls(op: OpRef<'_>) -> impl Iterator<Item = &'static ClauseDecl> {
     open::clauses(op).filter(|clause| clause.opening == Opening::Configuration)
 }
 
-/// The budget ended before any configuration was legal: what would be quickest to write is where the fewest
-/// candidates were legal.
+/// The budget ended before any configuration was legal: writing the operation with the fewest legal candidates is
+/// quickest.
 fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic {
     let reached = reached(graph).min(ops.len() - 1);
     let message = format!(
@@ -119,12 +122,12 @@ fn none_in_time(ops: &[OpRef<'_>], graph: &Graph, budget: &Budget) -> Diagnostic
     error.fix(format!("{}{some}", more(budget)))
 }
 
-/// How to give more of a budget.
+/// The fix for a larger budget.
 fn more(budget: &Budget) -> String {
     format!("give it more, as in `--select-configs=budget={}`", budget.most().saturating_mul(4))
 }
 
-/// An error, with what to do about the budget that had ended by then.
+/// An error, with a fix for the budget that had ended by then.
 pub(crate) fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
     let note = format!(
         "the budget ({}) ended; a distribution that was not tried may be legal",
@@ -134,7 +137,7 @@ pub(crate) fn ended(error: Diagnostic, budget: &Budget) -> Diagnostic {
     Diagnostic { code: BUDGET.to_owned(), ..error }.note(note, None).fix(fix)
 }
 
-/// What the budget cut of a function, as a warning; `None` if that is nothing.
+/// The omissions of the budget in a function, as a warning; `None` if there are none.
 pub(crate) fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
     let cut = budget.take_cut();
     if cut.is_empty() {
@@ -177,7 +180,7 @@ pub(crate) fn cut(function: Span, budget: &Budget) -> Option<Diagnostic> {
     Some(noted.fix(format!("{}, or write what is known", more(budget))))
 }
 
-/// Where a bound left out what rules of a text propose: a remark an operation.
+/// The positions at which a bound left out proposals of textual rules: a remark an operation.
 pub(crate) fn limits(graph: &Graph, ops: &[OpRef<'_>]) -> Vec<Diagnostic> {
     let limits = graph.limits.iter().map(|(&stage, (rule, bound))| {
         let op = ops[stage];
@@ -188,7 +191,7 @@ pub(crate) fn limits(graph: &Graph, ops: &[OpRef<'_>]) -> Vec<Diagnostic> {
     limits.collect()
 }
 
-/// How many candidates broke each limit, most first.
+/// Number of candidates that broke each limit, most first.
 pub(crate) fn refused(graph: &Graph) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for ((_, code), refused) in &graph.refusals {

@@ -1,4 +1,4 @@
-//! Why a choice was made: its steps, and the rules that prove them.
+//! The reasons of a choice: its steps, and the rules that prove them.
 
 use crate::config::choice::Choice;
 use crate::config::extract;
@@ -32,7 +32,7 @@ pub(crate) fn explained(choice: &Choice) -> String {
     text
 }
 
-/// How layouts that pipelines share were chosen, as text.
+/// The choice of layouts that pipelines share, as text.
 pub(crate) fn shared(shared: &Shared) -> String {
     let Shared { pipelines, layouts, ways, cycles, bounded, at: _, taken: _ } = shared;
     let limit = if *bounded { "; there were more layouts than are tried" } else { "" };

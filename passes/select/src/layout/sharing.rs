@@ -1,6 +1,6 @@
-//! Pipelines that share tensors: a register file that contractions read, what one pipeline commits and another
-//! fetches. Its layout decides what all of them cost. Each pipeline is chosen for every layout of what it reads,
-//! and variable elimination (`dag.rs`) selects the layouts of the least total cost.
+//! Pipelines that share tensors: a register file that contractions read, or a tensor that one pipeline commits and
+//! another fetches. Its layout decides the cost of all. Each pipeline is chosen for every layout of its inputs, and
+//! variable elimination (`dag.rs`) selects the layouts of the least total cost.
 
 use crate::config::candidate::Clauses;
 use crate::config::choice::choose_with_optional;
@@ -29,25 +29,25 @@ pub(crate) const MOST_LAYOUTS: usize = 4;
 /// Most combinations of layouts that a pipeline is chosen for: those of the cheapest layouts.
 pub(crate) const MOST_COMBINATIONS: usize = 32;
 
-/// Candidates (e-nodes, and what was refused) of a pipeline after which no further combination is tried.
+/// Candidates (e-nodes, and refusals) of a pipeline after which no further combination is made.
 pub(crate) const MOST_CANDIDATES: u64 = 20_000;
 
-/// What was found for pipelines that share tensors.
+/// The choice for pipelines that share tensors.
 #[derive(Clone)]
 pub struct Shared {
     /// The end of the first.
     pub at: Span,
-    /// How many pipelines.
+    /// Number of pipelines.
     pub pipelines: usize,
-    /// Layouts of what they share.
+    /// Layouts of the shared tensors.
     pub layouts: usize,
-    /// Ways to run them, each for some layouts of what it reads.
+    /// Ways to run them, each for some layouts of its inputs.
     pub ways: usize,
-    /// Whether there were more than [`MOST_LAYOUTS`], [`MOST_COMBINATIONS`] or [`MOST_CANDIDATES`].
+    /// True if there were more than [`MOST_LAYOUTS`], [`MOST_COMBINATIONS`] or [`MOST_CANDIDATES`].
     pub bounded: bool,
     /// Cycles of all of them together, as extracted.
     pub cycles: u64,
-    /// What was taken of each pipeline, by its end.
+    /// The choice for each pipeline, by its end.
     pub taken: BTreeMap<OpId, Vec<(At, Candidate)>>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn groups(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
     groups
 }
 
-/// The ends of the pipelines that make what a pipeline reads, where its type is not known yet.
+/// The ends of the pipelines that make a pipeline's inputs, if their type is not known yet.
 fn makers(ctx: &Context, module: &Module, chain: &[OpId]) -> BTreeSet<OpId> {
     let operands = chain.iter().flat_map(|&id| module.op(ctx, id).operands().to_vec());
     let unknown = operands.filter(|&value| is_unknown(ctx, module.ty(value)));
@@ -88,11 +88,11 @@ fn maker(op: OpRef<'_>, value: ValueId) -> Option<OpId> {
 /// A pipeline of a group.
 struct Pipeline {
     chain: Vec<OpId>,
-    /// The pipelines, by number, that make what it reads.
+    /// The pipelines, by number, that make its inputs.
     takes: Vec<usize>,
-    /// The pipelines that read what it makes.
+    /// The pipelines that read its result.
     readers: Vec<usize>,
-    /// The layouts of what it makes.
+    /// The layouts of its result.
     layouts: Vec<Clauses>,
     ways: Vec<Way>,
 }
@@ -115,9 +115,9 @@ struct Way {
 }
 
 /// Ways with the layout that each makes, and how many candidates it took to find them.
-type Found = (Vec<(Clauses, Way)>, u64);
+type PricedWays = (Vec<(Clauses, Way)>, u64);
 
-/// The pipelines of a group, as far as they are chosen.
+/// The pipelines of a group, with the choices so far.
 struct Group<'a> {
     ctx: &'a Context,
     module: &'a Module,
@@ -126,10 +126,10 @@ struct Group<'a> {
     bounded: bool,
 }
 
-/// Writes the layouts of what the pipelines that end in `ends` share.
+/// Writes the shared layouts of the pipelines that end in `ends`.
 ///
 /// # Errors
-/// That a pipeline has no legal configuration whatever the layouts, or that no layouts suit all.
+/// A pipeline has no legal configuration with any layouts, or no layouts suit all.
 pub(crate) fn choose_layouts(
     ctx: &Context,
     module: &mut Module,
@@ -195,7 +195,7 @@ impl<'a> Group<'a> {
         Self { ctx, module, means, pipelines, bounded: false }
     }
 
-    /// Chooses a pipeline for every combination of layouts of what it reads.
+    /// Chooses a pipeline for every combination of layouts of its inputs.
     fn grow(&mut self, number: usize) -> Result<(), Diagnostic> {
         let (combinations, mut refused, mut candidates) = (self.combinations(number), None, 0);
         let (tried, mut all) = (combinations.len(), Vec::new());
@@ -222,7 +222,7 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Whether the budget allows no further layouts for a pipeline, of which some way is known or not.
+    /// Returns true if the budget allows no further layouts for a pipeline; `known` is true if it has a legal way.
     fn stops(&self, number: usize, known: bool) -> bool {
         let budget = self.means.budget;
         let stops = budget.exhausted() || (known && budget.ended());
@@ -232,7 +232,7 @@ impl<'a> Group<'a> {
         stops
     }
 
-    /// Every combination of layouts of what a pipeline reads, up to a bound.
+    /// Every combination of layouts of a pipeline's inputs, up to a bound.
     fn combinations(&mut self, number: usize) -> Vec<Vec<usize>> {
         let mut all: Vec<Vec<usize>> = vec![Vec::new()];
         for &maker in &self.pipelines[number].takes {
@@ -250,7 +250,7 @@ impl<'a> Group<'a> {
     }
 
     /// The ways to run a pipeline on these layouts: the cheapest for each layout that it can make.
-    fn chosen(&self, number: usize, takes: &[usize]) -> Result<Found, Diagnostic> {
+    fn chosen(&self, number: usize, takes: &[usize]) -> Result<PricedWays, Diagnostic> {
         let mut module = self.module.clone();
         let pipeline = &self.pipelines[number];
         let mut closed: BTreeSet<usize> = pipeline.takes.iter().copied().collect();
@@ -309,7 +309,7 @@ impl<'a> Group<'a> {
     }
 
     /// The cheapest way to each layout that a pipeline of `module` can make, cheapest first.
-    fn ends(&self, number: usize, module: &Module, takes: &[usize]) -> Result<Found, Diagnostic> {
+    fn ends(&self, number: usize, module: &Module, takes: &[usize]) -> Result<PricedWays, Diagnostic> {
         let pipeline = &self.pipelines[number];
         let mut module = module.clone();
         let choice = choose_with_optional(self.ctx, &mut module, &pipeline.chain, self.means, &[])?;
@@ -375,8 +375,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What was taken of each pipeline, by its end; `chosen` are numbers of `nodes`, which has all ways of the
-    /// first pipeline, then of the next.
+    /// The choice for each pipeline, by its end; `chosen` are numbers of `nodes`, which has all ways of the first
+    /// pipeline, then of the next.
     fn taken(&self, chosen: &[usize]) -> BTreeMap<OpId, Vec<(At, Candidate)>> {
         let ways: Vec<&Way> = self.pipelines.iter().flat_map(|pipeline| &pipeline.ways).collect();
         let ends = self.pipelines.iter().map(Pipeline::end);

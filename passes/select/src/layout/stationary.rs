@@ -1,6 +1,6 @@
-//! Which operand of a contraction stays: products commute, so that the tensor in the register file and the one
-//! that streams by may change places (book 15). What is written of neither pipeline depends on which is which, as
-//! nothing but their operations is.
+//! The stationary operand of a contraction: products commute, so that the tensor in the register file and the streamed
+//! one may be exchanged (book 15). No explicit clause of either pipeline depends on their roles, as nothing but their
+//! operations is explicit.
 
 use crate::config::graph::open_clauses;
 use crate::config::memo::Means;
@@ -22,16 +22,16 @@ use visa_stream::ops::begin;
 use visa_stream::pipeline;
 use visa_stream::pipeline::Pipeline;
 
-/// What was chosen for pipelines that share tensors.
-pub(crate) struct Found {
+/// The choice for pipelines that share tensors.
+pub(crate) struct LayoutChoice {
     /// Their layouts.
     pub shared: Shared,
     /// The loads of register files whose tensor is the one that was to stream by, and the other way round.
     pub exchanged: Vec<OpId>,
 }
 
-/// Writes the layouts of what the pipelines that end in `ends` share, and exchanges the tensors of contractions
-/// where all together then take fewer cycles.
+/// Writes the shared layouts of the pipelines that end in `ends`, and exchanges the tensors of contractions if all
+/// together then take fewer cycles.
 ///
 /// # Errors
 /// As of [`sharing::choose_layouts`], for the tensors as they are written.
@@ -40,7 +40,7 @@ pub(crate) fn choose_layouts(
     module: &mut Module,
     ends: &[OpId],
     means: &Means<'_>,
-) -> Result<Found, Diagnostic> {
+) -> Result<LayoutChoice, Diagnostic> {
     let mut best = module.clone();
     let mut shared = sharing::choose_layouts(ctx, &mut best, ends, means);
     let (mut written, mut exchanged) = (module.clone(), Vec::new());
@@ -67,10 +67,10 @@ pub(crate) fn choose_layouts(
     }
     let shared = shared?;
     *module = best;
-    Ok(Found { shared, exchanged })
+    Ok(LayoutChoice { shared, exchanged })
 }
 
-/// What `work` gives, unless the budget ends before or meanwhile and something is known already.
+/// The result of `work`, unless the budget ends before or meanwhile and something is known already.
 fn unless_ended<T, E>(
     budget: &Budget,
     known: &Result<T, E>,
@@ -84,8 +84,8 @@ fn unless_ended<T, E>(
     (!stops()).then_some(found)
 }
 
-/// Whether the kernel that `load` is of takes more cycles in the first module than in the second: what the cheaper
-/// pair gives may cost more where it is read.
+/// Returns true if the kernel of `load` takes more cycles in the first module than in the second: the result of the
+/// cheaper pair may cost more in its reader.
 fn dearer(ctx: &Context, (other, known): (&Module, &Module), load: OpId, means: &Means<'_>) -> bool {
     let kernel = |module: &Module| {
         let mut module = module.clone();
@@ -121,14 +121,14 @@ fn exchange(ctx: &Context, module: &Module, load: OpId) -> Option<Module> {
     Some(module)
 }
 
-/// What reads a register file.
+/// The readers of a register file.
 fn readers(ctx: &Context, module: &Module, load: OpId) -> Vec<OpId> {
     let files = module.op(ctx, load).results();
     files.iter().flat_map(|&file| module.uses(file).to_vec()).collect()
 }
 
-/// Whether nothing is written of an operation in front of the product but that it is there: all its configuration
-/// is open, if it has any.
+/// Returns true if no clause of an operation before the product is explicit: all its configuration is open, if it has
+/// any.
 fn is_open(op: OpRef<'_>) -> bool {
     let open: BTreeSet<&str> = open_clauses(op).collect();
     let written = op.clauses().iter().filter(|clause| !open.contains(&*clause.name));
@@ -143,7 +143,7 @@ fn is_open(op: OpRef<'_>) -> bool {
     opens || op.is(&begin::DECL)
 }
 
-/// Whether both tensors are there when the first of the two pipelines begins, and nothing writes over one of them
+/// Returns true if both tensors are available when the first of the two pipelines begins, and neither is overwritten
 /// until the second does.
 fn reads_alike(
     ctx: &Context,

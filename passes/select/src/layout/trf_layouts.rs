@@ -19,12 +19,12 @@ use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::store::TO_TRF;
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
 
-/// Whether an operation loads a register file whose layout is open.
+/// Returns true if an operation loads a register file whose layout is open.
 pub(crate) fn is_open_load(op: OpRef<'_>) -> bool {
     op.is(&TO_TRF) && (is_open(op, "row") || is_open(op, "element"))
 }
 
-/// Whether a clause is open or says this.
+/// Returns true if a clause is open or has this value.
 pub(crate) fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
     is_open(op, name) || written(op, name).is_some_and(|written| *written == *value)
 }
@@ -32,8 +32,9 @@ pub(crate) fn agrees(op: OpRef<'_>, name: &str, value: &Expr) -> bool {
 /// Most digits whose every order is tried.
 const MOST_ORDERED: usize = 3;
 
-/// Layouts of what the pipeline `loader` loads that the contraction of the pipeline `reader` can read, those with
-/// the most rows first: in rows the inner or outer part of an axis that the stream lacks, in each row the rest.
+/// Layouts of the tensor that the pipeline `loader` loads and that the contraction of the pipeline `reader` can read,
+/// those with the most rows first: in rows the inner or outer part of an axis that the stream lacks, in each row the
+/// rest.
 pub(crate) fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<(Expr, Expr)> {
     let (Some(source), Some(&first)) = (source(loader), loader.first()) else { return Vec::new() };
     let (axes, machine) = (&cx.analysis::<DeclaredAxes>().0, &*machine(first));
@@ -83,7 +84,7 @@ fn source(pipeline: &[OpRef<'_>]) -> Option<Rc<Tensor>> {
     pipeline.first().and_then(|begin| begin.result_type(0)).filter(|source: &Rc<Tensor>| source.kind.stream)
 }
 
-/// What the switch of a pipeline brings from slices into the stream, where it is written what the slices are to hold.
+/// The axes that the switch of a pipeline brings from slices into the stream, if the slices' content is explicit.
 fn switched(pipeline: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<Digit> {
     let switches = pipeline.iter().filter(|op| op.is(&SWITCH_DECL));
     let slice = switches.filter_map(|op| written(*op, "slice")).next();
@@ -96,12 +97,12 @@ fn switched(pipeline: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<Digit> {
     slices.map(|(held, kept)| switch::leaving(&held, &kept, &free)).unwrap_or_default()
 }
 
-/// What meets a register file.
+/// The stream that meets a register file.
 struct Partner {
     goal: Goal,
     /// The axes of the stream.
     streamed: BTreeSet<AxisId>,
-    /// How far the elements of its windows are apart.
+    /// Distances of the elements of its windows.
     strides: BTreeSet<u64>,
 }
 
@@ -134,7 +135,7 @@ fn parts((outer, inner): (&[Digit], &[Digit]), axes: &Axes) -> Option<Parts> {
     mapping(outer, axes).zip(mapping(inner, axes))
 }
 
-/// The order of the tensor: what is loaded is contiguous (book 18).
+/// The order of the tensor: the loaded elements are contiguous (book 18).
 fn in_order(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     let shared = rest.iter().rev().take_while(|digit| partner.streams(digit)).count();
     let mut cuts = vec![rest.len() - shared, rest.len().saturating_sub(1)];
@@ -142,7 +143,7 @@ fn in_order(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     cuts.into_iter().filter_map(|cut| parts(rest.split_at(cut), axes)).collect()
 }
 
-/// What is kept in any order, and innermost, where packets are contiguous, what is summed in any order.
+/// The kept digits in any order, and innermost, where packets are contiguous, the summed ones in any order.
 fn by_sums(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     let (summed, kept): (Vec<Digit>, Vec<Digit>) =
         rest.iter().copied().partition(|digit| partner.sums(digit));
@@ -152,21 +153,21 @@ fn by_sums(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     all.filter_map(|(outer, inner)| parts((&outer, inner), axes)).collect()
 }
 
-/// The digits with any one innermost that the stream has as well.
+/// The digits with any one innermost that the stream also has.
 fn with_shared_inside(rest: &[Digit], partner: &Partner) -> Vec<Vec<Digit>> {
     let shared = rest.iter().filter(|digit| partner.streams(digit));
     let others = |own: &Digit| rest.iter().filter(|digit| *digit != own).copied().collect::<Vec<_>>();
     shared.map(|own| [&others(own)[..], &[*own]].concat()).collect()
 }
 
-/// Innermost any one axis that the stream has as well: its packets may hold it, summed or not.
+/// Innermost any one axis that the stream also has: its packets may hold it, summed or not.
 fn shared_inside(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     let all = with_shared_inside(rest, partner);
     all.iter().filter_map(|order| parts(order.split_at(order.len() - 1), axes)).collect()
 }
 
-/// Zeros after each element, for what is between the elements of a window (book 15). A load may only be able to
-/// fetch the zeros after one of the axes.
+/// Zeros after each element, for the gaps between the elements of a window (book 15). A load may only be able to fetch
+/// the zeros after one of the axes.
 fn apart(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     let all = with_shared_inside(rest, partner);
     let gaps = partner.strides.iter().map(|&stride| Expr::Literal(1).pad(stride, PadKind::Zero));
@@ -174,7 +175,7 @@ fn apart(rest: &[Digit], partner: &Partner, axes: &Axes) -> Vec<Parts> {
     both.filter_map(|(order, gap)| order.map(|order| (order, gap))).collect()
 }
 
-/// Ways to put `rows` positions of one digit that the stream lacks into rows, with what is left.
+/// Ways to put `rows` positions of one digit that the stream lacks into rows, with the rest.
 fn row_choices(held: &[Digit], rows: u64, partner: &Partner) -> Vec<(Option<Digit>, Vec<Digit>)> {
     if rows == 1 {
         return vec![(None, held.to_vec())];

@@ -1,4 +1,4 @@
-//! Chooses what is left open of pipelines.
+//! Chooses the open clauses of pipelines.
 
 use crate::config::choice::Choice;
 use crate::config::memo::Means;
@@ -17,16 +17,16 @@ use visa_machine::Unit;
 use visa_pass::{Configured, Level, OutputName, Pass, PassCx};
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         explain: bool = ("explain", "false", "report each choice, engine by engine, and egg's proof that it makes \
              the tensor that the worst configuration makes"),
         advise: bool = ("advise", "false", "report pipelines that are written in full and could make the same \
-             tensor in fewer cycles, with the rewrites and what to write"),
-        apply: bool = ("apply", "false", "write what `advise` reports"),
+             tensor in fewer cycles, with the rewrites and the new clauses"),
+        apply: bool = ("apply", "false", "apply the changes that `advise` reports"),
         budget: i64 = ("budget", DEFAULT, "most work for the whole module, in units of about 15 microseconds: a \
              candidate that is proposed is one, one that is verified, lowered and priced one or more; then the \
-             cheapest that was found is kept, and a warning says what was left out"),
+             cheapest candidate so far is chosen, and a warning lists the omissions"),
         dump: OutputName = ("dump", "", "write the e-graphs to this file: for `NAME.json` in the format of \
                                          egraph-serialize, for `NAME.dot` for Graphviz; of several pipelines to \
                                          `NAME-1`, `NAME-2` and so on"),
@@ -40,12 +40,12 @@ pub static PASS: Pass = Pass {
     doc: "A clause that is `auto` gets the value that makes its pipeline take the fewest cycles; of equally fast \
           ones the one whose engines are busy for the fewest cycles together, then the shortest text. An e-graph a \
           pipeline holds every configuration that the rules reach (`passes/select/src/rules`): a class is a stream \
-          or a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and lowering refuse what \
-          the machine cannot do, and the cost function of `visa-run --report` prices the rest, engine by engine. \
-          Extraction is exact: cycles are those of the busiest engine and the latencies, so a class keeps the \
-          Pareto front of its ways. Pipelines that share tensors of open layout are extracted together, by \
-          variable elimination. Pipelines are chosen in program order; what is written stays as it is. Where the \
-          context is open, it is `main` or `dual`, whichever makes the whole kernel faster.",
+          or a tensor, its nodes are the ways to make it. A rule only proposes; verifiers and lowering refuse \
+          candidates that the machine cannot run, and the cost function of `visa-run --report` prices the rest, \
+          engine by engine. Extraction is exact: cycles are those of the busiest engine and the latencies, so a \
+          class keeps the Pareto front of its ways. Pipelines that share tensors of open layout are extracted \
+          together, by variable elimination. Pipelines are chosen in program order; explicit clauses stay. An open \
+          context becomes `main` or `dual`, whichever makes the whole kernel faster.",
     takes: Level::Tensor,
     gives: Level::Tensor,
     open: true,
@@ -56,7 +56,7 @@ pub static PASS: Pass = Pass {
         ("e-classes", "streams and tensors that some configuration makes"),
         ("e-nodes", "ways to make them"),
         ("iterations", "rounds of growth: operations reached"),
-        ("saturated", "pipelines for which the rules had nothing more to say"),
+        ("saturated", "pipelines for which the rules found no more candidates"),
         ("node-limit", "pipelines whose e-graph reached its bound"),
         ("budget-limit", "functions of which the budget left something out"),
         (
@@ -66,7 +66,8 @@ pub static PASS: Pass = Pass {
         ),
         (
             "exchanged",
-            "contractions whose operands were exchanged: the register file holds what was to stream by",
+            "contractions whose operands were exchanged: the register file holds the operand that was to be \
+             streamed",
         ),
         (
             "shared",
@@ -76,8 +77,7 @@ pub static PASS: Pass = Pass {
         ("layouts", "layouts of these tensors"),
         (
             "ways",
-            "ways to run these pipelines, each for some layouts of what it reads: what the extraction chose \
-             from",
+            "ways to run these pipelines, each for some layouts of its inputs: the candidates of the extraction",
         ),
         ("layout-limit", "groups of such pipelines of which not all layouts were tried"),
         (
@@ -85,7 +85,7 @@ pub static PASS: Pass = Pass {
             "distributions of a kernel's tensors over slices that were tried, each with the whole kernel",
         ),
         ("dual", "pipelines of open context that run in `dual`"),
-        ("rule-limit", "operations for which a bound left out what rules of a text propose"),
+        ("rule-limit", "operations for which a bound left out proposals of textual rules"),
         ("refused", "candidates that broke a limit"),
         (
             "cycles-worst",

@@ -20,17 +20,16 @@ use visa_pass::{Configured, Level, Pass, PassCx};
 use visa_stream::lower::address::{self, Addresses};
 
 visa_pass::options! {
-    /// What is said of the choice.
+    /// The options.
     struct Settings {
-        explain: bool = ("explain", "false", "report each choice: its cycles, and those of what the lowering does by \
-             itself"),
+        explain: bool = ("explain", "false", "report each choice: its cycles, and those of the lowering's default"),
     }
 }
 
 /// The pass.
 pub static PASS: Pass = Pass {
     name: "select-transfers",
-    summary: "chooses which engine of a transfer moves what, in which order, in packets of what",
+    summary: "chooses the engines' parts of transfers, their order and packets",
     doc: "`engines`, `time` and `packet` that are `auto` get the values with which the transfer takes the fewest \
           cycles by the memory model (`--memory-model`). An e-graph holds the streams: loops change places, loops \
           or parts of them go to engines, slices are taken network by network, and packets are cut at requests. \
@@ -45,7 +44,7 @@ pub static PASS: Pass = Pass {
         ("left", "of them, those whose engines the lowering chooses"),
         ("e-nodes", "loops and streams of the e-graphs"),
         ("priced", "streams that were lowered and priced"),
-        ("cycles-own", "cycles of what the lowering does by itself, together"),
+        ("cycles-own", "cycles of the lowering's defaults, together"),
         ("cycles-best", "cycles of the chosen streams, together"),
     ],
     ..Pass::with::<Settings>()
@@ -73,7 +72,7 @@ impl Configured for Settings {
     }
 }
 
-/// Chooses what is open of a transfer.
+/// Chooses the open clauses of a transfer.
 fn choose(cx: &mut PassCx<'_>, id: OpId, addresses: &Addresses, explain: bool) -> Result<(), Diagnostic> {
     cx.count("transfers", 1);
     let op = cx.module.op(cx.ctx, id);
@@ -100,7 +99,7 @@ fn choose(cx: &mut PassCx<'_>, id: OpId, addresses: &Addresses, explain: bool) -
     if explain {
         let by_itself = choice.own.map_or_else(|| "no price".to_owned(), |own| counted(own, "cycle"));
         let message = format!(
-            "the best of {}: {}; what the lowering does by itself: {by_itself}",
+            "the best of {}: {}; the lowering's default: {by_itself}",
             counted(choice.priced, "stream"),
             counted(choice.cycles, "cycle")
         );
@@ -146,7 +145,7 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) 
     transfer.choose(slots)
 }
 
-/// What a clause says.
+/// The value of a clause.
 fn slot(op: OpRef<'_>, clause: &str) -> Result<Slot, Diagnostic> {
     if open::is_open(op, clause) {
         return Ok(Slot::Open);

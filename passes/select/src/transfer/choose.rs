@@ -24,25 +24,25 @@ pub enum Slot {
 /// The clauses of a stream.
 #[derive(Clone, Debug)]
 pub struct Slots {
-    /// What counts the engines.
+    /// The loops that count the engines.
     pub engines: Slot,
     /// In which order an engine moves its packets.
     pub time: Slot,
-    /// What a packet holds.
+    /// The content of a packet.
     pub packet: Slot,
 }
 
 /// A transfer whose stream is to be chosen.
 pub struct TransferCx<'a> {
-    /// What is read.
+    /// The source.
     pub source: &'a Tensor,
-    /// What is written.
+    /// The destination.
     pub result: &'a Tensor,
     /// Where both are.
     pub start: Start,
     /// The axes that the tensor does not depend on.
     pub free: &'a dyn Fn(AxisId) -> bool,
-    /// Whether PCIe moves it, between chips.
+    /// True if PCIe moves it, between chips.
     pub pcie: bool,
     /// The axes.
     pub axes: &'a Axes,
@@ -59,7 +59,7 @@ pub struct Choice {
     pub order: StreamOrder,
     /// Its cycles.
     pub cycles: u64,
-    /// Cycles of what the lowering would do by itself.
+    /// Cycles of the lowering's default.
     pub own: Option<u64>,
     /// Streams that were priced.
     pub priced: u64,
@@ -68,7 +68,7 @@ pub struct Choice {
 }
 
 impl Slot {
-    /// The clause, if `proposed` is what is chosen.
+    /// The clause, if `proposed` is the choice.
     fn with(&self, proposed: impl FnOnce() -> Expr) -> Option<Expr> {
         match self {
             Self::Absent => None,
@@ -122,7 +122,7 @@ impl TransferCx<'_> {
         (!packet.is_empty()).then_some((outer, packet))
     }
 
-    /// How many of the innermost loops a packet can hold.
+    /// Number of the innermost loops that a packet can hold.
     fn contiguous(&self, segment: &Transfer, element: i64) -> usize {
         let most = self.machine.limits.dma_packet_max_bytes;
         let (mut run, mut count) = (element, 0);
@@ -160,8 +160,7 @@ impl TransferCx<'_> {
         }
     }
 
-    /// Cycles of a stream, or of what the lowering does by itself, and how many loops it has. `None` if it is not
-    /// legal.
+    /// Cycles of a stream, or of the lowering's default, and the number of its loops. `None` if it is not legal.
     #[must_use]
     pub fn price(&self, order: Option<&StreamOrder>) -> Option<(u64, usize)> {
         let segments =

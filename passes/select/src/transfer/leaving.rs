@@ -1,5 +1,5 @@
-//! What it takes for a pipeline's result to leave data memory: a layout that the pipeline commits fast may leave HBM
-//! to write parts of units.
+//! The cost for a pipeline's result to leave data memory: a layout that the pipeline commits fast may make transfers
+//! to HBM write parts of units.
 
 use crate::transfer::moved::Moves;
 use visa_algebra::Axes;

@@ -1,4 +1,4 @@
-//! Streams of transfers: which engine moves what, in which order.
+//! Streams of transfers: the engines' parts and their order.
 
 pub mod choose;
 pub(crate) mod leaving;

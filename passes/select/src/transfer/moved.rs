@@ -1,4 +1,4 @@
-//! What it takes to move tensors between HBM and the parts that slices hold, by the memory model.
+//! The cost of moving tensors between HBM and the slices' parts, by the memory model.
 
 use crate::transfer::choose::TransferCx;
 use visa_algebra::{Axes, AxisId, Expr};
@@ -15,8 +15,8 @@ pub(crate) struct Moves<'a> {
 }
 
 impl Moves<'_> {
-    /// Cycles to load a tensor from an address into the parts that a cluster, slice and element mapping say. `None` if
-    /// that is not legal or has no price.
+    /// Cycles to load a tensor from an address into the parts of a cluster, slice and element mapping. `None` if that
+    /// is not legal or has no price.
     pub(crate) fn load(&self, source: &Tensor, address: i64, parts: &[Expr; 3]) -> Option<u64> {
         let result = in_dm(source, parts)?;
         let names = Expr::pair(source.maps.iter().cloned()).axis_names(self.axes);
@@ -38,7 +38,7 @@ impl Moves<'_> {
         self.price((&source, 0), (&result, address), &|_| false)
     }
 
-    /// Cycles to move what is at the first address to the second. `None` as of [`Moves::load`].
+    /// Cycles to move the tensor at the first address to the second. `None` as for [`Moves::load`].
     pub(crate) fn price(
         &self,
         (source, read): (&Tensor, i64),

@@ -1,5 +1,5 @@
-//! The e-graph of a transfer's streams: all ways to deal its loops to engines, to order what is left, and to cut
-//! packets. They move the same elements, so that they are one class.
+//! The e-graph of a transfer's streams: all ways to deal its loops to engines, to order the rest, and to cut packets.
+//! They move the same elements, so that they are one class.
 
 use egg::{
     Analysis, DidMerge, EGraph, Id, Language, Pattern, RecExpr, Rewrite, Runner, Subst, Symbol, SymbolLang,
@@ -13,10 +13,10 @@ const MAX_NODES: usize = 20_000;
 /// Most streams that are taken from it.
 pub const MAX_STREAMS: usize = 4096;
 
-/// Most orders of what an engine does: those of six loops.
+/// Most orders of an engine's part: those of six loops.
 const MAX_ORDERS: usize = 720;
 
-/// What a loop of a transfer counts.
+/// The subject of a transfer's loop.
 #[derive(Clone, Debug)]
 pub struct Factor {
     /// As a mapping.
@@ -26,7 +26,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// The factor as one of `limit / inner` iterations, each of which is `inner` of its own.
+    /// The factor as one of `limit / inner` iterations, each of which is `inner` iterations.
     fn split(&self, inner: u64) -> [Self; 2] {
         let outer = Self { map: self.map.clone().stride(inner), limit: self.limit / inner };
         [outer, Self { map: self.map.clone().modulo(inner), limit: inner }]
@@ -36,15 +36,15 @@ impl Factor {
 /// Numbers of factors, outermost first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stream {
-    /// What counts engines.
+    /// The factors that count engines.
     pub engines: Vec<usize>,
     /// In which order an engine moves packets.
     pub time: Vec<usize>,
-    /// What a packet holds.
+    /// The factors of a packet.
     pub packet: Vec<usize>,
 }
 
-/// How many iterations the factors of a list have together.
+/// The product of the iterations of a list's factors.
 #[derive(Clone, Debug, Default)]
 struct Iterations {
     of_factor: Vec<u64>,
@@ -79,7 +79,7 @@ pub struct Streams {
     root: Id,
 }
 
-/// What a stream may be cut into.
+/// The possible cuts of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Cuts {
     /// Most engines.
@@ -134,14 +134,14 @@ impl Streams {
         Self { factors, root: runner.egraph.find(runner.roots[0]), egraph: runner.egraph }
     }
 
-    /// How many nodes the e-graph has.
+    /// Number of nodes of the e-graph.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.egraph.total_number_of_nodes()
     }
 
-    /// The streams that it holds, at most [`MAX_STREAMS`]. Engines come in one order: which of them moves what makes
-    /// no difference.
+    /// The streams that it holds, at most [`MAX_STREAMS`]. Engines come in one order: exchanging their parts makes no
+    /// difference.
     #[must_use]
     pub fn all(&self) -> BTreeSet<Stream> {
         let mut found = BTreeSet::new();
@@ -197,7 +197,7 @@ fn rule(name: &str, from: &str, to: &str) -> Rewrite<SymbolLang, Iterations> {
     Rewrite::new(name, pattern(from), pattern(to)).expect("variables are bound")
 }
 
-/// Whether so many iterations more are engines enough.
+/// Returns true if this number of iterations more is enough for the engines.
 fn few(
     more: impl Fn(&EGraph<SymbolLang, Iterations>, &Subst) -> u64,
     engines: u64,

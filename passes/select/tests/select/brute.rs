@@ -1,10 +1,10 @@
-//! Every configuration of a pipeline that its space ([`Space`]) has and the verifiers accept: no rules, no
-//! e-graph, no fronts. The ordinary verifier refuses, the ordinary passes lower the whole kernel, and its
-//! program's stages say what they cost.
+//! Every configuration of a pipeline that its space ([`Space`]) has and the verifiers accept: no rules, no e-graph, no
+//! fronts. The ordinary verifier refuses, the ordinary passes lower the whole kernel, and its program's stages give
+//! their costs.
 //!
-//! What is legal after a stream, and what it costs there, follows from the stream's type (of a load of the tensor
-//! register file, and from its fetch): so a type that was met before is not searched again, and its configurations
-//! are counted again. This is checked each time: the kernel is lowered with what was found after the type the
+//! The legal operations after a stream, and their costs, follow from the stream's type (of a load of the tensor
+//! register file, and from its fetch): so a type that was met before is not searched again, and its configurations are
+//! counted again. This is checked each time: the kernel is lowered with the operations that followed the type the
 //! first time.
 
 use super::space::{Space, Values};
@@ -24,7 +24,7 @@ use visa_select::config::graph::open_clauses;
 use visa_stream::ops::{fetch, store};
 use visa_stream::unmasked;
 
-/// What was found.
+/// The result of the search.
 #[derive(Default)]
 pub(crate) struct Least {
     /// Legal configurations.
@@ -33,7 +33,7 @@ pub(crate) struct Least {
     pub(crate) tried: u64,
     /// Kernels that were lowered.
     pub(crate) lowered: u64,
-    /// Whether that is all of the space.
+    /// True if that is all of the space.
     pub(crate) whole: bool,
     /// Cycles of the pipeline's command, and its text; none if nothing is legal.
     pub(crate) best: Option<(u64, String)>,
@@ -42,8 +42,7 @@ pub(crate) struct Least {
 }
 
 impl Least {
-    /// What the search took so far, in values tried: to lower a kernel takes as long as some values that verifiers
-    /// refuse.
+    /// The work of the search so far, in values: to lower a kernel takes as long as some values that verifiers refuse.
     pub(crate) fn effort(&self) -> u64 {
         self.tried + LOWERED * self.lowered
     }
@@ -63,7 +62,7 @@ pub(crate) fn first(ctx: &Context, module: &Module, chain: &[OpId]) -> Option<Mo
     search(ctx, module, chain, MOST_UNTIL_FIRST, true).first
 }
 
-/// How long a first legal configuration is looked for.
+/// Limit of the search for a first legal configuration.
 const MOST_UNTIL_FIRST: u64 = 8_000;
 
 fn search(ctx: &Context, module: &Module, chain: &[OpId], most: u64, first_only: bool) -> Least {
@@ -106,13 +105,13 @@ fn join(one: Time, other: Time) -> Time {
     (one.0.max(other.0), one.1 + other.1)
 }
 
-/// What operations are given, first to last.
+/// The clauses of operations, first to last.
 enum Way {
     End,
     Step(usize, Values, Rc<Way>),
 }
 
-/// What can follow a stream: each time that it can take, how many configurations take it, and one of them.
+/// The continuations of a stream: each possible time, the number of configurations that take it, and one of them.
 #[derive(Default)]
 struct After {
     times: BTreeMap<Time, (u64, Rc<Way>)>,
@@ -149,7 +148,7 @@ struct Search<'a> {
     space: Space<'a>,
     axes: Rc<DeclaredAxes>,
     known: HashMap<(usize, TypeId, Values), Rc<After>>,
-    /// The times of what was lowered, by the values of all clauses of the pipeline: the same kernel is lowered once.
+    /// The times of lowered kernels, by the values of all clauses of the pipeline: the same kernel is lowered once.
     priced: HashMap<Vec<AttrId>, Rc<[Time]>>,
     most: u64,
     first_only: bool,
@@ -165,7 +164,7 @@ impl Search<'_> {
         self.least.effort() > self.most || (self.first_only && self.least.first.is_some())
     }
 
-    /// Everything from operation `stage` on. If an operation in front of it is what lowering refuses, its number.
+    /// Everything from operation `stage` on. If lowering refuses an operation before it, its number.
     fn explore(&mut self, module: &mut Module, stage: usize) -> Result<After, usize> {
         let mut all = After::default();
         let id = self.chain[stage];
@@ -192,7 +191,7 @@ impl Search<'_> {
         Ok(all)
     }
 
-    /// Whether an operation is, in front of which all is.
+    /// Returns true if an operation is legal; the operations before it are.
     fn legal(&self, module: &mut Module, stage: usize) -> bool {
         let op = self.op(module, stage);
         let Some((decl, infer)) = op.decl().and_then(|decl| Some((decl, decl.infer?))) else { return false };
@@ -207,8 +206,7 @@ impl Search<'_> {
             && unmasked::warnings(op, &self.axes.0).is_empty()
     }
 
-    /// The time of an operation, and what can follow it. If it is what lowering refuses, or one in front of it,
-    /// the number of that.
+    /// The time of an operation, and its continuations. If lowering refuses it, or one before it, the number of that.
     fn step(&mut self, module: &mut Module, stage: usize) -> Result<Option<(Time, Rc<After>)>, usize> {
         if stage + 1 == self.chain.len() {
             let times = self.price(module, stage)?;
@@ -264,7 +262,7 @@ impl Search<'_> {
         Ok(times)
     }
 
-    /// As [`Self::price`], of what was not lowered before.
+    /// As [`Self::price`], for a kernel that was not lowered before.
     fn lower(&mut self, module: &Module, stage: usize) -> Result<Vec<Time>, usize> {
         let mut closed = module.clone();
         let blamed = |findings: &[Diagnostic]| {

@@ -3,7 +3,7 @@
 use visa_support::Random;
 use visa_support::kernel::{Kernel, list};
 
-/// What a pipeline does.
+/// The kind of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// Data memory to data memory, in another order.
@@ -33,7 +33,7 @@ pub(crate) const KINDS: [Kind; 7] = [
     Kind::ToVrf,
 ];
 
-/// The kernel of case `case` of a seed, as text. It may be illegal whatever is chosen.
+/// The kernel of case `case` of a seed, as text. It may be illegal with any choice.
 pub(crate) fn kernel(seed: u64, case: u64) -> (Kind, String) {
     let mut random = Random::of_case(seed, case);
     let kind = KINDS[(case % KINDS.len() as u64) as usize];
@@ -156,7 +156,7 @@ fn filed(random: &mut Random, kind: Kind) -> String {
         .returns("d", 1 << 20, &format!("S, {source}"))
 }
 
-/// A format in data memory, what the fetch makes of it, and its elements in a flit.
+/// A format in data memory, the fetch's format, and its elements in a flit.
 const FORMATS: [(&str, &str, u64); 7] = [
     ("i4", "", 64),
     ("i4", "dtype i5, ", 64),

@@ -36,7 +36,7 @@ pub(crate) enum Case {
     Kernel { file: PathBuf, function: usize, end: usize },
 }
 
-/// What became of it.
+/// The result of the comparison.
 pub(crate) struct Compared {
     /// The case.
     pub(crate) case: Case,
@@ -46,7 +46,7 @@ pub(crate) struct Compared {
     pub(crate) chosen: Result<u64, String>,
     /// Processor time of the choice.
     pub(crate) took: Duration,
-    /// How long the search took.
+    /// Duration of the search.
     pub(crate) searched: Duration,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn alone(ctx: &Context, module: &Module, function: usize) -> Module {
     module
 }
 
-/// What a search chooses of a pipeline.
+/// The operations that a search chooses in a pipeline.
 const OPEN: [&OpDecl; 7] = [
     &fetch::DECL,
     &collect::DECL,
@@ -138,8 +138,8 @@ const OPEN: [&OpDecl; 7] = [
     &commit::DECL,
 ];
 
-/// The module with the clauses of a pipeline open that nothing else depends on, and what `open-clauses` writes
-/// down of their meaning; none if it has an operation that chooses more, or is not legal alone.
+/// The module with the clauses of a pipeline open that no other text depends on, with the semantics that
+/// `open-clauses` makes explicit; `None` if it has an operation that chooses more, or is not legal alone.
 fn with_holes(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, Vec<OpId>)> {
     let chain = Pipeline::up_to(module.op(ctx, end)).ops;
     whole::compile(ctx, module.clone()).ok()?;
@@ -169,13 +169,13 @@ fn with_holes(ctx: &Context, mut module: Module, end: OpId) -> Option<(Module, V
     Some((module, chain))
 }
 
-/// What stays as it is written.
+/// Operations that stay as written.
 const STAY: [&OpDecl; 5] = [&begin::DECL, &switch::DECL, &commit::DECL, &store::TO_TRF, &store::TO_VRF];
 
 /// Transfers of a tensor.
 const TRANSFERS: [&OpDecl; 3] = [&transfer::TO_HBM, &transfer::TO_DM, &transfer::TO_HOST];
 
-/// Whether what reads the result says itself which layout it makes of it.
+/// Returns true if the readers of the result specify the layout of their results.
 fn is_free(end: OpRef<'_>) -> bool {
     let users: Vec<_> = end.results().iter().flat_map(|&result| end.module.uses(result)).collect();
     let says = |user: OpRef<'_>| {
@@ -227,8 +227,7 @@ fn take<'c>(cases: &'c [Case], next: &AtomicUsize) -> Option<(usize, &'c Case)> 
     cases.get(at).map(|case| (at, case))
 }
 
-/// Time that this thread has run: what else the machine does is no matter. Where the system does not say, time of
-/// the clock.
+/// Time that this thread has run, independent of other processes. If the system does not report it, time of the clock.
 fn processor_time() -> Duration {
     static START: OnceLock<Instant> = OnceLock::new();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

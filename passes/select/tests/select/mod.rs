@@ -1,4 +1,5 @@
-//! What the tests and the bench of `select-configs` share: cases, whole modules, and the search without an e-graph.
+//! Common parts of the tests and the bench of `select-configs`: cases, whole modules, and the search without an
+//! e-graph.
 
 #![expect(clippy::disallowed_methods, reason = "clauses are compared whatever they are called")]
 

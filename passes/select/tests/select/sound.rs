@@ -1,4 +1,4 @@
-//! What a rule proposes leaves the results of a kernel as they are.
+//! A rule's proposal leaves the results of a kernel unchanged.
 
 use super::whole;
 use std::collections::{BTreeMap, HashMap};
@@ -27,7 +27,7 @@ fn arguments(program: &Program) -> BTreeMap<String, Vec<u8>> {
     bytes.collect()
 }
 
-/// What a kernel means: the logical evaluator's result for one configuration of it.
+/// The semantics of a kernel: the logical evaluator's result for one configuration of it.
 pub(crate) struct Semantics(Vec<visa_reference::LogicalResult>);
 
 /// The meaning of a closed module.
@@ -39,7 +39,7 @@ pub(crate) fn meaning(ctx: &Context, module: &Module) -> Semantics {
     )
 }
 
-/// Whether a closed module, lowered and interpreted, has the results that are meant; none if it is not legal as a
+/// Returns true if a closed module, lowered and interpreted, has the expected results; `None` if it is not legal as a
 /// whole.
 pub(crate) fn means(ctx: &Context, module: Module, meaning: &Semantics) -> Option<bool> {
     let program = whole::compile(ctx, module).ok()?;
@@ -94,7 +94,7 @@ pub(crate) fn configurations(
     found
 }
 
-/// Whether some way leads from each class to the end of the pipeline: sources are in front of what is made of them.
+/// Returns true for each class with a way to the end of the pipeline: sources are before their results.
 fn leads_on(choice: &Choice) -> Vec<bool> {
     let classes = &choice.graph.classes;
     let mut leads = vec![false; classes.len()];

@@ -9,15 +9,15 @@
 //!   packets of that, where no digit ends there; of a tensor that slides, starts within an axis, picks elements or
 //!   is padded, the terms as they are instead, a window whole or by its axes, padding with anything or with zeros
 //!   and cut wherever a fetch can, and for a contraction the register file's own terms too;
-//! - **collect** and **cast**: the only way that there is;
-//! - **align**: one or two flits a packet (one in the dual context), the register file's own terms in every order, at every place in time;
-//!   of a window every number of shifts a packet, or zeros for what is between its elements;
-//! - **contract**: every depth of the tree that adds nothing of the result, with all sums, the live ones and as
-//!   many as the accumulator has columns;
-//! - **accumulate**: both modes, time without what is summed;
+//! - **collect** and **cast**: the only way;
+//! - **align**: one or two flits a packet (one in the dual context), the register file's terms in every order, at
+//!   every position in time; of a window every number of shifts a packet, or zeros for the gaps between its elements;
+//! - **contract**: every depth of the tree that adds nothing of the result, with all sums, the live ones and as many
+//!   as the accumulator has columns;
+//! - **accumulate**: both modes, time without the summed factors;
 //! - **commit**: every order of up to [`MOST_LAID_OUT`] terms; every order of time around the packet, as it is and
 //!   with each tail that a write can have; time and packet with all their padding;
-//! - **to_trf**: every number of rows; **to_vrf**: the only way that there is.
+//! - **to_trf**: every number of rows; **to_vrf**: the only way.
 //!
 //! Everything else (switches, the Vector Engine) stays as it is written.
 
@@ -35,7 +35,7 @@ use visa_stream::ops::{cast, collect, commit, contract, fetch, store};
 /// Most terms of a fetch.
 const MOST_TERMS: usize = 4;
 
-/// Most terms that what is written cuts a fetch into.
+/// Most terms that explicit clauses cut a fetch into.
 const MOST_WRITTEN: usize = 6;
 
 /// Most terms that a commit lays out in every order.
@@ -96,7 +96,7 @@ impl<'a> Space<'a> {
         Self { ctx, chain, machine, axes, layout, written, kept, whole: Cell::new(true) }
     }
 
-    /// Whether no fetch had more terms than [`MOST_WRITTEN`] by what is written alone.
+    /// Returns true if no fetch had more terms than [`MOST_WRITTEN`] by explicit clauses alone.
     pub(crate) fn is_whole(&self) -> bool {
         self.whole.get()
     }
@@ -109,7 +109,7 @@ impl<'a> Space<'a> {
         self.candidates(op).iter().filter_map(|candidate| self.chosen(op, open, candidate)).collect()
     }
 
-    /// The candidate's values of open clauses; none if it differs from what is written.
+    /// The candidate's values of open clauses; `None` if it differs from the explicit ones.
     fn chosen(&self, op: OpRef<'_>, open: &[&'static str], candidate: &Values) -> Option<Values> {
         let agrees =
             |name: &str, value: AttrId| match (op.body::<Expr>(name), self.ctx.attr_value::<Expr>(value)) {
@@ -202,7 +202,7 @@ impl<'a> Space<'a> {
         vec![vec![("element", self.map(Expr::pair([time, packet])))]]
     }
 
-    /// Padded to a multiple of so many elements.
+    /// Padded to a multiple of `unit` elements.
     fn padded(&self, map: Expr, unit: u64) -> Expr {
         let size = map.size(self.axes).unwrap_or(1);
         let whole = size.next_multiple_of(unit);
@@ -301,8 +301,8 @@ impl<'a> Space<'a> {
         own.map(|term| self.expr(&[term])).collect()
     }
 
-    /// The ways to take a term of a tensor: cut as a digit is, a window whole or by its axes, whatever else as it
-    /// is; padding as it is or zero, and cut.
+    /// The ways to take a term of a tensor: cut as a digit is, a window whole or by its axes, any other as it is;
+    /// padding as it is or zero, and cut.
     fn term_ways(&self, op: OpRef<'_>, term: &Expr, dtype: DType) -> Vec<Vec<Expr>> {
         if let Some(windows) = term.slide() {
             return vec![vec![term.clone()], windows.iter().map(|(axis, _)| axis.clone()).collect()];
@@ -339,7 +339,7 @@ impl<'a> Space<'a> {
         self.chain.iter().any(|&id| op.other(id).is(&contract::ALIGN_DECL))
     }
 
-    /// What padding may hold: zeros where it can be summed.
+    /// The possible contents of padding: zeros if it can be summed.
     fn kinds(&self, op: OpRef<'_>) -> &'static [PadKind] {
         let sums = self.pairs(op) || self.chain.iter().any(|&id| op.other(id).is(&store::TO_TRF));
         if sums { &[PadKind::Top, PadKind::Zero] } else { &[PadKind::Top] }
@@ -458,8 +458,8 @@ impl<'a> Space<'a> {
         found
     }
 
-    /// A window that the adapter shifts: so many shifts a packet, the others in time, or zeros for what lies
-    /// between elements; the register file's own terms at every place in time (book 15).
+    /// A window that the adapter shifts: a number of shifts a packet, the others in time, or zeros for the gaps
+    /// between elements; the register file's terms at every position in time (book 15).
     fn shifts(&self, op: OpRef<'_>, source: &Tensor) -> Vec<Values> {
         let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
         let Some([first, second]) = packet.slide() else { return Vec::new() };
@@ -533,7 +533,7 @@ impl<'a> Space<'a> {
         found
     }
 
-    /// What the result has of a mapping, part by part where that cuts through padding; none if a part has both.
+    /// The result's part of a mapping, part by part if that cuts through padding; `None` if a part has both.
     fn unsummed(&self, map: &Expr) -> Option<Expr> {
         if let Some(terms) = self.terms(map) {
             let kept: Vec<Term> = terms.into_iter().filter(|term| self.kept.contains(&term.axis)).collect();
@@ -550,7 +550,7 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// Whether the result has none of the mapping's axes.
+    /// Returns true if the result has none of the mapping's axes.
     fn summed(&self, map: &Expr) -> bool {
         let axes: Vec<AxisId> = match digits(map, self.axes) {
             Ok(digits) => digits.axes().into_keys().collect(),
@@ -559,7 +559,7 @@ impl<'a> Space<'a> {
         self.layout.is_some() && axes.iter().all(|axis| !self.kept.contains(axis))
     }
 
-    /// Both modes, over what the result does not have (book 19).
+    /// Both modes, over the axes that the result lacks (book 19).
     fn accumulate(&self, source: &Tensor) -> Vec<Values> {
         let Some(time) = self.unsummed(&source.dim(Dim::Time)) else { return Vec::new() };
         let (row, packet) = (source.dim(Dim::Row), source.dim(Dim::Packet));
@@ -623,7 +623,7 @@ impl Term {
     }
 }
 
-/// Whether zeros pad a part of a mapping.
+/// Returns true if zeros pad a part of a mapping.
 fn masks(map: &Expr) -> bool {
     let zeros = matches!(map, Expr::Pad { kind: PadKind::Zero, .. });
     zeros || map.children().into_iter().any(masks)

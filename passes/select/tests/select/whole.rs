@@ -15,8 +15,8 @@ use visa_passes::standard_passes;
 use visa_stream::ops::{commit, commit_view, store};
 use visa_stream::pipeline;
 
-/// RNGD with so many slices a cluster. At the flat price, no layout of a result leaves faster than another: what is
-/// compared is the pipeline alone.
+/// RNGD with `slices` slices a cluster. At the flat price, no layout of a result leaves faster than another: the
+/// comparison is of the pipeline alone.
 pub(crate) fn context(slices: u64) -> Context {
     let mut machine = Machine::rngd();
     machine.topology.slices_per_cluster = slices;
@@ -56,7 +56,7 @@ pub(crate) fn compile(ctx: &Context, module: Module) -> Result<Program, Vec<Diag
     visa_hw::compile(ctx, &module, None)
 }
 
-/// What each stage of the pipeline that ends at `last` costs, by the operation that it comes from.
+/// The cost of each stage of the pipeline that ends at `last`, by the operation that it comes from.
 pub(crate) fn stages(program: &Program, machine: &Machine, last: Span) -> Vec<(Span, StageCost)> {
     let own = program.commands.iter().filter(|command| command.span == last);
     let mut exec = own.filter_map(|command| match &command.kind {

@@ -12,8 +12,8 @@ use visa_stream::ops::vector_expr;
 visa_pass::options! {
     /// What can be chosen.
     struct Settings {
-        explain: bool = ("explain", "false", "whether a remark says which stage and ALU each operation got, and \
-             why a further pass began"),
+        explain: bool = ("explain", "false", "report the stage and ALU of each operation as a remark, and the \
+             reason for each further pass"),
     }
 }
 
@@ -21,13 +21,12 @@ visa_pass::options! {
 pub static PASS: Pass = Pass {
     name: "plan-vector",
     summary: "schedules elementwise expressions onto the vector engine, in the fewest passes",
-    doc: "Each `stream.vector_expr` becomes one pass through the vector engine, or several through the Tensor \
-          Unit where an ALU runs out: an e-graph holds what is equal to the expression, and a search over the \
-          places of the engine finds which of that takes the fewest passes, then the least time \
-          (docs/choosing.md). Rewrites keep every bit, but for those of an expression that is `fast`.\n\n\
-          Between passes a value is committed to data memory and fetched again; one that another operation takes \
-          as its operand is loaded into the vector register file. Their addresses are open, for `allocate` to \
-          choose.",
+    doc: "Each `stream.vector_expr` becomes one pass through the vector engine, or several through the Tensor Unit \
+          where an ALU runs out: an e-graph holds the expressions that are equal to it, and a search over the \
+          places of the engine finds the one with the fewest passes, then the least time (docs/choosing.md). \
+          Rewrites keep every bit, but for those of an expression that is `fast`.\n\n\
+          Between passes a value is committed to data memory and fetched again; one that another operation takes as \
+          its operand is loaded into the vector register file. Their addresses are open, for `allocate` to choose.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
     takes: Level::Tensor,
     open: true,
@@ -38,7 +37,7 @@ pub static PASS: Pass = Pass {
         ("e-classes", "classes of all e-graphs"),
         ("e-nodes", "nodes of all e-graphs"),
         ("iterations", "rounds of rewriting in all e-graphs"),
-        ("saturated", "e-graphs in which no rule had anything more to say"),
+        ("saturated", "e-graphs in which no rule found anything more"),
         ("bounded", "e-graphs that stopped at a bound"),
         (
             "greedy",

@@ -7,7 +7,7 @@ use std::ops::Range;
 pub struct Condition {
     /// The factor of each index, those of the outermost loops first. Further indices do not count.
     pub factors: Vec<i64>,
-    /// What the sum must be in.
+    /// The allowed range of the sum.
     pub range: Range<i128>,
 }
 
@@ -21,21 +21,21 @@ const MAX_PASSES: usize = 256;
 const MAX_BOXES: usize = 1 << 16;
 
 impl Condition {
-    /// The condition that a sum is at least `from`, and less than `below`, as far as these are given.
+    /// The condition that a sum is at least `from`, and less than `below`; a bound that is `None` does not apply.
     #[must_use]
     pub fn new(factors: Vec<i64>, from: Option<i64>, below: Option<i64>) -> Self {
         let range = from.map_or(-FAR, i128::from)..below.map_or(FAR, i128::from);
         Self { factors, range }
     }
 
-    /// Whether it holds in an iteration.
+    /// Returns true if it holds in an iteration.
     #[must_use]
     pub fn holds(&self, indices: &[u64]) -> bool {
         let terms = self.factors.iter().zip(indices);
         self.range.contains(&terms.map(|(&factor, &index)| i128::from(factor) * i128::from(index)).sum())
     }
 
-    /// Whether it holds in all of some iterations, none of which is empty.
+    /// Returns true if it holds in all of some iterations, none of which is empty.
     #[must_use]
     pub fn always(&self, indices: &[Range<u64>]) -> bool {
         let (least, most) = self.sums(indices);
@@ -63,7 +63,7 @@ impl Condition {
         terms.fold((0, 0), |(least, most), (low, high)| (least + low, most + high))
     }
 
-    /// Narrows an index to where the condition may hold, whatever the others are.
+    /// Narrows an index to the range in which the condition may hold, for any values of the others.
     fn narrow(&self, index: usize, indices: &mut [Range<u64>]) {
         let factor = i128::from(self.factors[index]);
         if factor == 0 {
@@ -87,7 +87,7 @@ impl Condition {
     }
 }
 
-/// What an index adds at least and at most.
+/// The least and greatest contribution of an index.
 fn term(factor: i64, range: &Range<u64>) -> (i128, i128) {
     let at = |index: u64| i128::from(factor) * i128::from(index);
     let (first, last) = (at(range.start), at(range.end.saturating_sub(1)));
@@ -98,8 +98,8 @@ fn ceiling(of: i128, by: i128) -> i128 {
     -(-of).div_euclid(by)
 }
 
-/// The indices of loops of so many iterations, each by itself, where all conditions may hold; nothing if they hold
-/// in no iteration. With one index in each condition they hold wherever each index is in its range.
+/// The indices of loops with `times` iterations, each by itself, for which all conditions may hold; `None` if they
+/// hold in no iteration. With one index in each condition they hold if each index is in its range.
 #[must_use]
 pub fn narrowed(times: &[u64], conditions: &[Condition]) -> Option<Vec<Range<u64>>> {
     narrow(times.iter().map(|&times| 0..times).collect(), conditions)
@@ -130,7 +130,7 @@ fn narrow(mut indices: Vec<Range<u64>>, conditions: &[Condition]) -> Option<Vec<
     Some(indices).filter(|indices| !indices.iter().any(Range::is_empty))
 }
 
-/// In how many iterations of nested loops all conditions hold; nothing if that takes too long to tell.
+/// Number of iterations of nested loops in which all conditions hold; `None` if counting takes too long.
 #[must_use]
 pub fn iterations(times: &[u64], conditions: &[Condition]) -> Option<u128> {
     let mut count = 0_u128;
@@ -142,7 +142,7 @@ pub fn iterations(times: &[u64], conditions: &[Condition]) -> Option<u128> {
     all.then_some(count)
 }
 
-/// An iteration of nested loops in which all conditions hold; nothing if there is none, or if none was found in time.
+/// An iteration of nested loops in which all conditions hold; `None` if there is none, or if none was found in time.
 #[must_use]
 pub fn some_iteration(times: &[u64], conditions: &[Condition]) -> Option<Vec<u64>> {
     let mut found = None;
@@ -153,7 +153,8 @@ pub fn some_iteration(times: &[u64], conditions: &[Condition]) -> Option<Vec<u64
     found
 }
 
-/// Goes through boxes of iterations in all of which all conditions hold, until `next` says no. Whether these are all.
+/// Visits boxes of iterations in all of which all conditions hold, until `next` returns false. Returns true if these
+/// are all.
 pub(crate) fn boxes(
     times: &[u64],
     conditions: &[Condition],

@@ -1,12 +1,12 @@
-//! Whether a program touches all that another one does, as far as its strides show it.
+//! Proof, by strides, that a program touches all units of another one.
 
 use crate::program::{Entry, Program};
 
 /// Most programs that the tables of one are written out to.
 const MAX_PLAIN: usize = 256;
 
-/// Whether `outer` touches every unit that `inner` touches. `false` where its strides do not show it: then it may
-/// be so.
+/// Returns true if `outer` touches every unit that `inner` touches. `false` if its strides do not prove it: then it
+/// may be so.
 #[must_use]
 pub fn contains(outer: &Program, inner: &Program) -> bool {
     if inner.entries.iter().any(|entry| entry.limit == 0) {
@@ -17,8 +17,8 @@ pub fn contains(outer: &Program, inner: &Program) -> bool {
     parts.iter().all(|part| fits(outer_base(outer), &digits, part))
 }
 
-/// Whether the iterations of one loop of `inner`, wherever it starts, can all be in `outer`, as far as its strides
-/// show it. Where they cannot, no part of `inner` with two of them is shown to be contained.
+/// Returns true if all iterations of one loop of `inner`, with any start, may be in `outer`, judged by its strides. If
+/// they cannot, no part of `inner` with two of them is proved to be contained.
 #[must_use]
 pub fn may_contain(outer: &Program, inner: &Entry) -> bool {
     let (Some(digits), Some(stride)) = (digits(outer), inner.stride.fixed()) else { return true };
@@ -28,7 +28,7 @@ pub fn may_contain(outer: &Program, inner: &Entry) -> bool {
     steps == 0 || counts(i128::from(stride).abs(), &digits).is_some_and(fits)
 }
 
-/// A digit of an address: so many of them, so far apart.
+/// A digit of an address: its number of values, and their distance.
 #[derive(Clone, Copy, Debug)]
 struct Digit {
     limit: i128,
@@ -48,7 +48,7 @@ fn lowered(entry: &Entry) -> (Digit, i128) {
 }
 
 /// The digits of the addresses of a program, the greatest stride first: each address has them in one way, and each of
-/// their sums is an address. Nothing where they are no such digits, or tables.
+/// their sums is an address. `None` if there are no such digits, or tables.
 fn digits(program: &Program) -> Option<Vec<Digit>> {
     if program.entries.iter().any(|entry| entry.limit == 0 || entry.stride.fixed().is_none()) {
         return None;
@@ -77,7 +77,7 @@ fn digits(program: &Program) -> Option<Vec<Digit>> {
     Some(digits)
 }
 
-/// How often each stride is in a distance, the greatest first; nothing if something is left, or it is negative.
+/// Number of uses of each stride in a distance, the greatest first; `None` if there is a remainder, or it is negative.
 fn counts(distance: i128, digits: &[Digit]) -> Option<Vec<i128>> {
     let mut left = distance;
     let counts = digits.iter().map(|digit| {
@@ -89,7 +89,7 @@ fn counts(distance: i128, digits: &[Digit]) -> Option<Vec<i128>> {
     (distance >= 0 && left == 0).then_some(counts)
 }
 
-/// Whether the digits of every address of a plain program are within those of another one.
+/// Returns true if the digits of every address of a plain program are within those of another one.
 fn fits(base: i128, digits: &[Digit], part: &Program) -> bool {
     let Some(mut most) = counts(outer_base(part) - base, digits) else { return false };
     for (digit, _) in part.entries.iter().map(lowered).filter(|(digit, _)| digit.limit > 1) {
@@ -99,7 +99,7 @@ fn fits(base: i128, digits: &[Digit], part: &Program) -> bool {
     most.iter().zip(digits).all(|(most, digit)| *most < digit.limit)
 }
 
-/// A program without tables: one for each way through them. Nothing if these are too many.
+/// A program without tables: one for each way through them. `None` if these are too many.
 fn plain(program: &Program) -> Option<Vec<Program>> {
     let mut all = vec![Program { entries: Vec::new(), ..program.clone() }];
     for entry in &program.entries {
@@ -145,7 +145,7 @@ mod tests {
         assert!(!contained("[4 : 33, 32 : 1] : 32", "[40 : 1] : 1"));
     }
 
-    /// Rows of two matrices in turn: no one of them has both, and each has all of its own.
+    /// Rows of two matrices alternately: no row has both, and each has all of one.
     #[test]
     fn a_loop_between_two() {
         let matrix: Program = "[4 : 32, 32 : 1] : 32 @ 1000".parse().expect("a program");

@@ -1,4 +1,4 @@
-//! Whether accesses in loops meet, and in which pairs of iterations.
+//! Overlap of accesses in loops, and the pairs of iterations in which they meet.
 //!
 //! Pairs of iterations in which each index counts by itself are a box, and [`overlap`] decides a box. An earlier and a
 //! later iteration of one loop are a triangle: by the highest bit in which the two indices differ it falls into as
@@ -11,12 +11,12 @@ use crate::overlap::overlap_within;
 use crate::program::{Entry, Program};
 use crate::steps::{Step, Steps, lcm};
 
-/// What a command touches, and the loops around it.
+/// The accesses of a command, and its enclosing loops.
 #[derive(Clone, Copy, Debug)]
 pub struct Moving<'a> {
-    /// What it touches where addresses have not moved.
+    /// Its accesses at addresses that have not moved.
     pub program: &'a Program,
-    /// How that moves with the loops.
+    /// Movement of the accesses with the loops.
     pub steps: &'a Steps,
     /// The iterations of each loop that count, the outermost first.
     pub loops: &'a [Range<u64>],
@@ -30,17 +30,17 @@ impl Moving<'_> {
     }
 }
 
-/// Which pairs of iterations of two commands are looked at.
+/// The pairs of iterations of two commands to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairs {
-    /// Those that agree in so many of the outermost loops, which both commands are in.
+    /// Those that agree in this number of outermost loops, which both commands are in.
     Same(usize),
-    /// Those that agree in so many; of the next loop the first command is in an earlier iteration than the second.
+    /// Those that agree in this number; in the next loop the first command is in an earlier iteration than the second.
     Earlier(usize),
 }
 
-/// Whether two accesses meet in some of the pairs of iterations; nothing if that cannot be told by as many partial
-/// sums as are left. Those that are looked at are taken from them.
+/// Returns true if two accesses meet in some of the pairs of iterations; `None` if that cannot be decided within the
+/// remaining partial sums. The sums used are subtracted.
 #[must_use]
 pub fn meet(one: Moving<'_>, other: Moving<'_>, pairs: Pairs, left: &mut usize) -> Option<bool> {
     let mut question = Question { one, other, left, undecided: false };
@@ -51,26 +51,26 @@ pub fn meet(one: Moving<'_>, other: Moving<'_>, pairs: Pairs, left: &mut usize) 
     if !met && question.undecided { None } else { Some(met) }
 }
 
-/// Indices of a loop, or of both commands' loops, that count by themselves: how far what is touched moves with them.
+/// Indices of a loop, or of both commands' loops, that count by themselves: the movement of the accesses with them.
 #[derive(Clone, Debug, Default)]
 struct Part {
     ones: Vec<Entry>,
     others: Vec<Entry>,
-    /// How much further the first command's addresses are than the second's.
+    /// Distance of the first command's addresses from the second's.
     apart: i64,
 }
 
 struct Question<'a> {
     one: Moving<'a>,
     other: Moving<'a>,
-    /// How many more partial sums are looked at.
+    /// Remaining number of partial sums.
     left: &'a mut usize,
-    /// Whether a box could not be decided.
+    /// True if a box could not be decided.
     undecided: bool,
 }
 
 impl Question<'_> {
-    /// Whether the accesses meet where both run always.
+    /// Returns true if the accesses meet in iterations in which both always run.
     fn anywhere(&mut self, pairs: Pairs) -> bool {
         let (one, other) = (self.one, self.other);
         let mut all: Vec<Vec<Part>> = Vec::new();
@@ -93,7 +93,7 @@ impl Question<'_> {
         self.product(&all, &Part::default())
     }
 
-    /// Whether the accesses meet where the conditions of both hold.
+    /// Returns true if the accesses meet in iterations in which the conditions of both hold.
     fn where_both_run(&mut self, pairs: Pairs) -> bool {
         let (one, other) = (self.one, self.other);
         let (Pairs::Same(shared) | Pairs::Earlier(shared)) = pairs;
@@ -139,7 +139,7 @@ impl Question<'_> {
         met
     }
 
-    /// Whether the accesses meet with one part of each of the lists.
+    /// Returns true if the accesses meet with one part of each of the lists.
     fn product(&mut self, lists: &[Vec<Part>], taken: &Part) -> bool {
         let Some((first, rest)) = lists.split_first() else { return self.decide(taken) };
         first.iter().any(|part| {
@@ -289,7 +289,7 @@ mod tests {
         meet(one, other, pairs, &mut (1 << 20))
     }
 
-    /// Buffers in turn: an iteration meets the one after the next, and none in between.
+    /// Rotating buffers: an iteration meets the one after the next, and none in between.
     #[test]
     fn buffers_in_turn_meet_when_it_is_their_turn() {
         let program: Program = "[64 : 1] : 64".parse().expect("a program");
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    /// What moves twice as fast is where the other one comes later.
+    /// An access that moves twice as fast is at the same address as a later iteration of the other one.
     #[test]
     fn different_strides_meet_in_one_order_only() {
         let program: Program = "[1 : 1] : 1".parse().expect("a program");

@@ -1,4 +1,4 @@
-//! Which engine runs which loops of a transfer (book 10, "DMA Command Syntax").
+//! Distribution of a transfer's loops over engines (book 10, "DMA Command Syntax").
 
 use crate::program::PairedProgram;
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub struct EnginePart {
     pub loops: PairedProgram,
 }
 
-/// Which engine runs which loops. An engine that is in several parts runs them one after the other, in their order.
+/// The loops of each engine. An engine that is in several parts runs them one after the other, in their order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EngineTable(
     /// The parts.
@@ -20,13 +20,13 @@ pub struct EngineTable(
 );
 
 impl EnginePart {
-    /// How many engines.
+    /// Number of engines.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.engines.end.saturating_sub(self.engines.start)
     }
 
-    /// How many of the outermost loops count the engines. `None` if no outermost loops have as many iterations
+    /// Number of the outermost loops that count the engines. `None` if no outermost loops have as many iterations
     /// together as there are engines.
     #[must_use]
     pub fn engine_loops(&self) -> Option<usize> {

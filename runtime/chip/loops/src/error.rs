@@ -1,4 +1,4 @@
-//! What can be wrong with a sequencer program.
+//! Errors of a sequencer program.
 
 use std::error::Error;
 use std::fmt;
@@ -39,9 +39,9 @@ pub mod code {
 pub struct SeqError {
     /// One of the constants of [`code`].
     pub code: &'static str,
-    /// What was found and what was expected, in one line.
+    /// The text found and the text expected, in one line.
     pub message: String,
-    /// What to write instead.
+    /// The corrected text.
     pub fix: Option<String>,
     /// The bytes of the parsed text that are wrong; `None` where there is no text.
     pub range: Option<Range<usize>>,

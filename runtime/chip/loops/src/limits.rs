@@ -14,8 +14,8 @@ use crate::text::EntryList;
 /// The most iterations of a loop over commands (ours: the interpreter runs each of them).
 pub const MAX_TIMES: u64 = 1 << 32;
 
-/// What one sequencer can do. The caller fills it from the machine description, with the packet sizes
-/// of the engine and context at hand.
+/// Limits of one sequencer. The caller fills it from the machine description, with the packet sizes of the engine and
+/// context at hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequencerLimits {
     /// Most entries of a program.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::program::Entry;
 
-/// Which elements are masked, in terms of the entries of a program, numbered from the outermost. The innermost loop
-/// (book 08: dim0) is what is masked from either side; it is no entry that a mask may name.
+/// The masked elements, in terms of the entries of a program, numbered from the outermost. The innermost loop (book
+/// 08: dim0) is masked from either side; it is no entry that a mask may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mask {
     /// The entry whose first iteration is masked on the left, and whose last one on the right (book 08: last_dim).
@@ -16,7 +16,7 @@ pub struct Mask {
     pub by: Option<usize>,
     /// Elements of the innermost loop that are not masked on the right: one count, or one an iteration of `by`.
     pub valid: Vec<u64>,
-    /// What masked elements become, in bits of the format in data memory (book 08: pad_value).
+    /// Value of masked elements, in bits of the format in data memory (book 08: pad_value).
     pub value: u64,
 }
 

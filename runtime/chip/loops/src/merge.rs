@@ -9,9 +9,9 @@ const MAX_LIMIT: u64 = i64::MAX.cast_unsigned();
 const MAX_FACTOR: u64 = 65_536;
 
 impl Program {
-    /// Merges as far as possible: entries of one iteration go, and an outer `(n1 : s1)` and an inner
-    /// `(n2 : s2)` become `(n1 * n2 : s2)` where `s1 == n2 * s2` (book 07). Addresses, packet and base
-    /// stay. The limit of 65536 is not looked at: [`Program::fit`] does that.
+    /// Merges all entries that it can: entries of one iteration go, and an outer `(n1 : s1)` and an inner `(n2 : s2)`
+    /// become `(n1 * n2 : s2)` if `s1 == n2 * s2` (book 07). Addresses, packet and base stay. The limit of 65536 is
+    /// ignored: [`Program::fit`] checks it.
     pub fn merge(&mut self) {
         self.entries = merged(&self.entries);
     }
@@ -44,7 +44,7 @@ pub(crate) fn merged<const SIDES: usize, L: Loop<SIDES>>(entries: &[L]) -> Vec<L
     result
 }
 
-/// The single loop that does what `outer` around `inner` does, if there is one. An indirect entry never merges.
+/// The single loop with the effect of `outer` around `inner`, if there is one. An indirect entry never merges.
 pub(crate) fn merge_pair<const SIDES: usize, L: Loop<SIDES>>(outer: &L, inner: &L) -> Option<L> {
     let strides = inner.fixed()?;
     let continues = outer

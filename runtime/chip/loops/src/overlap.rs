@@ -1,4 +1,4 @@
-//! Whether programs touch the same units.
+//! Overlap of programs.
 //!
 //! Two programs meet where the address of a step of one is that of a step of the other: where a sum of strides, each
 //! times an index, is the distance of their bases. Each stride is made positive, by counting its loop from the other
@@ -21,15 +21,15 @@ pub fn first_overlap(programs: &[Program]) -> Option<(usize, usize)> {
     pairs.find(|&(one, other)| overlap(&programs[one], &programs[other]) == Some(true))
 }
 
-/// Whether two programs touch a unit both; `None` if that cannot be told by 2^21 partial sums.
+/// Returns true if two programs touch the same unit; `None` if that cannot be decided by 2^21 partial sums.
 #[must_use]
 pub fn overlap(one: &Program, other: &Program) -> Option<bool> {
     let mut left = MAX_SUMS + QUESTION;
     overlap_within(one, other, &mut left)
 }
 
-/// The same by so many partial sums, from which those that are looked at are taken: for several questions that have
-/// them together. A question takes a few in any case.
+/// The same by `left` partial sums, from which the used ones are subtracted: for several questions with a common
+/// limit. A question takes a few in any case.
 #[must_use]
 pub fn overlap_within(one: &Program, other: &Program, left: &mut usize) -> Option<bool> {
     take(left, QUESTION)?;
@@ -47,7 +47,7 @@ pub fn overlap_within(one: &Program, other: &Program, left: &mut usize) -> Optio
     sums.reached(left)
 }
 
-/// Takes from what is left. Where that is too little, nothing is left.
+/// Subtracts from the remaining sums. If they are too few, none remain.
 fn take(left: &mut usize, sums: usize) -> Option<()> {
     let rest = left.checked_sub(sums);
     *left = left.saturating_sub(sums);
@@ -88,7 +88,7 @@ impl Sums {
         }
     }
 
-    /// Whether the wanted sum is one; `None` if it takes too long to tell.
+    /// Returns true if the wanted sum is one; `None` if deciding takes too long.
     fn reached(&self, left: &mut usize) -> Option<bool> {
         let mut wanted = HashSet::from([self.wanted]);
         for table in &self.tables {
@@ -107,7 +107,7 @@ impl Sums {
     }
 }
 
-/// A number with its greatest count, and what sums of it and those before it are like.
+/// A number with its greatest count, and the properties of the sums of it and those before it.
 struct Term {
     number: i128,
     most: i128,
@@ -115,7 +115,7 @@ struct Term {
     divisor: i128,
     /// The greatest sum.
     reach: i128,
-    /// Whether all multiples up to there are sums.
+    /// True if all multiples up to there are sums.
     dense: bool,
 }
 
@@ -141,14 +141,14 @@ impl Term {
 
 struct Search<'a> {
     terms: Vec<Term>,
-    /// How many of the terms do not make which sum.
+    /// The sums that a number of terms does not make.
     failed: HashSet<(usize, i128)>,
-    /// How many more sums are looked at.
+    /// Remaining number of sums.
     left: &'a mut usize,
 }
 
 impl Search<'_> {
-    /// Whether the first terms make a sum; `None` if it takes too long to tell.
+    /// Returns true if the first terms make a sum; `None` if deciding takes too long.
     fn reach(&mut self, terms: usize, sum: i128) -> Option<bool> {
         take(self.left, 1)?;
         let Some(&Term { number, most, divisor, reach, dense }) = self.terms[..terms].last() else {
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(overlap(&tables(3), &one), None);
     }
 
-    /// Several questions have their sums together: what is left after one of them answers no more than that.
+    /// Several questions have a common limit: the sums that remain after one of them limit the next.
     #[test]
     fn questions_that_share_their_sums() {
         let [one, other]: [Program; 2] =

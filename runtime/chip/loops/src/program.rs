@@ -11,7 +11,7 @@ use crate::stride::Stride;
 pub struct Entry {
     /// Iterations.
     pub limit: u64,
-    /// How far they are apart, in the program's unit.
+    /// Distance of the iterations, in the program's unit.
     pub stride: Stride,
 }
 
@@ -34,13 +34,13 @@ pub struct Program {
 pub struct PairedEntry {
     /// Iterations.
     pub limit: u64,
-    /// How far the read addresses of the iterations are apart, in the program's unit.
+    /// Distance of the read addresses of the iterations, in the program's unit.
     pub read: Stride,
-    /// How far the write addresses of the iterations are apart, in the program's unit.
+    /// Distance of the write addresses of the iterations, in the program's unit.
     pub write: Stride,
 }
 
-/// A DMA engine's program: what the read side delivers, the write side stores (book 10).
+/// A DMA engine's program: the write side stores the elements of the read side (book 10).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PairedProgram {
     /// The loops, outermost first.
@@ -53,8 +53,8 @@ pub struct PairedProgram {
     pub write_base: i64,
 }
 
-/// What the rewrites and rules need of a loop with `SIDES` address streams, so that each is written
-/// once for [`Entry`] and [`PairedEntry`].
+/// The interface of a loop with `SIDES` address streams for rewrites and rules, so that each is written once for
+/// [`Entry`] and [`PairedEntry`].
 pub(crate) trait Loop<const SIDES: usize>: Clone + fmt::Display {
     fn of(limit: u64, strides: [Stride; SIDES]) -> Self;
     fn limit(&self) -> u64;
@@ -74,7 +74,7 @@ pub(crate) trait Loop<const SIDES: usize>: Clone + fmt::Display {
         Some(strides)
     }
 
-    /// Whether it is a loop of one iteration that moves nothing.
+    /// Returns true if it is a loop of one iteration that moves nothing.
     fn is_idle(&self) -> bool {
         self.limit() == 1 && self.strides().iter().all(|stride| stride.offset(0) == 0)
     }
@@ -123,13 +123,13 @@ impl Loop<2> for PairedEntry {
 }
 
 impl Program {
-    /// The iterations of its longest loop as two programs; nothing if no loop has two iterations.
+    /// The iterations of its longest loop as two programs; `None` if no loop has two iterations.
     #[must_use]
     pub fn halves(&self) -> Option<[Self; 2]> {
         self.halves_of((0..self.entries.len()).max_by_key(|&at| self.entries[at].limit)?)
     }
 
-    /// The iterations of one of its loops as two programs; nothing if it has not two.
+    /// The iterations of one of its loops as two programs; `None` if it has not two.
     #[must_use]
     pub fn halves_of(&self, at: usize) -> Option<[Self; 2]> {
         let entry = self.entries.get(at)?;

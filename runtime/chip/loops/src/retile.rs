@@ -9,10 +9,9 @@ use crate::program::{Loop, PairedProgram, Program};
 use crate::sizes::{contiguous, contiguous_paired, gcd};
 
 impl Program {
-    /// The same bytes in the same order, `access` bytes at a time: the innermost contiguous run is cut
-    /// into `(run / access : access, access : 1)`, and outer entries are merged into it only as far as
-    /// that needs. An error (A3) where `access` does not divide the whole contiguous run, which ends at an
-    /// indirect entry.
+    /// The same bytes in the same order, `access` bytes at a time: the innermost contiguous run is cut into `(run /
+    /// access : access, access : 1)`, and outer entries are merged into it only if that is needed. An error (A3) if
+    /// `access` does not divide the whole contiguous run, which ends at an indirect entry.
     pub fn retile(&self, access: u64) -> Result<Self, SeqError> {
         let entries = cut(&self.entries, access).ok_or_else(|| cannot_cut(self, access, contiguous(self)))?;
         Ok(Self { entries, packet: access, base: self.base })

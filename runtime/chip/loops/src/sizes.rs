@@ -56,7 +56,7 @@ pub fn fetch_size(packet_bytes: u64, contiguous_bytes: u64, supported: &[u64]) -
 pub struct CommitSize {
     /// Bytes written at a time.
     pub bytes: u64,
-    /// Whether `bytes` is one of the supported sizes.
+    /// True if `bytes` is one of the supported sizes.
     pub supported: bool,
 }
 
@@ -233,8 +233,8 @@ fn too_large(program: &str, element_bytes: u64) -> SeqError {
     SeqError::new(code::ADDRESS, message)
 }
 
-/// What of `program` is no multiple of `align`: its base, a stride of more than one iteration or an offset of a
-/// table, but for the innermost entry's where that is contiguous.
+/// The part of `program` that is no multiple of `align`: its base, a stride of more than one iteration or an offset of
+/// a table, except for the innermost entry's if that is contiguous.
 #[must_use]
 pub fn misaligned(program: &Program, align: u64) -> Option<String> {
     let aligned = |value: i64| value.unsigned_abs().is_multiple_of(align);

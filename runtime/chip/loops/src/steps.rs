@@ -1,46 +1,46 @@
-//! How addresses move with the loops around a command.
+//! Movement of addresses with the loops around a command.
 
 use std::ops::Range;
 
 use crate::program::Entry;
 use crate::stride::Stride;
 
-/// How far addresses move with one loop: a number of bytes times its index, and one of some offsets after the other,
-/// as rotating buffers want it.
+/// Movement of addresses with one loop: a number of bytes times its index, and the offsets of a list one after the
+/// other, for rotating buffers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What the index is multiplied by.
+    /// Factor of the index.
     pub by: i64,
-    /// What is added in one iteration after the other, and then again from the first one on; nothing if empty.
+    /// Offsets that are added in one iteration after the other, and then again from the first one on; may be empty.
     pub turns: Vec<i64>,
 }
 
 impl Step {
-    /// How far addresses have moved in an iteration. Wraps, where they are in no memory.
+    /// Movement of addresses up to an iteration. Wraps, if they are in no memory.
     #[must_use]
     pub fn at(&self, index: u64) -> i64 {
         self.by.wrapping_mul(index.cast_signed()).wrapping_add(self.turn(index))
     }
 
-    /// What is added in an iteration to what the index is multiplied by.
+    /// The offset of an iteration, in addition to the index times its factor.
     fn turn(&self, index: u64) -> i64 {
         let turn = index.checked_rem(self.turns.len() as u64).unwrap_or_default();
         self.turns.get(turn as usize).copied().unwrap_or_default()
     }
 
-    /// After how many iterations the turns begin anew.
+    /// Number of iterations after which the offsets repeat.
     #[must_use]
     pub fn period(&self) -> u64 {
         self.turns.len().max(1) as u64
     }
 
-    /// Whether addresses are the same in all iterations.
+    /// Returns true if addresses are the same in all iterations.
     #[must_use]
     pub fn is_still(&self) -> bool {
         self.by == 0 && self.turns.iter().all(|turn| Some(turn) == self.turns.first())
     }
 
-    /// Some iterations in parts: those in which all turns are taken equally often, and what is left.
+    /// Some iterations in parts: those in which all offsets occur equally often, and the rest.
     #[must_use]
     pub fn whole_turns(&self, iterations: &Range<u64>) -> Vec<Range<u64>> {
         let Range { start, end } = *iterations;
@@ -66,13 +66,13 @@ impl Step {
     }
 }
 
-/// How far addresses move with each scalar of a program, and then with each loop around a command, the outermost
-/// first. Where there are fewer numbers than those, they do not move with the others.
+/// Movement of addresses with each scalar of a program, and then with each loop around a command, the outermost first.
+/// If there are fewer numbers than those, they do not move with the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Steps {
     /// The step of each.
     pub each: Vec<Step>,
-    /// How far addresses are moved where all scalars and indices are 0.
+    /// Movement of addresses if all scalars and indices are 0.
     pub plus: i64,
 }
 
@@ -84,39 +84,39 @@ impl Steps {
         Self { each: numbers.iter().map(step).collect(), plus: 0 }
     }
 
-    /// How far addresses have moved. Wraps, where they are in no memory.
+    /// Movement of addresses. Wraps, if they are in no memory.
     #[must_use]
     pub fn at(&self, indices: &[u64]) -> i64 {
         let moved = self.each.iter().zip(indices).map(|(step, &index)| step.at(index));
         moved.fold(self.plus, i64::wrapping_add)
     }
 
-    /// What the index of the loop that so many others are around is multiplied by.
+    /// Step per iteration of the loop at `depth`.
     #[must_use]
     pub fn of(&self, depth: usize) -> i64 {
         self.each.get(depth).map_or(0, |step| step.by)
     }
 
-    /// After how many iterations of the loop that so many others are around its turns begin anew.
+    /// Number of iterations of the loop at `depth` after which its offsets repeat.
     #[must_use]
     pub fn period(&self, depth: usize) -> u64 {
         self.each.get(depth).map_or(1, Step::period)
     }
 
-    /// Those that are left once so many scalars are known.
+    /// The remaining steps once `scalars` scalars are known.
     #[must_use]
     pub fn after(&self, scalars: usize) -> Self {
         Self { each: self.each.get(scalars..).unwrap_or_default().to_vec(), ..*self }
     }
 
-    /// Whether addresses are the same in all iterations.
+    /// Returns true if addresses are the same in all iterations.
     #[must_use]
     pub fn is_still(&self) -> bool {
         self.each.iter().all(Step::is_still)
     }
 
-    /// How far addresses are moved in the first of some iterations, and loops over how far they are from there in
-    /// all of them: at least one of each index.
+    /// Movement of addresses in the first of some iterations, and loops over their distances from there in all of
+    /// them: at least one of each index.
     #[must_use]
     pub fn reach(&self, iterations: &[Range<u64>]) -> (i64, Vec<Entry>) {
         let firsts: Vec<u64> = iterations.iter().map(|range| range.start).collect();
@@ -124,13 +124,13 @@ impl Steps {
         (self.at(&firsts), entries.collect())
     }
 
-    /// How addresses that move so are apart from others in the same iteration.
+    /// Movement of addresses relative to others in the same iteration.
     #[must_use]
     pub fn beside(&self, other: &Self) -> Self {
         self.with(other, -1)
     }
 
-    /// How addresses move that move so, and with others, times a factor.
+    /// Movement of these addresses plus that of others, times a factor.
     #[must_use]
     pub fn with(&self, other: &Self, factor: i64) -> Self {
         let none = Step::default();
@@ -174,7 +174,7 @@ mod tests {
         text.parse().expect(text)
     }
 
-    /// Where a program at 0 is in all iterations of some ranges, as its addresses say.
+    /// The positions of a program at 0 in all iterations of some ranges, by its addresses.
     fn reached(steps: &Steps, iterations: &[Range<u64>]) -> Vec<i64> {
         let (base, entries) = steps.reach(iterations);
         let mut all: Vec<i64> = Program { entries, packet: 1, base }.addresses().collect();

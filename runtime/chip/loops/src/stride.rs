@@ -1,11 +1,10 @@
-//! How the iterations of an entry are apart: by a stride, or each at an offset of its own (book 07, "Indirect
-//! Access").
+//! Distance of the iterations of an entry: a stride, or a separate offset for each (book 07, "Indirect Access").
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How far the iterations of an entry move the address, in the program's unit.
+/// Movement of the address by the iterations of an entry, in the program's unit.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Stride {
     /// Each iteration this far after the one before; 0 is a broadcast.
@@ -64,7 +63,8 @@ impl Stride {
         }
     }
 
-    /// How far iteration `at` is from the first, kept within 64 bits. An iteration that the table lacks is at it.
+    /// Distance of iteration `at` from the first, limited to 64 bits. An iteration that the table lacks has distance
+    /// 0.
     #[must_use]
     pub fn distance(&self, at: u64) -> i64 {
         match self {
@@ -85,7 +85,7 @@ impl Stride {
         }
     }
 
-    /// How far iteration `at` moves the address, modulo 2^64. An iteration that the table lacks moves it nowhere.
+    /// Movement of the address by iteration `at`, modulo 2^64. An iteration that the table lacks moves it by 0.
     #[must_use]
     pub fn offset(&self, at: u64) -> i64 {
         match self {

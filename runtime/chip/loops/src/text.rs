@@ -20,7 +20,7 @@ use crate::table::check_table;
 /// programs that are yet to be merged to the hardware's 8.
 pub const MAX_TEXT_ENTRIES: usize = 64;
 
-/// The parser that pest makes of the grammar; in a module of its own to keep `Rule` private.
+/// The parser that pest makes of the grammar; in a separate module to keep `Rule` private.
 mod grammar {
     #[derive(pest_derive::Parser)]
     #[grammar = "sequencer.pest"]
@@ -103,7 +103,7 @@ impl fmt::Display for Segments {
     }
 }
 
-/// A step of 0 bytes is left out beside turns.
+/// A step of 0 bytes is omitted if there are rotating offsets.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.by, self.turns.as_slice()) {
@@ -120,7 +120,7 @@ impl fmt::Display for Steps {
     }
 }
 
-/// What is at its default is left out.
+/// Defaults are omitted.
 impl fmt::Display for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[dim {}", self.dim)?;

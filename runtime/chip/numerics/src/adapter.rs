@@ -1,4 +1,4 @@
-//! What the Fetch Adapter does to each element besides converting it: table indexing and zero points (book 08).
+//! The Fetch Adapter's operations on each element in addition to conversion: table indexing and zero points (book 08).
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::float::{f64_to_bf16, f64_to_odd_f32};
 /// The widest format that indexes a table, in bits: a table has an entry for each pattern.
 pub const TABLE_INDEX_BITS: u32 = 8;
 
-/// A lookup table: an element's bit pattern, read as an unsigned number, says which entry takes its place.
+/// A lookup table: an element's bit pattern, read as an unsigned number, selects the entry that replaces it.
 ///
 /// Its text is the format and the entries' bit patterns, as `bf16 [0x3f80, 0x4000]`.
 #[derive(Clone, Debug, PartialEq, Eq)]

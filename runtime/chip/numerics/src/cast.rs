@@ -1,4 +1,4 @@
-//! Conversions between number formats: what the Fetch and Cast Engines do, and what data files need.
+//! Conversions between number formats: those of the Fetch and Cast Engines, and those of data files.
 
 use crate::bits::Bits;
 use crate::dtype::DType;
@@ -19,7 +19,7 @@ pub struct CastRow {
     pub apply: fn(Bits) -> Bits,
 }
 
-/// The conversions of the Fetch Adapter, those of RNGD-S included: the machine says which of them it has (book 08).
+/// The conversions of the Fetch Adapter, those of RNGD-S included: the machine specifies the supported ones (book 08).
 pub const FETCH_CASTS: &[CastRow] = &[
     CastRow { from: DType::I4, to: DType::I5, apply: unchanged },
     CastRow { from: DType::I4, to: DType::I9, apply: unchanged },

@@ -1,11 +1,10 @@
 //! The Reducer's trees over a whole stream, fast (book 19).
 //!
 //! Bit for bit [`tree_sum_f32`](crate::tree_sum_f32) and [`tree_sum_i32`](crate::tree_sum_i32) of every row's
-//! products. What makes it fast reorders no sum. The eight rows are the lanes of a vector, so that a node of the
-//! tree is one addition. What the rows hold at an address is laid out once, as a [`Table`], for all packets that
-//! meet it. Two packets go at a time and share each load of a weight. The same source is compiled for every
-//! processor and for those with AVX2; which of the two runs changes no bit: both do the same IEEE 754 operations,
-//! and none is fused.
+//! products. Its optimizations reorder no sum. The eight rows are the lanes of a vector, so that a node of the tree is
+//! one addition. The rows' elements at an address are laid out once, as a [`Table`], for all packets that meet it. Two
+//! packets go at a time and share each load of a weight. The same source is compiled for every processor and for those
+//! with AVX2. Both give the same bits: they do the same IEEE 754 operations, and none is fused.
 
 use crate::dtype::DType;
 use crate::float::{canonical, flush, widen_bf16};
@@ -37,7 +36,7 @@ pub struct Packets<'a> {
     pub packet: usize,
     /// Bytes of a packet that hold data; the elements after them count as zero.
     pub data: usize,
-    /// Whether [`flush_free`] holds for all of them.
+    /// True if [`flush_free`] holds for all of them.
     free: bool,
 }
 
@@ -49,7 +48,7 @@ impl<'a> Packets<'a> {
     }
 }
 
-/// How products become sums, and where those go.
+/// Summation of products, and destination of the sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Trees {
     /// Levels that add, at least 1: 2^depth products become one sum.
@@ -60,7 +59,7 @@ pub struct Trees {
     pub repeat: usize,
 }
 
-/// What the rows hold at one address, spread over a packet.
+/// The rows' elements at one address, spread over a packet.
 #[derive(Clone, Debug)]
 pub struct Table<T: Summand> {
     dtype: DType,
@@ -83,7 +82,7 @@ impl<T: Summand> Table<T> {
         Self { dtype, live: live.min(elements), pairs, row: Vec::new(), free: true }
     }
 
-    /// Takes what each row reads, as [`Table::set`] does row by row.
+    /// Sets the elements of each row, as [`Table::set`] does row by row.
     ///
     /// # Panics
     /// If there are more than eight rows.
@@ -96,7 +95,7 @@ impl<T: Summand> Table<T> {
         rows.iter().enumerate().for_each(|(row, bytes)| self.set(row, bytes));
     }
 
-    /// Takes what row `row` reads: its elements are repeated to fill the packet's data.
+    /// Sets the elements of row `row`: they are repeated to fill the packet's data.
     ///
     /// # Panics
     /// If there is no such row.
@@ -150,7 +149,7 @@ fn elements_held(dtype: DType, bytes: usize) -> usize {
 /// packets, which meet neighbouring addresses, are read one after the other.
 pub const TABLES: usize = 8;
 
-/// The accesses of one address, and what is there.
+/// The accesses of one address, and its table.
 pub type Meeting<'a, T> = (&'a [u32], &'a Table<T>);
 
 /// Adds, for each access of `meetings`, the products of the packet that it meets with the table, in trees.
@@ -186,8 +185,8 @@ fn avx2<T: Summand>(packets: Packets<'_>, meetings: &[Meeting<'_, T>], trees: Tr
     any(packets, meetings, trees, out);
 }
 
-/// [`tree_sums`] for whichever processor it is inlined for. The trees begin with blocks of four pairs, smaller
-/// ones with as much as there is: what a block adds stays in registers.
+/// [`tree_sums`] for any processor that it is inlined for. The trees begin with blocks of four pairs, smaller ones
+/// with fewer: the operands of a block stay in registers.
 #[inline(always)]
 fn any<T: Summand>(packets: Packets<'_>, meetings: &[Meeting<'_, T>], trees: Trees, out: &mut [[u8; 4]]) {
     match trees.depth {
@@ -199,7 +198,7 @@ fn any<T: Summand>(packets: Packets<'_>, meetings: &[Meeting<'_, T>], trees: Tre
     }
 }
 
-/// Two accesses of a table at a time, and the tables in turn; an odd access is its own partner.
+/// Two accesses of a table at a time, and the tables alternately; an odd access is its own partner.
 #[inline(always)]
 fn each<T: Summand, const BLOCK: usize>(
     packets: Packets<'_>,
@@ -207,7 +206,7 @@ fn each<T: Summand, const BLOCK: usize>(
     trees: Trees,
     out: &mut [[u8; 4]],
 ) {
-    let (mut first, mut second) = (Held::<T>::new(), Held::<T>::new());
+    let (mut first, mut second) = (WidenedPacket::<T>::new(), WidenedPacket::<T>::new());
     let most = meetings.iter().map(|(accesses, _)| accesses.len()).max().unwrap_or(0);
     for at in (0..most).step_by(2) {
         for (accesses, table) in meetings {
@@ -224,13 +223,13 @@ fn each<T: Summand, const BLOCK: usize>(
 }
 
 /// The packet met last, widened: neighbouring addresses often meet the same packets (time broadcast).
-struct Held<T: Summand> {
+struct WidenedPacket<T: Summand> {
     pairs: Aligned<[[T::Element; 2]; MOST_PAIRS]>,
     packet: Option<usize>,
     free: bool,
 }
 
-impl<T: Summand> Held<T> {
+impl<T: Summand> WidenedPacket<T> {
     fn new() -> Self {
         Self { pairs: Aligned([[T::Element::default(); 2]; MOST_PAIRS]), packet: None, free: true }
     }
@@ -381,7 +380,7 @@ fn all_flush_free(dtype: DType, bytes: &[u8]) -> bool {
     flush_free(dtype, bytes)
 }
 
-/// Whether no product or sum of these elements with others for which this holds can be subnormal.
+/// Returns true if no product or sum of these elements with others for which this holds can be subnormal.
 ///
 /// It holds where every element is zero or at least `2^-51` in magnitude, so always for integers and f8. A product
 /// of two such is zero or has an exponent of at least -102, so it is a multiple of `2^-125`; so is every sum of
@@ -410,7 +409,7 @@ fn flush_free(dtype: DType, bytes: &[u8]) -> bool {
 pub trait Summand: Copy {
     /// An element of a packet, as an operand.
     type Element: Copy + Default;
-    /// What the rows hold for two neighbouring elements.
+    /// The rows' values for two neighbouring elements.
     type Pair: Copy + Default;
 
     /// Zero in every row.
@@ -419,7 +418,7 @@ pub trait Summand: Copy {
     /// Replaces the first of `out` by the elements of `bytes`, as a stream holds them. Formats whose sums are of
     /// the other kind change nothing.
     fn widen(dtype: DType, bytes: &[u8], out: &mut [Self::Element]);
-    /// Takes what all eight rows read, if there is a faster way for this format than row by row.
+    /// Sets the elements of all eight rows, if there is a faster method for this format than row by row.
     fn set_rows(table: &mut Table<Self>, rows: &[&[u8]; ROWS]) -> bool;
     /// Puts two elements of row `row` into a pair.
     fn set(pair: &mut Self::Pair, row: usize, elements: [Self::Element; 2]);
@@ -436,7 +435,7 @@ impl Summand for f32 {
     type Pair = Aligned<[[f32; ROWS]; 2]>;
     const ZEROS: Lanes<f32> = [0.0; ROWS];
 
-    /// Subnormals stay what they are: a stream that has some is not flush-free, and the leaf flushes them.
+    /// Subnormals stay: a stream that has some is not flush-free, and the leaf flushes them.
     #[inline(always)]
     fn widen(dtype: DType, bytes: &[u8], out: &mut [f32]) {
         match dtype {
@@ -489,7 +488,7 @@ impl Summand for f32 {
         left
     }
 
-    /// NaN is made canonical at the end only: it spreads to the root whatever its bits.
+    /// NaN is made canonical at the end only: it spreads to the root with any bits.
     #[inline(always)]
     fn bytes(sums: Lanes<f32>) -> [[u8; 4]; ROWS] {
         let mut out = [[0; 4]; ROWS];
@@ -621,7 +620,7 @@ mod tests {
         bytes
     }
 
-    /// What [`tree_sums`] must give, one number after the other from the definitions.
+    /// The expected result of [`tree_sums`], one number after the other from the definitions.
     fn expected(packet: &[u8], row: &[u8], dtype: DType, data: usize, span: usize) -> Vec<u32> {
         let (count, read) = (elements_held(dtype, packet.len()), elements_held(dtype, row.len()));
         let live = elements_held(dtype, data);
@@ -699,8 +698,8 @@ mod tests {
         }
     }
 
-    /// Weights that need no flush say nothing of the stream: 2^-100 times 2^-30 is subnormal, and 32 of them would
-    /// add up to 2^-125. 2^-66 times 2^-30 is not.
+    /// Weights that need no flush prove nothing about the stream: 2^-100 times 2^-30 is subnormal, and 32 of them
+    /// would add up to 2^-125. 2^-66 times 2^-30 is not.
     #[test]
     fn a_stream_of_tiny_numbers_is_flushed_beside_ordinary_weights() {
         let elements = |exponent: u16| ((127 - exponent) << 7).to_le_bytes().repeat(32);
@@ -714,8 +713,8 @@ mod tests {
         assert_eq!(sums.map(f32::from_le_bytes), [0.0, 2.0_f32.powi(-91)]);
     }
 
-    /// Of two packets beside one table, 2^-100 times 2^-30 is too small and 2^-30 times 2^-30 is not, whichever of
-    /// them comes first, and whether the stream or the table has the smaller ones.
+    /// Of two packets with one table, 2^-100 times 2^-30 is too small and 2^-30 times 2^-30 is not, in either order,
+    /// and with the smaller numbers in the stream or in the table.
     #[test]
     fn sums_are_flushed_where_one_of_three_is_tiny() {
         let elements = |exponent: u16| ((127 - exponent) << 7).to_le_bytes().repeat(32);

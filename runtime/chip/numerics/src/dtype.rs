@@ -34,7 +34,7 @@ pub enum DType {
     F32,
 }
 
-/// How a format takes part in a contraction (book 19).
+/// Properties of a format in a contraction (book 19).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contraction {
     /// The format of products and sums.
@@ -54,9 +54,9 @@ pub struct DTypeInfo {
     pub bits: u32,
     /// Width of its values, in bits: more than `bits` where a sideband bit of the wires carries the sign (book 19).
     pub value_bits: u32,
-    /// Whether it is a floating-point format; otherwise an integer.
+    /// True if it is a floating-point format; otherwise an integer.
     pub is_float: bool,
-    /// Whether it has numbers below zero.
+    /// True if it has numbers below zero.
     pub is_signed: bool,
     /// Its part in a contraction, or `None` where the Contraction Engine does not take it (book 19).
     pub contraction: Option<Contraction>,
@@ -160,14 +160,14 @@ impl DType {
         u64::try_from(elements).unwrap_or(u64::MAX)
     }
 
-    /// What byte addresses of its elements are multiples of: an element's bytes, or 1 where two share a byte.
+    /// Alignment of byte addresses of its elements: an element's bytes, or 1 if two share a byte.
     pub const fn align(self) -> u64 {
         let bytes = self.bits() as u64 / 8;
         if bytes == 0 { 1 } else { bytes }
     }
 
-    /// Whether memories hold it. i5 and i9 exist in streams and in the tensor register file only: their sideband
-    /// bit has no place elsewhere (book 19).
+    /// Returns true if memories store it. i5 and i9 exist in streams and in the tensor register file only: other
+    /// memories have no space for their sideband bit (book 19).
     pub const fn is_stored(self) -> bool {
         self.info().value_bits == self.bits()
     }
@@ -233,7 +233,7 @@ impl DType {
         }
     }
 
-    /// Whether it is a floating-point format.
+    /// Returns true if it is a floating-point format.
     pub const fn is_float(self) -> bool {
         self.info().is_float
     }
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(DType::F32.bytes(1 << 62), None);
     }
 
-    /// Case N1 of the book: tree depths, one 64-byte packet each, and what each format widens to.
+    /// Case N1 of the book: tree depths, one 64-byte packet each, and the widened type of each format.
     #[test]
     fn contraction_formats() {
         use DType::{Bf16, F4e2m1, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32, U8};

@@ -1,4 +1,4 @@
-//! Values where rules of arithmetic change, for the tests of whoever computes with them.
+//! Values at the edges of arithmetic rules, for tests.
 
 /// f32 bit patterns on both sides of every rule: zeros, subnormals, the smallest and largest normals, ones with
 /// odd and even last bits, where exp and sums begin to round, infinities, quiet, signalling and negative NaN.

@@ -80,9 +80,9 @@ pub fn widen_bf16(bits: Bits) -> f32 {
     f32::from_bits(bits << 16)
 }
 
-/// `x` in f32 rounded to odd: of the two neighbours of an inexact value the one with an odd significand.
-/// Rounding that to a format of at least two bits less gives what rounding `x` itself would
-/// (Boldo and Melquiond 2008), whereas two roundings to nearest can be off by one.
+/// `x` in f32 rounded to odd: of the two neighbours of an inexact value the one with an odd significand. Rounding that
+/// to a format of at least two bits less equals rounding `x` itself (Boldo and Melquiond 2008), whereas two roundings
+/// to nearest can be off by one.
 pub(crate) fn f64_to_odd_f32(x: f64) -> f32 {
     let nearest = x as f32;
     let bits = nearest.to_bits();

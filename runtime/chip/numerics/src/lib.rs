@@ -1,8 +1,8 @@
 //! Number formats and arithmetic of RNGD, bit-exact.
 //!
-//! A scalar travels as [`Bits`], a raw `u32`; a [`DType`] says how to read it. Every property of a number format is
-//! a column of [`DTYPES`], every conversion a row of [`FETCH_CASTS`] or [`CAST_ENGINE`], every operation of a vector
-//! ALU a row of [`alu_ops`]. `docs/numerics.md` states the rules for users.
+//! A scalar travels as [`Bits`], a raw `u32`; a [`DType`] specifies its format. Every property of a number format is a
+//! column of [`DTYPES`], every conversion a row of [`FETCH_CASTS`] or [`CAST_ENGINE`], every operation of a vector ALU
+//! a row of [`alu_ops`]. `docs/numerics.md` states the rules for users.
 
 mod adapter;
 mod bits;

@@ -6,7 +6,7 @@
 use crate::bits::Bits;
 use crate::float::{F32_NAN, flush};
 
-/// What narrowing does with a number halfway between two neighbours.
+/// Rounding of a number halfway between two neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ties {
     /// Takes the neighbour whose last bit is 0.
@@ -22,14 +22,14 @@ pub(crate) struct Minifloat {
     bits: u32,
     /// Bits of the fraction.
     fraction: u32,
-    /// What an exponent field of a normal number exceeds the exponent by.
+    /// Difference between an exponent field of a normal number and the exponent.
     bias: i32,
     /// The largest finite magnitude.
     largest: Bits,
-    /// What a larger magnitude narrows to, infinity included: infinity itself, or the largest finite one where
-    /// there is no infinity.
+    /// The result of narrowing a larger magnitude, infinity included: infinity, or the largest finite number if there
+    /// is no infinity.
     overflow: Bits,
-    /// What narrowing a NaN gives: a NaN, or the largest number where there is none.
+    /// The result of narrowing a NaN: a NaN, or the largest number if there is none.
     nan: Bits,
     ties: Ties,
 }

@@ -41,7 +41,7 @@ impl fmt::Display for SumOrder {
 /// A sum order that is neither "tree" nor "sequential".
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SumOrderError {
-    /// What stood in its place.
+    /// The text found instead.
     pub found: String,
 }
 
@@ -79,7 +79,8 @@ pub fn tree_sum_i32(products: &[i32]) -> i32 {
     sequential_sum_i32(0, products)
 }
 
-/// `start` and then each product in turn; to begin a sum, start from -0.0, which changes nothing that it is added to.
+/// `start` plus each product, one after the other; to begin a sum, start from -0.0, which changes no number that it is
+/// added to.
 pub fn sequential_sum_f32(start: f32, products: &[f32]) -> f32 {
     let start = canonical(flush(start));
     products.iter().fold(start, |sum, &x| add(sum, x))

@@ -1,4 +1,4 @@
-//! Squares of 16-bit elements, transposed in registers: what a processor's shuffles do and compilers do not find.
+//! Squares of 16-bit elements, transposed in registers: with a processor's shuffles, which compilers do not find.
 
 /// Eight elements of 16 bits.
 type Row = [u8; 16];

@@ -1,4 +1,4 @@
-//! What is refused: wrong data, unknown names, too much memory.
+//! Refusals: wrong data, unknown names, too much memory.
 
 use visa_engine::Space;
 use visa_hw::program::PlacedStage;
@@ -119,7 +119,7 @@ fn a_result_past_the_bound_is_an_error() {
     }
 }
 
-/// Whoever read the first still has it.
+/// The owner of the first result still has it.
 #[test]
 fn results_count_together() {
     let machine = Machine::rngd();

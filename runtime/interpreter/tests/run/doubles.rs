@@ -13,7 +13,7 @@ use visa_loops::Steps;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
-/// What memory reads as where nothing was written, from an address that is a multiple of eight (docs/numerics.md).
+/// The content of memory that was never written, from an address that is a multiple of eight (docs/numerics.md).
 pub(crate) const UNWRITTEN: [u8; 8] = [0x77, 0x77, 0x77, 0x77, 0xf5, 0xf5, 0xf5, 0xf5];
 
 /// A span that tests tell apart.

@@ -1,4 +1,4 @@
-//! Shadow mode: which element is undefined, and what it came through.
+//! Shadow mode: the undefined element, and the operations that it came through.
 
 use visa_engine::Space;
 use visa_hw::program::CommandKind;

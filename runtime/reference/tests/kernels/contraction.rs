@@ -8,8 +8,8 @@ use visa_numerics::SumOrder::{self, Sequential, Tree};
 
 const ORDERS: [SumOrder; 2] = [Tree, Sequential];
 
-/// A dot product of `length` bf16 in one slice, in f32: how the stream and the weights are fetched and collected,
-/// how the stream is aligned, and what a slice and the register file hold.
+/// A dot product of `length` bf16 in one slice, in f32: the fetch and collect steps of the stream and the weights, the
+/// alignment of the stream, and the content of a slice and the register file.
 fn dot(length: usize, stream: &str, weights: &str, aligned: &str, element: &str) -> String {
     format!(
         "tm.axes [A = {length}]
@@ -60,7 +60,7 @@ fn dot_in_both_orders() {
     assert!(differ > 5, "the data tells the orders apart");
 }
 
-/// One flit a packet: its 16 products are a tree of their own.
+/// One flit a packet: its 16 products are a separate tree.
 #[test]
 fn half_a_packet() {
     let text = dot(64, FLITS, FLITS, "time [A / 16], packet [A % 16 # 32]", "[A]");
@@ -71,7 +71,7 @@ fn half_a_packet() {
     }
 }
 
-/// Padding within a group is a product of +0.0, whatever is there.
+/// Padding within a group is a product of +0.0, with any content.
 #[test]
 fn padding_is_positive_zero() {
     let flits = "time [A # 32 / 16], packet [A # 32 % 16]";
@@ -88,7 +88,7 @@ fn padding_is_positive_zero() {
     }
 }
 
-/// The axis ends in the middle of the third packet: what follows is padding too.
+/// The axis ends in the middle of the third packet: the rest is padding too.
 #[test]
 fn the_axis_ends_within_a_packet() {
     let flits = "time [A # 96 / 16], packet [A # 96 % 16]";
@@ -101,7 +101,7 @@ fn the_axis_ends_within_a_packet() {
     }
 }
 
-/// Packets are summed in the order of time, whatever the order of their coordinates.
+/// Packets are summed in the order of time, regardless of the order of their coordinates.
 #[test]
 fn time_decides_the_order_of_packets() {
     // Time runs over the packets 0, 2, 1, 3.
@@ -122,8 +122,8 @@ fn time_decides_the_order_of_packets() {
     assert!(differ > 5, "the data tells the orders apart");
 }
 
-/// What neither operand depends on is a broadcast: summed, each packet counts as often as time repeats it; kept,
-/// it is in the result as often.
+/// An axis that neither operand depends on is a broadcast: summed, each packet counts as often as time repeats it;
+/// kept, it is in the result as often.
 #[test]
 fn broadcasts_are_summed_or_kept() {
     let (lhs, rhs) = (Random::new(37).bf16s(64), Random::new(38).bf16s(64));
@@ -305,7 +305,7 @@ tm.func @k(%x: !tm.hbm<bf16, [1], [I, J, K]>, %y: !tm.hbm<bf16, [1], [K]>) at [0
     }
 }
 
-/// Evaluation does not trust the verifier: what it cannot make sense of it refuses.
+/// Evaluation does not trust the verifier: it refuses operations that it cannot evaluate.
 #[test]
 fn broken_contractions_are_refused() {
     let given = || [("matrix", vec![0; 256 * 96 * 2]), ("vector", vec![0; 96 * 2])];

@@ -3,7 +3,8 @@
 use super::support::{Random, bytes_i32, run, run_unverified};
 use visa_numerics::SumOrder::Tree;
 
-/// The text verifies only where each operation holds what the next asks for, so only a result shows what is missing.
+/// The text verifies only if each operation holds the elements that the next one requires, so only a result shows
+/// missing ones.
 #[test]
 fn all_that_is_held_is_defined() {
     let text = "tm.axes [A = 64]
@@ -19,7 +20,7 @@ tm.func @k(%x: !tm.host<i32, [A]>) {
     assert_eq!(results[0].defined, None);
 }
 
-/// A result that asks for what was left behind: those elements are undefined, and zero in the bytes.
+/// A result that asks for elements that were left behind: those are undefined, and zero in the bytes.
 #[test]
 fn what_was_left_behind_is_undefined() {
     let text = "tm.axes [I = 4, J = 8, N = 2]

@@ -1,7 +1,7 @@
-//! The evaluator against the mappings themselves, written out position by position: what a tensor holds at each
-//! position of its mapping is the element of the argument that the book says (book 03). The enumerator below is
-//! written from the book's definitions; it shares no code with the evaluator, the lowering, or what the crates
-//! know of cells and digits. It reads the expressions with the crate's parser, no more.
+//! The evaluator against the mappings themselves, written out position by position: a tensor holds at each position of
+//! its mapping the element of the argument that the book specifies (book 03). The enumerator below is written from the
+//! book's definitions; it shares no code with the evaluator, the lowering, or the crates' cells and digits. It reads
+//! the expressions with the crate's parser, no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use visa_reference::{LogicalResult, Options, evaluate};
 /// A tensor index: coordinates by axis; an axis that is named has one, which may be 0.
 type Index = BTreeMap<String, u64>;
 
-/// What a position holds: the indices of one element, or padding if there are none.
+/// The content of a position: the indices of one element, or padding if there are none.
 type Cell = BTreeSet<Index>;
 
 /// The declarations of a kernel.
@@ -116,8 +116,8 @@ impl World {
         left.iter().flat_map(|left| right.iter().filter_map(move |right| both(left, right))).collect()
     }
 
-    /// Coordinates along A, B, C and D of what an index names (book 03, "Skewed Axis"); an axis that is not named
-    /// is at 0.
+    /// Coordinates along A, B, C and D of the element that an index names (book 03, "Skewed Axis"); an axis that is
+    /// not named is at 0.
     fn element(&self, index: &Index) -> [u64; 4] {
         let at = |axis: &str| index.get(axis).copied().unwrap_or(0);
         let plain = |axis: &str| {
@@ -222,15 +222,15 @@ fn evaluated(text: &str, x: &[i32]) -> Option<LogicalResult> {
     results.ok().map(|mut results| results.remove(0))
 }
 
-/// What the result has at each place, if it is defined.
+/// The result at each position, if it is defined.
 fn found(result: &LogicalResult) -> Vec<Option<i32>> {
     let defined = |at: usize| result.defined.as_ref().is_none_or(|defined| defined[at]);
     let values = result.bytes.chunks(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap()));
     values.enumerate().map(|(at, value)| defined(at).then_some(value)).collect()
 }
 
-/// How a mapping is asked: the operations that lead from `%x` to `%y`, which holds it as its element mapping. The
-/// mapping is given, whole, and cut in two.
+/// A path of a mapping: the operations that lead from `%x` to `%y`, which holds it as its element mapping. The mapping
+/// is given, whole, and cut in two.
 type Path = fn(&Expr, &Expr, &Expr) -> String;
 
 /// By transfers alone.
@@ -265,7 +265,7 @@ fn viewed(whole: &Expr, _: &Expr, _: &Expr) -> String {
     format!("%h = tm.to_hbm %x at 0, element [1, {whole}]\n  %y = tm.slice %h element {whole}")
 }
 
-/// Each mapping on each path, its positions as an axis of their own: position by position.
+/// Each mapping on each path, its positions as a separate axis: position by position.
 #[test]
 fn positions_hold_what_the_mapping_says() {
     let world = World::new();
@@ -311,8 +311,8 @@ fn positions_hold_what_the_mapping_says() {
     assert!(seen.len() == 4 && seen.values().all(|&count| count > 150), "{seen:?}");
 }
 
-/// Whether the tensor may be written so (book 03): a skewed axis beside the one that is subtracted, and not beside
-/// the one that it stands for.
+/// Returns true if the tensor may be written so (book 03): a skewed axis next to the one that is subtracted, and not
+/// next to the one that it stands for.
 fn is_written(world: &World, cells: &[Cell]) -> bool {
     let skewed = |index: &Index, [skewed, of, by]: &[&str; 3]| {
         !index.contains_key(*skewed) || index.contains_key(*by) && !index.contains_key(*of)
@@ -329,7 +329,7 @@ fn single(world: &World, cell: &Cell) -> Option<usize> {
     }
 }
 
-/// What a mapping holds of the array, and nothing else, comes out where the array is asked for again.
+/// The elements of the array that a mapping holds, and no others, come out where the array is requested again.
 #[test]
 fn what_is_held_is_defined_and_nothing_else() {
     let world = World::new();
@@ -512,7 +512,7 @@ tm.func @k(%x: !tm.hbm<i32, [1], [B]>) at [0] {
     assert_eq!(found(&results.unwrap().remove(0)), expected);
 }
 
-/// Book 32's ChipShuffle: what chip `by`[i] holds moves to chip i.
+/// Book 32's ChipShuffle: the content of chip `by`[i] moves to chip i.
 #[test]
 fn chips_get_what_the_list_says() {
     let world = World::new();
@@ -594,7 +594,7 @@ fn interleaved_streams_hold_both_tensors() {
     }
 }
 
-/// What a kernel of these arguments gives.
+/// The result of a kernel of these arguments.
 fn of_arguments(text: &str, given: [(&str, Vec<u8>); 2]) -> Vec<Option<i32>> {
     let ctx = context();
     let module = read(&ctx, text);
@@ -602,8 +602,8 @@ fn of_arguments(text: &str, given: [(&str, Vec<u8>); 2]) -> Vec<Option<i32>> {
     found(&results.unwrap_or_else(|error| panic!("{error:?}\n{text}")).remove(0))
 }
 
-/// The skewed axis beside the axis that is subtracted, on each of the dimensions that may hold that: a part of
-/// each diagonal.
+/// The skewed axis next to the axis that is subtracted, on each of the dimensions that may hold that: a part of each
+/// diagonal.
 #[test]
 fn diagonals_of_chips_clusters_and_slices() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Valid count packing: what is kept, in which order, and which elements are defined.
+//! Valid count packing: the preserved elements, their order, and the defined ones.
 
 use super::support::{Random, bytes_i32, run};
 use visa_numerics::SumOrder::Tree;
@@ -22,7 +22,7 @@ tm.func @k(%x: !tm.hbm<i32, [1], [S, T, A]>, %n: !tm.hbm<i32, [1], [S, T]>) at [
     )
 }
 
-/// What each slice keeps.
+/// The preserved elements of each slice.
 fn packed(x: &[i32], counts: &[i32]) -> Vec<Vec<i32>> {
     let slices = x.chunks(KEPT).zip(counts.chunks(4));
     let kept = |(x, counts): (&[i32], &[i32])| {

@@ -7,7 +7,7 @@ use visa_ir::context::Context;
 use visa_ir::module::Module;
 use visa_machine::Machine;
 use visa_numerics::{DType, from_f64, load, store, to_f64};
-use visa_reference::{Given, LogicalResult, evaluate, interface};
+use visa_reference::{KernelArguments, LogicalResult, evaluate, interface};
 use visa_support::Random;
 
 /// Random integers that every format holds, so that most sums are exact in any order.
@@ -65,11 +65,16 @@ pub(crate) fn same_results(
 }
 
 /// Arguments for a kernel that is started with 0 for each of its scalars.
-fn started_first(ctx: &Context, kernel: &Module, name: &str, tensors: &BTreeMap<String, Vec<u8>>) -> Given {
+fn started_first(
+    ctx: &Context,
+    kernel: &Module,
+    name: &str,
+    tensors: &BTreeMap<String, Vec<u8>>,
+) -> KernelArguments {
     let scalars =
         interface(ctx, kernel, Some(name)).map_or_else(|_| Vec::new(), |signature| signature.scalars);
     let scalars = scalars.into_iter().map(|scalar| (scalar.name, 0)).collect();
-    Given { tensors: tensors.clone(), scalars }
+    KernelArguments { tensors: tensors.clone(), scalars }
 }
 
 /// The results of a program, in shadow mode.

@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub(crate) ticks: f64,
     /// Bytes moved by a transfer, 0 of a pass.
     pub(crate) bytes: u64,
-    /// What ran beside it.
+    /// Commands that ran in parallel with it.
     pub(crate) beside: String,
 }
 
@@ -65,13 +65,13 @@ impl Row {
         }
     }
 
-    /// What kind of command it is, for sums.
+    /// Kind of the command, for sums.
     pub(crate) fn group(&self) -> &'static str {
         match (self.kind.as_str(), self.bytes) {
             ("dma", LARGE..) => "loads of 256 KB and more",
             ("dma", _) => "smaller transfers",
             (_, _) if self.beside.is_empty() => "passes alone",
-            (_, _) => "passes beside others",
+            (_, _) => "passes in parallel",
         }
     }
 }

@@ -66,7 +66,7 @@ impl Search<'_> {
         }
     }
 
-    /// Takes the last open choice and undoes what was done after it.
+    /// Takes the last open choice and undoes everything after it.
     fn next_choice(&mut self, trail: &mut Trail) -> Option<Path> {
         let choice = trail.choices.pop();
         let keep = choice.map_or(0, |choice| choice.changes);

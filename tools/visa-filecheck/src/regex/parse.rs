@@ -47,7 +47,7 @@ pub(super) enum Node {
     Plus(Vec<Node>),
     /// `a*`.
     Star(Vec<Node>),
-    /// `\1`, with the contents of the group: what it matches, matches them too.
+    /// `\1`, with the contents of the group: texts that match them match it too.
     Reference {
         group: usize,
         contents: Vec<Node>,

@@ -92,7 +92,7 @@ pub(crate) fn llvm_codes(pairs: &[Pair]) -> Option<Vec<Option<i32>>> {
     Some(pairs.iter().map(|pair| codes(&llvm, folder.path(), pair).0.llvm).collect())
 }
 
-/// What a run of pairs found.
+/// Results of a run of pairs.
 #[derive(Default)]
 struct Tally {
     matches: u64,

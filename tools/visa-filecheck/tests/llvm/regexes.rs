@@ -1,4 +1,4 @@
-//! Regular expressions, and what their groups capture.
+//! Regular expressions, and the captures of their groups.
 
 use visa_support::Random;
 
@@ -99,8 +99,8 @@ fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// `[[X:...]]` among other expressions. The line after it holds a part of the text, if there is one that is what we capture:
-/// then LLVM has to capture the same.
+/// `[[X:...]]` among other expressions. The line after it holds a part of the text, if there is one that is our
+/// capture: then LLVM has to capture the same.
 pub(super) fn pair(random: &mut Random, wild: bool) -> Pair {
     let mut pattern = String::new();
     let captured = random.below(3);

@@ -1,4 +1,5 @@
-//! What MLIR does not see: docs/integrators.md lists it. Where one of these fails, the page has become too modest.
+//! The limits of MLIR's checks: docs/integrators.md lists them. If one of these tests fails, the page has become too
+//! modest.
 
 use crate::{gemv, messages, mlir};
 use visa_ir::irdl::MAX_VARIADIC;

@@ -1,4 +1,4 @@
-//! What MLIR takes and refuses: every module of the tree, mistakes one by one in process and by mlir-opt, the
+//! Texts that MLIR accepts and refuses: every module of the tree, mistakes one by one in process and by mlir-opt, the
 //! command line, and a machine without LLVM.
 
 mod command;
@@ -41,7 +41,7 @@ fn gemv(passes: &[&str]) -> String {
     String::from_utf8(io.stdout).expect("text")
 }
 
-/// The messages of what was found.
+/// The messages of the findings.
 fn messages(found: &[Finding]) -> String {
     found.iter().map(|finding| format!("{}\n", finding.message)).collect()
 }

@@ -7,7 +7,7 @@ use visa_opt::{Io, Registry};
 /// Where mlir-opt may be: in PATH, or where Debian's package puts it.
 const NAMES: [&str; 2] = ["mlir-opt-22", "/usr/lib/llvm-22/bin/mlir-opt"];
 
-/// Whether mlir-opt takes a text, and what it says, with our dialects loaded from a file; `None` where it is not
+/// Returns true if mlir-opt accepts a text, and its output, with our dialects loaded from a file; `None` if it is not
 /// installed.
 #[expect(clippy::print_stdout, reason = "a check that is skipped says so")]
 pub(crate) fn mlir_opt(text: &str) -> Option<(bool, String)> {

@@ -1,9 +1,9 @@
-//! Mistakes that MLIR refuses by what the declarations say.
+//! Mistakes that MLIR refuses because of the declarations.
 
 use crate::mlir_opt::mlir_opt;
 use crate::{gemv, messages, mlir};
 
-/// A mistake: what is replaced by what, and a part of what MLIR says then.
+/// A mistake: a text and its replacement, and a part of MLIR's message.
 struct Mistake(&'static str, &'static str, &'static str);
 
 /// Mistakes in tm and stream.

@@ -19,11 +19,11 @@ const LEAST_MODULES: usize = 840;
 /// The machines that a module may be written for.
 const MACHINES: [&str; 2] = ["rngd", "rngd-s"];
 
-/// What becomes of a part of a file.
+/// Result for a part of a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Outcome {
     Verified,
-    /// Wrong on purpose: the part says which errors visa finds in it.
+    /// Wrong on purpose: the part lists the errors that visa finds in it.
     ExpectsErrors,
 }
 
@@ -47,12 +47,12 @@ fn contexts() -> Vec<Context> {
     MACHINES.iter().map(context).collect()
 }
 
-/// Whether a file is the input of a test beside it, which says what is wrong in it.
+/// Returns true if a file is the input of a test next to it, which lists its errors.
 fn is_input(path: &Path) -> bool {
     path.parent().is_some_and(|folder| folder.ends_with("Inputs"))
 }
 
-/// What becomes of each part of a file. A part that visa refuses without being expected to is a failure.
+/// The result for each part of a file. A part that visa refuses without being expected to is a failure.
 fn check_file(mlir: &Mlir, path: &Path) -> Vec<Outcome> {
     let text = fs::read_to_string(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
     let contexts = contexts();

@@ -1,5 +1,4 @@
-//! A machine without LLVM: what the build says there. The script that says it stands in for llvm-config while
-//! visa-mlir is built.
+//! A machine without LLVM: the build's messages there. A script stands in for llvm-config while visa-mlir is built.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -28,7 +27,7 @@ fn with_llvm_it_is_llvm_config() {
     assert!(output.status.success() && output.stdout.starts_with(b"22."), "{output:?}");
 }
 
-/// The builds that call it show what it answers for a version, and stop.
+/// The builds that call it show its answer for a version, and stop.
 #[test]
 fn without_llvm_its_version_is_what_to_install() {
     let folder = tempfile::tempdir().expect("a folder");

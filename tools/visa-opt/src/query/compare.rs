@@ -5,7 +5,7 @@ use crate::run::Refusal;
 use serde_json::json;
 use visa_algebra::{Axes, Cell, Equality, Refinement, describe};
 
-/// Whether two mappings hold the same cells.
+/// Compares the cells of two mappings.
 pub(super) fn equal(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [left, right]) = query.mappings()?;
     Ok(match visa_algebra::equal(&left, &right, &axes) {
@@ -15,7 +15,7 @@ pub(super) fn equal(query: &Query) -> Result<Answer, Refusal> {
     })
 }
 
-/// Whether the left mapping may be where the right one is asked for.
+/// Decides if the left mapping may replace the right one.
 pub(super) fn refines(query: &Query) -> Result<Answer, Refusal> {
     let (axes, [left, right]) = query.mappings()?;
     Ok(match visa_algebra::refines(&left, &right, &axes) {

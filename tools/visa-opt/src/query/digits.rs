@@ -24,7 +24,7 @@ fn axis<'a>(digit: &Digit, axes: &'a Axes) -> Option<&'a str> {
     digit.axis.map(|axis| axes.name(axis))
 }
 
-/// What the positions past the live ones hold, if there are any.
+/// The content of the positions past the live ones, if there are any.
 fn padding(digit: &Digit) -> Option<&'static str> {
     (!digit.is_full()).then_some(cell::word(digit.kind))
 }

@@ -59,7 +59,7 @@ fn divided(
     Ok(match division {
         Ok(division) => {
             let size = stream.size(declared).map_err(broken)?;
-            let found = Found { division: &division, stream: &order, axes, size };
+            let found = DividedStream { division: &division, stream: &order, axes, size };
             Answer { text: found.text(), json: found.json(), code: YES }
         }
         Err(error) => {
@@ -80,7 +80,7 @@ fn walk(step: &Step) -> (Option<i64>, Option<&'static str>) {
 }
 
 /// A division and the stream that is divided.
-struct Found<'a> {
+struct DividedStream<'a> {
     division: &'a Division,
     stream: &'a Placement,
     axes: &'a Axes,
@@ -88,7 +88,7 @@ struct Found<'a> {
     size: u64,
 }
 
-impl Found<'_> {
+impl DividedStream<'_> {
     /// Positions of the stream that no loop counts: padding that is no digit. The loops of a window count
     /// positions several times.
     fn dropped(&self) -> u64 {

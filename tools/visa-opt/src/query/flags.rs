@@ -51,7 +51,7 @@ pub(super) fn value(name: &'static str, value: &'static str, help: &'static str)
     Arg::new(name).long(name).value_name(value).help(help)
 }
 
-/// What was asked, from what follows `query`.
+/// The question, from the arguments after `query`.
 pub(crate) fn read(matches: &ArgMatches, renderer: Renderer, mapping_rules: Option<String>) -> Option<Query> {
     let (name, matches) = matches.subcommand()?;
     let verb = VERBS.iter().find(|verb| verb.name == name)?;

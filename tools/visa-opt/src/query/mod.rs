@@ -1,5 +1,4 @@
-//! `visa-opt query`: questions about mapping expressions, answered as text or JSON, with an exit code that says
-//! yes or no.
+//! `visa-opt query`: questions about mapping expressions, answered as text or JSON, with an exit code for yes or no.
 
 mod canonical;
 mod cell;
@@ -35,7 +34,7 @@ const UNKNOWN: i32 = 2;
 pub(crate) struct Verb {
     name: &'static str,
     about: &'static str,
-    /// What follows `query NAME`.
+    /// The text after `query NAME`.
     example: &'static str,
     /// The names of its mappings.
     takes: &'static [&'static str],
@@ -45,7 +44,7 @@ pub(crate) struct Verb {
 }
 
 impl Verb {
-    /// What most verbs share.
+    /// Common parts of most verbs.
     const BASE: Verb = Verb {
         name: "",
         about: "",
@@ -92,7 +91,7 @@ static VERBS: &[Verb] = &[
     },
     Verb {
         name: "map",
-        about: "What each position holds",
+        about: "Content of each position",
         example: "map '[A, B]' --axes A=8,B=512 --at 519",
         flags: positions::flags,
         answer: positions::answer,
@@ -166,7 +165,7 @@ pub(crate) struct Query {
     renderer: Renderer,
 }
 
-/// What is found, in both forms.
+/// The answer, in both forms.
 pub(crate) struct Answer {
     /// Lines, each ended.
     text: String,

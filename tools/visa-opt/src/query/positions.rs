@@ -1,4 +1,4 @@
-//! `map`: what each position holds, skewed axes resolved (book 03).
+//! `map`: the content of each position, skewed axes resolved (book 03).
 
 use super::{Answer, Query, YES, cell, flags, input};
 use crate::run::Refusal;

@@ -21,7 +21,7 @@ use visa_stream::mask::Reading;
 use visa_stream::ops::fetch::mask_registers;
 use visa_stream::plan::{Loop, Plan};
 
-/// What is asked about, beside the mappings.
+/// The parameters of a question, in addition to the mappings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
     pub(super) dtype: Option<String>,
@@ -43,7 +43,7 @@ pub(super) fn flags() -> Vec<Arg> {
     ]
 }
 
-/// What the flags say.
+/// The flags.
 struct Access {
     from: DType,
     to: Option<DType>,
@@ -79,7 +79,7 @@ impl Access {
         Ok(Self { from, to: to.filter(|to| *to != from), unit, commit: asked.commit })
     }
 
-    /// The loops over elements and what is masked, as the verifiers ask for them.
+    /// The loops over elements and the mask, as in the verifiers.
     fn plan(
         &self,
         [buffer, time, packet]: &[Expr; 3],
@@ -114,29 +114,29 @@ impl Access {
         Ok((plan, mask.map(|mask| mask_registers(mask, 0))))
     }
 
-    /// What reads or writes.
+    /// The reader or writer.
     fn accessor(&self, mask: Option<Mask>) -> Accessor {
         let unit = self.unit;
         if self.commit { Accessor::Commit { unit } } else { Accessor::Fetch { to: self.to, unit, mask } }
     }
 }
 
-/// What is found.
-struct Found {
+/// The answer's parts.
+struct SequencerPlan {
     plan: Plan,
     /// The program over elements, its entries merged where the mask leaves them free.
     merged: Program,
-    /// What is masked, in terms of the entries of `program`.
+    /// The mask, in terms of the entries of `program`.
     mask: Option<Mask>,
     contiguous: u64,
-    /// Bytes of a packet, or what is kept of it.
+    /// Bytes of a packet, or of its preserved part.
     packet: u64,
     /// The program in bytes that runs.
     program: Program,
 }
 
-/// A line an entry before merging, outermost first, then what follows from them. Axes that the buffer does not
-/// name are broadcast.
+/// A line an entry before merging, outermost first, then the consequences. Axes that the buffer does not name are
+/// broadcast.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     let (axes, mappings) = query.mappings::<3>()?;
     let asked = Access::read(&query.asked)?;
@@ -148,7 +148,7 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     })
 }
 
-fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, String> {
+fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<SequencerPlan, String> {
     let machine = Machine::rngd();
     let (plan, mask) = asked.plan(mappings, axes, &machine)?;
     let mut merged = loops::program(&plan, 0);
@@ -159,24 +159,24 @@ fn found(asked: &Access, mappings: &[Expr; 3], axes: &Axes) -> Result<Found, Str
     if mask.is_none() {
         merged.merge();
     }
-    Ok(Found { plan, merged, mask, contiguous, packet, program })
+    Ok(SequencerPlan { plan, merged, mask, contiguous, packet, program })
 }
 
-impl Found {
-    /// What the engine transfers at once, in bytes, and how often for a packet.
+impl SequencerPlan {
+    /// Bytes that the engine transfers at once, and number of transfers for a packet.
     fn accesses(&self) -> (u64, u64) {
         let size = self.program.packet;
         (size, self.packet / size.max(1))
     }
 }
 
-fn text(asked: &Access, found: &Found) -> String {
+fn text(asked: &Access, found: &SequencerPlan) -> String {
     let mut text = String::new();
     for Loop { entry: Entry { limit, stride }, factor } in &found.plan.loops {
         let _ = writeln!(text, "{limit} : {}  {factor}", stride.shortened());
     }
     let (size, count) = found.accesses();
-    let Found { plan, merged, mask, contiguous, packet, program } = found;
+    let SequencerPlan { plan, merged, mask, contiguous, packet, program } = found;
     let _ = writeln!(text, "merged: {merged}\ncontiguous: {}", counted(*contiguous, "byte"));
     let _ = match asked.commit {
         true => writeln!(
@@ -195,7 +195,7 @@ fn text(asked: &Access, found: &Found) -> String {
     text
 }
 
-fn json(asked: &Access, found: &Found) -> Value {
+fn json(asked: &Access, found: &SequencerPlan) -> Value {
     let entries =
         found.plan.loops.iter().map(|Loop { entry: Entry { limit, stride }, factor }| match stride {
             Stride::Fixed(stride) => json!({ "factor": factor, "limit": limit, "stride": stride }),

@@ -173,7 +173,7 @@ fn a_machine_description_is_read_and_checked() {
     assert_eq!(run_in(folder.path(), &args, CONST).quiet(), CONST);
 }
 
-/// A description of machines, and rules, have a bound of their own.
+/// A description of machines, and rules, have separate limits.
 #[test]
 fn what_is_written_by_hand_is_bounded() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What is read and how it is written back.
+//! Reading the input and writing it back.
 
 use super::toy::{run, run_in};
 

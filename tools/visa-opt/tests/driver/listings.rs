@@ -1,4 +1,4 @@
-//! What the declarations say: lists and reference pages.
+//! Texts from the declarations: lists and reference pages.
 
 use super::toy::{run, run_in};
 use std::fs;
@@ -8,7 +8,7 @@ fn passes_with_levels_and_options() {
     let ran = run(&["--list-passes"], "");
     let out = ran.quiet();
     assert!(
-        out.contains("dce (any -> any): erases operations that only give results that nobody uses\n"),
+        out.contains("dce (any -> any): erases operations without effects whose results are unused\n"),
         "{out}"
     );
     assert!(out.contains("lower-toy (tensor -> sequencer): lowers\n"), "{out}");
@@ -33,7 +33,7 @@ fn reference_pages_are_fresh_or_named() {
     let text = fs::read_to_string(&page).unwrap();
     fs::write(&page, text.replace("a constant", "a variable")).unwrap();
     let stale = run_in(folder.path(), &["--check-docs", "reference"], "");
-    stale.refused(&["reference/toy.md` is not what the declarations say"]);
+    stale.refused(&["reference/toy.md` differs from the declarations"]);
     assert_eq!(stale.err.matches("error[").count(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! Pipelines: their text, their order, and what is seen of them.
+//! Pipelines: their text, their order, and their output.
 
 use super::toy::run;
 

@@ -1,4 +1,4 @@
-//! A dialect and passes of a researcher's own: what the tests extend the tool with.
+//! A researcher's dialect and passes: the tests extend the tool with them.
 
 use std::rc::Rc;
 use visa_ir::decl::{
@@ -105,7 +105,7 @@ pub(crate) static TM: Dialect = Dialect {
     attrs: &[],
 };
 
-/// Which constants are set.
+/// The constants that are set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     All,
@@ -124,7 +124,7 @@ impl OptionType for Mode {
 }
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The options.
     struct Settings {
         value: i64 = ("value", "7", "the value"),
         twice: bool = ("twice", "false", "set twice the value"),
@@ -197,7 +197,7 @@ visa_pass::options! {
     struct ToFile { to: OutputName = ("to", "", "the file") }
 }
 visa_pass::options! {
-    /// Of one that does not say so.
+    /// Of one that is not marked as such.
     struct ToText { to: String = ("to", "", "a text") }
 }
 
@@ -238,14 +238,14 @@ fn lower(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// What the tool knows: all of that.
+/// The tool's registry with all of that.
 pub(crate) fn registry() -> Registry {
     let passes = [&SET, &PANIC, &REFUSE, &DOWN, &NEEDS, &LIAR, &LAZY, &DUMP, &SNEAK];
     let empty = Registry { dialects: Vec::new(), passes: vec![&visa_passes::passes::dce::PASS] };
     passes.into_iter().fold(empty.dialect(&TOY).dialect(&SEQ).dialect(&TM), Registry::pass)
 }
 
-/// What a run gave.
+/// Result of a run.
 pub(crate) struct Ran {
     /// The exit code.
     pub(crate) code: i32,
@@ -256,7 +256,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Fails unless the run held and said nothing.
+    /// Fails unless the run passed and printed nothing.
     #[track_caller]
     pub(crate) fn quiet(&self) -> &str {
         assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);

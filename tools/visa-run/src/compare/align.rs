@@ -1,14 +1,14 @@
-//! Which command of theirs is which of ours: by cluster, kind and order. Where both sides know the author's lines, by
-//! these first: a compiler may have moved a command.
+//! Pairs of their commands and ours: by cluster, kind and order. If both sides know the author's lines, by these
+//! first: a compiler may have moved a command.
 //!
-//! Of each cluster and kind the two sequences are aligned so that the sum of what pairs differ by, as logarithms, and
-//! of what has no partner, is least. So a command that one side lacks shifts nothing.
+//! For each cluster and kind the two sequences are aligned with the least cost: the sum of the differences of pairs,
+//! as logarithms, and of commands without a partner. So a command that one side lacks shifts nothing.
 
 use std::collections::BTreeMap;
 
 use super::foreign::{Entry, Foreign, Kind, Ours};
 
-/// What it costs to leave a command without a partner: a pair that differs 4 times costs as much as two of them.
+/// Cost of a command without a partner: a pair that differs 4 times costs as much as two of them.
 const ALONE: f64 = 0.7;
 
 /// The same where both have the same place in the text.
@@ -17,7 +17,7 @@ const ALONE_AT_PLACE: f64 = 2.0;
 /// Pairs that are weighed at most, of each cluster and kind.
 const MOST: usize = 1 << 26;
 
-/// What became of the commands of both sides.
+/// The pairs, and the commands of both sides without a partner.
 #[derive(Debug, Default)]
 pub(crate) struct Aligned {
     /// For each run of ours: the entries of theirs that it is, one a cluster.
@@ -45,7 +45,7 @@ pub(crate) fn align(ours: &[Ours], foreign: &Foreign) -> Result<Aligned, String>
                 .collect();
             if (own.len() + 1).saturating_mul(other.len() + 1) > MOST {
                 return Err(format!(
-                    "{} commands beside {} of one kind are too many",
+                    "{} commands and {} of one kind are too many to align",
                     own.len(),
                     other.len()
                 ));
@@ -87,8 +87,8 @@ pub(crate) fn align(ours: &[Ours], foreign: &Foreign) -> Result<Aligned, String>
 /// Commands by the place in the author's text that begins them: ours, and theirs.
 type Places<'a> = BTreeMap<Option<(&'a str, usize)>, (Vec<usize>, Vec<usize>)>;
 
-/// Both sides by their places: theirs say it, and ours is what ends at its line or below, before the next one begins.
-/// What has no place is together.
+/// Both sides by their positions: theirs specify it, and ours are the commands that end at its line or below, before
+/// the next one begins. Commands without a position are together.
 fn at_places<'a>(ours: &[Ours], foreign: &'a Foreign, own: Vec<usize>, other: Vec<usize>) -> Places<'a> {
     let mut places = Places::new();
     for at in other {
@@ -104,7 +104,7 @@ fn at_places<'a>(ours: &[Ours], foreign: &'a Foreign, own: Vec<usize>, other: Ve
     places
 }
 
-/// How many times as long one of a pair takes, as a logarithm.
+/// Ratio of the durations of a pair, as a logarithm.
 fn differ(own: &Ours, other: &Entry) -> f64 {
     (own.time().max(1) as f64 / other.time().max(1) as f64).ln().abs()
 }

@@ -1,4 +1,4 @@
-//! What somebody else says of a kernel's commands, and ours in the same words.
+//! Another source's data of a kernel's commands, and ours in the same words.
 
 use serde::Serialize;
 use visa_cost::{CommandReport, Resource, TimeUnit};
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a command of ours; none of what is no command of the device.
+    /// The kind of a command of ours; `None` for commands that the device does not run.
     pub(crate) fn of(command: &CommandReport) -> Option<Self> {
         match command.kind {
             Resource::Dma => Some(Self::Dma),
@@ -52,13 +52,13 @@ impl Kind {
 /// A command of theirs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
-    /// Nothing where both clusters are one.
+    /// `None` if both clusters are one.
     pub(crate) cluster: Option<u64>,
     pub(crate) kind: Kind,
     /// From the first begin of its cluster on.
     pub(crate) begin: u64,
     pub(crate) end: u64,
-    /// What it is called, if it has a name.
+    /// Its name; may be empty.
     pub(crate) name: String,
 }
 
@@ -70,7 +70,7 @@ impl Entry {
         Some((file, line))
     }
 
-    /// How long it takes.
+    /// Its duration.
     pub(crate) const fn time(&self) -> u64 {
         self.end.saturating_sub(self.begin)
     }
@@ -86,7 +86,7 @@ pub(crate) struct Foreign {
     pub(crate) entries: Vec<Entry>,
     /// From the first begin to the last end.
     pub(crate) makespan: u64,
-    /// What is to be said of the file.
+    /// Warnings about the file.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Ours {
     /// Its place among all runs.
     pub(crate) run: usize,
     pub(crate) command: usize,
-    /// What it moves or makes, in the kernel's names.
+    /// The tensor that it moves or makes, in the kernel's names.
     pub(crate) name: Option<String>,
     pub(crate) kind: Kind,
     /// The clusters whose DMA queue it takes; empty for all.
@@ -112,7 +112,7 @@ impl Ours {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it runs on a cluster.
+    /// Returns true if it runs on a cluster.
     pub(crate) fn is_on(&self, cluster: Option<u64>) -> bool {
         self.clusters.is_empty() || cluster.is_none_or(|cluster| self.clusters.contains(&cluster))
     }

@@ -75,7 +75,7 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
     Ok(Foreign { what: "the schedule", unit: TimeUnit::Cycle, entries, makespan, warnings })
 }
 
-/// What it is by the engines that it takes; nothing of what the cores do.
+/// The kind by its engines; `None` for instructions of the cores.
 fn kind(own: &Instruction) -> Option<Kind> {
     let takes = |name: &str| own.contexts.iter().any(|context| context == name);
     let ends = |name: &str| own.description.trim_end().trim_end_matches("()").ends_with(name);

@@ -17,7 +17,7 @@ const LEAST_SHARE: f64 = 0.5;
 /// Places that are named where the makespans part.
 const PLACES: usize = 5;
 
-/// What both sides say, side by side.
+/// The data of both sides, side by side.
 #[derive(Debug, Serialize)]
 pub(crate) struct Comparison {
     /// `the trace` or `the schedule`.
@@ -36,7 +36,7 @@ pub(crate) struct Comparison {
     /// Where the makespans part, the greatest change first.
     pub(crate) parts: Vec<Part>,
     pub(crate) warnings: Vec<String>,
-    /// What they say of each run, by its place among all runs of ours.
+    /// The begin and end of each run on their side, by its index among all runs of ours.
     #[serde(skip)]
     pub(crate) spans: BTreeMap<usize, Vec<[u64; 2]>>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Comparison {
 #[derive(Debug, Serialize)]
 pub(crate) struct Pair {
     pub(crate) command: usize,
-    /// What ours moves or makes, in the kernel's names.
+    /// The tensor that ours moves or makes, in the kernel's names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ours: Option<String>,
     pub(crate) kind: Kind,
@@ -56,7 +56,7 @@ pub(crate) struct Pair {
     pub(crate) ratio: Option<f64>,
     /// Each cluster's.
     pub(crate) clusters: Vec<u64>,
-    /// What theirs is called.
+    /// Name of theirs.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) name: String,
 }
@@ -91,15 +91,15 @@ pub(crate) struct Alone {
 #[derive(Debug, Serialize)]
 pub(crate) struct Part {
     pub(crate) command: usize,
-    /// What it moves or makes, in the kernel's names.
+    /// The tensor that it moves or makes, in the kernel's names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// How much later theirs ends than before it, beside ours; less than 0 if it catches up.
+    /// Growth of the delay of theirs against ours; less than 0 if it catches up.
     pub(crate) change: f64,
 }
 
 impl Comparison {
-    /// Puts both sides beside each other.
+    /// Aligns both sides.
     pub(crate) fn new(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Self {
         let entry = |at: &usize| &foreign.entries[*at];
         let pairs = ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty());
@@ -131,7 +131,7 @@ impl Comparison {
         }
     }
 
-    /// What is said if so few commands align that the file may be another kernel's.
+    /// The warning if so few commands align that the file may be another kernel's.
     pub(crate) fn other_kernel(&self) -> Option<String> {
         let [found, all] = self.aligned;
         let theirs = self.commands.iter().map(|pair| pair.clusters.len()).sum::<usize>();
@@ -179,7 +179,7 @@ fn pair(own: &Ours, theirs: &[&Entry]) -> Pair {
     }
 }
 
-/// How many times as long the prediction is; `None` if theirs takes no time.
+/// The prediction divided by theirs; `None` if theirs takes no time.
 fn ratio(predicted: u64, theirs: f64) -> Option<f64> {
     (theirs > 0.0).then(|| predicted as f64 / theirs)
 }
@@ -275,12 +275,12 @@ pub(crate) fn text(found: &Comparison, line: impl Fn(usize) -> Option<String>) -
     out
 }
 
-/// A name after what it is of, if there is one.
+/// A name after its subject, if there is one.
 fn bracketed(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!(" ({})", shortened(name, NAME_WIDTH)) }
 }
 
-/// The column of what our commands move or make, which is there where some command says it.
+/// The column of the tensors that our commands move or make; present if some command has one.
 const OURS: usize = 2;
 
 /// Heads of the columns, and whether they hold numbers (aligned right).

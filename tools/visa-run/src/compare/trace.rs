@@ -1,5 +1,5 @@
 //! The log of the device's trace: lines `PROFILE_SPAN`, cluster, begin, end and kind between tabs, among other lines.
-//! Each cluster has a counter of its own, of 32 bits, that may wrap.
+//! Each cluster has a separate counter of 32 bits, that may wrap.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::foreign::{Entry, Foreign, Kind};
 use visa_cost::TimeUnit;
 use visa_ir::diag::counted;
 
-/// What a span is, by its name in the log; commands alone are compared.
+/// Kind of a span, by its name in the log; commands alone are compared.
 enum Span {
     Command(Kind),
     /// The whole kernel on a cluster.
@@ -36,7 +36,7 @@ impl Span {
     }
 }
 
-/// Where a counter of 32 bits begins anew.
+/// The value at which a counter of 32 bits wraps.
 const WRAP: u64 = 1 << 32;
 
 /// Reads a log.
@@ -114,7 +114,7 @@ struct Cluster {
     entries: Vec<(Entry, usize)>,
     first: Option<u64>,
     last: u64,
-    /// What was added to the counter where it began anew.
+    /// Sum of the counter's wraps.
     wraps: u64,
     before: u64,
     whole: bool,
@@ -152,8 +152,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Passes of a context, and loads of one register file, run one after the other: where two of a kind overlap, it
-    /// is main beside sub; a third has no engine.
+    /// Passes of a context, and loads of one register file, run one after the other: if two of a kind overlap, they
+    /// are main and sub; a third has no engine.
     fn check(&self) -> Result<(), String> {
         for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Dma) {
             let most = if kind == Kind::Pass { 2 } else { 1 };

@@ -163,7 +163,7 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of `data`, which must be as long as `shape` and `dtype` say.
+    /// An array of `data`, whose length must match `shape` and `dtype`.
     pub fn new(shape: Vec<u64>, dtype: FileType, data: Vec<u8>) -> Result<Array, DataError> {
         let expected = byte_count(&shape, dtype.width());
         if expected != Some(data.len() as u64) {

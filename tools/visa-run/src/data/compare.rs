@@ -8,7 +8,7 @@ use visa_numerics::{Bits, DType, from_f64, to_f64};
 use super::array::{Array, FileType, Value, bits, coordinates, tuple};
 use super::save::file_bytes;
 
-/// How a result differs from what was expected.
+/// Difference between a result and the expectation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mismatch {
     /// Another shape, so no element was compared.
@@ -25,7 +25,7 @@ pub enum Mismatch {
         /// The expected array's.
         expected: FileType,
     },
-    /// Another number of bytes than the shape says, so no element was compared.
+    /// Another number of bytes than the shape requires, so no element was compared.
     Length {
         /// Bytes of the result in its file type.
         found: usize,
@@ -34,9 +34,9 @@ pub enum Mismatch {
     },
     /// Other values.
     Values {
-        /// How many elements differ.
+        /// Number of elements that differ.
         differing: usize,
-        /// How many elements there are.
+        /// Number of elements.
         total: usize,
         /// The coordinates of the first that differs.
         index: Vec<u64>,
@@ -91,14 +91,14 @@ pub fn compare(
     })
 }
 
-/// Whether two elements that are not the same bits are equal all the same: numbers of a floating-point format at
-/// most `ulps` of its numbers apart, with `ulps` 0 none.
+/// Returns true if two elements with different bits count as equal: numbers of a floating-point format at most `ulps`
+/// of its numbers apart, with `ulps` 0 none.
 #[must_use]
 pub fn near(dtype: DType, left: Bits, right: Bits, ulps: u32) -> bool {
     ulps > 0 && dtype.is_float() && distance(dtype, left, right) <= u64::from(ulps)
 }
 
-/// How many numbers of a floating-point format are between two, counting one of them; both zeros are one number.
+/// Distance of two numbers of a floating-point format, counted in its numbers; both zeros are one number.
 fn distance(dtype: DType, left: Bits, right: Bits) -> u64 {
     match (to_f64(dtype, left).is_nan(), to_f64(dtype, right).is_nan()) {
         (true, true) => return 0,

@@ -132,7 +132,7 @@ fn check_keys(text: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// How often a quoted word is as a key.
+/// Number of uses of a quoted word as a key.
 fn keys(text: &str, quoted: &str) -> usize {
     text.match_indices(quoted)
         .filter(|(at, _)| text[at + quoted.len()..].trim_start().starts_with(':'))

@@ -17,7 +17,7 @@ use super::stored::{Opened, Stored};
 const LENGTH_BYTES: u64 = 8;
 /// Longest JSON header, in bytes: some 100,000 tensors.
 const MAX_HEADER: u64 = 1 << 24;
-/// How many names an error about a missing tensor lists.
+/// Most names in an error about a missing tensor.
 const LISTED_KEYS: usize = 8;
 
 /// Opens a safetensors file, checks its header against its length and finds the tensor `key`.

@@ -85,7 +85,7 @@ pub(super) fn file_bytes<'a>(dtype: DType, shape: &[u64], bytes: &'a [u8]) -> Co
     }
 }
 
-/// How many elements of four bits there are: the last byte may hold one only.
+/// Number of elements of four bits: the last byte may hold one only.
 fn halves(dtype: DType, shape: &[u64], bytes: &[u8]) -> usize {
     let held = dtype.elements(bytes.len() as u64);
     byte_count(shape, 1).map_or(held, |count| count.min(held)) as usize

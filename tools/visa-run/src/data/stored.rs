@@ -8,8 +8,8 @@ use visa_ir::diag::counted;
 use super::DataError;
 use super::array::{Array, FileType, byte_count};
 
-/// A regular file and its length: everything a header says is held against the length, so a lying
-/// header can not make us allocate more than the file is long.
+/// A regular file and its length: every size in a header is checked against the length, so a lying header cannot make
+/// us allocate more than the file's length.
 pub(super) struct Opened {
     pub(super) path: PathBuf,
     pub(super) file: File,
@@ -37,7 +37,7 @@ impl Opened {
     }
 }
 
-/// A file that cannot be opened; of one that is not there, what may be meant.
+/// A file that cannot be opened; for one that is missing, the nearest name.
 fn missing(path: &Path, why: &std::io::Error) -> DataError {
     let near = (why.kind() == std::io::ErrorKind::NotFound).then(|| visa_opt::near_file(path)).flatten();
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

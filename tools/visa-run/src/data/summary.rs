@@ -7,17 +7,17 @@ use visa_numerics::DType;
 use super::array::{FileType, Value};
 use super::save::file_bytes;
 
-/// How many values a summary begins with.
+/// Number of values at the start of a summary.
 const FIRST: usize = 8;
 
-/// What an array holds, in a line: enough to see at a glance whether a result is the same.
+/// The content of an array, in a line: enough to see at a glance if a result is the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Elements along each axis, outermost first.
     pub shape: Vec<u64>,
     /// The first values, at most 8.
     pub first: Vec<Value>,
-    /// How many elements there are.
+    /// Number of elements.
     pub count: usize,
     /// The least value; NaN if any is NaN; `None` for an empty array.
     pub min: Option<Value>,

@@ -10,7 +10,7 @@ use visa_numerics::DType;
 
 use super::*;
 
-/// A directory of its own for each test, removed when it ends.
+/// A separate directory for each test, removed when it ends.
 struct Files(TempDir);
 
 impl Files {
@@ -286,7 +286,7 @@ fn files_that_are_no_files_are_refused() {
     refused(of(Path::new("/dev/zero")), &["not a regular file"]);
 }
 
-/// Of 8-byte elements that become bytes both are held; what is as the kernel holds it is held once.
+/// For 8-byte elements that become bytes both are in memory; data in the kernel's format is in memory once.
 #[test]
 fn what_is_loaded_fits_the_bound() {
     let files = Files::new();
@@ -447,7 +447,7 @@ fn npy_header_limits() {
     refused(load_npy(&nested("((2,),)"), DType::I32, &[]), &["nested deeper than 4"]);
 }
 
-/// Whatever the header's bytes: an answer, no panic.
+/// For any bytes of the header: an answer, no panic.
 #[test]
 fn any_byte_of_a_header_may_be_wrong() {
     let file = npy_of("<i4", "(2,)", &i32s(&[1, 2]));

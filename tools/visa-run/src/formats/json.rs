@@ -44,13 +44,13 @@ pub struct Document<'a> {
     pub entry: &'a str,
     /// Its results.
     pub results: Vec<ResultEntry>,
-    /// With `--check`, what the comparison found.
+    /// With `--check`, the result of the comparison.
     pub check: Option<&'a CheckReport>,
     /// With `--shadow`, whether every result is defined.
     pub shadow: Option<bool>,
     /// The price.
     pub report: &'a Report,
-    /// With `--compare`, what somebody else says.
+    /// With `--compare`, the other prediction or measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compared: Option<&'a Comparison>,
     /// Dimensions that the kernel calls otherwise by its author's word; not there where there are none.

@@ -19,12 +19,12 @@ pub(crate) trait Format: Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Whether it is drawn from the timeline.
+    /// Returns true if it is drawn from the timeline.
     fn is_picture(&self) -> bool {
         false
     }
 
-    /// Whether it shows what could be better.
+    /// Returns true if it shows advice.
     fn shows_advice(&self) -> bool {
         false
     }
@@ -39,7 +39,7 @@ pub(crate) trait Format: Sync {
 /// All formats; the first is the default.
 static FORMATS: &[&dyn Format] = &[&text::Text, &json::Json, &timeline::Chart, &html::Page];
 
-/// What a format shows of a run.
+/// The data of a run that a format shows.
 pub(crate) struct Shown<'a> {
     pub(crate) program: &'a Program,
     /// The results; none where the price alone is asked for.
@@ -49,7 +49,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) relabelled: Vec<RelabelledEntry>,
     /// The timeline, if a picture is asked for.
     pub(crate) document: Option<&'a visa_timeline::Document>,
-    /// Whether a report is asked for, and not the total alone.
+    /// True if a report is requested, and not the total alone.
     pub(crate) whole: bool,
     /// Columns of a chart, if they are asked for.
     pub(crate) width: Option<usize>,

@@ -2,7 +2,7 @@
 
 use super::{Format, Shown};
 
-/// Columns where nobody knows how wide the terminal is.
+/// Columns of a terminal of unknown width.
 const WIDTH: usize = 100;
 
 pub(super) struct Chart;
@@ -22,7 +22,7 @@ impl Format for Chart {
     }
 }
 
-/// How wide the terminal is.
+/// Width of the terminal.
 fn columns() -> usize {
     terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0))
 }

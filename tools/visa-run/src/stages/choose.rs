@@ -1,4 +1,4 @@
-//! Choose: the kernel with its calls inlined and its open clauses closed, as far as the flags ask for that.
+//! Choose: the kernel with its calls inlined and its open clauses closed, if the flags request that.
 
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;

@@ -29,7 +29,7 @@ pub(crate) struct Compiled {
     pub(crate) given: BTreeMap<String, String>,
     /// The number of each scalar.
     pub(crate) scalars: BTreeMap<String, u64>,
-    /// What could be better, if a picture shows it.
+    /// The advice, if a chart shows it.
     pub(crate) advice: Vec<Advice>,
 }
 
@@ -66,7 +66,7 @@ fn empty(program: &Program) -> Option<Diagnostic> {
     Some(Diagnostic { severity: Severity::Warning, ..finding.fix(fix) })
 }
 
-/// What could be better in the kernel as written in full, and in its transfers.
+/// The advice for the kernel as written in full, and for its transfers.
 fn advice(ctx: &Context, written: Module, lowered: &Module, known: &[&'static Pass]) -> Vec<Advice> {
     let mut all = Vec::new();
     for (from, pipeline, mut module) in

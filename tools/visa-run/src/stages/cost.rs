@@ -1,4 +1,4 @@
-//! Cost: the price of a program, its runs in their places, and both beside a trace or a schedule.
+//! Cost: the price of a program, its runs with their times, and both next to a trace or a schedule.
 
 use crate::compare::{self, Comparison};
 use crate::console::{Console, Outcome};
@@ -19,7 +19,7 @@ pub(crate) struct Costed {
     pub(crate) report: Report,
     /// The runs in their places, if a picture or a comparison needs them.
     pub(crate) timeline: Option<Timeline>,
-    /// With `--compare`, the file beside the price.
+    /// With `--compare`, the file next to the price.
     pub(crate) compared: Option<Comparison>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn cost(
     Ok(Costed { program, report, timeline, compared })
 }
 
-/// The file of `--compare` beside the price; a machine is fitted to it if that is asked for.
+/// The file of `--compare` next to the price; a machine is fitted to it if that is requested.
 fn compare(
     name: &str,
     machine: &Machine,

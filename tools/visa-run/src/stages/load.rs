@@ -19,7 +19,7 @@ pub(crate) struct Loaded {
     pub(crate) module: Module,
 }
 
-/// Reads what the flags name. Nothing is read where an output is another file of the run.
+/// Reads the files that the flags name. Nothing is read if an output is another file of the run.
 pub(crate) fn load(registry: &Registry, flags: &Flags, console: &mut Console<'_>) -> Outcome<Loaded> {
     let roles = files::roles(flags, &registry.passes, console.io);
     distinct(&roles, console)?;

@@ -19,9 +19,9 @@ use visa_ir::module::Module;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_numerics::DType;
-use visa_reference::Given;
+use visa_reference::KernelArguments;
 
-/// The most commands that a run has, and the most iterations that are evaluated beside it.
+/// The most commands of a run, and the most iterations of the evaluator.
 const MAX_RUNS: u64 = 1 << 32;
 
 /// Shows how many commands of how many have run.
@@ -46,7 +46,7 @@ pub(crate) fn run(
     let outputs = arguments::by_name("out", &flags.outs, program, false, console)?;
     let all: Vec<&Buffer> = buffers(program, true).collect();
     let tensors = arguments::load(&all, given, flags, console)?;
-    let mut arguments = Given { tensors, scalars: scalars.clone() };
+    let mut arguments = KernelArguments { tensors, scalars: scalars.clone() };
     let finished = finish(compiled, &mut arguments, flags, console, progress)?;
     let Chosen { ctx, logical, .. } = chosen;
     let mut undefined: Vec<_> =
@@ -64,7 +64,7 @@ pub(crate) fn run(
     Ok(Ran { tensors: arguments.tensors, results: finished.results, outputs, check, defined, expected })
 }
 
-/// Stops before a program that nobody would wait for. The evaluator goes through loops without commands, too.
+/// Stops before a program that would run too long. The evaluator goes through loops without commands, too.
 fn check_iterations(program: &Program, flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
     let busy = runs(&program.commands);
     let evaluated = if flags.check { program.iterations() } else { 0 };
@@ -83,7 +83,7 @@ fn check_iterations(program: &Program, flags: &Flags, console: &mut Console<'_>)
 /// Runs the kernel. Default data that are read as indices and choose no rows are replaced by some that do.
 fn finish(
     compiled: &Compiled,
-    arguments: &mut Given,
+    arguments: &mut KernelArguments,
     flags: &Flags,
     console: &mut Console<'_>,
     progress: Progress<'_>,
@@ -122,7 +122,7 @@ fn finish(
 fn interpret(
     program: &Program,
     machine: &Machine,
-    arguments: &Given,
+    arguments: &KernelArguments,
     flags: &Flags,
     progress: Progress<'_>,
 ) -> Result<Finished, RunError> {
@@ -141,7 +141,7 @@ fn interpret(
 fn index_uses(
     program: &Program,
     machine: &Machine,
-    arguments: &Given,
+    arguments: &KernelArguments,
     flags: &Flags,
 ) -> Result<Vec<IndexUse>, RunError> {
     let mut interpreter = loaded(program, machine, arguments, flags, false)?;
@@ -154,7 +154,7 @@ fn index_uses(
 fn loaded<'p>(
     program: &'p Program,
     machine: &'p Machine,
-    arguments: &Given,
+    arguments: &KernelArguments,
     flags: &Flags,
     shadow: bool,
 ) -> Result<Interpreter<'p>, RunError> {
@@ -172,7 +172,7 @@ fn check_results(
     chosen: &Chosen,
     kernel: &Module,
     compiled: &Compiled,
-    arguments: &Given,
+    arguments: &KernelArguments,
     finished: &Finished,
     flags: &Flags,
     console: &mut Console<'_>,
@@ -193,7 +193,7 @@ fn check_results(
     Ok(report)
 }
 
-/// Whether every `--expect` holds.
+/// Checks every `--expect`.
 fn expectations(
     program: &Program,
     results: &Tensors,

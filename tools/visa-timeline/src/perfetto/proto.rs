@@ -12,7 +12,7 @@ pub(super) struct TracePacket {
     pub(super) track_event: Option<TrackEvent>,
     #[prost(message, optional, tag = "12")]
     pub(super) interned_data: Option<InternedData>,
-    /// 3 in the first packet of a sequence: what is interned begins anew; 2 in those that refer to it.
+    /// 3 in the first packet of a sequence: interned data begins again; 2 in those that refer to it.
     #[prost(uint32, optional, tag = "13")]
     pub(super) sequence_flags: Option<u32>,
     #[prost(message, optional, tag = "60")]
@@ -47,7 +47,7 @@ pub(super) struct CounterDescriptor {
     pub(super) unit_name: Option<String>,
 }
 
-/// What happens on a track.
+/// An event on a track.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
@@ -69,7 +69,7 @@ pub(super) struct TrackEvent {
     pub(super) terminating_flow_ids: Vec<u64>,
 }
 
-/// What is said of a slice.
+/// An annotation of a slice.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct DebugAnnotation {
     #[prost(uint64, optional, tag = "1")]

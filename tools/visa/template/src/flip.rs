@@ -1,5 +1,5 @@
 //! An engine that RNGD does not have: it flips bits of every element. This file is all of it: its place, the stream
-//! that leaves it, the operation, what that means and becomes, and the hardware, which runs and has a price.
+//! that leaves it, the operation with its semantics and its lowering, and the hardware, which runs and has a price.
 
 use visa::engine::place::{Place, Places, Slot};
 use visa::engine::shadow::Shadow;
@@ -30,7 +30,7 @@ tensor_kind!(
     left &FLIPPER
 );
 
-/// What the operation and its hardware have in common.
+/// The common parts of the operation and its hardware.
 #[visa::ir::view(Keyed)]
 const KEYED: OpDecl = OpDecl {
     constraints: &[("C1", "the format is i32"), ("C2", "the key is a signed 32-bit integer")],
@@ -45,7 +45,7 @@ fn key(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
     i32::try_from(key).map(i32::cast_unsigned).map_err(wrong)
 }
 
-/// What both compute of an element.
+/// The function of both on an element.
 fn flip(x: Bits, key: Bits) -> Bits {
     x ^ key
 }

@@ -7,7 +7,7 @@ use visa::Tool;
 use visa::ir::decl::Dialect;
 use visa::ir::level::Level;
 
-/// Everything that comes with visa, and what is in this crate.
+/// Everything that comes with visa, and this crate's additions.
 pub fn tool() -> Tool {
     Tool::standard().dialect(&MY).pass(&negate::CANCEL)
 }
@@ -15,7 +15,7 @@ pub fn tool() -> Tool {
 static MY: Dialect = Dialect {
     name: "my",
     level: Level::Any,
-    doc: "An operation of the vector engine, and an engine of its own.",
+    doc: "An operation of the vector engine, and a new engine.",
     ops: &[negate::OPS, flip::OPS],
     types: &[&flip::FLIPPED.def],
     attrs: &[],

@@ -43,7 +43,7 @@ fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     Err(op.error("C1", format!("the stream is `{found}`, expected `i32`")))
 }
 
-/// What is there already does it: a multiplication by -1.
+/// An existing operation does it: a multiplication by -1.
 fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
     Ok(Some(Vector::build(op).op(AluName::MulInt).constant(Some(-1)).spec()))
 }

@@ -1,4 +1,4 @@
-//! Runs the tests of `tests/lit` with the tool of this crate. `VISA_BLESS=1 cargo test` accepts what they print.
+//! Runs the tests of `tests/lit` with the tool of this crate. `VISA_BLESS=1 cargo test` accepts their outputs.
 
 #[test]
 fn lit() {

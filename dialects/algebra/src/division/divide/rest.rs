@@ -1,9 +1,9 @@
-//! What division leaves of a buffer digit (book 07, "Buf After"), and whether it was read exactly.
+//! The unread part of a buffer digit (book 07, "Buf After"), and the check for exact reads.
 
 use crate::meaning::digits::Digit;
-use crate::meaning::placement::{Placed, times};
+use crate::meaning::placement::{PlacedDigit, times};
 
-/// What the stream has asked of one buffer digit.
+/// The part of one buffer digit that the stream reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used {
     /// The digit's value at the stream's first index.
@@ -13,11 +13,11 @@ pub(super) struct Used {
 }
 
 /// The factors of a buffer digit, minor first, with those that were read as padding.
-pub(super) fn leftover(placed: &Placed, used: &Used) -> Vec<Placed> {
-    let Placed { digit, weight } = *placed;
+pub(super) fn leftover(placed: &PlacedDigit, used: &Used) -> Vec<PlacedDigit> {
+    let PlacedDigit { digit, weight } = *placed;
     let mut steps = used.steps.clone();
     steps.sort();
-    let mut all: Vec<Placed> = Vec::new();
+    let mut all: Vec<PlacedDigit> = Vec::new();
     let mut done = 1;
     let mut push = |from: u64, extent: u64, live: u64| {
         let stride = digit.stride.saturating_mul(from);
@@ -26,7 +26,7 @@ pub(super) fn leftover(placed: &Placed, used: &Used) -> Vec<Placed> {
             _ => Digit { stride, extent, live, ..digit },
         };
         if extent > 1 {
-            all.push(Placed { digit: factor, weight: times(weight, from) });
+            all.push(PlacedDigit { digit: factor, weight: times(weight, from) });
         }
     };
     for (number, &(factor, live)) in steps.iter().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn leftover(placed: &Placed, used: &Used) -> Vec<Placed> {
     all
 }
 
-/// Whether the steps count through all values of the digit, each once.
+/// Returns true if the steps count through all values of the digit, each once.
 pub(super) fn counts_once(digit: Digit, used: &Used) -> bool {
     let mut steps = used.steps.clone();
     steps.sort();

@@ -15,7 +15,7 @@ fn axes() -> Axes {
 
 type Divide = fn(&Placement, &Placement, &dyn Fn(AxisId) -> bool, &Axes) -> Result<Division, DivideError>;
 
-/// Divides; the tensor depends on what the buffer names.
+/// Divides; the tensor depends on the axes that the buffer names.
 fn divided(divide: Divide, buffer: &str, stream: &str) -> Result<Division, DivideError> {
     let axes = axes();
     let read = |text: &str| place_expr(&Expr::parse(text).unwrap(), &axes, 1).unwrap();

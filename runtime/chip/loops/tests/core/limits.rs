@@ -1,4 +1,4 @@
-//! Rules S1-S6, each just inside and just outside, and what the messages say.
+//! Rules S1-S6, each just inside and just outside, and the texts of the messages.
 
 use visa_loops::{Entry, Program, SequencerLimits, Stride, check, check_paired};
 
@@ -78,7 +78,7 @@ fn all_broken_rules_are_reported_in_order() {
     assert_eq!(broken(&format!("[{many}] : 3")), expected);
 }
 
-/// The whole message and fix of each rule: the program, the entry, what was expected.
+/// The whole message and fix of each rule: the program, the entry, the expectation.
 #[test]
 fn messages_show_program_entry_and_fix() {
     let cases = [

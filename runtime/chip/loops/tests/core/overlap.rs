@@ -1,4 +1,4 @@
-//! Whether programs overlap, against lists of the units that they touch, for all pairs of small programs.
+//! Overlap of programs, against lists of the units that they touch, for all pairs of small programs.
 
 use crate::program;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Which of stream and operands each argument of an ALU is (book 21, argument modes).
+//! Arguments of an ALU, as choices of stream and operands (book 21, argument modes).
 
 use crate::bits::Bits;
 use visa_words::words;
@@ -71,13 +71,13 @@ impl ArgMode {
         }
     }
 
-    /// Whether some argument is operand 0, and whether one is operand 1.
+    /// Returns true for operand 0 if some argument is operand 0, and for operand 1 likewise.
     #[must_use]
     pub fn operands(self) -> [bool; 2] {
         [self.args().contains(&Arg::Operand0), self.args().contains(&Arg::Operand1)]
     }
 
-    /// Whether some argument is the stream.
+    /// Returns true if some argument is the stream.
     #[must_use]
     pub fn reads_stream(self) -> bool {
         self.args().contains(&Arg::Stream)

@@ -5,7 +5,7 @@ use crate::bits::Bits;
 use crate::dtype::DType;
 use std::fmt;
 
-/// How a comparison compares (source v: the operators of `InputCmp`).
+/// Kind of a comparison (source v: the operators of `InputCmp`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compare {
     /// Below the boundary; never for NaN.
@@ -49,13 +49,13 @@ impl Compare {
         }
     }
 
-    /// Whether it compares with a boundary.
+    /// Returns true if it compares with a boundary.
     #[must_use]
     pub const fn has_boundary(self) -> bool {
         !matches!(self, Self::True | Self::False)
     }
 
-    /// Whether it holds for an element of `dtype`, i32 or f32; subnormals count as what they are.
+    /// Returns true if it holds for an element of `dtype`, i32 or f32; subnormals count with their values.
     #[must_use]
     pub fn holds(self, dtype: DType, element: Bits, boundary: Bits) -> bool {
         let order = match dtype.is_float() {
@@ -82,7 +82,7 @@ impl<V> Comparisons<V> {
     /// Reads a list; `value` reads a boundary.
     ///
     /// # Errors
-    /// What was found and expected.
+    /// The texts found and expected.
     pub fn parse(text: &str, value: impl Fn(&str) -> Option<V>) -> Result<Self, String> {
         let names = Compare::ALL.map(Compare::name).join("`, `");
         let refuse = |found: &str| {

@@ -7,7 +7,7 @@ use crate::dtype::DType;
 /// Its operations, in the book's order.
 ///
 /// A shift amount is the operand read as an unsigned number. From 32 on (a negative amount is one of these) the shift
-/// means what it means in unbounded arithmetic: every bit leaves, and the sign, the clamp or the rounding remains.
+/// behaves as in unbounded arithmetic: every bit leaves, and the sign, the clamp or the rounding remains.
 pub(super) const OPS: &[AluOp] = &[
     row(AluName::AddFxp, Alu::FxpAdd, "x + y, wrapping", add),
     row(AluName::AddFxpSat, Alu::FxpAdd, "x + y, saturating", add_sat),

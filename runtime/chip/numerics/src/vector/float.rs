@@ -24,15 +24,11 @@ pub(super) const OPS: &[AluOp] = &[
     binary(AluName::MulF0, Alu::FpMul0, "x * y", |x, y| of(x, y, mul)),
     binary(AluName::MulF1, Alu::FpMul1, "x * y", |x, y| of(x, y, mul)),
     binary(AluName::MulFma, Alu::FpFma, "x * y", |x, y| of(x, y, mul)),
-    binary(AluName::MaskMulF0, Alu::FpMul0, "x * y; 0 where y is 0, whatever x is", |x, y| {
-        of(x, y, mask_mul)
-    }),
-    binary(AluName::MaskMulF1, Alu::FpMul1, "x * y; 0 where y is 0, whatever x is", |x, y| {
-        of(x, y, mask_mul)
-    }),
+    binary(AluName::MaskMulF0, Alu::FpMul0, "x * y; 0 if y is 0, for any x", |x, y| of(x, y, mask_mul)),
+    binary(AluName::MaskMulF1, Alu::FpMul1, "x * y; 0 if y is 0, for any x", |x, y| of(x, y, mask_mul)),
     binary(AluName::DivF, Alu::FpFpu, "x / y", |x, y| of(x, y, div)),
     ternary(AluName::FmaF, "x * y + z, rounded once", fma),
-    ternary(AluName::MaskFmaF, "x * y + z, rounded once; z where y is 0, whatever x is", mask_fma),
+    ternary(AluName::MaskFmaF, "x * y + z, rounded once; z if y is 0, for any x", mask_fma),
 ];
 
 /// The operation of the division stage.
@@ -148,7 +144,7 @@ mod tests {
     }
 
     /// The vendor's model gives NaN from 2 pi on. The f32 nearest to 2 pi is 6.283185482025146, which is
-    /// 1.7484556e-7 more, and the one before it 3.0199160e-7 less: what is left is the sine. The others are from
+    /// 1.7484556e-7 more, and the one before it 3.0199160e-7 less: the rest is the sine. The others are from
     /// tables.
     #[test]
     fn sine_and_cosine_are_defined_from_two_pi_on() {

@@ -1,4 +1,4 @@
-//! Guards: patterns over the execution id of an element, and what an operation does where one holds (book 21).
+//! Guards: patterns over the execution id of an element, and the operation for elements that match (book 21).
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,12 +17,12 @@ pub type IdSet = u16;
 pub struct Guard {
     /// The bits that it looks at.
     care: u8,
-    /// What they must be.
+    /// Their required values.
     wanted: u8,
 }
 
 impl Guard {
-    /// Whether it holds for an execution id.
+    /// Returns true if it holds for an execution id.
     #[must_use]
     pub fn holds(self, id: u8) -> bool {
         id & self.care == self.wanted
@@ -70,7 +70,7 @@ impl fmt::Display for Guard {
     }
 }
 
-/// What an operation does with an element for which a guard holds.
+/// The operation on an element for which a guard holds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Slot<V> {
     /// It applies; it has no operand to choose.
@@ -86,12 +86,12 @@ pub enum Slot<V> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Guards<V>(pub Vec<(Guard, Slot<V>)>);
 
-/// Why a list of guards cannot be.
+/// Reason why a list of guards is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum GuardFault {
-    /// The operation has not so many slots.
+    /// The operation has fewer slots.
     Slots(String),
-    /// A guard never holds, with what to do.
+    /// A guard never holds; with the operation.
     Dead(String, String),
 }
 
@@ -105,7 +105,7 @@ impl<V> Guards<V> {
     /// Reads a list; `value` reads an immediate.
     ///
     /// # Errors
-    /// What was found and expected.
+    /// The texts found and expected.
     pub fn parse(text: &str, value: impl Fn(&str) -> Option<V>) -> Result<Self, String> {
         let refuse = |found: &str| {
             format!("found `{}`, expected `[GUARD, ...]` or `[GUARD: OPERAND, ...]`", found.trim())

@@ -1,4 +1,4 @@
-//! The logic stage: bits, whatever the format (book 21).
+//! The logic stage: bits of any format (book 21).
 
 use super::fixed::{arith_right_shift, left_shift, logic_right_shift};
 use super::{Alu, AluName, AluOp, Apply, VectorStage};

@@ -73,7 +73,7 @@ impl VectorStage {
         }
     }
 
-    /// Whether it works on 4 lanes (Way4); the others work on 8 (Way8).
+    /// Returns true if it works on 4 lanes (Way4); the others work on 8 (Way8).
     #[must_use]
     pub const fn is_narrow(self) -> bool {
         matches!(self, Self::Float | Self::Reduce | Self::FpDiv)
@@ -118,7 +118,7 @@ impl std::fmt::Display for Alu {
     }
 }
 
-/// What an ALU computes, a lane at a time.
+/// The function of an ALU, a lane at a time.
 #[derive(Clone, Copy, Debug)]
 pub enum Apply {
     /// Of one argument.
@@ -142,14 +142,14 @@ pub struct AluOp {
     pub from: DType,
     /// The format of its result.
     pub to: DType,
-    /// What it computes from its arguments `x`, `y` and `z`.
+    /// Its result for the arguments `x`, `y` and `z`.
     pub doc: &'static str,
     /// Computes one lane.
     pub apply: Apply,
 }
 
 impl Apply {
-    /// How many arguments it has.
+    /// Number of its arguments.
     #[must_use]
     pub const fn arity(&self) -> usize {
         match self {
@@ -159,7 +159,7 @@ impl Apply {
         }
     }
 
-    /// The result for an element of the stream and the two operands; `mode` says which of them is which argument.
+    /// The result for an element of the stream and the two operands; `mode` assigns them to arguments.
     #[must_use]
     pub fn eval(&self, mode: ArgMode, stream: Bits, operands: [Bits; 2]) -> Bits {
         let args = mode.args();

@@ -1,4 +1,5 @@
-//! What the vector engine's reductions compute of two elements: within a slice (book 22) and across slices (book 25).
+//! The functions of two elements for the vector engine's reductions: within a slice (book 22) and across slices (book
+//! 25).
 
 use super::ReduceName;
 use super::clip;
@@ -14,13 +15,13 @@ pub struct ReduceOp {
     pub name: ReduceName,
     /// The format of its elements.
     pub dtype: DType,
-    /// What it computes from `x` and `y`.
+    /// Its result for `x` and `y`.
     pub doc: &'static str,
-    /// What stands for an element that takes no part (book 22, identity element).
+    /// The value of an element that takes no part (book 22, identity element).
     pub identity: Bits,
-    /// Whether the reduction within a slice has it (book 22); the one across slices has all (book 25).
+    /// True if the reduction within a slice has it (book 22); the one across slices has all (book 25).
     pub within_slice: bool,
-    /// Whether a greater element never makes the result smaller.
+    /// True if a greater element never makes the result smaller.
     pub increasing: bool,
     /// Computes one step.
     pub apply: fn(Bits, Bits) -> Bits,

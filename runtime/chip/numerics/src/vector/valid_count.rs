@@ -14,7 +14,7 @@ pub enum CountDim {
 pub struct Counter {
     /// Values that it takes: 0 to one less.
     pub limit: u64,
-    /// What a step adds to the index of its dimension, in that dimension's positions.
+    /// Added to the index of its dimension at each step, in that dimension's positions.
     pub stride: u64,
     /// The dimension; none for a counter that only counts packets.
     pub dim: Option<CountDim>,
@@ -23,18 +23,18 @@ pub struct Counter {
 /// A gate: whether a packet of a slice is valid at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// Which bits of the slice number it sees.
+    /// The bits of the slice number that it sees.
     pub mask: u64,
     /// The slice number under the mask at which not every packet is valid.
     pub matches: u64,
     /// The index from which on packets are not valid there.
     pub valid: u64,
-    /// Whether slices beyond are as those that match, and not closed.
+    /// True if slices beyond behave like matching ones instead of closed ones.
     pub transposed: bool,
 }
 
 impl Gate {
-    /// Whether packets with this index pass in a slice.
+    /// Returns true if packets with this index pass in a slice.
     #[must_use]
     pub fn is_open(&self, slice: u64, index: u64) -> bool {
         match (slice & self.mask).cmp(&self.matches) {
