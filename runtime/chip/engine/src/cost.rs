@@ -1,4 +1,4 @@
-//! What a stage costs, and what of the machine it uses.
+//! Cost of a stage, and its use of the machine.
 
 use crate::read_cache::CacheReads;
 use crate::wire::Flow;
@@ -29,7 +29,7 @@ impl Engine {
     pub const COMMIT: Self = Self("commit");
 }
 
-/// How fast an engine takes its steps. The book has one a cycle for all of them; silicon does not.
+/// Throughput of an engine in steps. In the book every engine takes one step a cycle; on silicon it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// A step a cycle.
@@ -47,7 +47,7 @@ impl Pace {
     pub const ALL: [Self; 4] = [Self::Cycle, Self::RegisterOperand, Self::Contraction, Self::Table];
 }
 
-/// What a stage costs.
+/// Cost of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageCost {
     /// The engine that is busy.
@@ -58,11 +58,11 @@ pub struct StageCost {
     pub latency: u64,
     /// Multiply-accumulates of one slice.
     pub macs: u64,
-    /// What comes out.
+    /// Output flow.
     pub out: Flow,
 }
 
-/// What a stage does with the banks of the tensor register file (book 18).
+/// Use of the banks of the tensor register file by a stage (book 18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BankUse {
     /// Reads through the cache.
@@ -71,21 +71,21 @@ pub enum BankUse {
     Writes(u64),
 }
 
-/// How a stage takes the banks of data memory (book 11).
+/// Use of the banks of data memory by a stage (book 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankWalk<'a> {
     /// Addresses in a slice, bytes.
     pub loops: &'a Program,
-    /// Whether all slices begin at the same address.
+    /// True if all slices begin at the same address.
     pub alike: bool,
 }
 
-/// How much of the Reducer a contraction uses (book 19).
+/// Share of the Reducer that a contraction uses (book 19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeUse {
     /// Rows that compute.
     pub rows: u64,
-    /// Rows that there are.
+    /// Total number of rows.
     pub all_rows: u64,
     /// Levels of the tree that add.
     pub depth: u64,

@@ -1,6 +1,5 @@
-//! The contract of a pipeline stage: what flows through it, what it costs, which memories it touches and where in
-//! a pipeline it may be. An engine implements it; the interpreter and the cost model ask it. Nothing here knows
-//! the IR.
+//! The contract of a pipeline stage: its flow of data, its cost, its memory accesses and its position in a pipeline.
+//! An engine implements it; the interpreter and the cost model query it. This crate does not depend on the IR.
 
 pub mod cost;
 pub mod memory;

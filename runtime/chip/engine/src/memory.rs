@@ -1,4 +1,4 @@
-//! The memories of a slice, and which of them a stage touches.
+//! The memories of a slice, and the accesses of a stage to them.
 
 use crate::shadow::Shadow;
 use crate::unwritten::Unwritten;
@@ -6,15 +6,15 @@ use std::ops::Range;
 use visa_machine::Medium;
 use visa_numerics::DType;
 
-/// The memories of one slice. They grow on demand; what was never written is undefined and reads as [`Unwritten`].
+/// The memories of one slice. They grow on demand; undefined bytes read as [`Unwritten`].
 #[derive(Clone, Debug)]
 pub struct SliceMemory {
     /// Data memory.
     pub dm: Bank,
     /// Tensor register file, row after row (`row * trf_bytes_per_row + address`).
     pub trf: Bank,
-    /// The same with the sideband bits of i5 and i9, which the file holds beside its bytes (book 19): such elements
-    /// are here, at [`DType::wire_scale`] times their address.
+    /// The same with the sideband bits of i5 and i9, which the file holds in addition to its bytes (book 19). Such
+    /// elements are here, at [`DType::wire_scale`] times their address.
     pub trf_extended: Bank,
     /// Vector register file.
     pub vrf: Bank,
@@ -24,7 +24,7 @@ pub struct SliceMemory {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bank {
     bytes: Vec<u8>,
-    /// What bytes read as that were never written.
+    /// The pattern that undefined bytes read as.
     unwritten: Unwritten,
     /// One mark a byte in shadow mode; bytes beyond its end were never written.
     shadow: Vec<Shadow>,
@@ -45,7 +45,7 @@ impl SliceMemory {
     }
 
     /// Writes elements of `dtype` into the tensor register file, at a nominal address, with their marks in shadow
-    /// mode. What a format with sideband bits, or without, had there before is gone.
+    /// mode. Elements stored there before are lost, with or without sideband bits.
     pub fn write_trf(&mut self, dtype: DType, at: usize, bytes: &[u8], marks: Option<&[Shadow]>) {
         let (own, other, per_own) = match dtype.is_stored() {
             true => (&mut self.trf, &mut self.trf_extended, 2),
@@ -210,9 +210,9 @@ impl Space {
 /// A range of addresses that a command touches, in bytes. Ranges of slice memories are the same in every slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Which memory.
+    /// The accessed memory.
     pub space: Space,
-    /// Whether it is written.
+    /// True if the access is a write.
     pub write: bool,
     /// Bytes from the first touched to one past the last touched.
     pub range: Range<u64>,

@@ -30,7 +30,7 @@ impl Slot {
     pub const VECTOR: Self = Self(700);
     /// Keeps some elements.
     pub const FILTER: Self = Self(750);
-    /// Stores what the vector engine gives in its register file.
+    /// Stores the output of the vector engine in its register file.
     pub const KEEP: Self = Self(770);
     /// Stores execution ids.
     pub const STORE_IDS: Self = Self(780);
@@ -44,7 +44,7 @@ impl Slot {
     pub const PACK: Self = Self(1100);
 }
 
-/// What may be right before a stage.
+/// Stages that may be right before a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// Nothing: the stage begins a pipeline.
@@ -53,7 +53,7 @@ pub enum After {
     Slots(Slot, Slot),
 }
 
-/// What may be right after a stage.
+/// Stages that may be right after a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// Any stage with a later slot that may be after this one.
@@ -64,7 +64,7 @@ pub enum Then {
     Nothing,
 }
 
-/// Which contexts have an engine.
+/// Contexts that have an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contexts {
     /// Those that compute: main, and dual.
@@ -76,7 +76,7 @@ pub enum Contexts {
 }
 
 impl Contexts {
-    /// Whether a context has it.
+    /// Returns true if a context has it.
     #[must_use]
     pub fn has(self, unit: Unit) -> bool {
         match self {
@@ -92,13 +92,13 @@ impl Contexts {
 pub struct Place {
     /// Its position.
     pub slot: Slot,
-    /// What may be right before it.
+    /// Stages that may be right before it.
     pub after: After,
-    /// What may be right after it.
+    /// Stages that may be right after it.
     pub then: Then,
     /// The contexts that have it.
     pub contexts: Contexts,
-    /// Whether a stage of the same slot may be right before it.
+    /// True if a stage of the same slot may be right before it.
     pub repeats: bool,
 }
 
@@ -144,7 +144,8 @@ impl Place {
         Self { repeats: true, ..self }
     }
 
-    /// Whether a stage in this place may be right after one in place `before`; `None` is the begin of the pipeline.
+    /// Returns true if a stage in this place may be right after one in place `before`; `None` is the begin of the
+    /// pipeline.
     #[must_use]
     pub fn follows(&self, before: Option<&Self>) -> bool {
         let Some(before) = before else { return self.after == After::Nothing };
@@ -167,7 +168,7 @@ impl Place {
 pub enum Station {
     /// This one.
     At(VectorStage),
-    /// The one that a word of the operation gives: the clause's name, and what its words stand for.
+    /// The stage that a word of the operation selects: the clause's name, and the mapping of its words to stages.
     Word(&'static str, fn(&str) -> Option<VectorStage>),
 }
 
@@ -175,7 +176,7 @@ pub enum Station {
 pub mod rngd {
     use super::{Contexts, Place, Places, Slot};
 
-    /// No engine: what a pipeline begins with.
+    /// No engine: the begin of a pipeline.
     pub static NONE: Places = Places(&[]);
     /// The Fetch Engine.
     pub static FETCH: Places = Places(&[Place::first(Slot::FETCH)]);
@@ -187,7 +188,7 @@ pub mod rngd {
     pub static COLLECT: Places = Places(&[Place::after(Slot::COLLECT, Slot::FETCH, Slot::SWITCH)]);
     /// A load of the tensor register file.
     pub static LOAD: Places = Places(&[Place::after(Slot::LOAD, Slot::COLLECT, Slot::COLLECT).ends()]);
-    /// A store in the vector register file: a load, or what the Vector Engine gives in the main context.
+    /// A store in the vector register file: a load, or the output of the Vector Engine in the main context.
     pub static KEEP: Places = Places(&[
         Place::after(Slot::LOAD, Slot::COLLECT, Slot::COLLECT).ends(),
         Place::after(Slot::KEEP, Slot::VECTOR, Slot::VECTOR).ends().contexts(Contexts::Main),

@@ -10,11 +10,10 @@ use visa_machine::Machine;
 /// Most columns of banks.
 pub const COLUMNS_MAX: usize = 2;
 
-/// Reads that are followed one by one. Loops that read the same again and again are followed twice, whatever their
-/// limit.
+/// Reads that are followed one by one. Loops that repeat the same reads are followed twice, regardless of their limit.
 const WALK_MAX: u64 = 1 << 18;
 
-/// What the reads of a command find in the cache.
+/// Cache behavior of the reads of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheReads {
     /// Reads, one a cycle.
@@ -25,7 +24,7 @@ pub struct CacheReads {
     pub columns: usize,
     /// Cycles in which each column is occupied.
     pub occupied: [u64; COLUMNS_MAX],
-    /// Whether a load that alternates between the columns, as loads do, falls into step with the reads: no column is
+    /// True if a load that alternates between the columns, as loads do, falls into step with the reads: no column is
     /// occupied two cycles in a row, and no read takes all of them.
     pub in_step: bool,
 }
@@ -51,8 +50,8 @@ impl CacheReads {
         Self { reads, misses: reads, columns, occupied: [reads; COLUMNS_MAX], in_step: false }
     }
 
-    /// Cycles that `writes` flits of a load take beside these reads, which are spread over `cycles` cycles: a read
-    /// goes first (book 18). `None` if one of the columns is never free.
+    /// Cycles that `writes` flits of a load take in parallel with these reads, which are spread over `cycles` cycles:
+    /// a read goes first (book 18). `None` if one of the columns is never free.
     #[must_use]
     pub fn beside(&self, writes: u64, cycles: u64) -> Option<u64> {
         if self.in_step || self.misses == 0 {
@@ -97,8 +96,8 @@ impl Walk {
         }
     }
 
-    /// Loops that run several times. What a cache entry holds in the end depends on the last read of it only, so
-    /// the second time ends as the first did, and all later ones are like the second.
+    /// Loops that run several times. The final content of a cache entry depends on its last read only, so the second
+    /// iteration ends as the first did, and all later ones are like the second.
     fn repeat(&mut self, times: u64, rest: &Program) -> Option<()> {
         self.run(rest.clone())?;
         let before = self.found;

@@ -1,9 +1,9 @@
-//! What a stage knows while it runs.
+//! Context of a running stage.
 
 use crate::shadow::{Marker, ShadowLog};
 use visa_machine::Machine;
 
-/// What a running stage knows besides its slice.
+/// Context of a running stage, except its slice.
 #[derive(Clone, Copy)]
 pub struct RunCx<'a> {
     /// The machine.
@@ -16,8 +16,7 @@ pub struct RunCx<'a> {
     pub chip: usize,
     /// The slice that it runs in, counted through the chip's clusters.
     pub slice: usize,
-    /// How far the stage's addresses are from where they are in the first iteration of the loops around the run, in
-    /// bytes.
+    /// Distance in bytes of the stage's addresses from those in the first iteration of the loops around the run.
     pub moved: i64,
 }
 

@@ -15,7 +15,7 @@ impl Shadow {
     /// The byte is of an element that indexed past the end of a table; only where a chain begins.
     pub const OUTSIDE_TABLE: Self = Self(u32::MAX - 1);
 
-    /// Whether the byte is defined.
+    /// Returns true if the byte is defined.
     #[must_use]
     pub fn is_defined(self) -> bool {
         self == Self::DEFINED
@@ -23,20 +23,20 @@ impl Shadow {
 }
 
 impl Shadow {
-    /// The mark of what depends on both: the first undefined one.
+    /// The mark of a value that depends on both: the first undefined one.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         if self.is_defined() { other } else { self }
     }
 
-    /// The mark of what depends on all of `marks`.
+    /// The mark of a value that depends on all of `marks`.
     #[must_use]
     pub fn all(marks: &[Self]) -> Self {
         marks.iter().copied().fold(Self::DEFINED, Self::or)
     }
 }
 
-/// A link of a chain: an operation and what came into it.
+/// A link of a chain: an operation and its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Link {
     op: u32,

@@ -10,9 +10,9 @@ use std::ops::{Deref, Range};
 use visa_loops::Program;
 use visa_machine::Machine;
 
-/// One engine's configuration in a command, ready to run: what every stage has.
+/// One engine's configuration in a command, ready to run: the interface of every stage.
 pub trait Unit: Send + Sync {
-    /// What comes out, given what flows in. An engine that changes neither packets nor format hands on its input.
+    /// Output flow for an input flow. An engine that changes neither packets nor format hands on its input.
     ///
     /// # Errors
     /// The constraint that does not hold between this stage and those before it.
@@ -20,10 +20,10 @@ pub trait Unit: Send + Sync {
         Ok(input)
     }
 
-    /// What it costs, given what flows in.
+    /// Cost for an input flow.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
 
-    /// How fast it takes the steps that its cost counts, on a machine that was measured.
+    /// Throughput in the steps that its cost counts, on a calibrated machine.
     fn pace(&self) -> Pace {
         Pace::Cycle
     }
@@ -38,7 +38,7 @@ pub trait Unit: Send + Sync {
         0
     }
 
-    /// Whether what it stores in a register file must be apart from what stages before it read there.
+    /// Returns true if its stores in a register file must be disjoint from the reads of earlier stages there.
     fn stores_apart(&self) -> bool {
         false
     }
@@ -48,17 +48,18 @@ pub trait Unit: Send + Sync {
         0
     }
 
-    /// What it does with the banks of the tensor register file.
+    /// Use of the banks of the tensor register file.
     fn bank_use(&self, _machine: &Machine, _input: Flow) -> Option<BankUse> {
         None
     }
 
-    /// How much of the Reducer it uses, if it is the contraction.
+    /// Share of the Reducer that it uses, if it is the contraction.
     fn tree_use(&self, _machine: &Machine, _input: Flow) -> Option<TreeUse> {
         None
     }
 
-    /// What keeps undefined elements out, where one element is made of several; for the report on shadow marks.
+    /// Mechanism that excludes undefined elements when one element is computed from several; for the report on shadow
+    /// marks.
     fn excludes(&self) -> Option<&'static str> {
         None
     }
@@ -73,7 +74,7 @@ pub trait Unit: Send + Sync {
         Vec::new()
     }
 
-    /// The loops in which it walks a slice's data memory, where they say more than [`Unit::accesses`].
+    /// The loops in which it walks a slice's data memory, where they are more precise than [`Unit::accesses`].
     fn walk(&self) -> Option<&Program> {
         None
     }
@@ -93,14 +94,14 @@ pub trait Unit: Send + Sync {
 
 /// A stage that makes a stream of each slice's stream.
 pub trait Map: Unit {
-    /// What the engine makes of one slice's stream. The first stage (fetch) gets an empty stream.
+    /// Output of the engine for one slice's stream. The first stage (fetch) gets an empty stream.
     fn run(&self, cx: RunCx<'_>, memory: &SliceMemory, input: Stream) -> Stream;
 }
 
 /// A stage that exchanges data between slices.
 pub trait Exchange: Unit {
-    /// What slice `slice` receives, given every slice's input of its chip: an empty stream of a slice that takes
-    /// no part. Nothing where no slice sends.
+    /// Stream that slice `slice` receives, given every slice's input of its chip: an empty stream for a slice that
+    /// takes no part. `None` if no slice sends.
     fn exchange(&self, cx: RunCx<'_>, inputs: &[Stream], slice: usize) -> Option<Stream>;
 }
 

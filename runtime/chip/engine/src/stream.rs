@@ -1,4 +1,4 @@
-//! The stream of packets between two engines of one slice, and what travels beside it.
+//! The stream of packets between two engines of one slice, and the data that accompany it.
 
 use crate::memory::Bank;
 use crate::running::RunCx;
@@ -19,11 +19,11 @@ pub struct Stream {
     pub shadow: Option<Vec<Shadow>>,
     /// The register-file operand that the aligner pairs with each packet.
     pub operand: Option<Operand>,
-    /// What travels beside the elements inside the vector engine, where anything does.
+    /// Data that accompany the elements inside the vector engine, if any.
     pub lanes: Option<Box<Lanes>>,
 }
 
-/// What travels beside a stream's elements inside the vector engine (book 21, 24).
+/// Data that accompany a stream's elements inside the vector engine (book 21, 24).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lanes {
     /// The execution id of each element, 4 bits; empty where all are 0.
@@ -32,7 +32,7 @@ pub struct Lanes {
     pub id_marks: Vec<Shadow>,
     /// The valid count of each packet; empty where all elements are valid.
     pub valid: Vec<u8>,
-    /// What the stash holds.
+    /// Content of the stash.
     pub stash: Option<Stash>,
     /// The vector register file as an operation has left it that wrote to it, until the interpreter has put it in
     /// its place.
@@ -50,7 +50,8 @@ pub struct Stash {
     pub shadow: Option<Vec<Shadow>>,
 }
 
-/// What the TRF sequencer delivers beside the stream: for every access, every row reads at the same address.
+/// Operands that the TRF sequencer delivers in addition to the stream: for every access, every row reads at the same
+/// address.
 ///
 /// Addresses and sizes are nominal bytes, as everywhere but in a stream's own bytes ([`DType::wire_scale`]).
 ///
@@ -88,7 +89,7 @@ impl Lanes {
 }
 
 impl Stream {
-    /// A stream of no bytes: what the fetch gets, and what a slice that takes no part gives to the switch.
+    /// A stream of no bytes: the input of the fetch, and the output of an inactive slice to the switch.
     #[must_use]
     pub fn empty(dtype: DType) -> Self {
         Self { dtype, packet: 0, bytes: Vec::new(), shadow: None, operand: None, lanes: None }

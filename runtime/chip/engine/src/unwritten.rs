@@ -1,11 +1,11 @@
-//! What memory holds where nothing was written.
+//! Content of memory that was not written.
 
 use visa_numerics::DType;
 
-/// What undefined memory reads as: eight bytes that repeat from address 0. Zeros would leave every sum as it is,
-/// and so hide that a mask is missing. In each format these are finite odd numbers of large magnitude, of one sign
-/// in the first four bytes and of the other in the next four, which do not cancel (docs/numerics.md). They depend
-/// on the address alone, so on no order of threads.
+/// The pattern that undefined memory reads as: eight bytes that repeat from address 0. Zeros would leave every sum
+/// unchanged, and so hide a missing mask. In each format these are finite odd numbers of large magnitude, of one sign
+/// in the first four bytes and of the other in the next four, which do not cancel (docs/numerics.md). They depend on
+/// the address alone, so on no order of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unwritten([u8; 8]);
 

@@ -1,8 +1,8 @@
-//! What flows between two stages, as far as it is known before anything runs.
+//! Flow between two stages, to the extent that it is known before execution.
 
 use visa_numerics::DType;
 
-/// What flows between two stages, as far as it is known before anything runs.
+/// Flow between two stages, to the extent that it is known before execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wire {
     /// Format of the elements.
@@ -13,7 +13,7 @@ pub struct Wire {
     pub packet: u64,
     /// Rows of the register-file operand, between the aligner and the accumulator.
     pub rows: Option<u64>,
-    /// What the stash of the vector engine holds: format, packets and bytes a packet.
+    /// Content of the stash of the vector engine: format, packets and bytes a packet.
     pub stash: Option<(DType, Flow)>,
 }
 
@@ -26,7 +26,8 @@ impl Wire {
         self.packets.checked_mul(self.packet)
     }
 
-    /// Whether memories hold the elements: those of i5 and i9 exist in streams and in the tensor register file only.
+    /// Returns true if memories can hold the elements: those of i5 and i9 exist in streams and in the tensor register
+    /// file only.
     ///
     /// # Errors
     /// `constraint`, of the memory's operation, at fault in `clause`.
@@ -45,14 +46,14 @@ impl Wire {
     }
 }
 
-/// Why a stage cannot take what flows into it: a numbered constraint of its operation that does not hold.
+/// Reason that a stage cannot take its input: a numbered constraint of its operation that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The constraint's number, e.g. `C3`.
     pub constraint: &'static str,
     /// The clause at fault.
     pub clause: &'static str,
-    /// What was found and what was expected.
+    /// The value that was found and the one that was expected.
     pub message: String,
 }
 
@@ -64,7 +65,7 @@ impl Mismatch {
     }
 }
 
-/// How much flows between two stages.
+/// Amount of data that flows between two stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// Packets a slice.

@@ -47,7 +47,7 @@ words! {
 }
 
 words! {
-    /// What a contraction makes of its products (book 19).
+    /// Reduction that a contraction applies to its products (book 19).
     pub enum ContractionKind {
         /// Their sum.
         Add = "add",
@@ -101,7 +101,7 @@ words! {
         InterTranspose = "inter_transpose",
         /// `broadcast1` after `transpose`.
         TransposedBroadcast1 = "transposed_broadcast1",
-        /// Packets go where a bitmap says.
+        /// A bitmap specifies where packets go.
         Custom = "custom",
     }
 }
