@@ -7,7 +7,7 @@ use visa_numerics::{CastRow, DType, fetch_cast};
 use crate::machine::{Machine, Topology};
 use crate::unit::Unit;
 
-/// What a temporal accumulation asks of the accumulator's buffer (book 19).
+/// Buffer space that a temporal accumulation needs in the accumulator (book 19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferUse {
     /// Sums kept within the outermost loop that is summed.
@@ -31,7 +31,7 @@ impl BufferUse {
         self.most.min(self.slots / self.width.max(1))
     }
 
-    /// Whether it fits.
+    /// Returns true if it fits.
     pub fn fits(&self) -> bool {
         self.inner <= self.limit()
     }
@@ -54,11 +54,11 @@ pub struct TransposeShape {
 const REGISTER_BITS: u64 = 32;
 
 impl Machine {
-    /// The same machine with so many processing elements a chip: parts of a cluster, or whole clusters. Slices,
-    /// clusters and DMA engines follow; HBM and PCIe are as they were.
+    /// The same machine with `pes` processing elements a chip: a part of a cluster, or whole clusters. Slices,
+    /// clusters and DMA engines follow; HBM and PCIe do not change.
     ///
     /// # Errors
-    /// A number that is neither a part of a cluster nor whole clusters: it says which are.
+    /// A number that is neither a part of a cluster nor whole clusters: the message lists the valid numbers.
     pub fn device(&self, pes: impl Into<i128>) -> Result<Self, String> {
         let asked = pes.into();
         let Topology { clusters_per_chip, pes_per_cluster, .. } = self.topology;
@@ -124,8 +124,8 @@ impl Machine {
         slices.saturating_mul(slices.div_ceil(REGISTER_BITS)).saturating_mul(self.timing.bitmap_word_cycles)
     }
 
-    /// Whether the Transpose Engine buffers twice, so that a matrix of that many columns comes in while the one
-    /// before goes out (book 27).
+    /// Returns true if the Transpose Engine buffers twice, so that a matrix of that many columns comes in while the
+    /// previous one goes out (book 27).
     pub const fn transposes_twice(&self, columns: u64) -> bool {
         columns <= self.limits.transpose_buffer_columns
     }
@@ -151,7 +151,8 @@ impl Machine {
         if self.limits.fetch_casts.contains(&(from, to)) { fetch_cast(from, to) } else { None }
     }
 
-    /// Why the Fetch Adapter cannot convert: what it converts `from` to, and which other machine could.
+    /// Reason that the Fetch Adapter cannot convert: the formats that it converts `from` to, and another machine that
+    /// could.
     pub fn no_fetch_cast(&self, from: DType, to: DType) -> String {
         let casts = self.limits.fetch_casts.iter().filter(|cast| cast.0 == from);
         let targets: Vec<_> = casts.map(|(_, to)| format!("`{to}`")).collect();
@@ -177,7 +178,7 @@ impl Machine {
         }
     }
 
-    /// Bytes of a flit between fetch and collect (book 08), and what a switch moves in a cycle.
+    /// Bytes of a flit between fetch and collect (book 08), and bytes that a switch moves in a cycle.
     pub const fn flit_bytes(&self, unit: Unit) -> u64 {
         match unit {
             Unit::Main | Unit::Sub => self.limits.flit_bytes,
@@ -185,14 +186,14 @@ impl Machine {
         }
     }
 
-    /// Bytes of the tensor register file that each of so many rows has, of the whole file: with fewer rows than
-    /// there are, what the others would have extends them (book 18).
+    /// Bytes of the whole tensor register file for each of `rows` rows: with fewer rows than the maximum, the space of
+    /// the unused rows extends them (book 18).
     #[must_use]
     pub fn trf_row_bytes(&self, rows: u64) -> u64 {
         self.memory.trf_bytes_per_row * (self.memory.trf_rows / rows.max(1)).max(1)
     }
 
-    /// Bytes of a half of the tensor register file that each of so many rows has.
+    /// Bytes of a half of the tensor register file for each of `rows` rows.
     #[must_use]
     pub fn trf_half_bytes(&self, rows: u64) -> u64 {
         self.trf_row_bytes(rows) / 2
@@ -207,8 +208,8 @@ impl Machine {
         std::iter::successors(Some(word), |size| size.checked_mul(2)).take_while(up_to_flit).collect()
     }
 
-    /// Most bytes that one fetch may grow to when its elements are converted: in dual channel mode what its flits
-    /// hold more, it may hold more (book 08: the limit avoids an overflow of flits).
+    /// Most bytes that one fetch may grow to when its elements are converted: in dual channel mode its flits hold
+    /// more, and the limit grows by the same bytes (book 08: the limit avoids an overflow of flits).
     pub const fn cast_fetch_max(&self, unit: Unit) -> u64 {
         self.limits.cast_fetch_max_bytes * (self.flit_bytes(unit) / self.limits.flit_bytes)
     }
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(rngd.memory.trf_bytes_per_row, 2 * 128 * 32);
     }
 
-    /// Book 08's tables, and what the message about a missing conversion offers.
+    /// Book 08's tables, and the conversions that the message about a missing one offers.
     #[test]
     fn conversions_of_the_machines() {
         use DType::{Bf16, F8e4m3, F8e5m2, F16, F32, I4, I5, I8, I9, I16, I32};
@@ -343,7 +344,7 @@ mod tests {
         assert_eq!(rngd.peak_operations_per_cycle(DType::F32), None);
     }
 
-    /// The MAC width is what the tree of each format can add.
+    /// The MAC width is the number of elements that the tree of each format can add.
     #[test]
     fn trees_take_the_whole_width() {
         let rngd = Machine::rngd();

@@ -1,4 +1,4 @@
-//! What can be wrong with a machine description.
+//! Errors in a machine description.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct FieldError {
     pub field: &'static str,
     /// Its value.
     pub found: String,
-    /// What it may be.
+    /// The valid values.
     pub expected: String,
 }
 
@@ -19,12 +19,12 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// Why a machine description was refused.
+/// Reason that a machine description was refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MachineError {
     /// The text is not JSON, or not of the description's shape.
     Json {
-        /// What was found and expected, in one line.
+        /// The value found and the values expected, in one line.
         message: String,
         /// Line of the text, from 1; 0 if the text is empty.
         line: usize,

@@ -1,7 +1,7 @@
 //! RNGD as data: counts, capacities, limits and timings.
 //!
-//! [`Machine::rngd`] is the chip; a JSON file may replace any of its values ([`Machine::from_json`]). A hardware
-//! limit is here once, and whoever needs it asks: verifiers, lowering, interpreter and cost model.
+//! [`Machine::rngd`] is the chip; a JSON file may replace any of its values ([`Machine::from_json`]). A hardware limit
+//! is here once, for all its readers: verifiers, lowering, interpreter and cost model.
 
 mod derived;
 mod error;

@@ -10,25 +10,25 @@ use crate::measured::Measured;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Machine {
-    /// What reports call it.
+    /// Name in reports.
     pub name: String,
-    /// How many of each unit there are.
+    /// Number of each unit.
     pub topology: Topology,
     /// Capacities and geometry of the memories.
     pub memory: Memory,
-    /// What a configuration of an engine can hold.
+    /// Capacities of the configuration of an engine.
     pub limits: Limits,
     /// Clocks, bandwidths and latencies.
     pub timing: Timing,
     /// The order in which a contraction adds: "tree" or "sequential" (book 19).
     #[serde(with = "sum_order")]
     pub sum_order: SumOrder,
-    /// What was measured; a machine that has it counts in ticks. RNGD's own description is the book's.
+    /// Measured figures; a machine that has them counts in ticks. RNGD's own description is the book's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
 }
 
-/// How many of each unit there are.
+/// Number of each unit.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Topology {
@@ -79,7 +79,7 @@ pub struct Memory {
     pub hbm_channels_per_stack: u64,
 }
 
-/// What a configuration of an engine can hold. Lists are in ascending order.
+/// Capacities of the configuration of an engine. Lists are in ascending order.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
@@ -98,7 +98,7 @@ pub struct Limits {
     /// Bytes that both contexts read at once in dual channel mode (book 08: 64 bytes a cycle). Assumed: the main
     /// context's, and their width.
     pub fetch_sizes_dual: Vec<u64>,
-    /// What the Fetch Adapter converts to what (book 08); in JSON a list of pairs of names.
+    /// Conversions of the Fetch Adapter (book 08); in JSON a list of pairs of names.
     #[serde(with = "casts")]
     pub fetch_casts: Vec<(DType, DType)>,
     /// A fetched packet is a multiple of this many bytes (book 08).
@@ -197,7 +197,7 @@ pub struct Timing {
     pub pcie_bytes_per_cycle: u64,
     /// Cycles of a channel of HBM for a request of another row than the open one (book 10, example 4). Assumed.
     pub hbm_row_switch_cycles: u64,
-    /// How many times longer a channel of HBM takes for a write of a part of its unit (book 11). Assumed.
+    /// Factor by which a channel of HBM takes longer for a write of a part of its unit (book 11). Assumed.
     pub hbm_partial_write_times: u64,
     /// Cycles that an element takes longer through the Fetch Adapter for a table lookup (book 08 has no figure).
     /// Assumed.
@@ -229,11 +229,11 @@ pub struct Timing {
 pub struct Assumption {
     /// Path of the field, as in a JSON description.
     pub field: &'static str,
-    /// Why it is assumed.
+    /// Reason for the assumption.
     pub why: &'static str,
 }
 
-/// The assumed fields; a report whose figures rest on one says so.
+/// The assumed fields; a report whose figures rest on one lists it.
 pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "topology.max_chips",
@@ -325,7 +325,7 @@ const RNGD_CASTS: &[(DType, DType)] = &[
     (DType::F32, DType::Bf16),
 ];
 
-/// What RNGD-S's has besides (book 08).
+/// Conversions of RNGD-S in addition to RNGD's (book 08).
 const RNGD_S_CASTS: &[(DType, DType)] = &[
     (DType::I4, DType::I9),
     (DType::I16, DType::I9),
@@ -350,7 +350,7 @@ impl Machine {
         Self::builtin().find(|machine| machine.name == name)
     }
 
-    /// RNGD-S: RNGD with more conversions at the fetch (book 08). The book says nothing else of it, so that all other
+    /// RNGD-S: RNGD with more conversions at the fetch (book 08). The book specifies no other difference, so all other
     /// figures are assumed to be RNGD's.
     pub fn rngd_s() -> Self {
         let mut machine = Self { name: "rngd-s".to_owned(), ..Self::rngd() };

@@ -1,4 +1,4 @@
-//! What was measured on silicon, over the book's figures. A tick is a step of the device's counter, in which authors
+//! Figures measured on silicon, over the book's figures. A tick is a step of the device's counter, in which authors
 //! report times; a cycle is one of the book's, and of the vendor's schedule.
 
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct Measured {
     pub dm_write_bytes_per_tick: Figure,
     /// Ticks of an inter-slice reduction for each slice of its ring, once a pass.
     pub inter_slice_ticks: Figure,
-    /// How far runs are apart.
+    /// Spread of runs.
     pub noise: Noise,
 }
 
@@ -35,21 +35,21 @@ pub struct Measured {
 pub struct Figure {
     /// The number.
     pub value: f64,
-    /// What it may be: nine in ten fits to drawn rows lie in there.
+    /// Interval of the value: nine in ten fits to drawn rows lie in it.
     pub interval: [f64; 2],
-    /// How many measured rows fix it. Without any it is assumed.
+    /// Number of measured rows that fix it. If 0, it is assumed.
     pub rows: u64,
     /// Where it is from.
     pub source: String,
 }
 
-/// How far runs of one program are apart, as shares of their ticks.
+/// Spread of runs of one program, as shares of their ticks.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Noise {
     /// Medians of jobs: the least and the most.
     pub jobs: [f64; 2],
-    /// What a cold run takes more than a warm one.
+    /// Extra time of a cold run compared with a warm one.
     pub cold: [f64; 2],
     /// Where that is from.
     pub source: String,
@@ -103,7 +103,7 @@ impl Measured {
         ]
     }
 
-    /// Whether a tick is a cycle, as in a description of the vendor's schedules.
+    /// Returns true if a tick is a cycle, as in a description of the vendor's schedules.
     #[must_use]
     pub fn counts_cycles(&self) -> bool {
         (self.ticks_per_cycle.value - 1.0).abs() < f64::EPSILON
@@ -123,7 +123,7 @@ impl Measured {
         ]
     }
 
-    /// What cannot be.
+    /// Fields with invalid values.
     pub(crate) fn wrong_fields(&self) -> Vec<FieldError> {
         let each = FIGURES.into_iter().zip(self.figures()).zip(BOUNDS);
         let mut errors: Vec<FieldError> = each
@@ -153,6 +153,6 @@ impl Measured {
     }
 }
 
-/// What each figure may be. A figure by which others are divided is no 0.
+/// Bounds of each figure. A figure that is a divisor cannot be 0.
 const BOUNDS: [std::ops::RangeInclusive<f64>; FIGURES.len()] =
     [0.01..=1e3, 0.0..=1e6, 0.0..=1e4, 0.0..=1e4, 0.0..=1e4, 0.0..=1e6, 0.01..=1e6, 0.0..=1e4];

@@ -1,8 +1,8 @@
 //! The memories that DMA engines reach, each declared once.
 //!
-//! Tensor types, verifiers, lowering, allocation, both memory models, the interpreter and reports ask [`Medium::decl`]
-//! for what they need to know of a memory. A memory that is added here is known to all of them; its tensor type is a
-//! row of `dialects/mapping/src/tensor/memories.rs`, and an operation that moves tensors to it a file of its own.
+//! Tensor types, verifiers, lowering, allocation, both memory models, the interpreter and reports read the properties
+//! of a memory from [`Medium::decl`]. A memory that is added here is known to all of them; its tensor type is a row of
+//! `dialects/mapping/src/tensor/memories.rs`, and an operation that moves tensors to it a separate file.
 
 use crate::machine::Machine;
 use visa_words::{Word, words};
@@ -39,7 +39,7 @@ words! {
     pub enum TensorMemory: Medium { Hbm, Dm, Spm }
 }
 
-/// The unit of the machine that has a memory of its own.
+/// The unit of the machine that has a separate memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The host.
@@ -52,20 +52,20 @@ pub enum Part {
     Pe,
 }
 
-/// What bounds the rate at which a memory is read and written.
+/// Bound of the rate at which a memory is read and written.
 #[derive(Clone, Copy, Debug)]
 pub enum Ports {
-    /// Nothing of its own: the way to it does.
+    /// No bound in the memory: the way to it bounds the rate.
     Unbounded,
     /// The channels of HBM (book 11).
     Channels,
     /// The networks of data memory, which several slices share (book 11).
     Networks,
-    /// A port of each part, of so many bytes a cycle.
+    /// A port of each part, with a bandwidth in bytes a cycle.
     Each(fn(&Machine) -> u64),
 }
 
-/// What an index in a memory counts (book 10).
+/// Unit of an index in a memory (book 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexUnit {
     /// Bytes from the first row of the table.
@@ -81,17 +81,17 @@ pub struct MemoryDecl {
     pub title: &'static str,
     /// Its name in sentences.
     pub about: &'static str,
-    /// The unit that has one of its own.
+    /// The unit that has a separate memory of this kind.
     pub part: Part,
     /// Bytes of a part; of the host as many as there can be.
     pub bytes: fn(&Machine) -> u64,
     /// Bytes that a DMA writes together: writes are aligned to them.
     pub write_group: fn(&Machine) -> u64,
-    /// What bounds its rate.
+    /// Bound of its rate.
     pub ports: Ports,
-    /// Whether transfers reach it in other chips.
+    /// True if transfers reach it in other chips.
     pub crosses_chips: bool,
-    /// What an index in it counts; `None` if no transfer reads indices there.
+    /// Unit of an index in it; `None` if no transfer reads indices there.
     pub indices: Option<IndexUnit>,
     /// Its name in the vendor's schedule viewer.
     pub viewer: &'static str,
@@ -176,7 +176,7 @@ impl Medium {
         }
     }
 
-    /// Whether the parts of a cluster have it: it is SRAM on the chip.
+    /// Returns true if the parts of a cluster have it: it is SRAM on the chip.
     #[must_use]
     pub const fn is_sram(self) -> bool {
         matches!(self.decl().part, Part::Slice | Part::Pe)

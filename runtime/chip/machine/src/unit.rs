@@ -15,7 +15,7 @@ words! {
 }
 
 impl Unit {
-    /// Whether it has the engines that compute: all but the sub context.
+    /// Returns true if it has the engines that compute: all but the sub context.
     #[must_use]
     pub const fn computes(self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Which values a machine description may have.
+//! Valid values of a machine description.
 //!
 //! The bounds keep every derived figure within `u64` and every allocation within reason; they are far above RNGD.
 
@@ -8,7 +8,7 @@ use crate::error::{FieldError, MachineError};
 use crate::machine::{Limits, Machine, Memory, Timing, Topology};
 use crate::measured::Measured;
 
-/// What a number of the description may be.
+/// Valid range of a number of the description.
 #[derive(Clone, Copy)]
 enum Rule {
     /// From the first to the second number, both included.

@@ -1,4 +1,4 @@
-//! Machine descriptions as JSON: what is taken, what is refused, and with which words.
+//! Machine descriptions as JSON: the accepted ones, and the refused ones with their messages.
 // One JSON object holds the whole machine.
 #![recursion_limit = "256"]
 
@@ -75,7 +75,7 @@ fn a_description_overrides_single_fields() {
     assert_eq!(Machine::from_json(text), Ok(expected));
 }
 
-/// Every number of the description is bounded on both sides: a new field that nobody checks fails here.
+/// Every number of the description is bounded on both sides: a new field without bounds fails here.
 #[test]
 fn every_number_is_bounded() {
     let rngd = rngd_as_json();
@@ -302,7 +302,7 @@ fn lists_are_no_descriptions() {
     assert_eq!(Machine::from_json(r#"{"topology": {}, "timing": {}}"#), Ok(Machine::rngd()));
 }
 
-/// Clusters, processing elements and slices of a cluster, engines: of a chip with so many processing elements.
+/// Clusters, processing elements and slices of a cluster, engines, for each number of processing elements of a chip.
 #[test]
 fn devices_are_parts_of_a_cluster_or_whole_clusters() {
     let machine = Machine::rngd();
