@@ -1,8 +1,9 @@
 //! Streams of HBM requests, for the comparison with another simulator (`test/peers/dram`).
 //!
 //! `hbm_trace list` prints their names. `hbm_trace trace NAME` writes one, a request of 256 bytes a line: channel,
-//! slice, bank group, bank, row, the unit of the row, and R or W. `hbm_trace ours NAME` prints what the detailed model
-//! says of the same stream: HBM cycles, requests, row openings, row switches. `NAME/7` is what channel 7 has of it.
+//! slice, bank group, bank, row, the unit of the row, and R or W. `hbm_trace ours NAME` prints the results of the
+//! detailed model for the same stream: HBM cycles, requests, row openings, row switches. `NAME/7` is the part of it
+//! for channel 7.
 
 #![expect(clippy::print_stdout, reason = "its output")]
 
@@ -14,7 +15,7 @@ use visa_memory::detailed::{self, ChannelTotals, Direction, Timing};
 use visa_memory::{HBM_BYTES, HBM_UNIT, HbmPlace, Request, channel, requests};
 use visa_support::Random;
 
-/// Requests of a stream that has no number of its own.
+/// Requests of a stream without an explicit number.
 const COUNT: u64 = 1 << 16;
 
 type Stream = Box<dyn Iterator<Item = (u64, Direction)>>;
@@ -122,7 +123,7 @@ fn ours(stream: Stream) {
     println!("{} {requests} {opens} {}", found.hbm_cycles, sum(|totals| totals.row_switches));
 }
 
-/// The stream of a name, or what a channel has of it.
+/// The stream of a name, or the part of it for a channel.
 fn find(name: &str) -> Result<Stream, String> {
     let (name, only) = match name.split_once('/') {
         Some((name, channel)) => (name, Some(channel.parse::<u64>().map_err(|error| error.to_string())?)),

@@ -1,8 +1,8 @@
-//! What a walk through the data memory of a slice asks of its banks (book 11, "Bank Starvation").
+//! Demand of a walk through the data memory of a slice on its banks (book 11, "Bank Starvation").
 //!
-//! Each bank serves one access a cycle. Where several want it, they are served in this order: fetch and commit of the
-//! main context, fetch and commit of the sub context, DMA. So what matters of a walk is how often it comes to a bank,
-//! and how often in a row: so long a DMA waits for the bank.
+//! Each bank serves one access a cycle. If several requesters want it, they are served in this order: fetch and commit
+//! of the main context, fetch and commit of the sub context, DMA. So two properties of a walk matter: its number of
+//! accesses to a bank, and the number of them in a row. A DMA waits for the bank for the latter.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,8 +20,8 @@ pub struct BankAccesses {
 }
 
 impl BankAccesses {
-    /// What a walk asks whose addresses are bytes. Accesses that are not contiguous, which the verifier refuses,
-    /// count for each bank: a bound from above.
+    /// Demand of a walk whose addresses are bytes. Accesses that are not contiguous, which the verifier refuses, count
+    /// for each bank: a bound from above.
     #[must_use]
     pub fn of(walk: &Program, machine: &Machine) -> Self {
         let banks = machine.memory.dm_banks;
@@ -37,7 +37,7 @@ impl BankAccesses {
         Self { all: of(|bank| bank.all), in_a_row: of(|bank| bank.longest) }
     }
 
-    /// What the walk asks at most of each bank, wherever it begins.
+    /// Greatest demand of the walk on each bank, for any start address.
     #[must_use]
     pub fn anywhere(walk: &Program, machine: &Machine) -> Self {
         let shifted = |by: u64| Program { base: walk.base.wrapping_add(by.cast_signed()), ..walk.clone() };
@@ -61,7 +61,7 @@ impl BankAccesses {
     }
 }
 
-/// The walk as loops over its accesses instead of its bytes; nothing if the innermost loops hold no whole accesses.
+/// The walk as loops over its accesses instead of its bytes; `None` if the innermost loops hold no whole accesses.
 fn single_accesses(walk: &Program) -> Option<Program> {
     let mut accesses = walk.clone();
     accesses.merge();
@@ -88,7 +88,7 @@ fn single_accesses(walk: &Program) -> Option<Program> {
     Some(accesses)
 }
 
-/// What a part of a walk asks of a bank.
+/// Demand of a part of a walk on a bank.
 #[derive(Clone, Copy, Default)]
 struct Bank {
     all: u64,
@@ -100,7 +100,7 @@ struct Bank {
     longest: u64,
 }
 
-/// What a part of a walk asks of all banks.
+/// Demand of a part of a walk on all banks.
 #[derive(Clone)]
 struct Pattern {
     accesses: u64,
@@ -122,12 +122,12 @@ impl Pattern {
         }
     }
 
-    /// Nothing of so many banks.
+    /// An empty part, for `banks` banks.
     fn nothing(banks: usize) -> Self {
         Self { accesses: 0, banks: vec![Bank::default(); banks] }
     }
 
-    /// This part so many times.
+    /// This part, repeated `times` times.
     fn times(&self, times: u64) -> Self {
         let (mut all, mut power, mut left) = (Self::nothing(self.banks.len()), self.clone(), times);
         while left > 0 {
@@ -161,7 +161,7 @@ impl<'a> Walks<'a> {
         Self { entries: &accesses.entries, packet, width, around, known: HashMap::new() }
     }
 
-    /// What the loops from one on ask if they begin at an address.
+    /// Demand of the loops from `depth` on if they begin at an address.
     fn from(&mut self, depth: usize, address: i64) -> Pattern {
         let at = address.rem_euclid(self.around.cast_signed()).cast_unsigned();
         let entries = self.entries;
@@ -183,7 +183,7 @@ impl<'a> Walks<'a> {
         found
     }
 
-    /// What some iterations of a loop ask.
+    /// Demand of some iterations of a loop.
     fn turn(&mut self, depth: usize, at: u64, iterations: Range<u64>) -> Pattern {
         let entries = self.entries;
         let stride = &entries[depth].stride;

@@ -1,4 +1,4 @@
-//! The `book` model: what a transfer takes by the closed forms of books 10 and 11.
+//! The `book` model: the time of a transfer by the closed forms of books 10 and 11.
 
 use crate::channels::{Access, ChannelLoad, Channels};
 use crate::descriptor::{Descriptor, Engine, Memory, Transfer};
@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use visa_loops::{Program, SeqError};
 use visa_machine::{Machine, Medium, Ports};
 
-/// What binds a transfer: the part that is done last.
+/// Bottleneck of a transfer: the part that is done last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// An engine waits for its descriptors to start.
@@ -33,7 +33,7 @@ pub enum Bound {
     Pcie,
 }
 
-/// What a transfer takes, and where.
+/// Time of a transfer, by resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
     /// From its begin to the end of the slowest part.
@@ -42,7 +42,7 @@ pub struct Price {
     pub bound: Bound,
     /// Cycles of each engine, start-ups included.
     pub engines: Vec<(Engine, u64)>,
-    /// What each chip's HBM is asked for.
+    /// Load of each chip's HBM.
     pub hbm: BTreeMap<u64, Channels>,
     /// Busy cycles of each network of each chip's data memory.
     pub networks: BTreeMap<u64, Vec<u64>>,
@@ -103,7 +103,7 @@ pub fn book(transfer: &Transfer, machine: &Machine) -> Result<Price, SeqError> {
 }
 
 impl Price {
-    /// What one descriptor takes after its start-up; adds what it asks of what engines share.
+    /// Time of one descriptor after its start-up; adds its load on the resources that engines share.
     fn descriptor(&mut self, descriptor: &Descriptor, machine: &Machine) -> Result<u64, SeqError> {
         let read = self.side(descriptor.from, &descriptor.read(), Access::Read, machine)?;
         let write = self.side(descriptor.to, &descriptor.write(), Access::Write, machine)?;
@@ -161,7 +161,7 @@ impl Price {
         })
     }
 
-    /// The transfer takes as long as the busiest of what its engines share.
+    /// The transfer takes as long as the busiest resource that its engines share.
     fn share(&mut self, machine: &Machine) {
         let startup = machine.timing.dma_startup_cycles;
         let mut shared = Vec::new();
@@ -186,8 +186,8 @@ impl Price {
     }
 }
 
-/// What a channel takes for what it is asked: it transfers units while it opens rows in other banks, and reads
-/// what is written in part before it.
+/// Time of a channel for its load: it transfers units while it opens rows in other banks, and reads units that are
+/// partly written before it writes them.
 #[must_use]
 pub fn channel_cycles(load: &ChannelLoad, machine: &Machine) -> (u64, Bound) {
     let timing = &machine.timing;
@@ -205,7 +205,7 @@ pub fn channel_cycles(load: &ChannelLoad, machine: &Machine) -> (u64, Bound) {
     }
 }
 
-/// What both sides of a descriptor take together.
+/// Time of both sides of a descriptor together.
 ///
 /// An engine writes while it reads, with two exceptions. Into HBM it writes when it has read some requests, so
 /// that short transfers read and then write. Where both sides are in the data memory or the scratchpads of one
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!((found.cycles, found.bound), (1192, Bound::Startup));
     }
 
-    /// H2: what all engines read side by side comes at 1.5 TB/s: 1,536 bytes a cycle.
+    /// H2: reads of all engines together come at 1.5 TB/s: 1,536 bytes a cycle.
     #[test]
     fn all_channels_together() {
         let engines = (0..8_u64).map(|engine| {

@@ -1,4 +1,4 @@
-//! What a side of a transfer asks of the channels of HBM.
+//! Load of a side of a transfer on the channels of HBM.
 
 use crate::hbm::{HBM_CHANNELS, HBM_UNIT, HbmPlace, channel, channel_bits};
 use crate::linear::Linear;
@@ -8,7 +8,7 @@ use crate::scale::{MOST, scale, too_many};
 use visa_loops::{Program, SeqError, code};
 use visa_machine::Machine;
 
-/// Whether a memory is read or written.
+/// Direction of an access to memory: read or write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     /// It is read.
@@ -17,14 +17,15 @@ pub enum Access {
     Write,
 }
 
-/// What a channel of HBM is asked for (book 11).
+/// Load of a channel of HBM (book 11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelLoad {
     /// Units of [`HBM_UNIT`] bytes that it transfers: a read that goes over a boundary takes two.
     pub transfers: u64,
-    /// How often its banks go from one row to another, in the order of the requests.
+    /// Number of times that its banks go from one row to another, in the order of the requests.
     pub switches: u64,
-    /// Those of them that other banks do not hide: of n banks that are asked in turn, n open rows at the same time.
+    /// Those of them that other banks do not hide: of n banks that are accessed alternately, n open rows at the same
+    /// time.
     pub exposed: u64,
     /// Units of which a part is written, so that they are read first.
     pub partial: u64,
@@ -52,7 +53,7 @@ impl ChannelLoad {
     }
 }
 
-/// What one side of a transfer, or several, ask of the channels of a chip.
+/// Load of one side of a transfer, or of several, on the channels of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channels {
     /// Of each, [`channel`] by channel.
@@ -70,7 +71,7 @@ impl Channels {
         Self { loads: [ChannelLoad::default(); HBM_CHANNELS as usize], requests: 0, estimated: 0 }
     }
 
-    /// What the requests of a program in bytes ask.
+    /// Load of the requests of a program in bytes.
     ///
     /// Where loops have powers of two, and no two of them change the same bit of an address, no request is looked
     /// at: requests are spread evenly over the channels that those bits reach, and switches of rows are counted
@@ -134,7 +135,7 @@ impl Channels {
         Some(found)
     }
 
-    /// Says how many switches are exposed where so many banks are asked in turn.
+    /// Sets the number of exposed switches if `turns` banks are accessed alternately.
     fn expose(&mut self, turns: Option<u64>) {
         for load in &mut self.loads {
             load.exposed = turns.map_or(0, |turns| load.switches.div_ceil(turns));
@@ -152,14 +153,14 @@ impl Channels {
         self
     }
 
-    /// How many channels have a request.
+    /// Number of channels that have a request.
     #[must_use]
     pub fn used(&self) -> usize {
         self.loads.iter().filter(|load| load.transfers > 0).count()
     }
 
-    /// Which bits of a channel's number are the same in all channels that have a request, the stack the highest: what
-    /// leaves the other channels out.
+    /// Bits of a channel's number that are the same in all channels that have a request, the stack the highest. They
+    /// exclude the other channels.
     #[must_use]
     pub fn constant_bits(&self) -> Vec<u32> {
         let used = || self.loads.iter().zip(0_u64..).filter(|(load, _)| load.transfers > 0).map(|(_, at)| at);
@@ -168,7 +169,7 @@ impl Channels {
         (0..HBM_CHANNELS.ilog2()).filter(constant).collect()
     }
 
-    /// How many channels work, and which bits of an address leave the others out.
+    /// Number of active channels, and the bits of an address that exclude the others.
     #[must_use]
     pub fn in_words(&self) -> String {
         let (all, used, constant) = (self.loads.len(), self.used(), self.constant_bits());
@@ -296,7 +297,7 @@ mod tests {
         }
     }
 
-    /// What is said without a look at the requests is what a look at each of them says.
+    /// The results without a look at the requests equal those with a look at each of them.
     #[test]
     fn the_closed_form_is_the_count_of_all() {
         let mut random = Random(0x0123_4567_89ab_cdef);
@@ -325,7 +326,8 @@ mod tests {
         assert!(closed > 200, "{closed} programs have a closed form");
     }
 
-    /// A side of 16 MB is never a list: what has no closed form is looked at in part, and says so.
+    /// A side of 16 MB is never a list: a program without closed form is looked at in part, and the result reports
+    /// that.
     #[test]
     fn what_has_no_closed_form_is_counted_to_a_limit() {
         let just = of("[65536 : 768, 256 : 1] : 256");

@@ -1,4 +1,4 @@
-//! What the DMA engines are told to do (book 10, "DMA Command Syntax").
+//! Commands of the DMA engines (book 10, "DMA Command Syntax").
 
 use std::collections::BTreeMap;
 use visa_loops::{PairedProgram, Program};
@@ -37,7 +37,7 @@ impl Descriptor {
         self.loops.write()
     }
 
-    /// Whether it leaves the chip: by PCIe.
+    /// Returns true if it leaves the chip: by PCIe.
     #[must_use]
     pub fn by_pcie(&self) -> bool {
         let host = self.from.medium == Medium::Host || self.to.medium == Medium::Host;
@@ -56,7 +56,7 @@ pub struct Engine {
     pub pe: u64,
 }
 
-/// A transfer: what each engine does, one descriptor after the other. Engines work at the same time.
+/// A transfer: the descriptors of each engine, one after the other. Engines work at the same time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transfer {
     /// Engines that have something to do, each with its descriptors.

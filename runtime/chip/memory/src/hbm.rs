@@ -61,7 +61,7 @@ impl HbmPlace {
     /// The place of an address; `None` from [`HBM_BYTES`] on.
     ///
     /// Bits 34 and 35 are never both 1 below 48 GiB. Where bit 34 is 1, the slice is the third, and bit 20, which
-    /// elsewhere chooses between the first two, takes the part of row bit 35. The book says only that bit 34 is
+    /// elsewhere chooses between the first two, takes the part of row bit 35. The book states only that bit 34 is
     /// influenced by the row; this is the one assignment that leaves bits 20 and 35 alone where bit 34 is 0.
     #[must_use]
     pub fn of(address: u64) -> Option<Self> {
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(CHANNEL_PERIOD, 1 << 29);
     }
 
-    /// Book 11: each bit of an address and what it is part of, alone.
+    /// Book 11: each bit of an address and its field, alone.
     #[test]
     fn bits_of_the_table() {
         let zero = HbmPlace { stack: 0, channel: 0, slice: 0, bank_group: 0, bank: 0, row: 0, byte: 0 };

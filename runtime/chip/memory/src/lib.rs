@@ -1,4 +1,4 @@
-//! Where addresses are in HBM, what a transfer asks of the memories, and what that takes (books 10, 11).
+//! Mapping of addresses in HBM, and the load of a transfer on the memories, with its time (books 10, 11).
 
 mod banks;
 mod book;

@@ -4,12 +4,12 @@ use visa_loops::{Entry, Program, Stride};
 use visa_machine::Machine;
 
 /// Requests as many as a power of two. Each bit of a request's number changes bits of the address that no other
-/// changes: the address is the XOR of the base and of what the bits that are 1 change.
+/// changes: the address is the XOR of the base and of the changes of the bits that are 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Linear {
     /// The address of the first request.
     pub base: u64,
-    /// What each bit of the number changes, the bit that changes most often first; 0 where requests are repeated.
+    /// Change of each bit of the number, the bit that changes most often first; 0 where requests are repeated.
     pub bits: Vec<u64>,
     /// Bytes of each request.
     pub bytes: u64,
@@ -44,7 +44,7 @@ impl Linear {
         (bits.len() < 63).then_some(Self { base, bits, bytes })
     }
 
-    /// How many requests.
+    /// Number of requests.
     pub(crate) fn count(&self) -> u64 {
         1 << self.bits.len()
     }
@@ -74,14 +74,15 @@ impl Linear {
         self.bits.iter().fold(self.base, |address, bit| address | bit) + (self.bytes - 1)
     }
 
-    /// Whether no request goes over a boundary of `unit` bytes, a power of two.
+    /// Returns true if no request goes over a boundary of `unit` bytes, a power of two.
     pub(crate) fn stays_within(&self, unit: u64) -> bool {
         let most = self.bits.iter().fold(self.base, |address, bit| address | bit) % unit;
         most + self.bytes <= unit
     }
 }
 
-/// The loops over packets, innermost first, as limits and strides: those of the program without what a packet covers.
+/// The loops over packets, innermost first, as limits and strides: those of the program without the part that a packet
+/// covers.
 fn packets(program: &Program) -> Option<Vec<(u64, u64)>> {
     let mut covered = program.packet;
     let mut loops = Vec::new();
@@ -193,8 +194,8 @@ mod tests {
         assert!(found > 300, "{found} programs are linear");
     }
 
-    /// All masks whose sum is 0 are found: as many as the independent ones make up, each with a highest vector of its
-    /// own.
+    /// All masks whose sum is 0 are found: as many as the independent ones make up, each with a highest vector that no
+    /// other has.
     #[test]
     fn the_kernel_is_all_of_it() {
         let mut random = Random(11);

@@ -1,4 +1,4 @@
-//! What a side of a transfer asks of data memory: its networks (DMNs) and the queues of its slices (book 11, "Data
+//! Load of a side of a transfer on data memory: its networks (DMNs) and the queues of its slices (book 11, "Data
 //! Memory").
 
 use crate::linear::Linear;
@@ -7,11 +7,11 @@ use crate::scale::{MOST, scale, too_many};
 use visa_loops::{Program, SeqError};
 use visa_machine::Machine;
 
-/// Requests of a regular side that are followed one by one. What the second half of them takes, all that come
-/// after take.
+/// Requests of a regular side that are followed one by one. All later requests take the time of the second half of
+/// them.
 const SAMPLE: u64 = 1 << 9;
 
-/// What a side of a transfer, or several, ask of the data memory of a chip.
+/// Load of a side of a transfer, or of several, on the data memory of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Networks {
     /// Cycles that each network is busy, counted through the chip's clusters.
@@ -23,7 +23,7 @@ pub struct Networks {
 }
 
 impl Networks {
-    /// What the requests of a program in bytes ask; an address is `slice * (bytes of a slice's memory) + byte`.
+    /// Load of the requests of a program in bytes; an address is `slice * (bytes of a slice's memory) + byte`.
     ///
     /// A network carries 128 bytes a cycle, so that a request of 256 takes two. The engine makes one a cycle, as
     /// long as the queue of the request's slice has room.
@@ -47,7 +47,7 @@ impl Networks {
     }
 }
 
-/// The queues of slices and the networks behind them, as far as one engine asks them.
+/// The queues of slices and the networks behind them, under the requests of one engine.
 struct Queues {
     /// Bytes of a slice's memory, and slices of a network.
     sizes: (u64, u64),
@@ -78,7 +78,7 @@ impl Queues {
         }
     }
 
-    /// Whether slice and network are bits of an address.
+    /// Returns true if slice and network are bits of an address.
     fn splits_by_bits(&self) -> bool {
         self.sizes.0.is_power_of_two() && self.sizes.1.is_power_of_two()
     }
@@ -104,7 +104,7 @@ impl Queues {
         self.next = at + 1;
     }
 
-    /// The first requests one by one; what half of them take, all others take.
+    /// The first requests one by one; all others take the time of half of them.
     fn sampled(mut self, linear: &Linear) -> Networks {
         let mut half = 0;
         for (address, number) in linear.addresses().zip(0..SAMPLE) {

@@ -1,4 +1,4 @@
-//! What a side of a transfer asks of memories whose parts have a port each, such as scratchpad memory (book 11,
+//! Load of a side of a transfer on memories whose parts have a port each, such as scratchpad memory (book 11,
 //! "Scratchpad Memory").
 
 use crate::requests::{request_count, requests};
@@ -6,7 +6,7 @@ use crate::scale::{MOST, scale, too_many};
 use visa_loops::{Program, SeqError};
 use visa_machine::{Machine, Medium, Ports};
 
-/// What a side of a transfer asks of the parts of a memory in a chip, each of which has a bandwidth of its own.
+/// Load of a side of a transfer on the parts of a memory in a chip, each of which has a separate bandwidth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortLoads {
     /// Cycles that each part is busy, counted through the chip's clusters.

@@ -9,18 +9,18 @@ use visa_machine::Machine;
 pub struct Request {
     /// Address of the first byte.
     pub address: u64,
-    /// How many; at least 1.
+    /// Number of bytes; at least 1.
     pub bytes: u64,
 }
 
 impl Request {
-    /// Whether it goes over a boundary of [`HBM_UNIT`]: a read of HBM that does takes two transfers (book 11).
+    /// Returns true if it goes over a boundary of [`HBM_UNIT`]: such a read of HBM takes two transfers (book 11).
     #[must_use]
     pub fn crosses(&self) -> bool {
         self.address % HBM_UNIT + self.bytes > HBM_UNIT
     }
 
-    /// Whether it leaves out a part of a unit: HBM writes such a unit by reading it first (book 11).
+    /// Returns true if it leaves out a part of a unit: HBM writes such a unit by reading it first (book 11).
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.bytes < HBM_UNIT || !self.address.is_multiple_of(HBM_UNIT)
@@ -35,7 +35,7 @@ pub struct Requests<'a> {
     packet: u64,
     /// Most bytes of a request.
     most: u64,
-    /// What is left of a packet: its first byte, and how many.
+    /// Rest of a packet: its first byte and its number of bytes.
     left: (u64, u64),
 }
 
@@ -78,7 +78,7 @@ impl Iterator for Requests<'_> {
     }
 }
 
-/// How many requests a program makes: a packet of n bytes becomes ceil(n / 256). `None` past 64 bits, or where the
+/// Number of requests of a program: a packet of n bytes becomes ceil(n / 256). `None` past 64 bits, or where the
 /// packet does not divide the steps.
 #[must_use]
 pub fn request_count(program: &Program, machine: &Machine) -> Option<u64> {

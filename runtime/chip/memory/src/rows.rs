@@ -7,7 +7,7 @@ use crate::linear::{Linear, kernel};
 /// The address bit that is 1 in the third slice of a bank.
 const THIRD_SLICE: u64 = 1 << 34;
 
-/// How often requests, in their order, go from one row of a bank to another; all banks together.
+/// Number of times that requests, in their order, go from one row of a bank to another; all banks together.
 ///
 /// The transfer is taken to go around: the first request of a bank follows its last. So a bank that is asked for
 /// one row has no switch, and one whose every request is for another row has a switch for each. `None` where an
@@ -49,8 +49,8 @@ fn bank(place: &HbmPlace) -> u64 {
     place.stack | place.channel << 1 | place.slice << 5 | place.bank_group << 7 | place.bank << 9
 }
 
-/// How many banks of a channel are asked in turn while one of them goes to another row, the median; at least 1.
-/// `None` where the first requests of a channel have no switch: then other banks hide all.
+/// Number of banks of a channel that are accessed alternately while one of them goes to another row, the median; at
+/// least 1. `None` where the first requests of a channel have no switch: then other banks hide all.
 ///
 /// Requests of all channels follow each other alike, so those of the base's channel are looked at.
 pub(crate) fn turns(linear: &Linear) -> Option<u64> {
@@ -226,7 +226,7 @@ mod tests {
         assert!(seen > 200, "{seen} programs switch rows");
     }
 
-    /// What is said without a look at the requests is what a look at each of them says.
+    /// The results without a look at the requests equal those with a look at each of them.
     #[test]
     fn the_closed_form_is_the_count_of_all() {
         let mut random = Random(0x5eed);

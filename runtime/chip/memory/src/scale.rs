@@ -5,7 +5,7 @@ use visa_loops::{Program, SeqError, code};
 /// Most requests that are looked at one by one.
 pub(crate) const MOST: u64 = 1 << 16;
 
-/// What `count` of the `seen` requests are of `all` of them; what does not fit in 64 bits is the most that does.
+/// Scales `count`, which is of `seen` requests, to `all` of them; saturates at 64 bits.
 pub(crate) fn scale(count: u64, all: u64, seen: u64) -> u64 {
     let scaled = u128::from(count) * u128::from(all) / u128::from(seen.max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)

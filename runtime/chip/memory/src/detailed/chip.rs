@@ -9,25 +9,25 @@ use crate::requests::Request;
 use std::collections::BTreeMap;
 use visa_machine::{Machine, Medium, Ports};
 
-/// Who made a request: which engine, and which of its requests in flight.
+/// Issuer of a request: its engine, and its number among the engine's requests in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) engine: u32,
     pub(super) slot: u32,
 }
 
-/// What a memory says to a request.
+/// Answer of a memory to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// It is done in that engine cycle.
     Done(u64),
-    /// It is under way: [`Chip::settle`] will say when it is done.
+    /// It is under way: [`Chip::settle`] will report its end.
     UnderWay,
     /// There is no room before that engine cycle; [`u64::MAX`] where HBM has to send a command first.
     Full(u64),
 }
 
-/// What the memories of a chip did.
+/// Totals of the memories of a chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipTotals {
     /// Each channel of HBM, the stack the highest bit of its number.
@@ -56,9 +56,9 @@ pub(super) struct Chip {
     dm: Dm,
     /// The ports of memories whose parts have one each, and the bytes of a part.
     ports: BTreeMap<Medium, (Vec<Link>, u64)>,
-    /// What arrives by PCIe.
+    /// Data that arrive by PCIe.
     pub(super) arriving: Link,
-    /// What leaves by PCIe.
+    /// Data that leave by PCIe.
     pub(super) leaving: Link,
 }
 
@@ -149,7 +149,7 @@ impl Chip {
         Answer::UnderWay
     }
 
-    /// Lets HBM do what it does before cycle `now`. `done` is told whose request is done, and when.
+    /// Simulates HBM up to cycle `now`. `done` receives the owner of each completed request, with the cycle.
     pub(super) fn settle(&mut self, now: u64, mut done: impl FnMut(Owner, u64)) {
         let until = self.timing.hbm_cycle(now);
         for at in ones(self.waiting) {

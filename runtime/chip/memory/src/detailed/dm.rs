@@ -7,7 +7,7 @@ use super::timing::Timing;
 use crate::requests::Request;
 use visa_machine::Machine;
 
-/// Who accesses data memory, by priority: the first goes first (book 11).
+/// Requesters of data memory, by priority: the first goes first (book 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Requester {
     /// Fetch Engine of the main context.
@@ -25,7 +25,7 @@ pub enum Requester {
 /// Accesses of another engine to banks of a slice, in each cycle of a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Who accesses them.
+    /// Requester that accesses them.
     pub by: Requester,
     /// The chip.
     pub chip: u64,
@@ -37,7 +37,7 @@ pub struct Claim {
     pub cycles: Range<u64>,
 }
 
-/// What a network did.
+/// Totals of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DmnTotals {
     /// Requests to read, of up to 256 bytes.
@@ -54,7 +54,7 @@ pub struct DmnTotals {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Network {
-    /// When it has moved what it was given.
+    /// Cycle in which it has moved its input.
     free: u64,
     totals: DmnTotals,
 }
@@ -99,7 +99,7 @@ impl Dm {
         }
     }
 
-    /// What each network did.
+    /// Totals of each network.
     pub(super) fn networks(&self) -> impl Iterator<Item = DmnTotals> {
         self.networks.iter().map(|network| network.totals)
     }
@@ -157,7 +157,8 @@ impl Dm {
         if modify { cycles * self.timing.bank_modify } else { cycles }
     }
 
-    /// The first time, not before that of `cycles` and as long, in which nobody else accesses the request's banks.
+    /// The first time, not before that of `cycles` and as long, in which no other requester accesses the request's
+    /// banks.
     fn unclaimed(&self, slice: u64, piece: Request, mut cycles: Range<u64>) -> Range<u64> {
         let words = self.words(piece);
         let touches = |banks: u64| words.clone().any(|word| banks >> (word % self.banks) & 1 == 1);
@@ -212,7 +213,7 @@ mod tests {
         Request { address: slice * SLICE + byte, bytes }
     }
 
-    /// B3: a network moves 256 bytes in two cycles, so that two in turn take a request a cycle.
+    /// B3: a network moves 256 bytes in two cycles, so that two that alternate take a request a cycle.
     #[test]
     fn two_networks_in_turn() {
         let mut dm = dm(&[]);
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(cycles(0, 136, Direction::Read), Ok(2));
     }
 
-    /// Book 11: whoever else accesses a bank goes first.
+    /// Book 11: every other requester of a bank goes first.
     #[test]
     fn others_go_before_a_dma() {
         let claim = |by| Claim { by, chip: 0, slice: 3, banks: 1 << 4, cycles: 5..30 };
@@ -300,7 +301,7 @@ mod tests {
         assert_eq!(end(&[later, claim(Requester::MainFetch)], 4, 0, 256), Ok(42));
     }
 
-    /// What waits for a bank holds up its slice, not the network.
+    /// A request that waits for a bank holds up its slice, not the network.
     #[test]
     fn the_network_goes_on() {
         let claim = Claim { by: Requester::MainFetch, chip: 0, slice: 0, banks: 1, cycles: 0..5000 };

@@ -13,7 +13,7 @@ const SLICES: usize = 3;
 const GROUPS: usize = SLICES * 4;
 const BANKS: usize = GROUPS * 4;
 
-/// Whether memory is read or written.
+/// Direction of a memory access: read or write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Read.
@@ -31,7 +31,7 @@ impl Direction {
     }
 }
 
-/// What was asked of a channel, and what it did for it.
+/// Requests to a channel, and its work for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelTotals {
     /// Requests to read, each of one unit of 256 bytes or a part of it.
@@ -72,14 +72,14 @@ pub(super) struct Piece {
 #[derive(Clone, Copy, Debug)]
 struct Waiting<T> {
     bank: u8,
-    /// Whether its row is open, or is being opened.
+    /// True if its row is open, or is being opened.
     is_open: bool,
     row: u16,
     direction: Direction,
     modify: bool,
     /// Commands not yet sent.
     left: u16,
-    /// Who waits for it.
+    /// Owner that waits for it.
     owner: T,
 }
 
@@ -119,7 +119,8 @@ pub(super) struct Channel<T> {
     queue: Vec<Waiting<T>>,
     /// Commands of the queue.
     queued: u64,
-    /// Banks whose open row nobody wants, but another: when they close it, the latest first.
+    /// Banks whose open row no request wants, while one wants another row: the cycle in which they close it, the
+    /// latest first.
     turns: Vec<(u64, usize)>,
     /// All before this cycle is settled.
     now: u64,
@@ -207,7 +208,7 @@ impl<T: Copy> Channel<T> {
         HBM_UNIT / self.timing.command_bytes
     }
 
-    /// Whether the queue has room for a request, as it has when it is empty.
+    /// Returns true if the queue has room for a request, as it has when it is empty.
     pub(super) fn has_room(&self) -> bool {
         self.queue.is_empty() || self.queued + self.commands() <= self.timing.queue_commands
     }
@@ -264,7 +265,7 @@ impl<T: Copy> Channel<T> {
         self.totals.bytes_moved += HBM_UNIT << u32::from(modify);
     }
 
-    /// Lets a bank whose open row nobody wants, or that has none, go to the row that somebody wants.
+    /// Lets a bank without an open row, or whose open row no request wants, go to the row that a request wants.
     fn leave_row(&mut self, bank: usize) {
         let state = &self.banks[bank];
         if state.row.is_none() {
@@ -352,7 +353,7 @@ impl<T: Copy> Channel<T> {
         }
     }
 
-    /// Sends a command; says who has all data with it, and when.
+    /// Sends a command; returns the owner whose data are complete with it, and the cycle.
     fn send(&mut self, at: usize, time: u64) -> Option<(T, u64)> {
         self.now = time;
         let waiting = &mut self.queue[at];

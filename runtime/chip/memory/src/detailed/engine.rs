@@ -8,7 +8,7 @@ use crate::requests::{Request, Requests, requests};
 use visa_loops::{Program, SeqError};
 use visa_machine::{Machine, Medium};
 
-/// What an engine did.
+/// Totals of an engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineTotals {
     /// Descriptors.
@@ -39,9 +39,9 @@ struct Side<'a> {
     /// See [`Chip::unit`].
     unit: u64,
     requests: Requests<'a>,
-    /// What is left of the request that is being issued; `None` if all are.
+    /// Rest of the request that is being issued; `None` if all are.
     rest: Option<Request>,
-    /// Whether a part of that request has been issued.
+    /// True if a part of that request has been issued.
     begun: bool,
     /// Requests issued.
     issued: u64,
@@ -155,7 +155,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Whether all requests have been written.
+    /// Returns true if all requests have been written.
     fn is_done(&self) -> bool {
         self.read.rest.is_none() && self.retired == self.read.issued
     }
@@ -230,7 +230,7 @@ impl<'a> Runner<'a> {
         self.work.as_ref().map_or(0, |work| work.read.issued)
     }
 
-    /// Whether all is done that it has to do.
+    /// Returns true if all its work is done.
     pub(super) fn has_ended(&self) -> bool {
         self.work.is_none() && self.commands.as_slice().is_empty()
     }
@@ -242,8 +242,8 @@ impl<'a> Runner<'a> {
         slot.at = slot.at.max(at);
     }
 
-    /// Does what it can in cycle `now`: a part of a write, and of a read, goes to its memory. Returns the next cycle
-    /// in which it could do more without news from HBM, [`u64::MAX`] if there is none.
+    /// Does all possible work in cycle `now`: a part of a write, and of a read, goes to its memory. Returns the next
+    /// cycle in which it could do more without news from HBM, [`u64::MAX`] if there is none.
     pub(super) fn step(&mut self, now: u64, chips: &mut [Chip]) -> Result<u64, SeqError> {
         if self.work.is_none() {
             let Some(command) = self.commands.next() else { return Ok(u64::MAX) };

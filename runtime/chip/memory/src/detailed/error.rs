@@ -1,4 +1,4 @@
-//! What cannot be simulated.
+//! Reasons that a transfer cannot be simulated.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use crate::descriptor::Memory;
 use visa_loops::SeqError;
 
-/// Why there is no result.
+/// Reason that there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DetailedError {
     /// A program whose addresses are not addresses.
@@ -27,7 +27,7 @@ pub enum DetailedError {
         /// Bytes that lie side by side on both sides.
         run: u64,
     },
-    /// A model in which something waits for what never happens, such as room in a queue of no entries.
+    /// A model that waits for an event that never happens, such as room in a queue of no entries.
     Stuck {
         /// The engine cycle after which nothing happens.
         cycle: u64,
@@ -36,7 +36,7 @@ pub enum DetailedError {
     NoChip {
         /// The chip.
         chip: u64,
-        /// How many it has (`topology.max_chips`).
+        /// Number of chips of the system (`topology.max_chips`).
         chips: u64,
     },
 }

@@ -15,7 +15,7 @@ pub const MAX_REQUESTS: u64 = 1 << 22;
 /// A transfer of which a part was simulated.
 #[derive(Clone, Debug)]
 pub struct Extrapolated {
-    /// What the part does.
+    /// Results of the part.
     pub part: Detailed,
     /// Cycles of the whole.
     pub cycles: u64,
@@ -23,13 +23,13 @@ pub struct Extrapolated {
     pub simulated: u64,
     /// Requests of the whole.
     pub requests: u64,
-    /// How far the time may be off, as a share of it: as far as the part's is from what its half and its quarter let
-    /// expect, once for each time that the part doubles to the whole.
+    /// Bound of the error of the time, as a share of it: the deviation of the part's time from the extrapolation of
+    /// its half and its quarter, once for each time that the part doubles to the whole.
     pub error: f64,
 }
 
-/// The time of a transfer from that of its first requests: after what starts it, it goes on as from its half to its
-/// simulated part. Nothing if it has no more requests than `most`, and can be simulated as it is.
+/// The time of a transfer from that of its first requests: after its start, it goes on as from its half to its
+/// simulated part. `None` if it has no more requests than `most`, and can be simulated completely.
 ///
 /// # Errors
 /// As of [`simulate`].
@@ -77,7 +77,7 @@ pub fn requests_of(transfer: &Transfer, machine: &Machine) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-/// The first `share` of `all` of what each engine does, in its order.
+/// The first `share` of `all` of the requests of each engine, in its order.
 fn first_part(transfer: &Transfer, share: u128, all: u64) -> Transfer {
     let engines = transfer.engines.iter().map(|(engine, descriptors)| {
         let accesses = |descriptor: &Descriptor| descriptor.loops.accesses().unwrap_or(u64::MAX);

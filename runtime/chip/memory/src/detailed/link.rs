@@ -31,7 +31,7 @@ impl Link {
 mod tests {
     use super::*;
 
-    /// 30 requests of 256 bytes at 30 bytes a cycle are 256 cycles: what is left of a cycle is not lost.
+    /// 30 requests of 256 bytes at 30 bytes a cycle are 256 cycles: the rest of a cycle is not lost.
     #[test]
     fn bytes_follow_one_another() {
         let mut link = Link::new(30);

@@ -1,4 +1,4 @@
-//! The detailed memory model: what a transfer takes, request by request (books 10, 11).
+//! The detailed memory model: the time of a transfer, request by request (books 10, 11).
 //!
 //! It is an event model: time goes on to the next cycle in which an engine or a channel of HBM can do something.
 //! Requests are made one at a time: a transfer of any size takes the memory of those in flight.
@@ -9,13 +9,13 @@
 //!   write when its data have come, in order too.
 //! - A read or write of HBM that goes over a boundary of 256 bytes is two requests. A channel serves its queue by
 //!   FR-FCFS.
-//! - Data memory: two requests in the queue of a slice, and 128 bytes a cycle of a network. A [`Claim`] is what a
-//!   Fetch or Commit Engine does in a bank meanwhile, which goes first.
+//! - Data memory: two requests in the queue of a slice, and 128 bytes a cycle of a network. A [`Claim`] is the access
+//!   of a Fetch or Commit Engine to a bank meanwhile, which goes first.
 //! - Scratchpad memories and PCIe are bandwidths with a queue. A chip sends 30 bytes a cycle by PCIe, and receives as
 //!   many. Memory of the host is as fast as PCIe.
 //!
-//! What no book has a figure for takes no time: refresh, the way through the network on chip, be it near or far, and
-//! the latency from a command of HBM to its data. Requests for the same bytes do not wait for each other.
+//! Latencies that no book specifies are zero: refresh, the way through the network on chip, be it near or far, and the
+//! latency from a command of HBM to its data. Requests for the same bytes do not wait for each other.
 //!
 //! [`stream`] is HBM alone. `test/peers/dram` compares it with another simulator.
 

@@ -1,5 +1,5 @@
 //! HBM once more, in another way: one cycle after the other, every command alone, every rule looked up in the list of
-//! all commands sent. It is what the event model is compared with.
+//! all commands sent. It is the reference for the event model.
 
 use super::dram::{ChannelTotals, Direction};
 use super::stream::stream;
@@ -38,7 +38,7 @@ impl Slow {
         self.rows.get(&bank(place)).is_some_and(|&(row, _)| row == place.row)
     }
 
-    /// Banks whose row nobody wants go to the row of the oldest command that wants them, if they may.
+    /// Banks whose row no command wants go to the row of the oldest command that wants them, if they may.
     fn turn_rows(&mut self, cycle: u64, timing: &Timing) {
         for at in 0..self.waiting.len() {
             let place = self.waiting[at].place;

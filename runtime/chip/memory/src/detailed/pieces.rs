@@ -2,7 +2,7 @@
 
 use crate::requests::Request;
 
-/// The part of a request up to the first boundary of `unit` bytes, and what is left, perhaps of 0 bytes.
+/// The part of a request up to the first boundary of `unit` bytes, and the rest, perhaps of 0 bytes.
 pub(super) fn split(request: Request, unit: u64) -> (Request, Request) {
     let Request { address, bytes } = request;
     let first = bytes.min(unit - address % unit);

@@ -10,18 +10,18 @@ use crate::hbm::HBM_BYTES;
 use visa_loops::{Program, contiguous_paired};
 use visa_machine::{Machine, Part};
 
-/// What a transfer takes.
+/// Time of a transfer, with totals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detailed {
     /// Engine cycles until the last byte is written, start-ups included.
     pub cycles: u64,
-    /// What the memories of each chip did, from chip 0 to the last that is used.
+    /// Totals of the memories of each chip, from chip 0 to the last that is used.
     pub chips: Vec<ChipTotals>,
-    /// What each engine did, in the order of the transfer.
+    /// Totals of each engine, in the order of the transfer.
     pub engines: Vec<(Engine, EngineTotals)>,
 }
 
-/// Carries out a transfer, request by request. `claims` is what other engines do in data memory meanwhile.
+/// Carries out a transfer, request by request. `claims` are the accesses of other engines to data memory meanwhile.
 ///
 /// # Errors
 /// If a program has no addresses, goes beyond its memory or has no whole packets, if a chip does not exist, or if the
@@ -51,7 +51,8 @@ pub fn simulate(
 struct System<'a> {
     chips: Vec<Chip>,
     runners: Vec<Runner<'a>>,
-    /// In which order engines ask. Who could not read asks first the next time, so that nobody waits for ever.
+    /// Order in which engines ask. An engine that could not read asks first the next time, so that none waits for
+    /// ever.
     order: Vec<usize>,
 }
 
@@ -90,8 +91,8 @@ impl<'a> System<'a> {
         }
     }
 
-    /// What happens until a cycle, and in it. Returns the next cycle in which something happens, [`u64::MAX`] if
-    /// nothing does.
+    /// Simulates up to a cycle, and this cycle. Returns the next cycle in which an event happens, [`u64::MAX`] if
+    /// there is none.
     fn cycle(&mut self, now: u64) -> Result<u64, DetailedError> {
         for chip in &mut self.chips {
             chip.settle(now, |Owner { engine, slot }, at| self.runners[engine as usize].done(slot, at));
@@ -115,13 +116,13 @@ impl<'a> System<'a> {
     }
 }
 
-/// Whether packets are bytes side by side, as requests are.
+/// Checks that packets are contiguous bytes, as requests are.
 fn check_packet(descriptor: &Descriptor) -> Result<(), DetailedError> {
     let (packet, run) = (descriptor.loops.packet, contiguous_paired(&descriptor.loops));
     if packet > 0 && run.is_multiple_of(packet) { Ok(()) } else { Err(DetailedError::Packet { packet, run }) }
 }
 
-/// Whether a program stays within its memory.
+/// Checks that a program stays within its memory.
 fn check(memory: Memory, program: &Program, machine: &Machine) -> Result<(), DetailedError> {
     let chips = machine.topology.max_chips;
     if memory.chip >= chips {
@@ -170,7 +171,7 @@ mod tests {
         Descriptor { from, to, loops: text.parse().expect(text) }
     }
 
-    /// What engines do that each have one descriptor or more.
+    /// A transfer of engines that each have one descriptor or more.
     fn transfer(engines: impl IntoIterator<Item = Vec<Descriptor>>) -> Transfer {
         let place = |number: u64| Engine { chip: 0, cluster: number / 4, pe: number % 4 };
         Transfer { engines: (0..).map(place).zip(engines).collect() }
@@ -190,7 +191,7 @@ mod tests {
         run(&transfer([vec![descriptor(from, to, text)]]))
     }
 
-    /// What a channel of chip 0 has of something, all channels together.
+    /// A quantity of the channels of chip 0, all channels together.
     fn sum(found: &Detailed, of: fn(&ChannelTotals) -> u64) -> u64 {
         found.chips[0].channels.iter().map(of).sum()
     }
@@ -288,8 +289,8 @@ mod tests {
         assert_eq!((requests[..16].to_vec(), requests[16..].to_vec()), (vec![256; 16], vec![0; 16]));
     }
 
-    /// D8, book 10, example 6: what one engine does in one command (756) another does in two (1192). A command starts
-    /// when the one before is done, and each of the two opens rows of its own.
+    /// D8, book 10, example 6: the work that one engine does in one command (756) another does in two (1192). A
+    /// command starts when the one before is done, and each of the two opens separate rows.
     #[test]
     fn book_10_example_6() {
         let part = |outer: u64, inner: u64, offset: u64, engine: u64| {
@@ -312,8 +313,8 @@ mod tests {
         near(found.cycles, 1000 + 64 + 32, 20);
     }
 
-    /// B3: from two networks in turn to two others a request a cycle, from one to one two cycles a request. The last
-    /// request ends two cycles after it was read, and two after it was written.
+    /// B3: from two networks that alternate to two others a request a cycle, from one to one two cycles a request. The
+    /// last request ends two cycles after it was read, and two after it was written.
     #[test]
     fn networks_of_data_memory() {
         let turns = format!("[32 : {SLICE} -> {SLICE}, 2 : {DMN} -> {DMN}, 256 : 1 -> 1] : 256 @ 0 -> {PE}");
@@ -479,7 +480,7 @@ mod tests {
         descriptor(from, to, &format!("[{}, {run} : 1 -> 1] : {run} @ {read} -> {write}", loops.join(", ")))
     }
 
-    /// What holds for every transfer: bytes and requests are neither lost nor made, and nothing is faster than its
+    /// Invariants of every transfer: bytes and requests are neither lost nor made, and nothing is faster than its
     /// peak.
     #[test]
     fn nothing_is_lost() {

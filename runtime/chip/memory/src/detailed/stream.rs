@@ -9,12 +9,12 @@ use crate::hbm::{HBM_BYTES, HBM_CHANNELS, HBM_UNIT, HbmPlace};
 use crate::requests::Request;
 use visa_machine::Medium;
 
-/// What a stream of requests takes.
+/// Time of a stream of requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Streamed {
     /// HBM cycles until the last byte is there ([`Timing::hbm_mhz`]).
     pub hbm_cycles: u64,
-    /// What each channel did, the stack the highest bit of its number.
+    /// Totals of each channel, the stack the highest bit of its number.
     pub channels: [ChannelTotals; HBM_CHANNELS as usize],
 }
 
@@ -132,8 +132,8 @@ mod tests {
         assert!(reads(&banks, &book()).hbm_cycles < 30 + 80 + 80 + 12 + 2);
     }
 
-    /// Two rows of one bank in turn. A queue of one request changes the row each time; the book's takes five requests
-    /// of a row, and then five of the other.
+    /// Two rows of one bank that alternate. A queue of one request changes the row each time; the book's takes five
+    /// requests of a row, and then five of the other.
     #[test]
     fn two_rows_in_turn() {
         let requests: Vec<_> = (0..10).map(|at| unit(0, 0, at % 2, at / 2)).collect();

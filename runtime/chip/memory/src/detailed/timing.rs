@@ -43,15 +43,15 @@ pub struct Timing {
     pub read_modify_write: u64,
     /// Requests that the command queue of a slice of data memory holds: `limits.dm_queue_requests` of the machine.
     pub slice_queue: usize,
-    /// How many times as long a write to data memory takes that begins or ends within the width of a bank (book 10:
-    /// a read-modify-write triples the time).
+    /// Factor of the time of a write to data memory that begins or ends within the width of a bank (book 10: a
+    /// read-modify-write triples the time).
     pub bank_modify: u64,
     /// Requests that an engine has read or is reading and has not yet written. Assumed: as many as the command queues
     /// of its data memory hold, 2 for each of 64 slices.
     pub in_flight: usize,
 }
 
-/// The assumed figures; a report whose figures rest on one says so.
+/// The assumed figures; a report whose figures rest on one lists it.
 pub const ASSUMED: &[Assumption] = &[
     Assumption {
         field: "detailed.row_idle, row_close, row_open",
