@@ -1,5 +1,5 @@
-//! What the time of a command is made of, before it is known how long each part takes. A machine that was measured
-//! says that: its prices and the fit of its figures come from here.
+//! Components of the time of a command, before the length of each part is known. On a calibrated machine its price and
+//! the fit of the machine's figures are based on them.
 
 use serde::{Deserialize, Serialize};
 use visa_engine::Pace;
@@ -52,7 +52,7 @@ impl Anatomy {
         }
     }
 
-    /// The engine that a pass waits for where the machine was measured; nothing of what is no pass.
+    /// The engine that a pass waits for on a calibrated machine; `None` for a command that is no pass.
     #[must_use]
     pub fn busiest(&self, measured: &Measured) -> Option<Pace> {
         let Self::Pass { steps, .. } = self else { return None };
@@ -61,7 +61,7 @@ impl Anatomy {
         all.max_by(|own, other| time(own).total_cmp(&time(other))).map(|(pace, _)| pace)
     }
 
-    /// Whether a transfer waits for data memory to be written.
+    /// Returns true if a transfer waits for data memory to be written.
     pub(crate) fn writes_longest(&self, measured: &Measured) -> bool {
         match *self {
             Self::Transfer { moving, written, .. } => {
@@ -114,7 +114,7 @@ const fn of_pace(pace: Pace) -> usize {
     }
 }
 
-/// Ticks of writing so many bytes into the data memory of a cluster.
+/// Ticks of writing `written` bytes into the data memory of a cluster.
 fn writing(written: u64, measured: &Measured) -> f64 {
     written as f64 / measured.dm_write_bytes_per_tick.value
 }

@@ -4,8 +4,8 @@
 //!
 //! - **Starvation.** A transfer waits for a bank as long as main and sub come to it in every access. If that is 64
 //!   accesses or more, all that run at once together, the network gives up and the cluster is reset (B2). Such runs do
-//!   not overlap a transfer that touches data memory of their slices. Fetch and commit of a run count both. What the
-//!   transfer asks itself does not hold it up. Its requests go to all banks (book 11: 16 at once).
+//!   not overlap a transfer that touches data memory of their slices. Fetch and commit of a run count both. The
+//!   transfer's own requests do not hold it up: they go to all banks (book 11: 16 at once).
 //! - **Main before sub.** A bank that main takes in m of M cycles serves sub in the other M - m. If sub comes to it s
 //!   times, that takes s M / (M - m) cycles. Where sub has no more time, it is slower: by no more than main's accesses
 //!   to that bank meanwhile, and not at all where banks or slices differ.
@@ -15,7 +15,7 @@ use visa_engine::Space;
 use crate::prices::Run;
 use crate::walks::{Walks, sums};
 
-/// Whether these runs, all at once, keep a transfer from a bank for `limit` accesses or more.
+/// Returns true if these runs, all at once, keep a transfer from a bank for `limit` accesses or more.
 pub(crate) fn starve(transfer: &Run, users: &[&Run], limit: u64) -> bool {
     if users.iter().map(|user| user.walks.most).fold(0, u64::saturating_add) < limit {
         return false;
@@ -32,13 +32,13 @@ pub(crate) fn starve(transfer: &Run, users: &[&Run], limit: u64) -> bool {
     })
 }
 
-/// Whether a transfer has requests in data memory.
+/// Returns true if a transfer has requests in data memory.
 pub(crate) fn touches_data_memory(run: &Run) -> bool {
     run.regions.iter().any(|region| region.space == Space::DM && !region.bytes.is_empty())
 }
 
-/// Cycles that the accesses of a run to some bank take beside another one that goes first and is spread over `cycles`;
-/// nothing if a bank that it needs is never free.
+/// Cycles that the accesses of a run to some bank take in parallel with another run that goes first and is spread over
+/// `cycles`; `None` if a bank that it needs is never free.
 pub(crate) fn beside(own: &Walks, first: &Walks, cycles: u64) -> Option<u64> {
     let mut slices: Vec<u64> = own.firsts().chain(first.firsts()).collect();
     slices.sort_unstable();

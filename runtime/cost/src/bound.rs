@@ -1,5 +1,5 @@
-//! How few cycles a program's work can take: for each resource what it must do at least, and the start-up of a
-//! transfer before and after it. Nothing here knows of a schedule, of a choice, or of how transfers are priced.
+//! Lower bound of the cycles of a program's work: the least work of each resource, and the start-up of a transfer
+//! before and after it. Nothing here knows of a schedule, of a choice, or of the pricing of transfers.
 
 use std::ops::Range;
 
@@ -106,7 +106,7 @@ fn bytes(buffer: &Buffer) -> u128 {
     (elements * u128::from(buffer.dtype.bits())).div_ceil(8)
 }
 
-/// Adds the work of a command that runs so many times; of a loop, none beside its commands'. A launch does none.
+/// Adds the work of a command that runs `times` times; a loop has none except its commands'. A launch does none.
 fn add(command: &Command, times: u128, chips: u128, machine: &Machine, work: &mut Work) {
     match &command.kind {
         CommandKind::Loop(_) | CommandKind::Launch(_) => {}
@@ -137,7 +137,7 @@ fn moves([from, to]: [Space; 2], bytes: u128, work: &mut Work) {
     }
 }
 
-/// Adds the work of a run in so many slices, again and again.
+/// Adds the work of a run in its slices, `times` times.
 fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut Work) {
     let of =
         |flow: Flow| u128::from(flow.packets).saturating_mul(u128::from(flow.packet)).saturating_mul(times);
@@ -177,8 +177,8 @@ impl Place {
     }
 }
 
-/// How many start-ups of a transfer there are before and after all runs of the Tensor Unit: 2 if every run needs what
-/// was moved or made before it, and is needed by what is moved or made after it.
+/// Number of start-ups of a transfer before and after all runs of the Tensor Unit: 2 if every run needs data that an
+/// earlier command moved or made, and is needed by a later command.
 fn startups(program: &Program, machine: &Machine) -> u64 {
     let all = program.flat();
     // What runs in some iterations only may leave others without what they need.
@@ -202,10 +202,10 @@ fn startups(program: &Program, machine: &Machine) -> u64 {
     u64::from(before) + u64::from(after)
 }
 
-/// Most commands whose needs are looked at, each with each.
+/// Most commands whose dependences are checked, each command with each other.
 const MAX_COMMANDS: usize = 4096;
 
-/// Where a command reads and writes the same in every iteration. Of other places it is not said whether they meet.
+/// Addresses that a command reads and writes in every iteration. Others are left out: it is unknown if they meet.
 fn places(command: &Command, machine: &Machine) -> Vec<Place> {
     match &command.kind {
         CommandKind::Loop(_) | CommandKind::Launch(_) => Vec::new(),
@@ -230,7 +230,7 @@ fn touched(exec: &Exec, access: Access) -> Place {
     }
 }
 
-/// What a transfer reads and writes in data memory, as far as its loops count whole slices or stay within them.
+/// Regions of data memory that a transfer reads and writes, if its loops count whole slices or stay within them.
 fn moved(dma: &Dma, machine: &Machine) -> Vec<Place> {
     let slice = machine.memory.dm_bytes_per_slice.cast_signed();
     let side = |space: Space, write: bool, loops: Loops| {

@@ -25,7 +25,7 @@ pub(crate) struct Work {
     /// Cycles at its start in which registers of the switch are written, while nothing else of the device runs (book
     /// 13).
     pub(crate) setup: u64,
-    /// Whether it is the start of a kernel, which the device's other commands do not cross.
+    /// True if it is the start of a kernel, which the device's other commands do not cross.
     pub(crate) launches: bool,
     pub(crate) label: String,
     pub(crate) span: Span,
@@ -38,17 +38,17 @@ pub(crate) struct Work {
     pub(crate) macs: BTreeMap<DType, u64>,
     /// The assumed fields of the machine description that its price rests on.
     pub(crate) assumed: Vec<&'static str>,
-    /// How much of the Reducer it uses, with its multiply-accumulates of a slice.
+    /// Share of the Reducer that it uses, with its multiply-accumulates of a slice.
     pub(crate) trees: Option<(TreeUse, u64)>,
     /// Its reads of the tensor register file.
     pub(crate) bank_reads: Option<CacheReads>,
     /// Flits that it writes to the tensor register file.
     pub(crate) bank_writes: u64,
-    /// Of a transfer, by a model of requests: what it asks of the memories.
+    /// Of a transfer, by a model of requests: its load on the memories.
     pub(crate) memory: Option<MemoryReport>,
-    /// What its time is made of.
+    /// Components of its time.
     pub(crate) anatomy: Anatomy,
-    /// How far its cycles may be off, as a share of them, where they follow from those of others.
+    /// Bound of the error of its cycles, as a share of them, where they follow from those of others.
     pub(crate) error: Option<f64>,
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Work {
     }
 }
 
-/// Whether some slices of a cluster of so many are active and others are not.
+/// Returns true if some slices of a cluster of `all` are active and others are not.
 fn is_partial(slices: &[Range<usize>], all: u64) -> bool {
     let mut clusters: BTreeMap<u64, u64> = BTreeMap::new();
     for slice in slices.iter().flat_map(Clone::clone) {
@@ -168,7 +168,7 @@ fn is_partial(slices: &[Range<usize>], all: u64) -> bool {
     clusters.into_values().any(|active| active < all)
 }
 
-/// The engine that a run waits for: the busiest by the book, or by what was measured.
+/// The engine that a run waits for: the busiest by the book, or by the measured figures.
 fn bottleneck(anatomy: &Anatomy, machine: &Machine, book: &'static str) -> &'static str {
     let slow = machine.measured.as_ref().and_then(|measured| anatomy.busiest(measured));
     match slow {

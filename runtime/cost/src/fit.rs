@@ -1,8 +1,8 @@
 //! Fits the figures of a machine to commands that were measured.
 //!
-//! The loss of a command is how many times as long, or as short, its price is, as a logarithm: by its square up to a
-//! fifth, above that as it is (Huber's loss). So a command that no figure explains does not pull the figures after it,
-//! however far off it is. Each figure in turn takes its best value, until none changes.
+//! The loss of a command is the factor by which its price is too long or too short, as a logarithm: squared up to a
+//! fifth, linear above that (Huber's loss). So a command that no figure explains does not pull the figures after it,
+//! however far off it is. The figures take their best values one after another, until none changes.
 
 use visa_machine::{FIGURES, Figure, Measured, figure};
 
@@ -12,13 +12,13 @@ use crate::rows::{GOLDEN, mixed};
 /// A command that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// What its time is made of.
+    /// Components of its time.
     pub anatomy: Anatomy,
-    /// What was measured.
+    /// Measured time.
     pub ticks: f64,
 }
 
-/// Why nothing can be fitted.
+/// Reason that no figures can be fitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FitError {
     /// Fewer commands than figures that their prices rest on.
@@ -54,8 +54,8 @@ const CHANGE: f64 = 0.01;
 /// Fits that intervals are made of.
 const DRAWS: usize = 200;
 
-/// Fits the figures that prices of the samples rest on; others stay as they are in `start`. `tick` says whether ticks
-/// a cycle are among them: a schedule counts cycles, so there they are 1. Intervals are those of nine in ten fits to
+/// Fits the figures that prices of the samples rest on; others stay as they are in `start`. `tick` is true if ticks a
+/// cycle are among them: a schedule counts cycles, so there they are 1. Intervals are those of nine in ten fits to
 /// samples that are drawn from these, always the same ones.
 ///
 /// # Errors
@@ -103,7 +103,7 @@ fn rests_on(sample: &Sample, figure: usize) -> bool {
     sample.anatomy.figures().contains(&figure)
 }
 
-/// Whether a figure is a part of a price worth mentioning.
+/// Returns true if a figure is a part of a price worth mentioning.
 fn fixes(sample: &Sample, measured: &Measured, figure: usize) -> bool {
     let mut more = measured.clone();
     more.figures_mut()[figure].value *= 1.0 + CHANGE;
@@ -119,7 +119,7 @@ fn interval(values: &mut [f64], value: f64) -> (f64, f64) {
     (low.min(value), high.max(value))
 }
 
-/// Gives each figure its best value in turn, until none gets better.
+/// Gives the figures their best values one after another, until none gets better.
 fn settle(samples: &[Sample], used: &[usize], measured: &mut Measured) {
     let mut least = loss(samples, measured);
     loop {

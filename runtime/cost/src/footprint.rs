@@ -1,4 +1,4 @@
-//! What a command reads and writes, and whether two commands meet there.
+//! Regions that a command reads and writes, and conflicts between those of two commands.
 //!
 //! A footprint may name too much, never too little: loops with gaps count as the range from their first byte to their
 //! last. Commands may then wait where they need not.
@@ -83,48 +83,48 @@ pub(crate) fn dma_regions(dma: &Dma, machine: &Machine) -> Vec<Region> {
     sides.collect()
 }
 
-/// What a command touches with one of its addresses.
+/// Region that a command touches with one of its addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     /// In all iterations of the loops around it.
     all: Region,
-    /// How it moves with each of them.
+    /// Its movement with each of them.
     steps: Steps,
-    /// Whether it moves within each slice that it touches, and not from slice to slice, or the other way round: then a
+    /// True if it moves within each slice that it touches, and not from slice to slice, or the other way round: then a
     /// move changes regions of one step alike.
     evenly: bool,
-    /// How far apart the slices that it touches are in addresses.
+    /// Distance in addresses of the slices that it touches.
     unit: i64,
 }
 
 impl Side {
-    /// Whether it is data memory.
+    /// Returns true if it is data memory.
     pub(crate) fn is_data_memory(&self) -> bool {
         self.all.space == Space::DM
     }
 
-    /// How many slices further it is after an iteration of the loop at a depth, apart from its turns; nothing if that
-    /// is not the same after each.
+    /// Number of slices by which it moves in an iteration of the loop at a depth, without its alternating offsets;
+    /// `None` if that is not the same after each.
     pub(crate) fn slices_apart(&self, depth: usize) -> Option<i64> {
         let step = self.steps.of(depth);
         self.evenly.then(|| if step % self.unit == 0 { step / self.unit } else { 0 })
     }
 
-    /// Whether two commands meet with these in some pair of iterations, and one of them writes. It may say so where
-    /// they do not.
+    /// Returns true if two commands may meet with these in some pair of iterations, and one of them writes. False
+    /// positives are possible.
     pub(crate) fn may_meet(&self, other: &Self) -> bool {
         (self.all.write || other.all.write) && self.all.meets(&other.all)
     }
 
-    /// Whether what is between the two is the same in every iteration of the loop at a depth, as often as the turns of
-    /// both begin anew ([`Steps::period`]).
+    /// Returns true if the distance between the two is the same in every iteration of the loop at a depth, as often as
+    /// the alternating offsets of both begin again ([`Steps::period`]).
     pub(crate) fn moves_like(&self, other: &Self, depth: usize) -> bool {
         let (own, theirs) = (self.steps.of(depth), other.steps.of(depth));
         own == theirs && (own == 0 || self.evenly && other.evenly)
     }
 }
 
-/// What a command touches in all iterations of the loops around it, of so many iterations each.
+/// Regions that a command touches in all iterations of the loops around it; `loops` has their numbers of iterations.
 pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<Side> {
     let side = |space: Space, write: bool, program: &Program, steps: &Steps| {
         let (moved, around) = reach(steps, loops);
@@ -165,13 +165,14 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
     }
 }
 
-/// How far addresses have moved in the first iteration of some loops, and loops over how far they are from there.
+/// Offset of addresses in the first iteration of some loops, and loops over their offsets from there.
 fn reach(steps: &Steps, loops: &[u64]) -> (i64, Vec<Entry>) {
     let all: Vec<_> = loops.iter().map(|&times| 0..times).collect();
     steps.reach(&all)
 }
 
-/// What a stage touches that moves so in bytes, and with its run in slices. Slices count as in addresses of transfers.
+/// Region that a stage touches that moves by `bytes`, and with its run by `slices`. Slices count as in addresses of
+/// transfers.
 fn run_side(mut all: Region, bytes: &Steps, slices: &Steps, loops: &[u64], machine: &Machine) -> Side {
     let widen = |range: &mut Range<u64>, steps: &Steps| {
         let (first, entries) = reach(steps, loops);
@@ -198,7 +199,7 @@ fn unit(space: Space, machine: &Machine) -> i64 {
     }
 }
 
-/// What a side of a transfer touches.
+/// Region that a side of a transfer touches.
 pub(crate) fn region(space: Space, write: bool, side: &Program, machine: &Machine) -> Region {
     let (units, bytes) = fold(side, unit(space, machine));
     let slices = if space.medium().is_some_and(Medium::is_sram) { units } else { 0..1 };

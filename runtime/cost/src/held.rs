@@ -32,8 +32,8 @@ pub struct Held {
 /// Most ranges of a memory that may still be read: of more, the oldest is not followed any further.
 const MOST_LIVE: usize = 4096;
 
-/// What runs hold in their places, by when it is written. A range ends where one run writes all of it anew; what is
-/// written over in part may be read further on.
+/// Ranges that runs hold, in the order of their writes. A range ends where one run overwrites all of it; a range that
+/// is partly overwritten may still be read later.
 pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
     let mut all: Vec<Held> = Vec::new();
     // By memory, the ranges that may be read: their numbers in `all`, the oldest first.
@@ -72,7 +72,7 @@ pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
     all
 }
 
-/// Whether it is memory of the device, and some of it.
+/// Returns true if it is memory of the device, and some of it.
 fn is_followed(region: &Region) -> bool {
     let on_the_device = match region.space {
         Space::Memory(medium) => medium.is_sram(),
@@ -81,7 +81,7 @@ fn is_followed(region: &Region) -> bool {
     on_the_device && !region.bytes.is_empty()
 }
 
-/// From the first slice to the last one; nothing of none.
+/// From the first slice to the last one; `None` if there are none.
 fn hull(slices: &[Range<u64>]) -> Option<Range<u64>> {
     let first = slices.iter().map(|range| range.start).min()?;
     Some(first..slices.iter().map(|range| range.end).max()?)

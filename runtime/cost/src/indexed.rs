@@ -23,7 +23,7 @@ use crate::report::EngineCycles;
 use crate::rows::Rows;
 use crate::transfer::{cycles, flat_work, read};
 
-/// What prices rest on that no field of a machine description has.
+/// Assumptions of prices that no field of a machine description has.
 pub(crate) const ASSUMED: &[Assumption] = &[Assumption {
     field: "indexed.order",
     why: "no book says when indices are read; an engine is taken to read its own before it moves rows",
@@ -38,7 +38,7 @@ const MOST: u64 = 1 << 16;
 /// Prices the transfer: its indices, then its rows. All chips move at once, each its own bytes.
 ///
 /// # Errors
-/// What the model has no address for.
+/// A transfer that has no address in the model.
 pub(crate) fn indexed_work(
     transfer: &Indexed,
     span: Span,
@@ -75,7 +75,7 @@ pub(crate) fn indexed_work(
     Ok(work.measured(machine))
 }
 
-/// What the transfer may touch, whichever rows are chosen.
+/// Regions that the transfer may touch, for any choice of rows.
 pub(crate) fn indexed_regions(transfer: &Indexed, machine: &Machine) -> Vec<Region> {
     vec![
         region(transfer.index, false, &transfer.indices, machine),
@@ -104,7 +104,7 @@ fn ported(space: Space) -> Option<Medium> {
     space.medium().filter(|medium| matches!(medium.decl().ports, Ports::Each(_)))
 }
 
-/// How long the engines of a chip read their indices.
+/// Time in which the engines of a chip read their indices.
 fn index_cycles(transfer: &Indexed, machine: &Machine, model: MemoryModel) -> Result<u64, SeqError> {
     let all = different(transfer, 0);
     let bytes = index_bytes(transfer);
@@ -127,8 +127,7 @@ fn index_cycles(transfer: &Indexed, machine: &Machine, model: MemoryModel) -> Re
     Ok(requests.max(busy))
 }
 
-/// What each engine of a chip is told to do, where the rows that indices choose are assumed. Chips are alike, so this
-/// is one of them.
+/// Descriptors of each engine of a chip, with assumed rows for the indices. Chips are alike, so this is one of them.
 fn requested(transfer: &Indexed, machine: &Machine, rows: &Rows) -> Result<Transfer, SeqError> {
     let (from, to) = (memory(transfer.from)?, memory(transfer.to)?);
     let (engines, _) = transfer.indices.entries.split_at(transfer.engines_with_indices());
@@ -147,8 +146,8 @@ fn requested(transfer: &Indexed, machine: &Machine, rows: &Rows) -> Result<Trans
     Ok(Transfer::of_chip(engines, [from.medium, to.medium], machine))
 }
 
-/// The loops of an engine whose indices begin at `start`, with rows in the place of indices: as many of the inner
-/// loops over indices as make [`MOST`] rows become one with the places of these rows.
+/// The loops of an engine whose indices begin at `start`, with rows instead of indices: as many of the inner loops
+/// over indices as make [`MOST`] rows become one with the addresses of these rows.
 fn chosen(transfer: &Indexed, mut loops: PairedProgram, start: i64, rows: &Rows) -> PairedProgram {
     let first = transfer.engines_with_indices();
     let over: &[Entry] = &transfer.indices.entries[first..transfer.index_loops()];

@@ -34,8 +34,8 @@ impl KnownIndices {
         arguments.filter(|buffer| touched(buffer).is_some_and(|own| meets(&own, &read))).collect()
     }
 
-    /// What is known where the data of some arguments are given, in C order and little-endian. What the program writes
-    /// itself is not.
+    /// The known indices if the data of some arguments are given, in C order and little-endian. Indices that the
+    /// program writes itself are unknown.
     #[must_use]
     pub fn new(program: &Program, tensors: &BTreeMap<String, Vec<u8>>) -> Self {
         let mut known = Self::default();
@@ -67,7 +67,7 @@ impl KnownIndices {
         known
     }
 
-    /// Makes known in a memory what a transfer brings there.
+    /// Makes the data known that a transfer copies to a memory.
     fn copy(&mut self, dma: &Dma, medium: Medium) {
         for loops in dma.programs() {
             let packet = loops.packet.cast_signed();
@@ -80,7 +80,7 @@ impl KnownIndices {
         }
     }
 
-    /// How far from the table's first row the one is that the index at an address chooses, in bytes; nothing if the
+    /// Distance in bytes from the table's first row to the one that the index at an address chooses; `None` if the
     /// index is not known, or chooses none.
     pub(crate) fn row(&self, transfer: &Indexed, address: i64) -> Option<u64> {
         let index = match transfer.index {
@@ -92,7 +92,7 @@ impl KnownIndices {
         (row < transfer.count.saturating_mul(transfer.distance)).then_some(row)
     }
 
-    /// Whether all indices of a transfer are known.
+    /// Returns true if all indices of a transfer are known.
     pub(crate) fn covers(&self, transfer: &Indexed) -> bool {
         let loops = transfer.indices.entries.iter().take(transfer.index_loops());
         let indices = Loops { entries: loops.cloned().collect(), packet: 1, base: transfer.indices.base };
@@ -101,7 +101,7 @@ impl KnownIndices {
     }
 }
 
-/// What may be read as indices: where transfers read them, and what other transfers bring there.
+/// Ranges that may be read as indices: those that transfers read, and the sources of other transfers to them.
 fn read_as_indices(program: &Program) -> Vec<Touched> {
     let flat = program.flat();
     let mut read = Vec::new();
@@ -124,7 +124,7 @@ fn read_as_indices(program: &Program) -> Vec<Touched> {
     read
 }
 
-/// What a program writes to the memories that indices may be in.
+/// Ranges that a program writes in the memories that indices may be in.
 fn written(program: &Program) -> Vec<Touched> {
     let mut written = Vec::new();
     for (command, loops) in program.flat() {
@@ -140,13 +140,13 @@ fn written(program: &Program) -> Vec<Touched> {
     written
 }
 
-/// What each part of a transfer writes.
+/// Range that each part of a transfer writes.
 fn transfers(dma: &Dma, loops: &[u64]) -> Vec<Touched> {
     let ranges = dma.programs().filter_map(|part| range(&part.write(), &dma.steps[1], loops));
     ranges.map(|range| (dma.to, range)).collect()
 }
 
-/// What a side touches in all iterations of the loops around it.
+/// Range that a side touches in all iterations of the loops around it.
 fn range(side: &Loops, steps: &Steps, loops: &[u64]) -> Option<Range<i64>> {
     let all: Vec<_> = loops.iter().map(|&times| 0..times).collect();
     let (moved, around) = steps.reach(&all);

@@ -1,7 +1,7 @@
 //! Prices hw programs in cycles.
 //!
-//! [`price`] asks every stage what it costs, places the commands on the machine's resources in program order (book
-//! 28) and returns a [`Report`]: as text for the kernel's author, as JSON by serde for programs.
+//! [`price`] asks every stage for its cost, places the commands on the machine's resources in program order (book 28)
+//! and returns a [`Report`]: as text for the kernel's author, as JSON by serde for programs.
 
 mod anatomy;
 mod banks;

@@ -1,4 +1,4 @@
-//! What a transfer asks of the memories, as a price and as a report (books 10, 11).
+//! Load of a transfer on the memories, as a price and as a report (books 10, 11).
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -18,7 +18,7 @@ use crate::command::Work;
 use crate::model::MemoryModel;
 use crate::report::{ChannelReport, EngineCycles, MemoryReport};
 
-/// A transfer's price by a model; `flat` is that of the simplest. `requested` makes what each engine is told to do.
+/// A transfer's price by a model; `flat` is that of the simplest. `requested` makes the descriptors of each engine.
 ///
 /// # Errors
 /// If an address is outside of RNGD's map of HBM, or a memory out of the engines' reach.
@@ -52,7 +52,7 @@ impl Work {
     }
 }
 
-/// A transfer's price by the `detailed` model. Why it takes so long is said in the words of the `book` model.
+/// A transfer's price by the `detailed` model. The reason for its length is in the words of the `book` model.
 ///
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
@@ -89,7 +89,7 @@ fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<W
     Ok(detailed(Work { cycles: found.cycles, memory, ..book }, machine))
 }
 
-/// The work with what it rests on, and what it takes long for, as by the `detailed` model.
+/// The work with the assumptions and the bottleneck of the `detailed` model.
 fn detailed(mut work: Work, machine: &Machine) -> Work {
     let startup = machine.timing.dma_startup_cycles;
     if startup > work.cycles.saturating_sub(startup) {
@@ -103,7 +103,7 @@ fn detailed(mut work: Work, machine: &Machine) -> Work {
 /// Figures of the `book` model that the `detailed` one has others for.
 const REPLACED: [&str; 2] = ["limits.dma_read_ahead", "timing.hbm_row_switch_cycles"];
 
-/// Accesses to each bank of data memory; nothing where it takes no part.
+/// Accesses to each bank of data memory; empty if it takes no part.
 fn banks(found: &Detailed, machine: &Machine) -> Vec<u64> {
     let mut banks = vec![0; machine.memory.dm_banks as usize];
     for chip in &found.chips {
@@ -154,7 +154,7 @@ fn refuse(model: MemoryModel, span: Span, message: &dyn Display) -> Diagnostic {
     Diagnostic::error("memory-model", span, message).fix(Some("choose the `flat` model".to_owned()))
 }
 
-/// A transfer's price by the `book` model; `flat` has what the models have in common.
+/// A transfer's price by the `book` model; `flat` has the parts that the models have in common.
 ///
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
@@ -189,8 +189,8 @@ fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work,
     })
 }
 
-/// What each engine of a chip is told to do. Chips are alike, so this is one of them; all of them where they write to
-/// each other.
+/// Descriptors of each engine of a chip. Chips are alike, so this is one of them; all of them where they write to each
+/// other.
 pub(crate) fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> {
     let (from, to) = (memory(dma.from)?, memory(dma.to)?);
     if dma.pcie && from.medium != Medium::Host && to.medium != Medium::Host {
@@ -203,8 +203,8 @@ pub(crate) fn table(dma: &Dma, machine: &Machine) -> Result<Transfer, SeqError> 
     Ok(Transfer::of_chip(engines, [from.medium, to.medium], machine))
 }
 
-/// What the PCIe engine of each chip is told to do: a descriptor for each pair of chips and place, as one names one
-/// chip on either side. The chip that is written to has it.
+/// Descriptors of the PCIe engine of each chip: one for each pair of chips and place, as a descriptor names one chip
+/// on either side. The chip that is written to has it.
 fn between_chips(dma: &Dma, from: Memory, to: Memory) -> Result<Transfer, SeqError> {
     let mut engines: BTreeMap<u64, Vec<Descriptor>> = BTreeMap::new();
     for loops in dma.programs() {
@@ -242,7 +242,7 @@ fn by_chips(loops: &PairedProgram) -> Result<Vec<(u64, u64, PairedProgram)>, Seq
 /// Most descriptors of a transfer between chips that are priced one by one.
 const MAX_DESCRIPTORS: u64 = 1 << 12;
 
-/// Whether a loop of PCIe goes from chip to chip.
+/// Returns true if a loop of PCIe goes from chip to chip.
 fn counts_chips(stride: &Stride) -> bool {
     stride.divided(CHIP_STRIDE).is_some_and(|chips| chips.numbers().iter().any(|&chip| chip != 0))
 }
@@ -268,7 +268,7 @@ fn channels(asked: &Channels, machine: &Machine) -> Vec<ChannelReport> {
     report.collect()
 }
 
-/// What is busy for how long: the busiest of each kind.
+/// Busy time of the busiest engine of each kind.
 fn busy(price: &Price, machine: &Machine) -> Vec<EngineCycles> {
     let startup = machine.timing.dma_startup_cycles;
     let channel = |asked: &Channels| asked.loads.iter().map(|load| channel_cycles(load, machine).0).max();
@@ -301,7 +301,7 @@ const fn name(bound: Bound) -> &'static str {
     }
 }
 
-/// Why a transfer takes as long as it does, in words.
+/// Reason for the time of a transfer, in words.
 fn reason(price: &Price, machine: &Machine) -> String {
     let total = price.hbm.values().fold(Channels::none(), |sum, asked| sum.plus(asked));
     let loads = total.total();

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// How memories are priced.
+/// Model of the cost of memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryModel {
     /// A start-up, then bytes at the rate of the narrowest place on the way. All engines share every transfer.

@@ -1,5 +1,4 @@
-//! How long a pipeline takes, engine by engine: what the report prints and what the choice of configurations
-//! minimises.
+//! Time of a pipeline, engine by engine: the report prints it and the choice of configurations minimises it.
 
 use std::cmp::Ordering;
 
@@ -41,7 +40,7 @@ impl PipelineTime {
         self.busiest.saturating_add(self.latency)
     }
 
-    /// Whether this is at least as good as `other` whatever engines follow.
+    /// Returns true if this is at least as good as `other`, for all later engines.
     #[must_use]
     pub fn dominates(self, other: Self) -> bool {
         self.busiest <= other.busiest && self.latency <= other.latency && self.total <= other.total

@@ -1,5 +1,5 @@
-//! How long memories whose parts have a port each, such as scratchpad memory, are busy with a transfer. Each part has a
-//! bandwidth of its own (book 11), so it matters how many take part.
+//! Busy time of memories whose parts have a port each, such as scratchpad memory, for a transfer. Each part has a
+//! separate bandwidth (book 11), so the number of parts that take part matters.
 
 use visa_engine::Space;
 use visa_hw::program::Dma;

@@ -34,7 +34,7 @@ pub fn price(program: &Program, machine: &Machine, model: MemoryModel) -> Result
     priced(program, machine, model, &Rows::default(), Each::Nothing).map(|priced| priced.report)
 }
 
-/// What is wanted of each run beside the report.
+/// Output for each run in addition to the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     /// Nothing: iterations of long loops that repeat are summed up without being scheduled.
@@ -48,7 +48,7 @@ pub enum Each {
 /// A program's price.
 #[derive(Clone, Debug)]
 pub struct Priced {
-    /// What each command costs, and all of them together.
+    /// Cost of each command, and of all of them together.
     pub report: Report,
     /// The runs that the report is made from, in their places; `None` where [`Each::Nothing`] was wanted of them.
     pub timeline: Option<Timeline>,
@@ -104,7 +104,7 @@ pub fn priced(
     Ok(Priced { report, timeline })
 }
 
-/// What the runs of all commands come to, in their places in time.
+/// Tallies of the runs of all commands, in their schedule.
 fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Diagnostic> {
     if program.commands.iter().any(|command| matches!(command.kind, CommandKind::Loop(_))) {
         let found = steady::tallies(program, terms)?;
@@ -206,7 +206,7 @@ fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
     }
 }
 
-/// How long a resource is busy: the DMA as long as its busiest queue.
+/// Busy time of a resource; for the DMA that of its busiest queue.
 fn busy(tallies: &Tallies, resource: Resource, machine: &Machine) -> Busy {
     let cycles = match resource {
         Resource::Main => queue_busy(tallies, Queues::MAIN),
@@ -218,7 +218,7 @@ fn busy(tallies: &Tallies, resource: Resource, machine: &Machine) -> Busy {
     Busy { resource, cycles }
 }
 
-/// How long the DMA queue of each cluster is busy.
+/// Busy time of the DMA queue of each cluster.
 fn dma_queues(tallies: &Tallies, machine: &Machine) -> Vec<u64> {
     let clusters = Queues::of_all_clusters(machine).clusters().into_iter();
     clusters.map(|cluster| queue_busy(tallies, Queues::of_cluster(cluster))).collect()

@@ -1,4 +1,4 @@
-//! What a command costs and touches in an iteration of the loops around it. A price that is known is not worked out
+//! Cost and regions of a command in an iteration of the loops around it. A price that is known is not worked out
 //! again.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::rows::Rows;
 use crate::transfer::dma_work;
 use crate::walks::{Walks, exec_walks, stage_accesses};
 
-/// What pricing depends on besides the program.
+/// Inputs of pricing in addition to the program.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) machine: &'a Machine,
@@ -36,19 +36,19 @@ pub(crate) struct Run {
     pub(crate) command: usize,
     /// The iteration of each loop around it, the outermost first.
     pub(crate) iteration: Rc<[u64]>,
-    /// What it does.
+    /// Its work.
     pub(crate) work: Rc<Work>,
-    /// What it reads and writes.
+    /// Regions that it reads and writes.
     pub(crate) regions: Rc<[Region]>,
-    /// Which banks of data memory it takes, if it is a run of the Tensor Unit.
+    /// Banks of data memory that it takes, if it is a run of the Tensor Unit.
     pub(crate) walks: Rc<Walks>,
     /// Cycles, those included that it waits for main if it is in sub.
     pub(crate) cycles: u64,
-    /// How many of them it waits, and for what.
+    /// Those of them in which it waits, with the reasons.
     pub(crate) stalled: Stalled,
 }
 
-/// What a run of sub waits for meanwhile.
+/// Waits of a run of sub while it runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stalled {
     pub(crate) cycles: Stalls,
@@ -57,7 +57,7 @@ pub(crate) struct Stalled {
 }
 
 impl Run {
-    /// The run with what it waits for meanwhile.
+    /// Sets the waits of the run while it runs.
     pub(crate) fn stall(&mut self, stalled: Stalled) {
         self.cycles = self.work.cycles.saturating_add(stalled.cycles.total());
         self.stalled = stalled;
@@ -70,21 +70,21 @@ impl Stalled {
     }
 }
 
-/// How many bytes what a command reads, writes, and takes indices from has moved.
+/// Number of bytes by which a command's reads, writes and indices have moved.
 type Moved = [i64; 3];
 
 /// The prices that are known.
 pub(crate) struct Prices<'a> {
     terms: Terms<'a>,
-    /// By the number of the command, and how far its addresses have moved as far as that counts.
+    /// By the number of the command, and the offset of its addresses to the extent that prices depend on it.
     priced: HashMap<(usize, Moved), Rc<Work>>,
     /// Transfers that the `detailed` model has simulated, by the number of the command.
     samples: HashMap<usize, Samples>,
-    /// What commands touch whose addresses have not moved.
+    /// Regions of commands whose addresses have not moved.
     still: HashMap<usize, Rc<[Region]>>,
     /// The walks of commands that have not moved.
     still_walks: HashMap<usize, Rc<Walks>>,
-    /// What stages ask of banks, by the number of the command, that of the stage, and how far it has moved among them.
+    /// Accesses of stages to banks, by the number of the command, that of the stage, and its offset among the banks.
     accesses: HashMap<(usize, usize, i64), Option<Rc<BankAccesses>>>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// What a command touches in an iteration.
+    /// Regions that a command touches in an iteration.
     pub(crate) fn regions(&mut self, command: &Command, number: usize, indices: &[u64]) -> Rc<[Region]> {
         if moved(command, indices) != Moved::default() {
             return regions(command, indices, self.terms.machine).into();
@@ -157,7 +157,7 @@ impl<'a> Prices<'a> {
         Rc::clone(known)
     }
 
-    /// Which banks a command takes in an iteration.
+    /// Banks that a command takes in an iteration.
     pub(crate) fn walks(&mut self, command: &Command, number: usize, indices: &[u64]) -> Rc<Walks> {
         let CommandKind::Exec(exec) = &command.kind else { return Rc::default() };
         let still = moved(command, indices) == Moved::default();
@@ -178,7 +178,7 @@ impl<'a> Prices<'a> {
         walks
     }
 
-    /// The moves as far as prices depend on them.
+    /// The moves, reduced to those that prices depend on.
     fn counting(&self, command: &Command, moved: Moved) -> Moved {
         match (&command.kind, self.terms.model) {
             (CommandKind::Exec(_) | CommandKind::Loop(_) | CommandKind::Launch(_), _)
@@ -197,7 +197,7 @@ impl<'a> Prices<'a> {
         }
     }
 
-    /// After how many iterations of the loop at a depth a command costs the same again; nothing if it may never.
+    /// Number of iterations of the loop at a depth after which a command costs the same again; `None` if it may never.
     pub(crate) fn period(&self, command: &Command, depth: usize) -> Option<u64> {
         // What it meets is as far from it only where its turns begin anew.
         let turns = command.turns(depth);
@@ -258,16 +258,16 @@ impl Samples {
         self.mean = Some(Rc::new(like));
     }
 
-    /// How long others take, once enough were simulated.
+    /// Time of the others, once enough were simulated.
     fn mean(&self) -> Option<Rc<Work>> {
         self.mean.clone()
     }
 }
 
-/// Of what a transfer reads and writes: the size of the block of HBM, a power of two at a multiple of itself, that
-/// holds it in the first iteration; nothing where that is no HBM. A move by multiples of the size changes no bit of an
-/// address below it, and all bits above alike: channels change places with each other, and rows and banks are as equal
-/// as before. So the `book` model has the same price.
+/// Of the regions that a transfer reads and writes: the size of the block of HBM, a power of two at a multiple of
+/// itself, that holds the region in the first iteration; `None` if it is not in HBM. A move by multiples of the size
+/// changes no bit of an address below it, and all bits above alike: channels change places with each other, and rows
+/// and banks are as equal as before. So the `book` model has the same price.
 fn hbm_blocks(dma: &Dma) -> [Option<i64>; 2] {
     let reads: Vec<Program> = dma.programs().map(PairedProgram::read).collect();
     let writes: Vec<Program> = dma.programs().map(PairedProgram::write).collect();
@@ -283,7 +283,7 @@ fn hbm_blocks(dma: &Dma) -> [Option<i64>; 2] {
     })
 }
 
-/// What a command touches in an iteration.
+/// Regions that a command touches in an iteration.
 fn regions(command: &Command, indices: &[u64], machine: &Machine) -> Vec<Region> {
     match &command.kind {
         CommandKind::Dma(dma) => dma_regions(&dma.at(indices), machine),
@@ -309,7 +309,7 @@ fn moved(command: &Command, indices: &[u64]) -> Moved {
     }
 }
 
-/// How far a side of a transfer moves with the loop at a depth.
+/// Step of a side of a transfer in the loop at a depth.
 fn step_of(command: &Command, side: usize, depth: usize) -> i64 {
     let steps = match &command.kind {
         CommandKind::Dma(dma) => dma.steps.get(side),

@@ -1,8 +1,8 @@
-//! What runs commands one at a time, in program order (book 28): the contexts, the link to the host, and a DMA queue
-//! for each cluster.
+//! Resources that run commands one at a time, in program order (book 28): the contexts, the link to the host, and a
+//! DMA queue for each cluster.
 //!
 //! A chip has a DMA engine for each processing element (book 10), and a cluster's transfers are in order. So a
-//! transfer takes the queues of the clusters whose engines it uses, whatever memories it moves between: any engine
+//! transfer takes the queues of the clusters whose engines it uses, for all memories that it moves between: any engine
 //! reaches all of them (book 10, "DMA Engine assignment is flexible"). The `flat` model shares every transfer among
 //! all engines, so that it takes the queues of all clusters.
 
@@ -11,7 +11,7 @@ use visa_machine::Machine;
 
 use crate::model::MemoryModel;
 
-/// Clusters that have a queue of their own: as many as a machine description can have.
+/// Clusters that have a separate queue: as many as a machine description can have.
 const MAX_CLUSTERS: u64 = 16;
 
 /// Some of the queues.
@@ -19,7 +19,7 @@ const MAX_CLUSTERS: u64 = 16;
 pub struct Queues(u32);
 
 impl Queues {
-    /// How many queues there can be.
+    /// Greatest number of queues.
     pub const COUNT: usize = 3 + MAX_CLUSTERS as usize;
     /// That of the Tensor Unit's main context.
     pub const MAIN: Self = Self(1);
@@ -37,7 +37,7 @@ impl Queues {
         }
     }
 
-    /// What a queue is called, by its number.
+    /// Name of a queue, by its number.
     #[must_use]
     pub fn name(number: usize) -> String {
         match number {
@@ -88,18 +88,18 @@ impl Queues {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of these are among others.
+    /// Returns true if all of these are among others.
     pub(crate) const fn are_in(self, others: Self) -> bool {
         self.0 & !others.0 == 0
     }
 
-    /// Whether one of these is among others.
+    /// Returns true if one of these is among others.
     #[must_use]
     pub const fn meet(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// Whether they run tensor transfers.
+    /// Returns true if they run tensor transfers.
     #[must_use]
     pub const fn are_dma(self) -> bool {
         self.0 >> 3 != 0

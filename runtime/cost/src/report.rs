@@ -1,4 +1,4 @@
-//! What a report holds. Cycles are of the machine's clock.
+//! Content of a report. Cycles are of the machine's clock.
 
 use serde::{Serialize, Serializer};
 use visa_hw::program::{Context, Dma};
@@ -15,13 +15,13 @@ pub struct Report {
     pub program: String,
     /// The machine's name.
     pub machine: String,
-    /// How memories are priced: a [`MemoryModel`](crate::MemoryModel)'s name.
+    /// Model of the cost of memories: a [`MemoryModel`](crate::MemoryModel)'s name.
     pub memory_model: &'static str,
     /// Chips that run it, in lockstep.
     pub chips: usize,
     /// Clock, GHz.
     pub clock_ghz: f64,
-    /// What its times count: cycles of that clock, or ticks of the counter of a machine that was measured.
+    /// Unit of its times: cycles of that clock, or ticks of the counter of a calibrated machine.
     pub unit: TimeUnit,
     /// Of a machine that was measured: how far its runs are apart.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,13 +30,13 @@ pub struct Report {
     pub commands: Vec<CommandReport>,
     /// The whole program.
     pub totals: Totals,
-    /// How few cycles its work can take.
+    /// Lower bound of the cycles of its work.
     pub bound: Bound,
     /// Assumed values of the machine description that a figure rests on.
     pub assumptions: Vec<Assumed>,
 }
 
-/// What times are counted in.
+/// Unit of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeUnit {
@@ -66,7 +66,7 @@ pub struct NoiseReport {
     pub cold: [u64; 2],
 }
 
-/// What runs a command: one at a time, in program order (book 28).
+/// Resource that runs a command: one at a time, in program order (book 28).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resource {
@@ -86,7 +86,7 @@ impl Resource {
     /// All that run one command at a time, in the order of reports: the first of the enumeration.
     pub const ALL: [Self; 4] = [Self::Main, Self::Sub, Self::Dma, Self::Pcie];
 
-    /// What runs a context's pipelines.
+    /// Resource that runs a context's pipelines.
     pub(crate) const fn of_context(context: Context) -> Self {
         match context {
             Context::Main => Self::Main,
@@ -95,7 +95,7 @@ impl Resource {
         }
     }
 
-    /// Whether it is of the device, which one kernel has at a time.
+    /// Returns true if it is of the device, which one kernel has at a time.
     pub(crate) const fn is_device(self) -> bool {
         match self {
             Self::Main | Self::Sub | Self::Dual | Self::Dma => true,
@@ -103,7 +103,7 @@ impl Resource {
         }
     }
 
-    /// Whether it is of the Tensor Unit.
+    /// Returns true if it is of the Tensor Unit.
     pub(crate) const fn is_context(self) -> bool {
         match self {
             Self::Main | Self::Sub | Self::Dual => true,
@@ -111,7 +111,7 @@ impl Resource {
         }
     }
 
-    /// What runs a transfer.
+    /// Resource that runs a transfer.
     pub(crate) const fn of_transfer(dma: &Dma) -> Self {
         if dma.pcie { Self::Pcie } else { Self::Dma }
     }
@@ -134,12 +134,12 @@ impl Resource {
 pub struct CommandReport {
     /// Its number in program order, from 0.
     pub index: usize,
-    /// What runs it.
+    /// Resource that runs it.
     pub kind: Resource,
     /// Of a tensor transfer: the clusters whose DMA queue it takes, where those are not all of the chip's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<u64>,
-    /// What it moves or makes, in the kernel's names; not in JSON where the program does not say it.
+    /// Tensor that it moves or makes, in the kernel's names; not in JSON where the program does not specify it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its engines in order, e.g. `fetch>collect>store_trf`, or its memories, e.g. `hbm>dm`.
@@ -147,20 +147,20 @@ pub struct CommandReport {
     /// Where the work is in the source, bytes.
     #[serde(serialize_with = "span_bytes")]
     pub span: Span,
-    /// What each engine (of a transfer: each memory on its way) is busy for, in pipeline order.
+    /// Busy time of each engine (of a transfer: each memory on its way), in pipeline order.
     pub engines: Vec<EngineCycles>,
     /// Cycles until the first result: the pipeline's fill, or a transfer's start-up.
     pub latency: u64,
     /// Cycles from start to end: the busiest engine and the latency. As all that follows, of the first run, if loops
     /// around the command run it more than once.
     pub cycles: u64,
-    /// Cycles of a run that waits for nobody while it runs.
+    /// Cycles of a run without waits while it runs.
     #[serde(skip)]
     pub alone: u64,
     /// The queues that it takes.
     #[serde(skip)]
     pub queues: Queues,
-    /// How often it runs; not in JSON where that is once.
+    /// Number of its runs; not in JSON where that is one.
     #[serde(skip_serializing_if = "is_one")]
     pub runs: u64,
     /// The busiest engine, the first of equals; `startup` where a transfer takes longer to start than to move.
@@ -169,7 +169,7 @@ pub struct CommandReport {
     pub bytes: Traffic,
     /// Multiply-accumulates, all slices and chips.
     pub macs: u64,
-    /// How few cycles the work of a run can take, and of what.
+    /// Lower bound of the cycles of the work of a run, and its resource.
     #[serde(skip)]
     pub least: BoundPart,
     /// Cycles that its multiply-accumulates take at the peak of their formats.
@@ -178,18 +178,18 @@ pub struct CommandReport {
     /// Of a contraction: how it uses the Reducer and the register file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contraction: Option<ContractionReport>,
-    /// Of a transfer, by a model of requests: what it asks of the memories.
+    /// Of a transfer, by a model of requests: its load on the memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryReport>,
-    /// On a machine that was measured: what its time is made of.
+    /// On a calibrated machine: the components of its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anatomy: Option<Anatomy>,
-    /// Cycles of all runs in which it waits for others that go first, `stalls_for` what.
+    /// Cycles of all runs in which it waits for others that go first; `stalls_for` has the reasons.
     pub stalls: u64,
     /// The parts of `stalls`; not in JSON where there are none.
     #[serde(skip_serializing_if = "Stalls::is_none")]
     pub stalls_for: Stalls,
-    /// How far the cycles of a run may be off, as a share of them, where the `detailed` model follows from some
+    /// Bound of the error of the cycles of a run, as a share of them, where the `detailed` model follows from some
     /// requests to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<f64>,
@@ -197,8 +197,8 @@ pub struct CommandReport {
     pub start: u64,
     /// Cycle in which its last run has ended.
     pub end: u64,
-    /// What kept its runs from starting earlier, nothing where it starts in cycle 0; and what they waited for
-    /// meanwhile.
+    /// Commands that kept its runs from starting earlier, empty where it starts in cycle 0; and those that they waited
+    /// for meanwhile.
     pub waits: Vec<Wait>,
 }
 
@@ -245,10 +245,10 @@ impl Stalls {
     }
 }
 
-/// What a transfer asks of the memories of a chip.
+/// Load of a transfer on the memories of a chip.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemoryReport {
-    /// Why it takes as long as it does.
+    /// Reason for its time.
     pub reason: String,
     /// Requests of both sides.
     pub requests: u64,
@@ -256,7 +256,7 @@ pub struct MemoryReport {
     pub estimated: u64,
     /// Cycles of each engine that works, start-ups included.
     pub engines: Vec<u64>,
-    /// What each channel of HBM is asked for; empty where HBM takes no part.
+    /// Load of each channel of HBM; empty where HBM takes no part.
     pub channels: Vec<ChannelReport>,
     /// Bytes of HBM that the transfer names.
     pub hbm_asked: u64,
@@ -269,7 +269,7 @@ pub struct MemoryReport {
     pub banks: Vec<u64>,
 }
 
-/// What a channel of HBM is asked for.
+/// Load of a channel of HBM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ChannelReport {
     /// Units of 256 bytes.
@@ -288,12 +288,12 @@ pub struct ChannelReport {
     pub cycles: Option<u64>,
 }
 
-/// How a contraction uses the Reducer and the register file (books 18, 19). All slices are alike.
+/// Use of the Reducer and the register file by a contraction (books 18, 19). All slices are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ContractionReport {
     /// Rows that compute.
     pub rows: u64,
-    /// Rows that there are.
+    /// Total number of rows.
     pub all_rows: u64,
     /// Multiply-accumulates over those of as many cycles with every row and every element at work (0 to 1).
     pub share_of_macs: f64,
@@ -315,7 +315,7 @@ impl ContractionReport {
     }
 }
 
-/// How long an engine is busy with a command.
+/// Busy time of an engine with a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EngineCycles {
     /// Its name.
@@ -329,26 +329,26 @@ pub struct EngineCycles {
 pub struct Wait {
     /// The command waited for.
     pub command: usize,
-    /// Why.
+    /// Reason for the wait.
     pub why: Why,
 }
 
-/// Why one command waits for another (book 28).
+/// Reason that one command waits for another (book 28).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Why {
     /// Both need the same resource.
     Busy,
-    /// It reads what the other writes.
+    /// It reads bytes that the other writes.
     Raw,
-    /// It writes what the other reads.
+    /// It writes bytes that the other reads.
     War,
-    /// It writes what the other writes.
+    /// It writes bytes that the other writes.
     Waw,
     /// One of them is the start of a kernel.
     Launch,
-    /// One of them is a transfer, which the other one would starve, alone or with what runs beside it: 64 accesses to
-    /// a bank of data memory in a row (book 11, B2).
+    /// One of them is a transfer, which the other one would starve, alone or with the runs in parallel with it: 64
+    /// accesses to a bank of data memory in a row (book 11, B2).
     Starvation,
     /// One of them is a custom switch, whose set-up nothing of the device overlaps (book 13).
     Setup,
@@ -386,14 +386,14 @@ pub struct Totals {
     pub cycles: u64,
     /// The same in microseconds of the machine's clock.
     pub microseconds: f64,
-    /// How long each resource is busy: the DMA as long as the busiest queue.
+    /// Busy time of each resource; for the DMA that of the busiest queue.
     pub busy: Vec<Busy>,
-    /// How long the DMA queue of each cluster is busy, in cycles; not in JSON where all are alike.
+    /// Busy time of the DMA queue of each cluster, in cycles; not in JSON where all are alike.
     #[serde(skip_serializing_if = "are_alike")]
     pub dma_queues: Vec<u64>,
     /// Multiply-accumulates of all chips.
     pub macs: u64,
-    /// Part of what the chips could multiply and add in these cycles (0 to 1), each format measured by its own peak;
+    /// Share of the peak multiply-accumulates of the chips in these cycles (0 to 1), each format measured by its peak;
     /// `None` without multiply-accumulates.
     pub share_of_peak: Option<f64>,
     /// Bytes moved by all chips.
@@ -402,7 +402,7 @@ pub struct Totals {
     pub operations_per_hbm_byte: Option<f64>,
 }
 
-/// How long a resource is busy.
+/// Busy time of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Busy {
     /// The resource.
@@ -411,14 +411,14 @@ pub struct Busy {
     pub cycles: u64,
 }
 
-/// How few cycles the work of a program can take, however it is scheduled.
+/// Lower bound of the cycles of the work of a program, for every schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bound {
     /// The greatest of the parts.
     pub cycles: u64,
-    /// How many times as long the program takes.
+    /// Factor by which the program takes longer.
     pub times: f64,
-    /// What each resource must do at least, the greatest first.
+    /// Least work of each resource, the greatest first.
     pub parts: Vec<BoundPart>,
 }
 
@@ -438,11 +438,11 @@ pub struct BoundPart {
 pub struct Assumed {
     /// Path of the field in a JSON description.
     pub field: &'static str,
-    /// Why it is assumed.
+    /// Reason for the assumption.
     pub why: String,
 }
 
-/// What serde asks for takes a reference.
+/// The signature that serde requires takes a reference.
 #[expect(clippy::trivially_copy_pass_by_ref)]
 fn is_one(runs: &u64) -> bool {
     *runs == 1

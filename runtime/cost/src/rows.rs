@@ -1,16 +1,16 @@
-//! Which rows the indices of a gather or a scatter are taken to choose: they are known at run time alone.
+//! Rows that the indices of a gather or a scatter are taken to choose: they are known at run time alone.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::indices::KnownIndices;
 
-/// The rows that indices choose: as far as they are known, and else as they are assumed.
+/// The rows that indices choose: the known ones, and assumed ones for the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// What is known.
+    /// Known indices.
     pub known: KnownIndices,
-    /// What is assumed of other indices.
+    /// Assumption for other indices.
     pub assumed: AssumedRows,
 }
 
@@ -28,7 +28,7 @@ pub enum AssumedRows {
 }
 
 impl AssumedRows {
-    /// The row of so many that the index of this number chooses.
+    /// The row, of `rows`, that the index of this number chooses.
     #[must_use]
     pub fn row(self, number: u64, rows: u64) -> u64 {
         let part = |fraction: u64| ((u128::from(fraction) * u128::from(rows)) >> 64) as u64;
@@ -39,7 +39,7 @@ impl AssumedRows {
         }
     }
 
-    /// What a price that rests on it says of it.
+    /// Text of the assumption for a price that rests on it.
     pub(crate) fn assumption(self) -> String {
         let rows = match self {
             Self::Spread => "they are taken to be spread over the table".to_owned(),

@@ -54,7 +54,7 @@ mod tests {
 
     const LIMIT: u64 = 64;
 
-    /// What is known of runs that have their place, cycle by cycle.
+    /// Facts of runs that have their place, cycle by cycle.
     struct Timeline<'a> {
         runs: &'a [Run],
         slots: Vec<Slot>,
@@ -72,8 +72,8 @@ mod tests {
             (0..last).rev().find(together).map(|cycle| cycle + 1)
         }
 
-        /// Whether the first of these is a transfer and the others runs of main and sub that keep it from a bank: in
-        /// some slice, bank by bank.
+        /// Returns true if the first of these is a transfer and the others runs of main and sub that keep it from a
+        /// bank: in some slice, bank by bank.
         fn starve(&self, commands: &[usize]) -> bool {
             let (transfer, users) = (&self.runs[commands[0]], &commands[1..]);
             let context = |run: &Run| !matches!(run.work.resource, Resource::Dma | Resource::Pcie);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     /// The definition, read off: a run starts when all that it waits for has ended. Transfers of the tests take HBM
-    /// all the time or never, so that they stand still beside another one.
+    /// all the time or never, so that they stand still in parallel with another one.
     fn as_defined(runs: &[Run]) -> Vec<Slot> {
         let mut timeline = Timeline { runs, slots: Vec::new() };
         for (number, run) in runs.iter().enumerate() {

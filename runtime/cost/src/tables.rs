@@ -1,7 +1,7 @@
 //! Loads of look-up tables. Our dialects have a table at its fetch; the chip loads it before the pass that uses it.
 //! The vendor's schedules have two commands for that: a transfer of 4 KB, 8 bytes for each slice, and a run of the sub
-//! context that takes 1,030 cycles beside its start. No slice reaches the other cluster's part, so that each cluster
-//! gets the same 2 KB. Our run is of main: so the pass waits for its table.
+//! context that takes 1,030 cycles in addition to its start. No slice reaches the other cluster's part, so that each
+//! cluster gets the same 2 KB. Our run is of main: so the pass waits for its table.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ fn load(machine: &Machine) -> Dma {
     Dma { pcie: false, from: Space::HBM, to: Space::DM, parts, steps: [Steps::default(), Steps::default()] }
 }
 
-/// The run that stores what was loaded.
+/// The run that stores the loaded table.
 fn store(pass: &Exec, machine: &Machine, span: Span) -> Exec {
     let stage = Stage::store(TableStore { read: place(machine) });
     let (stage, entering) = (Arc::new(stage), Wire::NOTHING);

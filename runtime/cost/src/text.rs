@@ -16,7 +16,7 @@ use crate::traffic::{Moved, Traffic};
 /// The column of how often commands run, which is there where one runs more than once.
 const RUNS: &str = "runs";
 
-/// The column of what commands move or make, which is there where some command says it.
+/// The column of the tensors that commands move or make, present if some command specifies one.
 const NAME: &str = "name";
 
 /// The widest name of a command in a table; the whole is in JSON.
@@ -115,7 +115,7 @@ fn queues(cycles: &[u64]) -> Option<String> {
     uneven.then(|| format!("of the dma {}", each.collect::<Vec<_>>().join(" and ")))
 }
 
-/// How long a command waits meanwhile, and for what.
+/// Time that a command waits while it runs, and the reason.
 fn stalls(index: usize, stalls: &Stalls, unit: TimeUnit) -> impl Iterator<Item = String> {
     let each = [
         (stalls.register_file, "waiting for reads of the register file"),
@@ -126,7 +126,7 @@ fn stalls(index: usize, stalls: &Stalls, unit: TimeUnit) -> impl Iterator<Item =
     some.map(move |(cycles, what)| format!("{index}: {} {what}", counted(cycles, unit.name())))
 }
 
-/// What runs a command: of a transfer that takes the queues of some clusters alone, with their numbers.
+/// Resource that runs a command: of a transfer that takes the queues of some clusters alone, with their numbers.
 fn context(command: &CommandReport) -> String {
     let clusters: Vec<_> = command.clusters.iter().map(u64::to_string).collect();
     format!("{}{}", command.kind.name(), clusters.join(","))
@@ -170,7 +170,7 @@ fn table(text: &mut String, rows: &[Row], unit: TimeUnit, shown: impl Fn(&str) -
     }
 }
 
-/// How few cycles the work can take, and of what.
+/// Lower bound of the cycles of the work, and its resource.
 fn bound(bound: &Bound, unit: TimeUnit) -> String {
     let Some((binding, others)) = bound.parts.split_first() else { return String::new() };
     let least = format!("{} by {}", counted(bound.cycles, unit.name()), binding.of);
@@ -180,7 +180,7 @@ fn bound(bound: &Bound, unit: TimeUnit) -> String {
     format!("{least}{others}; the program takes {:.2} times as long", bound.times)
 }
 
-/// What a transfer asks of the memories, and why it takes so long.
+/// Load of a transfer on the memories, and the reason for its time.
 fn memory(index: usize, found: &MemoryReport) -> String {
     let mut parts = vec![counted(found.requests, "request")];
     if found.estimated > 0 {
@@ -211,7 +211,7 @@ fn memory(index: usize, found: &MemoryReport) -> String {
     format!("{index}: {}; {}", parts.join(", "), found.reason)
 }
 
-/// How a contraction uses the Reducer.
+/// Use of the Reducer by a contraction.
 fn reducer(index: usize, found: &ContractionReport) -> String {
     format!(
         "{index}: {} of {} rows, {:.1}% of the MACs, {} in {}, {}, {:.1}% of the reads hit the cache",

@@ -11,7 +11,7 @@ pub(crate) fn ticks(cycles: u64, measured: &Measured) -> u64 {
     (cycles as f64 * measured.ticks_per_cycle.value).round() as u64
 }
 
-/// The report with ticks in the place of cycles, and with what it rests on that no row fixes.
+/// The report with ticks instead of cycles, and with the assumptions that no row fixes.
 pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
     let ticks = |cycles: u64| ticks(cycles, measured);
     let totals = totals(report.totals, ticks);

@@ -22,7 +22,7 @@ pub struct Occurrence {
     pub start: u64,
     /// Where it has ended.
     pub end: u64,
-    /// How long it waits between them for others that go first.
+    /// Time that it waits between them for others that go first.
     pub stalls: u64,
     /// The runs that it started right after, none at the very start; and those that it waits for meanwhile.
     pub waits: Vec<WaitsFor>,
@@ -33,16 +33,16 @@ pub struct Occurrence {
 pub struct WaitsFor {
     /// Its place in the timeline.
     pub run: usize,
-    /// Why.
+    /// Reason for the wait.
     pub why: Why,
 }
 
-/// What a program does when.
+/// Timeline of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     /// All runs in the order of the program.
     pub runs: Vec<Occurrence>,
-    /// The memory that they hold, by when it is written; nothing where it was not asked for.
+    /// The memory that they hold, by the time of its write; empty if it was not requested.
     pub held: Vec<Held>,
 }
 

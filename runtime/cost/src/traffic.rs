@@ -7,7 +7,7 @@ use visa_machine::Medium;
 /// Bytes moved out of and into a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Read from it; of data memory, what the Fetch Engine delivers counts after its conversion.
+    /// Read from it; in data memory, the output of the Fetch Engine counts after its conversion.
     pub read: u64,
     /// Written to it.
     pub written: u64,

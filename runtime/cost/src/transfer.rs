@@ -20,13 +20,13 @@ use crate::traffic::Traffic;
 /// Cycles of a transfer by itself.
 ///
 /// # Errors
-/// What the model has no address for.
+/// A transfer that has no address in the model.
 pub fn transfer_cycles(dma: &Dma, machine: &Machine, model: MemoryModel) -> Result<u64, Diagnostic> {
     dma_work(dma, Span::default(), machine, 1, model).map(|work| work.cycles)
 }
 
-/// Ticks of a transfer by itself on a machine that was measured, and those that its bytes need: a start-up, and HBM or
-/// data memory at full rate. Nothing on other machines, and of what the `book` model has no address for.
+/// Ticks of a transfer by itself on a calibrated machine, and those that its bytes need: a start-up, and HBM or data
+/// memory at full rate. `None` on other machines, and for a transfer that has no address in the `book` model.
 #[must_use]
 pub fn measured_ticks(dma: &Dma, machine: &Machine) -> Option<[u64; 2]> {
     let measured = machine.measured.as_ref()?;
@@ -40,7 +40,7 @@ pub fn measured_ticks(dma: &Dma, machine: &Machine) -> Option<[u64; 2]> {
 /// Prices a transfer. All chips move at once, each its own bytes.
 ///
 /// # Errors
-/// What the model has no address for.
+/// A transfer that has no address in the model.
 pub(crate) fn dma_work(
     dma: &Dma,
     span: Span,

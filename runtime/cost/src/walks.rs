@@ -1,4 +1,4 @@
-//! What runs ask of the banks of data memory.
+//! Accesses of runs to the banks of data memory.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -50,7 +50,7 @@ impl Walks {
         self.each.iter().filter(move |walk| walk.is_in(slice)).map(move |walk| of(&walk.accesses))
     }
 
-    /// Which part of its time a run takes each bank, its slices together; of all banks the most if it may be at others
+    /// Part of its time that a run takes each bank, its slices together; of all banks the most if it may be at others
     /// in other iterations.
     pub(crate) fn shares(&self, work: &Work, moves: bool) -> Vec<f64> {
         let cycles = work.cycles.saturating_sub(work.latency).max(1) as f64;
@@ -79,7 +79,7 @@ pub(crate) fn exec_walks(
     Walks::of(walks.collect())
 }
 
-/// What a stage that has moved asks of the banks; nothing if it has no loops over data memory. A single number that
+/// Accesses of a stage that has moved to the banks; `None` if it has no loops over data memory. A single number that
 /// is generated is no walk.
 pub(crate) fn stage_accesses(
     exec: &Exec,
@@ -101,7 +101,7 @@ pub(crate) fn most_in_a_row(exec: &Exec, machine: &Machine) -> u64 {
     walks.map(|walk| BankAccesses::anywhere(walk.loops, machine).longest().1).fold(0, u64::saturating_add)
 }
 
-/// The sums bank by bank; nothing of no walks.
+/// The sums bank by bank; empty if there are no walks.
 pub(crate) fn sums<'a>(walks: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
     let plus = |sum: Vec<u64>, walk: &Vec<u64>| {
         if sum.is_empty() {

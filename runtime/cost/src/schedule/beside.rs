@@ -1,11 +1,11 @@
-//! A run that is slower beside others.
+//! A run that is slower in parallel with others.
 
-/// What runs in some cycles and goes first.
+/// A run that goes first, in some cycles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rival {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Cycles that the run would take beside it all the time; nothing if it would stand still.
+    /// Cycles that the run would take if the rival ran all the time; `None` if it would stand still.
     pub(crate) slowed: Option<u64>,
 }
 

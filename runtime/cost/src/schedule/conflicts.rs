@@ -1,5 +1,5 @@
-//! Runs of the sub context beside those of main, which goes first: writes of the tensor register file wait for reads
-//! of a contraction (book 18), and accesses to a bank of data memory for main's ([`crate::banks`], book 11).
+//! Runs of the sub context in parallel with those of main, which goes first: writes of the tensor register file wait
+//! for reads of a contraction (book 18), and accesses to a bank of data memory for main's ([`crate::banks`], book 11).
 
 use crate::banks;
 use crate::prices::{Run, Stalled};
@@ -9,14 +9,14 @@ use crate::schedule::beside::{Rival, lost};
 use crate::schedule::place::Slot;
 use crate::schedule::{after, schedule};
 
-/// Schedules that are tried where runs were placed too often: a run that waits can put off what waits for it, which
-/// can meet other runs of main.
+/// Schedules that are tried where runs were placed too often: a run that waits can put off its dependents, which can
+/// meet other runs of main.
 const ROUNDS: usize = 16;
 
-/// How often each run is placed on average, beside [`SOME`].
+/// Number of times that each run is placed on average, in addition to [`SOME`].
 const TIMES: usize = 8;
 
-/// Places beside those.
+/// Additional placements.
 const SOME: usize = 1 << 18;
 
 /// The schedule with the stalls of sub, which become part of its cycles. `limit` is that of accesses to a bank in a
@@ -45,9 +45,9 @@ pub(crate) fn schedule_with_stalls(runs: &mut [Run], limit: u64) -> Vec<Slot> {
     slots
 }
 
-/// The schedule with the stalls of each run of sub: as soon as a run of main has its place beside it, the run of sub
-/// and all after it get their places anew. A run of main beside it does not wait for it, so that its own place stays.
-/// Nothing if that needs too many places.
+/// The schedule with the stalls of each run of sub: as soon as a run of main has its place in parallel with it, the
+/// run of sub and all after it are placed again. A parallel run of main does not wait for it, so that its place stays.
+/// `None` if that needs too many places.
 fn one_by_one(runs: &mut [Run], limit: u64) -> Option<Vec<Slot>> {
     let mut places = Places::default();
     let mut left = runs.len().saturating_mul(TIMES).saturating_add(SOME);
@@ -78,7 +78,7 @@ impl Places {
         runs[number].work.queues.numbers().for_each(|own| self.queues[own].push(number));
     }
 
-    /// Forgets the places of runs from one on, and what those after it waited for.
+    /// Forgets the places of runs from `first` on, and the waits of those after it.
     fn forget_from(&mut self, first: usize, runs: &mut [Run]) {
         let forgotten = first + 1..self.slots.len();
         runs[forgotten].iter_mut().for_each(|run| run.stall(Stalled::default()));
@@ -88,7 +88,8 @@ impl Places {
         }
     }
 
-    /// The first run of sub that waits longer than it is known to, now that run `number` has its place; and for what.
+    /// The first run of sub that waits longer than it is known to, now that run `number` has its place; with its
+    /// waits.
     fn slowed(&self, runs: &[Run], number: usize) -> Option<(usize, Stalled)> {
         let [main, sub] = [Queues::MAIN, Queues::SUB].map(Queues::first);
         let beside: &[usize] = if is_reader(&runs[number]) {
@@ -111,7 +112,7 @@ impl Places {
     }
 }
 
-/// Whether a run may slow those of sub.
+/// Returns true if a run may slow those of sub.
 fn is_reader(run: &Run) -> bool {
     run.work.queues == Queues::MAIN && (run.work.bank_reads.is_some() || run.walks.most > 0)
 }
@@ -175,11 +176,11 @@ fn stalls_beside(runs: &[Run], slots: &[Slot], beside: &[usize], number: usize) 
     stalled
 }
 
-/// A run of sub beside one of main.
+/// A run of sub in parallel with one of main.
 struct Slowed {
-    /// Cycles that it takes; nothing if it stands still.
+    /// Cycles that it takes; `None` if it stands still.
     cycles: Option<u64>,
-    /// What it waits for longest.
+    /// Reason for its longest wait.
     why: Why,
 }
 

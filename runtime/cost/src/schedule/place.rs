@@ -11,7 +11,7 @@ use crate::schedule::beside::{Rival, lost};
 /// A run that has its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Before<'a> {
-    /// What waits call it.
+    /// Its number in waits.
     pub(crate) command: usize,
     pub(crate) run: &'a Run,
     pub(crate) start: u64,
@@ -101,7 +101,7 @@ pub(crate) fn reasons(before: Before<'_>, run: &Run, limit: u64) -> Vec<(u64, Wh
     found
 }
 
-/// Whether one of them is a transfer that the other one alone would starve.
+/// Returns true if one of them is a transfer that the other one alone would starve.
 fn starves(one: &Run, other: &Run, limit: u64) -> bool {
     match (one.work.resource.is_context(), other.work.resource.is_context()) {
         (true, false) => starve(other, &[one], limit),
@@ -154,8 +154,8 @@ fn starved_by_two<'a>(run: &Run, live: impl Iterator<Item = Before<'a>>, limit: 
     }
 }
 
-/// Cycles that a transfer waits for HBM beside earlier ones of other clusters, which go first: an HBM that another
-/// one takes in h of its n cycles has the other n - h left.
+/// Cycles that a transfer waits for HBM in parallel with earlier ones of other clusters, which go first: an HBM that
+/// another one takes in h of its n cycles has the other n - h left.
 fn waits_for_hbm<'a>(
     run: &Run,
     start: u64,

@@ -30,8 +30,8 @@ pub(crate) struct Cut<'p> {
     pub(crate) times: u64,
 }
 
-/// All runs in the order of the program, one of whose loops is cut; with them, how many runs come before each of its
-/// iterations, and before what is after it.
+/// All runs in the order of the program, one of whose loops is cut. With them, the number of runs before each of its
+/// iterations, and before the first command after it.
 ///
 /// # Errors
 /// A transfer for which the model has no price, and more than [`MAX_RUNS`] runs.
@@ -46,7 +46,7 @@ pub(crate) fn runs_of(
     Ok((unrolling.runs, unrolling.iterations))
 }
 
-/// What is said of more runs than are priced.
+/// The error if there are more runs than can be priced.
 pub(crate) fn too_many(count: u64) -> Diagnostic {
     let message = format!("{} run one by one, at most {MAX_RUNS} are priced", counted(count, "command"));
     Diagnostic::error("price", Span::default(), message)
@@ -56,7 +56,7 @@ struct Unrolling<'a, 'p> {
     prices: Prices<'a>,
     runs: Vec<Run>,
     cut: Option<Cut<'p>>,
-    /// How many runs come before each iteration of the loop that is cut.
+    /// Number of runs before each iteration of the loop that is cut.
     iterations: Vec<usize>,
 }
 
@@ -111,7 +111,7 @@ impl Unrolling<'_, '_> {
     }
 }
 
-/// How many commands a command is that have numbers of their own: those of a loop, and else one.
+/// Number of commands in a command that have separate numbers: those of a loop, and else one.
 pub(crate) fn commands_in(command: &Command) -> usize {
     match &command.kind {
         CommandKind::Loop(repeat) => repeat.body.iter().map(commands_in).sum(),

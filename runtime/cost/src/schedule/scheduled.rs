@@ -30,7 +30,7 @@ impl Scheduled {
         Self { runs, slots }
     }
 
-    /// What the runs of each command come to.
+    /// Tallies of the runs of each command.
     pub(crate) fn tallies(&self) -> Tallies {
         let mut tallies = Tallies::default();
         for (run, slot) in self.runs.iter().zip(&self.slots) {

@@ -1,13 +1,13 @@
 //! The schedule of long loops. Iterations are scheduled one after the other until one leaves everything as an earlier
-//! one did, but for the time and the indices; from then on they repeat, and all that are left but a few are counted at
-//! once. What comes out is the schedule of the program written out ([`crate::schedule`]).
+//! one did, but for the time and the indices; from then on they repeat, and all the remaining ones but a few are
+//! counted at once. The result is the schedule of the program written out ([`crate::schedule`]).
 //!
 //! An iteration is like an earlier one if
-//! - each command costs what it did then ([`Prices::period`]),
-//! - what has not ended when something can start next is the same: the same commands, as many iterations ago, as far
-//!   from their ends,
-//! - and what of that a command will meet in memory is the same. That is so where both move alike with the loop, or
-//!   where they never meet.
+//! - each command costs the same as then ([`Prices::period`]),
+//! - the commands that have not ended when another can start next are the same: as many iterations ago, as far from
+//!   their ends,
+//! - and their conflicts in memory with later commands are the same. That is so where both move alike with the loop,
+//!   or where they never meet.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -37,9 +37,9 @@ pub(crate) fn tallies(program: &Program, terms: Terms<'_>) -> Result<Tallies, Di
     Ok(steady.tallies)
 }
 
-/// After how many iterations a loop that is in no other one may repeat, as far as its commands tell by themselves;
-/// nothing if it may not, or branches change with it. With `all_banks` its commands are at the same banks of data
-/// memory again.
+/// Number of iterations after which a loop that is in no other one may repeat, to the extent that its commands
+/// determine it; `None` if it may not, or branches change with it. With `all_banks` its commands are at the same banks
+/// of data memory again.
 pub(crate) fn period(program: &Program, command: &Command, terms: Terms<'_>, all_banks: bool) -> Option<u64> {
     let CommandKind::Loop(repeat) = &command.kind else { return None };
     let before = program.commands.iter().take_while(|other| !std::ptr::eq(*other, command));
@@ -70,7 +70,7 @@ fn most_in_a_row(command: &Command, machine: &Machine) -> u64 {
     }
 }
 
-/// Whether a command is at other banks of data memory in other iterations of the loops around it.
+/// Returns true if a command is at other banks of data memory in other iterations of the loops around it.
 fn moves_banks(command: &Command, machine: &Machine) -> bool {
     let around = machine.memory.dm_bank_width.saturating_mul(machine.memory.dm_banks);
     let CommandKind::Exec(exec) = &command.kind else { return false };
@@ -117,10 +117,10 @@ struct Steady<'p> {
     sides: Vec<Vec<Side>>,
     /// The most accesses in a row to a bank of data memory.
     in_a_row: Vec<u64>,
-    /// Whether a command may be at other banks in other iterations.
+    /// True if a command may be at other banks in other iterations.
     moves_banks: Vec<bool>,
     machine: &'p Machine,
-    /// Whether a loop repeats only where its commands are at the same banks again.
+    /// True if a loop repeats only where its commands are at the same banks again.
     all_banks: bool,
     prices: Prices<'p>,
     /// The runs of each queue, in the order in which they end.
@@ -130,7 +130,7 @@ struct Steady<'p> {
     placed: u64,
 }
 
-/// How things are after an iteration: what has not ended, by command, loops ago, cycles left and cycles in all.
+/// State after an iteration: the runs that have not ended, by command, loops ago, cycles left and cycles in all.
 type State = Vec<(usize, Vec<i64>, u64, u64)>;
 
 /// An iteration that later ones are compared with.
@@ -141,10 +141,10 @@ struct Mark {
     counts: BTreeMap<usize, Counts>,
 }
 
-/// Iterations of a loop in which the same commands run, as far as branches depend on this loop and those around it.
+/// Iterations of a loop in which the same commands run, if branches depend on this loop and those around it only.
 struct Stretch {
     iterations: Range<u64>,
-    /// Whether the commands are the same in all of them.
+    /// True if the commands are the same in all of them.
     alike: bool,
 }
 
@@ -309,8 +309,8 @@ impl Steady<'_> {
         Ok(())
     }
 
-    /// After how many iterations of a stretch a loop may repeat, as far as its commands tell by themselves; nothing if
-    /// it may not.
+    /// Number of iterations of a stretch after which a loop may repeat, to the extent that its commands determine it;
+    /// `None` if it may not.
     fn period(&self, stretch: &Stretch, inside: Range<usize>, outer: &[u64]) -> Option<u64> {
         let depth = outer.len();
         let Range { start, end } = stretch.iterations;
@@ -330,9 +330,9 @@ impl Steady<'_> {
         periods.try_fold(banks, |all, own| Some(lcm(all, own?)))
     }
 
-    /// After how many iterations of a loop the banks of data memory that its commands take are as they were, as far as
-    /// that counts: they lie alike in the width of a bank, and where somebody may wait for one, in all banks. Nothing
-    /// if the slices of those that may starve and be starved do not move alike.
+    /// Number of iterations of a loop after which the banks of data memory that its commands take are the same again,
+    /// to the extent that it matters: they lie alike in the width of a bank, and where a run may wait for one, in all
+    /// banks. `None` if the slices of those that may starve and be starved do not move alike.
     fn bank_period(&self, inside: Range<usize>, depth: usize) -> Option<u64> {
         let memory = &self.machine.memory;
         let again = |bytes: u64| {
@@ -346,7 +346,7 @@ impl Steady<'_> {
         Some(again(memory.dm_bank_width.saturating_mul(banks)))
     }
 
-    /// Whether all slices that commands of a loop touch are as many further in each iteration.
+    /// Returns true if all slices that commands of a loop touch are as many further in each iteration.
     fn slices_move_alike(&self, inside: Range<usize>, depth: usize) -> bool {
         let mut apart = BTreeSet::new();
         for own in inside {
@@ -366,7 +366,7 @@ impl Steady<'_> {
         !apart.contains(&None) && apart.len() <= 1
     }
 
-    /// Whether runs of a loop may keep one of its transfers from a bank, in main and sub together.
+    /// Returns true if runs of a loop may keep one of its transfers from a bank, in main and sub together.
     fn may_starve(&self, inside: Range<usize>) -> bool {
         let most = |queues: Queues| {
             let own = inside.clone().filter(|own| self.takes[*own].meet(queues));
@@ -378,7 +378,7 @@ impl Steady<'_> {
         all >= self.machine.limits.dm_bank_starvation && transfers.any(Side::is_data_memory)
     }
 
-    /// Whether a command runs in all iterations of the loops inside the ones whose indices are known.
+    /// Returns true if a command runs in all iterations of the loops inside the ones whose indices are known.
     fn runs_always(&self, command: usize, indices: &[u64]) -> bool {
         self.commands[command]
             .when
@@ -387,7 +387,7 @@ impl Steady<'_> {
             .all(|rest| rest.factors.iter().all(|factor| *factor == 0) && rest.holds(&[]))
     }
 
-    /// Whether any two commands of a loop move alike with it, or never meet.
+    /// Returns true if any two commands of a loop move alike with it, or never meet.
     fn meet_alike(&self, inside: Range<usize>, depth: usize) -> bool {
         let sides: Vec<&Side> = self.sides[inside].iter().flatten().collect();
         let pairs =
@@ -396,8 +396,8 @@ impl Steady<'_> {
         pairs.all(|(one, other)| one.moves_like(other, depth))
     }
 
-    /// How things are after iteration `index - 1` of a loop; nothing if something else than the loop has not ended.
-    /// With it the cycle from which on something can start.
+    /// State after iteration `index - 1` of a loop; `None` if a command outside the loop has not ended. With it the
+    /// first cycle in which a command can start.
     fn state(&mut self, inside: Range<usize>, outer: &[u64], index: u64) -> Option<(State, u64)> {
         let used = self.takes[inside.clone()].iter().copied().fold(Queues::default(), Queues::and);
         let last = |own: usize| self.queues[own].back().map_or(0, |live| live.end);
@@ -424,7 +424,7 @@ impl Steady<'_> {
         Some((state, now))
     }
 
-    /// Counts what was done since a mark so many times more.
+    /// Adds the counts since a mark `times` more times.
     fn skip(&mut self, mark: &Mark, inside: Range<usize>, skipped: &Skipped) {
         let Skipped { times, depth, iterations, cycles } = *skipped;
         if times == 0 {
@@ -453,7 +453,7 @@ impl Steady<'_> {
 
 /// Iterations of a loop that are counted at once.
 struct Skipped {
-    /// How often what was done since a mark is done again.
+    /// Number of repetitions of the counts since a mark.
     times: u64,
     /// The loops around the one that repeats.
     depth: usize,

@@ -1,10 +1,10 @@
 //! The schedule of a long loop in which runs of sub may wait for those of main: for reads of the tensor register file
 //! (book 18), or for banks of data memory (book 11).
 //!
-//! Such a run waits for what runs meanwhile, which may come after it in the program, so that iterations are not
+//! Such a run waits for runs in parallel with it, which may come after it in the program, so that iterations are not
 //! scheduled one after the other. The loop is scheduled as a whole with fewer iterations instead, in the middle of
-//! which everything repeats, and that middle is made longer. What a run waits for is beside it in time: in each
-//! round of [`schedule_with_stalls`] an end of the loop changes a few iterations more, and the middle is longer
+//! which everything repeats, and that middle is made longer. A run waits only for runs that overlap it in time: in
+//! each round of [`schedule_with_stalls`] an end of the loop changes a few iterations more, and the middle is longer
 //! than all rounds reach.
 
 use visa_hw::program::{CommandKind, Loop, Program};
@@ -23,7 +23,7 @@ const PERIODS: u64 = 192;
 /// Of those, the first and the last ones in which things may be otherwise.
 const EDGE: u64 = 48;
 
-/// The tallies of a program with one long loop that repeats; nothing if there is none, or it was not seen to repeat.
+/// The tallies of a program with one long loop that repeats; `None` if there is none, or it was not seen to repeat.
 /// With `banks` runs may wait for banks of data memory, so that it repeats where its commands are at the same again.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ impl CutProgram {
         Ok(Self { tallies: scheduled.tallies(), scheduled, iterations })
     }
 
-    /// Whether in the middle each run is as long after the one a period before as all others are.
+    /// Returns true if in the middle each run is as long after the one a period before as all others are.
     fn repeats(&self, period: u64) -> bool {
         let (edge, period) = ((EDGE * period) as usize, period as usize);
         let last = self.iterations.len().saturating_sub(1);
@@ -93,7 +93,7 @@ impl CutProgram {
     }
 }
 
-/// What two tallies have grown by, so many times more than the first one.
+/// The second tallies, plus `times` times their growth over the first.
 fn grown(first: &Tallies, second: &Tallies, times: u64) -> Option<Tallies> {
     let mut all = second.clone();
     for (number, tally) in &mut all.0 {

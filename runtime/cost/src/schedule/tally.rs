@@ -1,4 +1,4 @@
-//! What the runs of a command come to.
+//! Totals of the runs of a command.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::schedule::place::Slot;
 /// The runs of a command so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
-    /// What the first run does.
+    /// Work of the first run.
     pub(crate) work: Rc<Work>,
     /// Cycles of the first run.
     pub(crate) cycles: u64,
@@ -21,15 +21,15 @@ pub(crate) struct Tally {
     pub(crate) start: u64,
     /// When the last run has ended.
     pub(crate) end: u64,
-    /// Which part of its time a run takes each bank of data memory at most.
+    /// Greatest part of its time that a run takes each bank of data memory.
     pub(crate) bank_shares: Vec<f64>,
-    /// What runs waited for: commands by number.
+    /// Commands that runs waited for, by number.
     pub(crate) waits: Vec<Wait>,
-    /// How far the cycles of a run may be off at most, where they follow from those of others.
+    /// Bound of the error of the cycles of a run, where they follow from those of others.
     pub(crate) error: Option<f64>,
 }
 
-/// What adds up over the runs of a command.
+/// Quantities that add up over the runs of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) runs: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// These, and what was added since `before` so many times more.
+    /// These, plus `times` times the counts since `before`.
     pub(crate) fn again(self, before: Self, times: u64) -> Self {
         let more = |now: u64, before: u64| now.saturating_add((now - before).saturating_mul(times));
         Self {
@@ -54,7 +54,7 @@ impl Counts {
     }
 }
 
-/// What a bank can serve, but for what shares of it are rounded.
+/// Capacity of a bank, less the rounding of shares.
 const ALL_OF_A_BANK: f64 = 1.0 - 1e-9;
 
 /// The tallies of the commands that have run, by number.
@@ -67,7 +67,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) work: &'a Rc<Work>,
     pub(crate) cycles: u64,
     pub(crate) stalls: Stalls,
-    /// Which part of its time it takes each bank of data memory.
+    /// Part of its time that it takes each bank of data memory.
     pub(crate) bank_shares: Vec<f64>,
     pub(crate) start: u64,
     pub(crate) end: u64,
@@ -93,14 +93,14 @@ impl<'a> Placed<'a> {
 }
 
 impl Tallies {
-    /// Whether runs of the sub context may wait for those of main.
+    /// Returns true if runs of the sub context may wait for those of main.
     pub(crate) fn may_stall(&self) -> bool {
         let mut loads = self.of(Queues::SUB).filter(|tally| tally.work.bank_writes > 0);
         let mut reads = self.of(Queues::MAIN).filter(|tally| tally.work.bank_reads.is_some());
         loads.next().is_some() && reads.next().is_some() || self.banks_may_stall()
     }
 
-    /// Whether main and sub may together ask for some bank of data memory more often than it serves.
+    /// Returns true if main and sub may together ask for some bank of data memory more often than it serves.
     pub(crate) fn banks_may_stall(&self) -> bool {
         let shares = |queues: Queues| {
             self.of(queues).fold(Vec::new(), |shares, tally| most(&shares, &tally.bank_shares))

@@ -10,7 +10,7 @@ use visa_hw::program::Context::{self, Main, Sub};
 
 use crate::doubles::{dma, exec, report, stage};
 
-/// A run of so many cycles that comes to the bank of an address so many times in a row.
+/// A run of `cycles` cycles that comes to the bank of an address `times` times in a row.
 fn stays(context: Context, cycles: u64, slices: Range<usize>, times: u64, at: u64) -> CommandKind {
     let walk = format!("[{times} : 128, 8 : 1] : 8 @ {at}");
     exec(context, slices, &[stage("hw.fetch", Engine::FETCH, cycles).walks(&walk)])

@@ -63,8 +63,8 @@ fn dual_fetches_by_itself() {
     assert_eq!(fetch(&[dual, main].concat()), [("fetch", 333)]);
 }
 
-/// What a conversion makes of the bytes takes the fetch no longer: in two contexts at once, more than 32 + 8 bytes a
-/// cycle may come out.
+/// A conversion of the bytes does not make the fetch longer: in two contexts at once, more than 32 + 8 bytes a cycle
+/// may come out.
 #[test]
 fn fetches_read_what_is_in_memory() {
     let run = |context, from, store| {

@@ -1,4 +1,4 @@
-//! Loads of the tensor register file beside contractions, and what a contraction uses (books 18, 19).
+//! Loads of the tensor register file in parallel with contractions, and the resources of a contraction (books 18, 19).
 
 use visa_cost::Report;
 use visa_engine::Engine;
@@ -81,7 +81,7 @@ fn what_waits_for_a_load_waits_for_its_stalls() {
     assert_eq!(stalls(&alone, 0), (0, 40));
 }
 
-/// 80 writes from cycle 10 on, at half their speed beside a contraction that runs for 100 cycles.
+/// 80 writes from cycle 10 on, at half their speed in parallel with a contraction that runs for 100 cycles.
 #[test]
 fn a_contraction_may_begin_in_the_middle_of_a_load() {
     let beside = |starts| {
@@ -95,8 +95,8 @@ fn a_contraction_may_begin_in_the_middle_of_a_load() {
     assert_eq!(beside(20), (50, 140));
 }
 
-/// The last contraction reads what the load writes, and begins in the cycle in which the load would end without
-/// the first.
+/// The last contraction reads the bytes that the load writes, and begins in the cycle in which the load would end
+/// without the first.
 #[test]
 fn a_load_does_not_wait_for_what_begins_when_it_ends() {
     let all_miss = |cycles, range| {

@@ -80,7 +80,7 @@ impl Fixed {
         self
     }
 
-    /// With so many cycles at its start in which it writes registers.
+    /// Sets the cycles at its start in which it writes registers.
     pub(crate) fn sets_up(mut self, cycles: u64) -> Self {
         (self.setup, self.cost.latency) = (cycles, cycles);
         self
@@ -168,7 +168,7 @@ pub(crate) fn exec(context: Context, slices: Range<usize>, stages: &[Fixed]) -> 
     CommandKind::Exec(Exec { context, slices: vec![slices], steps: Steps::default(), stages })
 }
 
-/// A run of 100 cycles on all slices that reads or writes as `access` says.
+/// A run of 100 cycles on all slices that reads or writes according to `access`.
 pub(crate) fn busy(context: Context, access: impl Fn(Fixed) -> Fixed) -> CommandKind {
     exec(context, 0..512, &[access(stage("test.work", Engine::VECTOR, 100))])
 }

@@ -8,7 +8,7 @@ use visa_machine::{Machine, Medium};
 
 const SLICE: u64 = 1 << 19;
 
-/// A gather of so many rows of 256 bytes into slices, from a table of `count` of them.
+/// A gather of `rows` rows of 256 bytes into slices, from a table of `count` of them.
 fn gather(rows: u64, count: u64, index: Space, at: u64) -> Indexed {
     let loops = format!("[{rows} : 0 -> {SLICE}, 256 : 1 -> 1] : 256").parse().expect("loops");
     let indices = format!("[{rows} : 4, 4 : 1] : 4 @ {at}").parse().expect("indices");
@@ -105,7 +105,7 @@ fn rows_are_spread_over_the_table() {
     }
 }
 
-/// Loops are looked at as far as 65,536 rows; the requests of all are counted.
+/// Loops are looked at up to 65,536 rows; the requests of all are counted.
 #[test]
 fn as_many_rows_as_there_are() {
     let mut transfer = gather(4096, 1 << 20, Space::HBM, 1 << 34);
@@ -120,7 +120,7 @@ fn as_many_rows_as_there_are() {
     assert!(memory.estimated > 0);
 }
 
-/// What a gather waits for is known, though its rows are not: all of the table, and the indices.
+/// The waits of a gather are known, though its rows are not: for all of the table, and the indices.
 #[test]
 fn any_row_of_the_table_may_be_meant() {
     let waits = |to: Space, at: u64| {

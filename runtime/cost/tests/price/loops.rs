@@ -42,7 +42,7 @@ enum Command {
         bytes: i64,
         engine: i64,
     },
-    /// A fetch and a commit of so many flits; if `apart` is given, of 8 bytes that are so far apart in data memory.
+    /// A fetch and a commit of `flits` flits; if `apart` is given, of 8 bytes at that distance in data memory.
     Run {
         context: &'static str,
         slice: i64,
@@ -254,7 +254,7 @@ fn commands(random: &mut Random, taken: &[u64]) -> Vec<Command> {
     out
 }
 
-/// All that a report says of the whole, and when the first and the last command start and end.
+/// All content of a report for the whole, and start and end of the first and the last command.
 fn summary(report: &Report) -> String {
     let (first, last) =
         (report.commands.iter().map(|c| c.start).min(), report.commands.iter().map(|c| c.end).max());
@@ -285,8 +285,8 @@ fn a_loop_is_priced_as_it_is_written_out() {
     assert!(seen.iter().all(|(_, cases)| *cases > 10), "{seen:?}");
 }
 
-/// A tile in, a run over it, a tile out: from the second iteration on they repeat. Each takes a load and a store of 500
-/// cycles and what they move, one after the other on the DMA, and the run between them.
+/// A tile in, a run over it, a tile out: from the second iteration on they repeat. Each takes a load and a store of
+/// 500 cycles and the time of their bytes, one after the other on the DMA, and the run between them.
 fn copies(times: u64) -> String {
     format!(
         "visa 1\nhw.program @p, chips 1 {{\nhw.for {times} {{\n\
@@ -322,8 +322,8 @@ fn the_detailed_model_simulates_some_of_many_iterations() {
     assert!((two - 2.0 * one).abs() < 0.01 * two, "{one} and {two}");
 }
 
-/// What does not repeat is followed run by run, up to a limit: a store that meets each load of an earlier iteration at
-/// another distance.
+/// A loop that does not repeat is followed run by run, up to a limit: a store that meets each load of an earlier
+/// iteration at another distance.
 #[test]
 fn too_many_iterations_that_do_not_repeat_are_refused() {
     let text = |times: u64| {
@@ -338,7 +338,7 @@ fn too_many_iterations_that_do_not_repeat_are_refused() {
     assert!(refused.message.contains("run one by one, at most 16777216 are priced"), "{}", refused.message);
 }
 
-/// Loads of one half of the register file beside contractions that read the other: each waits for reads.
+/// Loads of one half of the register file in parallel with contractions that read the other: each waits for reads.
 fn loads_beside_contractions(times: u64, written_out: bool) -> String {
     let load = |half: &str, rows: u64| {
         format!(
@@ -370,7 +370,7 @@ fn loads_beside_contractions(times: u64, written_out: bool) -> String {
     format!("visa 1\nhw.program @p, chips 1 {{\n{before}{inside}{after}}}\n")
 }
 
-/// The loads wait for what comes after them; a long loop is priced as the program written out nevertheless.
+/// The loads wait for later commands; a long loop is priced as the program written out nevertheless.
 #[test]
 fn long_loops_of_loads_that_wait_are_priced_as_they_are_written_out() {
     for times in [3, 193, 194, 260, 401] {
@@ -388,7 +388,7 @@ fn long_loops_of_loads_that_wait_are_priced_as_they_are_written_out() {
     assert_eq!(million, one.totals.cycles + 999_500 * each);
 }
 
-/// A run that comes to a bank so many times in a row from an address on, and writes to another one.
+/// A run that comes to a bank `count` times in a row from an address on, and writes to another one.
 fn strided(context: &str, count: u64, [from, to]: [u64; 2], steps: u64) -> String {
     let steps = if steps > 0 { format!(", steps [{steps}]") } else { String::new() };
     format!(
@@ -398,8 +398,8 @@ fn strided(context: &str, count: u64, [from, to]: [u64; 2], steps: u64) -> Strin
     )
 }
 
-/// Runs of sub that want bank 0 beside runs of main that take it: in every iteration, or in every 16th, as sub is a
-/// bank further in each. Then main needs what sub has written.
+/// Runs of sub that want bank 0 in parallel with runs of main that take it: in every iteration, or in every 16th, as
+/// sub is a bank further in each. Then main needs the bytes that sub has written.
 fn sub_behind_main(times: u64, step: u64, written_out: bool) -> String {
     let body = |sub: u64, step: u64| {
         strided("main", 100, [0, 65536], 0)
@@ -431,7 +431,7 @@ fn long_loops_of_runs_behind_main_are_priced_as_they_are_written_out() {
     assert_eq!(total(1_000_000), total(500) + 999_500 * each);
 }
 
-/// Main and sub that nothing orders drift apart; each run of sub waits for the runs of main that are beside it then.
+/// Main and sub that nothing orders drift apart; each run of sub waits for the runs of main that overlap it then.
 #[test]
 fn a_bank_that_main_and_sub_share_takes_no_longer_than_both() {
     let all = |main: usize, sub: usize| {
@@ -449,8 +449,8 @@ fn a_bank_that_main_and_sub_share_takes_no_longer_than_both() {
     }
 }
 
-/// Main reads one buffer while a transfer fills the other one, and sub what main has written: with 64 accesses to a
-/// bank in a row main and the transfer take turns. Loops repeat either way.
+/// Main reads one buffer while a transfer fills the other one, and sub the output of main: with 64 accesses to a bank
+/// in a row main and the transfer take turns. Loops repeat either way.
 #[test]
 fn long_loops_of_transfers_that_would_starve_repeat() {
     let run = |context: &str, count: u64, [from, to]: [u64; 2], steps: &str| {

@@ -1,4 +1,4 @@
-//! The schedule: resources, hazards, and what a command waits for.
+//! The schedule: resources, hazards, and the waits of a command.
 
 use visa_cost::{Report, Wait, Why};
 use visa_engine::Engine;

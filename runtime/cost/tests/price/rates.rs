@@ -1,4 +1,4 @@
-//! What single commands cost.
+//! Cost of single commands.
 
 use visa_cost::{EngineCycles, Traffic};
 use visa_engine::Engine;

@@ -17,7 +17,7 @@ fn plain(context: Context, cycles: u64) -> CommandKind {
     exec(context, 0..512, &[stage("hw.fetch", Engine::FETCH, cycles)])
 }
 
-/// Start and end of the last of some commands, and what it waited for.
+/// Start and end of the last of some commands, and its waits.
 fn last(kinds: Vec<CommandKind>) -> (u64, u64, Vec<(usize, Why)>) {
     let report = report(1, kinds);
     let last = report.commands.last().unwrap();

@@ -77,7 +77,7 @@ fn json_names_everything() {
     assert_eq!(value["commands"][0]["bottleneck"], json!("startup"));
 }
 
-/// What no transfer touches is not in JSON, as it is not in the text.
+/// A memory that no transfer touches is not in JSON, as it is not in the text.
 #[test]
 fn scratchpad_memory_is_named_where_it_is_used() {
     let shown = |kinds| {
