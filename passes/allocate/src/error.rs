@@ -1,4 +1,4 @@
-//! Why there is no room: the tensors that are needed at the worst point, their sizes, and how much over.
+//! Errors if tensors do not fit: the tensors that are needed at the worst point, their sizes, and the excess.
 
 use super::pack::{Buffer, live_bytes, worst_point};
 use super::space::Space;
@@ -51,7 +51,7 @@ pub(super) fn no_room(
     listed(NO_ROOM, message, live, func)
 }
 
-/// The error of a tensor register file that is asked for more than its two halves. `fits` says what fits one.
+/// The error of a tensor register file whose demand exceeds its two halves. `fits` returns true if a tensor fits one.
 pub(super) fn no_half(placed: &[&Placed], fits: &dyn Fn(&Placed) -> bool, func: Span) -> Diagnostic {
     let live = |point: usize| {
         placed.iter().copied().filter(move |tensor| tensor.live.0 <= point && point <= tensor.live.1)

@@ -1,11 +1,11 @@
-//! What addresses depend on besides the function.
+//! Inputs of the choice of addresses in addition to the function.
 
 use super::policy::Reuse;
 use visa_machine::Machine;
 use visa_mapping::facts::frames::Frames;
 use visa_mapping::facts::{DeclaredAxes, Support};
 
-/// What a plan depends on besides the function.
+/// Inputs of a plan in addition to the function.
 pub struct Given<'a> {
     /// The module's axes.
     pub axes: &'a DeclaredAxes,
@@ -15,6 +15,6 @@ pub struct Given<'a> {
     pub frames: &'a Frames,
     /// The machine.
     pub machine: &'a Machine,
-    /// How eagerly bytes are used again.
+    /// Policy for the reuse of bytes.
     pub reuse: Reuse,
 }

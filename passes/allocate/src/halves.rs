@@ -20,7 +20,7 @@ fn rest(region: RegionName) -> RegionName {
 /// A tensor of the register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resident {
-    /// Whether it fits a half.
+    /// True if it fits a half.
     pub small: bool,
     /// The first and the last point of the program at which it is needed.
     pub live: (usize, usize),
@@ -36,8 +36,8 @@ impl Resident {
 
 /// A part for each tensor, in the order of definition; `None` if there is no choice of parts without a collision.
 ///
-/// Of two halves that would do, a tensor takes the one that has not been needed for longer: its load then runs beside
-/// contractions that still read the other one (book 18).
+/// Of two halves that would do, a tensor takes the one that has not been needed for longer: its load then runs in
+/// parallel with contractions that still read the other one (book 18).
 #[must_use]
 pub fn choose(residents: &[Resident]) -> Option<Vec<RegionName>> {
     let forced = |resident: &Resident| resident.fixed.or((!resident.small).then_some(RegionName::Full));
@@ -71,8 +71,8 @@ fn rested(residents: &[Resident], parts: &[Option<RegionName>], at: usize) -> Re
     }
 }
 
-/// Gives what tensor `at` meets the other half, and so on. With two halves each choice leaves one for what it
-/// meets, so what is found here is all there is: if it collides, no choice of the rest helps.
+/// Gives the tensors that tensor `at` meets the other half, and so on. With two halves each choice leaves one for the
+/// tensors it meets, so this search is complete: if it collides, no choice of the rest helps.
 fn follow(residents: &[Resident], parts: &mut [Option<RegionName>], at: usize) -> Option<()> {
     let mut open = vec![at];
     while let Some(at) = open.pop() {

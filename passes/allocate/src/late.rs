@@ -30,8 +30,8 @@ pub(crate) fn load_late(ctx: &Context, module: &mut Module, func: OpId) -> bool 
     moved
 }
 
-/// Whether an operation ends a load of the file. A pass through the vector engine that ends there is none: it would
-/// hold its own operands for longer.
+/// Returns true if an operation ends a load of the file. A pass through the vector engine that ends there is none: it
+/// would hold its own operands for longer.
 fn is_load(op: OpRef<'_>) -> bool {
     op.is(&TO_VRF) && operand(op, 0).is_some_and(|stream| stream.is(&COLLECT))
 }
@@ -72,13 +72,13 @@ fn pipeline(last: OpRef<'_>) -> Vec<OpId> {
     all
 }
 
-/// Whether an operation, or one in its regions, reads a value.
+/// Returns true if an operation, or one in its regions, reads a value.
 fn reads(op: OpRef<'_>, value: ValueId) -> bool {
     let mut below = op.regions().iter().flat_map(|&region| op.module.walk(region));
     op.operands().contains(&value) || below.any(|inner| op.other(inner).operands().contains(&value))
 }
 
-/// The tensor that a pipeline begins with, and what it is a view of.
+/// The tensor that a pipeline begins with, and the tensors that it is a view of.
 fn sources(begin: OpRef<'_>) -> Vec<ValueId> {
     let mut all = begin.operands().to_vec();
     let mut op = begin.operand_def(0);

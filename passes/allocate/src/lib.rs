@@ -1,8 +1,8 @@
-//! Addresses for the tensors of a function: what pass `allocate` works with.
+//! Addresses for the tensors of a function: the library of pass `allocate`.
 //!
-//! [`tensors`] says what has a place, how large it is and when it is needed; [`pack`] finds addresses for sizes
-//! and times; [`reach`] says how far fetches read beyond a tensor; [`policy`] which bytes are used again;
-//! [`halves`] gives out the tensor register file; [`space`] is what the memories are like.
+//! [`tensors`] lists the tensors that need an address, with their sizes and live ranges; [`pack`] finds addresses for
+//! sizes and times; [`reach`] computes the bytes that fetches read beyond a tensor; [`policy`] decides which bytes are
+//! used again; [`halves`] gives out the tensor register file; [`space`] describes the memories.
 
 pub mod halves;
 pub mod pack;

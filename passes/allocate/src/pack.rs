@@ -1,10 +1,10 @@
 //! Places for buffers in one memory: buffers that are needed at the same time share no byte (dynamic storage
 //! allocation).
 //!
-//! Finding the least memory is NP-hard. But some order of the buffers is the best: if each in turn goes to the
-//! lowest place that is free for it, the order of their addresses in a best solution gives no more memory than
-//! that solution. (By induction no buffer ends up above its place there: what it meets and comes before it has not
-//! moved up.) So orders are searched, apart for buffers that others do not meet: all orders of few buffers, else
+//! Finding the least memory is NP-hard. But some order of the buffers is the best: if they go, one after another, to
+//! the lowest place that is free for each, the order of their addresses in a best solution gives no more memory than
+//! that solution. (By induction no buffer ends up above its place there: the earlier buffers that it meets have not
+//! moved up.) So orders are searched, separately for buffers that others do not meet: all orders of few buffers, else
 //! some that are known to do well, and from the best of these on by moving a buffer that sticks out forward.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 pub struct Buffer {
     /// Its bytes.
     pub bytes: u64,
-    /// What its address is a multiple of; 0 counts as 1.
+    /// Alignment: its address is a multiple of it; 0 counts as 1.
     pub align: u64,
     /// The first and the last point of the program at which it is needed.
     pub live: (usize, usize),
@@ -121,7 +121,7 @@ pub fn apart(buffers: &[Buffer]) -> Option<Packing> {
     in_order(&always, &free)?.whole()
 }
 
-/// What buffers are sorted by, largest first.
+/// Sort keys of buffers, largest first.
 const KEYS: [fn(&Buffer) -> u128; 4] = [
     |buffer| buffer.bytes.into(),
     |buffer| u128::from(buffer.bytes) * length(buffer),

@@ -13,18 +13,18 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::Dim;
 
-/// What is written where.
+/// Clauses to write, with their sites.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Addresses.
     pub addresses: Vec<(Site, u64)>,
     /// Parts of the tensor register file.
     pub halves: Vec<(Site, RegionName)>,
-    /// How much of each memory is used.
+    /// Use of each memory.
     pub used: Vec<(Space, Used)>,
 }
 
-/// How much of a memory is used.
+/// Use of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used {
     /// Bytes up to the highest that is used.
@@ -33,8 +33,8 @@ pub struct Used {
     pub live: u64,
 }
 
-/// Addresses and halves for whatever a function leaves open. `demanded` is what the address of a tensor must be a
-/// multiple of.
+/// Addresses and halves for all clauses that a function leaves open. `demanded` returns the alignment that the address
+/// of a tensor must have.
 ///
 /// # Errors
 /// Each memory whose tensors do not fit.

@@ -1,14 +1,14 @@
-//! Which bytes are used again, and when: memory is there to be used, so a tensor gets bytes of its own as long as
-//! there are any.
+//! Policy for the reuse of bytes: memory is there to be used, so a tensor gets separate bytes as long as there are
+//! any.
 //!
-//! Commands of the three contexts run side by side, and a command waits for an earlier one that reads or writes
-//! the bytes it writes (book 28). Bytes that two tensors share are such a wait, even if neither is needed any
-//! more; bytes of their own are not.
+//! Commands of the three contexts run side by side, and a command waits for an earlier one that reads or writes the
+//! bytes it writes (book 28). Bytes that two tensors share cause such a wait, even if neither is needed any more;
+//! separate bytes do not.
 
 use super::pack::{Buffer, Packing, apart, pack};
 use super::tensors::Reach;
 
-/// How eagerly bytes are used again.
+/// Policy for the reuse of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
     /// Only where the tensors do not fit side by side, and then as late as possible.
@@ -20,7 +20,7 @@ pub enum Reuse {
 /// An alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// Every buffer is at a multiple of so many bytes.
+    /// Every buffer is at a multiple of this number of bytes.
     Multiple(u64),
     /// Each is at a multiple of the power of two that it fits in, from `least` to `most` bytes.
     Whole {
@@ -32,7 +32,7 @@ pub enum Room {
 }
 
 impl Room {
-    /// The alignment of a buffer of so many bytes.
+    /// The alignment of a buffer of `bytes` bytes.
     fn of(self, bytes: u64) -> u64 {
         match self {
             Self::Multiple(align) => align,
@@ -43,12 +43,12 @@ impl Room {
     }
 }
 
-/// Places for the buffers of a memory of `capacity` bytes. `reaches` says for each buffer how far it is read
-/// beyond, which has to be memory. `roomy` are alignments, coarsest first, that are better than what the buffers
-/// demand, where there is room. In order:
+/// Places for the buffers of a memory of `capacity` bytes. `reaches` has for each buffer the extent of reads beyond
+/// it, which has to be memory. `roomy` are alignments, coarsest first, that are better than those the buffers demand,
+/// where there is room. In order:
 ///
-/// 1. all buffers apart, and apart from what is read beyond others, at each of the `roomy` alignments, then at the
-///    demanded one;
+/// 1. all buffers disjoint, and disjoint from bytes that are read beyond others, at each of the `roomy` alignments,
+///    then at the demanded one;
 /// 2. bytes used again once the buffer that held them has not been needed for as many operations as possible;
 /// 3. bytes used again as soon as possible.
 ///
@@ -74,14 +74,14 @@ pub fn place(
     kept_apart.or_else(|| alignments.find_map(|align| latest(&aligned(buffers, align), &within)))
 }
 
-/// The least memory that was found for buffers with their reaches, whatever the capacity: its end.
+/// The least memory that was found for buffers with their reaches, for any capacity: its end.
 #[must_use]
 pub fn least(buffers: &[Buffer], reaches: &[Reach]) -> Option<u64> {
     let within = Within::new(buffers, reaches, u64::MAX);
     within.pack(buffers)?.peak.checked_add(within.after)
 }
 
-/// The buffers at those multiples, as far as they are multiples of what the buffers demand.
+/// The buffers at those multiples, if they are multiples of the alignments that the buffers demand.
 fn aligned(buffers: &[Buffer], room: Room) -> Vec<Buffer> {
     let at = |buffer: &Buffer| {
         let (align, demanded) = (room.of(buffer.bytes), buffer.align);
@@ -90,15 +90,15 @@ fn aligned(buffers: &[Buffer], room: Room) -> Vec<Buffer> {
     buffers.iter().map(|buffer| Buffer { align: at(buffer), ..*buffer }).collect()
 }
 
-/// The bytes in front of a buffer that keep what is read there out of others, a multiple of its alignment.
+/// The bytes in front of a buffer that keep reads before it out of others, a multiple of its alignment.
 fn front(buffer: &Buffer, reach: Reach) -> u64 {
     let free = buffer.fixed.is_none();
     let whole = reach.before.checked_next_multiple_of(buffer.align.max(1)).unwrap_or(u64::MAX);
     if free { whole } else { 0 }
 }
 
-/// The buffers with what is read beyond them. Fixed ones stay as they are: they may start nearer to 0 than they
-/// are read beyond.
+/// The buffers with the bytes that are read beyond them. Fixed ones do not change: they may start nearer to 0 than
+/// they are read beyond.
 fn widened(buffers: &[Buffer], reaches: &[Reach]) -> Vec<Buffer> {
     let wide = |(buffer, reach): (&Buffer, &Reach)| {
         let before = front(buffer, *reach);
@@ -107,7 +107,7 @@ fn widened(buffers: &[Buffer], reaches: &[Reach]) -> Vec<Buffer> {
     buffers.iter().zip(reaches).map(wide).collect()
 }
 
-/// The packing of the buffers without what is read beyond them.
+/// The packing of the buffers without the bytes that are read beyond them.
 fn narrowed(wide: Packing, widened: &[Buffer], buffers: &[Buffer], reaches: &[Reach]) -> Packing {
     let fronts = widened.iter().zip(reaches).map(|(buffer, reach)| front(buffer, *reach));
     let addresses: Vec<u64> =
@@ -117,7 +117,7 @@ fn narrowed(wide: Packing, widened: &[Buffer], buffers: &[Buffer], reaches: &[Re
     Packing { addresses, peak }
 }
 
-/// A memory that is short: what is read beyond a buffer may be another buffer, but must be memory.
+/// A memory that is short: bytes that are read beyond a buffer may be another buffer, but must be memory.
 struct Within {
     /// Bytes at the start of the memory that no buffer takes.
     before: u64,
@@ -145,10 +145,10 @@ impl Within {
     }
 }
 
-/// The packing in which bytes rest as long as possible before they are used again: the more operations are
-/// between, the less likely the new command comes while the old one still runs. The longest rest is found by
-/// halving, as if what fits with a long rest always fitted with a shorter one; a search that finds a little less
-/// memory with the longer rest only ends at a shorter one.
+/// The packing in which bytes rest as long as possible before they are used again: the more operations are between,
+/// the less likely the new command comes while the old one still runs. The longest rest is found by halving, as if
+/// buffers that fit with a long rest always fitted with a shorter one; a search that finds a little less memory with
+/// the longer rest only ends at a shorter one.
 fn latest(buffers: &[Buffer], within: &Within) -> Option<Packing> {
     let rested = |rest: usize| {
         let later =

@@ -1,4 +1,4 @@
-//! How far fetches read beyond the tensors that they read: padding in front is read from the memory before the
+//! Bytes that fetches read beyond the tensors that they read: padding in front is read from the memory before the
 //! tensor (book 08), and a fetch may read past its tensor's end (book 33).
 
 use super::given::Given;
@@ -56,7 +56,7 @@ pub fn reaches(func: OpRef<'_>, placed: &[Placed], given: &Given<'_>) -> HashMap
     reaches
 }
 
-/// What an operation reads of tensors, in each of its cases.
+/// Bytes that an operation reads of tensors, in each of its cases.
 fn extents(op: OpRef<'_>, addresses: &Addresses, given: &Given<'_>) -> Vec<(ValueId, (i64, i64))> {
     let Given { axes, support, frames, machine, .. } = *given;
     let cx =

@@ -20,7 +20,7 @@ const VRF_STATISTICS: [(&str, &str); 2] = [
     ("vrf-live", "the same of the vector register file"),
 ];
 
-/// How many memories have addresses: all but the host's, and the vector register file.
+/// Number of memories that have addresses: all but the host's, and the vector register file.
 const SPACES: usize = Medium::ALL.len();
 
 /// The statistics of all memories.
@@ -70,7 +70,7 @@ impl Space {
         }
     }
 
-    /// Alignments that are better than what is demanded, coarsest first.
+    /// Alignments that are better than the demanded ones, coarsest first.
     #[must_use]
     pub fn roomy(self, machine: &Machine) -> Vec<Room> {
         match self {

@@ -1,4 +1,4 @@
-//! The tensors of a function that have a place of their own, with the time in which their bytes must not change.
+//! The tensors of a function that have separate storage, with the time in which their bytes must not change.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -35,7 +35,7 @@ pub struct Reach {
     pub after: u64,
 }
 
-/// A tensor with a place of its own: no view, and not what another one became when it was changed in place.
+/// A tensor with separate storage: no view, and no result of a change in place.
 #[derive(Clone, Debug)]
 pub struct Placed {
     /// The tensor.
@@ -48,7 +48,7 @@ pub struct Placed {
     pub bytes: u64,
     /// The first and the last operation between which its bytes must not change.
     pub live: (usize, usize),
-    /// How far it is read beyond.
+    /// Extent of reads beyond it.
     pub reach: Reach,
     /// The address, if it is written.
     pub address: Option<u64>,
@@ -56,13 +56,13 @@ pub struct Placed {
     pub half: Option<RegionName>,
     /// Where its address is written, if that is left open.
     pub open: Option<Site>,
-    /// Where more addresses are written that are left open: of what takes its place in a loop.
+    /// Further sites of addresses that are left open: of the tensors that take its place in a loop.
     pub also: Vec<Site>,
     /// Where the tensor is made.
     pub span: Span,
 }
 
-/// The tensors of a function, in the order of definition: of one that is at several addresses in turn, one for each.
+/// The tensors of a function, in the order of definition: of one that is at several rotating addresses, one for each.
 /// Those too large to count are left out: the verifier refuses them.
 ///
 /// # Errors
@@ -87,17 +87,17 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> 
 struct Tensors<'a> {
     func: OpRef<'a>,
     axes: &'a Axes,
-    /// Nothing where the tensor takes the place of another one.
+    /// `None` where the tensor takes the place of another one.
     found: Vec<Option<Placed>>,
-    /// Which of them each value is, in turn.
+    /// The tensors of this list that each value is, in the order of rotation.
     becomes: HashMap<ValueId, Vec<usize>>,
     /// From where on each value is there.
     since: HashMap<ValueId, usize>,
 }
 
 impl Tensors<'_> {
-    /// Adds a tensor with a place of its own, or several places in turn. `index` counts the placements of the
-    /// function, the arguments before others.
+    /// Adds a tensor with separate storage at one address, or at several rotating addresses. `index` counts the
+    /// placements of the function, the arguments before others.
     fn add(
         &mut self,
         placement: &Placement,
@@ -160,14 +160,14 @@ impl Tensors<'_> {
         Ok(())
     }
 
-    /// What goes through a loop or a branch and becomes a result of it; nothing for another value.
+    /// The value that goes through a loop or a branch and becomes a result of it; `None` for another value.
     fn through(&self, value: ValueId) -> Option<(OpId, Carried)> {
         let ValueDef::Result(op, _) = self.func.module.def(value) else { return None };
         let all = control::carried(self.func.other(op));
         all.into_iter().find(|carried| carried.result == Some(value)).map(|carried| (op, carried))
     }
 
-    /// Puts what a body yields where the loop's operand is, and says where the loop's result is then.
+    /// Puts the value that a body yields where the loop's operand is, and returns where the loop's result is then.
     fn join(
         &mut self,
         (op, through): (OpId, Carried),

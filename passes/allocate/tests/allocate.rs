@@ -102,8 +102,8 @@ fn buffer_of(bytes: u64, from: usize, length: usize) -> Buffer {
 }
 
 /// Five of these meet each other, three are alone, which are eight. By hand: the second on the first, the third on
-/// both; the fourth in the place of the second, which it does not meet, and the fifth on it, at 1376 + 1792, clear
-/// of the second, which ends at 2400.
+/// both; the fourth instead of the second, which it does not meet, and the fifth on it, at 1376 + 1792, clear of the
+/// second, which ends at 2400.
 #[test]
 fn buffers_that_the_rest_does_not_meet_are_packed_by_themselves() {
     let met = [(1376, 21, 6), (1024, 15, 10), (1408, 23, 0), (1792, 27, 0), (416, 24, 3)];
@@ -189,7 +189,7 @@ fn legal(residents: &[Resident], parts: &[RegionName]) -> bool {
     })
 }
 
-/// Whether some choice of parts is legal, by trying all.
+/// Returns true if some choice of parts is legal, by trying all.
 fn some_choice(residents: &[Resident], parts: &mut Vec<RegionName>) -> bool {
     if parts.len() == residents.len() {
         return legal(residents, parts);

@@ -20,7 +20,7 @@ use visa_mapping::ops::func::{FUNC, Func, addresses};
 use visa_pass::{Configured, Level, OptionKind, OptionType, OptionValue, Pass, PassCx};
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// Options of the pass.
     struct Settings {
         reuse: Reuse = ("reuse", "needed", "whether bytes are used again only where tensors do not fit side by \
              side, or wherever that saves memory"),
@@ -141,7 +141,7 @@ fn sized(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     Err(vec![Diagnostic::error("open", op.clause_span(clause.name), message).fix(Some(fix.to_owned()))])
 }
 
-/// What addresses must be multiples of: whatever the verifier of the operation that makes the tensor says.
+/// Alignments of addresses, as the verifier of the operation that makes the tensor demands them.
 struct Demands {
     /// A copy of the module, in which candidate addresses are tried.
     candidate: Module,
@@ -167,7 +167,7 @@ impl Demands {
         found
     }
 
-    /// Whether the operation verifies with its tensor at `address`, which is less than [`MAX_ALIGN`].
+    /// Returns true if the operation verifies with its tensor at `address`, which is less than [`MAX_ALIGN`].
     fn accepts(&mut self, ctx: &visa_ir::context::Context, id: OpId, address: u64) -> bool {
         let address = ctx.attr(Attr::Int(address.cast_signed()));
         self.candidate.set_clause(id, "at", Some(address));
