@@ -1,4 +1,4 @@
-//! Which engine moves which part of a transfer, and in which order (book 10, "Homogeneous Aggregate Operation" and
+//! Assignment of the parts of a transfer to engines, and their order (book 10, "Homogeneous Aggregate Operation" and
 //! "Heterogeneous Aggregate Operation").
 
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use visa_memory::{Descriptor, Engine, Medium, Memory, Transfer, book, channel_cy
 struct Shared {
     /// Its outermost loops count the engines.
     loops: PairedProgram,
-    /// How many engines.
+    /// Number of engines.
     engines: u64,
 }
 
-/// Deals the segments of a transfer within a chip, in bytes, to its engines. Whatever takes less by the `book` model
-/// is taken of these:
+/// Deals the segments of a transfer within a chip, in bytes, to its engines. The fastest of these by the `book` model
+/// is taken:
 ///
 /// - A single segment is shared by as many engines as its loops can be split for. Slices are split first, so that an
 ///   engine has slices that are side by side. Between memories of two kinds the loops of an engine may also go from
 ///   slice to slice with each request, so that no slice's queue is full.
-/// - If no loops divide among all engines, they are dealt unevenly: the last engine has what is left.
-/// - Several segments have engines of their own, more for those that move more; or each is shared by all engines, one
+/// - If no loops divide among all engines, they are dealt unevenly: the last engine has the rest.
+/// - Several segments have separate engines, more for those that move more; or each is shared by all engines, one
 ///   after the other.
 /// - Runs that have no large packet, as primes have none, are cut in two: the most that whole packets carry, and the
 ///   rest (book 10).
@@ -40,7 +40,7 @@ pub fn alone(segments: &[PairedProgram]) -> EngineTable {
     EngineTable(segments.iter().map(|loops| EnginePart { engines: 0..1, loops: loops.clone() }).collect())
 }
 
-/// What segments are dealt with.
+/// Inputs of the assignment of segments.
 struct Dealer<'a> {
     from: Medium,
     to: Medium,
@@ -80,7 +80,7 @@ impl Dealer<'_> {
         EngineTable(shared.collect())
     }
 
-    /// Each segment has engines of its own. Those that would take longest get one more as long as there are some; if
+    /// Each segment has separate engines. Those that would take longest get one more as long as there are some; if
     /// there are more segments than engines, each goes to the one that has least to do.
     fn apart(&self, segments: &[PairedProgram]) -> EngineTable {
         let size = |program: &PairedProgram| program.steps().unwrap_or(u64::MAX);
@@ -167,7 +167,7 @@ impl Dealer<'_> {
         parts.filter(fits).unwrap_or_else(|| vec![program.clone()])
     }
 
-    /// How long it takes by the `book` model. `None` where the model has no price.
+    /// Time by the `book` model. `None` where the model has no price.
     fn cycles(&self, table: &EngineTable) -> Option<u64> {
         let mut engines: BTreeMap<u64, Vec<PairedProgram>> = BTreeMap::new();
         for part in &table.0 {
@@ -181,7 +181,7 @@ impl Dealer<'_> {
     }
 }
 
-/// What engines from `first` on share.
+/// Part of a transfer that engines from `first` on share.
 fn part(shared: Shared, first: u64) -> EnginePart {
     EnginePart { engines: first..first + shared.engines, loops: shared.loops }
 }
@@ -208,7 +208,7 @@ fn in_dm(entry: &PairedEntry, from: Medium, to: Medium) -> Option<i64> {
     }
 }
 
-/// Whether iterations are in different slices.
+/// Returns true if iterations are in different slices.
 fn counts_slices(entry: &PairedEntry, from: Medium, to: Medium, machine: &Machine) -> bool {
     let slice = machine.memory.dm_bytes_per_slice;
     in_dm(entry, from, to).is_some_and(|distance| distance.unsigned_abs() >= slice)
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(dealt(&[rows], Medium::Hbm, Medium::Hbm), expected);
     }
 
-    /// D8: three engines take what they would take, and the fourth's segments go to idle ones.
+    /// D8: three engines take the same segments as before, and the fourth's segments go to idle ones.
     #[test]
     fn segments_have_engines_of_their_own() {
         let [most, two, one] = [

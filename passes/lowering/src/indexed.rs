@@ -1,4 +1,4 @@
-//! Transfers of the rows that an index chooses (book 07, 34, 35): their loops, and which engine runs which of them.
+//! Transfers of the rows that an index chooses (book 07, 34, 35): their loops, and the assignment of these to engines.
 
 use crate::engines::{halves, split_order};
 use crate::transfers::medium;
@@ -107,9 +107,9 @@ fn indices(plan: &Indexed, address: i64) -> Program {
     }
 }
 
-/// The same loops merged and cut to what a sequencer runs: those that read indices among themselves, and those of a
-/// row, of which a packet is the largest contiguous run that a transaction carries, in whole groups of `group` bytes
-/// (book 10).
+/// The same loops merged and cut to those that a sequencer runs: those that read indices among themselves, and those
+/// of a row, of which a packet is the largest contiguous run that a transaction carries, in whole groups of `group`
+/// bytes (book 10).
 ///
 /// # Errors
 /// A limit of the sequencer.
@@ -162,7 +162,7 @@ fn merged(outer: &(PairedEntry, Entry), inner: &(PairedEntry, Entry)) -> Option<
     Some((PairedEntry { limit, ..inner.0.clone() }, Entry { limit, ..inner.1.clone() }))
 }
 
-/// A loop over indices as loops of at most so many iterations, where it has factors.
+/// A loop over indices as loops of at most `most` iterations, where it has factors.
 fn within(row: (PairedEntry, Entry), most: u64) -> Vec<(PairedEntry, Entry)> {
     if row.0.limit <= most {
         return vec![row];
@@ -186,7 +186,7 @@ pub(crate) struct Shared {
     pub(crate) loops: PairedProgram,
     /// The indices, of which an engine reads its own.
     pub(crate) indices: Program,
-    /// How many engines.
+    /// Number of engines.
     pub(crate) engines: u64,
 }
 

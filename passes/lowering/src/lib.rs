@@ -1,4 +1,4 @@
-//! What the lowering passes share: from tensors and mappings to loops and addresses.
+//! Shared parts of the lowering passes: from tensors and mappings to loops and addresses.
 
 pub mod buffers;
 pub mod engines;

@@ -1,4 +1,4 @@
-//! What a command moves or makes, in the kernel's names: `load %k`, `store out`, `scores = q * k`.
+//! Descriptions of the data that commands move or make, in the kernel's names: `load %k`, `store out`, `scores = q * k`.
 //!
 //! Lowering gives a command its name as that of its location, which text keeps (`--print-locations`) and reports show.
 
@@ -18,7 +18,7 @@ const UNNAMED: &str = "_";
 /// Most views and transfers that a name is looked for through.
 const MOST_STEPS: usize = 64;
 
-/// What a transfer of a whole tensor does.
+/// Name of a transfer of a whole tensor.
 #[must_use]
 pub fn transfer(op: OpRef<'_>) -> String {
     let Some(&source) = op.operands().first() else { return UNNAMED.to_owned() };
@@ -31,7 +31,7 @@ pub fn transfer(op: OpRef<'_>) -> String {
     }
 }
 
-/// What a transfer of rows that an index chooses does.
+/// Name of a transfer of rows that an index chooses.
 #[must_use]
 pub fn rows(op: OpRef<'_>) -> String {
     let name = |number: usize| {
@@ -43,7 +43,7 @@ pub fn rows(op: OpRef<'_>) -> String {
     }
 }
 
-/// What a pipeline makes, which ends in the last of `chain`.
+/// Name of the result of a pipeline, which ends in the last of `chain`.
 #[must_use]
 pub fn pipeline(chain: &[OpRef<'_>]) -> String {
     let Some(&last) = chain.last() else { return UNNAMED.to_owned() };
@@ -57,7 +57,7 @@ pub fn pipeline(chain: &[OpRef<'_>]) -> String {
     }
 }
 
-/// How far a memory is from the Tensor Unit; `None` of a register file.
+/// Distance of a memory from the Tensor Unit; `None` for a register file.
 fn distance(kind: &TensorKind) -> Option<u8> {
     match kind.medium?.decl().part {
         Part::Slice => Some(0),
@@ -67,7 +67,7 @@ fn distance(kind: &TensorKind) -> Option<u8> {
     }
 }
 
-/// `name = formula`, as far as the result has a name.
+/// `name = formula` if the result has a name, else the formula.
 fn made(op: OpRef<'_>, formula: String) -> String {
     match target(op) {
         Some(name) => format!("{name} = {formula}"),
@@ -75,18 +75,18 @@ fn made(op: OpRef<'_>, formula: String) -> String {
     }
 }
 
-/// The name of what an operation makes.
+/// The name of an operation's result.
 fn target(op: OpRef<'_>) -> Option<String> {
     purpose(op, *op.results().first()?)
 }
 
-/// A tensor at rest that is read, in a formula: what is no name is in brackets.
+/// A tensor at rest that is read, in a formula: text that is no name is in brackets.
 fn in_brackets(text: String) -> String {
     if text.contains(' ') { format!("({text})") } else { text }
 }
 
 /// The name of a tensor at rest that is read: its own, or that of the tensor which it is a view or a copy of. Without
-/// one, what made it.
+/// one, the name of its producer.
 fn known(op: OpRef<'_>, value: ValueId) -> String {
     if let Some(name) = origin(op, value).or_else(|| purpose(op, value)) {
         return name;

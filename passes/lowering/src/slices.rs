@@ -1,4 +1,4 @@
-//! Which slices of a chip take part in a pipeline.
+//! Slices of a chip that take part in a pipeline.
 
 use std::rc::Rc;
 use visa_algebra::{Axes, Cell, Expr, Map};
@@ -41,7 +41,7 @@ impl Slices {
         Ok(Self(clusters.iter().flat_map(in_cluster).collect()))
     }
 
-    /// The half-open ranges of those so many slices further on, flattened.
+    /// The half-open ranges of these slices, `first` slices further on, flattened.
     #[must_use]
     pub fn ranges_from(&self, first: i64) -> Vec<i64> {
         self.ranges().into_iter().map(|slice| slice.saturating_add(first)).collect()
@@ -72,7 +72,7 @@ impl Slices {
     }
 }
 
-/// Which of the first `count` positions of a mapping hold something.
+/// Flags of the first `count` positions of a mapping: true for positions with data.
 fn live(map: &Expr, count: u64, axes: &Axes) -> Result<Vec<bool>, visa_algebra::MapError> {
     let map = Map::new(map, axes)?;
     Ok((0..count).map(|at| matches!(map.cell(at), Some(Cell::Live(_)))).collect())

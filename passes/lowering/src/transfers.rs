@@ -19,7 +19,7 @@ pub fn medium(tensor: &Tensor) -> Medium {
     tensor.medium().unwrap_or(Medium::Hbm)
 }
 
-/// Where a transfer starts, in bytes, and what it moves.
+/// Start of a transfer, in bytes, and the format of its elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// The address of the source.
@@ -30,21 +30,21 @@ pub struct Start {
     pub dtype: DType,
 }
 
-/// Who moves what, and between which memories.
+/// The unit that moves a transfer, and the memories between which it moves.
 #[derive(Clone, Copy)]
 pub struct Way<'a> {
-    /// Whether PCIe moves it.
+    /// True if PCIe moves it.
     pub pcie: bool,
     /// The memories read and written.
     pub media: [Medium; 2],
     /// The machine.
     pub machine: &'a Machine,
-    /// Where the programs of engines are kept, so that the lowering to seq, which refuses what no engine runs, and
-    /// that to hw make them once; none for transfers that are only tried.
+    /// Store for the programs of engines, so that the lowering to seq, which refuses programs that no engine runs, and
+    /// that to hw make them once; `None` for transfers that are only tried.
     pub kept: Option<&'a Context>,
 }
 
-/// What the engines run for one segment, in bytes.
+/// Programs of the engines for one segment, in bytes.
 pub struct EnginePrograms(Vec<PairedProgram>);
 
 impl Way<'_> {
@@ -101,7 +101,7 @@ impl Start {
     }
 }
 
-/// What seq is told of the segments of a transfer.
+/// Work of the segments of a transfer, for seq.
 ///
 /// # Errors
 /// If a segment is no whole number of elements apart, or no sequencer runs it: with its number.
@@ -120,7 +120,7 @@ pub fn work(segments: &[Transfer], start: &Start, way: &Way<'_>) -> Result<DmaWo
     Ok(if given.is_empty() { DmaWork::Any(Segments(any)) } else { DmaWork::Assigned(EngineTable(given)) })
 }
 
-/// What the engines do, in bytes.
+/// Programs of the engines, in bytes.
 ///
 /// # Errors
 /// A limit of the sequencer.
@@ -140,7 +140,7 @@ pub fn table(work: &DmaWork, dtype: DType, way: &Way<'_>) -> Result<EngineTable,
     }
 }
 
-/// What the engines of a segment do: one part if they follow each other, otherwise one each.
+/// Programs of the engines of a segment: one part if they follow each other, otherwise one each.
 fn engine_parts(
     given: &Given,
     program: &PairedProgram,

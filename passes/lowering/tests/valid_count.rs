@@ -1,5 +1,5 @@
 //! The configuration of the Valid Count Generator that is derived from mappings, run by the hardware's function,
-//! against the live cells of the mappings (books 23, 24): whatever is accepted is right, and what the book
+//! against the live cells of the mappings (books 23, 24): every accepted case is right, and every case that the book
 //! supports is accepted.
 
 use proptest::prelude::*;
@@ -69,13 +69,13 @@ impl Case {
         live.map(|at| (at, (0..time.size()).map(|step| count(at, step)).collect())).collect()
     }
 
-    /// Whether a cluster has as many slices.
+    /// Returns true if a cluster has as many slices.
     fn fits(&self) -> bool {
         let slices = Expr::parse(&self.slice).ok().and_then(|map| map.size(&self.axes()).ok());
         slices.is_some_and(|slices| slices <= Machine::rngd().topology.slices_per_cluster)
     }
 
-    /// Checks what is derived; whether it was accepted.
+    /// Checks the derived configuration; returns true if it was accepted.
     fn check(&self, lanes: u64) -> bool {
         let axes = self.axes();
         let Ok(found) = self.counting(&axes, lanes) else { return false };
@@ -186,7 +186,7 @@ fn anywhere() -> impl Strategy<Value = Case> {
     )
 }
 
-/// What the book supports, of any size.
+/// Cases that the book supports, of any size.
 fn supported() -> impl Strategy<Value = Case> {
     let two = || prop_oneof![Just(1_u64), Just(2), Just(4), Just(8)];
     (0..6_u32, two(), 1_u64..7, 1_u64..5, 0.0..1.0_f64).prop_map(|(kind, slices, steps, more, live)| {

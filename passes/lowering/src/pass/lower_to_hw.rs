@@ -42,7 +42,7 @@ pub static PASS: Pass = Pass {
 
 type LowerFn = fn(OpRef<'_>) -> Result<OpSpec, Diagnostic>;
 
-/// Every operation of seq, and what makes its hw counterpart.
+/// Every operation of seq, and the function that makes its hw counterpart.
 const LOWERINGS: [(&OpDecl, LowerFn); 7] = [
     (&stages::FETCH, fetch),
     (&stages::ALIGN, align),

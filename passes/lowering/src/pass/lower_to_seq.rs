@@ -91,7 +91,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
-/// A pipeline is found backwards from its end, so what ends one goes before the rest of it.
+/// A pipeline is found backwards from its end, so the pattern for its end goes before the others.
 static PATTERNS: [&ConversionPattern<Kernels>; 9] =
     [&KERNEL, &RESULTS, &LOOP, &BRANCH, &BEGIN, &TRANSFER, &INDEXED, &PIPELINE, &MEANT];
 
@@ -274,7 +274,7 @@ static MEANT: ConversionPattern<Kernels> = ConversionPattern {
     ..BASE
 };
 
-/// An operation, and what lowering it needs to know.
+/// An operation, and the context for lowering it.
 fn stage<'a>(cx: &'a Converter<'_, Kernels>, id: OpId) -> (OpRef<'a>, StageCx<'a>) {
     let op = cx.op(id);
     let Kernels { axes, support, frames, whole, machines, addresses, names: _ } = cx.state;
@@ -290,7 +290,7 @@ struct Command {
     engines: Vec<OpSpec>,
 }
 
-/// What `op` becomes, which stands for all of `ops`: a command for each case of where their tensors are.
+/// Commands that replace `op`, which stands for all of `ops`: one for each case of their tensors' addresses.
 fn commands(
     cx: &StageCx<'_>,
     op: OpRef<'_>,
@@ -305,14 +305,14 @@ fn commands(
     address::cases(cx, op, ops)?.iter().map(command).collect()
 }
 
-/// Commands with the name of what `op` moves or makes.
+/// Commands with the name of the data that `op` moves or makes.
 fn called(cx: &Converter<'_, Kernels>, op: OpRef<'_>, commands: Vec<Command>) -> Vec<Command> {
     let Some(name) = cx.state.names.get(&op.id) else { return commands };
     let called = |own: Command| Command { command: own.command.called(op.ctx, name), ..own };
     commands.into_iter().map(called).collect()
 }
 
-/// Puts commands in the place of an operation.
+/// Replaces an operation by commands.
 fn in_place(cx: &mut Converter<'_, Kernels>, id: OpId, commands: Vec<Command>) {
     for Command { branches, command, engines } in commands {
         let mut around = None;
@@ -360,7 +360,7 @@ struct Kernels {
     machines: HashMap<OpId, Rc<Machine>>,
     /// Where each tensor at rest is, in bytes.
     addresses: Addresses,
-    /// What each command moves or makes, by the operation that becomes it.
+    /// Name of the data that each command moves or makes, by the operation that becomes it.
     names: HashMap<OpId, String>,
 }
 
@@ -378,7 +378,7 @@ impl Kernels {
         Ok(Self { axes, support, frames, whole: cx.ctx.data(), machines, addresses: all, names })
     }
 
-    /// What their authors may not have meant.
+    /// Warnings about operations that their authors may not have meant.
     fn warnings(&self, cx: &PassCx<'_>) -> Vec<Diagnostic> {
         let inside = functions(cx).flat_map(|func| {
             let ops = func.regions().iter().flat_map(move |&block| func.module.walk(block));
@@ -400,7 +400,7 @@ fn functions<'a>(cx: &'a PassCx<'_>) -> impl Iterator<Item = OpRef<'a>> {
     ops.filter(|op| op.is(&FUNC))
 }
 
-/// Leaves out branches that never run: what they are given stays what it is.
+/// Leaves out branches that never run: their inputs do not change.
 fn leave_out_unreached(cx: &mut PassCx<'_>) -> Result<(), Diagnostic> {
     let axes = cx.analysis::<DeclaredAxes>();
     for id in cx.walk() {
@@ -489,7 +489,7 @@ fn buffer(
     Ok(buffer.spec().located(func.module.value_location(cx.ctx, value)))
 }
 
-/// What the command moves or makes that `op` stands for, if it stands for one.
+/// Name of the data that the command of `op` moves or makes; `None` if `op` stands for no command.
 fn name(op: OpRef<'_>) -> Option<String> {
     if is_transfer(op) {
         Some(names::transfer(op))
@@ -505,7 +505,7 @@ fn chain(last: OpRef<'_>) -> Vec<OpRef<'_>> {
     Pipeline::up_to(last).ops.into_iter().map(|id| last.other(id)).collect()
 }
 
-/// Whether `op` stands for a command: a transfer, or the end of a pipeline.
+/// Returns true if `op` stands for a command: a transfer, or the end of a pipeline.
 fn is_command(op: OpRef<'_>) -> bool {
     is_transfer(op) || indexing(op).is_some() || ends_pipeline(op)
 }
@@ -517,7 +517,7 @@ fn ends_pipeline(op: OpRef<'_>) -> bool {
     ends && stream || generates(op)
 }
 
-/// A stream that nobody takes further is work without an effect.
+/// A stream without a consumer is work without an effect.
 fn unstored(op: OpRef<'_>) -> Option<Diagnostic> {
     let stream = op.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);
     let unused = op.results().iter().all(|&result| op.module.uses(result).is_empty());
@@ -619,7 +619,7 @@ fn whole(last: OpRef<'_>) -> Diagnostic {
     last.error("C0", message).fix(fix)
 }
 
-/// The type of the stream that a pipeline's end takes; of what it writes, if it takes none.
+/// The type of the stream that a pipeline's end takes; of its output, if it takes none.
 fn entering(last: OpRef<'_>) -> Result<TypeId, Diagnostic> {
     let value = last.operands().iter().chain(last.results()).next();
     value
@@ -627,7 +627,7 @@ fn entering(last: OpRef<'_>) -> Result<TypeId, Diagnostic> {
         .ok_or_else(|| last.error("C0", "it neither takes nor gives a tensor"))
 }
 
-/// The slices that a pipeline's end writes: those that its stream holds, as far as its slice mapping wants them.
+/// The slices that a pipeline's end writes: those that its stream holds, if its slice mapping wants them.
 fn written(cx: &StageCx<'_>, last: OpRef<'_>, entering: &Slices) -> Result<Slices, Diagnostic> {
     let mut written = entering.clone();
     if last.is(&commit_view::DECL) {
