@@ -42,7 +42,7 @@ impl Resident {
 pub fn choose(residents: &[Resident]) -> Option<Vec<RegionName>> {
     let forced = |resident: &Resident| resident.fixed.or((!resident.small).then_some(RegionName::Full));
     let mut parts: Vec<Option<RegionName>> = residents.iter().map(forced).collect();
-    // What is forced forces what it meets.
+    // A forced part forces those of the tensors it meets.
     for at in 0..residents.len() {
         if parts[at].is_some() {
             follow(residents, &mut parts, at)?;

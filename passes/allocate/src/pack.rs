@@ -240,7 +240,7 @@ struct Exact<'a> {
 impl Exact<'_> {
     /// Tries every order of the buffers after the first `fixed`.
     fn run(&mut self, order: &mut Vec<usize>, fixed: usize) {
-        // What is placed first decides the peak of all that follows: an order that has no chance is left early.
+        // The first placements decide the peak of all that follows: an order that has no chance is left early.
         let Some(begun) = in_order(self.buffers, &order[..fixed]).filter(|begun| begun.peak < self.best.peak)
         else {
             return;

@@ -62,7 +62,7 @@ fn extents(op: OpRef<'_>, addresses: &Addresses, given: &Given<'_>) -> Vec<(Valu
     let cx =
         StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[], bitmap: None };
     let begin = op.operand_def(0).unwrap_or(op);
-    // What is wrong with a case is refused where it is lowered.
+    // Errors in a case are reported where it is lowered.
     let cases = cases(&cx, op, &[begin]).unwrap_or_default();
     cases.iter().flat_map(|case| read_ranges(&StageCx { case, ..cx }, op)).collect()
 }

@@ -81,7 +81,7 @@ impl Space {
                     let unit = machine.limits.dma_request_bytes;
                     vec![Room::Whole { least: unit, most: CHANNEL_PERIOD }, Room::Multiple(unit)]
                 }
-                // What a fetch reads at once, and what reaches across all banks (book 08, 11).
+                // The bytes that a fetch reads at once, and those that reach across all banks (book 08, 11).
                 Ports::Networks => {
                     let banks = machine.memory.dm_banks.saturating_mul(machine.memory.dm_bank_width);
                     vec![Room::Multiple(banks), Room::Multiple(machine.limits.flit_bytes)]

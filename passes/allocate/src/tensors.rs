@@ -119,7 +119,7 @@ impl Tensors<'_> {
                 let address = placement.address.as_ref().and_then(|address| address.addresses().first());
                 vec![(Site::Argument(index), open, address.copied())]
             }
-            // What a loop carries is where it was before.
+            // A value that a loop carries is where it was before.
             ValueDef::Argument(..) => return Ok(()),
         };
         let Some(tensor) = func.ctx.type_value::<Tensor>(func.module.ty(value)) else { return Ok(()) };

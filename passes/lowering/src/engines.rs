@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(dealt(&[rows], Medium::Hbm, Medium::Hbm), expected);
     }
 
-    /// D8: three engines take the same segments as before, and the fourth's segments go to idle ones.
+    /// D8: the two small segments take one engine each, and the idle engines go to the largest segment.
     #[test]
     fn segments_have_engines_of_their_own() {
         let [most, two, one] = [

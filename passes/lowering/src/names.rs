@@ -1,4 +1,4 @@
-//! Descriptions of the data that commands move or make, in the kernel's names: `load %k`, `store out`, `scores = q * k`.
+//! Descriptions of the data of commands, in the kernel's names: `load %k`, `store out`, `scores = q * k`.
 //!
 //! Lowering gives a command its name as that of its location, which text keeps (`--print-locations`) and reports show.
 

@@ -73,7 +73,7 @@ mod tests {
         // In all of them, or more if fetch and commit both want it: never.
         assert_eq!(beside(&sub(0..8, 0..1), &main(100), 100), None);
         assert_eq!(beside(&sub(0..8, 0..1), &main(101), 100), None);
-        // Other banks, other slices, nobody there.
+        // Other banks, other slices, no accesses at all.
         assert_eq!(beside(&sub(0..8, 1..16), &main(100), 100), Some(0));
         assert_eq!(beside(&sub(8..9, 0..1), &main(100), 100), Some(0));
         assert_eq!(beside(&Walks::default(), &main(100), 100), Some(0));

@@ -92,7 +92,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
             if access.write {
                 bytes.of_mut(Medium::Dm).written = moved.saturating_mul(stored);
             } else if writes {
-                // What a store reads beside the stream: its counts.
+                // Counts that a store reads in addition to the stream.
                 let read = access.range.end.saturating_sub(access.range.start).saturating_mul(stored);
                 let sum = &mut bytes.of_mut(Medium::Dm).read;
                 *sum = sum.saturating_add(read);

@@ -135,7 +135,7 @@ mod tests {
             // Another slice, other bytes, and another memory read nothing of it.
             run(vec![region(false, 0..8, 2..3), region(false, 8..9, 0..2)]),
             run(vec![Region { space: Space::Trf, ..region(false, 0..8, 0..2) }]),
-            // All of it is written anew: what is read from here on is the other one.
+            // All of it is written again: later reads are of the new range.
             run(vec![region(true, 0..16, 0..4)]),
             run(vec![region(false, 0..1, 0..1)]),
         ];

@@ -62,7 +62,7 @@ fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<W
     let whole = extrapolate(transfer, machine, &timing, MAX_REQUESTS).map_err(|error| refuse(&error))?;
     if let Some(whole) = whole {
         let book = book_work(transfer, flat, machine)?;
-        // What the part did is no measure of channels and banks: those of the `book` model stay.
+        // The work of the part is no measure of channels and banks: those of the `book` model stay.
         let estimated = whole.requests - whole.simulated;
         let memory = book.memory.clone().map(|memory| MemoryReport { estimated, ..memory });
         return Ok(detailed(

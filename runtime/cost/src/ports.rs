@@ -12,7 +12,7 @@ use visa_memory::PortLoads;
 pub(crate) fn cycles(dma: &Dma, machine: &Machine) -> Vec<(Medium, u64)> {
     let busiest = |medium: Medium, side: &Program| match PortLoads::of(side, medium, machine) {
         Ok(asked) => asked.most(),
-        // What cannot be counted takes the most that can be.
+        // A number that cannot be counted becomes the greatest that can be.
         Err(_) => u64::MAX,
     };
     let of = |medium: Medium| {

@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(book(4, 1), [1]);
         assert_eq!(book(3, 2), [0, 1]);
         assert_eq!(of(4, 4, MemoryModel::Detailed), [1]);
-        // Nobody's engines run nothing, wherever that is.
+        // An empty set of engines runs nothing, wherever that is.
         assert_eq!(book(0, 0), [0, 1]);
     }
 

@@ -69,7 +69,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     let tensor_level = cx.ctx.dialects().filter(|dialect| dialect.level == Level::Tensor);
     let target =
         tensor_level.fold(ConversionTarget::new(), |target, dialect| target.illegal_dialect(dialect.name));
-    // A dialect of several levels says it operation by operation.
+    // A dialect of several levels specifies it operation by operation.
     let declared = cx.ctx.dialects().flat_map(|dialect| dialect.ops.iter().copied().flatten().copied());
     let stages = declared.filter(|decl| decl.interface::<LowerStage>().is_some());
     let target = stages.fold(target, ConversionTarget::illegal_op);

@@ -329,7 +329,7 @@ mod tests {
         let units = [Unit::Main, Unit::Sub, Unit::Dual];
         assert_eq!(units.map(|unit| rngd.flit_bytes(unit)), [32, 32, 64]);
         assert_eq!(units.map(|unit| rngd.cast_fetch_max(unit)), [32, 32, 64]);
-        // What a slice's banks give in a cycle (book 11) is more than it reads.
+        // The banks of a slice deliver more in a cycle (book 11) than it reads.
         assert!(rngd.memory.dm_banks * rngd.memory.dm_bank_width >= 64);
     }
 

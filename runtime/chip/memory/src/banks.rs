@@ -172,7 +172,7 @@ impl<'a> Walks<'a> {
         let found = match &entry.stride {
             Stride::Fixed(stride) => {
                 let step = stride.rem_euclid(self.around.cast_signed()).cast_unsigned();
-                // After so many iterations the loop is at the first one's bank again.
+                // After `period` iterations the loop is at the first one's bank again.
                 let period = self.around / gcd(step, self.around);
                 let (whole, rest) = (entry.limit / period, self.turn(depth, at, 0..entry.limit % period));
                 if whole > 0 { self.turn(depth, at, 0..period).times(whole).then(&rest) } else { rest }
@@ -245,7 +245,7 @@ mod tests {
         let found = of("[64 : 128, 8 : 1] : 8 @ 24");
         assert_eq!((found.longest(), found.all.iter().sum::<u64>()), ((3, 64), 64));
         assert_eq!(of("[63 : 128, 8 : 1] : 8").longest(), (0, 63));
-        // Two banks in turn.
+        // Two banks that alternate.
         assert_eq!(of("[100 : 128, 2 : 8, 8 : 1] : 8").longest(), (0, 1));
         // The access straddles two banks; the second is touched by the next one too.
         assert_eq!(of("[2 : 8, 8 : 1] : 8 @ 4").in_a_row[..4], [1, 2, 1, 0]);

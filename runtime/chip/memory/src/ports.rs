@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_is_not_looked_at_is_like_the_rest() {
-        // 2^17 requests of 128 bytes in turn from two PEs; half of them are looked at.
+        // 2^17 requests of 128 bytes alternately from two PEs; half of them are looked at.
         let program = "[65536 : 0, 2 : 4096, 128 : 1] : 128".parse().unwrap();
         let found = PortLoads::of(&program, Medium::Spm, &Machine::rngd()).unwrap();
         assert_eq!((found.most(), found.estimated), (65_536, 65_536));

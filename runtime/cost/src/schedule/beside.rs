@@ -57,7 +57,7 @@ mod tests {
     fn a_run_loses_what_its_rivals_take() {
         // Half as fast for 40 cycles: 20 are left, then 20 more.
         assert_eq!(of(10, 40, &[(0, 50, Some(80))]), [(0, 20)]);
-        // It ends beside it.
+        // It ends while its rival still runs.
         assert_eq!(of(10, 40, &[(0, 500, Some(80))]), [(0, 40)]);
         // It stands still.
         assert_eq!(of(10, 40, &[(20, 50, None)]), [(0, 30)]);

@@ -61,7 +61,7 @@ where
     let end = start.saturating_add(run.cycles);
     let stalls = waits_for_hbm(run, start, live(), &mut waits);
     waits.sort_by_key(|wait| (wait.command, wait.why));
-    // What takes several queues is in each of them.
+    // A run that takes several queues is in each of them.
     waits.dedup();
     Slot { start, end: end.saturating_add(stalls), stalls, waits }
 }

@@ -274,7 +274,7 @@ impl Steady<'_> {
         if period.is_none() && left.saturating_add(self.placed) > MAX_RUNS {
             return Err(too_many(left));
         }
-        // What is compared is marked anew where twice as many iterations have passed (Brent).
+        // The mark for comparison is set again where twice as many iterations have passed (Brent).
         let (mut index, mut next_mark) = (start, 1);
         while index < end {
             indices.push(index);
@@ -415,7 +415,7 @@ impl Steady<'_> {
                 let ago = live.indices.iter().zip(current.map(Some).chain(std::iter::repeat(None)));
                 let ago = ago.map(|(own, current)| match current {
                     Some(current) => current.cast_signed() - own.cast_signed(),
-                    // The loops inside begin anew with each iteration.
+                    // The loops inside begin again with each iteration.
                     None => own.cast_signed(),
                 });
                 state.push((live.command, ago.collect(), live.end - now, live.end - live.start));

@@ -80,7 +80,7 @@ fn fetch_and_commit_of_a_run_add_up_on_a_bank() {
 #[test]
 fn main_and_sub_add_up_on_a_bank() {
     let main = || stays(Main, 100, 0..512, 32, 0);
-    // Sub has the time that its accesses need beside main.
+    // Sub has the time that its accesses need in parallel with main.
     let sub = |slices, times, at| stays(Sub, 60, slices, times, at);
     // The transfer waits until one of the two has ended.
     assert_eq!(last(vec![main(), sub(0..512, 31, 0), load()]), FREE);

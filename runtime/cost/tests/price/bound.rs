@@ -38,7 +38,7 @@ fn loops_count_and_arguments_do_so_once() {
 
 #[test]
 fn a_run_that_waits_for_no_transfer_has_no_start_up_before_it() {
-    // It reads what nothing wrote, and another slice than the transfer writes.
+    // It reads bytes that nothing wrote, and another slice than the transfer writes.
     let text = "visa 1\nhw.program @p, chips 1 {\n\
                 hw.dma tensor, from hbm, to dm, loops [4096 : 1 -> 1] : 256 @ 0 -> 524288\n\
                 hw.exec main, slices [0, 1] {\nhw.fetch i8, packet 32, loops [4096 : 1] : 32\nhw.collect flits 1\nhw.commit \

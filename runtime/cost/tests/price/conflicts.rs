@@ -91,7 +91,7 @@ fn a_contraction_may_begin_in_the_middle_of_a_load() {
     };
     // From cycle 50 on: 40 are written before, the others in 80 cycles.
     assert_eq!(beside(50), (40, 130));
-    // From cycle 20 on: 10 before, 50 beside it, 20 after cycle 120.
+    // From cycle 20 on: 10 before, 50 in parallel with it, 20 after cycle 120.
     assert_eq!(beside(20), (50, 140));
 }
 

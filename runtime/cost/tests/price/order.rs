@@ -40,7 +40,7 @@ fn independent_transfers_share_one_queue() {
             dma(Space::HOST, Space::HBM, "[30 : 1 -> 1] : 1 @ 0 -> 8192"),
         ],
     );
-    // 501 cycles each; PCIe is a queue of its own.
+    // 501 cycles each; PCIe is a separate queue.
     assert_eq!(starts(&report), [0, 501, 0]);
     assert_eq!(waits(&report, 0), []);
     assert_eq!(waits(&report, 1), [(0, Why::Busy)]);

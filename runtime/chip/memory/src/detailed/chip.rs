@@ -131,7 +131,7 @@ impl Chip {
                 }
                 None => Answer::Done(now),
             },
-            // The host's memory has no bound of its own: PCIe has.
+            // The host's memory has no separate bound: PCIe has.
             Ports::Unbounded => Answer::Done(now),
         }
     }

@@ -131,7 +131,7 @@ impl Dm {
         let before = queue.iter().copied().fold(now, u64::max);
         let cycles = self.cycles(piece, direction);
         let start = self.networks[(slice / self.slices_per_network) as usize].free.max(now);
-        // What waits for a bank waits in the queue of its slice: the network moves other data meanwhile.
+        // A request that waits for a bank waits in the queue of its slice: the network moves other data meanwhile.
         let begin = start.max(before);
         let end = self.unclaimed(slice, piece, begin..begin + cycles).end;
         self.queues[first + place] = end;

@@ -125,7 +125,7 @@ impl<'a> Side<'a> {
         let chip = &mut chips[self.memory.chip as usize];
         match chip.access(now, self.memory.medium, piece, self.direction, owner) {
             Answer::Full(free) => return free,
-            // What the slot had before is done: it is not later than now.
+            // The earlier request of the slot is done: it is not later than now.
             Answer::Done(end) => slot.at = slot.at.max(end),
             Answer::UnderWay => slot.open += 1,
         }
@@ -215,7 +215,7 @@ impl<'a> Runner<'a> {
             number,
             work: None,
             start: 0,
-            // It has at least one request, whatever the figures say.
+            // It has at least one request, for any figures.
             slots: vec![Slot::default(); in_flight.max(1)],
             totals: EngineTotals::default(),
         }

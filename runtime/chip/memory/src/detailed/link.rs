@@ -38,7 +38,7 @@ mod tests {
         assert_eq!(link.pass(0, 256), 9);
         let last = (1..30).map(|_| link.pass(0, 256)).last();
         assert_eq!((last, link.bytes()), (Some(256), 30 * 256));
-        // After a gap it starts anew.
+        // After a gap it starts again.
         assert_eq!(link.pass(1000, 30), 1001);
         assert_eq!(link.pass(1000, 31), 1003);
     }

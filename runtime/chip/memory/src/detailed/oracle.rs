@@ -80,7 +80,7 @@ impl Slow {
             };
             cycle >= sent + gap.max(turn)
         };
-        // What is a hundred cycles ago binds nobody.
+        // A command of a hundred cycles ago binds no other.
         let recent = self.sent.iter().rev().take_while(|(sent, _)| sent + 100 > cycle);
         ready && self.is_open(&command.place) && recent.into_iter().all(apart)
     }

@@ -137,7 +137,7 @@ fn check(memory: Memory, program: &Program, machine: &Machine) -> Result<(), Det
     let (_, end) = program.extent()?;
     match u64::try_from(end) {
         Ok(end) if end > bytes => Err(DetailedError::Outside { memory, end, bytes }),
-        // What begins before 0 is refused when its requests are made.
+        // Addresses before 0 are refused when their requests are made.
         Ok(_) | Err(_) => Ok(()),
     }
 }
