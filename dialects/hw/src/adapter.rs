@@ -40,7 +40,7 @@ impl Adapter {
         self.cast.map_or(indexed, |row| row.to)
     }
 
-    /// Whether elements change their width.
+    /// Returns true if elements change their width.
     pub(crate) fn converts(&self) -> bool {
         self.table.is_some() || self.cast.is_some()
     }
@@ -100,7 +100,7 @@ impl Adapter {
         out
     }
 
-    /// Whether one of these elements indexes beyond the table.
+    /// Returns true if one of these elements indexes beyond the table.
     fn is_outside(&self, bytes: &[u8]) -> bool {
         let outside =
             |table: &LookupTable, index| table.get(self.from, load(self.from, bytes, index)).is_none();

@@ -117,7 +117,7 @@ impl Built {
         Command { name, when, ..Command::new(op.span(), kind) }
     }
 
-    /// The command that an operation is; nothing if it declares what the program takes and gives.
+    /// The command that an operation is; `None` if it declares what the program takes and gives.
     fn command(&mut self, op: OpRef<'_>) -> Result<Option<CommandKind>, Diagnostic> {
         if let Some(repeat) = control::For::cast(op) {
             let times = control::times(repeat)?;

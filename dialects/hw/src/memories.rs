@@ -92,7 +92,7 @@ impl Memories<'_> {
     }
 }
 
-/// Whether iterations go from chip to chip, `chip_stride` apart, or in the order of a table.
+/// Returns true if iterations go from chip to chip, `chip_stride` apart, or in the order of a table.
 pub(crate) fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
     stride.divided(chip_stride).is_some_and(|chips| chips.numbers().iter().any(|&chip| chip != 0))
 }

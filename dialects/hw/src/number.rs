@@ -16,7 +16,8 @@ pub(crate) trait Number: Summand + Send + Sync {
     fn read(bytes: [u8; 4]) -> Self;
     /// One product.
     fn product(self, other: Self) -> Self;
-    /// Whether this is a zero that makes the product with `other` a zero. A zero times an infinity or NaN is NaN.
+    /// Returns true if this is a zero that makes the product with `other` a zero. A zero times an infinity or NaN is
+    /// NaN.
     fn absorbs(self, other: Self) -> bool;
     /// One sum.
     fn sum(self, other: Self) -> Self;

@@ -60,7 +60,7 @@ fn places(op: OpRef<'_>) -> &'static [Place] {
     op.decl().and_then(|decl| decl.interface::<Places>()).map_or(&[], |Places(places)| places)
 }
 
-/// Whether a stage may be in a slot.
+/// Returns true if a stage may be in a slot.
 pub(crate) fn is_in(op: OpRef<'_>, slot: Slot) -> bool {
     places(op).iter().any(|place| place.slot == slot)
 }
@@ -108,7 +108,7 @@ fn expected(ctx: &Context, place: Option<&Place>) -> String {
     if names.is_empty() { "the end".to_owned() } else { names.join(", ") }
 }
 
-/// Whether a stage works in the Vector Engine.
+/// Returns true if a stage works in the Vector Engine.
 fn in_vector_engine(stage: OpRef<'_>) -> bool {
     places(stage).iter().any(|place| place.slot == Slot::VECTOR)
 }

@@ -48,7 +48,7 @@ pub struct Scalar {
 /// An argument or a result: where a C-order array is in host memory or HBM.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
-    /// Whether it is an argument (else a result).
+    /// True if it is an argument (else a result).
     pub argument: bool,
     /// The name that the user gives data by.
     pub name: String,
@@ -100,7 +100,7 @@ impl Command {
         }
     }
 
-    /// Whether it runs in an iteration of the loops around it.
+    /// Returns true if it runs in an iteration of the loops around it.
     #[must_use]
     pub fn runs_in(&self, indices: &[u64]) -> bool {
         self.when.iter().all(|condition| condition.holds(indices))

@@ -73,7 +73,7 @@ impl Route {
         self.snoop.rows.first().map_or(0, Vec::len) as u64
     }
 
-    /// Whether a slice outputs a packet of its ring.
+    /// Returns true if a slice outputs a packet of its ring.
     #[must_use]
     pub fn outputs(&self, slice: usize, packet: Packet) -> bool {
         let rows = self.snoop.rows.len();

@@ -26,7 +26,7 @@ pub struct Action {
     pub packet: Packet,
     /// Where it comes from.
     pub from: Origin,
-    /// Whether it goes to the slice's output.
+    /// True if it goes to the slice's output.
     pub output: bool,
     /// The neighbour that it goes to.
     pub to: Option<Neighbour>,

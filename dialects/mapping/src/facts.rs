@@ -60,7 +60,7 @@ pub struct Support {
 pub type Names = BTreeSet<Arc<str>>;
 
 impl Support {
-    /// Whether `value` depends on the axis called `name`.
+    /// Returns true if `value` depends on the axis called `name`.
     #[must_use]
     pub fn depends(&self, value: ValueId, name: &str) -> bool {
         self.known.get(&value).is_some_and(|axes| axes.contains(name))
@@ -116,8 +116,8 @@ impl Support {
     }
 }
 
-/// Whether a tensor that depends on `held` depends on `name` once it is written in the axes `mentioned` (book 03):
-/// of `B' = B - A`, both B and B' stand for the other one together with A.
+/// Returns true if a tensor that depends on `held` depends on `name` once it is written in the axes `mentioned` (book
+/// 03): of `B' = B - A`, both B and B' stand for the other one together with A.
 fn turns(held: &Names, mentioned: &Names, name: &Arc<str>, axes: &Axes) -> bool {
     axes.iter().filter_map(|(axis, skewed, _)| Some((skewed, axes.skew(axis)?))).any(|(skewed, skew)| {
         let (of, by) = (axes.name(skew.of), axes.name(skew.by));
@@ -132,7 +132,7 @@ fn turns(held: &Names, mentioned: &Names, name: &Arc<str>, axes: &Axes) -> bool 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Introduces(pub &'static [&'static str]);
 
-/// Whether the operation's result depends on an axis that no operand has.
+/// Returns true if the operation's result depends on an axis that no operand has.
 fn introduces(op: OpRef<'_>, name: &Arc<str>, axes: &Axes) -> bool {
     let clauses = op.decl().and_then(|decl| decl.interface::<Introduces>());
     let mut maps =
@@ -212,7 +212,7 @@ enum Relabelled {
 }
 
 impl Relabelled {
-    /// Whether the view depends on the axis, given what its source depends on.
+    /// Returns true if the view depends on the axis, given what its source depends on.
     fn depends(&self, name: &Arc<str>, source: &[&Rc<Names>]) -> bool {
         let held = |name: &str| source.iter().any(|axes| axes.contains(name));
         match self {
@@ -335,7 +335,7 @@ pub(crate) fn argument_error(
     mapping_error(axes.undeclared(&name, usage(mentioned, own)), span).in_type()
 }
 
-/// The mapping that is written in a clause; nothing where it is `auto`, or the operation has no such clause.
+/// The mapping that is written in a clause; `None` where it is `auto`, or the operation has no such clause.
 #[must_use]
 pub fn written(op: OpRef<'_>, clause: &str) -> Option<Rc<Expr>> {
     BodyOf::<Expr>::read(&op.attr(clause)?)

@@ -122,7 +122,7 @@ pub(crate) fn placed(
     Ok(all)
 }
 
-/// Whether a transfer is one of PCIe: one side is host memory, or chips hold other parts after it than before.
+/// Returns true if a transfer is one of PCIe: one side is host memory, or chips hold other parts after it than before.
 /// Otherwise each chip does the same in its own memories.
 #[must_use]
 pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
@@ -322,7 +322,7 @@ impl SegmentCx<'_> {
     }
 }
 
-/// Whether a tensor is in SRAM that a DMA reads and writes, the memories of the clusters (book 06).
+/// Returns true if a tensor is in SRAM that a DMA reads and writes, the memories of the clusters (book 06).
 fn is_sram(tensor: &Tensor) -> bool {
     tensor.medium().is_some_and(Medium::is_sram)
 }
@@ -377,8 +377,8 @@ impl Rows<'_> {
         self.group / divisor
     }
 
-    /// Whether a step, which continues the run on both sides, goes on over padding alone up to `end`: of the same
-    /// kind, or in the place of padding about which nobody cares.
+    /// Returns true if a step, which continues the run on both sides, goes on over padding alone up to `end`: of the
+    /// same kind, or in the place of padding about which nobody cares.
     fn is_padding(&self, step: &Step, end: u64) -> bool {
         let written = self.target.digits.iter().find(|placed| ends_with(placed, step));
         let held = self.source.digits.iter().find(|placed| placed.weight == step.at);
@@ -397,7 +397,7 @@ impl Rows<'_> {
     }
 }
 
-/// Whether the step is the outermost part of the digit.
+/// Returns true if the step is the outermost part of the digit.
 fn ends_with(placed: &PlacedDigit, step: &Step) -> bool {
     placed.weight <= step.at && times(placed.weight, placed.digit.extent) == times(step.at, step.extent)
 }

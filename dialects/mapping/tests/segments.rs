@@ -86,7 +86,7 @@ impl Side {
         live
     }
 
-    /// Whether a place is one of its positions, which may be padding.
+    /// Returns true if a place is one of its positions, which may be padding.
     fn has(&self, place: i64) -> bool {
         let place = u64::try_from(place).expect("an address");
         place / SLICE < self.positions[0] && place % SLICE < self.positions[1]

@@ -42,7 +42,7 @@ struct Side {
     place: Place,
     /// The mapping of a row.
     row: String,
-    /// Whether each row is in a part of its own.
+    /// True if each row is in a part of its own.
     apart: bool,
 }
 

@@ -38,7 +38,7 @@ pub enum Reason {
         name: String,
         /// Its text.
         text: String,
-        /// Whether it was used from right to left.
+        /// True if it was used from right to left.
         backwards: bool,
     },
     /// Both have the same digits, or so do their parts; the rules alone do not connect them, or were not tried

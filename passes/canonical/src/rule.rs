@@ -261,8 +261,8 @@ impl Test {
     }
 }
 
-/// Whether position 0 holds the empty index: not so after a slice or left padding, nor with a skewed axis, which
-/// says at 0 that its two axes are equal.
+/// Returns true if position 0 holds the empty index: not so after a slice or left padding, nor with a skewed axis,
+/// which says at 0 that its two axes are equal.
 fn anchored(expr: &Expr, axes: &Axes) -> bool {
     if !skewed_names(expr, axes).is_empty() {
         return false;

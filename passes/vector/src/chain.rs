@@ -122,7 +122,7 @@ struct State {
     stage: usize,
     /// The ALUs of that stage that work after the place.
     used: u32,
-    /// Whether anything after works on 4 lanes.
+    /// True if anything after works on 4 lanes.
     narrow: bool,
     stash: Stash,
 }

@@ -42,7 +42,7 @@ pub(crate) struct Emitter<'a> {
     /// The values that there are: streams at rest by class, and register files by class.
     made: BTreeMap<usize, ValueId>,
     files: BTreeMap<usize, ValueId>,
-    /// Whether a pass has taken the stream itself.
+    /// True if a pass has taken the stream itself.
     taken: bool,
 }
 
@@ -376,8 +376,8 @@ fn alu(
     })
 }
 
-/// Whether the stream of `op` and values like it fit the register file: the stream itself only if it comes from
-/// memory just so.
+/// Returns true if the stream of `op` and values like it fit the register file: the stream itself only if it comes
+/// from memory just so.
 pub(crate) fn loads(
     ctx: &Context,
     module: &Module,

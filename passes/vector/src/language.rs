@@ -86,7 +86,7 @@ pub struct Statistics {
     pub e_nodes: usize,
     /// Rounds of rewriting.
     pub iterations: usize,
-    /// Whether no rule had anything more to say; otherwise a bound was reached.
+    /// True if no rule had anything more to say; otherwise a bound was reached.
     pub saturated: bool,
 }
 

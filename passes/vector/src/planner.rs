@@ -45,7 +45,7 @@ pub fn count_passes(
 pub struct Counted {
     /// Passes.
     pub passes: usize,
-    /// Whether no plan has fewer.
+    /// True if no plan has fewer.
     pub fewest: bool,
     /// The e-graph.
     pub statistics: Statistics,

@@ -52,7 +52,7 @@ pub struct VectorRule {
     pub left: Dag,
     /// The side that replaces it.
     pub right: Dag,
-    /// Whether it is used from right to left too.
+    /// True if it is used from right to left too.
     pub both_ways: bool,
     /// What must hold.
     pub condition: Option<Condition<Test>>,
@@ -70,7 +70,7 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// Whether it holds for a number.
+    /// Returns true if it holds for a number.
     #[must_use]
     pub fn holds(self, bits: Bits) -> bool {
         let x = f32::from_bits(bits);

@@ -18,11 +18,11 @@ pub const MAX_QUESTIONS: usize = 1_000_000;
 pub(crate) struct Leaves {
     /// The class that is the stream, if the expression depends on it.
     pub(crate) stream: Option<usize>,
-    /// Whether the stream can be loaded into the register file.
+    /// True if the stream can be loaded into the register file.
     pub(crate) stream_loads: bool,
     /// Classes in the register file.
     pub(crate) files: BTreeSet<usize>,
-    /// Whether values between passes fit the register file.
+    /// True if values between passes fit the register file.
     pub(crate) made_loads: bool,
 }
 
@@ -43,7 +43,7 @@ impl Leaves {
 pub(crate) struct Plan {
     /// What each pass computes, and how.
     pub(crate) passes: Vec<(usize, Chain)>,
-    /// Whether no plan has fewer passes.
+    /// True if no plan has fewer passes.
     pub(crate) fewest: bool,
 }
 

@@ -15,7 +15,7 @@ struct Arm {
     value: Value,
     /// The tensors outside of it that it changes.
     changed: Vec<usize>,
-    /// Whether something is left of it for the device to do.
+    /// True if something is left of it for the device to do.
     acts: bool,
 }
 

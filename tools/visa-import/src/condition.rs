@@ -129,7 +129,7 @@ impl Within {
     }
 }
 
-/// The least and the greatest number that a sum may be; nothing where an index may be anything.
+/// The least and the greatest number that a sum may be; `None` where an index may be anything.
 pub(crate) fn range(of: &Affine, ranges: &Ranges) -> Option<(i64, i64)> {
     let (mut least, mut greatest) = (of.plus, of.plus);
     for (name, factor) in &of.terms {
@@ -146,7 +146,7 @@ fn together(one: &[Case], other: &[Case]) -> Vec<Case> {
     one.iter().flat_map(|own| other.iter().filter_map(|other| merged(own, other))).collect()
 }
 
-/// The case in which two are; nothing if they are never together.
+/// The case in which two are; `None` if they are never together.
 fn merged(one: &Case, other: &Case) -> Option<Case> {
     let mut case = one.clone();
     for within in other {

@@ -41,7 +41,7 @@ pub(crate) fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::Item
     Ok(size)
 }
 
-/// Whether a type is one of what is changed and stays.
+/// Returns true if a type is one of what is changed and stays.
 pub(crate) fn changes(ty: &syn::Type) -> bool {
     match ty {
         syn::Type::Reference(reference) => reference.mutability.is_some() || changes(&reference.elem),

@@ -32,7 +32,7 @@ fn type_at(expr: &syn::Expr, name: &str, ty: &Type) -> Option<Type> {
     }
 }
 
-/// Whether a pattern makes a variable of that name.
+/// Returns true if a pattern makes a variable of that name.
 fn binds(pat: &syn::Pat, name: &str) -> bool {
     match pat {
         syn::Pat::Ident(ident) => ident.ident == name,

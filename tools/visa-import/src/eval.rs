@@ -145,7 +145,7 @@ pub(crate) struct Cell {
     pub(crate) ty: TensorType,
     /// What the author calls it.
     pub(crate) wanted: Option<String>,
-    /// Whether it stays where it is: an argument that is changed.
+    /// True if it stays where it is: an argument that is changed.
     pub(crate) stays: bool,
     /// How often it was written.
     pub(crate) writes: usize,
@@ -178,7 +178,7 @@ pub(crate) struct Evaluator<'a> {
     pub(crate) axis_names: &'a [String],
     /// The axes that the text mentions.
     pub(crate) used: RefCell<BTreeSet<AxisId>>,
-    /// Whether the call is awaited.
+    /// True if the call is awaited.
     pub(crate) awaiting: bool,
     /// Variables made so far.
     pub(crate) slots: u64,

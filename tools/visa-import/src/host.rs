@@ -278,7 +278,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether a function takes tensors in HBM and the context, and launches: it is a host program unasked.
+    /// Returns true if a function takes tensors in HBM and the context, and launches: it is a host program unasked.
     pub(crate) fn is_host_program(&mut self, device: FnId) -> bool {
         let mut frame = self.frame_of(device);
         let item = &self.program.functions[device.0].item.source;
@@ -306,7 +306,7 @@ pub(crate) fn is_launch(func: &syn::Expr) -> bool {
     matches!(func, syn::Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "launch"))
 }
 
-/// Whether `launch(..)` is somewhere in tokens.
+/// Returns true if `launch(..)` is somewhere in tokens.
 fn launches(tokens: TokenStream) -> bool {
     let mut named = false;
     for token in tokens {

@@ -63,7 +63,7 @@ impl Map {
         }
     }
 
-    /// The positions of it; nothing past 64 bits.
+    /// The positions of it; `None` on overflow.
     pub(crate) fn size(&self, axes: &dyn Axes) -> Option<u64> {
         match self {
             Self::Copies(count) => Some(*count),
@@ -77,7 +77,7 @@ impl Map {
         }
     }
 
-    /// The positions of it that are no padding; nothing past 64 bits.
+    /// The positions of it that are no padding; `None` on overflow.
     pub(crate) fn live(&self, axes: &dyn Axes) -> Option<u64> {
         match self {
             Self::Copies(_) | Self::Axis(_) | Self::Resize(..) => self.size(axes),

@@ -69,7 +69,7 @@ fn joined(tiles: Vec<Part<'_>>) -> Vec<Part<'_>> {
     all
 }
 
-/// Whether a dimension is the first positions of another one, as `A = 4` of A, padded or not.
+/// Returns true if a dimension is the first positions of another one, as `A = 4` of A, padded or not.
 fn is_first_of(part: &Map, whole: &Map, positions: u64) -> bool {
     match &*part.factors() {
         [Map::Padding(of, ..)] => is_first_of(of, whole, positions),
@@ -319,7 +319,7 @@ impl<'a> Evaluator<'a> {
         Ok(view)
     }
 
-    /// Whether a mapping has as many positions as another one, and those of a tile of it hold something.
+    /// Returns true if a mapping has as many positions as another one, and those of a tile of it hold something.
     fn is_tile(&self, whole: &Map, along: &Map, size: u64, tile: &Map) -> bool {
         let product = |all: [Option<u64>; 2]| all[0]?.checked_mul(all[1]?);
         whole.size(self) == tile.size(self)
@@ -402,8 +402,8 @@ impl<'a> Evaluator<'a> {
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
 
-    /// Whether a transfer reads on into what follows one number in HBM: data memory is written 8 bytes at a time, and
-    /// the destination has padding there.
+    /// Returns true if a transfer reads on into what follows one number in HBM: data memory is written 8 bytes at a
+    /// time, and the destination has padding there.
     fn reads_on(&self, from: &TensorType, to: &TensorType) -> bool {
         let one = |map: &Map| map.factors() == [&Map::Copies(1)];
         let padded = |map: &Map| match &*map.factors() {

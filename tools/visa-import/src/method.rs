@@ -35,7 +35,7 @@ impl Call {
         Self { name: name.to_owned(), span, args: Vec::new(), types: Vec::new(), numbers: Vec::new(), want }
     }
 
-    /// A mapping among the types, by its number; nothing if it is open.
+    /// A mapping among the types, by its number; `None` if it is open.
     pub(crate) fn map(&self, at: usize) -> Option<Map> {
         match self.types.get(at) {
             Some(Type::Map(map)) => Some(map.clone()),

@@ -1036,7 +1036,7 @@ impl Program {
         std::iter::successors(Some(&self.modules[from.0]), around)
     }
 
-    /// Whether a function, type, trait or implementation has a generic parameter of a name.
+    /// Returns true if a function, type, trait or implementation has a generic parameter of a name.
     pub(crate) fn is_parameter(&self, name: &str) -> bool {
         let of_functions = self.functions.iter().map(|own| &own.item.source.sig.generics);
         let of_adts = self.adts.iter().map(|own| &own.generics);
@@ -1253,7 +1253,7 @@ fn read(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("`{}` is no UTF-8 text", path.display()))
 }
 
-/// Whether a function runs on the device.
+/// Returns true if a function runs on the device.
 pub(crate) fn is_device(item: &syn::ItemFn) -> bool {
     item.attrs.iter().any(|attr| attr.path().is_ident("device"))
 }

@@ -218,7 +218,7 @@ pub(crate) struct FetchClauses {
     /// The format that they are converted to.
     pub(crate) dtype: Option<DType>,
     pub(crate) zero_points: Option<Vec<i64>>,
-    /// Whether the lookup is the last of these so far.
+    /// True if the lookup is the last of these so far.
     pub(crate) looked_up: bool,
 }
 
@@ -236,7 +236,7 @@ pub(crate) struct Stream {
     pub(crate) sub: Option<String>,
     /// What a commit keeps of its packet, where that is said before.
     pub(crate) kept: Option<Map>,
-    /// Whether it has been in the vector engine.
+    /// True if it has been in the vector engine.
     pub(crate) vector: bool,
     /// What says how many elements of each flit are written, where not all are.
     pub(crate) counted: Option<Counted>,
@@ -370,7 +370,7 @@ impl Value {
         }
     }
 
-    /// Whether a number in it is known only when the kernel runs.
+    /// Returns true if a number in it is known only when the kernel runs.
     pub(crate) fn moves(&self) -> bool {
         match self {
             Self::Index(index) => index.sum.number().is_none(),

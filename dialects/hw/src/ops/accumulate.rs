@@ -73,7 +73,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
 
 struct AccumulateUnit {
     kind: AccumulatorOrder,
-    /// Whether the greatest is taken instead of a sum.
+    /// True if the greatest is taken instead of a sum.
     max: bool,
     rows: u64,
     columns: u64,
@@ -134,7 +134,7 @@ pub(crate) fn numbered(slots: &Program) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Whether the iterations of an entry add to the same slots.
+/// Returns true if the iterations of an entry add to the same slots.
 fn is_summed(entry: &Entry) -> bool {
     entry.stride == Stride::Fixed(0)
 }
@@ -191,7 +191,7 @@ impl AccumulateUnit {
         })
     }
 
-    /// Whether [`AccumulateUnit::places`] are those of the buffer, one after the other.
+    /// Returns true if [`AccumulateUnit::places`] are those of the buffer, one after the other.
     fn comes_out_in_order(&self) -> bool {
         match self.kind {
             AccumulatorOrder::Interleaved => self.columns == 1 && self.rows == self.lanes,

@@ -175,7 +175,7 @@ fn shifts(op: Align<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64)
 }
 
 impl AlignUnit {
-    /// Whether more is collected than a packet takes.
+    /// Returns true if more is collected than a packet takes.
     fn overfills(&self) -> bool {
         self.flits * self.flit > self.width
     }

@@ -173,7 +173,7 @@ struct Aligner {
     region: Region,
 }
 
-/// The aligner before a contraction. Nothing where there is none, which `hw.exec` reports, or one that is wrong in
+/// The aligner before a contraction. `None` where there is none, which `hw.exec` reports, or one that is wrong in
 /// itself, which it reports.
 fn aligner(op: Contract<'_>) -> Option<Aligner> {
     let align = crate::order::before(*op).and_then(Align::cast)?;

@@ -220,7 +220,7 @@ impl Moving {
         Self { steps: self.steps.beside(&other.steps), ranges: self.ranges.clone(), ..*self }
     }
 
-    /// Whether addresses move with a scalar of the program.
+    /// Returns true if addresses move with a scalar of the program.
     pub(crate) fn with_scalars(&self) -> bool {
         self.steps.each.iter().take(self.scalars).any(|step| !step.is_still())
     }

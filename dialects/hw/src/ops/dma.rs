@@ -380,7 +380,7 @@ fn engine(
     Err(op.clause_error("C1", "engine", format!("{message}{here}")).fix(Some(fix.to_owned())))
 }
 
-/// Whether the two sides of a transfer come to different chips with the loops around it.
+/// Returns true if the two sides of a transfer come to different chips with the loops around it.
 fn goes_across_chips([read, write]: &[Moving; 2]) -> bool {
     let chips = |step: i64| step / CHIP_STRIDE;
     let depths = read.steps.each.len().max(write.steps.each.len());
@@ -389,7 +389,7 @@ fn goes_across_chips([read, write]: &[Moving; 2]) -> bool {
         || sides.into_iter().flatten().any(|turn| chips(turn) != 0)
 }
 
-/// Whether a transfer goes from chip to chip.
+/// Returns true if a transfer goes from chip to chip.
 fn counts_chips(loops: &PairedProgram) -> bool {
     let between = |stride: &Stride| between_chips(stride, CHIP_STRIDE);
     let chip = |base: i64| base / CHIP_STRIDE;
@@ -397,7 +397,7 @@ fn counts_chips(loops: &PairedProgram) -> bool {
         || loops.entries.iter().any(|entry| between(&entry.read) || between(&entry.write))
 }
 
-/// Whether a memory is SRAM that a DMA writes, in whole groups of bytes (book 10).
+/// Returns true if a memory is SRAM that a DMA writes, in whole groups of bytes (book 10).
 fn is_sram(space: Space) -> bool {
     match space {
         Space::Memory(medium) => medium.is_sram(),

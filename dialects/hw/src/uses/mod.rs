@@ -144,7 +144,7 @@ impl Search<'_> {
         later(&part).map_or(Found::Undecided, |write| Found::Early { written: write.span, iteration })
     }
 
-    /// Whether a write meets a part in some pair of iterations, in which the write comes first, or the read.
+    /// Returns true if a write meets a part in some pair of iterations, in which the write comes first, or the read.
     fn meets(&self, write: &Touch, part: &Part, write_first: bool) -> Option<bool> {
         let shared = write.shared(self.read);
         let earlier = (self.scalars..shared).map(Pairs::Earlier);
@@ -182,7 +182,7 @@ fn split(part: &Part, depth: usize) -> [Part; 2] {
 }
 
 /// A part as two, by the shortest loop of what it touches that is in none of the writes: rows of two tensors in turn,
-/// which are written each by itself. Nothing if there is no such loop.
+/// which are written each by itself. `None` if there is no such loop.
 fn between(part: &Part, writes: &[&Touch]) -> Option<[Part; 2]> {
     let entries = part.program.entries.iter().enumerate();
     let apart = entries.filter(|(_, entry)| writes.iter().all(|write| !may_contain(&write.program, entry)));
@@ -191,7 +191,7 @@ fn between(part: &Part, writes: &[&Touch]) -> Option<[Part; 2]> {
     Some(programs.map(|program| Part { ranges: part.ranges.clone(), program }))
 }
 
-/// A part as two: its iterations, or what it touches. Nothing if it is one unit in one iteration.
+/// A part as two: its iterations, or what it touches. `None` if it is one unit in one iteration.
 fn halves(part: &Part) -> Option<[Part; 2]> {
     let longest = (0..part.ranges.len()).max_by_key(|&at| part.ranges[at].end - part.ranges[at].start);
     if let Some(depth) = longest.filter(|&at| part.ranges[at].end - part.ranges[at].start > 1) {

@@ -41,7 +41,7 @@ pub(super) struct Touch {
     pub(super) loops: Vec<Around>,
     turns: Vec<Turn>,
     pub(super) when: Vec<Condition>,
-    /// Whether each condition is on one index.
+    /// True if each condition is on one index.
     pub(super) narrow: bool,
     pub(super) steps: Steps,
     pub(super) program: Loops,

@@ -47,7 +47,7 @@ impl Address {
         &self.addresses
     }
 
-    /// The index of the loop with which the addresses follow each other; nothing if there is one only.
+    /// The index of the loop with which the addresses follow each other; `None` if there is one only.
     #[must_use]
     pub fn index(&self) -> Option<ValueId> {
         self.index
@@ -132,7 +132,7 @@ impl Moving {
         self.affine.base
     }
 
-    /// Whether it is the same in all iterations.
+    /// Returns true if it is the same in all iterations.
     #[must_use]
     pub fn is_still(&self) -> bool {
         self.affine.terms.is_empty() && self.turns.is_none()
@@ -144,13 +144,13 @@ impl Moving {
         self.affine.terms.iter().map(|term| term.factor).chain(offsets)
     }
 
-    /// The same address so much further; nothing past 64 bits.
+    /// The same address so much further; `None` on overflow.
     #[must_use]
     pub fn plus(&self, distance: &Affine) -> Option<Self> {
         Some(Self { affine: self.affine.plus(distance)?, turns: self.turns.clone() })
     }
 
-    /// Whether another address is as far from it in every iteration.
+    /// Returns true if another address is as far from it in every iteration.
     #[must_use]
     pub fn moves_like(&self, other: &Self) -> bool {
         // Where iterations are left out, terms may begin with others.
@@ -160,7 +160,7 @@ impl Moving {
         factors(self) == factors(other) && self.turns == other.turns
     }
 
-    /// The least and the greatest address of all iterations; nothing past 64 bits.
+    /// The least and the greatest address of all iterations; `None` on overflow.
     #[must_use]
     pub fn range(&self) -> Option<(i64, i64)> {
         let offsets = || self.turns.iter().flat_map(|turns| turns.offsets.iter().copied());
@@ -180,7 +180,7 @@ pub fn further(op: OpRef<'_>) -> Vec<Option<i64>> {
     }
 }
 
-/// Where what an operation makes is, the first address of which is given; nothing where one is open.
+/// Where what an operation makes is, the first address of which is given; `None` where one is open.
 #[must_use]
 pub fn address(op: OpRef<'_>, first: Option<i64>) -> Option<Address> {
     let further = further(op).into_iter().collect::<Option<Vec<_>>>()?;

@@ -86,8 +86,8 @@ impl CallGraph {
         reached
     }
 
-    /// The names on the shortest way by calls from `caller` through `callee` back to `caller`; nothing if there is
-    /// no such way.
+    /// The names on the shortest way by calls from `caller` through `callee` back to `caller`; `None` if there is no
+    /// such way.
     #[must_use]
     pub fn cycle(&self, caller: OpId, callee: OpId) -> Option<Vec<Rc<str>>> {
         if !self.cyclic.contains(&caller) || !self.cyclic.contains(&callee) {

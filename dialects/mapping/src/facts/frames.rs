@@ -48,13 +48,13 @@ impl Frame {
         &self.chip
     }
 
-    /// Whether it is the first chip, cluster and slice in every iteration.
+    /// Returns true if it is the first chip, cluster and slice in every iteration.
     #[must_use]
     pub fn is_first(&self) -> bool {
         [&self.chip, &self.cluster, &self.part].into_iter().all(|at| *at == Affine::ZERO)
     }
 
-    /// Whether two are the same in every iteration.
+    /// Returns true if two are the same in every iteration.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.chip.is(&other.chip) && self.cluster.is(&other.cluster) && self.part.is(&other.part)
@@ -65,7 +65,7 @@ impl Frame {
         Self { chip: known.of(&self.chip), cluster: known.of(&self.cluster), part: known.of(&self.part) }
     }
 
-    /// Where a tile of a tensor that is counted from here is; nothing past 64 bits.
+    /// Where a tile of a tensor that is counted from here is; `None` on overflow.
     #[must_use]
     pub fn tile(&self, tile: &Tile<'_>) -> Option<Self> {
         let mut frame = self.clone();
@@ -82,19 +82,19 @@ impl Frame {
         Some(frame)
     }
 
-    /// The slice, counted through the clusters of a chip; nothing past 64 bits.
+    /// The slice, counted through the clusters of a chip; `None` on overflow.
     #[must_use]
     pub fn slice(&self, machine: &Machine) -> Option<Affine> {
         self.counted(machine.topology.slices_per_cluster)
     }
 
-    /// The slice or PE, counted through the clusters, of which each has so many; nothing past 64 bits.
+    /// The slice or PE, counted through the clusters, of which each has so many; `None` on overflow.
     fn counted(&self, of_cluster: u64) -> Option<Affine> {
         self.cluster.times(i64::try_from(of_cluster).ok()?)?.plus(&self.part)
     }
 
     /// How many bytes further the memory starts in addresses of a transfer than that of the first chip, cluster and
-    /// slice; nothing past 64 bits.
+    /// slice; `None` on overflow.
     #[must_use]
     pub fn bytes(&self, tensor: &Tensor, machine: &Machine) -> Option<Affine> {
         // Register files are in slices, as data memory is.
@@ -133,7 +133,7 @@ pub struct Frames {
     first: Cases<Frame>,
     /// Tiles of tensors whose types are not known yet, and what comes of them: they may begin anywhere.
     open: HashSet<ValueId, Fast>,
-    /// Whether something is written elsewhere.
+    /// True if something is written elsewhere.
     written: bool,
 }
 
@@ -170,8 +170,8 @@ impl Frames {
         self.of(whole).join(tiles, |_, _| ()).bounded(op).map(drop)
     }
 
-    /// Whether a transfer of a tensor `from` to what is there a tensor `to` is one of PCIe: chips hold other parts
-    /// after it than before, or a tile is on other chips. Otherwise each chip does the same in its own memories.
+    /// Returns true if a transfer of a tensor `from` to what is there a tensor `to` is one of PCIe: chips hold other
+    /// parts after it than before, or a tile is on other chips. Otherwise each chip does the same in its own memories.
     #[must_use]
     pub fn cross_chips(&self, op: OpRef<'_>, [from, to]: [&Tensor; 2], axes: &Axes) -> bool {
         // Chips that do not hold the tile would write theirs.
@@ -237,7 +237,7 @@ impl Frames {
     }
 }
 
-/// What tiles are counted from of a tensor that is counted from `whole`; nothing past 64 bits.
+/// What tiles are counted from of a tensor that is counted from `whole`; `None` on overflow.
 fn tiled(whole: &Cases<Frame>, tiles: &Cases<Tile<'_>>) -> Option<Cases<Frame>> {
     whole.join(tiles, Frame::tile).map(|frame| frame.clone().ok_or(())).ok()
 }
@@ -247,8 +247,8 @@ fn changed(op: OpRef<'_>) -> Option<ValueId> {
     view::changed(op).or_else(|| Some(TileWrite::cast(op)?.tensor().ok()?.id))
 }
 
-/// Whether an operation is one of a pipeline: its results are where its first operand is. Types of streams may not be
-/// known yet.
+/// Returns true if an operation is one of a pipeline: its results are where its first operand is. Types of streams may
+/// not be known yet.
 fn flows(op: OpRef<'_>) -> bool {
     let untyped = |value: &ValueId| is_unknown(op.ctx, op.module.ty(*value));
     let is_stream = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.kind.stream);

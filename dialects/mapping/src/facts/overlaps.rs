@@ -187,8 +187,8 @@ fn check_changed(func: OpRef<'_>, later: &Placement, all: &[Placement], report: 
     }
 }
 
-/// Whether a tensor is needed for nothing but to become another one in place: then positions do not matter, of which
-/// an argument and the first operation share one.
+/// Returns true if a tensor is needed for nothing but to become another one in place: then positions do not matter, of
+/// which an argument and the first operation share one.
 fn is_spent(func: OpRef<'_>, earlier: ValueId, before: Option<ValueId>) -> bool {
     before == Some(earlier) && func.module.uses(earlier).len() == 1
 }
@@ -249,7 +249,7 @@ fn overlap(func: OpRef<'_>, earlier: &Resident, later: &Resident) -> Option<Diag
     Some(error.note(format!("{} is placed here", earlier.name), Some(earlier.span)).fix(Some(fix)))
 }
 
-/// Whether a loop's body yields one tensor for another that it was given.
+/// Returns true if a loop's body yields one tensor for another that it was given.
 fn replaces(func: OpRef<'_>, given: ValueId, yielded: ValueId) -> bool {
     let ValueDef::Argument(block, _) = func.module.def(given) else { return false };
     let around = func.module.block_parent(block).map(|op| func.other(op));

@@ -141,7 +141,7 @@ impl Pair {
     }
 }
 
-/// Whether two writes meet in iterations that share those of the outermost `shared` loops; with `apart`, in an
+/// Returns true if two writes meet in iterations that share those of the outermost `shared` loops; with `apart`, in an
 /// earlier and a later iteration of the loop inside these.
 fn meet(one: &Write<'_>, other: &Write<'_>, shared: usize, apart: bool) -> bool {
     let mut pair = Pair::new(one, other, shared);
@@ -219,7 +219,7 @@ impl<'w, 'a> Begun<'w, 'a> {
     }
 }
 
-/// Whether a write meets itself in a later iteration. Another case of it is another iteration.
+/// Returns true if a write meets itself in a later iteration. Another case of it is another iteration.
 fn again(cases: &[Write<'_>]) -> bool {
     let itself = |write: &Write<'_>| (0..write.loops.len()).any(|shared| meet(write, write, shared, true));
     let other = |(number, later): (usize, &Write<'_>)| {
@@ -282,8 +282,8 @@ impl Tensors {
         write.op.operands().get(1).map(|&value| self.root(value))
     }
 
-    /// Whether anything may read the tensor between two writes of it: in the outermost loop around both, or where
-    /// there is none, from the one to the other.
+    /// Returns true if anything may read the tensor between two writes of it: in the outermost loop around both, or
+    /// where there is none, from the one to the other.
     fn read_between(&self, earlier: &Write<'_>, later: &Write<'_>, positions: &Positions) -> bool {
         let (one, other) = (outermost(earlier.op), outermost(later.op));
         let (from, to) = match (one, other) {

@@ -21,7 +21,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Whether it holds in an iteration; nothing where the number does not fit 64 bits.
+    /// Returns true if it holds in an iteration; `None` where the number does not fit 64 bits.
     #[must_use]
     pub fn holds(&self, indices: &Indices) -> Option<bool> {
         let number = self.number.at(indices)?;
@@ -37,7 +37,7 @@ impl Bound {
         before.into_iter().chain(after).collect()
     }
 
-    /// Whether it holds wherever another one does, as they are written.
+    /// Returns true if it holds wherever another one does, as they are written.
     fn follows_from(&self, other: &Self) -> bool {
         let from = self.from.is_none_or(|own| other.from.is_some_and(|other| other >= own));
         let below = self.below.is_none_or(|own| other.below.is_some_and(|other| other <= own));
@@ -109,7 +109,7 @@ impl<T> Cases<T> {
         self.0.iter()
     }
 
-    /// Whether something holds of it in some case.
+    /// Returns true if something holds of it in some case.
     #[must_use]
     pub fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
         self.0.iter().any(|case| holds(&case.what))
@@ -128,7 +128,7 @@ impl<T> Cases<T> {
         self.0.iter().find(applies).map(|case| &case.what)
     }
 
-    /// What it is where bounds hold, of which those of a case are a part; nothing if they do not say which.
+    /// What it is where bounds hold, of which those of a case are a part; `None` if they do not say which.
     #[must_use]
     pub fn under(&self, bounds: &[Bound]) -> Option<&T> {
         let known = |own: &Bound| bounds.iter().any(|bound| own.follows_from(bound));
@@ -223,7 +223,7 @@ impl Narrowing {
     }
 }
 
-/// Where all bounds may hold; nothing if that is nowhere.
+/// Where all bounds may hold; `None` if that is nowhere.
 pub(crate) fn narrowing(bounds: &[Bound]) -> Option<Narrowing> {
     let mut terms: Vec<Term> = Vec::new();
     for term in bounds.iter().flat_map(|bound| &bound.number.terms) {

@@ -102,7 +102,7 @@ const CYCLE: Constraint = ("C4", "no function calls itself, directly or through 
 const ALIAS: Constraint =
     ("C5", "a tensor of an `inout` argument belongs to no other one, and is no view");
 
-/// An operation that runs a function; nothing if it runs none.
+/// An operation that runs a function; `None` if it runs none.
 #[must_use]
 pub fn calling(op: OpRef<'_>) -> Option<Calling<'_>> {
     (op.is(&CALL) || op.is(&LAUNCH)).then(|| Calling::seen(op))
@@ -254,7 +254,7 @@ fn check_values(
     Ok(())
 }
 
-/// Whether a value is an index or a scalar.
+/// Returns true if a value is an index or a scalar.
 fn is_number(op: OpRef<'_>, value: ValueId) -> bool {
     INDICES.contains(&op.ctx.type_name(op.module.ty(value)))
 }

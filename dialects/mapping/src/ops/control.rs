@@ -148,7 +148,7 @@ pub fn carried(op: OpRef<'_>) -> Vec<Carried> {
     initial(op).iter().enumerate().map(carried).collect()
 }
 
-/// Whether an operation is a loop or a branch.
+/// Returns true if an operation is a loop or a branch.
 #[must_use]
 pub fn carries(op: OpRef<'_>) -> bool {
     op.is(&FOR) || op.is(&IF)

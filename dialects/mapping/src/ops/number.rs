@@ -136,7 +136,7 @@ pub(crate) fn constant(op: OpRef<'_>, written: i64, axes: &Axes) -> Result<i64, 
     Ok(if written == 0 || never_runs(op, axes)? { 0 } else { written })
 }
 
-/// Whether the branches around `op` never let it run.
+/// Returns true if the branches around `op` never let it run.
 ///
 /// # Errors
 /// As of [`number`].

@@ -120,7 +120,7 @@ pub fn part(op: TileWrite<'_>, axes: &Axes) -> Result<Tensor, Diagnostic> {
         .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
 }
 
-/// Whether each term of the mapping in a clause has an index of its own. Then two terms must not become one.
+/// Returns true if each term of the mapping in a clause has an index of its own. Then two terms must not become one.
 #[must_use]
 pub fn counts_terms(op: OpRef<'_>, clause: &str) -> bool {
     let read = super::view::Tile::cast(op).map(|tile| tile.first().count());
@@ -128,7 +128,7 @@ pub fn counts_terms(op: OpRef<'_>, clause: &str) -> bool {
     clause == ALONG.name && read.or(written).is_some_and(|indices| indices > 1)
 }
 
-/// The tensor that a transfer writes: its result, or the tile of it; nothing where its type is not known.
+/// The tensor that a transfer writes: its result, or the tile of it; `None` where its type is not known.
 ///
 /// # Errors
 /// If an operand is no tensor.

@@ -24,7 +24,7 @@ use visa_machine::{Medium, Part};
 #[derive(Clone, Copy, Debug)]
 pub struct MovesTensor;
 
-/// Whether an operation moves a whole tensor from one memory to another.
+/// Returns true if an operation moves a whole tensor from one memory to another.
 #[must_use]
 pub fn is_transfer(op: OpRef<'_>) -> bool {
     op.decl().is_some_and(|decl| decl.interface::<MovesTensor>().is_some())

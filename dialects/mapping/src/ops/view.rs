@@ -525,7 +525,7 @@ fn check_others_keep_names(op: OpRef<'_>, ours: Expr, theirs: Expr, axes: &Axes)
     }
 }
 
-/// Whether each index has one position: no broadcast, and no digits of an axis that overlap.
+/// Returns true if each index has one position: no broadcast, and no digits of an axis that overlap.
 fn is_injective(placed: &Placement) -> bool {
     let digits = || placed.digits.iter().map(|placed| &placed.digit);
     let broadcast = digits().any(|digit| digit.axis.is_none() && digit.live > 1);

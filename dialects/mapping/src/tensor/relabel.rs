@@ -39,7 +39,7 @@ impl Relabelling {
         names(&[&self.holds()], axes)
     }
 
-    /// Whether a new index may be at a position that was padding.
+    /// Returns true if a new index may be at a position that was padding.
     pub(crate) fn reaches_padding(&self, axes: &Axes) -> bool {
         let anything = |map: Expr| map.expanded(axes).and_then(|map| without_axes(&map, axes));
         match (anything(self.held()), anything(self.holds())) {

@@ -69,7 +69,7 @@ pub(crate) struct Aggregate {
     pub(crate) loops: Vec<Ordered>,
     /// Numbers of engines, in the order of the loops that count them.
     pub(crate) engines: Vec<u64>,
-    /// Whether the stream says what a packet is.
+    /// True if the stream says what a packet is.
     pub(crate) packet: bool,
 }
 
@@ -186,7 +186,7 @@ impl StreamOrder {
     }
 }
 
-/// Whether two digits count coordinates of one axis at the same scale.
+/// Returns true if two digits count coordinates of one axis at the same scale.
 fn counts_same(one: &Digit, other: &Digit) -> bool {
     let end = |digit: &Digit| digit.stride.saturating_mul(digit.extent);
     one.axis.is_some() && one.axis == other.axis && one.stride < end(other) && other.stride < end(one)
@@ -298,12 +298,12 @@ impl Pool<'_> {
     }
 }
 
-/// Whether a digit counts as far as a factor starts.
+/// Returns true if a digit counts as far as a factor starts.
 fn reaches(digit: &Digit, factor: &Digit) -> bool {
     digit.stride.saturating_mul(digit.live) > factor.stride
 }
 
-/// Whether a loop counts the coordinates at which a factor starts.
+/// Returns true if a loop counts the coordinates at which a factor starts.
 fn holds(piece: &Digit, factor: &Digit) -> bool {
     let end = piece.stride.saturating_mul(piece.live);
     match factor.axis {

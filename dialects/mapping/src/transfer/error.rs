@@ -27,13 +27,13 @@ pub enum TransferError {
         message: String,
         /// What to write instead.
         fix: Option<String>,
-        /// Whether a part of the transfer might fit: a factor ends within a loop.
+        /// True if a part of the transfer might fit: a factor ends within a loop.
         ragged: bool,
     },
 }
 
 impl TransferError {
-    /// Whether a part of the transfer might have a loop nest.
+    /// Returns true if a part of the transfer might have a loop nest.
     pub(crate) fn is_ragged(&self) -> bool {
         match self {
             Self::Divide { error, .. } => matches!(error, DivideError::Incompatible { .. }),

@@ -240,7 +240,7 @@ impl<'a> Tile<'a> {
         Ok(self.boundaries(part, number)?.into_iter().map(sample).collect())
     }
 
-    /// How far tiles are apart whose indices along a dimension differ by 1, in positions of the tensor; nothing if
+    /// How far tiles are apart whose indices along a dimension differ by 1, in positions of the tensor; `None` if
     /// there is one only.
     fn step(&self, part: &Part, number: usize) -> Result<Option<i64>, Diagnostic> {
         let samples = self.samples(part, number)?;
@@ -305,8 +305,8 @@ impl<'a> Tile<'a> {
         Ok(found)
     }
 
-    /// Whether the layout is the one that follows from the tensor's, where the index and the coordinates within a tile
-    /// are digits apart: then the tile is right wherever it starts.
+    /// Returns true if the layout is the one that follows from the tensor's, where the index and the coordinates
+    /// within a tile are digits apart: then the tile is right wherever it starts.
     fn follows(&self, part: &Part) -> bool {
         let mut whole = part.whole.clone();
         for Cut { text, size, .. } in self.cuts.iter().filter(|cut| cut.dim == part.dim) {

@@ -160,7 +160,7 @@ impl Site<'_> {
     }
 }
 
-/// Whether a part of a mapping is a part of something padded.
+/// Returns true if a part of a mapping is a part of something padded.
 fn cuts_padding(map: &Expr, within: bool) -> bool {
     let within = match map {
         Expr::Pad { .. } | Expr::Alias(_) if within => return true,

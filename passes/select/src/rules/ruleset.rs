@@ -62,13 +62,13 @@ impl RuleSet {
         names
     }
 
-    /// Whether some rule proposes clauses of an operation. Those of a text only do where another one does.
+    /// Returns true if some rule proposes clauses of an operation. Those of a text only do where another one does.
     #[must_use]
     pub fn covers(&self, op: OpRef<'_>) -> bool {
         op.decl().is_some_and(|decl| self.covers_all_of(decl))
     }
 
-    /// Whether some rule proposes clauses of the operations that `decl` declares.
+    /// Returns true if some rule proposes clauses of the operations that `decl` declares.
     #[must_use]
     pub fn covers_all_of(&self, decl: &OpDecl) -> bool {
         self.rust.iter().any(|rule| std::ptr::eq(rule.op, decl))

@@ -158,14 +158,14 @@ fn add(
     }
 }
 
-/// Whether a contraction sums what a packet of these digits is padded with, and nothing but a mask makes that
+/// Returns true if a contraction sums what a packet of these digits is padded with, and nothing but a mask makes that
 /// zero. All of it comes after the outermost digit.
 pub(super) fn is_summed(packet: &[Digit], site: &Site<'_>) -> bool {
     padded_axis(packet, site).is_some_and(|axis| !site.goal.zeros.contains(&axis) && !site.goal.keeps(axis))
 }
 
-/// Whether zeros after a packet of these digits are of any use: a product does not need them along an axis that
-/// it keeps, unless they are written.
+/// Returns true if zeros after a packet of these digits are of any use: a product does not need them along an axis
+/// that it keeps, unless they are written.
 fn may_mask(packet: &[Digit], site: &Site<'_>) -> bool {
     padded_axis(packet, site).is_none_or(|axis| site.goal.masked.contains(&axis) || !site.goal.keeps(axis))
 }
@@ -219,8 +219,8 @@ fn divisors(number: u64) -> impl Iterator<Item = u64> {
     both.collect::<BTreeSet<u64>>().into_iter()
 }
 
-/// Whether a shorter part of the packet's outermost digit fills whole flits: then the collect makes the same flits
-/// of both.
+/// Returns true if a shorter part of the packet's outermost digit fills whole flits: then the collect makes the same
+/// flits of both.
 fn fills_flits_with_less(packet: &[Digit], site: &Site<'_>) -> bool {
     let Some((low, rest)) = packet.split_first() else { return false };
     let rest: u64 = rest.iter().map(|digit| digit.extent).product();

@@ -129,7 +129,7 @@ fn apart(site: &Site<'_>) -> Vec<Proposal> {
     found
 }
 
-/// Whether a term is `1 # n {0}`.
+/// Returns true if a term is `1 # n {0}`.
 fn is_gap(term: &Expr) -> bool {
     matches!(term, Expr::Pad { inner, kind: PadKind::Zero, .. } if **inner == Expr::Literal(1))
 }

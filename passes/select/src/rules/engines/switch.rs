@@ -111,8 +111,8 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     made.collect()
 }
 
-/// Whether packets stay in their slices: these hold what is wanted, or nothing says what, and nothing of theirs is
-/// to be summed or to be in the layout at the end. Another topology takes longer, and so does what follows.
+/// Returns true if packets stay in their slices: these hold what is wanted, or nothing says what, and nothing of
+/// theirs is to be summed or to be in the layout at the end. Another topology takes longer, and so does what follows.
 fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(AxisId) -> bool) -> bool {
     let fits = wanted.is_none_or(|wanted| same(slice, wanted, free, site.axes).is_ok());
     fits && !sums_slices(site, slice) && lost(site, slice).is_empty()
@@ -128,7 +128,7 @@ fn lost(site: &Site<'_>, slice: &Expr) -> Vec<AxisId> {
     wanted.filter(|axis| held.contains_key(axis) && !streamed.contains_key(axis)).collect()
 }
 
-/// Whether with this time the stream has of every axis as much as the layout at the end.
+/// Returns true if with this time the stream has of every axis as much as the layout at the end.
 fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
     let counts = |map: &Expr| -> BTreeMap<AxisId, u64> {
         let mut counts = BTreeMap::new();
@@ -143,7 +143,8 @@ fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
     site.goal.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
 }
 
-/// Whether the slices hold an axis that the result lacks. A layout within a slice does not say what is in slices.
+/// Returns true if the slices hold an axis that the result lacks. A layout within a slice does not say what is in
+/// slices.
 fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
     if site.goal.places && site.goal.summed.is_none() {
         return false;

@@ -66,7 +66,7 @@ fn own(list: Expr, site: &Site<'_>) -> Vec<Expr> {
     terms
 }
 
-/// Whether digits say all of a term.
+/// Returns true if digits say all of a term.
 fn is_plain(term: &Expr, site: &Site<'_>) -> bool {
     let full = |digits: visa_algebra::Digits| {
         digits.live_count() == Some(digits.size()) && digits.offset().is_empty()
@@ -74,12 +74,12 @@ fn is_plain(term: &Expr, site: &Site<'_>) -> bool {
     site.digits(term).is_some_and(full)
 }
 
-/// Whether a term has padding that may hold anything.
+/// Returns true if a term has padding that may hold anything.
 fn holds_anything(term: &Expr) -> bool {
     matches!(term, Expr::Pad { kind: PadKind::Top, .. }) || term.children().into_iter().any(holds_anything)
 }
 
-/// Whether a contraction sums along some axis of a term.
+/// Returns true if a contraction sums along some axis of a term.
 fn is_summed(term: &Expr, site: &Site<'_>) -> bool {
     let mut axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name));
     axes.any(|axis| site.goal.sums_over(axis) || !site.goal.knows_sums())

@@ -44,7 +44,7 @@ fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) 
     Some(site.cut(Expr::pair([outer, columns]), row.pad(shape.alignment, PadKind::Top)))
 }
 
-/// Whether the rows may be in flits: innermost the stream must then hold what is innermost in the layout that
+/// Returns true if the rows may be in flits: innermost the stream must then hold what is innermost in the layout that
 /// is wanted, for a write has at least 8 bytes that are side by side (book 09).
 fn fits_layout(site: &Site<'_>, row: &Expr) -> bool {
     let digits = |map: &Expr| -> Vec<Digit> {

@@ -118,7 +118,7 @@ fn masks(map: &Expr) -> bool {
 }
 
 impl Test {
-    /// Whether it holds; what cannot be computed does not.
+    /// Returns true if it holds; what cannot be computed does not.
     fn holds(&self, env: Env<'_, '_>, site: &Site<'_>) -> bool {
         match self {
             Self::Format(format) => site.source.dtype == *format,

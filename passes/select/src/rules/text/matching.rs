@@ -9,7 +9,7 @@ use visa_canonical::rule::{Kind, Num, Operator, Term};
 /// What the metavariables stand for, as far as it is known.
 pub(super) type Slots = Vec<Option<Piece>>;
 
-/// Whether the mapping has that shape; then its metavariables are known.
+/// Returns true if the mapping has that shape; then its metavariables are known.
 pub(super) fn matches(term: &Term, expr: &Expr, slots: &mut Slots) -> bool {
     match (term, expr) {
         (Term::Var(slot), _) => bind(*slot, Piece::Mapping(Rc::new(expr.clone())), slots),
@@ -37,7 +37,7 @@ pub(super) fn matches(term: &Term, expr: &Expr, slots: &mut Slots) -> bool {
     }
 }
 
-/// Whether a number is the one that is written.
+/// Returns true if a number is the one that is written.
 pub(super) fn number(wanted: &Num, found: u64, slots: &mut Slots) -> bool {
     match wanted {
         Num::Is(n) => *n == found,

@@ -66,7 +66,7 @@ struct Pair {
     rule: usize,
     left: Proposal,
     right: Proposal,
-    /// Whether the rule itself made the left side: what it makes of that may be what it started from.
+    /// True if the rule itself made the left side: what it makes of that may be what it started from.
     again: bool,
 }
 
