@@ -65,7 +65,7 @@ impl Dim {
     }
 }
 
-/// What the types of one name have in common.
+/// Properties that the types of one name share.
 #[derive(Debug)]
 pub struct TensorKind {
     /// The type's definition.
@@ -83,7 +83,7 @@ pub struct TensorKind {
 /// A tensor type's value.
 #[derive(Clone, Debug)]
 pub struct Tensor {
-    /// What the types of its name have in common.
+    /// Properties that the types of its name share.
     pub kind: &'static TensorKind,
     /// The context, for streams.
     pub unit: Option<Unit>,

@@ -11,11 +11,11 @@ pub type Indices = HashMap<ValueId, u64>;
 pub struct Affine {
     /// The number where all indices are 0.
     pub base: i64,
-    /// What it grows by with each loop.
+    /// The growth with each loop.
     pub terms: Vec<Term>,
 }
 
-/// What a number grows by with a loop.
+/// The growth of a number with a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
     /// The argument of the loop's body that is its index.
@@ -24,7 +24,7 @@ pub struct Term {
     pub first: u64,
     /// Iterations of the loop that count, one after the other.
     pub times: u64,
-    /// How much the number grows from one iteration to the next; not 0.
+    /// Growth of the number from one iteration to the next; not 0.
     pub factor: i64,
 }
 
@@ -38,7 +38,7 @@ impl Affine {
         Self { base, terms: Vec::new() }
     }
 
-    /// The index of a loop of so many iterations.
+    /// The index of a loop of `times` iterations.
     #[must_use]
     pub fn index(index: ValueId, times: u64) -> Self {
         Self { base: 0, terms: vec![Term { index, first: 0, times, factor: 1 }] }

@@ -1,4 +1,4 @@
-//! Cases: what depends on a `tm.select` is one of several, and each holds where some numbers are in ranges.
+//! Cases: a value that depends on a `tm.select` is one of several, and each holds where some numbers are in ranges.
 
 use crate::index::affine::{Affine, Indices, Term};
 use std::ops::Range;
@@ -9,14 +9,14 @@ use visa_loops::{Condition, narrowed};
 /// Most cases of a number, an address or a command.
 pub const MAX_CASES: usize = 16;
 
-/// That a number is at least `from`, and less than `below`, as far as these are given.
+/// The bounds of a number: at least `from` and less than `below`. `None` is no bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// The number, in all iterations of the loops around it.
     pub number: Affine,
     /// The least that it is.
     pub from: Option<i64>,
-    /// What it is less than.
+    /// The exclusive upper bound.
     pub below: Option<i64>,
 }
 
@@ -72,7 +72,7 @@ pub struct Cases<T>(Vec<Case<T>>);
 pub struct Case<T> {
     /// Where it applies: all of these hold. Elsewhere other cases do.
     pub bounds: Vec<Bound>,
-    /// What it is there.
+    /// The value in the case.
     pub what: T,
 }
 
@@ -115,20 +115,20 @@ impl<T> Cases<T> {
         self.0.iter().any(|case| holds(&case.what))
     }
 
-    /// What it is where it is first of all cases.
+    /// The value in the first of all cases.
     #[must_use]
     pub fn first(&self) -> Option<&T> {
         self.0.first().map(|case| &case.what)
     }
 
-    /// What it is in an iteration.
+    /// The value in an iteration.
     #[must_use]
     pub fn at(&self, indices: &Indices) -> Option<&T> {
         let applies = |case: &&Case<T>| case.bounds.iter().all(|bound| bound.holds(indices) == Some(true));
         self.0.iter().find(applies).map(|case| &case.what)
     }
 
-    /// What it is where bounds hold, of which those of a case are a part; `None` if they do not say which.
+    /// The value where bounds hold, of which those of a case are a part; `None` if they do not select one case.
     #[must_use]
     pub fn under(&self, bounds: &[Bound]) -> Option<&T> {
         let known = |own: &Bound| bounds.iter().any(|bound| own.follows_from(bound));
@@ -144,7 +144,7 @@ impl<T> Cases<T> {
         self.0.iter().map(case).collect::<Result<_, E>>().map(Cases)
     }
 
-    /// What follows from both, in each case of both that exists.
+    /// The consequence of both values, in each case of both that exists.
     pub fn join<U, V>(&self, other: &Cases<U>, follows: impl Fn(&T, &U) -> V) -> Cases<V> {
         let pairs = self.0.iter().flat_map(|one| other.0.iter().map(move |other| (one, other)));
         let case = |(one, other): (&Case<T>, &Case<U>)| {
@@ -154,7 +154,7 @@ impl<T> Cases<T> {
         Cases(pairs.filter_map(case).collect())
     }
 
-    /// Those cases that exist where other bounds hold, too, with what follows from where their indices are.
+    /// The cases that also exist where other bounds hold, with the consequence of the ranges of their indices.
     pub(crate) fn within(&self, around: &[Bound], follows: impl Fn(&T, &Narrowing) -> T) -> Self {
         let case = |case: &Case<T>| {
             let narrowing = narrowing(&both(around, &case.bounds))?;

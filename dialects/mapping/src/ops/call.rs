@@ -19,7 +19,7 @@ use visa_ir::open::is_unknown;
 use visa_ir::symbols::{self, Symbols};
 use visa_ir::verify::VerifyCx;
 
-/// What a call and a launch have in common.
+/// The common interface of a call and a launch.
 #[visa_ir::view(Calling)]
 pub const CALLING: OpDecl = OpDecl {
     operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm", "tm.index", "tm.scalar"])],
@@ -187,7 +187,7 @@ fn verify_launch(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// The results of a call that are what became of tensors that it is given, each with that tensor.
+/// The results of a call that are changed versions of its operands, each with that operand.
 ///
 /// # Errors
 /// If there is no such function.
