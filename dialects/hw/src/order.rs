@@ -121,7 +121,7 @@ fn station(op: OpRef<'_>) -> Option<VectorStage> {
     }
 }
 
-/// What the ALU of a stage computes, if it is one.
+/// The operation that the ALU of a stage computes, if it is one.
 fn alu(stage: OpRef<'_>) -> Option<AluName> {
     let name = Vector::cast(stage)
         .map(|vector| vector.op())
@@ -129,7 +129,7 @@ fn alu(stage: OpRef<'_>) -> Option<AluName> {
     name.ok()
 }
 
-/// What a pass through the Vector Engine has used so far: C4.
+/// The units that a pass through the Vector Engine has used so far: C4.
 #[derive(Default)]
 struct VectorOrder {
     last: Option<(VectorStage, Span)>,

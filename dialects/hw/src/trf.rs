@@ -54,7 +54,7 @@ impl Region {
         self.bytes > self.width
     }
 
-    /// Returns true if a read of so many bytes at `address` of the region goes on into another bank row.
+    /// Returns true if a read of `bytes` bytes at `address` of the region goes on into another bank row.
     pub(crate) fn crosses(&self, address: u64, bytes: u64) -> bool {
         address % self.width + bytes > self.width
     }

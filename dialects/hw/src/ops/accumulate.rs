@@ -108,8 +108,8 @@ fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
     Ok(accumulate)
 }
 
-/// How many slots there are, if the kept entries number them without gap: in ascending order, each stride is the
-/// product of the limits below it.
+/// Number of slots, if the kept entries number them without gap: in ascending order, each stride is the product of the
+/// limits below it.
 pub(crate) fn numbered(slots: &Program) -> Result<u64, String> {
     let indirect = |entry: &&Entry| entry.stride.table().is_some();
     if let Some(entry) = slots.entries.iter().find(indirect) {
@@ -350,7 +350,7 @@ impl Unit for AccumulateUnit {
         Ok(Wire { dtype: input.dtype, packets: out.packets, packet: out.packet, rows: None, ..Wire::NOTHING })
     }
 
-    /// The input side costs nothing of its own: it keeps pace with the trees.
+    /// The input side costs nothing extra: it matches the throughput of the trees.
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
         let out = self.out();
         StageCost { engine: Engine::CONTRACTION, cycles: out.packets, latency: 1, macs: 0, out }

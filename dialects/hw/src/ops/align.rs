@@ -186,7 +186,7 @@ impl AlignUnit {
     }
 }
 
-/// What shifts make of each `group` of values that is collected: packets of `size`, the first and one for each
+/// The packets that shifts make of each collected `group` of values: packets of `size`, the first and one for each
 /// shift by `distance`. After the group there is `beyond`.
 fn windows<T: Copy>(
     values: &[T],

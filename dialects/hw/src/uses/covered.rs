@@ -1,11 +1,11 @@
-//! Whether one write has covered a part of a read before.
+//! Decides if one write has covered a part of a read before.
 
 use super::touched::Touch;
 use std::ops::Range;
 use visa_loops::{Program, contains, lcm, narrowed};
 
-/// Returns true if the iterations of a write before a part of a read, as far as they count for all of that part, cover
-/// it. `false` where that is not shown.
+/// Returns true if the iterations of a write before a part of a read cover it. Only iterations that precede all of
+/// that part count. `false` where that is not shown.
 pub(super) fn covers(
     write: &Touch,
     read: &Touch,
@@ -28,7 +28,7 @@ pub(super) fn covers(
     })
 }
 
-/// Which iterations of a loop a write is in, for each iteration of the read.
+/// The iterations of a loop that a write is in, for each iteration of the read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tie {
     /// So many before.
@@ -74,8 +74,8 @@ impl Covering<'_> {
         contains(&outer, &inner)
     }
 
-    /// How much further the read is than the write so many iterations before, in all iterations of the part; `None` if
-    /// that differs.
+    /// Distance from the write `ago` iterations before to the read, in all iterations of the part; `None` if that
+    /// differs.
     fn distance(&self, depth: usize, ago: u64) -> Option<i64> {
         let (write, read) = (self.write.step(depth), self.read.step(depth));
         let range = &self.ranges[depth];
