@@ -54,13 +54,13 @@ pub struct VectorRule {
     pub right: Dag,
     /// True if it is used from right to left too.
     pub both_ways: bool,
-    /// What must hold.
+    /// The condition of the rule.
     pub condition: Option<Condition<Test>>,
     /// The bound of a rule that rounds differently, as in [`Options::fast`].
     pub fast: Option<u32>,
 }
 
-/// What a rule may ask of an operand.
+/// A test of a rule on an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Predicate {
     /// It is a number.

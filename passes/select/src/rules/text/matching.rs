@@ -6,7 +6,7 @@ use visa_algebra::Expr;
 use visa_canonical::language::Piece;
 use visa_canonical::rule::{Kind, Num, Operator, Term};
 
-/// What the metavariables stand for, as far as it is known.
+/// The values of the metavariables; `None` where not yet known.
 pub(super) type Slots = Vec<Option<Piece>>;
 
 /// Returns true if the mapping has that shape; then its metavariables are known.
@@ -83,7 +83,7 @@ fn slide(terms: &[(Term, Num)], rest: Option<usize>, own: &[(Expr, u64)], slots:
     }
 }
 
-/// What an operator is on, and its number.
+/// The operand of an operator, and its number.
 fn operand(expr: &Expr, operator: Operator) -> Option<(&Expr, u64)> {
     match (operator, expr) {
         (Operator::Resize, Expr::Resize { inner, size }) => Some((inner, *size)),
