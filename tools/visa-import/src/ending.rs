@@ -1,4 +1,4 @@
-//! Types of variables that follow from what the block ends with.
+//! Types of variables that follow from the last expression of the block.
 
 use crate::value::Type;
 

@@ -8,7 +8,7 @@ use visa_algebra::{Expr, PadKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AxisId(pub(crate) usize);
 
-/// What padding holds (book 03).
+/// The contents of padding (book 03).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pad {
     /// Anything: `#`, `#{*}`.
@@ -38,7 +38,7 @@ pub(crate) enum Map {
     List(Vec<Map>),
 }
 
-/// What prints a mapping needs to know of axes.
+/// The facts about axes that printing a mapping needs.
 pub(crate) trait Axes {
     fn name(&self, id: AxisId) -> String;
     fn size(&self, id: AxisId) -> u64;

@@ -135,7 +135,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// How many letters two words begin with alike.
+/// Number of letters that two words share at their start.
 fn common_prefix(one: &str, other: &str) -> usize {
     one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
 }

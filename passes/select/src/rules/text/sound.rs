@@ -1,5 +1,5 @@
 //! Is a rule sound? It is applied to the configurations of small pipelines, and both sides are compared element by
-//! element: the right side must hold what the left side holds, each element as often, in the same slices, and must not
+//! element: the right side must hold the elements of the left side, each as often, in the same slices, and must not
 //! lose a mask. Configurations that the verifier or the lowering refuses are no examples.
 
 use super::apply::{Applied, apply};
