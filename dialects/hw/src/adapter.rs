@@ -1,4 +1,4 @@
-//! The Fetch Adapter (book 08): what happens to each element between data memory and the packets, in pipeline order:
+//! The Fetch Adapter (book 08): the steps for each element between data memory and the packets, in pipeline order:
 //! table indexing, conversion, zero-point subtraction. Batching is the packet itself.
 
 use crate::clauses::machine;
@@ -40,7 +40,7 @@ impl Adapter {
         self.cast.map_or(indexed, |row| row.to)
     }
 
-    /// Whether elements change their width.
+    /// Returns true if elements change their width.
     pub(crate) fn converts(&self) -> bool {
         self.table.is_some() || self.cast.is_some()
     }
@@ -55,7 +55,7 @@ impl Adapter {
         self.converted(bytes as u64) as usize * self.to().wire_scale()
     }
 
-    /// What it makes of a stream whose packets have `packet` bytes. An index outside the table gives 0.
+    /// The result for a stream whose packets have `packet` bytes. An index outside the table gives 0.
     pub(crate) fn apply(&self, bytes: Vec<u8>, packet: u64) -> Vec<u8> {
         if !self.converts() {
             return bytes;
@@ -100,7 +100,7 @@ impl Adapter {
         out
     }
 
-    /// Whether one of these elements indexes beyond the table.
+    /// Returns true if one of these elements indexes beyond the table.
     fn is_outside(&self, bytes: &[u8]) -> bool {
         let outside =
             |table: &LookupTable, index| table.get(self.from, load(self.from, bytes, index)).is_none();

@@ -1,4 +1,4 @@
-//! Accesses in the order of their addresses, so that what is at an address is prepared once for all of them.
+//! Accesses in the order of their addresses, so that the contents of an address are prepared once for all of them.
 
 /// The accesses of each distinct address. Addresses are in the order of their first use.
 #[derive(Debug)]

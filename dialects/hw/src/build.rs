@@ -1,4 +1,4 @@
-//! How an operation gives its stage.
+//! The interface by which an operation gives its stage.
 
 use std::sync::Arc;
 use visa_engine::{Stage, Wire};
@@ -10,7 +10,7 @@ use visa_loops::Steps;
 pub enum Build {
     /// From the operation alone.
     Alone(fn(OpRef<'_>) -> Result<Stage, Diagnostic>),
-    /// From the operation and what flows in.
+    /// From the operation and its input wire.
     After(fn(OpRef<'_>, &Wire) -> Result<Stage, Diagnostic>),
 }
 
@@ -19,7 +19,7 @@ impl Build {
     /// of the module.
     ///
     /// # Errors
-    /// What is wrong with the operation.
+    /// The diagnostic of the operation.
     pub fn stage(&self, op: OpRef<'_>, input: &Wire) -> Result<Arc<Stage>, Diagnostic> {
         match self {
             Self::Alone(build) => (*op.ctx.once_of(op, || build(op).map(Arc::new))).clone(),
@@ -30,7 +30,7 @@ impl Build {
     /// The same, not kept: for an operation that is only tried.
     ///
     /// # Errors
-    /// What is wrong with the operation.
+    /// The diagnostic of the operation.
     pub fn trial(&self, op: OpRef<'_>, input: &Wire) -> Result<Stage, Diagnostic> {
         match self {
             Self::Alone(build) => build(op),
@@ -42,7 +42,7 @@ impl Build {
 /// Verifies an operation whose stage comes from it alone: there is one.
 ///
 /// # Errors
-/// What is wrong with the operation.
+/// The diagnostic of the operation.
 pub fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     match op.decl().and_then(|decl| decl.interface::<Build>()) {
         Some(build) => build.stage(op, &Wire::NOTHING).map(drop),
@@ -50,8 +50,8 @@ pub fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// The interface by which an operation inside `hw.exec` says whether what it does depends on which slice it is in.
+/// The interface of an operation inside `hw.exec` that is true if its work depends on its slice.
 pub struct KnowsSlices(pub fn(OpRef<'_>) -> bool);
 
-/// The interface by which an operation inside `hw.exec` says how its addresses move with the loops around the run.
+/// The interface of an operation inside `hw.exec` that gives the steps of its addresses with the loops around the run.
 pub struct Moves(pub fn(OpRef<'_>) -> Result<Steps, Diagnostic>);

@@ -6,7 +6,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_machine::Machine;
 
-/// Interface of an operation that says how many processing elements run what is inside.
+/// Interface of an operation that specifies the number of processing elements for the operations inside it.
 pub(crate) struct Pes(pub(crate) fn(OpRef<'_>) -> Result<Option<i64>, Diagnostic>);
 
 /// The machine whose limits hold for an operation: the one given to the context, or RNGD, with as many processing

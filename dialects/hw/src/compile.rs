@@ -11,8 +11,8 @@ use visa_ir::span::Span;
 /// The program called `entry` of a module, or its only one.
 ///
 /// # Errors
-/// An operation that is not hw (it says which pass lowers it), no program, several and no `entry`, an unknown
-/// `entry`, or whatever an operation's verifier refuses.
+/// An operation that is not hw (the message names the pass that lowers it), no program, several and no `entry`, an
+/// unknown `entry`, or an error of an operation's verifier.
 pub fn compile(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Program, Vec<Diagnostic>> {
     let ops: Vec<_> = module.ops(module.body()).iter().map(|&id| module.op(ctx, id)).collect();
     let foreign: Vec<_> = ops.iter().filter(|op| !op.is(&program::PROGRAM)).map(|&op| not_hw(op)).collect();
@@ -79,7 +79,7 @@ fn build(op: OpRef<'_>) -> Result<Program, Vec<Diagnostic>> {
     }
 }
 
-/// What a program has beside its commands, and what is wrong with it.
+/// The declarations of a program in addition to its commands, and its errors.
 #[derive(Default)]
 struct Built {
     buffers: Vec<Buffer>,
@@ -117,7 +117,7 @@ impl Built {
         Command { name, when, ..Command::new(op.span(), kind) }
     }
 
-    /// The command that an operation is; nothing if it declares what the program takes and gives.
+    /// The command that an operation is; `None` if it declares an argument or a result of the program.
     fn command(&mut self, op: OpRef<'_>) -> Result<Option<CommandKind>, Diagnostic> {
         if let Some(repeat) = control::For::cast(op) {
             let times = control::times(repeat)?;

@@ -52,8 +52,8 @@ impl Gather {
         Some(Self { starts, near, squares, limit, stride })
     }
 
-    /// Appends `size` bytes for each access, in loop order; `extent` is what the program touches. Whether it did:
-    /// it does not for bytes that were never written, nor for sizes that are seldom short.
+    /// Appends `size` bytes for each access, in loop order; `extent` is the range that the program touches. Returns
+    /// true if it did: it does not for bytes that were never written, nor for sizes that are seldom short.
     pub(crate) fn read(&self, bank: &Bank, extent: Range<u64>, size: usize, out: &mut Vec<u8>) -> bool {
         let bytes = bank.bytes();
         if usize::try_from(extent.end).is_ok_and(|end| end > bytes.len()) {

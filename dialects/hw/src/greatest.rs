@@ -1,4 +1,4 @@
-//! Maxima in the place of sums: the Reducer's max mode (book 19).
+//! Maxima instead of sums: the Reducer's max mode (book 19).
 
 use crate::number::Number;
 use visa_numerics::maximum;

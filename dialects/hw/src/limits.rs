@@ -1,4 +1,5 @@
-//! Bounds of ours on what an hw program may ask for.
+//! Bounds of this implementation on hw programs.
 
-/// Most bytes of one stream in one slice. Ours, not the hardware's: it bounds what the interpreter allocates.
+/// Most bytes of one stream in one slice. A limit of this implementation, not of the hardware: it bounds the
+/// interpreter's allocations.
 pub const MAX_STREAM_BYTES: u64 = 1 << 26;

@@ -26,7 +26,7 @@ pub(crate) struct Loops {
 }
 
 impl Loops {
-    /// Nothing if an address is negative, or an access incomplete.
+    /// `None` if an address is negative, or an access incomplete.
     fn new(program: Program) -> Option<Self> {
         let (start, end) = program.extent().ok()?;
         let extent = u64::try_from(start).ok()?..u64::try_from(end).ok()?;
@@ -76,7 +76,7 @@ impl Loops {
         self.runs_from(start).for_each(|run| bank.read(run, out));
     }
 
-    /// [`Loops::runs`] so many bytes further.
+    /// [`Loops::runs`], `start` bytes further.
     pub(crate) fn runs_from(&self, start: isize) -> impl Iterator<Item = Range<usize>> {
         let moved = move |at: usize| at.wrapping_add_signed(start);
         self.runs().iter().map(move |run| moved(run.start)..moved(run.end))
@@ -98,7 +98,7 @@ impl Loops {
     }
 }
 
-/// What the sequencers of `machine` can do, with accesses of `packet_bytes`.
+/// The capabilities of the sequencers of `machine`, with accesses of `packet_bytes`.
 pub(crate) fn limits(machine: &Machine, packet_bytes: &[u64]) -> SequencerLimits {
     SequencerLimits {
         entries: machine.limits.sequencer_entries as usize,

@@ -1,4 +1,4 @@
-//! Masking in the fetch adapter (book 08): the checks of a mask, and what it does to the bytes of a stream.
+//! Masking in the fetch adapter (book 08): the checks of a mask, and its effect on the bytes of a stream.
 
 use crate::clauses::machine;
 use crate::ops::exec::context_of;
@@ -19,7 +19,7 @@ pub(crate) struct Masking {
     entries: Vec<Entry>,
     ranges: OnceLock<Vec<Range<usize>>>,
     dtype: DType,
-    /// What masked elements become.
+    /// The replacement of masked elements.
     value: Bits,
 }
 
@@ -81,7 +81,7 @@ impl Masking {
         }
     }
 
-    /// Masked elements are defined, whatever was read. Half a byte is masked with the other half's mark.
+    /// Masked elements are defined, regardless of the bytes read. Half a byte is masked with the other half's mark.
     pub(crate) fn apply_marks(&self, marks: &mut [Shadow]) {
         let bits = self.dtype.bits() as usize;
         for range in self.ranges() {

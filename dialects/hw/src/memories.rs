@@ -1,4 +1,4 @@
-//! The memories that a transfer or a buffer names, and what they can hold.
+//! The memories that a transfer or a buffer names, and their capacities.
 
 use crate::program::CHIP_STRIDE;
 use visa_engine::Space;
@@ -7,7 +7,7 @@ use visa_ir::module::OpRef;
 use visa_loops::{Entry, Program, Stride};
 use visa_machine::Machine;
 
-/// What the sides of a transfer, or of a buffer, are checked against.
+/// The memories against which the sides of a transfer, or of a buffer, are checked.
 pub(crate) struct Memories<'a> {
     pub(crate) op: OpRef<'a>,
     pub(crate) machine: &'a Machine,
@@ -36,7 +36,7 @@ impl Memories<'_> {
         }
     }
 
-    /// Whether every address of one side is in `space`; else what is wrong.
+    /// Checks that every address of one side is in `space`; otherwise gives the error.
     pub(crate) fn inside(&self, side: &Program, space: Space) -> Result<(), String> {
         let per_chip = self.chips(space) > 1;
         let chip_stride = CHIP_STRIDE * self.per_byte.cast_signed();
@@ -92,7 +92,7 @@ impl Memories<'_> {
     }
 }
 
-/// Whether iterations go from chip to chip, `chip_stride` apart, or in the order of a table.
+/// Returns true if iterations go from chip to chip, `chip_stride` apart, or in the order of a table.
 pub(crate) fn between_chips(stride: &Stride, chip_stride: i64) -> bool {
     stride.divided(chip_stride).is_some_and(|chips| chips.numbers().iter().any(|&chip| chip != 0))
 }

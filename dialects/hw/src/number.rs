@@ -6,7 +6,7 @@ use visa_numerics::{DType, KindError, ROWS, Summand, add, canonical, decode_f32,
 pub(crate) trait Number: Summand + Send + Sync {
     /// Zero padding: `+0.0` or `0`.
     const ZERO: Self;
-    /// What a sum starts from: it changes nothing that is added to it.
+    /// The start of a sum: it changes nothing that is added to it.
     const IDENTITY: Self;
     /// Its bytes in a stream.
     fn bytes(self) -> [u8; 4];
@@ -16,11 +16,12 @@ pub(crate) trait Number: Summand + Send + Sync {
     fn read(bytes: [u8; 4]) -> Self;
     /// One product.
     fn product(self, other: Self) -> Self;
-    /// Whether this is a zero that makes the product with `other` a zero. A zero times an infinity or NaN is NaN.
+    /// Returns true if this is a zero that makes the product with `other` a zero. A zero times an infinity or NaN is
+    /// NaN.
     fn absorbs(self, other: Self) -> bool;
     /// One sum.
     fn sum(self, other: Self) -> Self;
-    /// `sums` and then each of `packets` of a contraction in turn, lane by lane, for `N` independent sums.
+    /// `sums` and then each of `packets` of a contraction, one after another, lane by lane, for `N` independent sums.
     fn sum_lanes<'a, const N: usize>(
         sums: [[Self; ROWS]; N],
         packets: impl Iterator<Item = [&'a [[u8; 4]; ROWS]; N]>,
@@ -59,8 +60,8 @@ impl Number for f32 {
         add(self, other)
     }
 
-    /// NaN is made canonical at the end only: it stays NaN whatever is added. The packets are flushed already, as
-    /// are all sums and products.
+    /// NaN is made canonical at the end only: it stays NaN regardless of later additions. The packets are flushed
+    /// already, as are all sums and products.
     #[inline]
     fn sum_lanes<'a, const N: usize>(
         sums: [[Self; ROWS]; N],

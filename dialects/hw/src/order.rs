@@ -60,7 +60,7 @@ fn places(op: OpRef<'_>) -> &'static [Place] {
     op.decl().and_then(|decl| decl.interface::<Places>()).map_or(&[], |Places(places)| places)
 }
 
-/// Whether a stage may be in a slot.
+/// Returns true if a stage may be in a slot.
 pub(crate) fn is_in(op: OpRef<'_>, slot: Slot) -> bool {
     places(op).iter().any(|place| place.slot == slot)
 }
@@ -108,7 +108,7 @@ fn expected(ctx: &Context, place: Option<&Place>) -> String {
     if names.is_empty() { "the end".to_owned() } else { names.join(", ") }
 }
 
-/// Whether a stage works in the Vector Engine.
+/// Returns true if a stage works in the Vector Engine.
 fn in_vector_engine(stage: OpRef<'_>) -> bool {
     places(stage).iter().any(|place| place.slot == Slot::VECTOR)
 }
@@ -121,7 +121,7 @@ fn station(op: OpRef<'_>) -> Option<VectorStage> {
     }
 }
 
-/// What the ALU of a stage computes, if it is one.
+/// The operation that the ALU of a stage computes, if it is one.
 fn alu(stage: OpRef<'_>) -> Option<AluName> {
     let name = Vector::cast(stage)
         .map(|vector| vector.op())
@@ -129,7 +129,7 @@ fn alu(stage: OpRef<'_>) -> Option<AluName> {
     name.ok()
 }
 
-/// What a pass through the Vector Engine has used so far: C4.
+/// The units that a pass through the Vector Engine has used so far: C4.
 #[derive(Default)]
 struct VectorOrder {
     last: Option<(VectorStage, Span)>,

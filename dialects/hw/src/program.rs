@@ -1,4 +1,4 @@
-//! A whole hw program as plain data: what the interpreter runs and the cost model prices.
+//! A whole hw program as plain data: the input of the interpreter and of the cost model.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct Program {
     pub name: String,
     /// Chips that run it, in lockstep.
     pub chips: usize,
-    /// Processing elements of each chip that run it; all if it does not say.
+    /// Processing elements of each chip that run it; all if `None`.
     pub pes: Option<u64>,
     /// Arguments in order, then results in order.
     pub buffers: Vec<Buffer>,
@@ -48,7 +48,7 @@ pub struct Scalar {
 /// An argument or a result: where a C-order array is in host memory or HBM.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
-    /// Whether it is an argument (else a result).
+    /// True if it is an argument (else a result).
     pub argument: bool,
     /// The name that the user gives data by.
     pub name: String,
@@ -68,12 +68,12 @@ pub struct Buffer {
 pub struct Command {
     /// Where the work is declared in the kernel.
     pub span: Span,
-    /// What it moves or makes, in the kernel's names, as its location has it.
+    /// The name of its operand or result in the kernel, taken from its location.
     pub name: Option<String>,
     /// The conditions of the branches around it, on the scalars of the program and the loops around it. It runs where
     /// all hold.
     pub when: Vec<Condition>,
-    /// What it does.
+    /// The kind of the command.
     pub kind: CommandKind,
 }
 
@@ -84,8 +84,8 @@ impl Command {
         Self { span, name: None, when: Vec::new(), kind }
     }
 
-    /// After how many iterations of the loop that so many others are around, scalars of the program among them, all
-    /// turns of its addresses begin anew, and of the commands in it.
+    /// Number of iterations of the loop at `depth`, scalars of the program counted as loops, after which all rotating
+    /// addresses of the command, and of the commands in it, repeat.
     #[must_use]
     pub fn turns(&self, depth: usize) -> u64 {
         let of = |all: &mut dyn Iterator<Item = &Steps>| all.map(|steps| steps.period(depth)).fold(1, lcm);
@@ -100,7 +100,7 @@ impl Command {
         }
     }
 
-    /// Whether it runs in an iteration of the loops around it.
+    /// Returns true if it runs in an iteration of the loops around it.
     #[must_use]
     pub fn runs_in(&self, indices: &[u64]) -> bool {
         self.when.iter().all(|condition| condition.holds(indices))
@@ -111,11 +111,11 @@ impl Command {
 pub struct Loop {
     /// Iterations.
     pub times: u64,
-    /// What each of them runs, in program order.
+    /// The commands of each iteration, in program order.
     pub body: Vec<Command>,
 }
 
-/// How many commands run at most, those of loops in each iteration.
+/// Maximum number of commands that run, those of loops in each iteration.
 #[must_use]
 pub fn runs(commands: &[Command]) -> u64 {
     let runs = |command: &Command| match &command.kind {
@@ -125,7 +125,7 @@ pub fn runs(commands: &[Command]) -> u64 {
     commands.iter().map(runs).fold(0, u64::saturating_add)
 }
 
-/// How many iterations commands have in all loops together.
+/// Number of iterations of commands in all loops together.
 fn iterations(commands: &[Command]) -> u64 {
     let iterations = |command: &Command| match &command.kind {
         CommandKind::Loop(repeat) => iterations(&repeat.body).saturating_add(1).saturating_mul(repeat.times),
@@ -135,13 +135,13 @@ fn iterations(commands: &[Command]) -> u64 {
 }
 
 impl Program {
-    /// How many iterations all its loops have together, those of inner loops in each iteration of the outer ones.
+    /// Number of iterations of all its loops together, those of inner loops in each iteration of the outer ones.
     #[must_use]
     pub fn iterations(&self) -> u64 {
         iterations(&self.commands)
     }
 
-    /// The machine that runs it: `whole` with as many processing elements as it says.
+    /// The machine that runs it: `whole` with the number of processing elements of the program.
     ///
     /// # Errors
     /// A number of them that `whole` cannot give.
@@ -214,7 +214,7 @@ fn flatten<'p>(commands: &'p [Command], loops: &mut Vec<u64>, all: &mut Vec<(&'p
     }
 }
 
-/// What a command does.
+/// The kind of a command.
 pub enum CommandKind {
     /// A loop over commands.
     Loop(Loop),
@@ -232,38 +232,38 @@ pub enum CommandKind {
 /// slices and PEs counted through the chip's clusters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dma {
-    /// Which engine: the tensor DMA of the chip, or PCIe to the host.
+    /// The engine: true for PCIe to the host, false for the tensor DMA of the chip.
     pub pcie: bool,
     /// Memory read.
     pub from: Space,
     /// Memory written.
     pub to: Space,
-    /// What the engines of a chip do. They work at the same time.
+    /// The work of the engines of a chip. They work at the same time.
     pub parts: Vec<DmaPart>,
-    /// How what is read, and what is written, moves with the loops around the command.
+    /// The steps of the read side and of the written side with the loops around the command.
     pub steps: [Steps; 2],
 }
 
-/// A part of a transfer: what engines that follow each other do, each on an iteration of the outermost loops.
+/// A part of a transfer: the work of consecutive engines, each on an iteration of the outermost loops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DmaPart {
     /// The first engine, counted through the PEs of a chip's clusters.
     pub first: u64,
-    /// How many of the outermost loops count engines.
+    /// Number of outermost loops that count engines.
     pub engine_loops: usize,
     /// Byte addresses; the packet is contiguous on both sides.
     pub loops: PairedProgram,
 }
 
 impl DmaPart {
-    /// The same part with what is read and what is written so many bytes further.
+    /// The same part with its read side and its written side moved by `read` and `write` bytes.
     fn moved(&self, read: i64, write: i64) -> Self {
         let (read_base, write_base) =
             (self.loops.read_base.wrapping_add(read), self.loops.write_base.wrapping_add(write));
         Self { loops: PairedProgram { read_base, write_base, ..self.loops.clone() }, ..self.clone() }
     }
 
-    /// What each engine does: the loops with the bases that its iteration of the outer ones has.
+    /// The work of each engine: the loops with the bases of its iteration of the outer ones.
     pub fn by_engine(&self) -> impl Iterator<Item = (u64, PairedProgram)> + '_ {
         let outer = &self.loops.entries[..self.engine_loops];
         let all = outer.iter().map(|entry| entry.limit).product::<u64>();
@@ -284,7 +284,7 @@ impl Dma {
         Self { pcie, from, to, parts, steps: Default::default() }
     }
 
-    /// The transfer that a table says; `None` if the loops of a part do not count its engines.
+    /// The transfer of a table; `None` if the loops of a part do not count its engines.
     #[must_use]
     pub fn of_table(pcie: bool, [from, to]: [Space; 2], table: &EngineTable) -> Option<Self> {
         let part = |part: &EnginePart| {
@@ -329,27 +329,27 @@ impl Dma {
 }
 
 /// A transfer of the rows of a table that indices in memory choose. Each iteration of the outermost loops reads an
-/// index, and what it says is added to the addresses of the table's side.
+/// index, and the offset that it selects is added to the addresses of the table's side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Indexed {
     /// Memory read.
     pub from: Space,
     /// Memory written.
     pub to: Space,
-    /// What the engines do if every index chooses row 0.
+    /// The work of the engines if every index chooses row 0.
     pub part: DmaPart,
-    /// Which side is the table.
+    /// The side that is the table.
     pub direction: Direction,
     /// The memory that the indices are in.
     pub index: Space,
     /// Where the indices are, as byte addresses: its loops but the last, which is over the 4 bytes of an index, are
     /// those of the outermost loops of `part`.
     pub indices: Loops,
-    /// How far the rows of the table are apart, in bytes.
+    /// Distance between the rows of the table, in bytes.
     pub distance: u64,
     /// The rows of the table.
     pub count: u64,
-    /// How what is read, what is written, and the indices move with the loops around the command.
+    /// The steps of the read side, the written side, and the indices with the loops around the command.
     pub steps: [Steps; 3],
 }
 
@@ -366,13 +366,13 @@ impl Indexed {
         Cow::Owned(Self { part: self.part.moved(read, write), indices, ..self.clone() })
     }
 
-    /// How many of the outermost loops read an index.
+    /// Number of outermost loops that read an index.
     #[must_use]
     pub fn index_loops(&self) -> usize {
         self.indices.entries.len().saturating_sub(1)
     }
 
-    /// How many of the loops that count engines read an index.
+    /// Number of the loops that count engines and read an index.
     #[must_use]
     pub fn engines_with_indices(&self) -> usize {
         self.index_loops().min(self.part.engine_loops)
@@ -417,7 +417,7 @@ impl Indexed {
         Dma { pcie: false, from: self.from, to: self.to, parts, steps: [read, write] }
     }
 
-    /// What an index of 1 counts, in bytes: in HBM a byte, in scratchpad memory a row.
+    /// Bytes that an index of 1 counts: in HBM a byte, in scratchpad memory a row.
     #[must_use]
     pub fn unit(&self) -> u64 {
         match self.index.medium().and_then(|medium| medium.decl().indices) {
@@ -434,7 +434,7 @@ pub struct Exec {
     pub context: Context,
     /// Active slices of each chip, counted through its clusters, where the run is first.
     pub slices: Vec<Range<usize>>,
-    /// How many slices further they are in an iteration of the loops around the run.
+    /// Distance in slices that they move with the loops around the run.
     pub steps: Steps,
     /// Engines in pipeline order.
     pub stages: Vec<PlacedStage>,
@@ -449,9 +449,9 @@ pub struct PlacedStage {
     pub span: Span,
     /// The stage.
     pub stage: Arc<Stage>,
-    /// What flows into it.
+    /// The wire that enters it.
     pub entering: Wire,
-    /// How its addresses move with the loops around the run.
+    /// The steps of its addresses with the loops around the run.
     pub steps: Steps,
 }
 

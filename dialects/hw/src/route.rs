@@ -1,5 +1,6 @@
-//! What the switch engine's configuration delivers (book 13): which packets each slice outputs, in which order. The
-//! registers of every topology come to the same few numbers. [`crate::router`] is the hardware that this stands for.
+//! The packets that the switch engine's configuration delivers (book 13): the packets that each slice outputs, and
+//! their order. The registers of every topology reduce to the same few numbers. [`crate::router`] is the hardware that
+//! this stands for.
 
 use crate::snoop::Snoop;
 
@@ -8,9 +9,9 @@ use crate::snoop::Snoop;
 pub struct Route {
     /// Slices of a ring, neighbours.
     pub ring: usize,
-    /// Whose packets each slice outputs.
+    /// The senders of the packets that each slice outputs.
     pub snoop: Snoop,
-    /// Consecutive members of a ring whose packets travel one by one, in turn.
+    /// Consecutive members of a ring whose packets travel one by one, alternately.
     pub group: usize,
     /// Packets that each member of a group sends before it is the next group's turn.
     pub burst: usize,
@@ -39,7 +40,7 @@ pub struct Packet {
 }
 
 impl Route {
-    /// Every slice outputs what it sends.
+    /// Every slice outputs its own packets.
     #[must_use]
     pub fn forwarding() -> Self {
         Self::plain(1, Snoop { rows: vec![vec![0]] })
@@ -57,7 +58,7 @@ impl Route {
         self.taken(packets).checked_mul(self.sources())
     }
 
-    /// The same for a price, which says `u64::MAX` of all that is more.
+    /// The same for a cost, which is `u64::MAX` on overflow.
     #[must_use]
     pub fn priced(&self, packets: u64) -> u64 {
         self.taken(packets).saturating_mul(self.sources())
@@ -73,7 +74,7 @@ impl Route {
         self.snoop.rows.first().map_or(0, Vec::len) as u64
     }
 
-    /// Whether a slice outputs a packet of its ring.
+    /// Returns true if a slice outputs a packet of its ring.
     #[must_use]
     pub fn outputs(&self, slice: usize, packet: Packet) -> bool {
         let rows = self.snoop.rows.len();

@@ -2,31 +2,31 @@
 //! hold the two equal; the interpreter runs the short form.
 //!
 //! The first router of a ring is its root, the last its leaf. Every packet travels left to the root, turns, and
-//! travels right to the leaf; on this second way each router puts out what its row of the snoop bitmap names. A
-//! router has one register for what comes from the left and one for what comes from the right, and a hop takes a
-//! cycle. So packet `p` of the ring's order turns in cycle `p`, and its sender, `k` routers away, has to send it
-//! in cycle `p - k`.
+//! travels right to the leaf; on this second way each router puts out the packets that its row of the snoop bitmap
+//! names. A router has one register for packets from the left and one for packets from the right, and a hop takes a
+//! cycle. So packet `p` of the ring's order turns in cycle `p`, and its sender, `k` routers away, has to send it in
+//! cycle `p - k`.
 
 use crate::route::{Packet, Route};
 use std::fmt;
 
-/// What happens in a ring, cycle by cycle.
+/// The events in a ring, cycle by cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// Packets that each slice sends.
     pub packets: usize,
-    /// For each cycle and each router, what it does.
+    /// The actions of each router in each cycle.
     pub cycles: Vec<Vec<Vec<Action>>>,
 }
 
-/// What a router does with a packet.
+/// An action of a router with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
     /// The packet.
     pub packet: Packet,
     /// Where it comes from.
     pub from: Origin,
-    /// Whether it goes to the slice's output.
+    /// True if it goes to the slice's output.
     pub output: bool,
     /// The neighbour that it goes to.
     pub to: Option<Neighbour>,
@@ -37,9 +37,9 @@ pub struct Action {
 pub enum Origin {
     /// The slice's own packets.
     Input,
-    /// What the left neighbour sent.
+    /// The packet that the left neighbour sent.
     Left,
-    /// What the right neighbour sent.
+    /// The packet that the right neighbour sent.
     Right,
 }
 
@@ -118,7 +118,7 @@ impl Router {
         self.sent < packets || self.from_left.is_some() || self.from_right.is_some()
     }
 
-    /// What it does in a cycle; `None` if two packets want the same way.
+    /// Its actions in a cycle; `None` if two packets want the same way.
     fn step(&self, route: &Route, slice: usize, member: usize, input: Option<Packet>) -> Option<Vec<Action>> {
         let mut actions = Vec::new();
         let leaf = member + 1 == route.ring;
@@ -146,7 +146,7 @@ impl Router {
 }
 
 impl Trace {
-    /// What each member of the ring has put out, in order.
+    /// The packets that each member of the ring has put out, in order.
     #[must_use]
     pub fn outputs(&self) -> Vec<Vec<Packet>> {
         let members = self.cycles.first().map_or(0, Vec::len);
@@ -163,8 +163,8 @@ impl Trace {
     }
 }
 
-/// The book's table: a line a cycle, a column a router, and what each has put out so far. Packets are numbered
-/// slice by slice.
+/// The book's table: a line a cycle, a column a router, and the packets that each has put out so far. Packets are
+/// numbered slice by slice.
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (cycle, routers) in self.cycles.iter().enumerate() {

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::diag::counted;
 
-/// Most rows of a bitmap, and most sources of a row. Ours, not the hardware's, which has 256: it bounds what a
-/// text allocates.
+/// Most rows of a bitmap, and most sources of a row. A limit of this implementation (the hardware has 256): it bounds
+/// the allocations of a text.
 pub const MAX_ROWS: usize = 1 << 10;
 
 /// `#hw.snoop<[{0-3} x 4]>`: a [`Snoop`].

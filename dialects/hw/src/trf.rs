@@ -49,12 +49,12 @@ impl Region {
         starts.map(move |start| start..(start / width * width + width).min(end))
     }
 
-    /// Whether a row has more than one bank row.
+    /// Returns true if a row has more than one bank row.
     pub(crate) fn spans(&self) -> bool {
         self.bytes > self.width
     }
 
-    /// Whether a read of so many bytes at `address` of the region goes on into another bank row.
+    /// Returns true if a read of `bytes` bytes at `address` of the region goes on into another bank row.
     pub(crate) fn crosses(&self, address: u64, bytes: u64) -> bool {
         address % self.width + bytes > self.width
     }

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 pub use visa_numerics::{CountDim, Counter, Gate};
 
-/// Most counters, and most gates, of a text. Ours: it bounds what a text allocates; the machine has fewer.
+/// Most counters, and most gates, of a text. A limit of this implementation: it bounds the allocations of a text; the
+/// machine has fewer.
 pub const MAX_LISTED: usize = 64;
 
 /// `#hw.counters<[2 : 1 g0, 3 : 8 p]>`: [`Counters`].

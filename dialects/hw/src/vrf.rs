@@ -15,7 +15,7 @@ use visa_loops::Program;
 pub(crate) struct RegisterFile(Loops);
 
 impl RegisterFile {
-    /// What a clause says. C4 and C5.
+    /// The operand that a clause specifies. C4 and C5.
     pub(crate) fn of(
         op: OpRef<'_>,
         (clause, program): (&'static str, Rc<Program>),
@@ -51,7 +51,7 @@ impl RegisterFile {
         self.0.program.packet
     }
 
-    /// The words of the lanes, for packets of so many bytes.
+    /// The words of the lanes, for packets of `packet` bytes.
     pub(crate) fn words(&self, memory: &SliceMemory, packet: usize) -> Vec<u8> {
         let mut words = Vec::new();
         self.0.runs().iter().for_each(|run| memory.vrf.read(run.clone(), &mut words));
@@ -67,7 +67,7 @@ impl RegisterFile {
         self.over_lanes(marks, packet)
     }
 
-    /// What each access reads, again and again, until it fills a packet.
+    /// The words that each access reads, again and again, until it fills a packet.
     fn over_lanes<T: Copy>(&self, read: Vec<T>, packet: usize) -> Vec<T> {
         let size = self.0.program.packet as usize;
         if size == packet {

@@ -60,7 +60,7 @@ pub struct Support {
 pub type Names = BTreeSet<Arc<str>>;
 
 impl Support {
-    /// Whether `value` depends on the axis called `name`.
+    /// Returns true if `value` depends on the axis called `name`.
     #[must_use]
     pub fn depends(&self, value: ValueId, name: &str) -> bool {
         self.known.get(&value).is_some_and(|axes| axes.contains(name))
@@ -72,13 +72,13 @@ impl Support {
         self.known.get(&value).cloned()
     }
 
-    /// Says what `value` depends on, as it was learnt before.
+    /// Records the axes that `value` depends on, as computed before.
     pub fn recall(&mut self, value: ValueId, axes: Rc<Names>) {
         self.known.insert(value, axes);
     }
 
-    /// Adds what an operation's results depend on, or says it anew where its clauses or types are others than
-    /// before. What its operands depend on must be known.
+    /// Adds the axes that an operation's results depend on. Replaces them if its clauses or types have changed. The
+    /// axes of its operands must be known.
     pub fn learn(&mut self, op: OpRef<'_>, axes: &Axes) {
         for &result in op.results() {
             let mentioned = self.mentioned(op, result, axes);
@@ -116,8 +116,8 @@ impl Support {
     }
 }
 
-/// Whether a tensor that depends on `held` depends on `name` once it is written in the axes `mentioned` (book 03):
-/// of `B' = B - A`, both B and B' stand for the other one together with A.
+/// Returns true if a tensor that depends on `held` depends on `name` once it is written in the axes `mentioned` (book
+/// 03): of `B' = B - A`, both B and B' stand for the other one together with A.
 fn turns(held: &Names, mentioned: &Names, name: &Arc<str>, axes: &Axes) -> bool {
     axes.iter().filter_map(|(axis, skewed, _)| Some((skewed, axes.skew(axis)?))).any(|(skewed, skew)| {
         let (of, by) = (axes.name(skew.of), axes.name(skew.by));
@@ -128,11 +128,11 @@ fn turns(held: &Names, mentioned: &Names, name: &Arc<str>, axes: &Axes) -> bool 
     })
 }
 
-/// Clauses whose axes the result depends on, whatever the operands do. Declared as an interface.
+/// Clauses whose axes the result depends on, regardless of the operands. Declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Introduces(pub &'static [&'static str]);
 
-/// Whether the operation's result depends on an axis that no operand has.
+/// Returns true if the operation's result depends on an axis that no operand has.
 fn introduces(op: OpRef<'_>, name: &Arc<str>, axes: &Axes) -> bool {
     let clauses = op.decl().and_then(|decl| decl.interface::<Introduces>());
     let mut maps =
@@ -150,7 +150,7 @@ impl Analysis for Support {
 }
 
 impl Support {
-    /// Adds what the results in a block depend on.
+    /// Adds the axes that the results in a block depend on.
     fn block(&mut self, ctx: &Context, module: &Module, block: BlockId, axes: &Axes) {
         for &id in module.ops(block) {
             let op = module.op(ctx, id);
@@ -169,8 +169,8 @@ impl Support {
         }
     }
 
-    /// Adds what goes through a loop or a branch: it depends on what it does before, and on what the body yields. A
-    /// body is gone through again until it yields nothing more.
+    /// Adds the values that pass through a loop or a branch. Such a value depends on the axes of its initial value and
+    /// of the values that the body yields. A body is processed again until it yields no further axes.
     fn carry(&mut self, op: OpRef<'_>, axes: &Axes) {
         let through = carried(op);
         for own in &through {
@@ -190,7 +190,7 @@ impl Support {
         }
     }
 
-    /// Lets a value depend on what another one does; whether it did not before.
+    /// Adds the axes of `other` to those of a value. Returns true if it adds any.
     fn join(&mut self, value: Option<ValueId>, other: ValueId) -> bool {
         let (Some(value), Some(other)) = (value, self.known.get(&other).cloned()) else { return false };
         let own = self.known.entry(value).or_default();
@@ -202,7 +202,7 @@ impl Support {
     }
 }
 
-/// Which axes of a view under other axes stand for axes of its source.
+/// Axes of a view under other axes that stand for axes of its source.
 enum Relabelled {
     /// Those of new mappings, of each all together, for those of an old one. Where that was padding, the view depends
     /// on the new ones in any case.
@@ -212,7 +212,7 @@ enum Relabelled {
 }
 
 impl Relabelled {
-    /// Whether the view depends on the axis, given what its source depends on.
+    /// Returns true if the view depends on the axis, given the axes of its source.
     fn depends(&self, name: &Arc<str>, source: &[&Rc<Names>]) -> bool {
         let held = |name: &str| source.iter().any(|axes| axes.contains(name));
         match self {
@@ -260,7 +260,7 @@ pub fn machine(op: OpRef<'_>) -> Rc<Machine> {
     op.ctx.data::<Machine>().device_or_whole(pes)
 }
 
-/// The digits of a mapping, or the diagnostic that says what is wrong with it.
+/// The digits of a mapping, or the diagnostic of its error.
 ///
 /// # Errors
 /// A size rule that is broken, or a padding that falls inside a digit.
@@ -335,7 +335,7 @@ pub(crate) fn argument_error(
     mapping_error(axes.undeclared(&name, usage(mentioned, own)), span).in_type()
 }
 
-/// The mapping that is written in a clause; nothing where it is `auto`, or the operation has no such clause.
+/// The mapping that is written in a clause; `None` where it is `auto`, or the operation has no such clause.
 #[must_use]
 pub fn written(op: OpRef<'_>, clause: &str) -> Option<Rc<Expr>> {
     BodyOf::<Expr>::read(&op.attr(clause)?)
@@ -348,11 +348,11 @@ pub fn mappings(op: OpRef<'_>) -> impl Iterator<Item = (&Clause, Rc<Expr>)> {
         .filter_map(move |clause| Some((clause, BodyOf::<Expr>::read(&op.ctx.attr_data(clause.value))?)))
 }
 
-/// Checks that a tensor with a skewed axis also has the axis that is subtracted, without which it is not known
-/// which elements are meant (book 03), and no other axis that says where it is along the one that is skewed.
+/// Checks that a tensor with a skewed axis also has the axis that is subtracted, without which it is not known which
+/// elements are meant (book 03), and no other axis that gives its position along the one that is skewed.
 ///
 /// # Errors
-/// The skewed axis and what it lacks, or the other axis.
+/// The skewed axis and the axis that it lacks, or the other axis.
 pub fn check_skew(tensor: &Tensor, axes: &Axes, span: Span) -> Result<(), Diagnostic> {
     if !axes.has_skew() {
         return Ok(());

@@ -30,5 +30,5 @@ impl fmt::Display for Index {
     }
 }
 
-/// The types of numbers that say where a tile is.
+/// The types of numbers that give the position of a tile.
 pub const INDICES: &[&str] = &["tm.index", "tm.scalar"];

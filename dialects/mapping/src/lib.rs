@@ -1,8 +1,8 @@
 //! The tm dialect: tensors in memories, transfers of whole tensors, and facts about modules.
 //!
-//! It stands on the algebra of mappings ([`visa_algebra`]). [`tensor`] has the types and their parts,
-//! [`mod@transfer`] how a tensor moves between memories, [`view`] parts of tensors, [`index`] numbers made of loop
-//! indices, [`ops`] the operations, and [`facts`] what verifiers, lowering and the evaluator ask of a module.
+//! It stands on the algebra of mappings ([`visa_algebra`]). [`tensor`] has the types and their parts, [`mod@transfer`]
+//! transfers of tensors between memories, [`view`] parts of tensors, [`index`] numbers made of loop indices, [`ops`]
+//! the operations, and [`facts`] analyses of a module for verifiers, lowering and the evaluator.
 
 pub mod error;
 pub mod facts;
@@ -30,7 +30,7 @@ pub use transfer::indexed::{Indexed, IndexedLoop, Operand, gather, scatter};
 pub use transfer::{
     CHIP_STRIDE, Given, Transfer, TransferLoop, byte_units, flat, leaves_chip, shuffle, transfer,
 };
-/// What the code of [`tensor_kind!`] names.
+/// Names that the code of [`tensor_kind!`] uses.
 #[doc(hidden)]
 pub use visa_ir;
 pub use visa_machine::Unit;

@@ -65,14 +65,14 @@ impl Dim {
     }
 }
 
-/// What the types of one name have in common.
+/// Properties that the types of one name share.
 #[derive(Debug)]
 pub struct TensorKind {
     /// The type's definition.
     pub def: BodyDef,
     /// Its dimensions, outermost first.
     pub dims: &'static [Dim],
-    /// Whether it is a stream, which flows in a context of the Tensor Unit.
+    /// True if it is a stream, which flows in a context of the Tensor Unit.
     pub stream: bool,
     /// The memory of such a tensor, if DMA engines reach it.
     pub medium: Option<Medium>,
@@ -83,7 +83,7 @@ pub struct TensorKind {
 /// A tensor type's value.
 #[derive(Clone, Debug)]
 pub struct Tensor {
-    /// What the types of its name have in common.
+    /// Properties that the types of its name share.
     pub kind: &'static TensorKind,
     /// The context, for streams.
     pub unit: Option<Unit>,
@@ -110,13 +110,13 @@ impl Tensor {
         self.kind.medium
     }
 
-    /// Whether it is in a memory on the chip that other chips do not reach.
+    /// Returns true if it is in a memory on the chip that other chips do not reach.
     #[must_use]
     pub fn stays_on_chip(&self) -> bool {
         self.medium().is_some_and(|medium| !medium.decl().crosses_chips && medium.is_sram())
     }
 
-    /// Whether it is of that kind.
+    /// Returns true if it is of that kind.
     #[must_use]
     pub fn is(&self, kind: &'static TensorKind) -> bool {
         std::ptr::eq(self.kind, kind)

@@ -27,7 +27,7 @@ use visa_numerics::DType;
 pub struct TransferLoop {
     /// Iterations.
     pub limit: u64,
-    /// How far apart the bytes read are.
+    /// Distance between the bytes read.
     pub read: Stride,
     /// Distance between bytes written.
     pub write: i64,
@@ -50,7 +50,7 @@ impl fmt::Display for TransferLoop {
 pub struct Transfer {
     /// The loops, outermost first; the last one runs over the bytes of an element.
     pub loops: Vec<TransferLoop>,
-    /// Who moves what, if the kernel says so.
+    /// The engines and their parts, if the kernel specifies them.
     pub given: Option<Given>,
     /// First byte read.
     pub read_base: i64,
@@ -58,22 +58,22 @@ pub struct Transfer {
     pub write_base: i64,
 }
 
-/// What the kernel says of the engines of a transfer.
+/// The engines of a transfer as the kernel specifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// How many of the outermost loops count engines.
+    /// Number of outermost loops that count engines.
     pub engine_loops: usize,
     /// The engine of each of their iterations, in order.
     pub engines: Vec<u64>,
-    /// Bytes of a packet, if the kernel says that too.
+    /// Bytes of a packet, if the kernel specifies them too.
     pub packet: Option<u64>,
 }
 
 /// Distance between the memories of two chips in transfers by PCIe; the hw level has the same figure.
 pub const CHIP_STRIDE: i64 = 1 << 40;
 
-/// Whether a tensor is read or written. A position that several indices share can be read as each of them, but not
-/// written.
+/// Direction of an access to a tensor: a read or a write. A position that several indices share can be read as each of
+/// them, but not written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -122,7 +122,7 @@ pub(crate) fn placed(
     Ok(all)
 }
 
-/// Whether a transfer is one of PCIe: one side is host memory, or chips hold other parts after it than before.
+/// Returns true if a transfer is one of PCIe: one side is host memory, or chips hold other parts after it than before.
 /// Otherwise each chip does the same in its own memories.
 #[must_use]
 pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
@@ -130,15 +130,15 @@ pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
 }
 
 /// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table.
-/// `free` names the axes that the tensor does not depend on. Chips take part where `chips` says so; otherwise each
-/// does the same in its own memories.
+/// `free` names the axes that the tensor does not depend on. Chips take part where `chips` specifies it; otherwise
+/// each does the same in its own memories.
 ///
 /// Between memories of the clusters each copy is made of the copy in its place, where the source holds them all.
 ///
 /// Padding that follows the elements of a row on both sides moves along, as it is, where the row alone is no whole
 /// number of the bytes that the destination is written in (book 10).
 ///
-/// What no single loop nest moves is several segments. `order` is the stream, if the kernel says it.
+/// A transfer without a single loop nest is several segments. `order` is the stream, if the kernel specifies it.
 ///
 /// # Errors
 /// Where `from` does not hold an element of `to`, an order has no loop nest, or the stream does not fit.
@@ -246,12 +246,12 @@ fn ordered(
     segments(target.clone(), &cx.blocks()?, &make, &TransferError::is_ragged)
 }
 
-/// What the loops of a segment are made with.
+/// Inputs from which the loops of a segment are built.
 struct SegmentCx<'a> {
     source: &'a Placement,
     /// The destination, of which a segment is a part.
     whole: &'a Placement,
-    /// What the destination is written in.
+    /// Bytes of a group in which the destination is written.
     group: u64,
     dtype: DType,
     order: Option<&'a StreamOrder>,
@@ -322,7 +322,7 @@ impl SegmentCx<'_> {
     }
 }
 
-/// Whether a tensor is in SRAM that a DMA reads and writes, the memories of the clusters (book 06).
+/// Returns true if a tensor is in SRAM that a DMA reads and writes, the memories of the clusters (book 06).
 fn is_sram(tensor: &Tensor) -> bool {
     tensor.medium().is_some_and(Medium::is_sram)
 }
@@ -341,7 +341,7 @@ fn write_group(to: &Tensor, machine: &Machine) -> u64 {
 struct Rows<'a> {
     source: &'a Placement,
     target: &'a Placement,
-    /// What the destination is written in.
+    /// Bytes of a group in which the destination is written.
     group: u64,
 }
 
@@ -377,8 +377,8 @@ impl Rows<'_> {
         self.group / divisor
     }
 
-    /// Whether a step, which continues the run on both sides, goes on over padding alone up to `end`: of the same
-    /// kind, or in the place of padding about which nobody cares.
+    /// Returns true if a step, which continues the contiguous run on both sides, goes on over padding alone up to
+    /// `end`. The padding is of the same kind, or replaces padding with unspecified contents.
     fn is_padding(&self, step: &Step, end: u64) -> bool {
         let written = self.target.digits.iter().find(|placed| ends_with(placed, step));
         let held = self.source.digits.iter().find(|placed| placed.weight == step.at);
@@ -397,7 +397,7 @@ impl Rows<'_> {
     }
 }
 
-/// Whether the step is the outermost part of the digit.
+/// Returns true if the step is the outermost part of the digit.
 fn ends_with(placed: &PlacedDigit, step: &Step) -> bool {
     placed.weight <= step.at && times(placed.weight, placed.digit.extent) == times(step.at, step.extent)
 }
@@ -408,7 +408,7 @@ pub(crate) fn whole(tensor: &Tensor, chips: bool) -> Expr {
     flat(dims.map(|&dim| tensor.dim(dim)))
 }
 
-/// What a byte counts in addresses of this format: 2 half bytes for 4-bit elements, otherwise 1.
+/// Address units of a byte in this format: 2 half bytes for 4-bit elements, otherwise 1.
 #[must_use]
 pub fn byte_units(dtype: DType) -> i64 {
     if dtype.bits() < 8 { 2 } else { 1 }
@@ -462,8 +462,8 @@ impl Transfer {
     }
 }
 
-/// The terms of several mappings, major first, as one group without identities and terms that only pad: what messages
-/// show of a stream, or of a tensor that several mappings hold.
+/// The terms of several mappings, major first, as one group without identities and terms that only pad. Messages show
+/// it for a stream, or of a tensor that several mappings hold.
 #[must_use]
 pub fn flat(maps: impl IntoIterator<Item = Expr>) -> Expr {
     let terms = maps.into_iter().flat_map(|map| match map {

@@ -1,9 +1,9 @@
 //! Views: the same bytes under another mapping (book 03, "tiling"; book 33, segmentation).
 //!
-//! A view moves nothing. It starts some positions into its source and has an element mapping of its own;
-//! everything that reads it works with that mapping and that address. What the view *means* is its source's tensor
-//! restricted to what the mapping holds, with coordinates counted from the tile (a tile), or with other axes
-//! (reshape, transposition).
+//! A view moves nothing. It starts some positions into its source and has a separate element mapping; everything that
+//! reads it works with that mapping and that address. The semantics of the view is its source's tensor restricted to
+//! the indices of the mapping, with coordinates counted from the tile (a tile), or with other axes (reshape,
+//! transposition).
 
 pub mod tile;
 
@@ -21,7 +21,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{self, EffectKind};
 use visa_ir::module::{OpRef, ValueId};
 
-/// Which view an operation is; declared as an interface.
+/// Kind of view of an operation; declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewKind {
     /// `tm.slice`: part of the tensor, under its own indices.
@@ -40,8 +40,8 @@ pub enum ViewKind {
     Transpose,
 }
 
-/// The tensor that an operation changes in place, as its effects say: it writes an operand and gives a tensor at rest,
-/// which is the operand as it is from then on, at the same address.
+/// The tensor that an operation changes in place, according to its effects: it writes an operand and gives a tensor at
+/// rest, which is the operand as it is from then on, at the same address.
 #[must_use]
 pub fn changed(op: OpRef<'_>) -> Option<ValueId> {
     if op.result_type::<Tensor>(0).is_none_or(|tensor| tensor.kind.stream) {
@@ -51,7 +51,7 @@ pub fn changed(op: OpRef<'_>) -> Option<ValueId> {
     written.filter_map(|effect| effect.value).next()
 }
 
-/// How the tensor of a view follows from that of its source.
+/// Relation of the tensor of a view to that of its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Semantics {
     /// The element at x is the source's at x.
@@ -86,7 +86,7 @@ pub fn origin(op: OpRef<'_>, value: ValueId) -> Option<OpRef<'_>> {
     Some(made)
 }
 
-/// What the view means in an iteration of the loops around it.
+/// The semantics of the view in an iteration of the loops around it.
 ///
 /// # Errors
 /// A tile whose index or dimension is no position, or an axis that is not declared.
@@ -112,7 +112,7 @@ pub fn meaning(
     })
 }
 
-/// How many positions into its source a view starts, as it depends on loops.
+/// Number of positions into its source at which a view starts, as it depends on loops.
 ///
 /// # Errors
 /// If the source holds the view's first index nowhere, or has no digit form, or tiles are not evenly apart.
@@ -128,7 +128,7 @@ pub fn start(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<Cases<Affine>
     }
 }
 
-/// How many positions into its source a slice starts.
+/// Number of positions into its source at which a slice starts.
 pub(crate) fn slice_start(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
     part_start(&own_element(op)?, &element(op)?, axes).map_err(|why| op.clause_error("C2", "element", why))
 }
@@ -144,7 +144,7 @@ pub(crate) fn tile<'a>(op: OpRef<'a>, axes: &'a Axes) -> Result<Cases<Tile<'a>>,
     })
 }
 
-/// How many positions into `whole` a part of it starts, under the same indices.
+/// Number of positions into `whole` at which a part of it starts, under the same indices.
 ///
 /// # Errors
 /// If `whole` holds the part's first index nowhere, or has no digit form.
@@ -180,7 +180,7 @@ pub(crate) fn own_element(op: OpRef<'_>) -> Result<Expr, Diagnostic> {
     Ok(ViewOp::seen(op).result_view()?.of_type::<Tensor>()?.dim(Dim::Element))
 }
 
-/// What a `tm.relabel` changes.
+/// The parts of a tensor that a `tm.relabel` changes.
 pub(crate) fn relabellings(op: OpRef<'_>, axes: &Axes) -> Result<Vec<Relabelling>, Diagnostic> {
     let view = ViewOp::seen(op);
     let (old, new) = (view.source()?.of_type::<Tensor>()?, view.result_view()?.of_type::<Tensor>()?);
@@ -200,7 +200,7 @@ pub(crate) fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId
     Ok(from.into_iter().zip(to).collect())
 }
 
-/// The axes that a transposition renames, and what they are called after it.
+/// The axes that a transposition renames, and their new names.
 pub(crate) fn renamed_axes(op: OpRef<'_>) -> Result<(Vec<String>, Vec<String>), Diagnostic> {
     let op = Transpose::of(op)?;
     Ok((axis_names(**op, "axes", &*op.axes()?)?, axis_names(**op, "to", &*op.to()?)?))

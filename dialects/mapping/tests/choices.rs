@@ -16,7 +16,7 @@ use visa_support::Random;
 /// Numbers that the two scalars may be.
 const COUNTS: [i64; 2] = [5, 7];
 
-/// How a number is made of those before it, of which the first two are the scalars.
+/// The construction of a number from those before it, of which the first two are the scalars.
 enum Made {
     Sum([(usize, i64); 2], i64),
     Choice { by: usize, inside: usize, outside: usize, from: Option<i64>, below: Option<i64> },
@@ -76,7 +76,7 @@ fn text(made: &[Made], (by, from, below): (usize, Option<i64>, Option<i64>)) -> 
     text + &format!("  tm.if %v{by} {} {{\n    tm.yield\n  }}\n  tm.return\n}}\n", bounds(from, below))
 }
 
-/// What all numbers are where the scalars are these.
+/// The values of all numbers where the scalars are these.
 fn values(made: &[Made], scalars: [i64; 2]) -> Vec<i64> {
     let mut values = scalars.to_vec();
     for made in made {
@@ -90,7 +90,7 @@ fn values(made: &[Made], scalars: [i64; 2]) -> Vec<i64> {
     values
 }
 
-/// Checks a number as `op` sees it where the scalars are these: one case applies, and says what the number is.
+/// Checks a number as `op` sees it where the scalars are these: one case applies, and gives the value of the number.
 fn check(op: OpRef<'_>, value: ValueId, axes: &DeclaredAxes, indices: &Indices, wanted: i64, text: &str) {
     let cases = number(op, value, &axes.0).expect("it has a number there");
     let applies = |bound: &visa_mapping::index::cases::Bound| bound.holds(indices) == Some(true);

@@ -1,5 +1,5 @@
-//! Gathers and scatters against enumeration: the loops are walked element by element, and what each step names in
-//! table, index and rows is looked up in the mappings.
+//! Gathers and scatters against enumeration: the loops are walked element by element, and the indices of each step in
+//! table, index and rows are looked up in the mappings.
 
 use std::collections::BTreeSet;
 use visa_algebra::{Axes, AxisId, Cell, Index, Map};
@@ -56,7 +56,7 @@ impl<'a> Held<'a> {
     }
 }
 
-/// The coordinates along each axis but V of what several tensors hold at the same step; they agree on it.
+/// The coordinates along each axis but V of the elements of several tensors at the same step; they agree on it.
 fn agreed(sides: &[(&Held<'_>, &Index)], ids: &[AxisId]) -> Vec<Option<u64>> {
     let along = |(id, (name, _)): (&AxisId, &(&str, u64))| {
         let own = sides.iter().filter(|(side, _)| side.has(name)).map(|(_, index)| index.get(*id));
@@ -67,7 +67,7 @@ fn agreed(sides: &[(&Held<'_>, &Index)], ids: &[AxisId]) -> Vec<Option<u64>> {
     ids.iter().zip(&AXES).skip(1).map(along).collect()
 }
 
-/// What each step reads, writes and takes as its index.
+/// The addresses that each step reads, writes and takes as its index.
 fn walk(plan: &Indexed, size: u64) -> Vec<[i64; 3]> {
     let (element, loops) = plan.loops.split_last().unwrap();
     assert_eq!((element.limit, element.write), (size, 1));

@@ -1,5 +1,5 @@
 //! Ragged transfers and given streams against enumeration: every element of the destination is written once, from
-//! where the source has it, and nothing but padding besides.
+//! where the source has it, and otherwise only padding.
 
 use std::collections::{BTreeMap, BTreeSet};
 use visa_algebra::{Axes, Cell, Expr, Index, Map};
@@ -44,7 +44,7 @@ struct Side {
     tensor: Tensor,
     slice: String,
     element: String,
-    /// How many slices and elements it counts, padding included.
+    /// Number of slices and elements that it counts, padding included.
     positions: [u64; 2],
 }
 
@@ -86,7 +86,7 @@ impl Side {
         live
     }
 
-    /// Whether a place is one of its positions, which may be padding.
+    /// Returns true if a place is one of its positions, which may be padding.
     fn has(&self, place: i64) -> bool {
         let place = u64::try_from(place).expect("an address");
         place / SLICE < self.positions[0] && place % SLICE < self.positions[1]
@@ -119,7 +119,7 @@ fn order(random: &mut Random) -> Option<StreamOrder> {
     Some(StreamOrder { engines, time, packet })
 }
 
-/// The engine of each iteration of the loops that count engines is the one that `engines` has for what it moves.
+/// The engine of each iteration of the loops that count engines is the one that `engines` has for the elements moved.
 fn check_engines(segment: &Transfer, order: &StreamOrder, live: &BTreeMap<i64, Index>) {
     let given = segment.given.as_ref().expect("a given stream");
     let map = Map::new(&order.engines, &axes()).expect("engines");

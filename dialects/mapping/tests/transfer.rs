@@ -36,13 +36,13 @@ impl Place {
     };
 }
 
-/// What one side of a transfer holds: rows of K elements, padded.
+/// The contents of one side of a transfer: rows of K elements, padded.
 #[derive(Clone)]
 struct Side {
     place: Place,
     /// The mapping of a row.
     row: String,
-    /// Whether each row is in a part of its own.
+    /// True if each row is in a separate part.
     apart: bool,
 }
 
@@ -95,7 +95,7 @@ impl Case {
         (0..map.size()).map(|position| map.cell(position).unwrap()).collect()
     }
 
-    /// What a byte of a side holds.
+    /// The contents of a byte of a side.
     fn cell(&self, side: &Side, cells: &[Cell], byte: u64) -> Cell {
         let (part, offset) = (byte / side.place.bytes, byte % side.place.bytes);
         let mut cell = cells[usize::try_from(offset / self.bytes).unwrap()].clone();
@@ -193,7 +193,7 @@ fn pairs(k: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
 }
 
 /// Bytes of padding that move along: to the end of a group of each row, if both sides have them and the destination
-/// takes what the source holds.
+/// takes the contents of the source.
 fn expected(row: u64, source: u64, target: u64, group: u64, (from, to): (&str, &str)) -> u64 {
     let filled = row.next_multiple_of(group);
     let takes = to.is_empty() || (from, to) == (" {0}", " {0}");

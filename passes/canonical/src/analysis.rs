@@ -1,4 +1,4 @@
-//! What the e-graph knows of each class: an example, its size, and its normal form where it has one.
+//! The facts that the e-graph keeps of each class: an example, its size, and its normal form where it has one.
 
 use std::fmt;
 use std::rc::Rc;
@@ -33,7 +33,7 @@ pub struct Conflict {
     pub left: Expr,
     /// The other one.
     pub right: Expr,
-    /// How they differ.
+    /// The difference.
     pub why: String,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Conflict {
     }
 }
 
-/// What is known of a class.
+/// The known facts of a class.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// One of the terms in it: the first one that was made.
@@ -56,7 +56,7 @@ pub(crate) struct Known {
     pub(crate) facts: Option<Facts>,
 }
 
-/// What is known of a mapping.
+/// The known facts of a mapping.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     /// Positions.

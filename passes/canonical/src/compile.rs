@@ -1,8 +1,8 @@
 //! A rule as a rewrite of the e-graph.
 //!
 //! The left side is matched as an egg pattern. Conditions are asked of the matched classes, numbers that the right
-//! side computes are added as nodes and bound to variables of their own, and the rest is again an egg pattern: so
-//! egg's explanations know every step.
+//! side computes are added as nodes and bound to separate variables, and the rest is again an egg pattern: so egg's
+//! explanations know every step.
 
 use egg::{Applier, ENodeOrVar, Id, Pattern, PatternAst, RecExpr, Rewrite, Subst, Symbol, Var};
 

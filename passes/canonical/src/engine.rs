@@ -35,11 +35,11 @@ const NO_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Canonical {
     /// The mapping.
     pub expr: Expr,
-    /// How large the e-graph became.
+    /// Size of the e-graph.
     pub statistics: Statistics,
 }
 
-/// How large an e-graph became, and why rewriting stopped.
+/// Size of an e-graph, and the reason for the end of rewriting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// Classes of equal terms.
@@ -48,14 +48,14 @@ pub struct Statistics {
     pub e_nodes: usize,
     /// Rounds of rewriting.
     pub iterations: usize,
-    /// Why it stopped.
+    /// Reason for the end of rewriting.
     pub stop: Stop,
 }
 
-/// Why rewriting stopped.
+/// Reason for the end of rewriting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// No rule had anything more to say.
+    /// No rule had a further equality.
     Saturated,
     /// [`MAX_E_NODES`] was reached, or the expression has more than [`MAX_SEED_NODES`].
     NodeLimit,
@@ -73,7 +73,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Why there is no canonical form.
+/// Reason for the lack of a canonical form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CanonicalError {
     /// The mapping is broken.
@@ -148,8 +148,8 @@ fn shortest(seed: &Expr, axes: &Arc<Axes>, rules: &RuleSet) -> Result<Canonical,
     Ok(Canonical { expr, statistics })
 }
 
-/// The same mapping with every part that has a normal form written as that says, and sliding terms by falling
-/// stride: so equal parts start out equal.
+/// The same mapping with every part that has a normal form written in that form, and sliding terms by falling stride:
+/// so equal parts start out equal.
 fn tidy(expr: &Expr, axes: &Axes) -> Expr {
     digits(expr, axes)
         .ok()

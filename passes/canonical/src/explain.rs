@@ -1,4 +1,4 @@
-//! Why a canonical form is equal to what the user wrote: egg's proof, step by step, in the mapping syntax.
+//! The proof that a canonical form is equal to the user's text: egg's proof, step by step, in the mapping syntax.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::ruleset::RuleSet;
 /// A proof that two mappings are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// What it starts from, aliases written out.
+    /// The start of the proof, aliases written out.
     pub from: Expr,
     /// The steps; none if both are the same text.
     pub steps: Vec<Step>,
@@ -25,11 +25,11 @@ pub struct Explanation {
 pub struct Step {
     /// The mapping after the step.
     pub expr: Expr,
-    /// Why it is equal to the one before.
+    /// Reason for its equality with the one before.
     pub reason: Reason,
 }
 
-/// Why two mappings are equal.
+/// Reason for the equality of two mappings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A rule.
@@ -38,13 +38,13 @@ pub enum Reason {
         name: String,
         /// Its text.
         text: String,
-        /// Whether it was used from right to left.
+        /// True if it was used from right to left.
         backwards: bool,
     },
     /// Both have the same digits, or so do their parts; the rules alone do not connect them, or were not tried
     /// because an expression has more than [`MAX_SEED_NODES`].
     NormalForm,
-    /// Parts of one mapping are side by side and count on: they make up one, whatever it is (book 03).
+    /// Parts of one mapping are side by side and count on: they make up one of any form (book 03).
     Parts,
 }
 
@@ -142,7 +142,7 @@ fn rule_of(term: &FlatTerm<Node>) -> Option<(Symbol, bool)> {
     own.or_else(|| term.children.iter().find_map(rule_of))
 }
 
-/// What a term of a proof stands for.
+/// The piece that a term of a proof stands for.
 fn piece(term: &FlatTerm<Node>) -> Option<Piece> {
     let children = term.children.iter().map(piece).collect::<Option<Vec<_>>>()?;
     let ids = (0..children.len()).map(egg::Id::from).collect::<Vec<_>>();

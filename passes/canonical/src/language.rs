@@ -1,8 +1,8 @@
 //! Mappings as terms of an e-graph.
 //!
-//! A pair is a right-nested list of `Head::Pair` nodes that ends in the identity `1`, so that one rule on the
-//! front of a list works at every place of a group; `[A, B]` is `pair(A, pair(B, 1))`. Sizes, kinds of padding and
-//! offset tables are leaves of their own, so that a rule can bind them like mappings.
+//! A pair is a right-nested list of `Head::Pair` nodes that ends in the identity `1`, so that one rule on the front of
+//! a list works at every place of a group; `[A, B]` is `pair(A, pair(B, 1))`. Sizes, kinds of padding and offset
+//! tables are separate leaves, so that a rule can bind them like mappings.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use egg::{Id, RecExpr};
 use visa_algebra::{Expr, PadKind, Side};
 
-/// What a node is, without its children.
+/// The head of a node, without its children.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Head {
     /// A size, a divisor, a stride: no mapping.
@@ -50,7 +50,7 @@ pub(crate) enum Head {
 /// A node of the e-graph.
 pub(crate) type Node = crate::node::Node<Head>;
 
-/// What a term of the e-graph stands for.
+/// The piece that a term of the e-graph stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Piece {
     /// A size, a divisor, a stride.
@@ -109,7 +109,7 @@ pub(crate) fn group(first: Expr, rest: &Expr) -> Expr {
     }
 }
 
-/// What a node stands for, given what its children stand for. `None` where the children are of the wrong sort: no
+/// The piece that a node stands for, given those of its children. `None` where the children are of the wrong sort: no
 /// term that [`lower`] or a rule makes.
 pub(crate) fn assemble<'a>(node: &Node, child: impl Fn(Id) -> &'a Piece) -> Option<Piece> {
     let at = |index: usize| node.children.get(index).map(|&id| child(id));

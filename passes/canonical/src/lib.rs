@@ -1,9 +1,9 @@
 //! Canonical mappings: one text for equal mappings, found by equality saturation with rules that are data.
 //!
-//! [`canonicalize`] starts from what the digit normal form says, adds to an e-graph whatever the rules find equal,
-//! and takes the shortest text; [`explain`] shows the way there. [`RuleSet`] holds the rules: those of
+//! [`canonicalize`] starts from the digit normal form, adds to an e-graph all mappings that the rules find equal, and
+//! takes the shortest text; [`explain`] shows the way there. [`RuleSet`] holds the rules: those of
 //! `src/mapping.rules`, and a user's, which are proved by enumeration first. Their files are read by visa-rules.
-//! docs/rationale/canonical-mappings.md says why.
+//! docs/rationale/canonical-mappings.md gives the reasons.
 
 mod analysis;
 mod compile;

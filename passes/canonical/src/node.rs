@@ -7,7 +7,7 @@ use std::hash::Hash;
 /// A node of an e-graph. Nodes of equal heads with as many children match.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node<H> {
-    /// What it is, without its children.
+    /// The head, without its children.
     pub head: H,
     /// Its children.
     pub children: Vec<Id>,

@@ -10,15 +10,15 @@ use visa_algebra::{Axes, Expr};
 pub(crate) struct Pool {
     /// The axes.
     pub(crate) axes: Axes,
-    /// What a metavariable for mappings takes.
+    /// Values of a metavariable for mappings.
     pub(crate) expressions: Vec<Rc<Expr>>,
-    /// What the rest of a group takes.
+    /// Values of the rest of a group.
     pub(crate) rests: Vec<Rc<Expr>>,
-    /// What a term of a sliding expression takes: few, because there are several.
+    /// Values of a term of a sliding expression: few, because there are several.
     pub(crate) sliding: Vec<Rc<Expr>>,
-    /// What both sides are put under: terms of one position near the ends of all axes.
+    /// Contexts for both sides: terms of one position near the ends of all axes.
     pub(crate) contexts: Vec<Expr>,
-    /// What the rest of a sliding expression takes.
+    /// Values of the rest of a sliding expression.
     pub(crate) terms: Vec<Rc<[(Expr, u64)]>>,
 }
 

@@ -1,4 +1,4 @@
-//! Canonical mappings in a module: what the passes `canonicalize-mappings` and `simplify-types` share.
+//! Canonical mappings in a module: the common part of the passes `canonicalize-mappings` and `simplify-types`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use super::explain::explain;
 use super::ruleset::RuleSet;
 use visa_pass::PassCx;
 
-/// What both passes count.
+/// The statistics of both passes.
 pub const STATISTICS: &[(&str, &str)] = &[
     ("mappings", "mappings looked at"),
     ("changed", "mappings replaced by their canonical form"),
@@ -42,8 +42,8 @@ impl MappingRewriter {
         Self { axes, rules: cx.ctx.data::<RuleSet>(), explain, known: BTreeMap::new() }
     }
 
-    /// What to write instead of a mapping that is at `span`; `None` to leave it alone. A mapping that breaks a
-    /// size rule is left to the verifier.
+    /// The replacement of a mapping that is at `span`; `None` to leave it alone. A mapping that breaks a size rule is
+    /// left to the verifier.
     ///
     /// # Errors
     /// A rule that turns out not to be sound.
@@ -116,7 +116,7 @@ fn internal(error: &CanonicalError, span: Span) -> Vec<Diagnostic> {
 /// Infers every result type again, from the first operation to the last: types follow from clauses and operands.
 ///
 /// # Errors
-/// What inference says of an operation; not for a module that verified before.
+/// The diagnostics of type inference; none for a module that verified before.
 pub fn infer_again(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     infer_all(cx.ctx, cx.module).map_err(|finding| vec![finding])
 }

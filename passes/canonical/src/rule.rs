@@ -15,7 +15,7 @@ pub struct Mapping;
 /// A rule about mappings.
 pub type Rule = visa_rules::Rule<Mapping>;
 
-/// What a metavariable stands for.
+/// The sort of piece that a metavariable stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// A mapping, or the rest of a group.
@@ -53,11 +53,11 @@ pub enum Term {
     Group(Vec<Term>, Option<usize>),
     /// A padded term.
     Pad {
-        /// What is padded.
+        /// The padded term.
         inner: Box<Term>,
         /// Positions after that.
         size: Num,
-        /// With what.
+        /// The kind of padding.
         kind: Kind,
         /// Where.
         side: Side,
@@ -107,7 +107,7 @@ pub enum Num {
     First(usize),
     /// Entries of a table.
     Count(usize),
-    /// Two numbers and what is done with them.
+    /// Two numbers and the operation on them.
     Of(Box<Num>, Arithmetic, Box<Num>),
 }
 
@@ -150,7 +150,7 @@ pub enum Test {
     Consecutive(usize),
 }
 
-/// What a slot stands for, if it is known.
+/// The piece that a slot stands for, if it is known.
 pub type Env<'a, 'p> = &'a dyn Fn(usize) -> Option<&'p Piece>;
 
 impl Term {
@@ -261,8 +261,8 @@ impl Test {
     }
 }
 
-/// Whether position 0 holds the empty index: not so after a slice or left padding, nor with a skewed axis, which
-/// says at 0 that its two axes are equal.
+/// Returns true if position 0 holds the empty index: not so after a slice or left padding, nor with a skewed axis, for
+/// which position 0 means that its two axes are equal.
 fn anchored(expr: &Expr, axes: &Axes) -> bool {
     if !skewed_names(expr, axes).is_empty() {
         return false;

@@ -71,7 +71,7 @@ impl RuleSet {
         self.rules.iter().find(|rule| rule.name == name)
     }
 
-    /// Proves every rule again and returns what each proof covered.
+    /// Proves every rule again and returns the report of each proof.
     ///
     /// # Errors
     /// The rules that are not sound or that no example covers.

@@ -1,9 +1,9 @@
 //! Is a rule sound? Both sides are compared position by position on every small example that fits.
 //!
 //! Examples are grown from the left side: a metavariable for mappings takes each expression of a pool, a divisor each
-//! divisor of what it divides, and so on, so that every example keeps the size rules. A condition is asked as soon
-//! as its metavariables are known. Cells are those of [`Map`], the readable meaning of a mapping, not those of the
-//! normal form.
+//! divisor of its dividend, and so on, so that every example keeps the size rules. A condition is asked as soon as its
+//! metavariables are known. Cells are those of [`Map`], the readable semantics of a mapping, not those of the normal
+//! form.
 //!
 //! A rule is used inside groups too, and there equal cells are not enough: below another term of the same axis a
 //! position may leave the axis, and then it matters whether a strict padding is met before or after. So both sides
@@ -110,7 +110,7 @@ struct Check<'a> {
     state: RefCell<State>,
 }
 
-/// What each slot stands for so far.
+/// The piece that each slot stands for so far.
 type Slots = [Option<Piece>];
 /// Takes the slots and the mapping that they make.
 type Then<'a> = &'a mut dyn FnMut(&Slots, &Expr);

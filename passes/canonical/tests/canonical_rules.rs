@@ -1,4 +1,4 @@
-//! Rule files: what is refused, where, and why; and what a user's rule adds.
+//! Rule files: the refused rules, with position and reason; and the effect of a user's rule.
 
 use visa_algebra::{Axes, Expr};
 use visa_canonical::{RuleSet, canonicalize};
@@ -108,7 +108,7 @@ fn unbound_metavariables_are_named() {
     }
 }
 
-/// As many as there may be are read. That no example of so many is small enough to be spelt out is another matter.
+/// The maximum number is read. It is a separate matter that no example of this size is small enough to be spelt out.
 #[test]
 fn metavariables_are_bounded() {
     let rule = |count: usize| {

@@ -1,10 +1,10 @@
 //! One pass through the vector engine: which values it can compute, and how (book 21).
 //!
 //! A pass is a chain. The stream enters, each operation takes it and gives the next one; the other arguments are
-//! numbers, and at most one value: of the register file, or the stream as it was further in front, which the stash
-//! has kept. Stages come in their order, and each ALU works once. So whether a value can be computed is asked from
-//! the end: what gives it, at which stage, and what has to be there before that. A question is a [`State`];
-//! there are few, and each is answered once.
+//! numbers, and at most one value: of the register file, or the stream as it was further in front, which the stash has
+//! kept. Stages come in their order, and each ALU works once. So the search for a value starts from the end: the
+//! operation that gives it, its stage, and the values required before that. A question is a [`State`]; there are few,
+//! and each is answered once.
 
 use super::language::Equals;
 use std::collections::{BTreeSet, HashMap};
@@ -24,9 +24,9 @@ const STAGES: [VectorStage; 7] = [
     VectorStage::Clip,
 ];
 
-/// What a pass costs, compared in this order: whether it goes through the 4 lanes, which doubles its packets;
-/// values that it loads into the register file; operations, a cycle of latency each; and modes. The cost function
-/// of the report (`visa_cost`) orders passes likewise.
+/// The cost of a pass, compared in this order: a pass through the 4 lanes, which doubles its packets; values that it
+/// loads into the register file; operations, a cycle of latency each; and modes. The cost function of the report
+/// (`visa_cost`) orders passes likewise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cost {
     pub(crate) narrow: u32,
@@ -78,7 +78,7 @@ pub(crate) struct Operation {
     pub(crate) operands: [Option<Source>; 2],
 }
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     Number(Bits),
@@ -87,14 +87,14 @@ pub(crate) enum Source {
     Stash,
 }
 
-/// A pass: the class that enters, and what happens to it.
+/// A pass: the class that enters, and the steps applied to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     pub(crate) stream: usize,
     pub(crate) steps: Vec<Step>,
 }
 
-/// What has to flow at some place of the pass.
+/// The value that has to flow at some point of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Goal {
     /// This class.
@@ -103,7 +103,7 @@ enum Goal {
     Any(DType),
 }
 
-/// What the pass in front of some place owes the stash.
+/// The value that the pass in front of some point must leave in the stash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stash {
     /// Nothing after it reads it.
@@ -114,7 +114,7 @@ enum Stash {
     Kept,
 }
 
-/// A place in a pass and what has to be there.
+/// A point in a pass and the values required there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct State {
     goal: Goal,
@@ -122,12 +122,12 @@ struct State {
     stage: usize,
     /// The ALUs of that stage that work after the place.
     used: u32,
-    /// Whether anything after works on 4 lanes.
+    /// True if anything after works on 4 lanes.
     narrow: bool,
     stash: Stash,
 }
 
-/// How a state comes about.
+/// The derivation of a state.
 #[derive(Clone, Debug)]
 enum Move {
     Begin(usize),
@@ -135,11 +135,11 @@ enum Move {
     After(State, Vec<Step>),
 }
 
-/// Answers what one pass can compute from what is there.
+/// Finds the values that one pass can compute from the available ones.
 pub(crate) struct Passes<'a> {
     equals: &'a Equals,
     available: &'a Available,
-    /// An ALU that may work twice: to find out what a pass lacks.
+    /// An ALU that may work twice: to find the ALU that a pass lacks.
     spare: Option<Alu>,
     known: HashMap<State, Option<(Cost, Move)>>,
 }
@@ -154,12 +154,12 @@ impl<'a> Passes<'a> {
         Self { spare: Some(spare), ..Self::new(equals, available) }
     }
 
-    /// What a pass that computes `class` costs at least, if one can.
+    /// The lowest cost of a pass that computes `class`, if there is one.
     pub(crate) fn cost(&mut self, class: usize) -> Option<Cost> {
         self.find(end(class))
     }
 
-    /// How many questions have been answered so far.
+    /// Number of questions answered so far.
     pub(crate) fn questions(&self) -> usize {
         self.known.len()
     }
@@ -202,7 +202,7 @@ impl<'a> Passes<'a> {
         cost
     }
 
-    /// Every way in which a state can come about, with what the way itself costs.
+    /// Every derivation of a state, each with its cost.
     fn moves(&self, state: State) -> Vec<(Cost, Move)> {
         let free = Cost::default();
         let mut all = Vec::new();
@@ -239,7 +239,7 @@ impl<'a> Passes<'a> {
         all
     }
 
-    /// Whatever flows, if only in this format: what the stash has to keep, a stream, or one that is converted for it.
+    /// Any value in this format: one that the stash keeps, a stream, or one that is converted for it.
     fn anything(&self, state: State, format: DType, all: &mut Vec<(Cost, Move)>) {
         let dtype = |class: usize| self.equals.classes[class].dtype;
         let after = |front, steps| Move::After(front, steps);

@@ -39,10 +39,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) machine: &'a Machine,
     /// The expression.
     pub(crate) op: OpId,
-    /// The values that there are: streams at rest by class, and register files by class.
+    /// The values emitted so far: streams at rest by class, and register files by class.
     made: BTreeMap<usize, ValueId>,
     files: BTreeMap<usize, ValueId>,
-    /// Whether a pass has taken the stream itself.
+    /// True if a pass has taken the stream itself.
     taken: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Emitter<'a> {
 struct Lanes {
     time: Expr,
     packet: Expr,
-    /// How a value is between passes: in the order of the stream.
+    /// The layout of a value between passes: in the order of the stream.
     element: Expr,
     /// Time and packet of 4 lanes.
     narrow: (Option<Expr>, Expr),
@@ -183,7 +183,7 @@ impl<'a> Emitter<'a> {
         short.filter(|short| !padded && same(short)).unwrap_or(map)
     }
 
-    /// Whether what is between passes can be in memory as the stream holds it.
+    /// Checks that the values between passes can be in memory as the stream holds them.
     fn check_spilled(&self, lanes: &Lanes) -> Result<(), Diagnostic> {
         let padded = padded_terms(&[&lanes.time, &lanes.packet], self.axes);
         match padded.is_ok_and(|terms| terms.is_empty()) {
@@ -198,7 +198,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Loads what a step reads from the register file, if it is not there yet.
+    /// Loads the values that a step reads from the register file, if they are not there yet.
     fn load(&mut self, step: &Step, stream: Option<usize>, lanes: &Lanes) -> Result<(), Diagnostic> {
         let Step::Operate(operation) = step else { return Ok(()) };
         for source in operation.operands.into_iter().flatten() {
@@ -376,8 +376,8 @@ fn alu(
     })
 }
 
-/// Whether the stream of `op` and values like it fit the register file: the stream itself only if it comes from
-/// memory just so.
+/// Returns true if the stream of `op` and values like it fit the register file: the stream itself only if it comes
+/// from memory just so.
 pub(crate) fn loads(
     ctx: &Context,
     module: &Module,

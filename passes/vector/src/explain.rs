@@ -1,4 +1,4 @@
-//! Says what a plan does, and why it needs each of its passes.
+//! Explains a plan, and the reason for each of its passes.
 
 use super::chain::{Chain, Operation, Passes, Source, Step};
 use super::language::Equals;
@@ -62,7 +62,8 @@ fn text(operation: &Operation, name: &dyn Fn(usize) -> String) -> String {
     inside.strip_suffix(']').unwrap_or(inside).to_owned()
 }
 
-/// Why what pass `at` makes waits in memory: what the pass that takes it would lack to make it by itself.
+/// Reason for the result of pass `at` to wait in memory: the ALU or slot that the pass that takes it would lack to
+/// compute it.
 fn why(at: usize, plan: &Plan, equals: &Equals, leaves: &Leaves) -> String {
     let made: Vec<usize> = plan.passes.iter().map(|(class, _)| *class).collect();
     let takes = |chain: &Chain| {

@@ -19,7 +19,7 @@ pub const MAX_E_NODES: usize = 1_000;
 /// Never reached: results must not depend on the clock.
 const NO_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a node is, without its children.
+/// The head of a node, without its children.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Head {
     /// The operand of this number, of its format.
@@ -33,7 +33,7 @@ pub(crate) enum Head {
 /// A node of the e-graph.
 pub(crate) type Node = visa_canonical::node::Node<Head>;
 
-/// What is known of a class: its format, and its value if that is one number.
+/// The known facts of a class: its format, and its value if that is one number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     dtype: DType,
@@ -77,7 +77,7 @@ impl Analysis<Node> for Values {
     }
 }
 
-/// How large an e-graph became, and why rewriting stopped.
+/// Size of an e-graph, and the reason for the end of rewriting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// Classes of equal expressions.
@@ -86,14 +86,14 @@ pub struct Statistics {
     pub e_nodes: usize,
     /// Rounds of rewriting.
     pub iterations: usize,
-    /// Whether no rule had anything more to say; otherwise a bound was reached.
+    /// True if no rule had a further equality; otherwise a bound was reached.
     pub saturated: bool,
 }
 
 /// Equal expressions, as plain data: classes by number.
 #[derive(Clone, Debug)]
 pub(crate) struct Equals {
-    /// The classes; arguments may be after what uses them.
+    /// The classes; arguments may be after their uses.
     pub(crate) classes: Vec<Class>,
     /// The class of the whole expression.
     pub(crate) root: usize,

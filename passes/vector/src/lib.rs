@@ -1,9 +1,8 @@
 //! Elementwise expressions onto stages and ALUs of the vector engine, in the fewest passes.
 //!
-//! `language` finds what is equal to an expression, by the rules of `src/vector.rules` (`rule`,
-//! read by `kind` and proved by `sound`); `chain` says what
-//! one pass can compute; `search` which values are between passes; `emit` writes the pipelines. docs/choosing.md
-//! says how the figures are compared.
+//! `language` finds the equals of an expression, by the rules of `src/vector.rules` (`rule`, read by `kind` and proved
+//! by `sound`); `chain` finds the values that one pass can compute; `search` finds the values between passes; `emit`
+//! writes the pipelines. docs/choosing.md explains the comparison of the figures.
 
 mod chain;
 mod emit;

@@ -16,9 +16,9 @@ use visa_stream::expression::Dag;
 use visa_stream::ops::vector_expr;
 use visa_stream::ops::vector_expr::VectorExpr;
 
-/// How many passes an expression takes, without its place in a kernel: what the comparison with brute force asks.
+/// Number of passes of an expression, outside a kernel, for the comparison with brute force.
 ///
-/// `loads` says whether values in memory fit the vector register file. `None` if no plan was found.
+/// `loads` is true if values in memory fit the vector register file. `None` if no plan was found.
 ///
 /// # Errors
 /// A rule that does not compile.
@@ -40,12 +40,12 @@ pub fn count_passes(
     }))
 }
 
-/// What [`count_passes`] found.
+/// The result of [`count_passes`].
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// Passes.
     pub passes: usize,
-    /// Whether no plan has fewer.
+    /// True if no plan has fewer.
     pub fewest: bool,
     /// The e-graph.
     pub statistics: Statistics,
@@ -84,7 +84,7 @@ pub(crate) struct Planner {
 
 type Rewrites = egg::Rewrite<language::Node, language::Values>;
 
-/// What became of an expression.
+/// The result for an expression.
 pub(crate) struct Outcome {
     /// Passes, and whether no plan has fewer.
     pub(crate) passes: usize,
@@ -92,7 +92,7 @@ pub(crate) struct Outcome {
     /// Operations of the engine.
     pub(crate) operations: usize,
     pub(crate) statistics: Statistics,
-    /// What each pass does, a line a step.
+    /// The steps of each pass, a line a step.
     pub(crate) lines: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ impl Planner {
     }
 }
 
-/// The error where no passes compute an expression; `loads` says whether values between passes fit the register file.
+/// The error where no passes compute an expression; `loads` is true if values between passes fit the register file.
 fn unplannable(span: Span, loads: bool) -> Diagnostic {
     let message = "no passes through the vector engine compute the expression";
     let error = |message: String| Diagnostic::error("plan-vector", span, message);

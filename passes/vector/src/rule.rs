@@ -52,15 +52,15 @@ pub struct VectorRule {
     pub left: Dag,
     /// The side that replaces it.
     pub right: Dag,
-    /// Whether it is used from right to left too.
+    /// True if it is used from right to left too.
     pub both_ways: bool,
-    /// What must hold.
+    /// The condition of the rule.
     pub condition: Option<Condition<Test>>,
     /// The bound of a rule that rounds differently, as in [`Options::fast`].
     pub fast: Option<u32>,
 }
 
-/// What a rule may ask of an operand.
+/// A test of a rule on an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Predicate {
     /// It is a number.
@@ -70,7 +70,7 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// Whether it holds for a number.
+    /// Returns true if it holds for a number.
     #[must_use]
     pub fn holds(self, bits: Bits) -> bool {
         let x = f32::from_bits(bits);

@@ -1,4 +1,4 @@
-//! How many passes an expression takes: which of its values are in memory between them.
+//! Number of passes of an expression, and the choice of values that are in memory between them.
 //!
 //! A pass gives one value. So a plan is the list of values that are made, the last one the expression itself, each
 //! by one pass from those before it. Plans of one pass are tried first, then all of two, and so on: the first that
@@ -18,16 +18,16 @@ pub const MAX_QUESTIONS: usize = 1_000_000;
 pub(crate) struct Leaves {
     /// The class that is the stream, if the expression depends on it.
     pub(crate) stream: Option<usize>,
-    /// Whether the stream can be loaded into the register file.
+    /// True if the stream can be loaded into the register file.
     pub(crate) stream_loads: bool,
     /// Classes in the register file.
     pub(crate) files: BTreeSet<usize>,
-    /// Whether values between passes fit the register file.
+    /// True if values between passes fit the register file.
     pub(crate) made_loads: bool,
 }
 
 impl Leaves {
-    /// What is there once the values `made` are.
+    /// The available values once the values `made` are computed.
     pub(crate) fn available(&self, made: &[usize]) -> Available {
         let mut streams: BTreeSet<usize> = self.stream.into_iter().collect();
         let mut files = self.files.clone();
@@ -41,9 +41,9 @@ impl Leaves {
 /// Passes in their order.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// What each pass computes, and how.
+    /// The value that each pass computes, and its chain.
     pub(crate) passes: Vec<(usize, Chain)>,
-    /// Whether no plan has fewer passes.
+    /// True if no plan has fewer passes.
     pub(crate) fewest: bool,
 }
 
@@ -79,7 +79,7 @@ struct Search<'a> {
     /// Asked so far.
     questions: usize,
     best: Option<(Cost, Vec<usize>)>,
-    /// Sets of values that have been tried: their order does not matter to what follows.
+    /// Sets of values that have been tried: their order does not matter to the rest of the search.
     seen: BTreeSet<Vec<usize>>,
 }
 
@@ -121,7 +121,7 @@ impl Search<'_> {
     }
 }
 
-/// The values that may be worth a pass of their own: not the result, no number, and not there already.
+/// The values that may be worth a separate pass: not the result, no number, and not there already.
 fn candidates<'a>(equals: &'a Equals, available: &'a Available) -> impl Iterator<Item = usize> + 'a {
     let there = |class: &usize| available.streams.contains(class);
     let worth =
@@ -177,7 +177,7 @@ fn size_of(sizes: &[u64], args: &[usize]) -> u64 {
     args.iter().fold(1, |sum: u64, &arg| sum.saturating_add(sizes[arg]))
 }
 
-/// The classes of the smallest form of the expression, as far as they are not made.
+/// The classes of the smallest form of the expression that are not made yet.
 fn parts(equals: &Equals, sizes: &[u64], made: &[usize]) -> BTreeSet<usize> {
     let (mut found, mut open) = (BTreeSet::new(), vec![equals.root]);
     while let Some(class) = open.pop() {

@@ -1,9 +1,9 @@
 //! `plan-vector` against brute force: on a hundred generated expressions no plan has more passes than there must be.
 //!
-//! The brute force is written from book 21 alone. It rewrites expressions as trees, one step at a time, and runs
-//! each pass forwards: from what is there it computes every value that some way through the stages can give, a set
-//! of ALUs and a stash in hand. So it shares neither the e-graph nor the search from the end, only the numbers of
-//! the machine: which ALU computes what.
+//! The brute force is written from book 21 alone. It rewrites expressions as trees, one step at a time, and runs each
+//! pass forwards: from the available values it computes every value that some way through the stages can give, a set
+//! of ALUs and a stash in hand. So it shares neither the e-graph nor the search from the end, only the numbers of the
+//! machine: the operations of each ALU.
 
 use std::collections::{BTreeMap, BTreeSet};
 use visa_numerics::DType;
@@ -68,7 +68,7 @@ fn operations(tree: &Tree) -> usize {
     }
 }
 
-/// What one exact law of f32 makes of the top of a tree: written out here, not read from the rules.
+/// The results of one exact law of f32 for the top of a tree: written out here, not read from the rules.
 fn top(tree: &Tree) -> Vec<Tree> {
     let Op(name, args) = tree else { return Vec::new() };
     let minus = |tree: &Tree| match tree {
@@ -135,7 +135,7 @@ fn top(tree: &Tree) -> Vec<Tree> {
     all
 }
 
-/// What one law makes of a tree, anywhere in it.
+/// The results of one law for a tree, anywhere in it.
 fn step(tree: &Tree) -> Vec<Tree> {
     let mut all = top(tree);
     if let Op(name, args) = tree {
@@ -192,8 +192,8 @@ impl Terms {
     }
 }
 
-/// Where a pass is: stage, ALUs in use at it, what flows, what the stash keeps and on how many lanes, and whether
-/// it has been read.
+/// The state of a pass: stage, ALUs in use at it, the value that flows, the value that the stash keeps and its number
+/// of lanes, and a flag that is true if it has been read.
 type Place = (u8, BTreeSet<&'static str>, usize, Option<(usize, bool)>, bool);
 
 /// Every value that one pass can end with, from streams and register files that are there.
@@ -246,7 +246,8 @@ fn advance(terms: &Terms, files: &BTreeSet<usize>, place: &Place) -> Vec<Place> 
     all
 }
 
-/// Whether arguments can come from the stream, numbers and one value; with whether the stash is read.
+/// Combinations in which arguments can come from the stream, numbers and one value; the flag is true if the stash is
+/// read.
 fn ways(
     terms: &Terms,
     args: &[usize],
@@ -334,7 +335,7 @@ impl Random {
         }
     }
 
-    /// A tree of so many operations, none of numbers alone.
+    /// A tree of `operations` operations, none of numbers alone.
     fn tree(&mut self, operations: usize) -> Tree {
         const UNARY: [&str; 6] = ["exp", "negexp", "sqrt", "tanh", "sigmoid", "log"];
         const BINARY: [&str; 6] = ["add", "sub", "mul", "div", "max", "min"];
@@ -438,7 +439,7 @@ fn rules_that_explode_stop_at_the_bound() {
     assert!(small.statistics.saturated);
 }
 
-/// Where the ways to group twelve sums are too many to look at, the plan says that it may not be the shortest.
+/// Where the ways to group twelve sums are too many to examine, the plan reports that it may not be the shortest.
 /// Fourteen functions of one ALU take fourteen passes, and that is sure: there is one order for them.
 #[test]
 fn a_search_that_stops_says_so() {

@@ -1,4 +1,4 @@
-//! Branches on an index: what each arm does is a `tm.if`, what it chooses among numbers is a `tm.select`.
+//! Branches on an index: the effects of each arm are a `tm.if`, and a choice among numbers is a `tm.select`.
 
 use crate::condition::{Case, Condition, Within, range};
 use crate::emit::new;
@@ -10,17 +10,17 @@ use syn::spanned::Spanned;
 use visa_mapping::ops::control::{If, Yield};
 use visa_mapping::ops::number::{Select, Sum};
 
-/// What an arm comes to.
+/// The result of an arm.
 struct Arm {
     value: Value,
     /// The tensors outside of it that it changes.
     changed: Vec<usize>,
-    /// Whether something is left of it for the device to do.
+    /// True if something is left of it for the device to do.
     acts: bool,
 }
 
 impl Evaluator<'_> {
-    /// `if` on an index. What a `tm.if` cannot be needs the number, so that the loop is written out.
+    /// `if` on an index. A branch that a `tm.if` does not support needs the number, so that the loop is written out.
     pub(crate) fn branch_on(
         &mut self,
         frame: &mut Frame,
@@ -59,7 +59,7 @@ impl Evaluator<'_> {
         Ok(result.map_or(Value::Nothing, Value::View))
     }
 
-    /// Evaluates an arm to see what it does, and undoes it.
+    /// Evaluates an arm to find its effects, and undoes it.
     fn tried(
         &mut self,
         frame: &mut Frame,
@@ -153,7 +153,7 @@ impl Evaluator<'_> {
         before
     }
 
-    /// Ends a body that gives what became of some tensors, which have other names then.
+    /// Ends a body that gives the new versions of some tensors, which have other names then.
     pub(crate) fn close(&mut self, frame: &Frame, span: Span, cells: &[usize], results: Vec<String>) {
         let place = frame.place(span);
         let new = new!(self.ctx, Yield, self.values(&self.state.names(cells)));
@@ -254,7 +254,7 @@ impl State {
         changed.map(|(at, _)| at).collect()
     }
 
-    /// What some tensors are called.
+    /// The names of some tensors.
     pub(crate) fn names(&self, cells: &[usize]) -> Vec<String> {
         cells.iter().filter_map(|&at| self.cells[at].name.clone()).collect()
     }

@@ -1,4 +1,4 @@
-//! Calls of the host: functions are evaluated in place of their calls, with what is known of their arguments.
+//! Calls of the host: functions are evaluated at their calls, with the known values of their arguments.
 
 use crate::constant::{Computed, computed};
 use crate::error::Error;
@@ -306,7 +306,7 @@ impl Evaluator<'_> {
         Ok(Some(Value::View(view)))
     }
 
-    /// The type of a variable that has none written: what the first function takes that it is given to.
+    /// The type of a variable without an explicit one: the parameter type of the first function that it is given to.
     pub(crate) fn type_by_use(&mut self, frame: &Frame, name: &str, rest: &[syn::Stmt]) -> Option<Type> {
         let (path, at) = rest.iter().find_map(|stmt| given_to(stmt, name))?;
         let Item::Fn(id) = self.program.find(frame.module, frame.of, &path, Space::Values)? else {
@@ -515,7 +515,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// What the call says of the generics.
+    /// The generics that the call specifies.
     fn generics(
         &mut self,
         frame: &mut Frame,
@@ -745,7 +745,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What must hold while a kernel is read; of an index of a loop nothing can be said.
+    /// A condition that must hold while a kernel is read; none on an index of a loop can be decided.
     fn assertion(&mut self, frame: &mut Frame, mac: &syn::Macro, name: &str) -> Eval<Value> {
         let list = arguments(mac).map_err(|why| frame.error(mac.span(), why.to_string()))?;
         let condition = match (name, list.iter().collect::<Vec<_>>().as_slice()) {
@@ -782,7 +782,7 @@ fn called(func: &syn::Expr) -> Option<&syn::ExprPath> {
     }
 }
 
-/// A type with what another one knows of it.
+/// A type, completed with the known parts of another one.
 pub(crate) fn merged(written: &TensorType, wanted: &TensorType) -> TensorType {
     let map = |(own, other): (&Option<Map>, &Option<Map>)| own.clone().or_else(|| other.clone());
     match written.memory == wanted.memory {

@@ -36,7 +36,7 @@ const VALUES: &[(&str, &str)] = &[
 /// A condition that is not one, and its position.
 pub(crate) type Wrong = (Span, String);
 
-/// Removes from a tree what is not compiled.
+/// Removes the parts of a tree that are not compiled.
 ///
 /// # Errors
 /// A predicate that is not known.
@@ -99,7 +99,7 @@ impl syn::parse::Parse for Predicate {
     }
 }
 
-/// What a macro `cfg!(..)` is worth.
+/// The value of a macro `cfg!(..)`.
 ///
 /// # Errors
 /// A predicate that is not known.
@@ -115,13 +115,13 @@ pub(crate) fn of_macro(mac: &syn::Macro) -> Result<bool, Wrong> {
     }
 }
 
-/// Removes what is not compiled.
+/// Removes the parts that are not compiled.
 pub(crate) struct Strip {
     wrong: Option<Wrong>,
 }
 
 impl Strip {
-    /// Expands `cfg_attr` among attributes; returns true if what they are on is compiled.
+    /// Expands `cfg_attr` among attributes; returns true if their item is compiled.
     fn keeps(&mut self, attrs: &mut Vec<Attribute>) -> bool {
         let mut keeps = true;
         let mut left: Vec<Attribute> = attrs.drain(..).rev().collect();

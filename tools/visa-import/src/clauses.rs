@@ -10,7 +10,7 @@ use visa_mapping::ops::to_tile::{TileWriteBuilder, ToTile};
 use visa_mapping::ops::view::{Tile, TileBuilder};
 use visa_stream::ops::commit_tile::CommitTile;
 
-/// The mappings of a tensor as clauses, as far as they are written.
+/// The explicit mappings of a tensor as clauses.
 pub(crate) struct Dims {
     pub(crate) chip: Option<Expr>,
     pub(crate) cluster: Option<Expr>,
@@ -20,7 +20,7 @@ pub(crate) struct Dims {
     pub(crate) element: Option<Expr>,
 }
 
-/// A tile of a tensor, as operands and clauses say which it is.
+/// A tile of a tensor, as operands and clauses specify it.
 pub(crate) struct TilePart {
     /// Indices that are added to the first position.
     pub(crate) first: Vec<ValueId>,

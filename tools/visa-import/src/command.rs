@@ -19,7 +19,7 @@ struct Args {
 enum Command {
     /// Kernels of the vendor's Rust toolchain: functions that are marked `#[device]`, and those that launch them
     Rust {
-        /// Files of Rust; modules that they name are found beside them
+        /// Files of Rust; modules that they name are found next to them
         #[arg(required = true)]
         files: Vec<String>,
         /// Import this kernel alone, or this function that launches kernels, with these

@@ -3,7 +3,7 @@
 use crate::value::{Affine, Value};
 use std::collections::BTreeMap;
 
-/// Cases that a condition may have: each of them becomes a branch of its own.
+/// Cases that a condition may have: each of them becomes a separate branch.
 const MAX_CASES: usize = 8;
 
 /// The least and the greatest number that an index is.
@@ -31,7 +31,7 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// `left OP right`; nothing of an operator that compares nothing, and of numbers that are too large.
+    /// `left OP right`; `None` for an operator that compares nothing, and for numbers that are too large.
     pub(crate) fn compare(op: &syn::BinOp, left: &Affine, right: &Affine, ranges: &Ranges) -> Option<Self> {
         let of = left.add(right, -1)?;
         let at = of.plus.checked_neg()?;
@@ -56,7 +56,7 @@ impl Condition {
         Some(if matches!(op, syn::BinOp::Ne(_)) { own.negated() } else { own })
     }
 
-    /// What it is worth, if that is always the same.
+    /// Its truth value, if that is always the same.
     pub(crate) fn known(&self) -> Option<bool> {
         match (self.holds.is_empty(), self.fails.is_empty()) {
             (true, _) => Some(false),
@@ -74,7 +74,7 @@ impl Condition {
         Self { holds: self.fails, fails: self.holds }
     }
 
-    /// Where both are true; nothing of too many cases.
+    /// The iterations in which both are true; `None` for too many cases.
     pub(crate) fn and(&self, other: &Self) -> Option<Self> {
         let mut fails = self.fails.clone();
         fails.extend(together(&self.holds, &other.fails));
@@ -82,7 +82,7 @@ impl Condition {
         (own.holds.len() + own.fails.len() <= MAX_CASES).then_some(own)
     }
 
-    /// Where one of them is true; nothing of too many cases.
+    /// The iterations in which one of them is true; `None` for too many cases.
     pub(crate) fn or(&self, other: &Self) -> Option<Self> {
         let neither = self.clone().negated().and(&other.clone().negated())?;
         Some(neither.negated())
@@ -129,7 +129,7 @@ impl Within {
     }
 }
 
-/// The least and the greatest number that a sum may be; nothing where an index may be anything.
+/// The least and the greatest number that a sum may be; `None` where an index may be anything.
 pub(crate) fn range(of: &Affine, ranges: &Ranges) -> Option<(i64, i64)> {
     let (mut least, mut greatest) = (of.plus, of.plus);
     for (name, factor) in &of.terms {
@@ -146,7 +146,7 @@ fn together(one: &[Case], other: &[Case]) -> Vec<Case> {
     one.iter().flat_map(|own| other.iter().filter_map(|other| merged(own, other))).collect()
 }
 
-/// The case in which two are; nothing if they are never together.
+/// The case in which two are; `None` if they are never together.
 fn merged(one: &Case, other: &Case) -> Option<Case> {
     let mut case = one.clone();
     for within in other {

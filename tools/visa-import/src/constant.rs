@@ -1,12 +1,12 @@
-//! Numbers that an engine is given are part of its instruction: they must be constants of the language, not what the
-//! kernel computes while it runs.
+//! Numbers that an engine is given are part of its instruction: they must be constants of the language, not numbers
+//! that the kernel computes while it runs.
 
 use crate::eval::{Eval, Evaluator, Frame, Stop, is_float};
 use crate::value::Value;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-/// Why a number is known only when the kernel runs.
+/// Reason for a number that is known only when the kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Computed {
     /// A cast to a floating-point format.
@@ -61,7 +61,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What of an expression the kernel computes while it runs, outside of `const { .. }`.
+/// The part of an expression that the kernel computes while it runs, outside of `const { .. }`.
 pub(crate) fn computed(frame: &Frame, expr: &syn::Expr) -> Option<(Span, Computed)> {
     let any = |all: &syn::punctuated::Punctuated<syn::Expr, syn::Token![,]>| {
         all.iter().find_map(|own| computed(frame, own))

@@ -22,7 +22,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What follows the body of a loop with a label.
+    /// The continuation after the body of a loop with a label.
     pub(crate) fn iterated(label: Option<&syn::Label>, found: Eval<Value>) -> Eval<Iteration> {
         match found {
             Ok(_) => Ok(Iteration::Next),
@@ -108,7 +108,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `value?`: what is in `Some` or `Ok`; another value is that of the function.
+    /// `value?`: the value in `Some` or `Ok`; another value is that of the function.
     pub(crate) fn tried_value(&mut self, frame: &mut Frame, own: &syn::ExprTry) -> Eval<Value> {
         match deref(self.expr(frame, &own.expr, &Want::default())?) {
             Value::Variant(variant) => match (variant.name(), &*variant.args) {

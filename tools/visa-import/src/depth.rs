@@ -1,4 +1,4 @@
-//! How deep a text is: what is read of it goes as deep, and a stack ends.
+//! Limit on the nesting of a text: its readers recurse to the same depth, and a stack ends.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 

@@ -1,11 +1,11 @@
-//! What `#[device]` says of a function, and what its arguments say.
+//! The arguments of `#[device]` on a function.
 
 use crate::eval::{Eval, Evaluator, Frame};
 use quote::ToTokens;
 use std::fmt;
 use syn::spanned::Spanned;
 
-/// What `#[device(chip = 1, pe = 4)]` says.
+/// The values of `#[device(chip = 1, pe = 4)]`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) chips: i128,
@@ -19,7 +19,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// The size that a function is marked with: one chip where it does not say.
+/// The size that a function is marked with: one chip by default.
 pub(crate) fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::ItemFn) -> Eval<Size> {
     type List = syn::punctuated::Punctuated<syn::MetaNameValue, syn::Token![,]>;
     let mut size = Size { chips: 1, pes: None };
@@ -41,7 +41,7 @@ pub(crate) fn size(eval: &mut Evaluator<'_>, frame: &mut Frame, item: &syn::Item
     Ok(size)
 }
 
-/// Whether a type is one of what is changed and stays.
+/// Returns true if a type is that of an argument that is changed and stays.
 pub(crate) fn changes(ty: &syn::Type) -> bool {
     match ty {
         syn::Type::Reference(reference) => reference.mutability.is_some() || changes(&reference.elem),

@@ -33,7 +33,7 @@ macro_rules! at {
 }
 pub(crate) use at;
 
-/// Sets a clause that must be there, as far as its value is known: the verifier reports what is missing.
+/// Sets a required clause if its value is known: the verifier reports missing ones.
 pub(crate) fn with<B, V>(new: B, value: Option<V>, set: impl FnOnce(B, V) -> B) -> B {
     match value {
         Some(value) => set(new, value),
@@ -51,9 +51,9 @@ pub(crate) struct Emitter {
     values: HashMap<String, ValueId>,
     /// The place of each operation in the input. That of an operation with a body is known at its end.
     places: HashMap<OpId, Place>,
-    /// How often each name was asked for.
+    /// Number of requests for each name.
     names: HashMap<String, usize>,
-    /// The number of the next name that nobody gave.
+    /// The number of the next generated name.
     next: usize,
     /// Operations that do something. Those that make a number of others do not.
     acts: usize,

@@ -1,4 +1,4 @@
-//! Types of variables that follow from what the block ends with.
+//! Types of variables that follow from the last expression of the block.
 
 use crate::value::Type;
 
@@ -32,7 +32,7 @@ fn type_at(expr: &syn::Expr, name: &str, ty: &Type) -> Option<Type> {
     }
 }
 
-/// Whether a pattern makes a variable of that name.
+/// Returns true if a pattern makes a variable of that name.
 fn binds(pat: &syn::Pat, name: &str) -> bool {
     match pat {
         syn::Pat::Ident(ident) => ident.ident == name,

@@ -1,4 +1,4 @@
-//! What cannot be read, and where it is.
+//! Input that cannot be read, and its position.
 
 use std::fmt;
 use std::rc::Rc;
@@ -48,11 +48,11 @@ impl fmt::Display for Place {
 /// Something of the input that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Where it is; nothing of a file that cannot be read.
+    /// The position; `None` for a file that cannot be read.
     pub place: Option<Place>,
-    /// What was found, and what was expected.
+    /// The input found, and the input expected.
     pub message: String,
-    /// What would help, if that is known.
+    /// The suggested fix, if that is known.
     pub fix: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Runs the host part of a kernel: what is left is its operations, written as text.
+//! Runs the host part of a kernel: the rest is its operations, written as text.
 
 use crate::condition::Ranges;
 use crate::constant::{Computed, computed};
@@ -29,7 +29,7 @@ pub(crate) const MAX_STEPS: u64 = 1 << 22;
 /// Functions that may be in each other.
 pub(crate) const MAX_DEPTH: usize = 100;
 
-/// What stops an evaluation.
+/// The reasons that stop an evaluation.
 #[derive(Clone)]
 pub(crate) enum Stop {
     /// The input is wrong, or not known here.
@@ -52,7 +52,7 @@ impl From<Error> for Stop {
 
 pub(crate) type Eval<T> = Result<T, Stop>;
 
-/// What is wanted of an expression: its type, as far as it is known, and the name of what it makes.
+/// The expectation for an expression: the known part of its type, and the name of its result.
 #[derive(Clone, Default)]
 pub(crate) struct Want {
     pub(crate) ty: Option<Type>,
@@ -72,7 +72,7 @@ impl Want {
     }
 }
 
-/// What names mean in a function.
+/// The definitions of names in a function.
 #[derive(Clone)]
 pub(crate) struct Frame {
     pub(crate) module: ModuleId,
@@ -82,7 +82,7 @@ pub(crate) struct Frame {
     pub(crate) generics: HashMap<String, Generic>,
     /// The variables by their unique names.
     pub(crate) locals: HashMap<String, Rc<Slot>>,
-    /// Why the types of some literals are not known.
+    /// Reasons for the unknown types of some literals.
     pub(crate) unread: Rc<Unread>,
 }
 
@@ -112,7 +112,7 @@ impl Frame {
         self.locals.get(name).map(|slot| slot.value())
     }
 
-    /// Why the number of a variable is known only when the kernel runs.
+    /// Reason for the number of a variable to be known only when the kernel runs.
     pub(crate) fn computed(&self, name: &str) -> Option<Computed> {
         self.locals.get(name).and_then(|slot| slot.computed())
     }
@@ -137,21 +137,21 @@ impl Frame {
 /// Formats with those that they are looked up as.
 pub(crate) type Tables = BTreeSet<(DType, DType)>;
 
-/// A tensor at rest, and what it is called now.
+/// A tensor at rest, and its current name.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     /// Its name in the text; nothing before it is written first.
     pub(crate) name: Option<String>,
     pub(crate) ty: TensorType,
-    /// What the author calls it.
+    /// The author's name for it.
     pub(crate) wanted: Option<String>,
-    /// Whether it stays where it is: an argument that is changed.
+    /// True if it stays where it is: an argument that is changed.
     pub(crate) stays: bool,
-    /// How often it was written.
+    /// Number of writes.
     pub(crate) writes: usize,
 }
 
-/// What changes while a kernel is read.
+/// The state that changes while a kernel is read.
 #[derive(Clone, Default)]
 pub(crate) struct State {
     pub(crate) out: Emitter,
@@ -160,11 +160,11 @@ pub(crate) struct State {
     pub(crate) tables: Tables,
     /// The axes of blocks that arguments have, and their sizes.
     pub(crate) blocks: BTreeMap<String, u64>,
-    /// What indices may be, as far as it is known.
+    /// The known ranges of indices.
     pub(crate) ranges: Ranges,
-    /// Numbers that the kernel is given, and what they may be as far as tiles say.
+    /// Numbers that the kernel is given, and their ranges, limited to those that tiles show.
     pub(crate) scalars: BTreeMap<String, Option<Positions>>,
-    /// Of a function that launches kernels: what is known of it.
+    /// The known facts of a function that launches kernels.
     pub(crate) host: Option<Host>,
     /// So many branches are around.
     pub(crate) branches: usize,
@@ -178,7 +178,7 @@ pub(crate) struct Evaluator<'a> {
     pub(crate) axis_names: &'a [String],
     /// The axes that the text mentions.
     pub(crate) used: RefCell<BTreeSet<AxisId>>,
-    /// Whether the call is awaited.
+    /// True if the call is awaited.
     pub(crate) awaiting: bool,
     /// Variables made so far.
     pub(crate) slots: u64,
@@ -360,7 +360,7 @@ impl<'a> Evaluator<'a> {
         Ok(last)
     }
 
-    /// A variable, the statements that follow it, and what is wanted of the block that they are in.
+    /// A variable, the statements that follow it, and the expectation for the block that they are in.
     fn local(
         &mut self,
         frame: &mut Frame,
@@ -419,7 +419,7 @@ impl<'a> Evaluator<'a> {
         Stop::NeedsNumber(Error::new(frame.place(span), message))
     }
 
-    /// What is decided by a value: by one that changes with the iterations of a loop, nothing.
+    /// The truth of a value; an error for one that changes with the iterations of a loop.
     pub(crate) fn truth(&self, frame: &Frame, span: Span, value: Value) -> Eval<bool> {
         match deref(value) {
             Value::Bool(truth) => Ok(truth),
@@ -584,7 +584,7 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// Refuses a literal whose type follows from what inference does not read.
+    /// Refuses a literal whose type follows from code that inference does not read.
     fn unread(&self, frame: &Frame, span: Span, suffix: &str) -> Eval<()> {
         let Some(number) = suffix.strip_prefix("unread") else { return Ok(()) };
         let why = number.parse::<usize>().ok().and_then(|number| frame.unread.get(number));

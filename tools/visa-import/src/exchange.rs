@@ -40,7 +40,7 @@ impl<'a> Evaluator<'a> {
         self.parts(frame, view.ty.clone(), call, &along, parts.collect())
     }
 
-    /// Each chip or cluster gets a part of its own from what it holds.
+    /// Each chip or cluster gets a separate part of its tensor.
     pub(crate) fn parallel_copy(&mut self, frame: &mut Frame, unit: &Value, call: &Call) -> Eval<Value> {
         let [Value::View(view), _] = &*call.given() else {
             return Err(frame.error(call.span, format!("`{}` takes a tensor and positions", call.name)));
@@ -76,7 +76,7 @@ impl<'a> Evaluator<'a> {
         self.parts(frame, view.ty.with_dim("element", element), call, &along, parts)
     }
 
-    /// The dimension of chips or clusters, for whose positions so many numbers are given.
+    /// The dimension of chips or clusters, for whose positions `given` numbers are given.
     fn shared(&self, frame: &Frame, view: &View, call: &Call, dim: &str, given: usize) -> Eval<Expr> {
         let map = self.dim(frame, call.span, &view.ty, dim)?;
         match map.size(self) == u64::try_from(given).ok() {
@@ -90,7 +90,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A new tensor, written part by part: by its position along `along`, and what makes it.
+    /// A new tensor, written part by part: each part has its position along `along`, and the operation that makes it.
     fn parts(
         &mut self,
         frame: &mut Frame,

@@ -1,5 +1,5 @@
-//! Bodies without macros: each use is expanded, each item of a block moves to a module of its own, and each variable
-//! gets a unique name. What remains is Rust of the same meaning, which inference and evaluation read.
+//! Bodies without macros: each use is expanded, each item of a block moves to a separate module, and each variable
+//! gets a unique name. The result is Rust with the same semantics, which inference and evaluation read.
 //!
 //! A block with items begins with a marker `mod blockʹ7;`: its names are looked up from module 7.
 

@@ -12,7 +12,7 @@ use syn::spanned::Spanned;
 use visa_mapping::ops::call::Launch;
 use visa_mapping::{HBM, Tensor, make};
 
-/// What is known of a function that is a host program.
+/// The known facts of a function that is a host program.
 #[derive(Clone, Default)]
 pub(crate) struct Host {
     /// The device that its kernels have, and the first of them.
@@ -21,7 +21,7 @@ pub(crate) struct Host {
     pub(crate) launched: Vec<(String, FnId)>,
 }
 
-/// What a launch gives to a kernel.
+/// The operands that a launch gives to a kernel.
 #[derive(Default)]
 struct Given {
     operands: Vec<String>,
@@ -45,7 +45,7 @@ impl Evaluator<'_> {
         self.call(frame, call, want)
     }
 
-    /// Refuses what a host program calls in a way that does not run it.
+    /// Refuses functions that a host program calls in a way that does not run them.
     pub(crate) fn check_called(&mut self, frame: &Frame, item: &syn::ItemFn, span: Span) -> Eval<()> {
         let awaiting = std::mem::take(&mut self.awaiting);
         if self.state.host.is_none() {
@@ -67,7 +67,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Refuses what moves or computes, which kernels do.
+    /// Refuses methods that move or compute, which kernels do.
     pub(crate) fn check_method(&self, frame: &Frame, of: &Value, name: &str, span: Span) -> Eval<()> {
         let own = match of {
             Value::View(_) => {
@@ -161,7 +161,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Adds what an argument is to the operands, part by part.
+    /// Adds the value of an argument to the operands, part by part.
     fn give(&mut self, frame: &Frame, span: Span, value: &Value, changed: bool, all: &mut Given) -> Eval<()> {
         match value {
             Value::Context | Value::Unit(_) => Ok(()),
@@ -242,7 +242,7 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    /// What a kernel gives: a new tensor for each in its type.
+    /// The results of a kernel: a new tensor for each in its type.
     fn results_of(
         &mut self,
         frame: &Frame,
@@ -278,7 +278,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether a function takes tensors in HBM and the context, and launches: it is a host program unasked.
+    /// Returns true if a function takes tensors in HBM and the context, and launches: it is a host program unasked.
     pub(crate) fn is_host_program(&mut self, device: FnId) -> bool {
         let mut frame = self.frame_of(device);
         let item = &self.program.functions[device.0].item.source;
@@ -295,7 +295,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// An error for what a host program has that ours have not.
+/// An error for a part of a host program that visa's host programs lack.
 pub(crate) fn not_of_host(frame: &Frame, span: Span, name: &str) -> Stop {
     let message =
         format!("`{name}` is not read in a host program, which launches kernels over tensors in HBM");
@@ -306,7 +306,7 @@ pub(crate) fn is_launch(func: &syn::Expr) -> bool {
     matches!(func, syn::Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "launch"))
 }
 
-/// Whether `launch(..)` is somewhere in tokens.
+/// Returns true if `launch(..)` is somewhere in tokens.
 fn launches(tokens: TokenStream) -> bool {
     let mut named = false;
     for token in tokens {

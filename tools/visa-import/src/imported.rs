@@ -1,10 +1,10 @@
-//! What an import gives.
+//! The results of an import.
 
 use crate::error::{Error, Place};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Source;
 
-/// What became of a kernel.
+/// The result for a kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// Its name in the text.
@@ -15,23 +15,23 @@ pub struct Kernel {
     pub places: Vec<Option<Place>>,
 }
 
-/// What files come to.
+/// The results for files.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
     /// The axes and tables that the kernels have.
     pub axes: String,
     /// The kernels, in the order of the files.
     pub kernels: Vec<Kernel>,
-    /// What cannot be read of the files beside kernels.
+    /// Parts of the files, outside kernels, that cannot be read.
     pub errors: Vec<Error>,
-    /// Why functions that launch kernels are left out, which nobody asked for.
+    /// Reasons for leaving out functions that launch kernels and that were not requested.
     pub left_out: Vec<Error>,
     /// The files that were read, by their names in places.
     pub sources: Vec<Source>,
 }
 
 impl Imported {
-    /// What could not be read: of the files, and of kernels.
+    /// The errors of unread parts: of the files, and of kernels.
     pub fn refused(&self) -> impl Iterator<Item = &Error> {
         self.errors.iter().chain(self.kernels.iter().filter_map(|kernel| kernel.text.as_ref().err()))
     }
@@ -44,7 +44,7 @@ impl Imported {
         format!("visa 1\n{}\n{}", self.axes, all.join("\n"))
     }
 
-    /// Where each line of the module is in the input; nothing of what is of no function.
+    /// Position in the input of each line of the module; `None` for a line that belongs to no function.
     #[must_use]
     pub fn places(&self) -> Vec<Option<Place>> {
         let mut places = vec![None; 1 + self.axes.lines().count()];

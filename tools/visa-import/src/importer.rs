@@ -71,7 +71,7 @@ pub fn import(paths: &[PathBuf], entry: Option<&str>) -> Imported {
     imported
 }
 
-/// What is being imported.
+/// The state of an import.
 struct Importer<'a> {
     ctx: &'a Context,
     program: &'a Program,
@@ -121,7 +121,8 @@ impl Importer<'_> {
         read
     }
 
-    /// Imports a function that launches kernels, and these. One that nobody asked for is left out if it cannot be.
+    /// Imports a function that launches kernels, and these. One that was not requested is left out if it cannot be
+    /// imported.
     fn host(&mut self, host: FnId, name: String, asked: bool) {
         let found = kernel::kernel(self.ctx, self.program, host, &name, self.sizes);
         let (launched, places) = match &found {
@@ -188,7 +189,7 @@ fn sizes(ctx: &Context, program: &Program) -> Result<Vec<u64>, Vec<Error>> {
     if errors.is_empty() { Ok(sizes) } else { Err(errors) }
 }
 
-/// The name of each axis in the text: the author's, as far as the text has it; axes of one name and one size share it.
+/// The name of each axis in the text: the author's, if the text has it; axes of one name and one size share it.
 fn axis_names(program: &Program, sizes: &[u64]) -> Vec<String> {
     let mut known: BTreeMap<String, (&str, u64)> = BTreeMap::new();
     let mut names = Vec::new();

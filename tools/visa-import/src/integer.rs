@@ -1,5 +1,5 @@
-//! Integers of the host: each has the width of its type, and every operation gives what Rust gives, or nothing where
-//! Rust panics.
+//! Integers of the host: each has the width of its type, and every operation gives the result of Rust, or nothing
+//! where Rust panics.
 #![expect(
     clippy::unnecessary_cast,
     reason = "`native!` has one expression for all types, of which some need no cast"
@@ -117,7 +117,7 @@ impl IntTy {
         }
     }
 
-    /// The least and the greatest number of the type, as far as 64 bits hold them.
+    /// The least and the greatest number of the type, clamped to 64 bits.
     pub(crate) fn limits(self) -> (i64, i64) {
         match self {
             Self::Toolchain => (0, i32::MAX.into()),
@@ -274,7 +274,7 @@ impl Int {
         found.and_then(Self::settled)
     }
 
-    /// `self << by` and `self >> by`, whose operands have types of their own; `None` where Rust panics.
+    /// `self << by` and `self >> by`, whose operands have separate types; `None` where Rust panics.
     pub(crate) fn shifted(self, left: bool, by: Self) -> Option<Self> {
         let by = u32::try_from(by.number()?).ok()?;
         let ty = self.ty;

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// An iterator and what it has left.
+/// An iterator and its remaining values.
 #[derive(Clone)]
 pub(crate) enum Iter {
     /// Integers from the first up to the last, if there are some left; without a last, all of them.
@@ -264,7 +264,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a closure decides on a value.
+    /// The decision of a closure on a value.
     pub(crate) fn decides(
         &mut self,
         frame: &mut Frame,
@@ -469,7 +469,7 @@ impl Iter {
         Some(Self::Numbers(last.map(|last| (start, Some(last)))))
     }
 
-    /// How many values are left, if that is known before they are made.
+    /// Number of values left, if that is known before they are made.
     fn count(&self) -> Option<usize> {
         match self {
             Self::Numbers(None) => Some(0),

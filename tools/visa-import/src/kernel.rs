@@ -22,7 +22,7 @@ use visa_mapping::{HBM, Tensor, make};
 /// A kernel's arguments.
 #[derive(Default)]
 struct Arguments {
-    /// How many there are.
+    /// Number of arguments.
     count: usize,
     /// Those that are changed and stay, and their numbers.
     inout: Vec<(PlaceId, i64)>,
@@ -146,7 +146,7 @@ fn whole(
 }
 
 /// The element mapping of a tensor that holds one element for each block of an axis, as `H / 16`, with an axis of
-/// blocks in its place: what comes from the host is an array of whole axes.
+/// blocks as its replacement: an input from the host is an array of whole axes.
 fn by_blocks(eval: &mut Evaluator<'_>, tensor: &TensorType) -> Option<Expr> {
     let element = tensor.element()?;
     let mut axes = Vec::new();
@@ -258,7 +258,7 @@ fn argument(
     }
 }
 
-/// The names of what a kernel gives.
+/// The names of a kernel's results.
 fn results(
     eval: &mut Evaluator<'_>,
     frame: &Frame,

@@ -1,5 +1,5 @@
-//! Kernels that are written in the vendor's Rust become textual IR: the host part runs while it is read, what is left
-//! are operations. No code of the input is compiled or runs.
+//! Kernels that are written in the vendor's Rust become textual IR: the host part runs while it is read, and the
+//! remaining operations are written. No code of the input is compiled or runs.
 
 mod branch;
 mod calls;

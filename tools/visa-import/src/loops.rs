@@ -33,7 +33,7 @@ impl Evaluator<'_> {
         Ok(Value::Nothing)
     }
 
-    /// The first number of a loop and the one after its last; `None` for what no index counts.
+    /// The first number of a loop and the one after its last; `None` for a loop that no index counts.
     fn bounds(&self, frame: &Frame, own: &syn::ExprForLoop, range: &Range) -> Eval<Option<(Int, i128)>> {
         let refused = || {
             let message = "a loop over a range that is known only when the kernel runs";

@@ -193,7 +193,7 @@ impl Part {
     }
 }
 
-/// What separates the repetitions, and how many there may be.
+/// The separator of the repetitions, and the permitted number of repetitions.
 fn repetition(left: &mut impl Iterator<Item = TokenTree>) -> Option<(Option<TokenTree>, (usize, usize))> {
     let times = |token: &TokenTree| match token {
         TokenTree::Punct(sign) => match sign.as_char() {
@@ -231,8 +231,8 @@ fn same(one: &TokenTree, other: &TokenTree) -> bool {
     }
 }
 
-/// Matches parts one after the other, with what is left then; `whole` if nothing may be left. Fewer repetitions are
-/// tried where what follows does not match after the most.
+/// Matches parts one after the other, with the input that is then left; `whole` if nothing may be left. Fewer
+/// repetitions are tried where the parts after them do not match after the most.
 fn sequence<'a>(
     parts: &[Part],
     input: ParseBuffer<'a>,
@@ -277,7 +277,7 @@ fn sequence<'a>(
     sequence(rest, input, found, whole)
 }
 
-/// Matches a repetition and what follows it.
+/// Matches a repetition and the parts after it.
 fn repeated<'a>(
     (parts, between, least, most): (&[Part], Option<&TokenTree>, usize, usize),
     rest: &[Part],
@@ -418,8 +418,8 @@ fn statement(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(input.parse::<syn::Expr>()?.into_token_stream())
 }
 
-/// An expression as one operand, whatever is around it: in parentheses, or a single token in a group without
-/// delimiters, which `m![..]` and patterns take.
+/// An expression as one operand, in any context: in parentheses, or a single token in a group without delimiters,
+/// which `m![..]` and patterns take.
 fn one_operand(tokens: TokenStream) -> TokenStream {
     let mut all = tokens.clone().into_iter();
     let delimiter = match (all.next(), all.next()) {
@@ -437,7 +437,7 @@ fn one_operand(tokens: TokenStream) -> TokenStream {
     TokenTree::Group(group).into()
 }
 
-/// The body with what its names are bound to; other identifiers get the mark.
+/// The body with the bindings of its names substituted; other identifiers get the mark.
 fn substitute(body: TokenStream, found: &Bindings, number: Option<usize>) -> Result<TokenStream, String> {
     let mut out = Vec::new();
     let mut left = body.into_iter().peekable();
@@ -549,7 +549,7 @@ mod tests {
         expand(&definition(rules), given.parse().expect(given), 7)
     }
 
-    /// The expansion, in which `ʹ7` marks what comes from the macro.
+    /// The expansion, in which `ʹ7` marks the tokens of the macro.
     fn expanded(rules: &str, given: &str) -> Result<String, String> {
         tokens(rules, given).map(|found| found.to_string())
     }

@@ -8,7 +8,7 @@ use visa_algebra::{Expr, PadKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AxisId(pub(crate) usize);
 
-/// What padding holds (book 03).
+/// The contents of padding (book 03).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pad {
     /// Anything: `#`, `#{*}`.
@@ -38,7 +38,7 @@ pub(crate) enum Map {
     List(Vec<Map>),
 }
 
-/// What prints a mapping needs to know of axes.
+/// The facts about axes that printing a mapping needs.
 pub(crate) trait Axes {
     fn name(&self, id: AxisId) -> String;
     fn size(&self, id: AxisId) -> u64;
@@ -63,7 +63,7 @@ impl Map {
         }
     }
 
-    /// The positions of it; nothing past 64 bits.
+    /// The positions of it; `None` on overflow.
     pub(crate) fn size(&self, axes: &dyn Axes) -> Option<u64> {
         match self {
             Self::Copies(count) => Some(*count),
@@ -77,7 +77,7 @@ impl Map {
         }
     }
 
-    /// The positions of it that are no padding; nothing past 64 bits.
+    /// The positions of it that are no padding; `None` on overflow.
     pub(crate) fn live(&self, axes: &dyn Axes) -> Option<u64> {
         match self {
             Self::Copies(_) | Self::Axis(_) | Self::Resize(..) => self.size(axes),

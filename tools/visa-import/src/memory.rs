@@ -44,7 +44,7 @@ impl Axes for Rows<'_> {
     }
 }
 
-/// What the axis of a table's rows is called where the index has the axis itself.
+/// The name of the axis of a table's rows where the index has the axis itself.
 pub(crate) fn rows_of(name: &str) -> String {
     format!("{name}_row")
 }
@@ -69,7 +69,7 @@ fn joined(tiles: Vec<Part<'_>>) -> Vec<Part<'_>> {
     all
 }
 
-/// Whether a dimension is the first positions of another one, as `A = 4` of A, padded or not.
+/// Returns true if a dimension is the first positions of another one, as `A = 4` of A, padded or not.
 fn is_first_of(part: &Map, whole: &Map, positions: u64) -> bool {
     match &*part.factors() {
         [Map::Padding(of, ..)] => is_first_of(of, whole, positions),
@@ -236,7 +236,7 @@ impl<'a> Evaluator<'a> {
         Ok(Some(size).filter(|&size| size != 1))
     }
 
-    /// Where tiles begin: operands, and the clause for what is known.
+    /// The starts of tiles: operands, and the clause for the known part.
     fn first(&mut self, frame: &Frame, span: Span, first: &[Affine]) -> Eval<(Vec<ValueId>, Option<i64>)> {
         let [only] = first else {
             let mut operands = Vec::new();
@@ -288,7 +288,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::View(view))
     }
 
-    /// A view of a tile, whose dimension `dim` holds what is given with it.
+    /// A view of a tile, whose dimension `dim` holds the given mapping.
     pub(crate) fn cut(
         &self,
         frame: &Frame,
@@ -319,7 +319,7 @@ impl<'a> Evaluator<'a> {
         Ok(view)
     }
 
-    /// Whether a mapping has as many positions as another one, and those of a tile of it hold something.
+    /// Returns true if a mapping has as many positions as another one, and those of a tile of it hold something.
     fn is_tile(&self, whole: &Map, along: &Map, size: u64, tile: &Map) -> bool {
         let product = |all: [Option<u64>; 2]| all[0]?.checked_mul(all[1]?);
         whole.size(self) == tile.size(self)
@@ -402,8 +402,8 @@ impl<'a> Evaluator<'a> {
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
 
-    /// Whether a transfer reads on into what follows one number in HBM: data memory is written 8 bytes at a time, and
-    /// the destination has padding there.
+    /// Returns true if a transfer reads on past one number in HBM: data memory is written 8 bytes at a time, and the
+    /// destination has padding there.
     fn reads_on(&self, from: &TensorType, to: &TensorType) -> bool {
         let one = |map: &Map| map.factors() == [&Map::Copies(1)];
         let padded = |map: &Map| match &*map.factors() {
@@ -486,7 +486,7 @@ impl<'a> Evaluator<'a> {
         Ok(Some((tensor, TilePart { first, along, size, index, element })))
     }
 
-    /// What a tile of one position holds, with the dimension that it is cut along where the author writes `1`.
+    /// The contents of a tile of one position, with the dimension that it is cut along where the author writes `1`.
     fn named(&self, along: &Map, element: &Map) -> Map {
         let (mut axes, mut known) = (Vec::new(), Vec::new());
         along.axes(&mut axes);
@@ -602,7 +602,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::View(self.cell(Some(name), ty, call.want.name.clone())))
     }
 
-    /// An index where a gather reads it: what is in data memory goes to scratchpad memory.
+    /// An index where a gather reads it: an index in data memory goes to scratchpad memory.
     fn index_of_rows(&mut self, frame: &Frame, call: &Call, index: &View) -> Eval<String> {
         let name = self.read(frame, call.span, index)?;
         if index.ty.memory != Memory::Dm {
@@ -616,7 +616,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.made(frame, call.span, None, new.element(self.mapping(&element))))
     }
 
-    /// The axis of a table that an index chooses rows along: one that neither the index nor what is chosen has.
+    /// The axis of a table that an index chooses rows along: one that neither the index nor the chosen tensor has.
     fn key(&self, frame: &Frame, call: &Call, table: &View, index: &View, chosen: &TensorType) -> Eval<Expr> {
         let axes = |maps: &[Option<Map>]| {
             let mut found = Vec::new();
@@ -631,8 +631,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// A table whose rows are chosen along an axis that the index has too, as block tables have: its rows get an axis
-    /// of their own. The axis, and the table under it.
+    /// A table whose rows are chosen along an axis that the index has too, as block tables have: its rows get a
+    /// separate axis. The axis, and the table under it.
     fn under_rows(&self, table: &View, index: &View, name: &str) -> Option<(Expr, NewOp<'a>)> {
         let mut known = Vec::new();
         index.ty.maps.iter().flatten().for_each(|map| map.axes(&mut known));

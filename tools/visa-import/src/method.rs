@@ -1,4 +1,4 @@
-//! Methods of the input: what each of them is of ours.
+//! Methods of the input, and the operations that each stands for.
 
 use crate::error::Place;
 use crate::eval::{Eval, Evaluator, Frame, Want, names};
@@ -22,7 +22,7 @@ pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) span: Span,
     pub(crate) args: Vec<Value>,
-    /// What is between `::<` and `>`, `_` left open.
+    /// The types between `::<` and `>`, `_` left open.
     pub(crate) types: Vec<Type>,
     /// Numbers among these.
     pub(crate) numbers: Vec<i128>,
@@ -35,7 +35,7 @@ impl Call {
         Self { name: name.to_owned(), span, args: Vec::new(), types: Vec::new(), numbers: Vec::new(), want }
     }
 
-    /// A mapping among the types, by its number; nothing if it is open.
+    /// A mapping among the types, by its number; `None` if it is open.
     pub(crate) fn map(&self, at: usize) -> Option<Map> {
         match self.types.get(at) {
             Some(Type::Map(map)) => Some(map.clone()),
@@ -148,7 +148,7 @@ impl<'a> Evaluator<'a> {
         )
     }
 
-    /// Where the author puts a tensor, as clause `at` says it; open where nothing is said.
+    /// The author's address of a tensor, as clause `at` writes it; open by default.
     pub(crate) fn at(&self, frame: &Frame, call: &Call) -> Eval<Address> {
         let placed = call.given().into_iter().filter(|value| !matches!(value, Value::View(_)));
         let mut words = placed.map(|value| match value {
@@ -274,7 +274,7 @@ fn no_address(frame: &Frame, call: &Call) -> crate::eval::Stop {
     frame.error(call.span, format!("`{}` takes an address, a number", call.name))
 }
 
-/// The name of a method without what says that it takes an address (0.5), which its arguments say.
+/// The name of a method without the part for its address (0.5), which its arguments show.
 fn placed_name(name: String) -> String {
     const PLACED: &[&str] =
         &["to_dm", "to_hbm", "to_dm_pcopy", "dma_gather_scaled", "to_trf", "to_vrf", "commit"];
@@ -282,7 +282,7 @@ fn placed_name(name: String) -> String {
     own.unwrap_or(name)
 }
 
-/// A mapping whose padding that must not be written is padding that holds anything: of what is read.
+/// The mapping of an input: padding that must not be written becomes padding that holds anything.
 pub(crate) fn readable(map: &Map) -> Map {
     map.with_pads(|pad| match pad {
         Pad::Top | Pad::Bottom => Pad::Top,

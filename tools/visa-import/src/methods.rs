@@ -111,7 +111,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// The copy that `Clone` makes of a value; of what runs code of the input or has a state elsewhere, none.
+    /// The copy that `Clone` makes of a value; none of a value that runs code of the input or has a state elsewhere.
     pub(crate) fn cloned(&mut self, frame: &Frame, span: Span, value: Value) -> Eval<Value> {
         let mut value = value;
         let parts: Vec<&mut Value> = match &mut value {

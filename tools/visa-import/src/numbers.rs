@@ -367,7 +367,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Comparisons of what has parts, one part after the other.
+    /// Comparisons of values with parts, one part after the other.
     fn compared(
         &mut self,
         frame: &mut Frame,
@@ -589,7 +589,7 @@ fn integers(frame: &Frame, span: Span, op: &syn::BinOp, left: Int, right: Int) -
     left.checked(op, right).map(Value::Int).ok_or_else(|| overflow(frame, span, ty))
 }
 
-/// What a comparison makes of an order; `None` for another operator.
+/// The result of a comparison for an order; `None` for another operator.
 fn ordered(op: &syn::BinOp, order: Ordering) -> Option<Value> {
     Some(Value::Bool(match op {
         syn::BinOp::Eq(_) => order.is_eq(),
@@ -637,7 +637,7 @@ fn truths(op: &syn::BinOp, left: bool, right: bool) -> Option<Value> {
     }))
 }
 
-/// What holds in some iterations, together with what holds in others, or in all, or in none.
+/// A condition that holds in some iterations, combined with one that holds in others, or in all, or in none.
 fn conditions(op: &syn::BinOp, left: Value, right: Value) -> Option<Value> {
     match (op, left, right) {
         (syn::BinOp::And(_) | syn::BinOp::BitAnd(_), Value::Condition(left), Value::Condition(right)) => {

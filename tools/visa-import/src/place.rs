@@ -1,4 +1,4 @@
-//! Variables and their parts: what an assignment changes and a `&mut` names.
+//! Variables and their parts: the targets of assignments and of `&mut`.
 
 use crate::constant::Computed;
 use crate::error::Error;
@@ -14,7 +14,7 @@ pub(crate) struct Slot {
     /// Its number among all, in the order in which they are made.
     serial: u64,
     value: RefCell<Value>,
-    /// Why its number is known only when the kernel runs.
+    /// Reason for its number to be known only when the kernel runs.
     computed: Cell<Option<Computed>>,
 }
 
@@ -88,7 +88,7 @@ impl Reference {
         Some(run(part))
     }
 
-    /// The value that a reference to it is here: what is of the device is one in any case.
+    /// The value that a reference to it is here: a value of the device is one in any case.
     pub(crate) fn borrowed(self) -> Value {
         let of_device = self.with(|value| match value {
             Value::Context | Value::Unit(_) | Value::View(_) | Value::Stream(_) => Some(value.clone()),
@@ -144,7 +144,7 @@ impl Evaluator<'_> {
         Slot::new(self.slots, value)
     }
 
-    /// What an expression names; the value of another expression is in a variable without a name.
+    /// The variable or part that an expression names; the value of another expression is in a variable without a name.
     pub(crate) fn place(&mut self, frame: &mut Frame, expr: &syn::Expr) -> Eval<Reference> {
         match expr {
             syn::Expr::Paren(inner) => self.place(frame, &inner.expr),
@@ -232,7 +232,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Gives a variable or a part of one another value. What is outside of a loop that is read once for all its
+    /// Gives a variable or a part of one another value. A variable outside of a loop that is read once for all its
     /// iterations does not change there.
     pub(crate) fn write(&self, frame: &Frame, span: Span, place: &Reference, value: Value) -> Eval<()> {
         self.change(frame, span, place, |own| *own = value)
@@ -301,7 +301,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What a place is in the end, through the references in it.
+/// The final target of a place, through the references in it.
 pub(crate) fn followed(place: Reference) -> Reference {
     let mut place = place;
     let inner = |place: &Reference| {

@@ -38,7 +38,7 @@ pub(crate) struct ConstId(pub(crate) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AdtId(pub(crate) usize);
 
-/// What a name of a module stands for.
+/// The definition that a name of a module stands for.
 #[derive(Clone)]
 pub(crate) enum Item {
     Module(ModuleId),
@@ -94,9 +94,9 @@ pub(crate) struct Expanded<T> {
     pub(crate) source: Rc<T>,
     /// The macros before it.
     pub(crate) macros: MacroScope,
-    /// The tree without macros and with unique names, or what stops that.
+    /// The tree without macros and with unique names, or the error that stops that.
     pub(crate) tree: Result<Rc<T>, Error>,
-    /// Why the types of some of its literals are not known.
+    /// Reasons for the unknown types of some of its literals.
     pub(crate) unread: Rc<Unread>,
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct Variant {
     pub(crate) discriminant: Option<ConstId>,
 }
 
-/// How a variant is constructed.
+/// Form in which a variant is constructed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Named,
@@ -184,7 +184,7 @@ pub(crate) struct Module {
     pub(crate) file: Rc<str>,
     pub(crate) name: String,
     pub(crate) parent: Option<ModuleId>,
-    /// The items of a block: names that it lacks are those of what is around it.
+    /// True for the items of a block: names that it lacks are those of the scopes around it.
     pub(crate) is_block: bool,
     items: [HashMap<String, Named>; 3],
     uses: Vec<Use>,
@@ -192,7 +192,7 @@ pub(crate) struct Module {
     folder: PathBuf,
 }
 
-/// What was asked on the way to a name: modules may name each other.
+/// The queries on the path to a name: modules may name each other.
 type Asked = HashSet<(ModuleId, Vec<String>, Space)>;
 
 /// A use of a macro among items whose definition has not been found yet.
@@ -240,7 +240,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The input of some files, each the root of a crate, or a file of one whose root is found beside it.
+    /// The input of some files, each the root of a crate, or a file of one whose root is found next to it.
     pub(crate) fn read(paths: &[PathBuf]) -> Self {
         let mut program = Self::default();
         let mut wanted = HashSet::new();
@@ -859,7 +859,8 @@ impl Program {
         None
     }
 
-    /// What a path stands for in a module, in a method of `of`; `None` if none of the input's names does.
+    /// The definition that a path stands for in a module, in a method of `of`; `None` if none of the input's names
+    /// matches.
     pub(crate) fn find(
         &self,
         from: ModuleId,
@@ -879,7 +880,7 @@ impl Program {
         self.find_within(from, path, space, &mut HashSet::new())
     }
 
-    /// The item of a block itself, not of what is around it.
+    /// The item of a block itself, not of the scopes around it.
     pub(crate) fn find_in_block(&self, block: ModuleId, name: &str, space: Space) -> Option<Item> {
         self.name_in(block, name, space, &mut HashSet::new())
     }
@@ -931,7 +932,7 @@ impl Program {
         }
     }
 
-    /// A name as it is seen from a module: in blocks, also what is around them.
+    /// A name as it is seen from a module: in blocks, also the names of the scopes around them.
     fn name(&self, from: ModuleId, name: &str, space: Space, asked: &mut Asked) -> Option<Item> {
         let found = self.name_in(from, name, space, asked);
         let module = &self.modules[from.0];
@@ -983,7 +984,7 @@ impl Program {
         })
     }
 
-    /// What the path of a `use` names.
+    /// The definition that the path of a `use` names.
     fn find_use(&self, of: ModuleId, path: &[String], space: Space, asked: &mut Asked) -> Option<Item> {
         self.find_within(of, path, space, asked)
     }
@@ -1000,7 +1001,7 @@ impl Program {
         }
     }
 
-    /// A path of what is not of the input, with the names that `use` gives to its parts.
+    /// The path of an item that is not of the input, with the names that `use` gives to its parts.
     pub(crate) fn external(&self, from: ModuleId, path: &[String]) -> Vec<String> {
         let Some((first, rest)) = path.split_first() else { return Vec::new() };
         let mut at = Some(from);
@@ -1036,7 +1037,7 @@ impl Program {
         std::iter::successors(Some(&self.modules[from.0]), around)
     }
 
-    /// Whether a function, type, trait or implementation has a generic parameter of a name.
+    /// Returns true if a function, type, trait or implementation has a generic parameter of a name.
     pub(crate) fn is_parameter(&self, name: &str) -> bool {
         let of_functions = self.functions.iter().map(|own| &own.item.source.sig.generics);
         let of_adts = self.adts.iter().map(|own| &own.generics);
@@ -1058,7 +1059,7 @@ impl Program {
         std::iter::successors(Some(from), |id| self.modules[id.0].parent).last().unwrap_or(from)
     }
 
-    /// The name of a kernel that is launched beside others, from here or from another file.
+    /// The name of a kernel that is launched together with others, from here or from another file.
     pub(crate) fn launched_name(&self, device: FnId, others: &[(String, FnId)]) -> String {
         let names = self.kernel_names();
         let mut all = self.devices.iter().zip(&names);
@@ -1137,7 +1138,7 @@ fn axis_name(expr: &syn::Expr) -> Option<syn::Ident> {
     }
 }
 
-/// A static as a constant: nothing of the input changes one.
+/// A static as a constant: no code of the input changes one.
 fn constant_of(item: syn::ItemStatic) -> syn::Item {
     let syn::ItemStatic { attrs, vis, ident, ty, expr, .. } = item;
     let mut made: syn::ItemConst = syn::parse_quote!(#vis const #ident: #ty = #expr;);
@@ -1253,7 +1254,7 @@ fn read(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("`{}` is no UTF-8 text", path.display()))
 }
 
-/// Whether a function runs on the device.
+/// Returns true if a function runs on the device.
 pub(crate) fn is_device(item: &syn::ItemFn) -> bool {
     item.attrs.iter().any(|attr| attr.path().is_ident("device"))
 }

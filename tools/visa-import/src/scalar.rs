@@ -1,4 +1,4 @@
-//! Numbers that a kernel is given: each is a position, and the tiles that begin there say of how many.
+//! Numbers that a kernel is given: each is a position, and the tiles that begin there show the number of positions.
 
 use crate::condition::range;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use visa_ir::decl::make_type;
 use visa_ir::open;
 use visa_mapping::tensor::scalar::{self, SCALAR};
 
-/// How many numbers an argument may be, and the dimension whose positions they are.
+/// Number of values of an argument, and the dimension whose positions they are.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
     count: u64,
@@ -22,13 +22,13 @@ pub(crate) struct Positions {
 
 /// An argument that is a number.
 pub(crate) struct Scalar {
-    /// What it is called in the text.
+    /// The name in the text.
     name: String,
     span: Span,
 }
 
 impl Evaluator<'_> {
-    /// An argument that is a number. What it may be is known when the body has been read.
+    /// An argument that is a number. Its range is known when the body has been read.
     pub(crate) fn scalar(
         &mut self,
         frame: &Frame,
@@ -51,7 +51,7 @@ impl Evaluator<'_> {
         Ok((Scalar { name: text, span }, value))
     }
 
-    /// Takes from a tile what the number that it begins at may be. Under a condition it may be more elsewhere.
+    /// Takes from a tile the range of the number that it begins at. Under a condition it may be more elsewhere.
     pub(crate) fn begins(&mut self, along: &Map, size: u64, first: &Affine) {
         let mut own = first.terms.iter().filter(|(name, _)| self.state.scalars.contains_key(*name));
         let (Some((name, &factor)), None, 0) = (own.next(), own.next(), self.state.branches) else { return };

@@ -306,7 +306,7 @@ impl<'a> Evaluator<'a> {
         Ok(new.packet(self.mapping(&packet)).into())
     }
 
-    /// Writes what is fetched, now that nothing more is said of it.
+    /// Writes the fetch, now that all its clauses are known.
     fn fetched(&mut self, frame: &Frame, stream: &mut Stream) -> Eval<()> {
         let Some(fetch) = stream.fetch.take() else { return Ok(()) };
         let FetchClauses { table, mut dtype, zero_points, looked_up } = fetch.clauses;
@@ -321,7 +321,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// What padding holds changes from anything to zero, and nothing else does.
+    /// The contents of padding change from anything to zero, and nothing else does.
     fn mask(&self, frame: &Frame, stream: &mut Stream, call: &Call) -> Eval<()> {
         let time = self.wanted_map(frame, call, call.map(0), "its time")?;
         let packet = self.wanted_map(frame, call, call.map(1), "its packet")?;
@@ -486,7 +486,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Why a fetch is refused that converts twice.
+/// Reason for refusing a fetch that converts twice.
 const TWO_FORMATS: &str = "a fetch that converts to two formats";
 
 /// A fetch converts its stream to a format.
@@ -500,7 +500,7 @@ fn converted(frame: &Frame, stream: &mut Stream, call: &Call, format: DType) -> 
     }
 }
 
-/// What a table is called that gives each number of a format in another one.
+/// The name of a table that gives each number of a format in another one.
 pub(crate) fn table_name(from: impl Display, to: impl Display) -> String {
     format!("{from}_as_{to}")
 }

@@ -135,13 +135,13 @@ impl Evaluator<'_> {
     }
 }
 
-/// How many letters two words begin with alike.
+/// Number of letters that two words share at their start.
 fn common_prefix(one: &str, other: &str) -> usize {
     one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
 }
 
 impl Program {
-    /// Whether a module has a name, or imports it from where names are not listed.
+    /// Returns true if a module has a name, or imports it from where names are not listed.
     fn has_name(&self, from: ModuleId, name: &str) -> bool {
         let path = [name.to_owned()];
         [Space::Types, Space::Values].iter().any(|&space| self.find(from, None, &path, space).is_some())
@@ -151,7 +151,7 @@ impl Program {
             })
     }
 
-    /// Whether `use path::*` brings in names of the input or of [`LISTED`] crates alone.
+    /// Returns true if `use path::*` brings in names of the input or of [`LISTED`] crates alone.
     fn is_listed(&self, from: ModuleId, path: &[String]) -> bool {
         let first = path.first().map_or("", String::as_str);
         LISTED.contains(&first)

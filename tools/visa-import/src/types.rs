@@ -170,7 +170,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What `m![..]` says.
+    /// The mapping of `m![..]`.
     pub(crate) fn map(&mut self, frame: &mut Frame, tokens: &TokenStream) -> Eval<Map> {
         let tokens: Vec<TokenTree> = ungrouped(tokens.clone());
         let mut parser = Parser { eval: self, frame, tokens: &tokens, at: 0 };
@@ -185,7 +185,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Tokens without the invisible groups that macros put around what they were given.
+/// Tokens without the invisible groups that macros put around their arguments.
 fn ungrouped(tokens: TokenStream) -> Vec<TokenTree> {
     let own = |token: TokenTree| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => ungrouped(group.stream()),
@@ -238,7 +238,7 @@ impl Parser<'_, '_, '_> {
         Ok(map)
     }
 
-    /// What is after `#`: `{!}`, `{0}`, `{*}`, or nothing, where an escaped number may follow.
+    /// The padding after `#`: `{!}`, `{0}`, `{*}`, or nothing, where an escaped number may follow.
     fn pad(&mut self) -> Eval<Pad> {
         let Some(TokenTree::Group(group)) = self.tokens.get(self.at) else { return Ok(Pad::Top) };
         let pad = match group.stream().to_string().as_str() {

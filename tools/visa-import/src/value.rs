@@ -1,4 +1,4 @@
-//! What expressions of the input are worth while it is read.
+//! Values of the input's expressions while it is read.
 
 use crate::condition::Condition;
 use crate::error::Place;
@@ -40,7 +40,7 @@ impl Memory {
     }
 }
 
-/// A type, as far as it is written: what `_` stands for follows from elsewhere.
+/// The explicit part of a type: the types of `_` follow from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     /// `_`, or not written.
@@ -70,7 +70,7 @@ pub(crate) struct TensorType {
     pub(crate) memory: Memory,
     /// Its format, if it is written.
     pub(crate) dtype: Option<DType>,
-    /// Its mappings as [`Memory::dims`] lists them, as far as they are written.
+    /// Its explicit mappings, as [`Memory::dims`] lists them.
     pub(crate) maps: Vec<Option<Map>>,
 }
 
@@ -102,7 +102,7 @@ impl TensorType {
 pub(crate) struct Affine {
     /// Indices by their names in the text.
     pub(crate) terms: BTreeMap<String, i64>,
-    /// What is added.
+    /// The number that is added.
     pub(crate) plus: i64,
 }
 
@@ -175,19 +175,19 @@ impl Index {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PlaceId(pub(crate) usize);
 
-/// What a view does to what it is taken of.
+/// The change that a view makes to its source.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Tile {
         along: Map,
         size: u64,
         first: Affine,
-        /// What it holds, if elements are cut: else chips, clusters or slices are.
+        /// The new element mapping, if elements are cut: else chips, clusters or slices are.
         element: Option<Map>,
     },
     Pad(Map),
     Unpad(Map),
-    /// The mappings that change, and those alone, and where the author says so.
+    /// The mappings that change, and those alone, and the position of the author's text.
     Reshape(TensorType, Place),
 }
 
@@ -199,7 +199,7 @@ pub(crate) struct View {
     pub(crate) ty: TensorType,
 }
 
-/// What a fetch reads that is not written yet: what follows may still be its own.
+/// A fetch that is not written yet: the next calls may still be part of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetch {
     pub(crate) begin: String,
@@ -210,7 +210,7 @@ pub(crate) struct Fetch {
     pub(crate) span: proc_macro2::Span,
 }
 
-/// What a fetch does to elements.
+/// The changes of a fetch to elements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FetchClauses {
     /// The table in which they are looked up.
@@ -218,27 +218,27 @@ pub(crate) struct FetchClauses {
     /// The format that they are converted to.
     pub(crate) dtype: Option<DType>,
     pub(crate) zero_points: Option<Vec<i64>>,
-    /// Whether the lookup is the last of these so far.
+    /// True if the lookup is the last of these so far.
     pub(crate) looked_up: bool,
 }
 
 /// A tensor on its way through the Tensor Unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
-    /// Its name in the text; of what is fetched it is not known yet.
+    /// Its name in the text; that of a fetch is not known yet.
     pub(crate) name: String,
     pub(crate) fetch: Option<Fetch>,
     pub(crate) dtype: DType,
     pub(crate) chip: Map,
     pub(crate) cluster: Map,
     pub(crate) slice: Map,
-    /// What begins it, in the sub context.
+    /// The operation that begins it, in the sub context.
     pub(crate) sub: Option<String>,
-    /// What a commit keeps of its packet, where that is said before.
+    /// The part of its packet that a commit keeps, where that is specified before.
     pub(crate) kept: Option<Map>,
-    /// Whether it has been in the vector engine.
+    /// True if it has been in the vector engine.
     pub(crate) vector: bool,
-    /// What says how many elements of each flit are written, where not all are.
+    /// The source of the number of written elements of each flit, where not all are.
     pub(crate) counted: Option<Counted>,
     /// The stream that was stashed last.
     pub(crate) stash: Option<String>,
@@ -246,7 +246,7 @@ pub(crate) struct Stream {
     pub(crate) groups: Option<Map>,
 }
 
-/// What says how many elements of a flit are written.
+/// The source of the number of written elements of a flit.
 #[derive(Clone, Debug)]
 pub(crate) enum Counted {
     /// The filter, before it.
@@ -269,7 +269,7 @@ impl Variant {
     }
 }
 
-/// A closure with what it sees.
+/// A closure with its environment.
 #[derive(Clone)]
 pub(crate) struct Closure {
     pub(crate) item: Rc<syn::ExprClosure>,
@@ -335,11 +335,11 @@ pub(crate) enum Value {
     Ref(Reference),
     /// A function by its name.
     Function(FnId),
-    /// What makes a structure or a variant of its fields.
+    /// The constructor of a structure or a variant from its fields.
     Constructor(AdtId, usize),
     Iter(Rc<RefCell<Iter>>),
     Index(Index),
-    /// What is true in some iterations of a loop alone.
+    /// A value that is true only in some iterations of a loop.
     Condition(Box<Condition>),
     Context,
     Unit(Unit),
@@ -370,7 +370,7 @@ impl Value {
         }
     }
 
-    /// Whether a number in it is known only when the kernel runs.
+    /// Returns true if a number in it is known only when the kernel runs.
     pub(crate) fn moves(&self) -> bool {
         match self {
             Self::Index(index) => index.sum.number().is_none(),
@@ -396,7 +396,7 @@ impl Value {
         }
     }
 
-    /// What it is, for messages.
+    /// The kind of the value, for messages.
     pub(crate) fn kind(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::Nothing => "nothing",

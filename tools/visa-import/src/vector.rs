@@ -30,7 +30,7 @@ use visa_stream::ops::vector_pair::{VectorClipZip, VectorFpZip, VectorFxpZip, Ve
 use visa_stream::ops::vector_reinterpret::VectorReinterpret;
 use visa_stream::ops::vector_stash::VectorStash;
 
-/// What an operation of the vector engine takes beside the stream.
+/// The operands that an operation of the vector engine takes in addition to the stream.
 #[derive(Default)]
 struct Operand {
     /// Register files and stashed streams.
@@ -267,7 +267,7 @@ impl<'a> Evaluator<'a> {
         Ok((self.mapping(&time).into(), self.mapping(&packet).into()))
     }
 
-    /// How elements get their execution ids.
+    /// The operation that gives elements their execution ids.
     fn tagged(&mut self, frame: &Frame, stream: &Stream, call: &Call) -> Eval<NewOp<'a>> {
         let given = call.given();
         let Some(mode) = given.first().and_then(|value| choice(value)) else {
@@ -397,7 +397,7 @@ impl<'a> Evaluator<'a> {
         Ok(operand)
     }
 
-    /// Operands under guards: the arguments of `imm` and `rf` in turn, a guard and an operand each.
+    /// Operands under guards: the arguments of `imm` and `rf` alternate, a guard and an operand each.
     fn branched(&mut self, frame: &Frame, stream: &Stream, call: &Call, variant: &Variant) -> Eval<Operand> {
         let mut operand = Operand::default();
         let (mut slots, mut seconds) = (Vec::new(), Vec::new());
@@ -475,14 +475,14 @@ fn stashed(frame: &Frame, stream: &Stream, call: &Call) -> Eval<String> {
     stream.stash.clone().ok_or_else(|| frame.error(call.span, "nothing was stashed before"))
 }
 
-/// Refuses what the vector engine does not take as an operand.
+/// Refuses a value that the vector engine does not take as an operand.
 fn no_operand(frame: &Frame, call: &Call, value: &Value) -> Stop {
     let expected = "expected a number of `i32` or `f32`, a tensor of the vector register file, or `Stash`";
     frame.error(call.span, format!("{} is no operand of the vector engine: {expected}", value.kind()))
 }
 
-/// `TagGuard::matches([One, Ignore, ..])`: bit 0 comes first there, and last in ours. What does not match differs in
-/// one of its bits: the first, or the second where the first is the same, and so on.
+/// `TagGuard::matches([One, Ignore, ..])`: bit 0 comes first there, and last in visa. An id that does not match
+/// differs in one of its bits: the first, or the second where the first is the same, and so on.
 fn guards(value: &Value) -> Option<Vec<Guard>> {
     let own = choice(value)?;
     let bits = match (own.name(), own.args.first()) {

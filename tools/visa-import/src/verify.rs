@@ -1,4 +1,4 @@
-//! The text of kernels is parsed and verified before anybody gets it: what is imported is accepted by visa-opt.
+//! The text of kernels is parsed and verified before it is returned: visa-opt accepts every imported kernel.
 
 use crate::error::{Error, Place};
 use crate::imported::{Imported, Kernel};

@@ -1,4 +1,4 @@
-//! The command line. The lit tests under `test/import` have what it reads and writes.
+//! The command line. The lit tests under `test/import` show its input and output.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -73,7 +73,7 @@ pub static ACCUMULATE: OpDecl = OpDecl {
 
 struct AccumulateUnit {
     kind: AccumulatorOrder,
-    /// Whether the greatest is taken instead of a sum.
+    /// True if the greatest is taken instead of a sum.
     max: bool,
     rows: u64,
     columns: u64,
@@ -108,8 +108,8 @@ fn read(op: OpRef<'_>) -> Result<AccumulateUnit, Diagnostic> {
     Ok(accumulate)
 }
 
-/// How many slots there are, if the kept entries number them without gap: in ascending order, each stride is the
-/// product of the limits below it.
+/// Number of slots, if the kept entries number them without gap: in ascending order, each stride is the product of the
+/// limits below it.
 pub(crate) fn numbered(slots: &Program) -> Result<u64, String> {
     let indirect = |entry: &&Entry| entry.stride.table().is_some();
     if let Some(entry) = slots.entries.iter().find(indirect) {
@@ -134,7 +134,7 @@ pub(crate) fn numbered(slots: &Program) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Whether the iterations of an entry add to the same slots.
+/// Returns true if the iterations of an entry add to the same slots.
 fn is_summed(entry: &Entry) -> bool {
     entry.stride == Stride::Fixed(0)
 }
@@ -191,7 +191,7 @@ impl AccumulateUnit {
         })
     }
 
-    /// Whether [`AccumulateUnit::places`] are those of the buffer, one after the other.
+    /// Returns true if [`AccumulateUnit::places`] are those of the buffer, one after the other.
     fn comes_out_in_order(&self) -> bool {
         match self.kind {
             AccumulatorOrder::Interleaved => self.columns == 1 && self.rows == self.lanes,
@@ -350,7 +350,7 @@ impl Unit for AccumulateUnit {
         Ok(Wire { dtype: input.dtype, packets: out.packets, packet: out.packet, rows: None, ..Wire::NOTHING })
     }
 
-    /// The input side costs nothing of its own: it keeps pace with the trees.
+    /// The input side costs nothing extra: it matches the throughput of the trees.
     fn cost(&self, _machine: &Machine, _input: Flow) -> StageCost {
         let out = self.out();
         StageCost { engine: Engine::CONTRACTION, cycles: out.packets, latency: 1, macs: 0, out }

@@ -175,7 +175,7 @@ fn shifts(op: Align<'_>, flits: u64, flit: u64, width: u64) -> Result<(u64, u64)
 }
 
 impl AlignUnit {
-    /// Whether more is collected than a packet takes.
+    /// Returns true if more is collected than a packet takes.
     fn overfills(&self) -> bool {
         self.flits * self.flit > self.width
     }
@@ -186,7 +186,7 @@ impl AlignUnit {
     }
 }
 
-/// What shifts make of each `group` of values that is collected: packets of `size`, the first and one for each
+/// The packets that shifts make of each collected `group` of values: packets of `size`, the first and one for each
 /// shift by `distance`. After the group there is `beyond`.
 fn windows<T: Copy>(
     values: &[T],

@@ -165,8 +165,8 @@ pub(crate) fn bitmap(
 }
 
 impl CommitUnit {
-    /// Cuts what is kept of `items` (one a byte) into the runs of addresses that it goes to, so many bytes further
-    /// than in the first iteration.
+    /// Cuts the kept part of `items` (one a byte) into the contiguous runs of its target addresses, moved by the given
+    /// number of bytes from the first iteration.
     fn scatter<T: Copy>(
         &self,
         items: &[T],

@@ -91,7 +91,7 @@ struct Counts {
     stride: u64,
 }
 
-/// What the operation says.
+/// The clauses of the operation.
 struct Registers {
     most: u64,
     counts: Option<Counts>,
@@ -151,7 +151,7 @@ fn counts(op: CommitPacked<'_>) -> Result<Option<Counts>, Diagnostic> {
     Ok(Some(Counts { first, stride: at_least(*op, "C5", ("stride", stride), 0)? }))
 }
 
-/// What a filter kept of a packet; it is certain where all its ids are.
+/// The elements that a filter kept of a packet; it is certain where all its ids are.
 fn filtered(stream: &Stream, packet: usize) -> (usize, Shadow) {
     let Some(lanes) = stream.lanes.as_deref() else { return (0, Shadow::DEFINED) };
     let count = lanes.valid.get(packet).copied().unwrap_or(0);
@@ -197,7 +197,7 @@ impl CommitPackedUnit {
         (u64::try_from(count).map_or(0, |count| count.min(self.registers.most)) as usize, Shadow::all(&marks))
     }
 
-    /// Marks what was kept. After an undefined count nothing is certain: everything that may be written is
+    /// Marks the kept elements. After an undefined count nothing is certain: everything that may be written is
     /// undefined.
     fn mark(
         &self,
@@ -253,7 +253,7 @@ impl Unit for CommitPackedUnit {
         StageCost { engine: Engine::COMMIT, cycles: packets.max(input.packets), latency: 1, macs: 0, out }
     }
 
-    /// Where all is kept. What it reads of its counts is little beside what it writes.
+    /// Where all is kept. Its reads of counts are few compared with its writes.
     fn bank_walk(&self) -> Option<BankWalk<'_>> {
         Some(BankWalk { loops: &self.registers.loops.program, alike: true })
     }

@@ -85,9 +85,9 @@ struct ContractUnit {
     kept: usize,
     /// Rows of the aligner before it.
     rows: u64,
-    /// Bytes of a packet that hold data, as the aligner says.
+    /// Bytes of a packet that hold data, according to the aligner.
     data: u64,
-    /// What it reads of the register file.
+    /// The region of the register file that it reads.
     region: Region,
     order: SumOrder,
     /// Made on first use: every slice reads the same addresses.
@@ -162,18 +162,18 @@ fn tree(op: Contract<'_>) -> Result<Tree, Diagnostic> {
     Ok(Tree { dtype, accumulator, depth, elements, kept: kept as usize, max })
 }
 
-/// What the aligner before a contraction says.
+/// The clauses of the aligner before a contraction.
 struct Aligner {
     rows: u64,
     /// Bytes of a packet that hold data.
     data: u64,
     /// Bytes of a read.
     read: u64,
-    /// What it reads of the register file.
+    /// The region of the register file that it reads.
     region: Region,
 }
 
-/// The aligner before a contraction. Nothing where there is none, which `hw.exec` reports, or one that is wrong in
+/// The aligner before a contraction. `None` where there is none, which `hw.exec` reports, or one that is wrong in
 /// itself, which it reports.
 fn aligner(op: Contract<'_>) -> Option<Aligner> {
     let align = crate::order::before(*op).and_then(Align::cast)?;
@@ -312,7 +312,7 @@ impl ContractUnit {
         }
     }
 
-    /// What comes out. Without a tree the products are the sums.
+    /// The output values. Without a tree the products are the sums.
     fn values<T: Number>(&self, trf: &Bank, input: &Stream, operand: &Operand) -> Vec<u8> {
         match self.order {
             SumOrder::Tree if self.depth > 0 => self.sums::<T>(trf, input, operand),
@@ -341,7 +341,7 @@ impl ContractUnit {
         out
     }
 
-    /// Puts what all rows read at `address` into a table.
+    /// Puts the values that all rows read at `address` into a table.
     fn fill<T: Number>(&self, trf: &Bank, operand: &Operand, address: u32, table: &mut Table<T>) {
         let mut reads: [&[u8]; ROWS] = [&[]; ROWS];
         let mut rows = (0..operand.rows).zip(&mut reads);
@@ -381,7 +381,8 @@ impl ContractUnit {
         products(pairs, operand)
     }
 
-    /// What all rows read at `address`, a lane a row, spread over the packet; after its data `lanes` stay zero.
+    /// The values that all rows read at `address`, a lane a row, spread over the packet; after its data `lanes` stay
+    /// zero.
     fn read_lanes<T: Number>(
         &self,
         trf: &Bank,
@@ -442,7 +443,7 @@ impl ContractUnit {
         Some(out)
     }
 
-    /// The marks of what each row reads at `address`, one for each element of the packet.
+    /// The marks of the elements that each row reads at `address`, one for each element of the packet.
     fn read_marks(&self, trf: &Bank, operand: &Operand, address: u32, lanes: &mut [[Shadow; ROWS]]) {
         let mut marks = Vec::new();
         for row in 0..operand.rows {
@@ -456,7 +457,7 @@ impl ContractUnit {
     }
 }
 
-/// The mark of a product. It does not depend on what is beside a zero that is defined, but for an infinity or
+/// The mark of a product. It does not depend on the other factor of a zero that is defined, except for an infinity or
 /// NaN.
 fn product_mark<T: Number>((left, left_mark): (T, Shadow), (right, right_mark): (T, Shadow)) -> Shadow {
     let left_zero = left_mark.is_defined() && left.absorbs(right);

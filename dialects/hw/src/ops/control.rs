@@ -73,12 +73,12 @@ pub(crate) fn times(op: For<'_>) -> Result<u64, Diagnostic> {
     })
 }
 
-/// What addresses move with: the scalars of the program around an operation, and then the loops around it, the
-/// outermost first.
+/// The loops that addresses move with: the scalars of the program around an operation, and then the loops around it,
+/// the outermost first.
 struct Around {
-    /// How many numbers each of them goes through.
+    /// Count of numbers that each of them goes through.
     counts: Vec<u64>,
-    /// How many of them are scalars.
+    /// Count of scalars among them.
     scalars: usize,
 }
 
@@ -155,7 +155,8 @@ fn verify_if(op: OpRef<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// How far a clause says that addresses move with the scalars of the program and the loops around the operation.
+/// Distance that addresses move with the scalars of the program and the loops around the operation, according to a
+/// clause.
 ///
 /// # Errors
 /// `constraint`: more numbers than scalars and loops.
@@ -196,36 +197,36 @@ pub(crate) fn steps_of_stage(
     }
 }
 
-/// How addresses move, and which numbers the scalars and loops go through that they move with.
+/// The steps of addresses, and the numbers of the scalars and loops that they move with.
 pub(crate) struct Moving {
     pub(crate) steps: Steps,
     ranges: Vec<Range<u64>>,
-    /// How many of them are of scalars.
+    /// Count of steps that belong to scalars.
     scalars: usize,
 }
 
 impl Moving {
-    /// How far addresses have moved where the operation runs first.
+    /// Distance that addresses have moved where the operation runs first.
     pub(crate) fn first(&self) -> i64 {
         self.steps.reach(&self.ranges).0
     }
 
-    /// How far addresses move from where they are when the operation runs first.
+    /// The steps of addresses from where they are when the operation runs first.
     pub(crate) fn after_first(self) -> Steps {
         Steps { plus: self.first().saturating_neg(), ..self.steps }
     }
 
-    /// How addresses that move so are apart from others in the same iterations.
+    /// The steps of the distance between these addresses and others in the same iterations.
     pub(crate) fn beside(&self, other: &Self) -> Self {
         Self { steps: self.steps.beside(&other.steps), ranges: self.ranges.clone(), ..*self }
     }
 
-    /// Whether addresses move with a scalar of the program.
+    /// Returns true if addresses move with a scalar of the program.
     pub(crate) fn with_scalars(&self) -> bool {
         self.steps.each.iter().take(self.scalars).any(|step| !step.is_still())
     }
 
-    /// What a program touches in any iteration, and more where turns are cut off.
+    /// The addresses that a program touches in any iteration, and more where rotations are cut off.
     fn reach(&self, program: &Program) -> Program {
         let (first, entries) = self.steps.reach(&self.ranges);
         Program {
@@ -235,8 +236,8 @@ impl Moving {
         }
     }
 
-    /// All that a program touches in any iteration, in parts: where turns are cut off, what they end with is one by
-    /// itself.
+    /// All addresses that a program touches in any iteration, in parts: where rotations are cut off, their last part
+    /// is separate.
     pub(crate) fn reaches(&self, program: &Program) -> Vec<Program> {
         let none = Step::default();
         let mut parts: Vec<Vec<Range<u64>>> = vec![Vec::new()];

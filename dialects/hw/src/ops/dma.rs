@@ -156,10 +156,10 @@ fn read_now(op: OpRef<'_>) -> Result<program::Dma, Diagnostic> {
     Ok(program::Dma { pcie, from, to, parts, steps: moving.map(|moving| moving.steps) })
 }
 
-/// C7: what the engines do, and the clause that says it.
+/// C7: the work of the engines, and the clause that specifies it.
 ///
 /// # Errors
-/// If neither clause says it, or both.
+/// If neither clause specifies it, or both.
 pub fn engine_table(op: Dma<'_>) -> Result<(&'static str, EngineTable), Diagnostic> {
     match (op.loops()?, op.engines()?, op.table()?) {
         (Some(loops), engines, None) => {
@@ -193,7 +193,7 @@ pub(super) fn engine_count(op: OpRef<'_>, engines: Option<i64>) -> Result<u64, D
     })
 }
 
-/// C9, of a transfer within one memory whose reads move so beside its writes.
+/// C9, of a transfer within one memory whose reads move with `moving` relative to its writes.
 fn apart(cx: &PartCx<'_>, table: &EngineTable, moving: &Moving) -> Result<(), Diagnostic> {
     let reads = table.0.iter().flat_map(|part| moving.reaches(&part.loops.read()));
     for read in reads {
@@ -207,7 +207,7 @@ fn apart(cx: &PartCx<'_>, table: &EngineTable, moving: &Moving) -> Result<(), Di
     Ok(())
 }
 
-/// What the parts of a transfer are checked against.
+/// The context against which the parts of a transfer are checked.
 pub(super) struct PartCx<'a> {
     pub(super) op: OpRef<'a>,
     /// The clause that the parts are in.
@@ -219,7 +219,7 @@ pub(super) struct PartCx<'a> {
 }
 
 impl PartCx<'_> {
-    /// How the sides move with the loops around the transfer, which `constraint` bounds.
+    /// The steps of the sides with the loops around the transfer, which `constraint` bounds.
     pub(super) fn moving(
         &self,
         constraint: &str,
@@ -287,7 +287,7 @@ impl PartCx<'_> {
         })
     }
 
-    /// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a link of its own.
+    /// C2. A stride between chips is no register of a DMA engine: each chip's HBM has a separate link.
     fn sequencer(&self, loops: &PairedProgram, engine_loops: usize) -> Result<(), Diagnostic> {
         let mut registers = loops.clone();
         registers.entries.drain(..engine_loops);
@@ -380,7 +380,7 @@ fn engine(
     Err(op.clause_error("C1", "engine", format!("{message}{here}")).fix(Some(fix.to_owned())))
 }
 
-/// Whether the two sides of a transfer come to different chips with the loops around it.
+/// Returns true if the two sides of a transfer come to different chips with the loops around it.
 fn goes_across_chips([read, write]: &[Moving; 2]) -> bool {
     let chips = |step: i64| step / CHIP_STRIDE;
     let depths = read.steps.each.len().max(write.steps.each.len());
@@ -389,7 +389,7 @@ fn goes_across_chips([read, write]: &[Moving; 2]) -> bool {
         || sides.into_iter().flatten().any(|turn| chips(turn) != 0)
 }
 
-/// Whether a transfer goes from chip to chip.
+/// Returns true if a transfer goes from chip to chip.
 fn counts_chips(loops: &PairedProgram) -> bool {
     let between = |stride: &Stride| between_chips(stride, CHIP_STRIDE);
     let chip = |base: i64| base / CHIP_STRIDE;
@@ -397,7 +397,7 @@ fn counts_chips(loops: &PairedProgram) -> bool {
         || loops.entries.iter().any(|entry| between(&entry.read) || between(&entry.write))
 }
 
-/// Whether a memory is SRAM that a DMA writes, in whole groups of bytes (book 10).
+/// Returns true if a memory is SRAM that a DMA writes, in whole groups of bytes (book 10).
 fn is_sram(space: Space) -> bool {
     match space {
         Space::Memory(medium) => medium.is_sram(),

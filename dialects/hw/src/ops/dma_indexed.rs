@@ -226,7 +226,7 @@ fn check_indices(op: DmaIndexed<'_>, indices: &Program, loops: &PairedProgram) -
     Ok(())
 }
 
-/// C4: loops that read other indices write where those say; the others write side by side.
+/// C4: loops that read other indices write at the addresses of those indices; the others write side by side.
 fn check_writes(op: DmaIndexed<'_>, indexed: &program::Indexed) -> Result<(), Diagnostic> {
     let mut write = indexed.part.loops.write();
     if indexed.direction == Direction::Scatter {

@@ -116,7 +116,7 @@ fn context(op: OpRef<'_>) -> Result<Context, Diagnostic> {
 /// The context that runs a stage.
 ///
 /// # Errors
-/// If it is inside no `hw.exec`, or inside one that does not say its context.
+/// If it is inside no `hw.exec`, or inside one that does not specify its context.
 pub fn context_of(op: OpRef<'_>) -> Result<Context, Diagnostic> {
     let run = op.parent().ok_or_else(|| {
         Diagnostic::error("structure", op.span(), format!("`{op}` is not inside `{}`", EXEC.name))
@@ -227,16 +227,16 @@ pub(crate) fn bytes(op: OpRef<'_>, constraint: &str, input: &Wire) -> Result<u64
 /// [`Context::once_of`]: visa_ir::context::Context::once_of
 pub type Built = Result<Vec<PlacedStage>, Unbuilt>;
 
-/// Why a run has no stages.
+/// Reason for a run without stages.
 #[derive(Debug)]
 pub enum Unbuilt {
     /// A stage is wrong in itself.
     Stage(Diagnostic),
-    /// A stage does not take what the one before gives.
+    /// A stage does not take the output of the one before.
     Wire(Diagnostic),
 }
 
-/// The stage that an operation is, which takes what flows in `input`.
+/// The stage of an operation, which takes the wire `input`.
 fn stage(op: OpRef<'_>, input: &Wire) -> Result<PlacedStage, Diagnostic> {
     let build = op.decl().and_then(|decl| Some((decl.name, decl.interface::<Build>()?)));
     match build {
@@ -254,7 +254,7 @@ fn stages(op: OpRef<'_>) -> Rc<Built> {
     op.ctx.once_of(op, || build(op))
 }
 
-/// The stages, each of which takes what the one before gives.
+/// The stages, each of which takes the output of the one before.
 fn build(op: OpRef<'_>) -> Built {
     let machine = machine(op);
     let (mut wire, mut stages) = (Wire::NOTHING, Vec::new());
@@ -267,7 +267,7 @@ fn build(op: OpRef<'_>) -> Built {
     Ok(stages)
 }
 
-/// C8: what a collect gives goes to an engine that takes it.
+/// C8: the output of a collect goes to an engine that takes it.
 fn check_flits(op: OpRef<'_>, child: OpRef<'_>, machine: &Machine, input: &Wire) -> Result<(), Diagnostic> {
     let (found, most) = (input.packet, machine.limits.flit_bytes);
     let collected = order::before(child).is_some_and(|before| order::is_in(before, Slot::COLLECT));
@@ -278,7 +278,7 @@ fn check_flits(op: OpRef<'_>, child: OpRef<'_>, machine: &Machine, input: &Wire)
     Err(at(op, child, "C8", message).fix("write `halves` after the flits of `hw.collect`".to_owned()))
 }
 
-/// C9: what ends a run in the vector register file is apart from what the stages `before` it read there.
+/// C9: the last write of a run to the vector register file is disjoint from the reads of the stages `before` it there.
 fn check_own_reads(
     op: OpRef<'_>,
     child: OpRef<'_>,
@@ -308,7 +308,7 @@ fn check_own_reads(
     Ok(())
 }
 
-/// What a stage gives, which takes what flows in `input`.
+/// The output wire of a stage, which takes the wire `input`.
 fn connect(
     op: OpRef<'_>,
     child: OpRef<'_>,

@@ -147,9 +147,9 @@ struct FetchUnit {
     starts: Starts,
 }
 
-/// How many bytes past the base slices start.
+/// Bytes past the base at which slices start.
 struct Starts {
-    /// Of the slices in turn; the first one's again after the last.
+    /// Of the slices, one after another; the first one's again after the last.
     bytes: Vec<usize>,
     most: u64,
 }
@@ -242,8 +242,8 @@ fn whole_packets(op: Fetch<'_>, written: &Written<'_>, dtype: DType) -> Result<u
     }
 }
 
-/// C4 and C5, and C5's second half, of packets and accesses with so many bytes in data memory; an access grows to
-/// `most`.
+/// C4 and C5, and C5's second half, of packets and accesses with `packet` and `access` bytes in data memory; an access
+/// grows to `most`.
 fn check_sizes(
     op: OpRef<'_>,
     adapter: &Adapter,

@@ -1,4 +1,5 @@
-//! `hw.filter`: the filter of the Vector Engine, and the compaction of what it keeps (book 21; book 35, section 2.3).
+//! `hw.filter`: the filter of the Vector Engine, and the compaction of the kept elements (book 21; book 35, section
+//! 2.3).
 
 use crate::attrs::GUARDS;
 use crate::build::{Build, verify};

@@ -120,7 +120,7 @@ pub(crate) fn chips(op: OpRef<'_>) -> Result<usize, Diagnostic> {
     Ok(chips as usize)
 }
 
-/// C4: the processing elements of a chip that run a program, if it says so.
+/// C4: the processing elements of a chip that run a program, if it specifies them.
 pub(crate) fn pes(op: OpRef<'_>) -> Result<Option<u64>, Diagnostic> {
     let Some(pes) = Program::of(op)?.pes()? else { return Ok(None) };
     let device = op.ctx.data::<Machine>().device(pes);
@@ -169,7 +169,7 @@ fn scalars_first(op: OpRef<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// The role and the name of what a program declares. What has none says so itself.
+/// The role and the name of a declaration in a program. An operation without a name reports that itself.
 fn named(op: OpRef<'_>) -> Option<(Role, Rc<str>)> {
     if let Some(buffer) = Buffer::cast(op) {
         return Some((buffer.role().ok()?, buffer.name().ok()?));

@@ -90,11 +90,11 @@ struct StoreTrfUnit {
     region: Region,
     rows: u64,
     row_bytes: u64,
-    /// Whether it is a short command.
+    /// True if it is a short command.
     short: bool,
 }
 
-/// Whether the load that a `hw.store_trf` ends can be a short command (book 18): its fetch reads as many
+/// Returns true if the load that a `hw.store_trf` ends can be a short command (book 18): its fetch reads as many
 /// contiguous bytes as are stored, and nothing changes them.
 #[must_use]
 pub fn contiguous_load(op: OpRef<'_>) -> bool {

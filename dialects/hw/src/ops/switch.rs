@@ -81,7 +81,7 @@ struct SwitchUnit {
     /// Bytes that pass a router in a cycle: a flit.
     flit: u64,
     route: Route,
-    /// Whether its bitmap has to be written first.
+    /// True if its bitmap has to be written first.
     custom: bool,
 }
 

@@ -138,7 +138,7 @@ enum Source {
 /// The clauses of the first value and of the second: in the register file, in the stash.
 const VALUES: [[&str; 2]; 2] = [["vrf", "stash"], ["vrf1", "stash1"]];
 
-/// What a port of the ALU reads.
+/// The operand that a port of the ALU reads.
 enum Port {
     Vrf(Box<RegisterFile>),
     Stash,
@@ -166,7 +166,7 @@ struct VectorUnit {
     write_back: Option<Guards<i32>>,
 }
 
-/// The row of `stage` called as the text says, whatever its format; they all have as many arguments.
+/// The row of `stage` with the name in the text, for any format; they all have the same number of arguments.
 fn row(op: Vector<'_>, stage: VectorStage) -> Result<&'static AluOp, Diagnostic> {
     let name = op.op()?;
     alu_ops().find(|row| row.stage == stage && row.name == name).ok_or_else(|| {
@@ -311,7 +311,7 @@ fn write_back(op: Vector<'_>) -> Result<Option<Guards<i32>>, Diagnostic> {
     }
 }
 
-/// How a stash is read in packets of another width than it was written in.
+/// The rule for reading a stash in packets of another width than it was written in.
 enum Reread {
     Same,
     As(LaneChange),
@@ -336,7 +336,7 @@ fn reread<'a, T: Copy>(items: &'a [T], stash: &Stash, stream: Flow, fill: T) -> 
     }
 }
 
-/// The execution ids of elements from `first` on; all 0 where nothing travels beside them.
+/// The execution ids of elements from `first` on; all 0 where elements travel without ids.
 #[derive(Clone, Copy)]
 struct Ids<'a> {
     beside: Option<&'a Lanes>,
@@ -387,7 +387,7 @@ impl VectorUnit {
         }
     }
 
-    /// C12: what is written back replaces a packet's words, each of which a lane of its own read.
+    /// C12: the words written back replace a packet's words, each of which a separate lane read.
     fn check_write_back(&self, port: &Port, input: &Wire) -> Result<(), Mismatch> {
         match port {
             Port::Vrf(file) if self.write_back.is_some() && file.read_size() != input.packet => {
@@ -402,7 +402,7 @@ impl VectorUnit {
         }
     }
 
-    /// What a port delivers, element by element; nothing where it is not used.
+    /// The operand that a port delivers, element by element; empty where it is not used.
     fn operand<'a>(
         &self,
         number: usize,
@@ -473,7 +473,8 @@ impl VectorUnit {
         }
     }
 
-    /// The arguments that an element with this id has: of its own and of the ports' elements, which it depends on.
+    /// The arguments that an element with this id has: of the stream's element and of the ports' elements, which it
+    /// depends on.
     fn depends(&self, id: u8) -> (bool, bool) {
         let own = self.mode.reads_stream();
         match &self.guards {
@@ -487,7 +488,7 @@ impl VectorUnit {
     }
 
     /// One mark an element: of its id where the operation is conditional, of the stream's element where it is an
-    /// argument, and of what the port delivers. `first` is the number of the first element in its stream.
+    /// argument, and of the operand that the port delivers. `first` is the number of the first element in its stream.
     fn mark(
         &self,
         marker: &mut Marker<'_>,
@@ -507,7 +508,7 @@ impl VectorUnit {
         }
     }
 
-    /// The marks of what the ports deliver: of a byte of one and of the other, if there are two.
+    /// The marks of the operands that the ports deliver: of a byte of one and of the other, if there are two.
     fn port_marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Shadow> {
         let mut all = self.ports.iter().map(|port| Self::marks_of(port, memory, stream));
         let Some(first) = all.next() else { return Vec::new() };

@@ -21,7 +21,7 @@ use visa_numerics::{Bits, Comparisons, DType, VectorStage};
 
 /// The bits of an execution id.
 const ID_BITS: usize = 4;
-/// What the toggle sets: bit 3, the group.
+/// The bit that the toggle sets: bit 3, the group.
 const GROUP: u8 = 1 << 3;
 
 /// The operations of this file.
@@ -177,7 +177,7 @@ impl VectorBranchUnit {
         }
     }
 
-    /// The marks of the ids: those of what they come from.
+    /// The marks of the ids: those of their sources.
     fn marks(&self, memory: &SliceMemory, stream: &Stream) -> Vec<Shadow> {
         match &self.mode {
             Mode::Toggle(_) | Mode::ValidCount => Vec::new(),

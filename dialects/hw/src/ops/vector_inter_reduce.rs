@@ -128,7 +128,7 @@ impl InterReduce {
         self.pick.map_or(1, |pick| pick.parts as u64)
     }
 
-    /// The slices of the group of `slice`, in order, of `slices` that there are.
+    /// The slices of the group of `slice`, in order, out of `slices`.
     fn group(&self, slice: usize, slices: usize) -> impl Iterator<Item = usize> + Clone {
         let bits = self.bits;
         (0..slices).filter(move |member| (member ^ slice) & !bits == 0)
@@ -139,7 +139,7 @@ impl InterReduce {
         (self.bits as u64 + 1).next_power_of_two()
     }
 
-    /// The ranges, in items, of what `slice` receives of `count` packets of `size` items each.
+    /// The ranges, in items, that `slice` receives of `count` packets of `size` items each.
     fn received(&self, slice: usize, count: usize, size: usize) -> Vec<Range<usize>> {
         let whole = Pick { parts: 1, packets: count.max(1), width: 1 };
         let Pick { parts, packets, width } = self.pick.unwrap_or(whole);
@@ -149,7 +149,7 @@ impl InterReduce {
     }
 }
 
-/// What a slice that is not active gives.
+/// The element that a slice that is not active gives.
 const ABSENT: Bits = 0;
 
 /// Reduces `other` into `result`, element by element.

@@ -1,5 +1,5 @@
-//! `hw.vector_lanes`: the Narrow and Widen stages of the Vector Engine, and what becomes of valid counts there
-//! (books 21, 24).
+//! `hw.vector_lanes`: the Narrow and Widen stages of the Vector Engine, and their effect on valid counts (books 21,
+//! 24).
 
 use crate::build::{Build, verify};
 use crate::ways::way_bytes;
@@ -54,9 +54,9 @@ pub(crate) fn between(from: Flow, to: Flow) -> Option<LaneChange> {
     LaneChange::ALL.iter().copied().filter(whole).find(|change| change.out(from) == to)
 }
 
-/// What a change of lanes makes of a stream.
+/// The effect of a change of lanes on a stream.
 pub(crate) trait ChangesLanes: Sized {
-    /// What it makes of a flow whose packets have the size that it takes.
+    /// The output flow for a flow whose packets have the size that it takes.
     fn out(self, flow: Flow) -> Flow;
     /// `items` in packets of `size` items each, `fill` where lanes are new.
     fn items<T: Copy>(self, items: Vec<T>, size: usize, fill: T) -> Vec<T>;
@@ -130,7 +130,7 @@ impl Unit for VectorLanesUnit {
         Ok(Wire { packets: out.packets, packet: out.packet, ..input })
     }
 
-    /// Wires only: what follows runs at half the rate, with twice the packets.
+    /// Wires only: the stages after it run at half the rate, with twice the packets.
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         let out = self.how.out(input);
         StageCost { engine: Engine::VECTOR, cycles: input.packets.max(out.packets), latency: 0, macs: 0, out }

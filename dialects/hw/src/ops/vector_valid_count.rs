@@ -158,7 +158,7 @@ impl Unit for VectorValidCountUnit {
         Err(Mismatch::new("C2", "counters", message))
     }
 
-    /// It works beside the elements.
+    /// It works in parallel with the elements.
     fn cost(&self, _machine: &Machine, input: Flow) -> StageCost {
         StageCost { engine: Engine::VECTOR, cycles: input.packets, latency: 0, macs: 0, out: input }
     }

@@ -87,7 +87,7 @@ fn read(op: OpRef<'_>) -> Result<VectorZipUnit, Diagnostic> {
 }
 
 impl VectorZipUnit {
-    /// Of each two blocks of `size` items, what `both` makes of the first and the second, item by item.
+    /// The results of `both` for the first and the second of each two blocks of `size` items, item by item.
     fn merge<T: Copy>(items: &[T], size: usize, both: impl Fn(T, T) -> T) -> Vec<T> {
         let pairs = items.chunks_exact(size.max(1) * 2).map(|pair| pair.split_at(size));
         pairs.flat_map(|(zero, one)| zero.iter().zip(one).map(|(&zero, &one)| both(zero, one))).collect()

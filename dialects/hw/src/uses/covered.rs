@@ -1,11 +1,11 @@
-//! Whether one write has covered a part of a read before.
+//! Decides if one write has covered a part of a read before.
 
 use super::touched::Touch;
 use std::ops::Range;
 use visa_loops::{Program, contains, lcm, narrowed};
 
-/// Whether the iterations of a write before a part of a read, as far as they count for all of that part, cover it.
-/// `false` where that is not shown.
+/// Returns true if the iterations of a write before a part of a read cover it. Only iterations that precede all of
+/// that part count. `false` where that is not shown.
 pub(super) fn covers(
     write: &Touch,
     read: &Touch,
@@ -28,7 +28,7 @@ pub(super) fn covers(
     })
 }
 
-/// Which iterations of a loop a write is in, for each iteration of the read.
+/// The iterations of a loop that a write is in, for each iteration of the read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tie {
     /// So many before.
@@ -45,7 +45,7 @@ struct Covering<'a> {
 }
 
 impl Covering<'_> {
-    /// Whether the write covers the part, with the outermost loops tied and all iterations of the others.
+    /// Returns true if the write covers the part, with the outermost loops tied and all iterations of the others.
     fn covered(&self, ties: &[Tie]) -> bool {
         let Some(iterations) = self.iterations(ties) else { return false };
         let (mut outer, mut inner) = (self.write.program.clone(), self.program.clone());
@@ -74,8 +74,8 @@ impl Covering<'_> {
         contains(&outer, &inner)
     }
 
-    /// How much further the read is than the write so many iterations before, in all iterations of the part;
-    /// nothing if that differs.
+    /// Distance from the write `ago` iterations before to the read, in all iterations of the part; `None` if that
+    /// differs.
     fn distance(&self, depth: usize, ago: u64) -> Option<i64> {
         let (write, read) = (self.write.step(depth), self.read.step(depth));
         let range = &self.ranges[depth];
@@ -87,7 +87,7 @@ impl Covering<'_> {
         alike.then(|| apart(0))
     }
 
-    /// The iterations of the write: of tied loops those that go with the part. Nothing where it does not run in all of
+    /// The iterations of the write: of tied loops those that go with the part. `None` where it does not run in all of
     /// them.
     fn iterations(&self, ties: &[Tie]) -> Option<Vec<Range<u64>>> {
         let times: Vec<u64> = self.write.loops.iter().map(|around| around.times).collect();

@@ -1,8 +1,9 @@
-//! Uses of memory that come before its writes: what a program reads in some iteration, and writes only after that.
+//! Uses of memory that come before its writes: bytes that a program reads in some iteration, and writes only after
+//! that.
 //!
-//! Iterations are not gone through. A read in all its iterations is a box of indices and addresses. If one write has
-//! covered the box before, it is fine; if none has met it, whatever of it is written later is used too early; else
-//! both halves of the box are looked at. Whether accesses meet is decided ([`visa_loops::meet`]).
+//! Iterations are not enumerated. A read in all its iterations is a box of indices and addresses. If one write has
+//! covered the box before, it is fine. If none has met it, any part of it that is written later is used too early.
+//! Otherwise both halves of the box are examined. The overlap of accesses is decided ([`visa_loops::meet`]).
 
 mod covered;
 mod touched;
@@ -23,7 +24,7 @@ const MAX_BOXES: usize = 1 << 10;
 /// Partial sums that all questions about a read may take together ([`meet`]), before they are given up.
 const MAX_SUMS: usize = 1 << 20;
 
-/// A read of what is written only later.
+/// A read of bytes that are written only later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlyUse {
     /// Where the command that reads is declared.
@@ -36,7 +37,7 @@ pub struct EarlyUse {
     pub iteration: Vec<u64>,
 }
 
-/// What was found of a program.
+/// The findings for a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// An early use of each read that has any, in program order.
@@ -45,9 +46,9 @@ pub struct Uses {
     pub undecided: Vec<Span>,
 }
 
-/// The reads of a program that come before the writes of what they read, in some iteration. Arguments are written
-/// before the program starts. What nothing writes is not looked at: it is padding, or undefined, and then
-/// `--shadow` says so.
+/// The reads of a program that come before the writes of the same bytes, in some iteration. Arguments are written
+/// before the program starts. Bytes without a write are not examined: they are padding, or undefined, and then
+/// `--shadow` reports them.
 #[must_use]
 pub fn early_uses(program: &Program, machine: &Machine) -> Uses {
     let all = touches(program, machine);
@@ -74,7 +75,7 @@ pub fn early_uses(program: &Program, machine: &Machine) -> Uses {
     uses
 }
 
-/// A part of a read: iterations, and what it touches in each.
+/// A part of a read: iterations, and the addresses that it touches in each.
 #[derive(Clone, Debug)]
 struct Part {
     ranges: Vec<Range<u64>>,
@@ -89,11 +90,11 @@ enum Found {
 
 struct Search<'a> {
     read: &'a Touch,
-    /// How many of the loops are scalars of the program.
+    /// Number of loops that are scalars of the program.
     scalars: usize,
-    /// How many more boxes are looked at.
+    /// Number of boxes that may still be examined.
     left: usize,
-    /// How many more partial sums.
+    /// Number of partial sums that may still be examined.
     sums: Cell<usize>,
 }
 
@@ -131,7 +132,7 @@ impl Search<'_> {
         found.find(|found| !matches!(found, Found::Fine)).unwrap_or(Found::Fine)
     }
 
-    /// An iteration of a part that nothing has written before in which it is read, and what writes it later.
+    /// An iteration of a part without an earlier write in which it is read, and the later write.
     fn early(&self, part: &Part, after: &[&Touch]) -> Found {
         let later = |part: &Part| after.iter().find(|write| self.meets(write, part, false) == Some(true));
         let mut part = part.clone();
@@ -144,7 +145,7 @@ impl Search<'_> {
         later(&part).map_or(Found::Undecided, |write| Found::Early { written: write.span, iteration })
     }
 
-    /// Whether a write meets a part in some pair of iterations, in which the write comes first, or the read.
+    /// Returns true if a write meets a part in some pair of iterations, in which the write comes first, or the read.
     fn meets(&self, write: &Touch, part: &Part, write_first: bool) -> Option<bool> {
         let shared = write.shared(self.read);
         let earlier = (self.scalars..shared).map(Pairs::Earlier);
@@ -181,8 +182,8 @@ fn split(part: &Part, depth: usize) -> [Part; 2] {
     })
 }
 
-/// A part as two, by the shortest loop of what it touches that is in none of the writes: rows of two tensors in turn,
-/// which are written each by itself. Nothing if there is no such loop.
+/// A part as two, by the shortest loop of its addresses that is in none of the writes: alternating rows of two
+/// tensors, which are written separately. `None` if there is no such loop.
 fn between(part: &Part, writes: &[&Touch]) -> Option<[Part; 2]> {
     let entries = part.program.entries.iter().enumerate();
     let apart = entries.filter(|(_, entry)| writes.iter().all(|write| !may_contain(&write.program, entry)));
@@ -191,7 +192,7 @@ fn between(part: &Part, writes: &[&Touch]) -> Option<[Part; 2]> {
     Some(programs.map(|program| Part { ranges: part.ranges.clone(), program }))
 }
 
-/// A part as two: its iterations, or what it touches. Nothing if it is one unit in one iteration.
+/// A part as two: its iterations, or its addresses. `None` if it is one unit in one iteration.
 fn halves(part: &Part) -> Option<[Part; 2]> {
     let longest = (0..part.ranges.len()).max_by_key(|&at| part.ranges[at].end - part.ranges[at].start);
     if let Some(depth) = longest.filter(|&at| part.ranges[at].end - part.ranges[at].start > 1) {

@@ -1,8 +1,8 @@
-//! What the commands of a program touch, as programs of addresses: in data memory `slice * bytes + byte`, as DMA
-//! counts.
+//! The addresses that the commands of a program touch, as programs of addresses: in data memory `slice * bytes +
+//! byte`, as DMA counts.
 //!
-//! Where buffers are in turn, a loop is looked at with as many copies of its body as there are turns: in each of
-//! them a buffer moves by strides alone.
+//! Where buffers rotate, a loop is examined with as many copies of its body as there are rotations: in each of them a
+//! buffer moves by strides alone.
 
 use crate::program::{
     Buffer, CHIP_STRIDE, Command, CommandKind, Dma, Exec, Indexed, Loop, PlacedStage, Program,
@@ -17,54 +17,54 @@ use visa_machine::Machine;
 /// A loop around a command, or its iterations one turn after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Around {
-    /// Which one: no two loops of a program have the same number.
+    /// The number of the loop: no two loops of a program have the same number.
     pub(super) number: usize,
     pub(super) times: u64,
 }
 
-/// Which iterations of a loop a copy of its body stands for: the first one, and how far they are apart.
+/// The iterations of a loop that a copy of its body stands for: the first one, and the distance between them.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     first: u64,
     apart: u64,
 }
 
-/// What a command reads or writes in one memory.
+/// The addresses that a command reads or writes in one memory.
 #[derive(Clone, Debug)]
 pub(super) struct Touch {
     pub(super) span: Span,
     pub(super) space: Space,
     pub(super) write: bool,
-    /// Which command it is, in program order; 0 is what is there before the first one.
+    /// The position of the command, in program order; 0 stands for the contents before the first one.
     pub(super) position: usize,
     /// The scalars of the program, and then the loops around the command.
     pub(super) loops: Vec<Around>,
     turns: Vec<Turn>,
     pub(super) when: Vec<Condition>,
-    /// Whether each condition is on one index.
+    /// True if each condition is on one index.
     pub(super) narrow: bool,
     pub(super) steps: Steps,
     pub(super) program: Loops,
 }
 
 impl Touch {
-    /// How it moves with the scalar or loop that so many others are around.
+    /// Step per iteration of the scalar or loop at `depth`.
     pub(super) fn step(&self, depth: usize) -> Step {
         self.steps.each.get(depth).cloned().unwrap_or_default()
     }
 
-    /// An iteration of the program's loop, by that of the loop that so many others are around.
+    /// An iteration of the program's loop, given that of the loop at `depth`.
     pub(super) fn iteration(&self, depth: usize, index: u64) -> u64 {
         self.turns.get(depth).map_or(index, |turn| turn.first + turn.apart * index)
     }
 
-    /// How many of the outermost loops both are in.
+    /// Number of outermost loops that both are in.
     pub(super) fn shared(&self, other: &Self) -> usize {
         self.loops.iter().zip(&other.loops).take_while(|(one, other)| one == other).count()
     }
 }
 
-/// What a program touches, and first what its arguments fill.
+/// The addresses that a program touches, after those that its arguments fill.
 pub(super) fn touches(program: &Program, machine: &Machine) -> Vec<Touch> {
     let scalars = program.scalars.iter().enumerate();
     let around: Vec<_> = scalars.map(|(number, scalar)| Around { number, times: scalar.count }).collect();
@@ -80,7 +80,7 @@ pub(super) fn touches(program: &Program, machine: &Machine) -> Vec<Touch> {
 struct Touched<'m> {
     machine: &'m Machine,
     all: Vec<Touch>,
-    /// How many loops and commands there were.
+    /// Number of loops and commands so far.
     loops: usize,
     commands: usize,
     around: Vec<Around>,
@@ -176,7 +176,7 @@ impl Touched<'_> {
         }
     }
 
-    /// Which rows of the table are read is not known: they are not looked at. Those that are written count as all.
+    /// The rows of the table that are read are not known: reads are not examined. Written rows count as all.
     fn indexed(&mut self, command: &Command, transfer: &Indexed) {
         let [read, write, index] = &transfer.steps;
         self.add(command, (transfer.index, false), transfer.indices.clone(), index);
@@ -200,7 +200,7 @@ impl Touched<'_> {
         }
     }
 
-    /// What a stage touches in some slices.
+    /// The addresses that a stage touches in some slices.
     fn in_slices(&self, stage: &PlacedStage, access: &Access, slices: &Range<usize>) -> Loops {
         let bytes = self.machine.memory.dm_bytes_per_slice.cast_signed();
         let Range { start, end } = access.range;

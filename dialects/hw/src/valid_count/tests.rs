@@ -78,8 +78,8 @@ fn v6_packet_and_time() {
     assert_eq!(table("[3 : 24 p, 3 : 8 p]", 50, "[]", 1), [[8, 8, 8, 8, 8, 8, 2, 0, 0]]);
 }
 
-/// Book 24, sequencer example: limits 3, 2, 2 make 12 packets; at t = 4 the counters are 1, 1, 0. A gate of its
-/// own for each counter shows its value: it is open while the value is 0.
+/// Book 24, sequencer example: limits 3, 2, 2 make 12 packets; at t = 4 the counters are 1, 1, 0. A separate gate for
+/// each counter shows its value: it is open while the value is 0.
 #[test]
 fn the_sequencer_example() {
     let shown = |counters| table(counters, 0, "[mask 0 match 0 valid 1]", 1).remove(0);

@@ -1,4 +1,5 @@
-//! Reductions between slices: the order, what each slice receives, and marks, against cases worked out by hand.
+//! Reductions between slices: the order, the packets that each slice receives, and marks, against cases worked out by
+//! hand.
 
 use crate::{exec, f32s, i32s};
 use visa_engine::shadow::{Shadow, ShadowLog};
@@ -6,7 +7,7 @@ use visa_engine::{RunCx, Stream};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
-/// What `slice` receives of slices that hold these elements, in packets of 8.
+/// The packets that `slice` receives of slices that hold these elements, in packets of 8.
 fn routed(reduce: &str, dtype: DType, slices: &[Option<Vec<u32>>], slice: usize) -> Option<Stream> {
     let kept = if reduce.contains("parts 2") { 128 } else { 256 };
     let exec = exec(&format!(

@@ -17,7 +17,7 @@ fn main(stages: &str) -> String {
     exec_text("main", stages)
 }
 
-/// A run that fetches and keeps what it fetched.
+/// A run that fetches and keeps the fetched bytes.
 fn fetch(fetch: &str, flits: u64) -> String {
     main(&format!("hw.fetch {fetch}; hw.collect flits {flits}; hw.store_vrf at 0"))
 }
@@ -59,7 +59,7 @@ fn fetch_constraints() {
     outside("hw.fetch-C6", &fetch("i8, packet 8, loops [8 : 1] : 8 @ -1", 1));
 }
 
-/// Each stage is built with what flows into it.
+/// Each stage is built with its input wire.
 #[test]
 fn a_pipeline_is_followed_up_to_its_first_fault() {
     let fetched = "hw.fetch i8, packet 32, loops [32 : 1] : 32";

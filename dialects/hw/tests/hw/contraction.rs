@@ -27,7 +27,7 @@ fn fill(memory: &mut SliceMemory, start: usize, rows: &[Vec<u8>]) {
     }
 }
 
-/// 4 packets of 32 bf16 against 8 rows, each packet given twice, with addresses of its own.
+/// 4 packets of 32 bf16 against 8 rows, each packet given twice, with separate addresses.
 #[test]
 fn eight_rows_of_bf16() {
     let mut numbers = Numbers(1);

@@ -1,4 +1,4 @@
-//! What stages declare for the scheduler, the cost model and reports.
+//! The declarations of stages for the scheduler, the cost model and reports.
 
 use crate::{exec, exec_text, program};
 use visa_engine::{Access, BankUse, Flow, Space, TreeUse};
@@ -78,7 +78,7 @@ fn named_as_written(text: &str, stages: &[PlacedStage], written: &str) {
     }
 }
 
-/// 8 reads of 64 bytes at 0 and 128 of each row's second half, in turn. Their lines of 32 bytes stay in the cache:
+/// 8 reads of 64 bytes at 0 and 128 of each row's second half, alternately. Their lines of 32 bytes stay in the cache:
 /// 2 reads miss.
 #[test]
 fn an_aligner_reads_its_part_of_every_row() {
@@ -143,7 +143,7 @@ fn stores_write_where_they_say() {
     assert_eq!(packed.stored_slices(), Some(&[8..9, 63..64][..]));
 }
 
-/// Stages that say nothing: the first two touch no register file and assume nothing, and every slice stores.
+/// Stages without declarations: the first two touch no register file and assume nothing, and every slice stores.
 #[test]
 fn what_is_not_said() {
     let machine = Machine::rngd();

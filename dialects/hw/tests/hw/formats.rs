@@ -27,7 +27,8 @@ fn i4_widens_low_half_first() {
     assert_eq!(values(&stream), [1, 2, 3, 4, 7, -8, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
-/// Book 19: an i5 counts as 4 bits, an i9 as 8: a flit is 64 or 32 of them, whatever the interpreter holds.
+/// Book 19: an i5 counts as 4 bits, an i9 as 8: a flit is 64 or 32 of them, regardless of the interpreter's
+/// representation.
 #[test]
 fn extended_integers_fill_flits_by_their_nominal_size() {
     let memory = data(&[0x21, 0x80, 3, 4, 5, 6, 7, 0xff]);
@@ -47,7 +48,7 @@ fn extended_integers_fill_flits_by_their_nominal_size() {
     }
 }
 
-/// The register file keeps sideband bits beside its bytes: a row of i9 is as long as one of i8, and no other
+/// The register file keeps sideband bits in addition to its bytes: a row of i9 is as long as one of i8, and no other
 /// format sees it.
 #[test]
 fn the_register_file_keeps_sideband_bits() {
@@ -133,7 +134,7 @@ const I9: &str = "hw.fetch i8, packet 32, to i9, loops [64 : 1] : 32; hw.collect
                   interleaved, rows 2, columns 1, slots [2 : 1] : 1; hw.commit bytes 32, loops [64 : 1] : 32 @ \
                   4096";
 
-/// Two packets, whose last elements are 3 and 5, beside two rows at addresses of their own.
+/// Two packets, whose last elements are 3 and 5, and two rows at separate addresses.
 #[test]
 fn i9_of_every_row_at_every_address() {
     let mut bytes = [0; 64];
@@ -175,7 +176,7 @@ fn i9_is_shifted_by_its_nominal_size() {
     assert_eq!(found, (0..64).chain(32..96).collect::<Vec<i32>>());
 }
 
-/// 16 rows of 16 elements: what is in row r and column c of the input is in row c, column r of the output.
+/// 16 rows of 16 elements: the element in row r and column c of the input is in row c, column r of the output.
 #[test]
 fn transposed_half_bytes() {
     let element = |row: usize, column: usize| ((row * 3 + column * 5) % 16) as u8;

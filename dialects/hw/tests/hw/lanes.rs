@@ -1,4 +1,4 @@
-//! What travels beside the elements inside the Vector Engine: execution ids, valid counts, the stash, and the
+//! The data that travels with the elements inside the Vector Engine: execution ids, valid counts, the stash, and the
 //! marks of ids.
 
 use crate::{codes, data, exec, exec_text, f32s, flow, i32_bytes, i32s, run};
@@ -14,7 +14,7 @@ fn pass(packets: usize, stages: &str) -> String {
     format!("hw.fetch i32, packet 32, loops [{} : 1] : 32; hw.collect flits 1; {stages}", packets * 32)
 }
 
-/// `ids` beside as many elements, which count from 0, in packets of 8; all are defined.
+/// `ids` together with as many elements, which count from 0, in packets of 8; all are defined.
 fn beside(ids: &[u8]) -> Stream {
     Stream {
         packet: 32,
@@ -69,7 +69,8 @@ fn a_filter_moves_marks_with_their_elements() {
     assert_eq!(out.lanes.expect("counts").valid, [3, 2]);
 }
 
-/// Lanes 6 and 7 hold nothing, whatever their ids; the ids of all others decide, those of what is dropped too.
+/// Lanes 6 and 7 hold nothing, regardless of their ids; the ids of all others decide, including those of dropped
+/// elements.
 #[test]
 fn only_ids_of_lanes_with_elements_are_uncertain() {
     let mut stream = beside(&FILTERED);
@@ -78,8 +79,8 @@ fn only_ids_of_lanes_with_elements_are_uncertain() {
     assert_eq!(undefined(&out.lanes.expect("ids").id_marks), [0, 1, 8, 13]);
 }
 
-/// An id of the second packet is undefined: the three elements of the first are where they are, what follows
-/// is uncertain.
+/// An id of the second packet is undefined: the three elements of the first are where they are, the elements after
+/// them are uncertain.
 #[test]
 fn an_uncertain_count_leaves_the_packets_before_it() {
     let (machine, log) = (Machine::rngd(), ShadowLog::default());
@@ -163,7 +164,7 @@ fn the_stash_is_trimmed_to_the_stream() {
     assert_eq!(f32s(&out.bytes), [1.0, 4.0, 9.0, 16.0, 81.0, 100.0, 121.0, 144.0]);
 }
 
-/// Where no other slice of its group sends, a slice goes on with its elements, and nothing beside them.
+/// Where no other slice of its group sends, a slice goes on with its elements, and nothing in addition.
 #[test]
 fn ids_end_where_slices_are_reduced() {
     let stages = "hw.vector_branch comparison, compare [less 0]; hw.vector_inter_reduce Add, bits 1; hw.commit \

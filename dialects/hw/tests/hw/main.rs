@@ -1,4 +1,4 @@
-//! The hw dialect: text, constraints, what each stage computes, and its marks.
+//! The hw dialect: text, constraints, the results of each stage, and its marks.
 
 mod between_slices;
 mod compile;
@@ -81,7 +81,7 @@ fn exec(stages: &str) -> Exec {
     exec_on(&Machine::rngd(), stages)
 }
 
-/// What flows after stage `count - 1` of a run; operations are numbered as stages are.
+/// The flow after stage `count - 1` of a run; operations are numbered as stages are.
 fn flow(
     machine: &Machine,
     exec: &Exec,

@@ -1,4 +1,4 @@
-//! The reduction within a slice and the valid counts that go before it: what they compute, their marks, their limits.
+//! The reduction within a slice and the valid counts that go before it: their results, their marks, their limits.
 
 use crate::{codes, data, exec, exec_text, flow, i32_bytes, i32s};
 use visa_engine::shadow::ShadowLog;
@@ -14,7 +14,7 @@ fn pass(dtype: &str, packets: u64, out: u64, stages: &str) -> String {
     )
 }
 
-/// What `stages`, the last of them included, make of i32 elements in slice `slice`.
+/// The results of `stages`, the last of them included, for i32 elements in slice `slice`.
 fn made(elements: &[i32], slice: usize, out: u64, stages: &str) -> Vec<i32> {
     let machine = Machine::rngd();
     // A last `pad` makes the flits that a commit takes.
@@ -105,7 +105,7 @@ fn padding_that_counts_is_marked() {
     assert_eq!(marked("hw.vector_valid_count counters [1 : 8 p], packet 3;", "apart"), [true; 4]);
 }
 
-/// Two slots of four lanes; element 1 of the second packet, byte 36 of what is fetched, was never written.
+/// Two slots of four lanes; element 1 of the second packet, byte 36 of the fetched bytes, was never written.
 #[test]
 fn marks_of_lanes_apart_stay_in_their_slot() {
     let stages =

@@ -53,7 +53,7 @@ fn middle_routers_hand_on_both_ways() {
     assert_eq!(trace.cycles.len(), 4 + 3);
 }
 
-/// Rings of two: slices 2 and 3 are the second one, and a snoop's rows name members of their own ring.
+/// Rings of two: slices 2 and 3 are the second one, and a snoop's rows name members of the same ring.
 #[test]
 fn every_ring_snoops_its_own_members() {
     let route = Route::plain(2, Snoop { rows: vec![vec![0], vec![0, 1]] });
@@ -62,7 +62,7 @@ fn every_ring_snoops_its_own_members() {
     assert!(!outputs(2, 3) && !outputs(2, 0) && !outputs(3, 1));
 }
 
-/// Two parts of a packet each, in turn; two neighbours take the same one.
+/// Two parts of a packet each, alternately; two neighbours take the same one.
 #[test]
 fn neighbours_take_the_same_part() {
     let route = Route { pick: Some(Pick { parts: 2, packets: 1, width: 2 }), ..Route::forwarding() };
@@ -104,7 +104,7 @@ fn random_ring(random: &mut Random) -> (Route, usize, usize) {
     (Route { ring, snoop, group, burst, pick }, rings, packets)
 }
 
-/// The interpreter's short form delivers what the routers do, no two packets meet, and the price is the routers'
+/// The interpreter's short form delivers the packets of the routers, no two packets meet, and the cost is the routers'
 /// cycles.
 #[test]
 fn short_form_and_routers_agree() {

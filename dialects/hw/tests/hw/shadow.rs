@@ -40,7 +40,7 @@ fn fetch_moves_marks_and_spreads_them_over_converted_elements() {
     assert_eq!(at, [4, 5, 6, 7]);
 }
 
-/// An undefined index is undefined as it was; one outside the table begins a chain of its own.
+/// An undefined index is undefined as it was; one outside the table begins a separate chain.
 #[test]
 fn fetch_marks_what_it_looks_up_outside_the_table() {
     let mut memory = holes(&[0, 1, 2, 0, 0, 0, 0, 0], &[4]);
@@ -57,7 +57,7 @@ fn fetch_marks_what_it_looks_up_outside_the_table() {
     assert_eq!(log.origin(marks[10]), Shadow::OUTSIDE_TABLE);
 }
 
-/// Slice 2 starts at byte 16: of what it reads, byte 17 was never written.
+/// Slice 2 starts at byte 16: of the bytes that it reads, byte 17 was never written.
 #[test]
 fn fetch_takes_marks_from_where_a_slice_starts() {
     let stages =
@@ -117,7 +117,7 @@ const CONTRACTION: &str = "hw.fetch bf16, packet 32, loops [64 : 1] : 32; hw.col
                            hw.accumulate interleaved, rows 2, columns 2, slots [2 : 0] : 1; hw.cast bf16; \
                            hw.commit bytes 8, loops [16 : 1] : 8 @ 4096";
 
-/// Two rows of two live groups of 8 elements (of four groups); the register file is defined as far as data reaches.
+/// Two rows of two live groups of 8 elements (of four groups); the register file is defined up to the end of the data.
 fn with_weights(mut memory: SliceMemory, undefined_row_1: Option<usize>) -> SliceMemory {
     for row in 0..2 {
         let at = row * 8192;
@@ -164,7 +164,7 @@ fn an_undefined_weight_marks_its_row() {
     assert_eq!((at, chain), (words(4).chain(words(12)).collect(), vec![3]));
 }
 
-/// The same beside zeros, which make the product zero, whatever number is there; but not beside an infinity.
+/// The same with zeros as the other factors, which make the product zero for any number; but not with an infinity.
 #[test]
 fn a_defined_zero_hides_what_is_undefined() {
     let finite = with_weights(holes(&[0; 64], &[]), Some(3));
@@ -181,7 +181,7 @@ fn a_defined_zero_hides_what_is_undefined() {
     assert_eq!(undefined(CONTRACTION, &weights, 4).0, (13 * 4..14 * 4).collect::<Vec<_>>());
 }
 
-/// Packet 1 is zeros, and in packet 0 there are none: the undefined weight counts beside that only.
+/// Packet 1 is zeros, and in packet 0 there are none: the undefined weight counts together with that packet only.
 #[test]
 fn every_packet_is_asked_for_its_own_zeros() {
     let values = [[1.0; 16], [0.0; 16]].concat();
@@ -265,7 +265,7 @@ fn vector_takes_marks_of_both_operands() {
     assert_eq!(undefined(&stages("vrf [32 : 1] : 32"), &memory, 3).0, [4, 5, 6, 7, 28, 29, 30, 31]);
 }
 
-/// Four bytes are written and defined, and none beside them.
+/// Four bytes are written and defined, and none next to them.
 #[test]
 fn generate_writes_one_number() {
     let text = crate::exec_text("sub", "hw.generate 305419896, at 4");
@@ -315,7 +315,7 @@ fn packing_keeps_what_counts_say() {
     assert_eq!(memory.dm.bytes()[128..136], [0xaa; 8]);
 }
 
-/// The counts are at address 0, before what is packed.
+/// The counts are at address 0, before the packed elements.
 #[test]
 fn counts_may_stand_at_the_start() {
     let stages = "hw.fetch i8, packet 8, loops [16 : 1] : 8 @ 64; hw.collect flits 1; hw.commit_packed most 5, \
@@ -348,7 +348,7 @@ fn packing_marks() {
     assert_eq!(undefined([Some(3), None, Some(5)]), ((3..24).collect(), vec![2]));
 }
 
-/// Stores write marks where they write bytes, and only there; what is truncated leaves none.
+/// Stores write marks where they write bytes, and only there; truncated bytes leave none.
 #[test]
 fn stores_write_marks() {
     let (machine, log) = (Machine::rngd(), ShadowLog::default());

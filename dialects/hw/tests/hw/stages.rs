@@ -1,4 +1,4 @@
-//! What each stage computes, against cases worked out by hand.
+//! The results of each stage, against cases worked out by hand.
 
 use crate::{data, exec, f32s, flow, i32_bytes, i32s, run};
 use visa_engine::{Flow, Operand, RunCx, SliceMemory, Stream};
@@ -388,8 +388,8 @@ fn commit_cuts_into_chunks() {
     assert_eq!(memory.dm.bytes()[128..], expected);
 }
 
-/// Starts 0, 8 and 16 in turn, counted through the 512 slices of a chip and on through the next: the first two of
-/// chip 1 are numbers 512 and 513, or 2 and 0 of three.
+/// Starts 0, 8 and 16, one after another, counted through the 512 slices of a chip and on through the next: the first
+/// two of chip 1 are numbers 512 and 513, or 2 and 0 of three.
 #[test]
 fn slices_start_where_the_list_says() {
     let stages = exec(

@@ -1,4 +1,5 @@
-//! `hw.switch`: what each topology delivers, by hand and against the book's recipes, and its registers' constraints.
+//! `hw.switch`: the packets that each topology delivers, by hand and against the book's recipes, and its registers'
+//! constraints.
 
 use crate::{codes, exec, exec_text};
 use visa_engine::{Flow, RunCx, Stream};
@@ -13,7 +14,7 @@ fn text(packets: u64, switch: &str) -> String {
     )
 }
 
-/// What a slice receives when packet `t` of slice `n` is `packets * n + t`, as numbers.
+/// The packets that a slice receives when packet `t` of slice `n` is `packets * n + t`, as numbers.
 fn received(switch: &str, slices: u64, packets: u64, slice: usize) -> Vec<u64> {
     let exec = exec(&text(packets, switch));
     let input = |slice: u64| Stream {
@@ -99,7 +100,7 @@ fn broadcast01_is_a_bitmap() {
     assert_eq!(received(inner, 8, 4, 5), received("custom, ring 4, snoop [{0-3} x 4]", 8, 4, 5));
 }
 
-/// Book 13's formula: ring size * packets * flits, whatever is received.
+/// Book 13's formula: ring size * packets * flits, regardless of the packets received.
 #[test]
 fn cycles() {
     let cost = |switch: &str, packets: u64, packet: u64| {

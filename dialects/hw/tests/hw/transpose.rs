@@ -6,7 +6,7 @@ use visa_engine::{Engine, Flow};
 use visa_hw::program::Exec;
 use visa_machine::Machine;
 
-/// What the engine is set to.
+/// The settings of the engine.
 #[derive(Clone, Copy, Debug)]
 struct Config {
     element: usize,

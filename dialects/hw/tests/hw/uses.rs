@@ -58,7 +58,7 @@ fn transfer(random: &mut Random, depth: usize) -> Dma {
     Dma { steps, ..Dma::homogeneous(false, ends, loops, 0) }
 }
 
-/// What a run knows of the bytes of memory.
+/// The state of the bytes of memory during a run.
 #[derive(Default)]
 struct Run {
     written: HashSet<(u8, i64)>,

@@ -1,4 +1,4 @@
-//! Where tensors at rest are: at one address, or at several in turn with the iterations of a loop.
+//! Addresses of tensors at rest: one address, or several that rotate with the iterations of a loop.
 
 use crate::index::affine::Affine;
 use crate::interfaces::succeeded;
@@ -14,7 +14,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, ValueDef, ValueId};
 use visa_loops::MAX_TURNS;
 
-/// The addresses of the iterations after the first, of what a loop's body puts at several in turn.
+/// The addresses of a rotating buffer in the iterations after the first.
 #[visa_ir::clause]
 pub const THEN: ClauseDecl = ClauseDecl::optional(
     "then",
@@ -41,13 +41,13 @@ impl Address {
         Self { addresses: vec![address], index: None }
     }
 
-    /// The addresses in turn, those of the first iterations first.
+    /// The rotating addresses, those of the first iterations first.
     #[must_use]
     pub fn addresses(&self) -> &[i64] {
         &self.addresses
     }
 
-    /// The index of the loop with which the addresses follow each other; nothing if there is one only.
+    /// The index of the loop with which the addresses follow each other; `None` if there is one only.
     #[must_use]
     pub fn index(&self) -> Option<ValueId> {
         self.index
@@ -60,7 +60,7 @@ impl Address {
         next
     }
 
-    /// Where a tensor is after a loop of so many iterations, which gave it.
+    /// The address of a tensor after a loop of `times` iterations, which gave it.
     pub(crate) fn after(&self, index: Option<ValueId>, times: u64) -> Self {
         if self.index.is_none() || self.index != index {
             return self.clone();
@@ -69,7 +69,7 @@ impl Address {
         Self::at(self.addresses[last as usize])
     }
 
-    /// Where a tensor must be that a loop carries, before the loop, if what the body yields is here.
+    /// The address that a tensor carried by a loop must have before the loop, if the yielded tensor is here.
     pub(crate) fn before(&self, index: Option<ValueId>) -> Self {
         match (self.index.is_some() && self.index == index, self.addresses.last()) {
             (true, Some(&last)) => Self::at(last),
@@ -91,12 +91,12 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// An address that moves with the loops around what uses it.
+/// An address that moves with the loops around its use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moving {
     /// Where it is, but for turns.
     pub affine: Affine,
-    /// What is added in turn with the iterations of a loop.
+    /// The offsets that are added alternately with the iterations of a loop.
     pub turns: Option<Turns>,
 }
 
@@ -132,25 +132,25 @@ impl Moving {
         self.affine.base
     }
 
-    /// Whether it is the same in all iterations.
+    /// Returns true if it is the same in all iterations.
     #[must_use]
     pub fn is_still(&self) -> bool {
         self.affine.terms.is_empty() && self.turns.is_none()
     }
 
-    /// How far addresses of iterations are apart: each distance is a sum of these.
+    /// Distances between addresses of iterations: each distance is a sum of these.
     pub fn distances(&self) -> impl Iterator<Item = i64> {
         let offsets = self.turns.iter().flat_map(|turns| turns.offsets.iter().copied());
         self.affine.terms.iter().map(|term| term.factor).chain(offsets)
     }
 
-    /// The same address so much further; nothing past 64 bits.
+    /// The same address so much further; `None` on overflow.
     #[must_use]
     pub fn plus(&self, distance: &Affine) -> Option<Self> {
         Some(Self { affine: self.affine.plus(distance)?, turns: self.turns.clone() })
     }
 
-    /// Whether another address is as far from it in every iteration.
+    /// Returns true if another address is as far from it in every iteration.
     #[must_use]
     pub fn moves_like(&self, other: &Self) -> bool {
         // Where iterations are left out, terms may begin with others.
@@ -160,7 +160,7 @@ impl Moving {
         factors(self) == factors(other) && self.turns == other.turns
     }
 
-    /// The least and the greatest address of all iterations; nothing past 64 bits.
+    /// The least and the greatest address of all iterations; `None` on overflow.
     #[must_use]
     pub fn range(&self) -> Option<(i64, i64)> {
         let offsets = || self.turns.iter().flat_map(|turns| turns.offsets.iter().copied());
@@ -180,7 +180,7 @@ pub fn further(op: OpRef<'_>) -> Vec<Option<i64>> {
     }
 }
 
-/// Where what an operation makes is, the first address of which is given; nothing where one is open.
+/// The address of an operation's result, given its first address; `None` where one is open.
 #[must_use]
 pub fn address(op: OpRef<'_>, first: Option<i64>) -> Option<Address> {
     let further = further(op).into_iter().collect::<Option<Vec<_>>>()?;
@@ -200,7 +200,7 @@ pub(crate) fn index(around: OpRef<'_>) -> Option<ValueId> {
     around.module.args(*block).first().copied()
 }
 
-/// Where a loop's argument is, if what the body yields for it is at several addresses in turn.
+/// The address of a loop's argument, if the tensor that the body yields for it is at several rotating addresses.
 pub(crate) fn carried_address(
     around: OpRef<'_>,
     yielded: Option<ValueId>,

@@ -1,4 +1,4 @@
-//! Which functions call which.
+//! The calls between functions.
 
 use crate::ops::call::calling;
 use crate::ops::func::FUNC;
@@ -9,7 +9,7 @@ use visa_ir::context::Context;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::symbols::{Symbols, declared};
 
-/// The functions of a module, each with those that it calls. Calls of what is no function are left out: the
+/// The functions of a module, each with those that it calls. Calls of anything but a function are left out: the
 /// verifier reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallGraph {
@@ -46,7 +46,7 @@ fn called(func: OpRef<'_>, symbols: &Symbols) -> BTreeSet<OpId> {
 }
 
 impl CallGraph {
-    /// Puts each function after those that it calls, as far as that goes.
+    /// Puts each function after those that it calls, except along a recursion.
     fn sort(&mut self) {
         let mut missing: BTreeMap<OpId, usize> = BTreeMap::new();
         let mut callers: BTreeMap<OpId, Vec<OpId>> = BTreeMap::new();
@@ -86,8 +86,8 @@ impl CallGraph {
         reached
     }
 
-    /// The names on the shortest way by calls from `caller` through `callee` back to `caller`; nothing if there is
-    /// no such way.
+    /// The names on the shortest way by calls from `caller` through `callee` back to `caller`; `None` if there is no
+    /// such way.
     #[must_use]
     pub fn cycle(&self, caller: OpId, callee: OpId) -> Option<Vec<Rc<str>>> {
         if !self.cyclic.contains(&caller) || !self.cyclic.contains(&callee) {
@@ -108,7 +108,7 @@ impl CallGraph {
         None
     }
 
-    /// The names on a way from a function back to itself, of which `from` says where each comes from.
+    /// The names on a path from a function back to itself; `from` maps each function to its predecessor.
     fn path(&self, caller: OpId, from: &BTreeMap<OpId, OpId>) -> Vec<Rc<str>> {
         let mut path = vec![caller];
         let mut at = caller;

@@ -1,8 +1,8 @@
-//! Which chips, clusters, slices and PEs mappings are counted from.
+//! Origins of mappings: the chips, clusters, slices and PEs from which they are counted.
 //!
 //! The mappings of a tile count from its first position. Where the dimension that is cut is on slices, its slices are
 //! counted from the first one that holds it, which may be another one in each iteration. A pipeline keeps to its
-//! slices: what flows through it, and what it writes, is counted from there too. A transfer makes a tensor that is
+//! slices: its streams, and the tensors that it writes, are counted from there too. A transfer makes a tensor that is
 //! counted from the first chip, cluster and slice.
 
 use crate::facts::{DeclaredAxes, quoted};
@@ -48,13 +48,13 @@ impl Frame {
         &self.chip
     }
 
-    /// Whether it is the first chip, cluster and slice in every iteration.
+    /// Returns true if it is the first chip, cluster and slice in every iteration.
     #[must_use]
     pub fn is_first(&self) -> bool {
         [&self.chip, &self.cluster, &self.part].into_iter().all(|at| *at == Affine::ZERO)
     }
 
-    /// Whether two are the same in every iteration.
+    /// Returns true if two are the same in every iteration.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.chip.is(&other.chip) && self.cluster.is(&other.cluster) && self.part.is(&other.part)
@@ -65,7 +65,7 @@ impl Frame {
         Self { chip: known.of(&self.chip), cluster: known.of(&self.cluster), part: known.of(&self.part) }
     }
 
-    /// Where a tile of a tensor that is counted from here is; nothing past 64 bits.
+    /// Where a tile of a tensor that is counted from here is; `None` on overflow.
     #[must_use]
     pub fn tile(&self, tile: &Tile<'_>) -> Option<Self> {
         let mut frame = self.clone();
@@ -82,19 +82,19 @@ impl Frame {
         Some(frame)
     }
 
-    /// The slice, counted through the clusters of a chip; nothing past 64 bits.
+    /// The slice, counted through the clusters of a chip; `None` on overflow.
     #[must_use]
     pub fn slice(&self, machine: &Machine) -> Option<Affine> {
         self.counted(machine.topology.slices_per_cluster)
     }
 
-    /// The slice or PE, counted through the clusters, of which each has so many; nothing past 64 bits.
+    /// The slice or PE, counted through the clusters, each of which has `of_cluster`; `None` on overflow.
     fn counted(&self, of_cluster: u64) -> Option<Affine> {
         self.cluster.times(i64::try_from(of_cluster).ok()?)?.plus(&self.part)
     }
 
-    /// How many bytes further the memory starts in addresses of a transfer than that of the first chip, cluster and
-    /// slice; nothing past 64 bits.
+    /// Distance in bytes, in addresses of a transfer, from the memory of the first chip, cluster and slice to the
+    /// memory of this one; `None` on overflow.
     #[must_use]
     pub fn bytes(&self, tensor: &Tensor, machine: &Machine) -> Option<Affine> {
         // Register files are in slices, as data memory is.
@@ -105,7 +105,7 @@ impl Frame {
     }
 }
 
-/// As messages say it: `chip 1`, `cluster 1, slice 32`; a number that a loop changes is its first one.
+/// The form in messages: `chip 1`, `cluster 1, slice 32`; a number that a loop changes is its first one.
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = [("chip", &self.chip), ("cluster", &self.cluster), ("slice", &self.part)];
@@ -124,27 +124,27 @@ impl fmt::Display for Frame {
     }
 }
 
-/// What the mappings of each value of a module are counted from.
+/// The origin of the mappings of each value of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frames {
     /// Those that are not counted from the first chip, cluster and slice.
     known: HashMap<ValueId, Cases<Frame>, Fast>,
     /// All others.
     first: Cases<Frame>,
-    /// Tiles of tensors whose types are not known yet, and what comes of them: they may begin anywhere.
+    /// Tiles of tensors whose types are not known yet, and the values derived from them: they may begin anywhere.
     open: HashSet<ValueId, Fast>,
-    /// Whether something is written elsewhere.
+    /// True if something is written elsewhere.
     written: bool,
 }
 
 impl Frames {
-    /// What the mappings of a value are counted from; one of several where an index is chosen.
+    /// The origin of a value's mappings; one of several where an index is chosen.
     #[must_use]
     pub fn of(&self, value: ValueId) -> &Cases<Frame> {
         self.known.get(&value).unwrap_or(&self.first)
     }
 
-    /// What those of the tensor, or the part of it, are counted from that an operation writes.
+    /// The origin of the mappings of the tensor, or of the part of it, that an operation writes.
     #[must_use]
     pub fn written(&self, op: OpRef<'_>, axes: &Axes) -> Cases<Frame> {
         let whole = op.results().first().map_or(&self.first, |&result| self.of(result));
@@ -170,8 +170,9 @@ impl Frames {
         self.of(whole).join(tiles, |_, _| ()).bounded(op).map(drop)
     }
 
-    /// Whether a transfer of a tensor `from` to what is there a tensor `to` is one of PCIe: chips hold other parts
-    /// after it than before, or a tile is on other chips. Otherwise each chip does the same in its own memories.
+    /// Returns true if a transfer of a tensor `from` to a tensor `to` at the destination is one of PCIe: chips hold
+    /// other parts after it than before, or a tile is on other chips. Otherwise each chip does the same in its own
+    /// memories.
     #[must_use]
     pub fn cross_chips(&self, op: OpRef<'_>, [from, to]: [&Tensor; 2], axes: &Axes) -> bool {
         // Chips that do not hold the tile would write theirs.
@@ -183,12 +184,12 @@ impl Frames {
             || TileWrite::cast(op).is_some_and(cuts)
     }
 
-    /// What a value is counted from in the first case in which that is another chip than the first.
+    /// The origin of a value in the first case in which it is another chip than the first.
     fn on_chip(&self, value: ValueId) -> Option<&Frame> {
         self.of(value).iter().map(|case| &case.what).find(|frame| frame.chip != Affine::ZERO)
     }
 
-    /// What two values are counted from in the first case in which `op` runs and they differ.
+    /// The origins of two values in the first case in which `op` runs and they differ.
     fn apart(op: OpRef<'_>, one: &Cases<Frame>, other: &Cases<Frame>, axes: &Axes) -> Option<(Frame, Frame)> {
         let pairs = one.join(other, |one, other| (one.clone(), other.clone()));
         // A branch that is wrong is refused by itself.
@@ -200,7 +201,7 @@ impl Frames {
         pairs.iter().find(differ).map(|case| case.what.clone())
     }
 
-    /// Adds what the results of an operation are counted from.
+    /// Adds the origins of the results of an operation.
     fn learn(&mut self, op: OpRef<'_>, axes: &Axes) {
         for own in carried(op) {
             self.give(own.initial, own.argument.into_iter().chain(own.result));
@@ -237,7 +238,7 @@ impl Frames {
     }
 }
 
-/// What tiles are counted from of a tensor that is counted from `whole`; nothing past 64 bits.
+/// The origins of tiles of a tensor that is counted from `whole`; `None` on overflow.
 fn tiled(whole: &Cases<Frame>, tiles: &Cases<Tile<'_>>) -> Option<Cases<Frame>> {
     whole.join(tiles, Frame::tile).map(|frame| frame.clone().ok_or(())).ok()
 }
@@ -247,8 +248,8 @@ fn changed(op: OpRef<'_>) -> Option<ValueId> {
     view::changed(op).or_else(|| Some(TileWrite::cast(op)?.tensor().ok()?.id))
 }
 
-/// Whether an operation is one of a pipeline: its results are where its first operand is. Types of streams may not be
-/// known yet.
+/// Returns true if an operation is one of a pipeline: its results are where its first operand is. Types of streams may
+/// not be known yet.
 fn flows(op: OpRef<'_>) -> bool {
     let untyped = |value: &ValueId| is_unknown(op.ctx, op.module.ty(*value));
     let is_stream = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.kind.stream);
@@ -290,7 +291,7 @@ pub(crate) fn check(func: OpRef<'_>, frames: &Frames, axes: &Axes, report: &dyn 
 }
 
 impl Frames {
-    /// What a loop or a branch carries from slices to others.
+    /// Checks the values that a loop or a branch carries from slices to others.
     fn check_carried(&self, op: OpRef<'_>, axes: &Axes) -> Option<Diagnostic> {
         let pairs = carried(op).into_iter().filter_map(|own| Some((own.initial, own.yielded?)));
         let mut apart = pairs.filter_map(|(wanted, given)| {
@@ -304,7 +305,7 @@ impl Frames {
         Some(error.fix("move it with `tm.to_tile` or `tm.to_dm`".to_owned()))
     }
 
-    /// What a pipeline reads and writes beside its stream.
+    /// Checks the tensors that a pipeline reads and writes in addition to its stream.
     fn check_pipeline(&self, func: OpRef<'_>, op: OpRef<'_>, axes: &Axes) -> Option<Diagnostic> {
         let (&first, rest) = op.operands().split_first()?;
         if op.operands().iter().any(|value| self.open.contains(value)) {
@@ -347,7 +348,7 @@ impl Frames {
         refuse(message, "move a tile with `tm.to_dm`, or the written part with `tm.to_tile`")
     }
 
-    /// What a transfer moves between chips: not to or from scratchpad memory.
+    /// Checks the tensor that a transfer moves between chips: not to or from scratchpad memory.
     fn check_scratchpad(&self, func: OpRef<'_>, op: OpRef<'_>) -> Option<Diagnostic> {
         let stays = |tensor: Option<Rc<Tensor>>| tensor.is_some_and(|tensor| tensor.stays_on_chip());
         let mut operands = op.operands().iter();
@@ -361,7 +362,7 @@ impl Frames {
         Some(error.fix("move it through data memory or HBM".to_owned()))
     }
 
-    /// What takes a tile, and is neither a transfer nor a pipeline.
+    /// Checks operations that take a tile and are neither transfers nor pipelines.
     fn check_taken(&self, func: OpRef<'_>, op: OpRef<'_>, axes: &Axes) -> Option<Diagnostic> {
         let moves = is_transfer(op) && !op.is(&CHIP_SHUFFLE);
         if moves {

@@ -1,5 +1,5 @@
-//! Sizes of axes that are given from outside, in the place of those that a module declares: one text serves a test
-//! and a model.
+//! Sizes of axes that are given from outside and replace those that a module declares: one text serves a test and a
+//! model.
 
 use crate::ops::func::AxesOp;
 use crate::tensor::attrs::{AxisSize, AxisSizes, SIZES};
@@ -38,7 +38,8 @@ impl GivenSizes {
         Ok(Self(given))
     }
 
-    /// Gives the axes of a module these sizes. Types are inferred again; what then does not fit, the verifier finds.
+    /// Gives the axes of a module these sizes. Types are inferred again; the verifier reports the types that then do
+    /// not fit.
     ///
     /// # Errors
     /// An axis that the module does not declare, or declares as a difference of others.
@@ -67,7 +68,7 @@ impl GivenSizes {
     }
 }
 
-/// Changes the size of one axis in what is declared.
+/// Changes the size of one axis in the declaration.
 fn resize(
     ctx: &Context,
     module: &Module,

@@ -1,4 +1,4 @@
-//! How long values are needed: positions of operations, and the last one that needs each value.
+//! Liveness of values: positions of operations, and the last one that needs each value.
 
 use crate::interfaces::succeeded;
 use crate::ops::control::{FOR, YIELD, initial};
@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher as Fast;
 use std::collections::HashMap;
 use visa_ir::module::{BlockId, OpId, OpRef, ValueDef, ValueId};
 
-/// The positions of a function's operations, each before what its body holds.
+/// The positions of a function's operations, each before those of its body.
 pub(crate) struct Positions {
     order: Vec<OpId>,
     at: HashMap<OpId, usize, Fast>,
@@ -26,7 +26,7 @@ impl Positions {
         self.at[&op]
     }
 
-    /// The last position of an operation and what its body holds.
+    /// The last position of an operation and its body.
     pub(crate) fn end(&self, op: OpRef<'_>) -> usize {
         let last = op.regions().last().and_then(|&block| op.module.ops(block).last());
         last.map_or_else(|| self.of(op.id), |&last| self.end(op.other(last)))
@@ -43,7 +43,7 @@ impl Positions {
     }
 
     /// The position of the last operation that needs each value: through views, and through streams up to the end of
-    /// the pipeline. Walked from the end, so that what a stream is needed for is known before what flows into it.
+    /// the pipeline. Walked from the end, so that the uses of a stream are known before its inputs.
     pub(crate) fn needed_until(&self, func: OpRef<'_>) -> HashMap<ValueId, usize, Fast> {
         let mut needed: HashMap<ValueId, usize, Fast> = HashMap::default();
         for &id in self.order.iter().rev() {

@@ -23,7 +23,7 @@ struct Resident {
     before: Option<ValueId>,
     name: String,
     space: &'static str,
-    /// Its bytes, of each iteration in turn of the loop with that index.
+    /// Its bytes in each iteration of the loop with that index, one iteration after another.
     ranges: Vec<Range<u64>>,
     index: Option<ValueId>,
     from: usize,
@@ -49,7 +49,7 @@ impl Resident {
         pairs.find(|[own, other]| own.start < other.end && other.start < own.end)
     }
 
-    /// Two of its own ranges that overlap.
+    /// Two ranges of the same tensor that overlap.
     fn itself(&self) -> Option<[&Range<u64>; 2]> {
         let all = self.ranges.iter().enumerate();
         let mut pairs = all.flat_map(|(at, one)| self.ranges[at + 1..].iter().map(move |other| [one, other]));
@@ -98,7 +98,7 @@ pub(crate) fn check_overlaps(
     Ok(())
 }
 
-/// Reports what a loop or a branch carries from one place to another (C3, C4 of `tm.for` and `tm.if`).
+/// Reports tensors that a loop or a branch carries from one address to another (C3, C4 of `tm.for` and `tm.if`).
 fn check_carried(func: OpRef<'_>, all: &[Placement], report: &dyn Fn(Diagnostic)) {
     let bodies = func.regions().iter().flat_map(|&block| func.module.walk(block));
     for op in bodies.map(|id| func.other(id)) {
@@ -140,8 +140,9 @@ fn check_carried(func: OpRef<'_>, all: &[Placement], report: &dyn Fn(Diagnostic)
     }
 }
 
-/// Reports what a body puts where the tensor that it carries is, although that is still needed, where an address of
-/// the two is open yet: that is so at any address. Several addresses in turn are apart.
+/// Reports a tensor that a body places where the tensor that it carries is, although that is still needed. It does so
+/// where an address of the two is open yet: the conflict exists at any address. Several rotating addresses are
+/// disjoint.
 fn check_replaced(op: OpRef<'_>, through: &Carried, all: &[Placement], report: &dyn Fn(Diagnostic)) {
     let find = |value: ValueId| all.iter().find(|placed| placed.value == value);
     let was = |value: ValueId| std::iter::successors(find(value), |placed| placed.before.and_then(find));
@@ -164,8 +165,8 @@ fn check_replaced(op: OpRef<'_>, through: &Carried, all: &[Placement], report: &
     report(error.note(format!("{earlier_name} is placed here"), Some(span(earlier))).fix(fix));
 }
 
-/// Reports what a tensor without an address yet has changed in place although it is still needed: that is so at
-/// any address.
+/// Reports a change in place of a tensor without an address yet, although the tensor is still needed: the conflict
+/// exists at any address.
 fn check_changed(func: OpRef<'_>, later: &Placement, all: &[Placement], report: &dyn Fn(Diagnostic)) {
     let before = |placed: &Placement| {
         let before = placed.before?;
@@ -187,8 +188,8 @@ fn check_changed(func: OpRef<'_>, later: &Placement, all: &[Placement], report: 
     }
 }
 
-/// Whether a tensor is needed for nothing but to become another one in place: then positions do not matter, of which
-/// an argument and the first operation share one.
+/// Returns true if a tensor is needed for nothing but to become another one in place: then positions do not matter, of
+/// which an argument and the first operation share one.
 fn is_spent(func: OpRef<'_>, earlier: ValueId, before: Option<ValueId>) -> bool {
     before == Some(earlier) && func.module.uses(earlier).len() == 1
 }
@@ -249,7 +250,7 @@ fn overlap(func: OpRef<'_>, earlier: &Resident, later: &Resident) -> Option<Diag
     Some(error.note(format!("{} is placed here", earlier.name), Some(earlier.span)).fix(Some(fix)))
 }
 
-/// Whether a loop's body yields one tensor for another that it was given.
+/// Returns true if a loop's body yields one tensor for another that it was given.
 fn replaces(func: OpRef<'_>, given: ValueId, yielded: ValueId) -> bool {
     let ValueDef::Argument(block, _) = func.module.def(given) else { return false };
     let around = func.module.block_parent(block).map(|op| func.other(op));
@@ -258,7 +259,7 @@ fn replaces(func: OpRef<'_>, given: ValueId, yielded: ValueId) -> bool {
     all.is_some_and(|all| all.iter().any(own))
 }
 
-/// What a tensor that a loop puts at several addresses in turn says of itself.
+/// Reports a rotating buffer that overlaps itself.
 fn overlaps_itself(resident: &Resident) -> Option<Diagnostic> {
     let [one, other] = resident.itself()?;
     let message =

@@ -2,7 +2,7 @@
 //!
 //! Two writes of one tensor meet if in some iterations of the loops around them their tiles do. That is decided:
 //! indices, and conditions of branches, are sums of indices. Where anything reads the tensor in the outermost loop
-//! that both are in, or between them, it may be what was written; then nothing is said.
+//! that both are in, or between them, it may read the first write; then no diagnostic is reported.
 
 use crate::facts::liveness::Positions;
 use crate::index::affine::Affine;
@@ -34,7 +34,7 @@ struct Write<'a> {
 }
 
 impl<'a> Write<'a> {
-    /// What an operation writes in each case.
+    /// The writes of an operation, one for each case.
     fn of(op: TileWrite<'a>, axes: &Axes) -> Result<Vec<Self>, Diagnostic> {
         let index = Affine::constant(op.index()?);
         let overflow = || op.error("C3", "the index does not fit 64 bits");
@@ -72,7 +72,7 @@ impl Write<'_> {
     }
 }
 
-/// Two writes, as indices that are counted: those of the first, and those of the second as far as they are others.
+/// Two writes, as indices that are counted: those of the first, and those of the second that differ from them.
 struct Pair {
     /// The number of each index of the first write, and of the second.
     numbers: [HashMap<ValueId, usize>; 2],
@@ -141,7 +141,7 @@ impl Pair {
     }
 }
 
-/// Whether two writes meet in iterations that share those of the outermost `shared` loops; with `apart`, in an
+/// Returns true if two writes meet in iterations that share those of the outermost `shared` loops; with `apart`, in an
 /// earlier and a later iteration of the loop inside these.
 fn meet(one: &Write<'_>, other: &Write<'_>, shared: usize, apart: bool) -> bool {
     let mut pair = Pair::new(one, other, shared);
@@ -212,14 +212,14 @@ impl<'w, 'a> Begun<'w, 'a> {
         self.by_start.entry(start).or_default().push(write);
     }
 
-    /// Those that may meet a write, as far as the first dimension tells.
+    /// The writes that may meet a write, judged by the first dimension only.
     fn near(&self, write: &Write<'_>) -> impl Iterator<Item = &'w Write<'a>> + use<'_, 'w, 'a> {
         let Range { start, end } = write.reach();
         self.by_start.range(start - self.widest..end).flat_map(|(_, writes)| writes.iter().copied())
     }
 }
 
-/// Whether a write meets itself in a later iteration. Another case of it is another iteration.
+/// Returns true if a write meets itself in a later iteration. Another case of it is another iteration.
 fn again(cases: &[Write<'_>]) -> bool {
     let itself = |write: &Write<'_>| (0..write.loops.len()).any(|shared| meet(write, write, shared, true));
     let other = |(number, later): (usize, &Write<'_>)| {
@@ -233,11 +233,11 @@ fn outermost(op: OpRef<'_>) -> Option<OpRef<'_>> {
     op.ancestors().filter(|around| around.is(&FOR)).last()
 }
 
-/// Which values are one tensor, and where each is read.
+/// The tensor of each value, and the positions at which each tensor is read.
 struct Tensors {
     /// A value that stands for each.
     of: HashMap<ValueId, ValueId>,
-    /// The positions of what reads each, in order.
+    /// The positions of the operations that read each, in order.
     reads: HashMap<ValueId, Vec<usize>>,
 }
 
@@ -282,8 +282,8 @@ impl Tensors {
         write.op.operands().get(1).map(|&value| self.root(value))
     }
 
-    /// Whether anything may read the tensor between two writes of it: in the outermost loop around both, or where
-    /// there is none, from the one to the other.
+    /// Returns true if anything may read the tensor between two writes of it: in the outermost loop around both, or
+    /// where there is none, from the one to the other.
     fn read_between(&self, earlier: &Write<'_>, later: &Write<'_>, positions: &Positions) -> bool {
         let (one, other) = (outermost(earlier.op), outermost(later.op));
         let (from, to) = match (one, other) {

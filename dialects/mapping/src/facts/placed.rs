@@ -66,7 +66,7 @@ pub fn placements(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placement>, Diagno
     Ok(placing.all)
 }
 
-/// The tensors that a function places, as far as they are known.
+/// The tensors that a function places and that are known so far.
 struct Placing<'a> {
     func: OpRef<'a>,
     axes: &'a Axes,
@@ -77,7 +77,7 @@ struct Placing<'a> {
 }
 
 impl Placing<'_> {
-    /// Adds what the operations of a block place, in the order in which it is there.
+    /// Adds the tensors that the operations of a block place, in the order of the block.
     fn block(&mut self, block: BlockId) -> Result<(), Diagnostic> {
         for &id in self.func.module.ops(block) {
             let (op, from) = (self.func.other(id), self.positions.of(id));
@@ -103,7 +103,7 @@ impl Placing<'_> {
         Ok(())
     }
 
-    /// Adds what goes through a loop or a branch, and what its body places.
+    /// Adds the values that pass through a loop or a branch, and the tensors that its body places.
     fn carry(&mut self, op: OpRef<'_>) -> Result<(), Diagnostic> {
         let (through, from, end) = (carried(op), self.positions.of(op.id), self.positions.end(op));
         for Carried { initial, argument, yielded, .. } in &through {

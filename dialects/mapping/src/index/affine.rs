@@ -11,11 +11,11 @@ pub type Indices = HashMap<ValueId, u64>;
 pub struct Affine {
     /// The number where all indices are 0.
     pub base: i64,
-    /// What it grows by with each loop.
+    /// The growth with each loop.
     pub terms: Vec<Term>,
 }
 
-/// What a number grows by with a loop.
+/// The growth of a number with a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
     /// The argument of the loop's body that is its index.
@@ -24,7 +24,7 @@ pub struct Term {
     pub first: u64,
     /// Iterations of the loop that count, one after the other.
     pub times: u64,
-    /// How much the number grows from one iteration to the next; not 0.
+    /// Growth of the number from one iteration to the next; not 0.
     pub factor: i64,
 }
 
@@ -38,20 +38,20 @@ impl Affine {
         Self { base, terms: Vec::new() }
     }
 
-    /// The index of a loop of so many iterations.
+    /// The index of a loop of `times` iterations.
     #[must_use]
     pub fn index(index: ValueId, times: u64) -> Self {
         Self { base: 0, terms: vec![Term { index, first: 0, times, factor: 1 }] }
     }
 
-    /// Whether two numbers are the same in every iteration.
+    /// Returns true if two numbers are the same in every iteration.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         let apart = other.times(-1).and_then(|other| self.plus(&other));
         apart.and_then(|apart| apart.range()) == Some((0, 0))
     }
 
-    /// The number times another one; nothing past 64 bits.
+    /// The number times another one; `None` on overflow.
     #[must_use]
     pub fn times(&self, by: i64) -> Option<Self> {
         let scaled = |term: &Term| Some(Term { factor: term.factor.checked_mul(by)?, ..*term });
@@ -60,7 +60,7 @@ impl Affine {
         Some(Self { base: self.base.checked_mul(by)?, terms })
     }
 
-    /// The sum of two numbers; nothing past 64 bits.
+    /// The sum of two numbers; `None` on overflow.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Option<Self> {
         let mut sum = Self { base: self.base.checked_add(other.base)?, terms: self.terms.clone() };
@@ -74,7 +74,7 @@ impl Affine {
         Some(sum)
     }
 
-    /// The number in an iteration; an index that is not known is 0. Nothing past 64 bits.
+    /// The number in an iteration; an index that is not known is 0. `None` on overflow.
     #[must_use]
     pub fn at(&self, indices: &Indices) -> Option<i64> {
         self.terms.iter().try_fold(self.base, |sum, term| {
@@ -83,7 +83,7 @@ impl Affine {
         })
     }
 
-    /// The number in the first iteration that counts; nothing past 64 bits.
+    /// The number in the first iteration that counts; `None` on overflow.
     #[must_use]
     pub fn first(&self) -> Option<i64> {
         self.terms.iter().try_fold(self.base, |sum, term| {
@@ -91,7 +91,7 @@ impl Affine {
         })
     }
 
-    /// The least and the greatest number of all iterations; nothing past 64 bits.
+    /// The least and the greatest number of all iterations; `None` on overflow.
     #[must_use]
     pub fn range(&self) -> Option<(i64, i64)> {
         let first = self.first()?;
@@ -101,7 +101,7 @@ impl Affine {
         })
     }
 
-    /// The least number of an iteration that is not below `from`; nothing if there is none.
+    /// The least number of an iteration that is not below `from`; `None` if there is none.
     #[must_use]
     pub fn first_from(&self, from: i64) -> Option<i64> {
         let (least, most) = self.range()?;

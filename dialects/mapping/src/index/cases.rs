@@ -1,4 +1,4 @@
-//! Cases: what depends on a `tm.select` is one of several, and each holds where some numbers are in ranges.
+//! Cases: a value that depends on a `tm.select` is one of several, and each holds where some numbers are in ranges.
 
 use crate::index::affine::{Affine, Indices, Term};
 use std::ops::Range;
@@ -9,19 +9,19 @@ use visa_loops::{Condition, narrowed};
 /// Most cases of a number, an address or a command.
 pub const MAX_CASES: usize = 16;
 
-/// That a number is at least `from`, and less than `below`, as far as these are given.
+/// The bounds of a number: at least `from` and less than `below`. `None` is no bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// The number, in all iterations of the loops around it.
     pub number: Affine,
     /// The least that it is.
     pub from: Option<i64>,
-    /// What it is less than.
+    /// The exclusive upper bound.
     pub below: Option<i64>,
 }
 
 impl Bound {
-    /// Whether it holds in an iteration; nothing where the number does not fit 64 bits.
+    /// Returns true if it holds in an iteration; `None` where the number does not fit 64 bits.
     #[must_use]
     pub fn holds(&self, indices: &Indices) -> Option<bool> {
         let number = self.number.at(indices)?;
@@ -37,7 +37,7 @@ impl Bound {
         before.into_iter().chain(after).collect()
     }
 
-    /// Whether it holds wherever another one does, as they are written.
+    /// Returns true if it holds wherever another one does, as they are written.
     fn follows_from(&self, other: &Self) -> bool {
         let from = self.from.is_none_or(|own| other.from.is_some_and(|other| other >= own));
         let below = self.below.is_none_or(|own| other.below.is_some_and(|other| other <= own));
@@ -72,7 +72,7 @@ pub struct Cases<T>(Vec<Case<T>>);
 pub struct Case<T> {
     /// Where it applies: all of these hold. Elsewhere other cases do.
     pub bounds: Vec<Bound>,
-    /// What it is there.
+    /// The value in the case.
     pub what: T,
 }
 
@@ -109,26 +109,26 @@ impl<T> Cases<T> {
         self.0.iter()
     }
 
-    /// Whether something holds of it in some case.
+    /// Returns true if something holds of it in some case.
     #[must_use]
     pub fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
         self.0.iter().any(|case| holds(&case.what))
     }
 
-    /// What it is where it is first of all cases.
+    /// The value in the first of all cases.
     #[must_use]
     pub fn first(&self) -> Option<&T> {
         self.0.first().map(|case| &case.what)
     }
 
-    /// What it is in an iteration.
+    /// The value in an iteration.
     #[must_use]
     pub fn at(&self, indices: &Indices) -> Option<&T> {
         let applies = |case: &&Case<T>| case.bounds.iter().all(|bound| bound.holds(indices) == Some(true));
         self.0.iter().find(applies).map(|case| &case.what)
     }
 
-    /// What it is where bounds hold, of which those of a case are a part; nothing if they do not say which.
+    /// The value where bounds hold, of which those of a case are a part; `None` if they do not select one case.
     #[must_use]
     pub fn under(&self, bounds: &[Bound]) -> Option<&T> {
         let known = |own: &Bound| bounds.iter().any(|bound| own.follows_from(bound));
@@ -144,7 +144,7 @@ impl<T> Cases<T> {
         self.0.iter().map(case).collect::<Result<_, E>>().map(Cases)
     }
 
-    /// What follows from both, in each case of both that exists.
+    /// The consequence of both values, in each case of both that exists.
     pub fn join<U, V>(&self, other: &Cases<U>, follows: impl Fn(&T, &U) -> V) -> Cases<V> {
         let pairs = self.0.iter().flat_map(|one| other.0.iter().map(move |other| (one, other)));
         let case = |(one, other): (&Case<T>, &Case<U>)| {
@@ -154,7 +154,7 @@ impl<T> Cases<T> {
         Cases(pairs.filter_map(case).collect())
     }
 
-    /// Those cases that exist where other bounds hold, too, with what follows from where their indices are.
+    /// The cases that also exist where other bounds hold, with the consequence of the ranges of their indices.
     pub(crate) fn within(&self, around: &[Bound], follows: impl Fn(&T, &Narrowing) -> T) -> Self {
         let case = |case: &Case<T>| {
             let narrowing = narrowing(&both(around, &case.bounds))?;
@@ -223,7 +223,7 @@ impl Narrowing {
     }
 }
 
-/// Where all bounds may hold; nothing if that is nowhere.
+/// Where all bounds may hold; `None` if that is nowhere.
 pub(crate) fn narrowing(bounds: &[Bound]) -> Option<Narrowing> {
     let mut terms: Vec<Term> = Vec::new();
     for term in bounds.iter().flat_map(|bound| &bound.number.terms) {

@@ -19,7 +19,7 @@ use visa_ir::open::is_unknown;
 use visa_ir::symbols::{self, Symbols};
 use visa_ir::verify::VerifyCx;
 
-/// What a call and a launch have in common.
+/// The common interface of a call and a launch.
 #[visa_ir::view(Calling)]
 pub const CALLING: OpDecl = OpDecl {
     operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm", "tm.index", "tm.scalar"])],
@@ -102,7 +102,7 @@ const CYCLE: Constraint = ("C4", "no function calls itself, directly or through 
 const ALIAS: Constraint =
     ("C5", "a tensor of an `inout` argument belongs to no other one, and is no view");
 
-/// An operation that runs a function; nothing if it runs none.
+/// An operation that runs a function; `None` if it runs none.
 #[must_use]
 pub fn calling(op: OpRef<'_>) -> Option<Calling<'_>> {
     (op.is(&CALL) || op.is(&LAUNCH)).then(|| Calling::seen(op))
@@ -187,7 +187,7 @@ fn verify_launch(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-/// The results of a call that are what became of tensors that it is given, each with that tensor.
+/// The results of a call that are changed versions of its operands, each with that operand.
 ///
 /// # Errors
 /// If there is no such function.
@@ -254,7 +254,7 @@ fn check_values(
     Ok(())
 }
 
-/// Whether a value is an index or a scalar.
+/// Returns true if a value is an index or a scalar.
 fn is_number(op: OpRef<'_>, value: ValueId) -> bool {
     INDICES.contains(&op.ctx.type_name(op.module.ty(value)))
 }

@@ -62,10 +62,10 @@ fn infer(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     Ok(vec![make(op.ctx, (*source).clone())])
 }
 
-/// Which chip gets its part from which: C1 and C2.
+/// The chips and the sources of their parts: C1 and C2.
 ///
 /// # Errors
-/// As these say.
+/// As for these constraints.
 pub fn shuffle(op: OpRef<'_>, axes: &Axes) -> Result<Shuffle, Diagnostic> {
     let op = ChipShuffle::of(op)?;
     let (by, chips) = (op.by()?, chips_of(*op)?);
@@ -107,7 +107,7 @@ pub fn plan(op: OpRef<'_>, axes: &Axes, machine: &Machine) -> Result<Vec<Transfe
     Ok(found)
 }
 
-/// The loops of what a chip gets: the tensor as it lies.
+/// The loops within a chip for its part: the tensor as it lies.
 fn within_a_chip(
     op: OpRef<'_>,
     tensor: &Tensor,

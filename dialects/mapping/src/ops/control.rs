@@ -102,7 +102,7 @@ fn types(op: OpRef<'_>, values: &[ValueId]) -> Vec<TypeId> {
     values.iter().map(|&value| op.module.ty(value)).collect()
 }
 
-/// How many iterations a loop has.
+/// Number of iterations of a loop.
 ///
 /// # Errors
 /// C1.
@@ -119,18 +119,18 @@ pub fn times(op: For<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
 /// A tensor that goes through a loop or a branch. All of these are in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// What it is before.
+    /// The value before the loop or branch.
     pub initial: ValueId,
-    /// What it is at the start of a loop's body.
+    /// The value at the start of a loop's body.
     pub argument: Option<ValueId>,
-    /// What it is at the end of the body.
+    /// The value at the end of the body.
     pub yielded: Option<ValueId>,
-    /// What it is afterwards.
+    /// The value afterwards.
     pub result: Option<ValueId>,
 }
 
 impl Carried {
-    /// What it is after `initial`, in the order in which it is that.
+    /// The values after `initial`, in the order in which they replace each other.
     pub fn later(self) -> impl Iterator<Item = ValueId> {
         [self.argument, self.yielded, self.result].into_iter().flatten()
     }
@@ -148,7 +148,7 @@ pub fn carried(op: OpRef<'_>) -> Vec<Carried> {
     initial(op).iter().enumerate().map(carried).collect()
 }
 
-/// Whether an operation is a loop or a branch.
+/// Returns true if an operation is a loop or a branch.
 #[must_use]
 pub fn carries(op: OpRef<'_>) -> bool {
     op.is(&FOR) || op.is(&IF)
@@ -164,7 +164,7 @@ pub fn initial(op: OpRef<'_>) -> &[ValueId] {
     }
 }
 
-/// What the body of a loop or a branch yields.
+/// The values that the body of a loop or a branch yields.
 #[must_use]
 pub fn yielded(op: OpRef<'_>) -> &[ValueId] {
     let end = op.regions().first().and_then(|&block| op.module.ops(block).last());

@@ -122,7 +122,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_written(*op)
 }
 
-/// C4, through loops and branches that carry the tensor: what a body makes and yields takes its place, and so
+/// C4, through loops and branches that carry the tensor: a tensor that a body makes and yields replaces it, and so
 /// writes it. An operation whose result's type is not known yet may write it.
 fn check_written(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let mut same: Vec<ValueId> = op.results().to_vec();

@@ -1,4 +1,4 @@
-//! `tm.axes`, `tm.func`, `tm.return`: what a kernel file consists of.
+//! `tm.axes`, `tm.func`, `tm.return`: the operations of a kernel file.
 
 use crate::error::mapping_error;
 use crate::facts::frames::Frames;
@@ -151,7 +151,7 @@ fn refused(op: OpRef<'_>, clause: &str, error: visa_algebra::MapError) -> Diagno
     op.clause_error("C1", clause, error.message).fix(error.fix.map(|fix| format!("write `{fix}`")))
 }
 
-/// Adds what an operation declares to `axes`. What it cannot declare, it reports itself.
+/// Adds the declarations of an operation to `axes`. The operation itself reports invalid declarations.
 pub(crate) fn declare(op: OpRef<'_>, axes: &mut Axes) {
     if let Some(Ok(sizes)) = AxesOp::cast(op).map(|op| op.sizes()) {
         // A repeated name keeps its first size.
@@ -285,7 +285,7 @@ fn check_changed_arguments(op: OpRef<'_>, axes: &visa_algebra::Axes) -> Result<(
     Ok(())
 }
 
-/// What a function takes, and what it gives.
+/// The arguments and the results of a function.
 #[must_use]
 pub fn signature<'a>(func: OpRef<'a>) -> (&'a [ValueId], &'a [ValueId]) {
     let Some(&block) = func.regions().first() else { return (&[], &[]) };
@@ -310,14 +310,14 @@ pub fn inout(func: Func<'_>) -> Result<Vec<usize>, Diagnostic> {
     Ok(numbers)
 }
 
-/// What an argument of a function is called in data files and reports.
+/// The name of a function's argument in data files and reports.
 #[must_use]
 pub fn argument_name(func: OpRef<'_>, number: usize) -> String {
     let name = signature(func).0.get(number).and_then(|&value| func.module.value_name(value));
     name.map_or_else(|| format!("arg{number}"), |name| name.to_string())
 }
 
-/// What the results of a function are called in data files and reports.
+/// The names of a function's results in data files and reports.
 ///
 /// # Errors
 /// As of [`inout`].

@@ -24,7 +24,7 @@ use visa_loops::Stride;
 use visa_machine::Machine;
 use visa_numerics::DType;
 
-/// Which way an operation moves rows that an index chooses. Declared as an interface.
+/// Direction in which an operation moves rows that an index chooses. Declared as an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexing {
     /// Out of a table, operand 0, by operand 1.
@@ -33,7 +33,7 @@ pub enum Indexing {
     Scatter,
 }
 
-/// Which way an operation moves rows that an index chooses, if it does.
+/// Direction in which an operation moves rows that an index chooses, if it does.
 #[must_use]
 pub fn indexing(op: OpRef<'_>) -> Option<Indexing> {
     op.decl().and_then(|decl| decl.interface::<Indexing>()).copied()
@@ -62,7 +62,7 @@ const ON_CHIPS: (&str, &str) = (
      table alike",
 );
 
-/// What a gather asks of its operands.
+/// Requirement of a gather for its operands.
 const GATHERED: (&str, &str) =
     ("C5", "table and index hold every element of the result, a whole number of bytes each (book 07)");
 
@@ -237,7 +237,7 @@ pub static SCATTER: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&GATHER_TO_HBM, &GATHER_TO_DM, &GATHER_TO_SPM, &SCATTER];
 
-/// What a gather into a memory does.
+/// Effects of a gather into a memory.
 const fn gathers(memory: &'static str) -> [Effect; 4] {
     [
         reads(Target::Operand("table")),
@@ -255,7 +255,7 @@ fn result(op: OpRef<'_>) -> Result<Rc<Tensor>, Diagnostic> {
     op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the result is no tensor"))
 }
 
-/// The type of what is gathered: what clauses give, on the chips of the table and the index.
+/// The type of the gathered tensor: the mappings of the clauses, on the chips of the table and the index.
 fn infer(op: OpRef<'_>, kind: &'static TensorKind) -> Result<Vec<TypeId>, Diagnostic> {
     let (table, index) = (tensor(op, 0)?, tensor(op, 1)?);
     let chips = if matches!(index.dim(Dim::Chip), Expr::Literal(_)) { &table } else { &index };
@@ -303,7 +303,7 @@ pub fn plan(op: OpRef<'_>, support: &Support, axes: &Axes, machine: &Machine) ->
     found.map_err(|error| op.clause_error("C5", clause, error.to_string()))
 }
 
-/// C1 to C8 of a gather into a memory of so many bytes, of which a chip has parts.
+/// C1 to C8 of a gather into a memory of `capacity` bytes, of which a chip has parts.
 fn verify_gather(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
@@ -365,7 +365,7 @@ fn verify_scatter(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     plan(op, &support, axes, &machine(op)).map(drop)
 }
 
-/// C2 to C4, as far as the index and the table go.
+/// C2 to C4 for the index and the table.
 fn check_index(op: OpRef<'_>, table: &Tensor, axes: &Axes) -> Result<(), Diagnostic> {
     let index = tensor(op, 1)?;
     if index.dtype != DType::I32 {
@@ -423,7 +423,7 @@ fn check_lacks(op: OpRef<'_>, tensor: &Tensor, what: &str, axes: &Axes) -> Resul
     Err(op.clause_error("C3", "along", message).fix(fix))
 }
 
-/// C4: each chip has of both what it needs.
+/// C4: each chip has the parts of both that it needs.
 fn check_alike(
     op: OpRef<'_>,
     (name, own): (&str, &Tensor),
@@ -453,7 +453,7 @@ fn check_alike(
     Err(op.error("C4", message).fix("distribute both alike".to_owned()))
 }
 
-/// C5: what `rows` depends on has a place in the table.
+/// C5: the axes that `rows` depends on have a position in the table.
 fn check_lost(op: OpRef<'_>, support: &Support, table: &Tensor, axes: &Axes) -> Result<(), Diagnostic> {
     let [rows, index, ..] = op.operands() else { return Ok(()) };
     let depends = support.axes(*rows);

@@ -67,8 +67,8 @@ pub static SELECT: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&AFFINE, &SELECT];
 
-/// What a value of type `!tm.index` or `!tm.scalar` is, where `op` uses it: the branches around `op` narrow the
-/// indices. A scalar may be any of its numbers. Where `op` never runs it is 0, with which nothing can be wrong.
+/// The number of a value of type `!tm.index` or `!tm.scalar`, where `op` uses it: the branches around `op` narrow the
+/// indices. A scalar may be any of its numbers. Where `op` never runs it is 0, which satisfies every constraint.
 ///
 /// # Errors
 /// A number that does not fit 64 bits in some iteration, too many cases, or a value that no operation here makes.
@@ -97,7 +97,7 @@ pub(crate) fn numbers(
     })
 }
 
-/// What follows from numbers of `op` in each case; an error says in which.
+/// The consequence of numbers of `op` in each case; an error names its case.
 ///
 /// # Errors
 /// Those of `follows`.
@@ -136,7 +136,7 @@ pub(crate) fn constant(op: OpRef<'_>, written: i64, axes: &Axes) -> Result<i64, 
     Ok(if written == 0 || never_runs(op, axes)? { 0 } else { written })
 }
 
-/// Whether the branches around `op` never let it run.
+/// Returns true if the branches around `op` never let it run.
 ///
 /// # Errors
 /// As of [`number`].
@@ -145,8 +145,8 @@ pub fn never_runs(op: OpRef<'_>, axes: &Axes) -> Result<bool, Diagnostic> {
     Ok(around.selected.within(&around.branches, |(), _| ()).first().is_none())
 }
 
-/// The cases in which a command runs: those of what it depends on, as far as the branches around it let it run in
-/// them. What is known of a branch is not said again, unless its own number has several cases.
+/// The cases in which a command runs: those of its operands, limited to those in which the branches around it let it
+/// run. Known bounds of a branch are not repeated, unless its own number has several cases.
 ///
 /// # Errors
 /// As of [`number`].
@@ -157,7 +157,7 @@ pub fn cases<T>(op: OpRef<'_>, of: &Cases<T>, axes: &Axes) -> Result<Vec<Vec<Bou
     Ok(all.iter().map(|case| case.bounds.clone()).collect())
 }
 
-/// The cases of what an operation depends on in which it runs, with all that is known of its branches.
+/// The cases of an operation's operands in which it runs, with all known bounds of its branches.
 ///
 /// # Errors
 /// As of [`number`].
@@ -177,7 +177,7 @@ pub fn condition(op: If<'_>, axes: &Axes) -> Result<Cases<Bound>, Diagnostic> {
     anywhere(*op, op.number()?.id, axes)?.map(bound)
 }
 
-/// What values of type `!tm.index` or `!tm.scalar` are in all iterations of the loops around them.
+/// The numbers of values of type `!tm.index` or `!tm.scalar` in all iterations of the loops around them.
 ///
 /// # Errors
 /// As of [`number`].
@@ -214,11 +214,11 @@ fn around(op: OpRef<'_>, axes: &Axes) -> Result<Around, Diagnostic> {
     Ok(around)
 }
 
-/// What some numbers are in all iterations of the loops around them.
+/// The numbers of some values in all iterations of the loops around them.
 type Known = HashMap<ValueId, Cases<Affine>>;
 
-/// What a value is in all iterations of the loops around it. Each number that it is made of is worked out once, and
-/// before it, however many make it.
+/// The number of a value in all iterations of the loops around it. Each number that it is made of is computed once,
+/// and before it, regardless of the number of its uses.
 fn anywhere(op: OpRef<'_>, value: ValueId, axes: &Axes) -> Result<Cases<Affine>, Diagnostic> {
     let (mut known, mut left) = (Known::new(), vec![value]);
     while let Some(&next) = left.last() {
@@ -254,7 +254,7 @@ fn taken<'a>(op: OpRef<'_>, value: ValueId, known: &'a Known) -> Result<&'a Case
     known.get(&value).ok_or_else(|| unknown(op))
 }
 
-/// What a value is, where the numbers that it is made of are known.
+/// The number of a value, where the numbers that it is made of are known.
 fn one(op: OpRef<'_>, value: ValueId, axes: &Axes, known: &Known) -> Result<Cases<Affine>, Diagnostic> {
     if let Some(count) = scalar::count(op.ctx, op.module.ty(value), axes, op.span())? {
         return Ok(Cases::always(Affine::index(value, count)));

@@ -106,7 +106,7 @@ fn own_numbers(op: Table<'_>, from: DType, to: DType) -> Result<LookupTable, Dia
     Ok(LookupTable { to, entries: patterns.map(entry).collect::<Result<_, _>>()? })
 }
 
-/// Whether a table without `values` makes `to` of `from`.
+/// Returns true if a table without `values` makes `to` of `from`.
 #[must_use]
 pub fn converts(from: DType, to: DType) -> bool {
     let indexes = from.is_stored() && from.bits() <= TABLE_INDEX_BITS;

@@ -25,7 +25,8 @@ use visa_loops::Stride;
 #[derive(Clone, Copy, Debug)]
 pub struct WritesTile;
 
-/// What operations that write into a tile have in common; what they write, and how, is their own.
+/// The common interface of operations that write into a tile. Each specifies separately the tensor that it writes and
+/// the method.
 #[visa_ir::view(TileWrite)]
 pub const TILE_WRITE: OpDecl = OpDecl {
     operands: &[
@@ -104,8 +105,8 @@ pub static TO_TILE: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&TO_TILE];
 
-/// The tile as a tensor by itself. What its padding covers is the rest of the tensor, and must not be written, but for
-/// padding that the tensor has there too.
+/// The tile as a tensor by itself. Its padding covers the rest of the tensor, and must not be written, but for padding
+/// that the tensor has there too.
 ///
 /// # Errors
 /// If an operand is no tensor.
@@ -120,7 +121,7 @@ pub fn part(op: TileWrite<'_>, axes: &Axes) -> Result<Tensor, Diagnostic> {
         .map_err(|dim| op.error("C2", format!("the {dim} mapping is not known")))
 }
 
-/// Whether each term of the mapping in a clause has an index of its own. Then two terms must not become one.
+/// Returns true if each term of the mapping in a clause has a separate index. Then two terms must not become one.
 #[must_use]
 pub fn counts_terms(op: OpRef<'_>, clause: &str) -> bool {
     let read = super::view::Tile::cast(op).map(|tile| tile.first().count());
@@ -128,7 +129,7 @@ pub fn counts_terms(op: OpRef<'_>, clause: &str) -> bool {
     clause == ALONG.name && read.or(written).is_some_and(|indices| indices > 1)
 }
 
-/// The tensor that a transfer writes: its result, or the tile of it; nothing where its type is not known.
+/// The tensor that a transfer writes: its result, or the tile of it; `None` where its type is not known.
 ///
 /// # Errors
 /// If an operand is no tensor.

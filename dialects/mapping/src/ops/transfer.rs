@@ -24,7 +24,7 @@ use visa_machine::{Medium, Part};
 #[derive(Clone, Copy, Debug)]
 pub struct MovesTensor;
 
-/// Whether an operation moves a whole tensor from one memory to another.
+/// Returns true if an operation moves a whole tensor from one memory to another.
 #[must_use]
 pub fn is_transfer(op: OpRef<'_>) -> bool {
     op.decl().is_some_and(|decl| decl.interface::<MovesTensor>().is_some())
@@ -74,7 +74,7 @@ pub static TO_HBM: OpDecl = OpDecl {
     ..OpDecl::BASE
 };
 
-/// Which axes count engines.
+/// The axes that count engines.
 #[visa_ir::clause]
 pub(crate) const ENGINES: ClauseDecl = ClauseDecl::optional(
     "engines",
@@ -92,7 +92,7 @@ pub(crate) const TIME: ClauseDecl = ClauseDecl::optional(
 )
 .open_order();
 
-/// What a packet holds.
+/// The contents of a packet.
 #[visa_ir::clause]
 pub(crate) const PACKET: ClauseDecl = ClauseDecl::optional(
     "packet",
@@ -315,7 +315,7 @@ fn verify_spm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, "C6")
 }
 
-/// Refuses a chip mapping of its own for what comes out of scratchpad memory.
+/// Refuses a separate chip mapping for the result of a transfer out of scratchpad memory.
 fn stays_on_chip(op: OpRef<'_>, constraint: &str, source: &Tensor, given: bool) -> Result<(), Diagnostic> {
     if !given || !source.stays_on_chip() {
         return Ok(());
@@ -350,10 +350,10 @@ pub(super) fn verify_sram(
     })
 }
 
-/// C5 of a transfer into SRAM at address `at`; `from_hbm` says whether the source is read in whole groups too.
+/// C5 of a transfer into SRAM at address `at`; `from_hbm` is true if the source is read in whole groups too.
 ///
 /// # Errors
-/// As that says.
+/// As for that constraint.
 pub(super) fn check_runs(
     op: OpRef<'_>,
     transfer: &Transfer,
@@ -369,7 +369,7 @@ pub(super) fn check_runs(
 /// bytes.
 pub(super) struct Runs<'a> {
     pub(super) op: OpRef<'a>,
-    /// What is broken where they are not whole groups.
+    /// The constraint that is violated where they are not whole groups.
     pub(super) constraint: &'static str,
     pub(super) loops: &'a [TransferLoop],
     /// Loops around those, none of which continues a run.
@@ -381,7 +381,7 @@ pub(super) struct Runs<'a> {
 }
 
 impl Runs<'_> {
-    /// Whether they are whole groups. `from_hbm` says whether the source is read in whole groups too.
+    /// Checks that they are whole groups. `from_hbm` is true if the source is read in whole groups too.
     pub(super) fn check(&self, from_hbm: bool, at: Option<i64>) -> Result<(), Diagnostic> {
         let (run, outer) = self.split();
         self.check_length(run, outer.first().copied())?;
@@ -551,7 +551,8 @@ pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(
     move |axis| value.is_none_or(|value| !support.depends(value, axes.0.name(axis)))
 }
 
-/// The segments of the transfer: constraint 0 is that the source holds what is asked for, 1 is that of the stream.
+/// The segments of the transfer: constraint 0 is that the source holds the requested elements, 1 is that of the
+/// stream.
 pub(super) fn check_transfer(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
@@ -593,7 +594,7 @@ pub fn stream_order(op: OpRef<'_>) -> Result<Option<StreamOrder>, Diagnostic> {
     Ok(Some(StreamOrder { engines: engines.unwrap_or(Expr::Literal(1)), time, packet }))
 }
 
-/// The fix where a chip is to hold of an axis what other chips have of it.
+/// The fix where a chip is to hold the part of an axis that other chips have.
 fn kept_on_chips(source: &Tensor, result: &Tensor, axes: &Axes) -> Option<String> {
     result.map(Dim::Chip)?;
     let within = |tensor: &Tensor| -> Vec<_> {
@@ -609,7 +610,7 @@ fn kept_on_chips(source: &Tensor, result: &Tensor, axes: &Axes) -> Option<String
     ))
 }
 
-/// How far apart a loop's iterations are, in words: `4 bytes apart`.
+/// Distance between a loop's iterations, in words: `4 bytes apart`.
 fn apart(stride: &Stride) -> String {
     match stride {
         Stride::Fixed(bytes) => format!("{} apart", counted(*bytes, "byte")),

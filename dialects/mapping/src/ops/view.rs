@@ -23,7 +23,7 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::rewrite::{Fold, NoMatch, RewritePattern};
 use visa_ir::verify::{Analysis, VerifyCx};
 
-/// What all views have in common.
+/// The common interface of all views.
 #[visa_ir::view(ViewOp)]
 pub const VIEW: OpDecl = OpDecl {
     operands: &[OperandDecl::one("source", ON_CHIP)],
@@ -241,13 +241,13 @@ pub static TRANSPOSE: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&SLICE, &TILE, &PAD, &UNPAD, &RESHAPE, &WINDOW, &RELABEL, &TRANSPOSE];
 
-/// A view that leaves everything as it is, or that takes back what its source does, is that tensor.
+/// A view that leaves everything as it is, or that reverses the view of its source, is that tensor.
 ///
-/// A tensor is a function from indices to elements, and its type says which indices it has and where. Slices and
-/// paddings keep each element at its index, so with the same type it is the same tensor. Reshapes keep each
-/// element at its position, which with the same mapping is the same index. A transposition renames the axes that
-/// the type mentions; where the text stays, none of them has another name. Tiles are not among these: their
-/// indices are counted anew.
+/// A tensor is a function from indices to elements, and its type specifies its indices and their positions. Slices and
+/// paddings keep each element at its index, so with the same type it is the same tensor. Reshapes keep each element at
+/// its position, which with the same mapping is the same index. A transposition renames the axes that the type
+/// mentions; where the text stays, none of them has another name. Tiles are not among these: their indices are counted
+/// again.
 fn fold(op: OpRef<'_>) -> Option<Fold> {
     let ty = op.module.ty(*op.results().first()?);
     let source = *op.operands().first()?;
@@ -404,7 +404,7 @@ fn check_whole_byte(op: OpRef<'_>, constraint: &str, start: i64) -> Result<(), D
     Err(op.clause_error(constraint, "element", message).fix(Some("start it at an even element".to_owned())))
 }
 
-/// Slices: what the view holds is in the source, so many positions further.
+/// Slices: the elements of the view are in the source, the start of the slice further.
 fn check_slice(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
     let start = view::slice_start(op, axes)?;
     check_whole_byte(op, "C3", start.cast_signed())?;
@@ -525,7 +525,7 @@ fn check_others_keep_names(op: OpRef<'_>, ours: Expr, theirs: Expr, axes: &Axes)
     }
 }
 
-/// Whether each index has one position: no broadcast, and no digits of an axis that overlap.
+/// Returns true if each index has one position: no broadcast, and no digits of an axis that overlap.
 fn is_injective(placed: &Placement) -> bool {
     let digits = || placed.digits.iter().map(|placed| &placed.digit);
     let broadcast = digits().any(|digit| digit.axis.is_none() && digit.live > 1);

@@ -50,7 +50,7 @@ pub fn array_layout(tensor: &Tensor, axes: &Axes) -> Result<ArrayLayout, String>
     Ok(ArrayLayout { dims: dims.collect(), shape: extents })
 }
 
-/// How many coordinates of the axis are held: digits in order of stride must count on from one another.
+/// Number of coordinates of the axis that are held: digits in order of stride must count on from one another.
 fn extent(axis: AxisId, digits: &[Digit], axes: &Axes) -> Result<u64, String> {
     let mut own: Vec<_> = digits.iter().filter(|digit| digit.axis == Some(axis)).collect();
     own.sort_by_key(|digit| digit.stride);
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// Whatever the sizes of M and N, the array has two dimensions, in the order of the text.
+    /// The array has two dimensions for all sizes of M and N, in the order of the text.
     #[test]
     fn the_rank_does_not_depend_on_sizes() {
         let maps = [

@@ -49,7 +49,7 @@ pub static SIZES: BodyDef = BodyDef {
     ..BodyDef::BASE
 };
 
-/// What a declaration says of an axis.
+/// The declaration of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AxisSize {
     /// Its size in positions.

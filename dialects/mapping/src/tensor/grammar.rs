@@ -11,7 +11,7 @@ mod derived {
 }
 pub(crate) use derived::{Rule, TmGrammar};
 
-/// What the grammar found and expected.
+/// The text that the grammar found and expected.
 pub(crate) fn body_syntax(error: &pest::error::Error<Rule>) -> BodyError {
     let at = match error.location {
         pest::error::InputLocation::Pos(at) | pest::error::InputLocation::Span((at, _)) => at,

@@ -1,4 +1,4 @@
-//! What a `tm.relabel` changes: positions that get other indices.
+//! The parts that a `tm.relabel` changes: positions that get other indices.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ type Names = BTreeSet<Arc<str>>;
 pub(crate) struct Part {
     /// The dimension.
     pub(crate) dim: Dim,
-    /// What it held.
+    /// The old expression.
     pub(crate) old: Expr,
-    /// What it holds.
+    /// The new expression.
     pub(crate) new: Expr,
 }
 
@@ -24,22 +24,22 @@ pub(crate) struct Part {
 pub(crate) struct Relabelling(pub(crate) Vec<Part>);
 
 impl Relabelling {
-    /// What the positions of all parts held together.
+    /// The old expressions of all parts together.
     pub(crate) fn held(&self) -> Expr {
         together(self.0.iter().map(|part| &part.old))
     }
 
-    /// The axes of what they held.
+    /// The axes of the old expressions.
     pub(crate) fn old_axes(&self, axes: &Axes) -> Names {
         names(&[&self.held()], axes)
     }
 
-    /// The axes of what they hold.
+    /// The axes of the new expressions.
     pub(crate) fn new_axes(&self, axes: &Axes) -> Names {
         names(&[&self.holds()], axes)
     }
 
-    /// Whether a new index may be at a position that was padding.
+    /// Returns true if a new index may be at a position that was padding.
     pub(crate) fn reaches_padding(&self, axes: &Axes) -> bool {
         let anything = |map: Expr| map.expanded(axes).and_then(|map| without_axes(&map, axes));
         match (anything(self.held()), anything(self.holds())) {
@@ -48,7 +48,7 @@ impl Relabelling {
         }
     }
 
-    /// What they hold.
+    /// The new expressions of all parts together.
     pub(crate) fn holds(&self) -> Expr {
         together(self.0.iter().map(|part| &part.new))
     }
@@ -68,7 +68,7 @@ fn together<'a>(maps: impl Iterator<Item = &'a Expr>) -> Expr {
     if maps.len() == 1 { maps.remove(0) } else { Expr::Pair(maps) }
 }
 
-/// What becomes of a tensor's positions when they are called otherwise, in the same dimensions.
+/// The parts of a tensor's positions that get other indices, in the same dimensions.
 pub(crate) fn relabellings(old: &Tensor, new: &Tensor, axes: &Axes) -> Vec<Relabelling> {
     let dims = old.kind.dims.iter().zip(old.maps.iter().zip(&new.maps));
     let mut groups: Vec<(Names, Relabelling)> = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) fn relabellings(old: &Tensor, new: &Tensor, axes: &Axes) -> Vec<Relab
     groups.into_iter().map(|(_, own)| own).filter(changed).collect()
 }
 
-/// Leaves out the terms at both ends that stay, if what is between has none of their axes.
+/// Leaves out the unchanged terms at both ends, if the terms between have none of their axes.
 fn trim(part: &mut Part, axes: &Axes) {
     let terms = |map: &Expr| if let Expr::Pair(terms) = map { terms.clone() } else { vec![map.clone()] };
     let (mut old, mut new, mut kept) = (terms(&part.old), terms(&part.new), Vec::new());

@@ -41,13 +41,13 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// Whether a type is that of a scalar.
+/// Returns true if a type is that of a scalar.
 #[must_use]
 pub fn is_scalar(ctx: &Context, ty: TypeId) -> bool {
     ctx.type_value::<Scalar>(ty).is_some()
 }
 
-/// How many numbers a scalar may be, from 0 on; nothing if the type is no scalar's.
+/// Number of values of a scalar, counted from 0 on; `None` if the type is no scalar's.
 ///
 /// # Errors
 /// A mapping that is wrong, or more than 2^32 positions.

@@ -1,5 +1,5 @@
-//! The stream of a transfer (book 10, "Homogeneous Aggregate Operation"): which axes count engines, in which order an
-//! engine moves what is its own, and what a packet is.
+//! The stream of a transfer (book 10, "Homogeneous Aggregate Operation"): the axes that count engines, the order in
+//! which an engine moves its part, and the packet.
 
 use crate::transfer::error::TransferError;
 use crate::transfer::segments::Blocks;
@@ -7,7 +7,7 @@ use visa_algebra::{Axes, AxisId, Digit, Digits, Expr, Placement, digits, times};
 use visa_ir::diag::counted;
 use visa_loops::Stride;
 
-/// Which part of a stream a loop belongs to, from the innermost part outwards.
+/// The part of a stream that a loop belongs to, from the innermost part outwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {
     /// Within a packet.
@@ -19,7 +19,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// The clause that says it.
+    /// The clause that specifies it.
     const fn clause(self) -> &'static str {
         match self {
             Self::Packet => "packet",
@@ -33,22 +33,22 @@ impl Role {
     }
 }
 
-/// The stream of a transfer as the user gives it. What is left out is chosen: the order of the destination, and the
+/// The stream of a transfer as the user gives it. Omitted clauses default to the order of the destination and to the
 /// largest packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamOrder {
-    /// What counts the engines.
+    /// The expression that counts the engines.
     pub engines: Expr,
     /// In which order an engine moves its packets.
     pub time: Option<Expr>,
-    /// What a packet holds.
+    /// The contents of a packet.
     pub packet: Option<Expr>,
 }
 
 /// A loop that has its place yet to find.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// What it counts, without padding that moves along.
+    /// The digit that it counts, without padding that moves along.
     pub(crate) digit: Digit,
     /// Iterations.
     pub(crate) limit: u64,
@@ -69,7 +69,7 @@ pub(crate) struct Aggregate {
     pub(crate) loops: Vec<Ordered>,
     /// Numbers of engines, in the order of the loops that count them.
     pub(crate) engines: Vec<u64>,
-    /// Whether the stream says what a packet is.
+    /// True if the stream specifies the packet.
     pub(crate) packet: bool,
 }
 
@@ -108,7 +108,7 @@ impl StreamOrder {
     /// Puts the loops of a segment, minor first, in the order of the stream. `whole` is the destination.
     ///
     /// # Errors
-    /// What the stream leaves out, counts twice, or cuts in two; and a packet that is not contiguous.
+    /// The part that the stream leaves out, counts twice, or cuts in two; and a packet that is not contiguous.
     pub(crate) fn arrange(
         &self,
         pieces: Vec<Piece>,
@@ -186,7 +186,7 @@ impl StreamOrder {
     }
 }
 
-/// Whether two digits count coordinates of one axis at the same scale.
+/// Returns true if two digits count coordinates of one axis at the same scale.
 fn counts_same(one: &Digit, other: &Digit) -> bool {
     let end = |digit: &Digit| digit.stride.saturating_mul(digit.extent);
     one.axis.is_some() && one.axis == other.axis && one.stride < end(other) && other.stride < end(one)
@@ -247,7 +247,7 @@ impl Pool<'_> {
         TransferError::Stream { clause: factor.role.clause(), message, fix: None, ragged: true }
     }
 
-    /// Leaves in the pool what the loop counts below the factor.
+    /// Leaves in the pool the part of the loop below the factor.
     fn split_below(&mut self, at: usize, factor: &Digit, whole: &Factor) -> Result<(), TransferError> {
         let digit = self.pieces[at].digit;
         let below = factor.stride / digit.stride.max(1);
@@ -262,7 +262,7 @@ impl Pool<'_> {
         Ok(())
     }
 
-    /// Leaves in the pool what the loop counts above the factor.
+    /// Leaves in the pool the part of the loop above the factor.
     fn split_above(&mut self, at: usize, factor: &Digit, whole: &Factor) -> Result<(), TransferError> {
         let digit = self.pieces[at].digit;
         if factor.extent >= digit.live {
@@ -278,7 +278,7 @@ impl Pool<'_> {
         Ok(())
     }
 
-    /// What no factor takes: loops in the order of the destination, if the stream leaves their order open.
+    /// Adds the loops that no factor takes, in the order of the destination, if the stream leaves their order open.
     fn leave(self, order: &StreamOrder, loops: &mut Vec<Ordered>) -> Result<(), TransferError> {
         let Some(first) = self.pieces.first() else { return Ok(()) };
         let role = match (&order.packet, &order.time) {
@@ -298,12 +298,12 @@ impl Pool<'_> {
     }
 }
 
-/// Whether a digit counts as far as a factor starts.
+/// Returns true if a digit counts up to the start of a factor.
 fn reaches(digit: &Digit, factor: &Digit) -> bool {
     digit.stride.saturating_mul(digit.live) > factor.stride
 }
 
-/// Whether a loop counts the coordinates at which a factor starts.
+/// Returns true if a loop counts the coordinates at which a factor starts.
 fn holds(piece: &Digit, factor: &Digit) -> bool {
     let end = piece.stride.saturating_mul(piece.live);
     match factor.axis {
@@ -331,7 +331,7 @@ impl Piece {
     }
 }
 
-/// Which engine each iteration of the loops that count engines is for.
+/// The engine of each iteration of the loops that count engines.
 #[derive(Default)]
 struct Engines {
     /// Numbers so far, and how many engines a further factor counts in.
@@ -357,18 +357,18 @@ impl Engines {
     }
 }
 
-/// What the machine asks of a stream (book 10).
+/// Limits of the machine for a stream (book 10).
 pub(crate) struct StreamLimits {
-    /// Engines that there are.
+    /// Number of engines.
     pub(crate) engines: u64,
     /// Most bytes of a packet.
     pub(crate) packet: u64,
-    /// What is written together, in bytes.
+    /// Bytes that are written together.
     pub(crate) group: u64,
 }
 
 impl StreamLimits {
-    /// Whether there are the engines, and the packet, of so many bytes, is one.
+    /// Checks that the engines exist, and that `packet` bytes are a valid packet.
     pub(crate) fn check(&self, engines: &[u64], packet: Option<u64>) -> Result<(), TransferError> {
         if let Some(engine) = engines.iter().find(|&&engine| engine >= self.engines) {
             let all = counted(self.engines, "engine");

@@ -1,18 +1,18 @@
-//! Why there is no transfer.
+//! Reasons for a missing transfer.
 
 use std::fmt;
 use visa_algebra::{DivideError, Expr};
 
-/// Why there is no such transfer.
+/// Reason for the lack of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransferError {
-    /// The source does not hold what the destination asks for.
+    /// The source does not hold the elements that the destination requires.
     Divide {
-        /// What is asked for, as the user wrote it.
+        /// The required expression, as the user wrote it.
         wanted: Expr,
-        /// What there is.
+        /// The expression that the source holds.
         held: Expr,
-        /// What is at fault.
+        /// The cause.
         error: DivideError,
     },
     /// A mapping has no digit form.
@@ -23,17 +23,17 @@ pub enum TransferError {
     Stream {
         /// The clause at fault: `engines`, `time` or `packet`.
         clause: &'static str,
-        /// What is wrong.
+        /// The description of the error.
         message: String,
-        /// What to write instead.
+        /// The suggested replacement.
         fix: Option<String>,
-        /// Whether a part of the transfer might fit: a factor ends within a loop.
+        /// True if a part of the transfer might fit: a factor ends within a loop.
         ragged: bool,
     },
 }
 
 impl TransferError {
-    /// Whether a part of the transfer might have a loop nest.
+    /// Returns true if a part of the transfer might have a loop nest.
     pub(crate) fn is_ragged(&self) -> bool {
         match self {
             Self::Divide { error, .. } => matches!(error, DivideError::Incompatible { .. }),

@@ -1,10 +1,10 @@
 //! Transfers of the rows that an index tensor chooses at run time (book 07, "Indirect Access"; book 34, 35).
 //!
-//! A *row* is what a table holds at one coordinate of an axis. Its place is linear in the coordinate, so a transfer
-//! of chosen rows is a loop nest like any other, in which some loops read an index in each iteration: what it says
-//! is added to the table's side. The nest is found by division (book 07) of one stream by each tensor that it walks:
-//! the table without that axis, the index, and in a scatter what is written. Each division cuts the stream's digits
-//! at the borders of its buffer, and so all of them have the same loops.
+//! A *row* is the part of a table at one coordinate of an axis. Its address is linear in the coordinate, so a transfer
+//! of chosen rows is a loop nest like any other, in which some loops read an index in each iteration: the distance
+//! that it selects is added to the table's side. The nest is found by division (book 07) of one stream by each tensor
+//! that it walks: the table without that axis, the index, and in a scatter the written tensor. Each division cuts the
+//! stream's digits at the borders of its buffer, and so all of them have the same loops.
 
 use crate::tensor::Tensor;
 use crate::transfer::error::TransferError;
@@ -30,9 +30,9 @@ pub struct Operand<'a> {
 /// A loop of whose iterations each reads an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexedLoop {
-    /// The loop, as it moves through what is read and written while the index stays the same.
+    /// The loop, as it moves through the read and written tensors while the index stays the same.
     pub step: TransferLoop,
-    /// How far the indices are apart, in bytes.
+    /// Distance between the indices, in bytes.
     pub index: i64,
 }
 
@@ -49,7 +49,7 @@ pub struct Indexed {
     pub write_base: i64,
     /// First byte of the first index.
     pub index_base: i64,
-    /// How far the rows of the table are apart, in bytes.
+    /// Distance between the rows of the table, in bytes.
     pub distance: i64,
     /// The rows of the table, padding left out.
     pub count: u64,
@@ -117,7 +117,7 @@ pub fn scatter(
     walk.indexed(rows.tensor.dtype, &target, [read.base, write.base, by.base], moves)
 }
 
-/// All that a scatter visits: each index, and of a row what the index has no axis for.
+/// All that a scatter visits: each index, and the axes of a row that the index lacks.
 fn over_rows(indices: &Placement, free: &dyn Fn(AxisId) -> bool, row: &Placement) -> Placement {
     let is_index = |axis: AxisId| !free(axis) && indices.of_axis(axis).next().is_some();
     let of_index = indices.digits.iter().filter(|placed| placed.digit.axis.is_some_and(|axis| !free(axis)));
@@ -140,7 +140,7 @@ fn at(tensor: &Tensor, axes: &Axes, machine: &Machine, access: Access) -> Result
     placed(tensor, &mut Gathers::new(axes), machine, false, access)
 }
 
-/// Refuses what rows have no loops for.
+/// Refuses tensors that the loops of rows do not support.
 fn check_forms(tensors: &[&Tensor], axes: &Axes) -> Result<(), TransferError> {
     let refuse = |why: String| Err(TransferError::Mapping(why));
     for tensor in tensors {
@@ -175,9 +175,9 @@ fn check_forms(tensors: &[&Tensor], axes: &Axes) -> Result<(), TransferError> {
 struct Table {
     /// Row 0.
     rest: Placement,
-    /// How far rows are apart, in bytes.
+    /// Distance between rows, in bytes.
     distance: i64,
-    /// How many there are.
+    /// Number of rows.
     count: u64,
 }
 
@@ -222,7 +222,7 @@ struct Buffer<'a> {
     free: &'a dyn Fn(AxisId) -> bool,
 }
 
-/// A stream and what it is divided by, in the same loops.
+/// A stream and its divisors, in the same loops.
 struct Walk<'a> {
     stream: Placement,
     divisions: Vec<Division>,
@@ -255,7 +255,7 @@ impl<'a> Walk<'a> {
         Ok(Self { stream, divisions, axes })
     }
 
-    /// The loops, of which `moves` says how far each moves: what is read, what is written, and the index.
+    /// The loops. `moves` gives the distance of each: through the tensor read, the tensor written, and the index.
     fn indexed(
         &self,
         dtype: DType,
@@ -307,7 +307,7 @@ fn cut(digits: &[PlacedDigit], division: &Division) -> Vec<PlacedDigit> {
     all
 }
 
-/// How far step `at` moves through what a stream is divided by.
+/// Distance that step `at` moves through the divisor of a stream.
 fn distance(division: &Division, at: usize) -> Result<i64, TransferError> {
     let step = division.steps.get(at);
     step.and_then(|step| step.movement.read(step.live).fixed()).ok_or_else(uneven)

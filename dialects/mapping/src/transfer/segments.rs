@@ -1,8 +1,9 @@
-//! Ragged parts of a transfer (book 10, example 6): what no loop nest moves is cut in two until each part has one.
+//! Ragged parts of a transfer (book 10, example 6): a part without a single loop nest is cut in two until each part
+//! has one.
 
 use visa_algebra::{AxisId, Digit, Offset, PlacedDigit, Placement, times};
 
-/// Most segments of a transfer. Each is a descriptor of its own, which costs a start-up.
+/// Most segments of a transfer. Each is a separate descriptor, which costs a start-up.
 const MAX_SEGMENTS: usize = 64;
 
 /// Blocks of an axis: those of the source, or those that a factor of the stream counts.
@@ -16,7 +17,7 @@ pub(crate) struct Blocks {
 }
 
 /// Makes a segment of a target. Where it is `ragged`, the target is cut at the last boundary of blocks, of the largest
-/// first: what is before it are whole blocks.
+/// first: the part before it is whole blocks.
 ///
 /// # Errors
 /// As `make`, where no cut helps or there would be more than 64 segments.
@@ -57,8 +58,8 @@ fn cut(target: &Placement, blocks: &[Blocks]) -> Option<[Placement; 2]> {
     Some(halves(target, at, position))
 }
 
-/// How many positions of a digit, which starts at coordinate `start` of the blocks, are before the last boundary that
-/// it reaches over. `None` if it ends at one.
+/// Number of positions of a digit, which starts at coordinate `start` of the blocks, before the last boundary that it
+/// reaches over. `None` if it ends at one.
 fn boundary(digit: &Digit, start: u64, block: u64) -> Option<u64> {
     let last = start.checked_add(digit.stride.checked_mul(digit.live - 1)?)?;
     let boundary = last / block * block;

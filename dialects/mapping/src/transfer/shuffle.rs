@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use visa_algebra::{Axes, AxisId, Digit, Expr, PlacedDigit, digits, place};
 use visa_loops::Stride;
 
-/// What each chip gets: all that another one holds of a tensor.
+/// The part that each chip gets: all that another one holds of a tensor.
 #[derive(Clone, Debug)]
 pub struct Shuffle {
     /// The digits of the chip mapping, and how many chips apart their positions are.
     digits: Vec<PlacedDigit>,
     /// The chip that each one gets it from.
     from: Vec<u64>,
-    /// How many chips hold something: the first ones.
+    /// Number of chips that hold something: the first ones.
     live: u64,
 }
 
 impl Shuffle {
-    /// The shuffle of a tensor that lies on chips as `chip` says, by a list of as many chips.
+    /// The shuffle of a tensor that lies on chips according to `chip`, by a list of as many chips.
     ///
     /// # Errors
     /// A chip that would get something and give nothing, copies that would differ, or a mapping without digits.
@@ -53,7 +53,7 @@ impl Shuffle {
         self.digits.iter().filter_map(|placed| placed.digit.axis)
     }
 
-    /// What of its index a chip holds: a number for each digit with an axis.
+    /// The part of its index that a chip holds: a number for each digit with an axis.
     fn values(&self, chip: u64) -> Vec<u64> {
         self.digits
             .iter()
@@ -62,7 +62,7 @@ impl Shuffle {
             .collect()
     }
 
-    /// How far each coordinate of the element that comes to an index is from that index, which counts from the first
+    /// Distance of each coordinate of the element that comes to an index from that index, which counts from the first
     /// that the tensor holds.
     pub fn shifts(&self, index: impl Fn(AxisId) -> u64) -> Vec<(AxisId, i64)> {
         let own = |digit: &Digit| digit.axis.map(|axis| index(axis) / digit.stride.max(1) % digit.live);
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// What comes to the index of each chip is the index of the chip that it comes from.
+    /// The element that comes to the index of each chip is the index of the chip that it comes from.
     #[test]
     fn elements_come_from_where_the_list_says() {
         for (chip, from) in [

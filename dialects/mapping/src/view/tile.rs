@@ -1,9 +1,9 @@
 //! Tiles: parts of a tensor at an index that may depend on loops (book 03, tiling).
 //!
 //! A tile is `size` positions of a dimension `along`, from one that is affine in the indices of loops. Each of them
-//! has the same mappings, with coordinates counted from its first. So what reads or writes it is the same in each
-//! iteration but for where it starts: so many elements into the tensor, or, where the dimension is on chips, clusters,
-//! slices or PEs, so many of these ([`crate::facts::frames`]).
+//! has the same mappings, with coordinates counted from its first. So its readers and writers are the same in each
+//! iteration except for its start: a number of elements into the tensor, or, where the dimension is on chips,
+//! clusters, slices or PEs, a number of these ([`crate::facts::frames`]).
 
 use crate::error::mapping_error;
 use crate::index::affine::{Affine, Indices};
@@ -30,7 +30,7 @@ pub(crate) const ALONG: ClauseDecl =
 pub(crate) const SIZE: ClauseDecl =
     ClauseDecl::default("size", ClauseKind::Int, "1", "positions of `along` in a tile");
 
-/// Where a tile is, besides what its operand says.
+/// The position of a tile, in addition to that of its operand.
 #[visa_ir::clause]
 pub(crate) const INDEX: ClauseDecl = ClauseDecl::default(
     "index",
@@ -67,7 +67,7 @@ struct Part {
     positions: Inverse,
 }
 
-/// Which positions of a dimension a tile has.
+/// The positions of a dimension that a tile has.
 struct Cut {
     along: Map,
     text: Expr,
@@ -78,7 +78,7 @@ struct Cut {
     dim: Dim,
 }
 
-/// What an operation says of its tile.
+/// The clauses of an operation for its tile.
 pub(crate) struct Clauses {
     /// The dimension that is cut, or several as terms.
     pub(crate) along: Rc<Expr>,
@@ -86,12 +86,12 @@ pub(crate) struct Clauses {
     pub(crate) size: i64,
     /// The first of them.
     pub(crate) index: i64,
-    /// What is added to it: a number for each dimension.
+    /// The offset that is added to it: a number for each dimension.
     pub(crate) first: Vec<Affine>,
 }
 
 impl<'a> Tile<'a> {
-    /// The tile, a tensor `part` by itself, that an operation says of the tensor `whole`.
+    /// The tile, a tensor `part` by itself, that an operation specifies of the tensor `whole`.
     ///
     /// # Errors
     /// A tile that is not inside `along` in some iteration, or a tensor without a digit form.
@@ -123,7 +123,7 @@ impl<'a> Tile<'a> {
         Ok(Self { op, cuts, parts, axes })
     }
 
-    /// The dimensions of the tensor that are cut, besides its elements.
+    /// The dimensions of the tensor that are cut, except its elements.
     pub fn places(&self) -> impl Iterator<Item = Dim> {
         self.parts.iter().map(|part| part.dim).filter(|dim| *dim != Dim::Element)
     }
@@ -146,7 +146,7 @@ impl<'a> Tile<'a> {
         self.shift_along(at, |_| true)
     }
 
-    /// The same as far as it is held by some dimensions of the tensor.
+    /// The same for the part that some dimensions of the tensor hold.
     fn shift_along(&self, at: &[u64], of: impl Fn(Dim) -> bool) -> Result<Index, Diagnostic> {
         let mut shift = Index::new();
         for (cut, &at) in self.cuts.iter().zip(at).filter(|(cut, _)| of(cut.dim)) {
@@ -161,8 +161,8 @@ impl<'a> Tile<'a> {
         Ok(shift)
     }
 
-    /// How many positions of a dimension into the tensor the tile starts that begins at a position along each of
-    /// those that are cut.
+    /// Number of positions of a dimension into the tensor at which a tile starts, given its position along each of the
+    /// dimensions that are cut.
     ///
     /// # Errors
     /// If the tensor holds its first index nowhere.
@@ -240,8 +240,8 @@ impl<'a> Tile<'a> {
         Ok(self.boundaries(part, number)?.into_iter().map(sample).collect())
     }
 
-    /// How far tiles are apart whose indices along a dimension differ by 1, in positions of the tensor; nothing if
-    /// there is one only.
+    /// Distance between tiles whose indices along a dimension differ by 1, in positions of the tensor; `None` if there
+    /// is one only.
     fn step(&self, part: &Part, number: usize) -> Result<Option<i64>, Diagnostic> {
         let samples = self.samples(part, number)?;
         let Some((first, rest)) = samples.split_first() else { return Ok(None) };
@@ -284,7 +284,7 @@ impl<'a> Tile<'a> {
         Ok(samples.into_iter().filter_map(|at| u64::try_from(at).ok()).collect())
     }
 
-    /// How many positions along a dimension make a step of each digit of the dimension and of the tensor.
+    /// Number of positions along a dimension in a step of each digit of the dimension and of the tensor.
     fn weights(&self, part: &Part, cut: &Cut) -> Result<BTreeSet<u64>, Diagnostic> {
         let refuse =
             |error: visa_algebra::DigitsError| self.op.clause_error("C3", "along", error.to_string());
@@ -305,8 +305,8 @@ impl<'a> Tile<'a> {
         Ok(found)
     }
 
-    /// Whether the layout is the one that follows from the tensor's, where the index and the coordinates within a tile
-    /// are digits apart: then the tile is right wherever it starts.
+    /// Returns true if the layout is the one that follows from the tensor's, where the index and the coordinates
+    /// within a tile are digits apart: then the tile is right wherever it starts.
     fn follows(&self, part: &Part) -> bool {
         let mut whole = part.whole.clone();
         for Cut { text, size, .. } in self.cuts.iter().filter(|cut| cut.dim == part.dim) {
@@ -319,8 +319,8 @@ impl<'a> Tile<'a> {
         matches!((own, whole), (Ok(own), Ok(whole)) if own == whole)
     }
 
-    /// Checks the tile of every iteration: what it holds at a position, moved by its first index, the tensor holds as
-    /// many positions after its start.
+    /// Checks the tile of every iteration: the tensor holds the element at each position of the tile, moved by its
+    /// first index, as many positions after its start.
     ///
     /// # Errors
     /// C2 of `tm.tile` and of `tm.to_tile`.
@@ -346,7 +346,7 @@ impl<'a> Tile<'a> {
 }
 
 impl Cut {
-    /// C3: the positions of a dimension, from `index` on, moved as the loops say.
+    /// C3: the positions of a dimension, from `index` on, moved by the loops.
     fn read(
         op: OpRef<'_>,
         (text, dim): (Expr, Dim),
@@ -546,7 +546,8 @@ fn pieces(digit: &Digit, strides: &[u64]) -> Result<Vec<Digit>, String> {
     Ok(pieces)
 }
 
-/// Checks that a tensor holds, so many positions after its start, what a part of it holds, moved by an index.
+/// Checks that a tensor holds the elements of a part of it, moved by an index, the given number of positions after its
+/// start.
 ///
 /// # Errors
 /// C2 of a slice, and of a tile.
@@ -582,9 +583,9 @@ pub fn keeping(map: &Expr) -> Expr {
     }
 }
 
-/// The same of a tile's layout, but for the innermost terms, as far as the tensor has them too: their padding is the
-/// tensor's own. A tile begins where these are at 0: one whose elements are the tensor's cannot begin amid a padded
-/// term that it has whole.
+/// The same of a tile's layout, except for the innermost terms that the tensor has too: their padding is the tensor's
+/// own. A tile begins where these are at 0: one whose elements are the tensor's cannot begin amid a padded term that
+/// it has whole.
 #[must_use]
 pub(crate) fn keeping_others(tile: &Expr, whole: &Expr) -> Expr {
     let terms = |map: &Expr| if let Expr::Pair(terms) = map { terms.clone() } else { vec![map.clone()] };

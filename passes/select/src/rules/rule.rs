@@ -1,4 +1,4 @@
-//! What a rule is: for an operation of a pipeline, clauses that leave the tensor at its end as it is. A rule only
+//! Rules. A rule gives, for an operation of a pipeline, clauses that leave the tensor at its end as it is. A rule only
 //! proposes; the verifiers refuse, and the cost function decides.
 
 use crate::config::goal::Goal;
@@ -17,11 +17,11 @@ use visa_stream::chain::flit_bytes;
 pub struct Rule {
     /// Its name, in reports and proofs.
     pub name: &'static str,
-    /// What it says, as an equation of streams.
+    /// The rule, as an equation of streams.
     pub equation: &'static str,
     /// The operation whose clauses it proposes.
     pub op: &'static OpDecl,
-    /// Its proposals. Each has a value for every open clause; values of written ones must agree with what is written.
+    /// Its proposals. Each has a value for every open clause; values for explicit clauses must agree with the text.
     pub propose: fn(&Site<'_>) -> Vec<Proposal>,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Rule {
 pub struct Site<'a> {
     /// The operation; its open clauses may hold anything.
     pub op: OpRef<'a>,
-    /// The operation as it is written, with its open clauses. What it takes need not have a type.
+    /// The operation as it is written, with its open clauses. Its operands need not have a type.
     pub written: OpRef<'a>,
     /// The stream that flows in.
     pub source: Rc<Tensor>,
@@ -45,7 +45,7 @@ pub struct Site<'a> {
     pub machine: &'a Machine,
     /// The axes that the stream and the other operands depend on.
     pub support: &'a Support,
-    /// What the rest of the pipeline says.
+    /// The goal that the rest of the pipeline specifies.
     pub goal: &'a Goal,
 }
 
@@ -61,7 +61,7 @@ pub enum Value {
     Word(&'static str),
     /// A number.
     Int(i64),
-    /// The clause is not there: what the others choose has no use for it.
+    /// The clause is absent: the choices of the others have no use for it.
     Absent,
 }
 
@@ -160,7 +160,7 @@ impl Site<'_> {
     }
 }
 
-/// Whether a part of a mapping is a part of something padded.
+/// Returns true if a part of a mapping is a part of something padded.
 fn cuts_padding(map: &Expr, within: bool) -> bool {
     let within = match map {
         Expr::Pad { .. } | Expr::Alias(_) if within => return true,

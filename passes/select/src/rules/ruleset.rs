@@ -48,7 +48,7 @@ impl RuleSet {
         &self.rust
     }
 
-    /// The rules of the user's text, each with what its check covered.
+    /// The rules of the user's text, each with the report of its check.
     pub fn text(&self) -> impl Iterator<Item = (&TextRule, &RuleReport)> {
         self.text.iter().zip(&self.reports)
     }
@@ -62,21 +62,21 @@ impl RuleSet {
         names
     }
 
-    /// Whether some rule proposes clauses of an operation. Those of a text only do where another one does.
+    /// Returns true if some rule proposes clauses of an operation. Those of a text only do where another one does.
     #[must_use]
     pub fn covers(&self, op: OpRef<'_>) -> bool {
         op.decl().is_some_and(|decl| self.covers_all_of(decl))
     }
 
-    /// Whether some rule proposes clauses of the operations that `decl` declares.
+    /// Returns true if some rule proposes clauses of the operations that `decl` declares.
     #[must_use]
     pub fn covers_all_of(&self, decl: &OpDecl) -> bool {
         self.rust.iter().any(|rule| std::ptr::eq(rule.op, decl))
     }
 
-    /// What the rules propose, each with the rule's name. Those of a text start from what the others propose and
-    /// from the configurations `written`, and go on from what they make themselves; if a bound ends that, `limit`
-    /// says which.
+    /// The proposals of the rules, each with the rule's name. Rules of a text start from the proposals of the others
+    /// and from the configurations `written`, and continue with their own results. If a bound ends that, `limit` names
+    /// it.
     pub(crate) fn proposals(&self, site: &Site<'_>, written: &[Proposal]) -> Closure {
         let own = self.rust.iter().filter(|rule| site.op.is(rule.op));
         let mut found: Vec<(&'static str, Proposal)> = own

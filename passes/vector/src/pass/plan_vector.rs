@@ -10,7 +10,7 @@ use visa_pass::{Configured, Level, Pass, PassCx};
 use visa_stream::ops::vector_expr;
 
 visa_pass::options! {
-    /// What can be chosen.
+    /// The settings of the pass.
     struct Settings {
         explain: bool = ("explain", "false", "report the stage and ALU of each operation as a remark, and the \
              reason for each further pass"),

@@ -14,7 +14,7 @@ use syn::visit_mut::{self, VisitMut};
 /// The tree with unique names.
 ///
 /// # Errors
-/// A label that is not known; whatever the tree is instead.
+/// A label that is not known; or the error of the tree.
 pub(super) fn resolve<T: Tree>(
     program: &Program,
     (module, of): (ModuleId, Option<AdtId>),
@@ -26,7 +26,7 @@ pub(super) fn resolve<T: Tree>(
     own.error.map_or(Ok(Rc::new(tree)), Err)
 }
 
-/// What a name meets on its way out.
+/// A scope or boundary that a name meets on its way out.
 enum Rib {
     Variable { name: String, unique: String },
     Label { name: String, unique: String },
@@ -85,7 +85,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Gives a label its unique name, for what it is around.
+    /// Gives a label its unique name, for the loop or block that it is around.
     fn label(&mut self, label: &mut Option<syn::Label>) {
         let Some(label) = label else { return };
         let name = marked_name(&label.name.ident);
@@ -172,7 +172,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The path that an identifier is as a pattern, if it names a constant or what has no fields.
+    /// The path that an identifier is as a pattern, if it names a constant or an item without fields.
     fn constant(&self, own: &syn::PatIdent) -> Option<syn::Pat> {
         if own.by_ref.is_some() || own.mutability.is_some() || own.subpat.is_some() {
             return None;
@@ -202,7 +202,7 @@ impl Resolver<'_> {
         is_constant.then(|| syn::Pat::Path(syn::parse_quote!(#ident)))
     }
 
-    /// Resolves what is in the arguments of a macro of the language.
+    /// Resolves the arguments of a macro of the language.
     fn builtin(&mut self, mac: &mut syn::Macro) {
         match arguments(mac) {
             Ok(mut all) => {

@@ -27,8 +27,7 @@ pub(crate) enum Definition {
     Const(Scope, Rc<syn::Type>),
     /// A structure (position 0) or a variant, as a constructor or a pattern.
     Constructor(AdtId, usize),
-    /// A name that is not of the input: its full path (`core::f32::consts::PI`, `Some`, `i32::MAX`), as far as it is
-    /// known.
+    /// A name that is not of the input: the known part of its full path (`core::f32::consts::PI`, `Some`, `i32::MAX`).
     External(Vec<String>),
     /// An axis or another number of the toolchain.
     Toolchain,

@@ -182,7 +182,7 @@ impl Checker<'_> {
         })
     }
 
-    /// A part of a type that does not have it, as far as is known.
+    /// A part that a type is not known to have.
     pub(crate) fn missing(&mut self, ty: &Ty, span: Span, why: &str) -> Ty {
         let taint = match self.table.unknown(ty) {
             Some((_, Some(taint))) => taint,
@@ -328,7 +328,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `value?` ends the function or closure around with what is no value.
+    /// `value?` ends the function or closure around it unless there is a value.
     fn question(&mut self, own: &syn::ExprTry) -> Ty {
         let inner = self.check(&own.expr, &Expect::None);
         match self.known(&inner) {

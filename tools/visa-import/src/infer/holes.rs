@@ -1,4 +1,4 @@
-//! Numbers of the literals and types that inference finds, and their replacement by what it found.
+//! Numbers of the literals and types that inference finds, and their replacement by the inferred types.
 
 use super::types::Kind;
 use proc_macro2::Span;

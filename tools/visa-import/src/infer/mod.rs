@@ -219,7 +219,7 @@ impl<'d> Checker<'d> {
         }
     }
 
-    /// The type as far as it is known where a method or a field of it is used.
+    /// The known part of a type where a method or a field of it is used.
     fn known(&mut self, ty: &Ty) -> Ty {
         if let Some((_, None)) = self.table.unknown(ty) {
             self.settle();

@@ -149,7 +149,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Adds what a bound tells of a type.
+    /// Adds the facts that a bound gives about a type.
     fn bound(&mut self, env: &Env, ty: &Ty, bound: &syn::TypeParamBound) {
         let syn::TypeParamBound::Trait(bound) = bound else { return };
         let Some(last) = bound.path.segments.last() else { return };
@@ -234,7 +234,8 @@ impl Checker<'_> {
         }
     }
 
-    /// What a definition stands for. One that is its own part has no end, and a chain of many costs the stack.
+    /// The type or item that a definition stands for. One that is its own part has no end, and a chain of many costs
+    /// the stack.
     fn follow(&mut self, of: Followed, span: proc_macro2::Span, run: impl FnOnce(&mut Self) -> Ty) -> Ty {
         if self.followed.len() >= MAX_ALIASES || self.followed.contains(&of) {
             return self.unread(span, "types that use each other without end are not read");
@@ -380,8 +381,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The environment of the function that is checked: its type parameters stand for themselves, or for what their
-    /// bounds tell.
+    /// The environment of the function that is checked: its type parameters stand for themselves, or for the types of
+    /// their bounds.
     pub(crate) fn own_env(&mut self, scope: Scope, generics: &syn::Generics) -> Env {
         let mut env =
             Env { scope, types: HashMap::new(), consts: HashMap::new(), self_ty: None, origin: Origin::Own };

@@ -130,7 +130,7 @@ pub(crate) enum Kind {
     Float,
 }
 
-/// Why a type is not known; the greater one prevails.
+/// Reason for an unknown type; the greater one prevails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Taint {
     /// The vendor's toolchain fixes it.

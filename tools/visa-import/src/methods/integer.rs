@@ -1,4 +1,4 @@
-//! Methods of integers, each by the native type: what Rust gives, with Rust's types.
+//! Methods of integers, each by the native type: the results of Rust, with Rust's types.
 #![expect(
     clippy::unnecessary_cast,
     reason = "`native!` has one expression for all types, of which some need no cast"

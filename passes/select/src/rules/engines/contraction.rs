@@ -13,7 +13,7 @@ use visa_stream::ops;
 /// The rules of this file.
 pub(crate) static RULES: &[&Rule] = &[&JOIN, &TREE, &INTERLEAVE, &SEQUENCE];
 
-/// One or two flits a packet (one of the dual context), repeated for what only the register file has.
+/// One or two flits a packet (one of the dual context), repeated for axes that only the register file has.
 pub(super) static JOIN: Rule = Rule {
     name: "join",
     equation: "align of [T], [P] is [T / n, W], [T % n, P] for n = 1 or 2, W being the register file's own digits \
@@ -22,7 +22,7 @@ pub(super) static JOIN: Rule = Rule {
     propose: join,
 };
 
-/// Every depth of the tree that adds only what is summed.
+/// Every depth of the tree that adds only summed elements.
 pub(super) static TREE: Rule = Rule {
     name: "tree",
     equation: "contract of [P] is [P / 2^d] where all of P % 2^d is summed",
@@ -58,7 +58,7 @@ pub(super) static SEQUENCE: Rule = Rule {
     },
 };
 
-/// Time that is written says itself what is summed: it can be part of an axis.
+/// Explicit time specifies the summed part itself: it can be part of an axis.
 fn sums(site: &Site<'_>, mode: AccumulatorOrder, time: Option<Expr>, packet: Expr) -> Vec<Proposal> {
     let own = written(site.written, "time").map(|time| (*time).clone());
     let proposal = own.or(time).map(|time| {
@@ -74,7 +74,7 @@ fn kept(site: &Site<'_>) -> Option<Expr> {
     site.goal.knows_sums().then(|| unsummed(site, &site.dim(Dim::Time)))?
 }
 
-/// What of a mapping is not summed: term by term where it has no digits, since it cuts through padding.
+/// The part of a mapping that is not summed: term by term where it has no digits, since it cuts through padding.
 fn unsummed(site: &Site<'_>, map: &Expr) -> Option<Expr> {
     if let Some(digits) = site.digits(map) {
         let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.goal.sums_over(axis));

@@ -1,4 +1,4 @@
-//! The ends of a pipeline: the layout of what it makes (book 09, 18, 20).
+//! The ends of a pipeline: the layout of its result (book 09, 18, 20).
 
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
@@ -38,8 +38,8 @@ pub(super) static IN_LAYOUT: Rule = Rule {
     },
 };
 
-/// What a commit keeps of each flit may reach beyond its elements: writes get larger, and so does the tensor (book
-/// 33, example 3).
+/// The part of each flit that a commit keeps may reach beyond its elements: writes get larger, and so does the tensor
+/// (book 33, example 3).
 pub(super) static TAIL: Rule = Rule {
     name: "tail",
     equation: "commit of [T], [P] may have the layout [T, P # n] up to a flit",

@@ -30,7 +30,7 @@ pub(super) static OVER_FETCH: Rule = Rule {
     propose: |site| cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Top)).collect()),
 };
 
-/// What is read beyond the elements is masked: sums may run over it.
+/// The bytes read beyond the elements are masked: sums may run over them.
 pub(super) static MASK: Rule = Rule {
     name: "mask",
     equation: "fetch [T], [P] = fetch [T], [P # n {0}] up to the next flit",
@@ -41,8 +41,8 @@ pub(super) static MASK: Rule = Rule {
     },
 };
 
-/// Bytes to which a packet of `bytes` may be padded: what a fetch can deliver, up to whole flits, and what a
-/// contraction takes at once.
+/// Bytes to which a packet of `bytes` may be padded: the sizes that a fetch can deliver, up to whole flits, and the
+/// size that a contraction takes at once.
 pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> + use<> {
     let limits = &site.machine.limits;
     let (align, flit) = (limits.fetch_align, site.flit_bytes());
@@ -52,15 +52,15 @@ pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> +
     (0..).map(move |more| first + more * align).take_while(move |&size| size <= last).chain(paired)
 }
 
-/// Most digits whose every order is proposed: of 6 there are 720, which is too many but where a register file says
+/// Most digits whose every order is proposed: of 6 there are 720, which is too many unless a register file specifies
 /// the order.
 const MOST_FACTORS: usize = 6;
 
-/// Most digits into which what is written and flits cut a tensor, if any order will do: more would take more than
-/// a second.
+/// Most digits into which explicit clauses and flits cut a tensor, if any order will do: more would take more than a
+/// second.
 const MOST_FREE_FACTORS: usize = 5;
 
-/// Every order and cut; `sizes` says to which bytes a packet of so many is padded, and with what.
+/// Every order and cut; `sizes` gives the sizes in bytes to which a packet is padded, and the kind of padding.
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let Some(factors) = factors(site) else { return Vec::new() };
     let mut found = Found::default();
@@ -80,8 +80,8 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
     found.proposals
 }
 
-/// What the tensor holds in the order of the layout that is wanted, where that is the same elements: of many digits
-/// not every order is proposed, and then this one counts.
+/// The elements of the tensor in the order of the goal's layout, where that has the same elements: of many digits not
+/// every order is proposed, and then this one counts.
 fn wanted_order(site: &Site<'_>) -> Option<Vec<Digit>> {
     let held = site.digits(&site.dim(Dim::Packet))?;
     let free = !site.goal.pairs && matches!(site.goal.ordered, Ordered::None);
@@ -99,7 +99,7 @@ fn wanted_order(site: &Site<'_>) -> Option<Vec<Digit>> {
     (Some(count) == held.live_count()).then_some(order)
 }
 
-/// Every order of the digits that the result allows; where a register file says which, that one.
+/// Every order of the digits that the result allows; only the order of the register file where there is one.
 pub(super) fn arrangements(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
     let mut orders = orders(factors, MOST_FACTORS);
     orders.retain(|order| site.goal.allows(order, factors));
@@ -158,14 +158,14 @@ fn add(
     }
 }
 
-/// Whether a contraction sums what a packet of these digits is padded with, and nothing but a mask makes that
-/// zero. All of it comes after the outermost digit.
+/// Returns true if a contraction sums the padding of a packet of these digits, and only a mask makes that zero. All of
+/// it comes after the outermost digit.
 pub(super) fn is_summed(packet: &[Digit], site: &Site<'_>) -> bool {
     padded_axis(packet, site).is_some_and(|axis| !site.goal.zeros.contains(&axis) && !site.goal.keeps(axis))
 }
 
-/// Whether zeros after a packet of these digits are of any use: a product does not need them along an axis that
-/// it keeps, unless they are written.
+/// Returns true if zeros after a packet of these digits are of any use: a product does not need them along an axis
+/// that it keeps, unless they are written.
 fn may_mask(packet: &[Digit], site: &Site<'_>) -> bool {
     padded_axis(packet, site).is_none_or(|axis| site.goal.masked.contains(&axis) || !site.goal.keeps(axis))
 }
@@ -186,7 +186,7 @@ pub(super) fn in_turns(time: Expr, site: &Site<'_>) -> Expr {
     Expr::pair([time, axis].into_iter().filter(|term| *term != Expr::Literal(1)))
 }
 
-/// What the fetch makes of an element: its packets are counted in that.
+/// The format of an element after the fetch: its packets are counted in that.
 pub(super) fn format(site: &Site<'_>) -> DType {
     let converted = Fetch::cast(site.op).and_then(|fetch| fetch.dtype().ok()?);
     converted.map_or(site.source.dtype, |dtype| *dtype)
@@ -219,8 +219,8 @@ fn divisors(number: u64) -> impl Iterator<Item = u64> {
     both.collect::<BTreeSet<u64>>().into_iter()
 }
 
-/// Whether a shorter part of the packet's outermost digit fills whole flits: then the collect makes the same flits
-/// of both.
+/// Returns true if a shorter part of the packet's outermost digit fills whole flits: then the collect makes the same
+/// flits of both.
 fn fills_flits_with_less(packet: &[Digit], site: &Site<'_>) -> bool {
     let Some((low, rest)) = packet.split_first() else { return false };
     let rest: u64 = rest.iter().map(|digit| digit.extent).product();
@@ -229,8 +229,8 @@ fn fills_flits_with_less(packet: &[Digit], site: &Site<'_>) -> bool {
     fills(1) || divisors(low.extent).any(fills)
 }
 
-/// The digits that the stream must hold, major to minor, cut where what is written is cut and at flits; none if
-/// the tensor has no digits.
+/// The digits that the stream must hold, major to minor, cut where explicit clauses are cut and at flits; none if the
+/// tensor has no digits.
 pub(super) fn factors(site: &Site<'_>) -> Option<Vec<Digit>> {
     let source = site.digits(&site.dim(Dim::Packet))?;
     let held = source.iter().rev().filter(|digit| digit.axis.is_some()).map(|digit| wanted(digit, site));

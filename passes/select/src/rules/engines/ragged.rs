@@ -11,7 +11,7 @@ use visa_stream::ops;
 /// The rules of this file.
 pub(crate) static RULES: &[&Rule] = &[&CUT, &AS_IT_IS];
 
-/// Packets of every size that a commit keeps, whatever is in them.
+/// Packets of every size that a commit keeps, regardless of their contents.
 pub(super) static CUT: Rule = Rule {
     name: "cut",
     equation: "fetch [T], [P] = fetch [T, P # n / m], [P # n % m] where m divides n",

@@ -20,7 +20,7 @@ pub(super) static WINDOWS: Rule = Rule {
     propose: windows,
 };
 
-/// A packet for each shift, repeated for what only the register file has.
+/// A packet for each shift, repeated for axes that only the register file has.
 pub(super) static SHIFTS: Rule = Rule {
     name: "shifts",
     equation: "align of [T], [$(W:s, F:d)] is [T, F / n, R], [W # m, F % n], R being the register file's own \
@@ -95,7 +95,7 @@ fn shifts(site: &Site<'_>) -> Vec<Proposal> {
     found
 }
 
-/// Ways to take a window apart: what counts the shifts, and the packet of each.
+/// Decompositions of a window: the part that counts the shifts, and the packet of each.
 fn parts(site: &Site<'_>, (kept, stride): &(Expr, u64), moved: &Expr) -> Vec<(Expr, Expr)> {
     let width = site.source.dtype.elements(site.machine.limits.mac_width_bytes);
     let (Ok(size), Ok(shifts)) = (kept.size(site.axes), moved.size(site.axes)) else { return Vec::new() };
@@ -129,7 +129,7 @@ fn apart(site: &Site<'_>) -> Vec<Proposal> {
     found
 }
 
-/// Whether a term is `1 # n {0}`.
+/// Returns true if a term is `1 # n {0}`.
 fn is_gap(term: &Expr) -> bool {
     matches!(term, Expr::Pad { inner, kind: PadKind::Zero, .. } if **inner == Expr::Literal(1))
 }

@@ -31,7 +31,7 @@ pub(super) static BITMAP: Rule = Rule {
     propose: bitmap,
 };
 
-/// A topology and what it makes.
+/// A topology and its result.
 struct Made {
     topology: Option<Topology>,
     slice: Expr,
@@ -56,13 +56,13 @@ impl Made {
     }
 }
 
-/// What the slices are to hold after the switch, if it is given.
+/// The mapping that the slices must hold after the switch, if it is given.
 fn wanted(site: &Site<'_>) -> Option<Expr> {
     let own = written(site.written, "slice").map(|slice| (*slice).clone());
     own.or_else(|| site.goal.slice.clone())
 }
 
-/// Every named topology that makes what is wanted.
+/// Every named topology that makes the goal.
 fn named(site: &Site<'_>) -> Vec<Made> {
     let (slice, time) = (site.dim(Dim::Slice), site.dim(Dim::Time));
     let Ok(steps) = time.size(site.axes) else { return Vec::new() };
@@ -111,8 +111,8 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     made.collect()
 }
 
-/// Whether packets stay in their slices: these hold what is wanted, or nothing says what, and nothing of theirs is
-/// to be summed or to be in the layout at the end. Another topology takes longer, and so does what follows.
+/// Returns true if packets stay in their slices. The slices hold the goal, or there is none, and nothing of theirs is
+/// to be summed or to be in the layout at the end. Another topology takes longer, and so do the operations after it.
 fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(AxisId) -> bool) -> bool {
     let fits = wanted.is_none_or(|wanted| same(slice, wanted, free, site.axes).is_ok());
     fits && !sums_slices(site, slice) && lost(site, slice).is_empty()
@@ -128,7 +128,7 @@ fn lost(site: &Site<'_>, slice: &Expr) -> Vec<AxisId> {
     wanted.filter(|axis| held.contains_key(axis) && !streamed.contains_key(axis)).collect()
 }
 
-/// Whether with this time the stream has of every axis as much as the layout at the end.
+/// Returns true if with this time the stream has of every axis as much as the layout at the end.
 fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
     let counts = |map: &Expr| -> BTreeMap<AxisId, u64> {
         let mut counts = BTreeMap::new();
@@ -143,7 +143,8 @@ fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
     site.goal.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
 }
 
-/// Whether the slices hold an axis that the result lacks. A layout within a slice does not say what is in slices.
+/// Returns true if the slices hold an axis that the result lacks. A layout within a slice does not specify the
+/// contents of slices.
 fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
     if site.goal.places && site.goal.summed.is_none() {
         return false;
@@ -168,14 +169,14 @@ fn bitmap(site: &Site<'_>) -> Vec<Proposal> {
     vec![Made { topology: None, slice, time }.proposal(site)]
 }
 
-/// Time after a custom switch: innermost what the slices no longer hold, in their order.
+/// Time after a custom switch: innermost the digits that the slices no longer hold, in their order.
 fn moved(site: &Site<'_>, slice: &Expr, free: &dyn Fn(AxisId) -> bool) -> Option<Expr> {
     let (held, kept) = (site.digits(&site.dim(Dim::Slice))?, site.digits(slice)?);
     let digits = leaving(&held, &kept, free);
     Some(site.tidy(Expr::pair([site.dim(Dim::Time), mapping(&digits, site.axes)?])))
 }
 
-/// What slices that hold `held` no longer hold when they hold `kept`, major to minor.
+/// The digits that slices which hold `held` no longer hold when they hold `kept`, major to minor.
 pub(crate) fn leaving(held: &Digits, kept: &Digits, free: &dyn Fn(AxisId) -> bool) -> Vec<Digit> {
     let parts = held.iter().rev().flat_map(|digit| parts(digit, kept));
     let lost = parts.filter(|part| {

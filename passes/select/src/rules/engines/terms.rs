@@ -12,7 +12,7 @@ use visa_stream::ops;
 /// The rules of this file.
 pub(crate) static RULES: &[&Rule] = &[&TERMS];
 
-/// The terms of what is read or of what is wanted, whole but for the last one.
+/// The terms of the input or of the goal, whole except for the last one.
 pub(super) static TERMS: Rule = Rule {
     name: "terms",
     equation: "fetch [T], [P] = fetch [T', E / n], [E % n] where [T', E] holds the terms of the tensor or of the \
@@ -66,7 +66,7 @@ fn own(list: Expr, site: &Site<'_>) -> Vec<Expr> {
     terms
 }
 
-/// Whether digits say all of a term.
+/// Returns true if digits describe all of a term.
 fn is_plain(term: &Expr, site: &Site<'_>) -> bool {
     let full = |digits: visa_algebra::Digits| {
         digits.live_count() == Some(digits.size()) && digits.offset().is_empty()
@@ -74,12 +74,12 @@ fn is_plain(term: &Expr, site: &Site<'_>) -> bool {
     site.digits(term).is_some_and(full)
 }
 
-/// Whether a term has padding that may hold anything.
+/// Returns true if a term has padding that may hold anything.
 fn holds_anything(term: &Expr) -> bool {
     matches!(term, Expr::Pad { kind: PadKind::Top, .. }) || term.children().into_iter().any(holds_anything)
 }
 
-/// Whether a contraction sums along some axis of a term.
+/// Returns true if a contraction sums along some axis of a term.
 fn is_summed(term: &Expr, site: &Site<'_>) -> bool {
     let mut axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name));
     axes.any(|axis| site.goal.sums_over(axis) || !site.goal.knows_sums())
@@ -124,7 +124,7 @@ fn cut(site: &Site<'_>, order: &[Expr], found: &mut Vec<Proposal>) {
     }
 }
 
-/// Proposes a time and a packet, filled up to what a fetch can deliver.
+/// Proposes a time and a packet, filled up to a size that a fetch can deliver.
 fn add(site: &Site<'_>, time: Vec<Expr>, packet: Expr, found: &mut Vec<Proposal>) {
     let dtype = format(site);
     let Some(bytes) = packet.size(site.axes).ok().and_then(|size| dtype.bytes(size)) else { return };

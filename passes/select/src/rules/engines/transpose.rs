@@ -1,5 +1,5 @@
-//! The transpose engine: rows and columns of small matrices are exchanged, so that what is in time comes to be
-//! in flits (book 27).
+//! The transpose engine: rows and columns of small matrices are exchanged, so that elements in time come to be in
+//! flits (book 27).
 
 use crate::rules::rule::{Proposal, Rule, Site};
 use visa_algebra::{Cell, Digit, Expr, Map, PadKind};
@@ -28,8 +28,8 @@ fn matrices(site: &Site<'_>) -> Vec<Proposal> {
     whole.filter_map(|(packets, rows)| transposed(site, &shape, packets, rows)).collect()
 }
 
-/// The matrix of so many rows of so many flits, without the columns that hold nothing at its end; none where it
-/// cuts through a digit.
+/// The matrix of the given numbers of rows and of flits a row, without the columns that hold nothing at its end; none
+/// where it cuts through a digit.
 fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) -> Option<Proposal> {
     let (time, packet) = (site.dim(Dim::Time), site.dim(Dim::Packet));
     let row = time.clone().stride(packets).modulo(rows);
@@ -44,8 +44,8 @@ fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) 
     Some(site.cut(Expr::pair([outer, columns]), row.pad(shape.alignment, PadKind::Top)))
 }
 
-/// Whether the rows may be in flits: innermost the stream must then hold what is innermost in the layout that
-/// is wanted, for a write has at least 8 bytes that are side by side (book 09).
+/// Returns true if the rows may be in flits. The innermost part of the stream must then be that of the goal's layout,
+/// because a write has at least 8 bytes that are side by side (book 09).
 fn fits_layout(site: &Site<'_>, row: &Expr) -> bool {
     let digits = |map: &Expr| -> Vec<Digit> {
         let digits = site.digits(map);

@@ -1,4 +1,4 @@
-//! Reductions between slices: what the slices hold after them, and what time gives up (book 25).
+//! Reductions between slices: the contents of the slices after them, and the digits that time gives up (book 25).
 
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
@@ -12,7 +12,7 @@ use visa_stream::ops::vector_inter;
 /// The rules of this file.
 pub(crate) static RULES: &[&Rule] = &[&FREED];
 
-/// The slices that are freed take what the result has beside, a part of time, or nothing.
+/// The slices that are freed take digits that only the result has, a part of time, or nothing.
 pub(super) static FREED: Rule = Rule {
     name: "freed",
     equation: "vector_inter_slice_reduce over R of slices [A, R], time [T, C] is [A, 1 # n], [T, C]; [A, X], [T, \
@@ -21,7 +21,7 @@ pub(super) static FREED: Rule = Rule {
     propose: freed,
 };
 
-/// What of the result the stream does not hold anywhere, outermost first.
+/// The digits of the result that the stream does not hold anywhere, outermost first.
 fn brought(site: &Site<'_>) -> Vec<Digit> {
     let held: BTreeSet<AxisId> = site
         .source
@@ -67,8 +67,8 @@ fn freed(site: &Site<'_>) -> Vec<Proposal> {
     found
 }
 
-/// The parts of time that may move into the slices, a whole digit or the outer or inner part of one, each with
-/// what is left.
+/// The parts of time that may move into the slices, a whole digit or the outer or inner part of one, each with the
+/// remaining time.
 fn moves(time: &[Digit]) -> Vec<(Digit, Vec<Digit>)> {
     let mut found = Vec::new();
     for (at, digit) in time.iter().enumerate().filter(|(_, digit)| digit.axis.is_some() && digit.is_full()) {
@@ -94,7 +94,7 @@ fn moves(time: &[Digit]) -> Vec<(Digit, Vec<Digit>)> {
     found
 }
 
-/// Slices with all of `items` in the place of what is reduced, in every order; the rest of a place is its first
+/// Slices with all of `items` instead of the reduced digits, in every order; the remaining positions are its first
 /// slice, or copies.
 fn fill(
     slices: &[Digit],
@@ -117,8 +117,8 @@ fn fill(
     found
 }
 
-/// What so many slices can hold: some of `items` in any order, after them or in front of the last one a filler;
-/// with the items that are left.
+/// The possible contents of `size` slices: some of `items` in any order, after them or in front of the last one a
+/// filler; with the items that are left.
 fn places(size: u64, items: &[Digit], fillers: &[bool]) -> Vec<(Vec<Digit>, Vec<Digit>)> {
     if size == 1 {
         return vec![(Vec::new(), items.to_vec())];
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use visa_algebra::{Axes, Expr, digits};
 
-    /// The texts of what four slices can hold of one item.
+    /// The texts of the possible contents of four slices for one item.
     fn texts(item: &str) -> Vec<String> {
         let mut axes = Axes::new();
         axes.declare("C", 8).expect("a new axis");

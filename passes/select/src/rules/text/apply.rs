@@ -23,7 +23,7 @@ pub(super) fn scope() -> Scope<Sort> {
     Scope::with(numbers.chain(SOURCE.map(|(name, _)| (name.to_owned(), Sort::Mapping))).collect())
 }
 
-/// What the names that every rule knows stand for, and those of the rule not yet.
+/// The values of the names that every rule knows; those of the rule are not bound yet.
 fn slots(rule: &TextRule, site: &Site<'_>) -> Slots {
     let flit = std::iter::once(Piece::Number(site.flit()));
     let maps = SOURCE.into_iter().map(|(_, dim)| Piece::Mapping(Rc::new(site.dim(dim))));
@@ -35,7 +35,7 @@ fn slots(rule: &TextRule, site: &Site<'_>) -> Slots {
 /// Most axes, numbers, groups and operators of a mapping that a rule makes.
 pub const MAX_NODES: usize = 500;
 
-/// What a rule makes of a configuration.
+/// The result of a rule for a configuration.
 pub(super) enum Applied {
     /// Another one, or the same.
     Proposal(Proposal),
@@ -43,7 +43,7 @@ pub(super) enum Applied {
     TooLong,
 }
 
-/// What a rule makes of a configuration of its operation; `None` where it does not fit.
+/// The result of a rule for a configuration of its operation; `None` where it does not fit.
 pub(super) fn apply(rule: &TextRule, site: &Site<'_>, known: &Proposal) -> Option<Applied> {
     let mut slots = slots(rule, site);
     for (name, given) in &rule.left {
@@ -118,7 +118,7 @@ fn masks(map: &Expr) -> bool {
 }
 
 impl Test {
-    /// Whether it holds; what cannot be computed does not.
+    /// Returns true if it holds; a condition that cannot be computed does not.
     fn holds(&self, env: Env<'_, '_>, site: &Site<'_>) -> bool {
         match self {
             Self::Format(format) => site.source.dtype == *format,

@@ -1,4 +1,4 @@
-//! Rules applied to configurations and to what they make of them, until nothing new comes or a bound is reached.
+//! Rules applied to configurations and to their results, until nothing new comes or a bound is reached.
 
 use super::TextRule;
 use super::apply::{Applied, MAX_NODES, apply};
@@ -9,7 +9,7 @@ use std::fmt;
 /// Most times that rules are applied one on the other.
 pub const MAX_ROUNDS: usize = 8;
 
-/// Most configurations that rules add for an operation and what flows into it.
+/// Most configurations that rules add for an operation and its input.
 pub const MAX_CONFIGURATIONS: usize = 1_000;
 
 /// A bound that was reached: something is left out.
@@ -33,7 +33,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What rules make of configurations.
+/// The results of rules for configurations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Closure {
     /// New configurations, each with its rule, in the order in which they were found.
@@ -42,7 +42,7 @@ pub(crate) struct Closure {
     pub(crate) limit: Option<(&'static str, Bound)>,
 }
 
-/// What `rules` make of the configurations `start` of an operation.
+/// The results of `rules` for the configurations `start` of an operation.
 pub(crate) fn closure(rules: &[TextRule], site: &Site<'_>, start: &[Proposal]) -> Closure {
     let own: Vec<&TextRule> = rules.iter().filter(|rule| site.op.is(rule.options)).collect();
     let mut closure = Closure::default();
@@ -94,7 +94,7 @@ mod tests {
     use visa_mapping::facts::{Support, machine};
     use visa_mapping::operand;
 
-    /// What a rule makes of packets of an axis of 4, padded to these sizes.
+    /// The results of a rule for packets of an axis of 4, padded to these sizes.
     fn made(rule: &str, sizes: impl Iterator<Item = u64>) -> Closure {
         let ctx = context();
         let (module, id) = fetch(&ctx);

@@ -1,5 +1,5 @@
-//! What two configurations of an operation hold, element by element. Cells are those of [`Map`], the readable
-//! meaning of a mapping, not those of its digits, which rules are applied with.
+//! Comparison of the elements that two configurations of an operation hold. Cells are those of [`Map`], the readable
+//! semantics of a mapping, not those of its digits, which rules are applied with.
 
 use crate::rules::rule::{Proposal, Value};
 use std::collections::BTreeMap;
@@ -8,17 +8,17 @@ use visa_ir::decl::OpDecl;
 use visa_ir::diag::counted;
 use visa_stream::ops;
 
-/// What is compared of an operation's configurations.
+/// The compared clauses of an operation's configurations.
 pub(super) struct Compared {
     /// The operation.
     pub(super) op: &'static OpDecl,
-    /// The clause that says what each slice holds, if the operation changes that.
+    /// The clause for the contents of each slice, if the operation changes them.
     spread: Option<&'static str>,
-    /// The clauses that together say what a slice holds, major to minor.
+    /// The clauses that together give the contents of a slice, major to minor.
     held: &'static [&'static str],
 }
 
-/// The operations whose configurations can be compared by themselves. What others sum shows only at the end of a
+/// The operations whose configurations can be compared by themselves. Sums of others show only at the end of a
 /// pipeline.
 pub(super) const COMPARED: &[Compared] = &[
     Compared { op: &ops::fetch::DECL, spread: None, held: &["time", "packet"] },
@@ -34,16 +34,16 @@ pub(super) const COMPARED: &[Compared] = &[
 /// Most positions of a side.
 const MAX_POSITIONS: u64 = 4096;
 
-/// What a side holds.
+/// The contents of a side.
 struct Held {
-    /// What each slice holds, if the operation changes that.
+    /// The contents of each slice, if the operation changes them.
     slices: Vec<Option<Cell>>,
-    /// What a slice holds, position by position.
+    /// The contents of a slice, position by position.
     cells: Vec<Option<Cell>>,
 }
 
 impl Compared {
-    /// How the sides differ; an error where one of them is no mapping, or too long to be written out.
+    /// The difference of the sides; an error where one of them is no mapping, or too long to be written out.
     pub(super) fn difference(
         &self,
         left: &Proposal,
@@ -115,7 +115,7 @@ fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { counted(count, "time") }
 }
 
-/// Whether something that is masked on the left side may hold anything on the right side.
+/// Difference where an element that is masked on the left side may hold anything on the right side.
 fn masks(left: &[Option<Cell>], right: &[Option<Cell>]) -> Option<String> {
     let count = |cells: &[Option<Cell>], kind: PadKind| {
         cells.iter().filter(|cell| matches!(cell, Some(Cell::Pad(own)) if *own == kind)).count()

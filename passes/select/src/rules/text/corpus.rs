@@ -53,7 +53,7 @@ const MEET: &[&str] = &[
     "%3 = stream.align %2, %w time auto, packet auto",
 ];
 
-/// The same with what each slice holds afterwards.
+/// The same with the contents of each slice afterwards.
 const GATHER: &[&str] = &[
     FETCH,
     "%s = stream.switch auto %1 slice1 auto, slice0 auto, time0 auto, ring auto, slice [S / 4, X], time auto",
@@ -164,7 +164,7 @@ pub(super) struct Example {
     pub(super) chain: Vec<OpId>,
 }
 
-/// The corpus for the machine of a context. What its machine does not take is left out.
+/// The corpus for the machine of a context. Examples that its machine does not take are left out.
 pub(super) fn corpus(ctx: &Context) -> Vec<Example> {
     CASES.iter().filter_map(|case| example(ctx, case)).collect()
 }

@@ -13,7 +13,7 @@ use visa_numerics::DType;
 use visa_rules::{COMPARISON, Kind, RuleKind, Scope, Syntax, Tree, Verdict, refuse};
 use visa_stream::ops::begin;
 
-/// What a word says of a clause that is not there.
+/// The word for an absent clause.
 const NONE: &str = "none";
 
 /// Rules about the configuration of an operation: both sides hold the same elements.
@@ -102,7 +102,8 @@ fn operation(ctx: &Context, piece: &Tree<'_>) -> Result<Operation, Diagnostic> {
     }
 }
 
-/// The clauses of an operation that rules choose: of what begins a pipeline none, since contexts are not theirs.
+/// The clauses of an operation that rules choose: none of an operation that begins a pipeline, since rules do not
+/// choose contexts.
 fn chosen(decl: Operation) -> impl Iterator<Item = &'static ClauseDecl> {
     let begins = std::ptr::eq(decl, &begin::DECL);
     decl.clauses.iter().filter(move |clause| clause.opening == Opening::Configuration && !begins)

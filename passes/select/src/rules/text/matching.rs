@@ -6,10 +6,10 @@ use visa_algebra::Expr;
 use visa_canonical::language::Piece;
 use visa_canonical::rule::{Kind, Num, Operator, Term};
 
-/// What the metavariables stand for, as far as it is known.
+/// The values of the metavariables; `None` where not yet known.
 pub(super) type Slots = Vec<Option<Piece>>;
 
-/// Whether the mapping has that shape; then its metavariables are known.
+/// Returns true if the mapping has that shape; then its metavariables are known.
 pub(super) fn matches(term: &Term, expr: &Expr, slots: &mut Slots) -> bool {
     match (term, expr) {
         (Term::Var(slot), _) => bind(*slot, Piece::Mapping(Rc::new(expr.clone())), slots),
@@ -37,7 +37,7 @@ pub(super) fn matches(term: &Term, expr: &Expr, slots: &mut Slots) -> bool {
     }
 }
 
-/// Whether a number is the one that is written.
+/// Returns true if a number is the one that is written.
 pub(super) fn number(wanted: &Num, found: u64, slots: &mut Slots) -> bool {
     match wanted {
         Num::Is(n) => *n == found,
@@ -83,7 +83,7 @@ fn slide(terms: &[(Term, Num)], rest: Option<usize>, own: &[(Expr, u64)], slots:
     }
 }
 
-/// What an operator is on, and its number.
+/// The operand of an operator, and its number.
 fn operand(expr: &Expr, operator: Operator) -> Option<(&Expr, u64)> {
     match (operator, expr) {
         (Operator::Resize, Expr::Resize { inner, size }) => Some((inner, *size)),

@@ -1,6 +1,6 @@
 //! Is a rule sound? It is applied to the configurations of small pipelines, and both sides are compared element by
-//! element: the right side must hold what the left side holds, each element as often, in the same slices, and must
-//! not lose a mask. What the verifier or the lowering refuses is no example.
+//! element: the right side must hold the elements of the left side, each as often, in the same slices, and must not
+//! lose a mask. Configurations that the verifier or the lowering refuses are no examples.
 
 use super::apply::{Applied, apply};
 use super::compare::COMPARED;
@@ -19,7 +19,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_rules::{Counterexample, Verdict};
 
-/// Most configurations that a rule is applied to for one pipeline and what flows into the operation.
+/// Most configurations that a rule is applied to for one pipeline and the input of the operation.
 const MAX_LEFT: usize = 80;
 
 /// Most configurations of an operation in front of the rule's.
@@ -31,7 +31,7 @@ const ENOUGH: u64 = 20;
 /// Most right sides of a rule that are verified.
 const MAX_VERIFIED: u64 = 2_000;
 
-/// What is known of a rule so far.
+/// The known facts of a rule so far.
 #[derive(Default)]
 struct Evidence {
     instances: u64,
@@ -60,13 +60,13 @@ struct Check<'a> {
     evidence: Vec<Evidence>,
 }
 
-/// What a rule makes of a configuration.
+/// A configuration and the result of a rule for it.
 struct Pair {
     /// The rule's number.
     rule: usize,
     left: Proposal,
     right: Proposal,
-    /// Whether the rule itself made the left side: what it makes of that may be what it started from.
+    /// True if the rule itself made the left side: its result for that may be the configuration that it started from.
     again: bool,
 }
 
@@ -110,8 +110,8 @@ impl Check<'_> {
         self.rules.iter().any(|rule| op.is(rule.options))
     }
 
-    /// The configurations of operation `stage`, those of Rust's rules, and what the rules make of them and of each
-    /// other's.
+    /// The configurations of operation `stage`: those of Rust's rules, and the results of the rules for them and for
+    /// each other's results.
     fn pairs(
         &self,
         candidate: &CandidatePipeline<'_>,
@@ -188,7 +188,7 @@ impl Check<'_> {
     }
 }
 
-/// At most so many, evenly spread.
+/// At most `most` elements, evenly spread.
 fn few<T>(all: Vec<T>, most: usize) -> Vec<T> {
     let step = all.len().div_ceil(most).max(1);
     all.into_iter().step_by(step).collect()

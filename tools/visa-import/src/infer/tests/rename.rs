@@ -50,7 +50,7 @@ impl Rename {
         Declare(self, before).visit_pat_mut(pat);
     }
 
-    /// Visits what follows in a scope.
+    /// Visits the code that follows in a scope.
     fn scoped(&mut self, visit: impl FnOnce(&mut Self)) {
         let before = self.scope.len();
         visit(self);
