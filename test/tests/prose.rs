@@ -18,20 +18,7 @@ const PATTERNS: &str = include_str!("prose.txt");
 const RUST: &[&str] = &["dialects", "passes", "runtime", "tools"];
 
 /// Folders that have matches left, with their number. Correct the number when it falls; it must not rise.
-const ALLOWED: &[(&str, usize)] = &[
-    ("dialects/hw", 347),
-    ("dialects/mapping", 446),
-    ("passes/allocate", 80),
-    ("passes/canonical", 96),
-    ("passes/lowering", 72),
-    ("passes/select", 154),
-    ("passes/vector", 89),
-    ("runtime/chip/engine", 108),
-    ("runtime/chip/machine", 80),
-    ("runtime/chip/memory", 196),
-    ("runtime/cost", 394),
-    ("tools/visa-import", 295),
-];
+const ALLOWED: &[(&str, usize)] = &[];
 
 /// A pattern of the list, with the wording that replaces it.
 struct Pattern {

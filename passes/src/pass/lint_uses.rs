@@ -37,7 +37,8 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             warn(cx, early_use(early));
         }
         for &span in &uses.undecided {
-            let message = "the lint could not decide in bounded time if it reads bytes that are written only later";
+            let message =
+                "the lint could not decide in bounded time if it reads bytes that are written only later";
             warn(cx, Diagnostic::error("lint-U2", span, message));
         }
     }

@@ -16,9 +16,7 @@ mod sound;
 
 pub use language::{MAX_E_NODES, MAX_ITERATIONS, Statistics};
 pub use planner::{Counted, count_passes};
-pub use rule::{
-    BUILTIN, Operand, Options, Predicate, Test, Vector, VectorRule, parse as parse_rules,
-};
+pub use rule::{BUILTIN, Operand, Options, Predicate, Test, Vector, VectorRule, parse as parse_rules};
 pub use search::MAX_QUESTIONS;
 
 /// The passes of this crate, a module a file.

@@ -136,7 +136,8 @@ fn read_trf(op: OpRef<'_>) -> Result<StoreTrfUnit, Diagnostic> {
         LoadPath::Full => false,
     };
     if short && !contiguous_load(*op) {
-        let message = "a short load, but its fetch is not one contiguous run of the stored elements".to_owned();
+        let message =
+            "a short load, but its fetch is not one contiguous run of the stored elements".to_owned();
         return Err(op.clause_error("C4", "load", message).fix(Some("leave `load short` out".to_owned())));
     }
     Ok(StoreTrfUnit { region, rows, row_bytes, short })

@@ -99,8 +99,7 @@ const VALUES: Constraint = (
 const CHIPS: Constraint =
     ("C3", "the callee runs on as many chips as the caller, and on as many processing elements of them");
 const CYCLE: Constraint = ("C4", "no function calls itself, directly or through others");
-const ALIAS: Constraint =
-    ("C5", "a tensor of an `inout` argument belongs to no other one, and is no view");
+const ALIAS: Constraint = ("C5", "a tensor of an `inout` argument belongs to no other one, and is no view");
 
 /// An operation that runs a function; `None` if it runs none.
 #[must_use]

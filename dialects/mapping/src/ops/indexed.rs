@@ -436,8 +436,9 @@ fn check_alike(
         return Ok(());
     }
     if !everywhere(&chips) && !everywhere(&others) {
-        let message =
-            format!("{name} is on chips by `{chips}`, {other_name} by `{others}`: no chip has all that it needs");
+        let message = format!(
+            "{name} is on chips by `{chips}`, {other_name} by `{others}`: no chip has all that it needs"
+        );
         let fix = format!("distribute both alike, or give every chip a copy: `[{}]`", chips_of(op)?);
         return Err(op.error("C4", message).fix(fix));
     }

@@ -72,10 +72,7 @@ pub static TILE: OpDecl = OpDecl {
           of them. A transfer reads it there, from other chips by PCIe. A pipeline that begins with it runs there, \
           and so do those that read its result.",
     constraints: &[
-        (
-            "C1",
-            "mappings of chips, clusters, slices and PEs that are not cut are those of the source",
-        ),
+        ("C1", "mappings of chips, clusters, slices and PEs that are not cut are those of the source"),
         (
             "C2",
             "the source holds, at every live position of the view, that index moved by the tile's first (book 03)",

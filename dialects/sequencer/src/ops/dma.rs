@@ -38,7 +38,11 @@ pub static DMA: OpDecl = OpDecl {
             ClauseKind::body::<Steps>(&STEPS),
             "step of the source for each `hw.for` around it, the outermost first, in bytes",
         ),
-        ClauseDecl::optional("write_steps", ClauseKind::body::<Steps>(&STEPS), "the same for the destination"),
+        ClauseDecl::optional(
+            "write_steps",
+            ClauseKind::body::<Steps>(&STEPS),
+            "the same for the destination",
+        ),
     ],
     traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
@@ -80,7 +84,11 @@ pub static DMA_INDEXED: OpDecl = OpDecl {
             ClauseKind::body::<Steps>(&STEPS),
             "step of the source for each `hw.for` around it, the outermost first, in bytes",
         ),
-        ClauseDecl::optional("write_steps", ClauseKind::body::<Steps>(&STEPS), "the same for the destination"),
+        ClauseDecl::optional(
+            "write_steps",
+            ClauseKind::body::<Steps>(&STEPS),
+            "the same for the destination",
+        ),
         ClauseDecl::optional("index_steps", ClauseKind::body::<Steps>(&STEPS), "the same of the indices"),
     ],
     traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
@@ -118,6 +126,8 @@ pub fn work(op: OpRef<'_>) -> Result<DmaWork, Diagnostic> {
         (Some(_), Some(_)) => {
             Err(op.clause_error("C1", "table", "`loops` specifies the moved elements already".to_owned()))
         }
-        (None, None) => Err(op.error("C1", "neither `loops` nor `table` specifies the moved elements".to_owned())),
+        (None, None) => {
+            Err(op.error("C1", "neither `loops` nor `table` specifies the moved elements".to_owned()))
+        }
     }
 }

@@ -344,9 +344,8 @@ fn alignment(
     let found = Expr::pair([result.dim(Dim::Time), result.dim(Dim::Packet)]);
     let (time, packet) = (source.dim(Dim::Time), source.dim(Dim::Packet));
     let slides = |why: String| {
-        let message = format!(
-            "`{found}` is no shift of the stream's time `{time}`, packet `{packet}`: {why}"
-        );
+        let message =
+            format!("`{found}` is no shift of the stream's time `{time}`, packet `{packet}`: {why}");
         op.clause_error("C7", "time", message)
     };
     if let Some(windows) = Windows::new(source, result, axes).map_err(slides)? {

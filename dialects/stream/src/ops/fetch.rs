@@ -102,11 +102,7 @@ pub static DECL: OpDecl = OpDecl {
             ClauseKind::Ints,
             "subtract this from each converted element; `[n]`, or `[n, m]` of two interleaved tensors",
         ),
-        ClauseDecl::optional(
-            "pad",
-            ClauseKind::word::<Pad>(),
-            "value of masked padding: `zero` if absent",
-        ),
+        ClauseDecl::optional("pad", ClauseKind::word::<Pad>(), "value of masked padding: `zero` if absent"),
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "mapping of the time steps").open(),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the elements of a packet")
             .open(),

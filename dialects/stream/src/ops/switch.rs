@@ -66,7 +66,10 @@ pub static DECL: OpDecl = OpDecl {
             "a topology has its own parameters: slice1 and slice0, time0 for broadcast01 and inter_transpose, \
              ring for custom, none for forwarding; custom has slice and time written (book 13)",
         ),
-        ("C5", "custom: time is the time before, with the part that moves from the slices innermost (book 13)"),
+        (
+            "C5",
+            "custom: time is the time before, with the part that moves from the slices innermost (book 13)",
+        ),
         ("C6", "custom: the part that moves into time keeps the order that it has in the slices (book 13)"),
         ("C7", "custom: every slice receives the packet of some slice, in every step"),
         (

@@ -46,7 +46,10 @@ pub static DECL: OpDecl = OpDecl {
              (book 25)",
         ),
         ("C2", "the slice mapping has 256 positions (book 25)"),
-        ("C3", "the content of a reduced factor's slices afterwards follows one of the three rules (book 25)"),
+        (
+            "C3",
+            "the content of a reduced factor's slices afterwards follows one of the three rules (book 25)",
+        ),
         ("C4", "some factor of the slices is reduced"),
         ("C5", "every slice of a group holds elements: padding would be reduced with them"),
         (

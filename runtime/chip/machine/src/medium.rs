@@ -95,7 +95,8 @@ pub struct MemoryDecl {
     pub indices: Option<IndexUnit>,
     /// Its name in the vendor's schedule viewer.
     pub viewer: &'static str,
-    /// Statistics of an allocation, with their meanings: bytes up to the highest in use, and the most in use at a time.
+    /// Statistics of an allocation, with their meanings: bytes up to the highest in use, and the most bytes in use at
+    /// a time.
     pub statistics: [(&'static str, &'static str); 2],
 }
 
