@@ -106,10 +106,9 @@ pub(super) const RUNS: &str = "every run that is contiguous on both sides, and e
                                a multiple of 8 bytes (book 10)";
 
 /// C4, C6 or C7 of the transfers that have a stream.
-pub(super) const STREAM: &str = "`engines`, `time` and `packet` together count each element of the destination \
-                                 once; a chip \
-                      has 8 engines, PCIe has one; a packet is contiguous on both sides, at most 4096 bytes, and \
-                      of whole groups of 8 bytes where SRAM is written (book 10)";
+pub(super) const STREAM: &str = "`engines`, `time` and `packet` together count each element of the destination once; \
+                                 a chip has 8 engines, PCIe has one; a packet is contiguous on both sides, at most \
+                                 4096 bytes, and of whole groups of 8 bytes where SRAM is written (book 10)";
 
 /// `tm.to_dm`.
 #[visa_ir::view(ToDm)]
