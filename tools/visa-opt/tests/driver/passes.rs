@@ -98,7 +98,7 @@ fn levels_must_connect() {
     run(&["--lower-toy", "--lower-toy"], "tm.nothing\n")
         .refused(&["takes a module at tensor level", "<pipeline>:1:11"]);
     run(&["--liar"], "tm.nothing\n")
-        .refused(&["says it gives hardware level, but left the module at tensor level"]);
+        .refused(&["declares hardware level, but left the module at tensor level"]);
 }
 
 #[test]
