@@ -1,6 +1,6 @@
 //! Conditions of rules: tests of a kind, joined by `and`, `or` and `not`.
 
-/// What must hold for a rule to apply.
+/// The condition of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition<T> {
     /// One of several.

@@ -32,7 +32,7 @@ pub fn refuse(code: &str, tree: &Tree<'_>, message: impl Into<String>) -> Diagno
     Diagnostic::error(code, span(tree), message)
 }
 
-/// What an error of syntax expected.
+/// The expectation of a syntax error.
 pub(crate) fn in_words(syntax: &Syntax) -> &'static str {
     match syntax {
         Syntax::start | Syntax::header | Syntax::kind_name | Syntax::blank => "`rules` and a kind",

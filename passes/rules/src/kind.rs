@@ -60,12 +60,12 @@ pub trait RuleKind: Sized {
     const KIND: Kind;
     /// The form of a rule, for messages.
     const FORM: &'static str;
-    /// Whether a rule may be used from right to left too (`<=>`).
+    /// True if a rule may also be used from right to left (`<=>`).
     const BOTH_WAYS: bool;
     /// The conditions of the kind: names of predicates, `dtype`, and [`COMPARISON`].
     const CONDITIONS: &'static [&'static str];
 
-    /// What reading and proving need to know.
+    /// The context of reading and proving.
     type Session<'a>: Copy;
     /// The sorts of metavariables.
     type Sort: Sort;
@@ -129,13 +129,13 @@ pub struct Rule<K: RuleKind> {
     pub range: Range<usize>,
     /// Its options.
     pub options: K::Options,
-    /// Whether it is used from right to left too (`<=>`).
+    /// True if it is also used from right to left (`<=>`).
     pub both_ways: bool,
     /// The side that is matched.
     pub left: K::Side,
     /// The side that replaces it.
     pub right: K::Side,
-    /// What must hold for it to apply.
+    /// Its condition.
     pub condition: Option<Condition<K::Test>>,
     /// Its metavariables.
     pub scope: Scope<K::Sort>,

@@ -6,7 +6,7 @@ use crate::verdict::{Counterexample, Verdict};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 
-/// What the proof of one rule covered.
+/// The coverage of one rule's proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleReport {
     /// The rule.
@@ -22,7 +22,7 @@ pub struct RuleReport {
 pub struct Proved<K: RuleKind> {
     /// The rules, in order.
     pub rules: Vec<Rule<K>>,
-    /// What the proof of each covered.
+    /// The coverage of each rule's proof.
     pub reports: Vec<RuleReport>,
 }
 
@@ -49,8 +49,8 @@ pub fn load<K: RuleKind>(
     if findings.is_empty() { Ok(Proved { rules, reports }) } else { Err(findings) }
 }
 
-/// The rules of `text` that can be read and whose names are not taken, and what is wrong with the others. Nothing
-/// is proved: a test does that for built-in rules.
+/// The rules of `text` that can be read and whose names are not taken, and the errors of the others. Nothing is
+/// proved: a test does that for built-in rules.
 pub fn check<K: RuleKind>(
     session: K::Session<'_>,
     text: &str,
@@ -74,7 +74,7 @@ pub fn check<K: RuleKind>(
     (rules, findings)
 }
 
-/// Proves rules again: what the proof of each covered, or what is wrong with it.
+/// Proves rules again: the coverage of each proof, or its error.
 pub fn prove<K: RuleKind>(session: K::Session<'_>, rules: &[Rule<K>]) -> Vec<Result<RuleReport, Diagnostic>> {
     let verdicts = K::prove(session, rules);
     rules.iter().zip(verdicts).map(|(rule, verdict)| judge(rule, verdict)).collect()

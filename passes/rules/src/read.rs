@@ -20,7 +20,7 @@ pub const MAX_BYTES: usize = 2_048;
 /// Most mistakes of syntax that are reported for one file.
 pub const MAX_SYNTAX_ERRORS: usize = 20;
 
-/// The rules of a file that can be read, in order, and what is wrong with the others.
+/// The rules of a file that can be read, in order, and the errors of the others.
 pub fn read<K: RuleKind>(session: K::Session<'_>, text: &str) -> (Vec<Rule<K>>, Vec<Diagnostic>) {
     let (mut rules, mut findings) = (Vec::new(), Vec::new());
     let start = match header(text, K::KIND) {

@@ -6,7 +6,7 @@ use visa_ir::diag::Diagnostic;
 /// Most metavariables of a rule. Each multiplies the examples that a proof enumerates.
 pub const MAX_VARIABLES: usize = 16;
 
-/// What a metavariable stands for.
+/// The sort of a metavariable's value.
 pub trait Sort: Copy + PartialEq + std::fmt::Debug {
     /// In words, for messages.
     fn describe(self) -> &'static str;

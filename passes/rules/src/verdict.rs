@@ -23,9 +23,9 @@ pub enum Verdict {
     Undecided {
         /// The reason.
         why: String,
-        /// What it can compare.
+        /// The kinds that it can compare.
         note: String,
-        /// What to do instead.
+        /// The fix.
         fix: String,
     },
 }
@@ -33,7 +33,7 @@ pub enum Verdict {
 /// An example on which the sides of a rule differ.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// What the metavariables of the example stand for: `axes A = 4, B = 6`.
+    /// The values of the example's metavariables: `axes A = 4, B = 6`.
     pub given: String,
     /// The left side.
     pub left: String,

@@ -1,4 +1,4 @@
-//! Reading, checks and messages that all kinds share, for a kind whose rules say themselves what their proof finds.
+//! Reading, checks and messages that all kinds share, for a kind whose rules contain the results of their proof.
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Source;
