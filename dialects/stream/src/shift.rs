@@ -2,8 +2,8 @@
 //!
 //! The adapter collects up to three flits and emits from them, for each shift s = 0, 1, ..., the 64 bytes that start s
 //! distances further. So position p of packet s holds the content of the collected flits at p and s distances. The
-//! flits hold a sliding term, such as `$(W:1, F:1)`: W and F are at the positions of their strides, W = w, F = f at w
-//! + f. Dividing the computation by that placement gives the movement of each of its loops: those of the packet have
+//! flits hold a sliding term, such as `$(W:1, F:1)`: W and F are at the positions of their strides, W = w, F = f at
+//! w + f. Dividing the computation by that placement gives the movement of each of its loops: those of the packet have
 //! to stay at their positions, and those after the stream's time are the shifts.
 
 use crate::plan::digits_of;
