@@ -17,8 +17,8 @@ fn main() {
     ];
     for (folder, item, list) in folders {
         let path = Path::new(&root).join("src").join(folder);
-        // A folder that is not there would count as changed in every build: what it would be made in is watched
-        // instead.
+        // A folder that is not there would count as changed in every build: the folder that it would be made in is
+        // watched instead.
         let watched = path.ancestors().find(|path| path.exists()).unwrap_or(&path);
         println!("cargo:rerun-if-changed={}", watched.display());
         let Ok(entries) = fs::read_dir(&path) else { continue };

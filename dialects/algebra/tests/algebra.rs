@@ -98,7 +98,7 @@ fn spelled(expr: &Expr, axes: &Axes, shared: &[String]) -> Option<Vec<Vec<Event>
             let all = spelled(inner, axes)?;
             table.iter().map(|at| all.get(*at as usize).cloned()).collect::<Option<Vec<_>>>()?
         }
-        // Only sliding expressions without overlap are a list of single cells; the others have a test of their own.
+        // Only sliding expressions without overlap are a list of single cells; the others have a separate test.
         Expr::Slide(_) => return None,
         Expr::Resize { inner, size } => {
             let mut all = spelled(inner, axes)?;
@@ -454,7 +454,7 @@ proptest! {
         let coarse = divisors(size)[at.0 % divisors(size).len()];
         let fine = divisors(coarse)[at.1 % divisors(coarse).len()];
         prop_assume!(!gathers(&e));
-        // The cells of E itself: no part of it takes part in what is expected.
+        // The cells of E itself: no part of it takes part in the expected cells.
         let whole: Vec<_> = (0..size).map(|i| map(&e, &axes, i)).collect();
         let two = Expr::pair([e.clone().stride(coarse), e.clone().modulo(coarse)]);
         let middle = e.clone().stride(fine).modulo(coarse / fine);
@@ -473,8 +473,8 @@ proptest! {
             prop_equal(parts, &e, &axes)?;
             prop_equal(&normalize(parts, &axes).unwrap(), &e, &axes)?;
         }
-        // With a broadcast between them they are not side by side: position (i, k, j) holds what E holds at i
-        // coarse + j.
+        // With a broadcast between them they are not side by side: position (i, k, j) holds the cell of E at i coarse
+        // + j.
         prop_assume!(proper(&[outer, coarse]));
         let apart = Expr::pair([e.clone().stride(coarse), Expr::Literal(n), e.clone().modulo(coarse)]);
         let held: Vec<_> = (0..size * n).map(|i| map(&apart, &axes, i)).collect();

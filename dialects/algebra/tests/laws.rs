@@ -192,8 +192,8 @@ proptest! {
             Err(DivideError::Missing { wanted }) => {
                 let places = places(&held);
                 let missing = |cell: &Cell| matches!(cell, Cell::Live(index) if !places.contains_key(index));
-                // With offsets on both sides, what one digit of the stream counts may be held by several of the
-                // buffer together.
+                // With offsets on both sides, the elements that one digit of the stream counts may be held by several
+                // of the buffer together.
                 let offsets = !b.offset().is_empty() && !s.offset().is_empty() && s.iter().count() > 1;
                 let plain = !offsets && common(&b, &b, &axes).is_ok() && common(&s, &s, &axes).is_ok();
                 prop_assert!(!plain || asked.iter().any(missing), "{} from {}: {}", stream, buffer, wanted);

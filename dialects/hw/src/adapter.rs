@@ -86,7 +86,7 @@ impl Adapter {
         if !self.converts() {
             return marks;
         }
-        // Elements of four bits share a byte, and what it becomes.
+        // Elements of four bits share a byte, and also its converted bytes.
         let from = self.from.align() as usize;
         let to = self.held(from);
         let mut out = Vec::with_capacity(self.held(bytes.len()));

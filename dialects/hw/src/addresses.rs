@@ -23,7 +23,7 @@ impl ByAddress {
             }
             ends[*number as usize].1 += 1;
         }
-        // Counts become starts, and each access moves its address's start on: what remains are the ends.
+        // Counts become starts, and each access moves its address's start on: the remaining values are the ends.
         let mut next = 0;
         for (_, count) in &mut ends {
             next += std::mem::replace(count, next);

@@ -15,7 +15,7 @@ pub(crate) struct Pes(pub(crate) fn(OpRef<'_>) -> Result<Option<i64>, Diagnostic
 pub fn machine(op: OpRef<'_>) -> Rc<Machine> {
     let pes = |op: OpRef<'_>| op.decl()?.interface::<Pes>().map(|pes| (pes.0)(op));
     let pes = std::iter::once(op).chain(op.ancestors()).find_map(pes);
-    // Whoever has them reports a number that is wrong.
+    // The operation that has them reports a number that is wrong.
     op.ctx.data::<Machine>().device_or_whole(pes.and_then(Result::ok).flatten())
 }
 

@@ -142,8 +142,8 @@ impl Analyses {
             if current {
                 return true;
             }
-            // One that was built while the pass ran, of a state in between, is as good as one from before: the
-            // pass changes nothing that it says.
+            // An analysis that was built while the pass ran, of a state in between, is as good as one from before: the
+            // pass changes none of its results.
             let holds = before == &now || preserved.holds(kept.id);
             if holds {
                 kept.life.stamp.replace(now.clone());

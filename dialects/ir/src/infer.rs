@@ -34,7 +34,7 @@ pub fn result_types(
     decl: &'static OpDecl,
     infer: InferFn,
 ) -> Result<Rc<[TypeId]>, Diagnostic> {
-    // What has any number of results hands on what its operands are, known or not.
+    // An operation with any number of results passes on the types of its operands, known or not.
     if open::untyped(op) && !decl.has(Trait::AnyResults) {
         return Ok(vec![open::unknown(op.ctx); decl.results.len()].into());
     }

@@ -101,7 +101,7 @@ impl Interned {
             Location::CallSite { callee, caller } => around("callsite( at )".len(), &[*callee, *caller]),
             Location::Fused(parts) => {
                 let all = around("fused[]".len() + parts.len() * ", ".len(), parts);
-                // Fusing what is fused is flat, so that passes make nothing deeper than what text gave them.
+                // Fusing fused locations is flat, so that passes make nothing deeper than the text did.
                 Extent { depth: all.depth - 1, ..all }
             }
         }

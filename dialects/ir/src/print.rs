@@ -140,7 +140,7 @@ impl<'a> Printer<'a> {
             self.out.push_str(" = ");
         }
         match (self.form, op.decl()) {
-            // Nor has it one for attributes that no clause declares, and for marks of what is no argument.
+            // Nor has it one for attributes that no clause declares, and for marks of values that are no arguments.
             (Form::Pretty, Some(decl)) if op.data().extra.is_empty() && has_marks(op, decl) => {
                 self.pretty(op, decl, depth);
             }
@@ -226,7 +226,7 @@ impl<'a> Printer<'a> {
             if index > 0 {
                 self.out.push_str(", ");
             }
-            // What is inferred is not written.
+            // Inferred types are not written.
             match op.decl().is_some_and(|decl| decl.arguments.is_some()) {
                 true => self.untyped_argument(arg),
                 false => self.argument(arg, &marks(op, index)),

@@ -231,7 +231,7 @@ fn structure(cx: &VerifyCx<'_>, block: BlockId, defined: &mut HashSet<ValueId, F
         if let Err(finding) = one(op, defined, index + 1 == ops.len()) {
             cx.report(finding);
         }
-        // What a region defines is known in it alone.
+        // The values that a region defines are known in it alone.
         for &region in op.regions() {
             structure(cx, region, &mut defined.clone());
         }
@@ -272,7 +272,7 @@ fn is_around(op: OpRef<'_>, value: ValueId) -> bool {
 fn places(op: OpRef<'_>, decl: &OpDecl, last: bool) -> Result<(), Diagnostic> {
     let error = |message: String| Err(Diagnostic::error("structure", op.span(), message));
     let around = op.parent().map(|parent| parent.name().to_owned());
-    // Passes go through functions: what is beside them would be left as it is.
+    // Passes go through functions: operations next to them would be left as they are.
     if around.is_none() && !decl.traits.contains(&Trait::TopLevel) {
         return error(format!("`{}` may not be at the top of a module, only inside a function", decl.name));
     }

@@ -188,8 +188,8 @@ fn moved(
         Err(refused) => refused,
         found => return found,
     };
-    // Where parts of the destination have digits of their own, what they count beyond the composite is padding,
-    // which may be written.
+    // Where parts of the destination have separate digits, the positions that these count beyond the composite are
+    // padding, which may be written.
     match Carries::new(&from.maps.iter().collect::<Vec<_>>(), axes) {
         Ok(None) => ordered([from, to], [from, to], free, order, chips, axes, machine).map_err(|_| refused),
         Ok(Some(_)) | Err(_) => Err(refused),

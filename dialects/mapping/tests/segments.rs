@@ -133,7 +133,7 @@ fn check_engines(segment: &Transfer, order: &StreamOrder, live: &BTreeMap<i64, I
         let Cell::Live(own) = &of_engine[usize::try_from(engine).expect("few")] else {
             panic!("engine {engine} has padding")
         };
-        // What an engine has of an axis is where its first element is, and on from there.
+        // The part of an axis that an engine has is where its first element is, and on from there.
         for name in ["A", "B"] {
             let id = axes().id(name).expect("declared");
             assert!(own.get(id) <= index.get(id), "engine {engine} moves {index:?}, which is before {own:?}");
@@ -209,7 +209,7 @@ fn there_are_so_many_segments() {
         let mut axes = Axes::new();
         axes.declare("A", count).expect("a name");
         axes.declare("C", 8).expect("a name");
-        // Each power of two is a block of its own: a ragged end is cut once for each bit that is set.
+        // Each power of two is a separate block: a ragged end is cut once for each bit that is set.
         let bits: Vec<String> = (0..7).map(|bit| format!("A # 128 / {} % 2", 1_u64 << bit)).collect();
         let from = tensor(&HBM, &format!("i8, [1], [{}, C]", bits.join(", ")));
         let to = tensor(&HBM, "i8, [1], [A, C]");

@@ -217,6 +217,6 @@ fn elements_of_the_source_are_no_padding() {
 fn padding_moves_along_from_the_same_start_only() {
     // K = 1 to 7 and one of padding, on both sides.
     assert_eq!(walk(&rows("K @ 1 # 8", "K @ 1 # 8").transfer()).len() as u64, ROWS * 8 * 2);
-    // K = 2 to 7; what follows is K = 0 of the next row.
+    // K = 2 to 7; the next element is K = 0 of the next row.
     assert_eq!(walk(&rows("K @ 1 # 8", "K @ 2 # 8").transfer()).len() as u64, ROWS * 6 * 2);
 }

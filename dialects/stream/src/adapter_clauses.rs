@@ -57,7 +57,7 @@ fn lookup(op: OpRef<'_>, source: &Tensor) -> Result<Option<LookupTable>, Diagnos
         let message = format!("a table in the {} context: table indexing belongs to main", unit);
         return Err(refuse(message).fix("begin the pipeline with `stream.begin main`".to_owned()));
     }
-    // A table that is wrong in itself says so itself.
+    // A table that is wrong in itself reports that itself.
     let declared = table::find(op, &name).map_err(refuse)?;
     let (from, table) = table::read(declared)?;
     if from != source.dtype {

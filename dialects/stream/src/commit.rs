@@ -147,7 +147,7 @@ impl Write<'_> {
         let mut refused = String::new();
         for (at, &count) in kept.counts.iter().enumerate() {
             let plan = kept.plan(count, &time_loops, division.base);
-            // What is wrong is said of the last one.
+            // A fault is reported of the last one.
             if at + 1 < kept.counts.len() && safe::collides(&plan) {
                 continue;
             }

@@ -47,7 +47,7 @@ impl Term {
     fn new(text: String, tightness: Tightness) -> Self {
         match text.char_indices().nth(MAX_LETTERS) {
             None => Self { text, tightness },
-            // What is around a term that was cut is cut, too.
+            // The text around a term that was cut is cut, too.
             Some((end, _)) => {
                 let letters = text[..end].chars().take(MAX_LETTERS - 1);
                 Self { text: letters.chain(['…']).collect(), tightness: Tightness::Atom }

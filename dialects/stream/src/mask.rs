@@ -142,7 +142,8 @@ impl<'a> Reading<'a> {
         let (element, time, packet) = (view(&self.element)?, view(&self.time)?, view(&self.packet)?);
         let (places, axes) = (self.places.clone(), carries.axes());
         let carried = Reading { element, time, packet, places, free: &free, axes, ..*self };
-        // Parts that have digits of their own can be read by these: what they count beyond the composite is padding.
+        // Parts that have separate digits can be read by these: the positions that they count beyond the composite are
+        // padding.
         carried.even_plan().or_else(|refused| self.even_plan().map_err(|_| refused))
     }
 

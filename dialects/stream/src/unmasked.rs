@@ -104,7 +104,7 @@ pub fn warnings(accumulate: OpRef<'_>, axes: &Axes) -> Vec<Diagnostic> {
         map.map_or(Vec::new(), |map| paddings(&map, PadKind::Zero, axes))
     };
     let held = zeros(operand(align, 1), Dim::Element);
-    // Beside a single element the register file is read again, but for zeros that the packet claims.
+    // Next to a single element the register file is read again, but for zeros that the packet claims.
     let claimed = zeros(operand(contract, 0), Dim::Packet);
     let summed = of_fetch(fetch, axes).into_iter().filter(|found| {
         let sums = match &found.axis {

@@ -156,7 +156,7 @@ impl Placement<'_> {
                     );
                 }
                 let Digit { extent, live, stride, .. } = *digit;
-                // What ends with the axis the bound on coordinates says already.
+                // The bound on coordinates already covers any step that ends with the axis.
                 let ends = digit.axis.is_some() && stride.saturating_mul(live) >= self.axes.size(self.axis);
                 steps.push(Step { limit: extent, live: if ends { extent } else { live }, stride, own: true });
             }
@@ -392,7 +392,7 @@ impl Builder<'_> {
                 .rfind(|counter| counter.dim == Some(CountDim::Packet))
                 .is_none_or(|inner| inner.stride != width)
         {
-            // Its innermost counter says how many elements of a packet belong to the axis (book 24).
+            // Its innermost counter specifies how many elements of a packet belong to the axis (book 24).
             counters.push(Counter { limit: 1, stride: width, dim: Some(CountDim::Packet) });
         }
         let limits = &self.placement.machine.limits;

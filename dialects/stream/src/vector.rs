@@ -88,7 +88,7 @@ pub fn check_order(op: OpRef<'_>, stage: VectorStage, constraint: &str) -> Resul
 /// If its stage has no such operation for that format.
 pub fn row(op: OpRef<'_>, stage: VectorStage, dtype: DType) -> Result<&'static AluOp, Diagnostic> {
     let only = || alu_ops().find(|row| row.stage == stage).map(|row| row.name);
-    // Each stage declares a list of its own; a stage of one operation has no such clause.
+    // Each stage declares a separate list; a stage of one operation has no such clause.
     let name = view::optional::<WordOf<AluName>>(&op, "op")?.or_else(only);
     let name = name.ok_or_else(|| op.error("C1", format!("the stage {stage} computes nothing")))?;
     alu_op(stage, name, dtype).ok_or_else(|| {
@@ -147,7 +147,7 @@ pub fn arguments(op: OpRef<'_>, row: &AluOp) -> Result<Arguments, Diagnostic> {
     let mode = mode(op, row)?;
     let values = op.operands().len().saturating_sub(1);
     let guards = guards(op, row)?;
-    // What fills the operands that are no constants: the slots of the guards, or the values.
+    // Sources of the operands that are no constants: the slots of the guards, or the values.
     let chosen = guards.as_ref().is_some_and(|guards| guards.0.iter().any(|(_, slot)| *slot != Slot::Apply));
     let mut open = values.max(usize::from(chosen));
     let mut constants = [None; 2];

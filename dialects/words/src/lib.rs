@@ -96,7 +96,7 @@ mod tests {
     fn rank_decides_between_candidates_at_one_distance() {
         let rank = |name: &str| u8::from(name != "N");
         assert_eq!(nearest_by("J", ["M", "N"], rank), Some(("N", 0)));
-        // A nearer candidate wins whatever its rank.
+        // A nearer candidate wins regardless of its rank.
         assert_eq!(nearest_by("Batsh", ["Batch", "N"], rank), Some(("Batch", 1)));
         assert_eq!(nearest_by("Column", ["M", "N"], rank), None);
         assert!(share_a_letter("Rew", "Row") && !share_a_letter("J", "M"));

@@ -47,7 +47,7 @@ fn late(ctx: &Context, module: &Module, load: OpId) -> Option<Late> {
     let anchor = *self::pipeline(module.op(ctx, reader)).first()?;
     let between = ops.get(start..at(anchor)?)?;
     let own = sources(module.op(ctx, *pipeline.first()?));
-    // What is written over what is loaded must stay behind the load. Pipelines and views only read it.
+    // Writes over loaded bytes must stay after the load. Pipelines and views only read them.
     let replaces = |&op: &OpId| {
         let op = module.op(ctx, op);
         let streams = op.result_type::<Tensor>(0).is_some_and(|tensor| tensor.kind.stream);

@@ -25,7 +25,7 @@ pub fn reaches(func: OpRef<'_>, placed: &[Placed], given: &Given<'_>) -> HashMap
     for id in block.map_or_else(Vec::new, |&block| func.module.walk(block)) {
         let op = func.other(id);
         if carries(op) {
-            // What is carried is where it was before, and so is what the body yields.
+            // A carried value is where it was before, and so is the value that the body yields.
             for carried in carried(op) {
                 let initial = &carried.initial;
                 let (address, buffer) = (addresses.get(initial).cloned(), buffers.get(initial).copied());

@@ -56,7 +56,7 @@ fn least(buffers: &[Buffer], limit: u64) -> u64 {
             None => (0..=*best - 1).step_by(buffer.align.max(1) as usize).collect(),
         };
         for address in tried {
-            // The fixed ones come first, so what is free is checked against all of them.
+            // The fixed ones come first, so the free ones are checked against all of them.
             let collides = buffers.iter().zip(&*placed).any(|(other, &start)| {
                 meet(buffer.live, other.live)
                     && address < start + other.bytes
@@ -316,7 +316,7 @@ fn loads_alternate_between_the_halves() {
         choose(&stays),
         Some(vec![RegionName::First, RegionName::Second, RegionName::First, RegionName::First])
     );
-    // What needs all of it is between.
+    // A resident that needs all of it is between.
     let whole = Resident { small: false, ..small(2, 3) };
     assert_eq!(
         choose(&[small(0, 1), whole, small(4, 5)]),

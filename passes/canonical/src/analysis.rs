@@ -108,7 +108,7 @@ impl Analysis<Node> for Semantics {
     fn merge(&mut self, to: &mut Known, from: Known) -> DidMerge {
         let (left, right) = (&to.facts, &from.facts);
         match (left, right) {
-            // Terms of sliding expressions are equal because what they are made of is.
+            // Terms of sliding expressions are equal because their parts are.
             (None, None) if matches!((&to.piece, &from.piece), (Piece::Terms(_), Piece::Terms(_))) => {}
             (None, None) if to.piece == from.piece => {}
             (Some(left), Some(right)) if left.size != right.size => {

@@ -108,8 +108,8 @@ pub fn canonicalize(expr: &Expr, axes: &Axes, rules: &RuleSet) -> Result<Canonic
     expr.size(axes)?;
     let (whole, views) = joined(expr, axes)?;
     if let Some(views) = views {
-        // Parts that carry into each other are no mappings by themselves: what they are parts of is an axis for
-        // the rules.
+        // Parts that carry into each other are no mappings by themselves: the whole that they are parts of is an axis
+        // for the rules.
         let found = canonicalize(&whole, views.axes(), rules)?;
         let back = views.back(&found.expr);
         let kept = equal(expr, &back, axes) == Equality::Equal;

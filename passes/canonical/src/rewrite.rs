@@ -72,7 +72,7 @@ impl MappingRewriter {
     }
 
     fn find(&self, cx: &mut PassCx<'_>, mapping: &Expr, span: Span) -> Result<Option<Expr>, Vec<Diagnostic>> {
-        // Streams know a padded term by its text, in whatever parts (visa_algebra::Opaque).
+        // Streams know a padded term by its text, regardless of its parts (visa_algebra::Opaque).
         if padded_terms(&[mapping], &self.axes.0).is_ok_and(|terms| !terms.is_empty()) {
             return Ok(None);
         }

@@ -96,7 +96,7 @@ fn slices_do_not_start_with_the_empty_index() {
     // Modulo by 1 is not the identity, and neither projection nor split-join holds.
     assert_eq!(canonical("[A @ 1 % 1]"), "[A @ (1)]");
     assert_eq!(canonical("[[A @ 1 % 1, B] % 512]"), "[A @ (1), B]");
-    // Every other position of that pair holds F = 1 as well: not `[A]`.
+    // Every other position of that pair also holds F = 1: not `[A]`.
     assert_eq!(canonical("[[A, F @ 1 % 2] / 2]"), "[F @ (1), A]");
 }
 

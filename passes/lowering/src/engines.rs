@@ -376,7 +376,7 @@ mod tests {
             2 * far
         );
         assert_eq!(shared(&text, Medium::Hbm, Medium::Dm), (expected, 8));
-        // Slices of one cluster are one network for each engine, which is what takes the time.
+        // Slices of one cluster are one network for each engine, and the network takes the time.
         let one = format!("[256 : 4096 -> {SLICE}, 4096 : 1 -> 1] : 4096");
         let plain = format!("[8 : 131072 -> {far}, 32 : 4096 -> {SLICE}, 4096 : 1 -> 1] : 4096");
         assert_eq!(shared(&one, Medium::Hbm, Medium::Dm), (plain, 8));

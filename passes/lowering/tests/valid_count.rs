@@ -124,7 +124,7 @@ fn the_quick_reference() {
         (Case::new(24, "[X]", "[R / 8]", "[R % 8]"), true),
         (Case::new(45, "[R # 64 / 8]", "[1]", "[R # 64 % 8]"), false),
         (Case::new(13, "[R # 32 / 8]", "[R # 32 / 4 % 2]", "[R # 32 % 4 # 8]"), false),
-        // No bits of the slice number say where a slice is along R, unless nothing is below.
+        // No bits of the slice number state where a slice is along R, unless nothing is below.
         (Case::new(13, "[R # 16 / 4, A]", "[R # 16 % 4]", "[1 # 8]"), false),
         (Case::new(13, "[A, R # 16 / 4]", "[R # 16 % 4]", "[1 # 8]"), true),
         // Book 24, degenerate cases: no partial packet, and one packet for all.

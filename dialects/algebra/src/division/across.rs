@@ -244,7 +244,7 @@ mod tests {
             loops_of(&some(&[0, 0, 8, 8, 0, 0, 8, 8])),
             [Entry::new(2, 0), Entry::new(2, 8), Entry::new(2, 0)]
         );
-        // What holds nothing starts anywhere.
+        // Positions that hold nothing start anywhere.
         let padded = [Some(0), Some(8), None, None, None, None, None, None];
         assert_eq!(loops_of(&padded), [Entry::new(4, 0), Entry::new(2, 8)]);
         let clusters = [Some(0), Some(8), None, None, Some(16), Some(24), None, None];

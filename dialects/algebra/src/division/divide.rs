@@ -91,7 +91,7 @@ impl Division {
         let is_padding = |digit: &Digit| digit.axis.is_none() && digit.live == 1;
         let mut factors: Vec<Digit> = Vec::new();
         for placed in self.rest.iter().rev() {
-            // What was read is padding, and neighbouring padding is one factor.
+            // The positions read already are padding, and neighbouring padding is one factor.
             match factors.last_mut() {
                 Some(above) if is_padding(above) && is_padding(&placed.digit) => {
                     above.extent *= placed.digit.extent

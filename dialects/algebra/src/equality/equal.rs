@@ -343,8 +343,8 @@ fn first_violation(
         && relation != Relation::Alike
         && let Ok(Some((a, b, axes))) = views(a, b, axes)
     {
-        // Up to where the positions of a shared mapping differ, what it holds there is the same; what it holds
-        // there need not differ.
+        // Up to where the positions of a shared mapping differ, its content there is the same; its content at that
+        // position need not differ.
         found = by_runs(&a, &b, &axes).and_then(|at| match at {
             Some(at) if related(left.cell(at).as_ref(), right.cell(at).as_ref(), relation) => {
                 Err(NoRuns::Carries)
@@ -661,7 +661,7 @@ mod tests {
         assert_eq!(compare("[[A, C] / 8, [A, C] % 8]", "[A, C]"), Equality::Equal);
         assert_eq!(compare("[[A, C] / 8, [A, 1, C] / 2 % 4, [A, C / 1] % 2]", "[A, C]"), Equality::Equal);
         assert_eq!(by("[[E, C] / 1048576, [E, C] % 1048576]", "[E, C]"), (true, Tier::Digits));
-        // The parts alone hold what they hold beside another mapping's.
+        // The parts alone hold the same as next to those of another mapping.
         assert_eq!(compare("[[A, C] % 8]", "[C = 8]"), Equality::Equal);
         assert_eq!(witness("[[A, C] / 8, C = 8]", "[A, C]"), "13: padding / A=1");
         assert_eq!(witness("[[A, C] / 8, [A, C # 14] % 8]", "[A, C]"), "13: padding / A=1");

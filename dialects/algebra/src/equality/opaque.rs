@@ -75,7 +75,7 @@ impl Opaque {
         for (term, axis) in &self.terms {
             match map(&term.term, &self.axes, index.get(*axis))? {
                 Cell::Live(elements) => named.add_index(&elements),
-                // A message shows what the window holds; the rest of the index is the same for all of it.
+                // A message shows the content of the window; the rest of the index is the same for all of it.
                 shown @ (Cell::Pad(_) | Cell::Shared(_)) => return Some(shown),
             }
         }
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(terms("[B # 96 {0} # 128, A]"), [("B # 96 {0}".into(), 0, 90, 96, false)]);
         assert_eq!(terms("[B # 92 {left} # 96 {0}]"), [("B # 92 {left} # 96 {0}".into(), 2, 90, 96, false)]);
         assert_eq!(terms("[A # 8 {0}, B # 96 {0} % 32]").len(), 2);
-        // Don't-care padding around a part of it is no term of its own.
+        // Don't-care padding around a part of it is no separate term.
         assert_eq!(terms("[B # 96 {0} % 96 # 100]"), [("B # 96 {0}".into(), 0, 90, 96, true)]);
         // Without a digit form: 360 elements in 400, and don't-care padding before.
         assert_eq!(terms("[[A, B] # 400 / 2]"), [("[A, B] # 400".into(), 0, 360, 400, true)]);

@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn nodes_are_bounded() {
-        // The group is a node as well.
+        // The group is also a node.
         let wide = |n: usize| format!("[{}]", vec!["A"; n].join(", "));
         assert!(Expr::parse(&wide(MAX_NODES - 1)).is_ok());
         assert_eq!(error(&wide(MAX_NODES)).code, "map-too-large");

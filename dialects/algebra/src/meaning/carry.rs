@@ -97,7 +97,7 @@ pub(crate) fn settle(expr: &Expr, axes: &Axes) -> Result<Option<Settled>, MapErr
     if shared.is_empty() {
         return Ok(None);
     }
-    // What parts make up may be made of parts itself.
+    // A mapping made up of parts may itself be part of another one.
     loop {
         let joined = Sharing { axes, shared: &shared }.joined(&map)?;
         shared = shared_bases(&joined, axes)?;
@@ -177,7 +177,7 @@ fn tidy(expr: &Expr, axes: &Axes) -> Result<Expr, MapError> {
     if let Expr::Pair(_) | Expr::Outer(_) = inside {
         return Ok(Expr::pair(inside.counting().cloned()));
     }
-    // What a table picks and the terms of a window are other positions, even if they are as many.
+    // The positions that a table picks and the terms of a window differ, even if their numbers are equal.
     let (Expr::Pad { inner, .. }
     | Expr::Resize { inner, .. }
     | Expr::Stride { inner, .. }

@@ -54,7 +54,7 @@ impl Padded {
         {
             return Ok(None);
         }
-        // Zeros inside are a term of their own, which is cut there.
+        // Zeros inside are a separate term, which is cut there.
         if !zero && (!ragged(&term) || digits(inner, axes).is_err() || has_zeros(inner, axes)?) {
             return Ok(None);
         }

@@ -150,7 +150,7 @@ pub(crate) fn bitmap(
     written: Option<Rc<[i64]>>,
 ) -> Result<Option<Vec<Range<usize>>>, Diagnostic> {
     let Some(written) = written else { return Ok(None) };
-    // A run whose own slices are wrong says so itself.
+    // A run whose own slices are wrong reports that itself.
     let Some(moving) = op.parent().and_then(|run| exec::moving(run).ok()) else { return Ok(None) };
     let slices = exec::slices(op, constraint, &written, &moving)?;
     let active = op.parent().and_then(|run| exec::active(run).ok());

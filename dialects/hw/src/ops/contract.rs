@@ -151,7 +151,7 @@ fn tree(op: Contract<'_>) -> Result<Tree, Diagnostic> {
     }
     let elements = dtype.elements(machine.limits.mac_width_bytes);
     let (sums, columns) = (elements >> depth, machine.limits.accumulator_columns);
-    // Without a tree what comes after the columns is cut off.
+    // Without a tree the elements after the columns are cut off.
     let kept = if depth == 0 { elements.min(columns) } else { elements };
     if kept >> depth > columns {
         let message =

@@ -170,7 +170,7 @@ pub(crate) fn steps(
     let steps = written.as_deref().cloned().unwrap_or_default();
     around.no_more(op, (constraint, clause), steps.each.len())?;
     let conditions = conditions(op.ancestors().filter_map(If::cast))?;
-    // Of what never runs the branch is refused.
+    // If the operation never runs, its branch is refused.
     let ranges = narrowed(&around.counts, &conditions)
         .unwrap_or_else(|| around.counts.iter().map(|&count| 0..count).collect());
     Ok(Moving { steps, ranges, scalars: around.scalars })

@@ -113,7 +113,7 @@ impl Map for FilterUnit {
             let live = valid.get(number).map_or(self.lanes, |&valid| self.lanes.min(usize::from(valid)));
             let kept: Vec<usize> =
                 (0..live).filter(|&lane| self.keep.slot(lanes.id(first + lane)).is_some()).collect();
-            // What no lane holds makes no count uncertain.
+            // Positions that no lane holds make no count uncertain.
             lanes
                 .id_marks
                 .iter_mut()

@@ -136,7 +136,7 @@ impl Unit for TransposeUnit {
             );
             return Err(Mismatch::new("C6", "rows", message));
         }
-        // At most 8 elements of a flit become a flit each, and what flows in is bounded.
+        // At most 8 elements of a flit become a flit each, and the input is bounded.
         let packets = (input.packets / self.flits_in()).saturating_mul(self.kept);
         Ok(Wire { packets, ..input })
     }

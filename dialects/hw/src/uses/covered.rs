@@ -61,7 +61,8 @@ impl Covering<'_> {
             }
             if let Some(range) = iterations.get(depth) {
                 outer.base = outer.base.wrapping_add(write.at(range.start));
-                // Of turns, what the first iteration writes is enough, or it is not shown.
+                // Of rotating addresses, the bytes that the first iteration writes are enough, or coverage is not
+                // shown.
                 around_outer.extend(if write.period() == 1 { write.entries(range) } else { Vec::new() });
             }
             if let Some(range) = self.ranges.get(depth) {

@@ -123,7 +123,7 @@ impl Search<'_> {
         if before.is_empty() {
             return self.early(part, &after);
         }
-        // A single unit in a single iteration was written by what meets it.
+        // A single unit in a single iteration was written by the write that meets it.
         let Some(parts) = between(part, &before).or_else(|| halves(part)) else { return Found::Fine };
         // In a loop most writes come before and after: each is looked at once in the halves.
         let known = |write: &&&Touch| before.iter().chain(&after).any(|known| std::ptr::eq(*known, **write));
@@ -152,7 +152,7 @@ impl Search<'_> {
         let same = (write_first == (write.position < self.read.position)).then_some(Pairs::Same(shared));
         let all: Vec<Range<u64>> = write.loops.iter().map(|around| 0..around.times).collect();
         let write = Moving { program: &write.program, steps: &write.steps, loops: &all, when: &write.when };
-        // The ranges say all where each condition is on one index.
+        // The ranges state all conditions where each one is on one index.
         let when: &[Condition] = if self.read.narrow { &[] } else { &self.read.when };
         let read = Moving { program: &part.program, steps: &self.read.steps, loops: &part.ranges, when };
         let mut met = Some(false);

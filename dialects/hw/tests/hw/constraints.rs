@@ -63,11 +63,11 @@ fn fetch_constraints() {
 #[test]
 fn a_pipeline_is_followed_up_to_its_first_fault() {
     let fetched = "hw.fetch i8, packet 32, loops [32 : 1] : 32";
-    // What does not fit is reported, also where a stage after it is wrong in itself.
+    // A stage that does not fit is reported, also where a stage after it is wrong in itself.
     let wrong_later =
         main(&format!("{fetched}; hw.collect flits 2; hw.store_trf full, rows 3, row_bytes 32"));
     assert_eq!(codes(&wrong_later), ["hw.collect-C1", "hw.store_trf-C1"]);
-    // What is wrong in itself ends it: nothing is known of what flows after it.
+    // A stage that is wrong in itself ends it: nothing is known of the stream after it.
     let wrong_first =
         main(&format!("{fetched}; hw.collect flits 0; hw.store_trf full, rows 8, row_bytes 32"));
     outside("hw.collect-C1", &wrong_first);
@@ -357,7 +357,7 @@ fn accumulator_buffer() {
     let one = Contraction::accumulate;
     one(256, "interleaved, rows 1, columns 1, slots [2 : 0, 128 : 1] : 1", 128).inside();
     one(258, "interleaved, rows 1, columns 1, slots [2 : 0, 129 : 1] : 1", 129).outside("hw.accumulate-C5");
-    // What is kept outside the reduced loop, or with nothing reduced, does not count.
+    // Sums that are kept outside the reduced loop, or with nothing reduced, do not count.
     one(258, "interleaved, rows 1, columns 1, slots [129 : 1, 2 : 0] : 1", 129).inside();
     one(258, "interleaved, rows 1, columns 1, slots [258 : 1] : 1", 258).inside();
     one(64, "sequential, rows 1, columns 1, slots [2 : 0, 32 : 1] : 1", 32).inside();

@@ -175,7 +175,7 @@ fn a_defined_zero_hides_what_is_undefined() {
     // The zero itself is undefined.
     let zeros = with_weights(holes(&[0; 64], &[49]), None);
     assert_eq!(undefined(CONTRACTION, &zeros, 4).0.len(), 8);
-    // The other way round: an undefined 1 in data memory beside a weight of zero, in row 0 only.
+    // The other way round: an undefined 1 in data memory next to a weight of zero, in row 0 only.
     let mut weights = with_weights(holes(&bf16_bytes(vec![1.0; 32]), &[49]), None);
     weights.trf.write(2 * 8, &[0, 0]);
     assert_eq!(undefined(CONTRACTION, &weights, 4).0, (13 * 4..14 * 4).collect::<Vec<_>>());
@@ -340,7 +340,7 @@ fn packing_marks() {
         let at: Vec<_> = (0..24).filter(|&at| !marks[at].is_defined()).collect();
         (at.clone(), at.first().map_or_else(Vec::new, |&at| log.chain(marks[at])))
     };
-    // Bytes 0 to 2 of the first flit, then two of the second: the fourth place. What was never written stays so.
+    // Bytes 0 to 2 of the first flit, then two of the second: the fourth place. Bytes that were never written stay so.
     assert_eq!(
         undefined([Some(3), Some(2), Some(0)]),
         ([vec![4], (8..24).collect()].concat(), vec![0, 1, 2])

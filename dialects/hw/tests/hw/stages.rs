@@ -29,7 +29,7 @@ fn fetch_broadcasts_goes_backwards_and_starts_at_its_base() {
     assert_eq!(stream.bytes, [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7]);
     let stream = fetched("hw.fetch i8, packet 8, loops [8 : -1] : 1 @ 7", 1, &[0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(stream.bytes, [7, 6, 5, 4, 3, 2, 1, 0]);
-    // What was never written is not zero.
+    // Bytes that were never written are not zero.
     let stream = fetched("hw.fetch i8, packet 8, loops [8 : 1] : 8", 1, &[5]);
     assert_eq!(stream.bytes, [5, 0x77, 0x77, 0x77, 0xf5, 0xf5, 0xf5, 0xf5]);
 }

@@ -78,7 +78,7 @@ fn custom_follows_its_bitmap() {
     assert_eq!(received(switch, 8, 2, 3), [4, 6, 5, 7]);
     // The rows repeat, and count from the ring's first slice.
     assert_eq!(received(switch, 8, 2, 6), [8, 12, 9, 13]);
-    // Two rings with rows of their own.
+    // Two rings with separate rows.
     let switch = "custom, ring 2, snoop [{0}, {1}, {3}, {2}]";
     let heard: Vec<_> = (0..8).map(|slice| received(switch, 8, 1, slice)[0]).collect();
     assert_eq!(heard, [0, 1, 3, 2, 4, 5, 7, 6]);

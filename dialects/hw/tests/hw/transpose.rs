@@ -93,7 +93,7 @@ fn marks_move_with_their_elements() {
     let config = Config { element: 2, rows: 3, columns: 8, kept: 7 };
     let mut memory = data(&[1; 3 * 32]);
     memory.dm.write_shadow(0, &[Shadow::DEFINED; 3 * 32]);
-    // The high byte of row 2, column 5; the trimmed column 7 of row 0; and what follows the columns of row 1.
+    // The high byte of row 2, column 5; the trimmed column 7 of row 0; and the byte after the columns of row 1.
     for at in [2 * 32 + 11, 14, 32 + 16] {
         memory.dm.write_shadow(at, &[Shadow::NEVER_WRITTEN]);
     }

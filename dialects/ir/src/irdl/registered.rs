@@ -23,7 +23,7 @@ pub struct Registered {
 /// in a terminator of MLIR's.
 #[must_use]
 pub fn registered(ctx: &Context, module: &Module) -> Registered {
-    // A context of its own: to `ctx` these texts are no types and attributes.
+    // A separate context: to `ctx` these texts are no types and attributes.
     let own = Context::default();
     let mut out = module.clone();
     out.extra = module.extra.iter().map(|entry| translate_entry(ctx, &own, entry)).collect();

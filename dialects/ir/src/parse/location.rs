@@ -93,7 +93,7 @@ impl<'a> Parser<'a> {
         let Ok(end) = limits::location_end(self.text, at) else { return };
         let after = self.text[end..self.pos.max(end)].trim_start();
         if after.is_empty() || after.starts_with("//") {
-            // A faulty location is what the finding is about, or the next one.
+            // The finding is about a faulty location, or about the next one.
             let _ = self.location_in(finding, Span::new(at..end));
         }
     }

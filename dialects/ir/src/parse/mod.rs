@@ -169,7 +169,7 @@ impl<'a> Parser<'a> {
         self.pos = start + length;
         let number = &digits[..length];
         if length > 0 && number.bytes().all(|byte| byte.is_ascii_digit()) {
-            // What does not fit is surely newer than this crate.
+            // A number that does not fit is surely newer than this crate.
             self.version(number.parse().unwrap_or(u32::MAX), span);
         } else {
             self.error("syntax", span, format!("found `{number}`, expected a version number after `visa`"));
@@ -241,7 +241,7 @@ impl<'a> Parser<'a> {
                 b')' | b']' | b'}' => depth -= 1,
                 b'\n' if depth == 0 && at >= self.pos => break,
                 b'"' => {
-                    // A string that is not closed is what the error is about.
+                    // The error is about a string that is not closed.
                     let end = limits::skip_string(bytes, at);
                     at = if bytes.get(end) == Some(&b'"') { end } else { at };
                 }

@@ -102,7 +102,7 @@ impl<S: 'static> Conversion<'_, S> {
         if !errors.is_empty() {
             return Err(errors);
         }
-        // What was materialized has to be legal too.
+        // Materialized operations have to be legal too.
         self.check(ctx, module, blocks).map(|()| applied)
     }
 

@@ -66,7 +66,7 @@ impl<S> Converter<'_, S> {
             self.rewriter.module().ty(value) == self.convert_type(ty)
         };
         if values.len() != old.len() || !values.iter().zip(&old).all(fits) {
-            // A value of the old type is right too: whoever needs the new one gets it materialized.
+            // A value of the old type is right too: a user that needs the new one gets it materialized.
             self.rewriter.check_replacement(op, values)?;
         }
         for (&new, (_, ty)) in values.iter().zip(old) {

@@ -118,7 +118,7 @@ impl<'a> Rewriter<'a> {
     /// Erases an operation and everything below it. Its results must have no uses left.
     pub fn erase(&mut self, op: OpId) {
         self.changes += 1;
-        // What only it used may be dead now.
+        // Values that only it used may be dead now.
         let inner = self.op(op).regions().iter().flat_map(|&region| self.module.walk(region));
         let gone: Vec<OpId> = std::iter::once(op).chain(inner).collect();
         let operands = gone.iter().flat_map(|&op| self.op(op).operands().to_vec());

@@ -214,8 +214,8 @@ fn what_is_wrong_with_an_alias() {
     wrong(&with("", "#a loc(\"x\")\n"), "syntax", "l", "expected `=`");
     wrong(&with("", "#a = loc(\"x\"\n"), "unbalanced", "(", "never closed");
     wrong("toy.func @f() {\n  #a = loc(\"x\")\n  toy.return\n}\n", "syntax", "#a", "expected an operation");
-    // Two aliases of each other: the first names one that is not defined so far, and no use of either is reported
-    // as well.
+    // Two aliases of each other: the first names one that is not defined so far, and no use of either is also
+    // reported.
     let cycle = with("loc(#a)", "#a = loc(\"x\"(#b))\n#b = loc(\"y\"(#a))\n");
     wrong(&cycle, "undefined-alias", "#b", "`#b` is not defined");
     assert!(read(&context(), &cycle).1[0].notes[0].message.contains("aliases that are defined before it"));
@@ -338,7 +338,7 @@ fn fused_locations_are_bounded() {
     assert_eq!(parts(many), MAX_FUSED);
     assert_eq!(ctx.fuse([many, many]), many);
     assert_eq!(parts(ctx.fuse(names(100_000).into_iter().rev().chain([many]))), MAX_FUSED);
-    // What is printed can be read, however long the file's name is.
+    // Printed text can be read, however long the file's name is.
     let file: std::rc::Rc<str> = "d/".repeat(2000).into();
     let place = |line| ctx.location(Location::File { file: file.clone(), start: (line, 1), end: (line, 1) });
     let text = with("", "");
@@ -374,7 +374,7 @@ fn a_finding_names_the_place_that_an_operation_comes_from() {
     let many: Vec<_> = (1..20).map(|line| format!("\"k\":{line}:1")).collect();
     let listed = "k:1:1, k:2:1, k:3:1, k:4:1, k:5:1, k:6:1, k:7:1, k:8:1, and more";
     assert_eq!(notes(&format!("loc(fused[{}])", many.join(", ")), ""), one(listed, 8));
-    // What cannot be read has a location too, which may be an alias of further down.
+    // Text that cannot be read has a location too, which may be an alias of further down.
     for location in ["loc(\"k.visa\":3:5)", "loc(#l) // why"] {
         let text = with("", "#l = loc(\"k.visa\":3:5)\n").replace("size 4", &format!("size four {location}"));
         let found = read(&ctx, &text).1;

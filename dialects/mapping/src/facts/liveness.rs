@@ -48,7 +48,7 @@ impl Positions {
         let mut needed: HashMap<ValueId, usize, Fast> = HashMap::default();
         for &id in self.order.iter().rev() {
             let op = func.other(id);
-            // What a view is needed for, its source is needed for: the bytes are the same.
+            // A view's source is needed wherever the view is: the bytes are the same.
             let stream =
                 op.result_type::<Tensor>(0).filter(|tensor| tensor.kind.stream || view::kind(op).is_some());
             let through = stream.and_then(|_| needed.get(op.results().first()?)).copied();

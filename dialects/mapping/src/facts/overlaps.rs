@@ -86,7 +86,7 @@ pub(crate) fn check_overlaps(
         let needed = live.iter().filter(|earlier| !is_spent(func, earlier.value, resident.before));
         for earlier in needed {
             let Some(found) = overlap(func, earlier, &resident) else { continue };
-            // What it was before is in the same place: that was told.
+            // The value before it is in the same place: that was reported.
             let told = resident.before.is_some_and(|before| told_of.contains(&(before, earlier.value)));
             told_of.insert((resident.value, earlier.value));
             if !told {

@@ -105,7 +105,7 @@ impl Affine {
     #[must_use]
     pub fn first_from(&self, from: i64) -> Option<i64> {
         let (least, most) = self.range()?;
-        // Each loop by itself, the one of the greatest factor first: what is left is for those of smaller ones.
+        // Each loop by itself, the one of the greatest factor first: the remainder is for those of smaller ones.
         let mut terms = self.terms.clone();
         terms.sort_by_key(|term| std::cmp::Reverse(term.factor.unsigned_abs()));
         if from > most { None } else { first_from(&terms, least, i128::from(from.max(least))) }

@@ -25,10 +25,10 @@ pub const CALLING: OpDecl = OpDecl {
     operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm", "tm.index", "tm.scalar"])],
     clauses: &[ClauseDecl::lead("callee", ClauseKind::Symbol, "the function")],
     traits: &[Trait::AnyResults],
-    // What the callee does is not looked into: it may do all that a function can.
+    // The callee's body is not inspected: it may have every effect that a function can.
     effects: Effects::Are(EVERYTHING),
     verify: Some(verify),
-    // A call of what is no function says so itself.
+    // A call of a symbol that is no function reports that itself.
     interfaces: &[Interface(&KeepsAxes), Interface(&Succeeds(|op| changed(op).unwrap_or_default()))],
     ..OpDecl::BASE
 };

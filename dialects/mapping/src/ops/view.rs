@@ -255,7 +255,7 @@ fn fold(op: OpRef<'_>) -> Option<Fold> {
     if op.module.ty(source) == ty {
         return Some(Fold::Values(vec![source]));
     }
-    // A slice that is undone would have to bring back what it left out.
+    // A slice that is undone would have to bring back the elements that it left out.
     let inner =
         op.operand_def(0).filter(|inner| kind != ViewKind::Slice && view::kind(*inner) == Some(kind))?;
     let origin = *inner.operands().first()?;
@@ -443,7 +443,7 @@ fn check_padding(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
         }
         Refinement::Unknown { why } => return Err(op.clause_error("C2", "element", why)),
     }
-    // Refinement may fill don't-care padding; a view may not. And what is left out or added must be padding.
+    // Refinement may fill don't-care padding; a view may not. And the positions left out or added must be padding.
     let missing = |part: &Expr, whole: &Expr| {
         first_missing(part, &Index::new(), whole, 0, axes).map_err(|error| undecided(op, error))
     };

@@ -217,7 +217,7 @@ impl Pool<'_> {
                 ..rest
             };
             taken.push(piece);
-            // An anonymous factor is one loop: nothing says which other ones it would count.
+            // An anonymous factor is one loop: nothing states which other ones it would count.
             if rest.axis.is_none() {
                 break;
             }
@@ -289,7 +289,7 @@ impl Pool<'_> {
                 return Err(Role::Time.refused(format!("`engines`, `time` and `packet` leave out `{text}`")));
             }
         };
-        // Where only the packet is open, what is left must be one.
+        // Where only the packet is open, the remainder must be one.
         let at = loops.iter().position(|other| other.role > role).unwrap_or(loops.len());
         let mut left = self.pieces;
         left.sort_by_key(|piece| piece.write.unsigned_abs());

@@ -110,7 +110,7 @@ pub fn scatter(
     let [read, write, by] = walk.divisions.as_slice() else { return Err(uneven()) };
     let moves = |at: usize| {
         let PlacedDigit { digit, weight } = walk.stream.digits[at];
-        // A digit without an axis is a copy within the table: it has a place of its own.
+        // A digit without an axis is a copy within the table: it has a separate place.
         let written = if digit.axis.is_none() { weight } else { distance(write, at)? };
         Ok([distance(read, at)?, written, distance(by, at)?])
     };

@@ -504,7 +504,7 @@ fn cut(along: &Expr, size: u64, whole: &Expr, axes: &Axes) -> Result<LaidOut, St
             let inside = own && (low..high).contains(&piece.stride);
             let live = if inside { left.min(piece.extent) } else { piece.live };
             if inside {
-                // What is below the first digit is not in this mapping.
+                // The part below the first digit is not in this mapping.
                 let begins = cut_digits > 0 || piece.stride == low || left == 1;
                 if live == 0 || left % live != 0 || !begins {
                     return Err(format!("{left} positions of `{along}` are no part of `{whole}` by itself"));

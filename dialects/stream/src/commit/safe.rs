@@ -96,7 +96,7 @@ pub(super) fn by_position(plan: &Plan, target: &Digits, held: &WrittenTensor<'_>
     let element = held.element;
     let others = || format!("`{element}` holds other elements there");
     let room = held.digits.size().saturating_sub(held.start);
-    // Where no digit leaves its axis, each says for itself whether it is live.
+    // Where no digit leaves its axis, each states for itself whether it is live.
     let apart = target.live_count() == Some(target.iter().map(|digit| digit.live).product());
     let is_live = |at: u64| match apart {
         true => within(target, at),

@@ -11,7 +11,7 @@ pub(super) const VOCABULARY: Vocabulary<'static> = Vocabulary { arity: &arity, n
 
 /// The functions that named.txt defines: the names of their parameters, and the expression.
 static NAMED: LazyLock<BTreeMap<Arc<str>, Expression>> = LazyLock::new(|| {
-    // What does not parse is missing, and the test below says so.
+    // A definition that does not parse is missing, and the test below reports that.
     parse::definitions(include_str!("named.txt")).unwrap_or_default()
 });
 

@@ -202,8 +202,8 @@ impl Dag {
 
     /// A sum, product or quotient of f32, and the operations that the fast rules treat as one; `None` for others.
     fn regrouped(&self, function: &'static Function, args: &[usize], parts: &[Part]) -> Option<Part> {
-        // A function's value is one rounding from what it stands for: rules exchange 1 / (exp(-x) + 1) and
-        // sigmoid(x).
+        // A function's value is one rounding from the expression that it stands for: rules exchange 1 / (exp(-x) + 1)
+        // and sigmoid(x).
         let open = |at: usize| match parts[at] {
             Part::Open(regrouped, _) => Some(regrouped),
             Part::Value(range) => {

@@ -141,7 +141,7 @@ impl StagePlan for FillViewPlan {
         let (part, held) = (part(op)?.dim(Dim::Element), whole.dim(Dim::Element));
         let start = part_start(&part, &held, axes).map_err(|why| op.clause_error("C2", "element", why))?;
         check_held(op, &part, &held, start, axes)?;
-        // What is between the elements of a part is the rest of the tensor.
+        // The rest of the tensor is between the elements of a part.
         Fill::new(&part, start, whole.dtype, &|_| false, axes)
             .map(Self)
             .map_err(|why| op.clause_error("C4", "element", why))

@@ -226,7 +226,7 @@ impl Search<'_> {
         let fitting = || {
             candidates.iter().copied().filter(|matrix| matrix.kept <= matrix.packets * self.shape.elements)
         };
-        // What agrees with the result for longest is what was meant.
+        // The candidate that agrees with the result for longest is the intended one.
         let mut nearest: Option<(u64, Expr)> = None;
         for matrix in fitting() {
             let wanted = self.transposed(matrix);

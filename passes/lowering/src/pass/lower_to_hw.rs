@@ -80,7 +80,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     cx.count("programs", applied.values().sum());
     shorten_loads(cx).map_err(|error| vec![error])?;
     // Alignment and capacity show in bytes only, and the verifiers of hw know them: a kernel that breaks them is
-    // refused, not lowered to what does not verify.
+    // refused, not lowered to a program that does not verify.
     let found = cx.verify();
     if has_errors(&found) { Err(found) } else { Ok(()) }
 }

@@ -30,7 +30,7 @@ pub(super) fn leftover(placed: &PlacedDigit, used: &Used) -> Vec<PlacedDigit> {
         }
     };
     for (number, &(factor, live)) in steps.iter().enumerate() {
-        // What is below the step is left over where it is a factor.
+        // The part below the step is left over where it is a factor.
         if factor > done && factor.is_multiple_of(done) {
             push(done, factor / done, factor / done);
             done = factor;
@@ -38,7 +38,7 @@ pub(super) fn leftover(placed: &PlacedDigit, used: &Used) -> Vec<PlacedDigit> {
         let end = factor.saturating_mul(live);
         let above = steps[number + 1..].iter().map(|step| step.0).find(|above| *above >= end);
         let block = above.unwrap_or(digit.extent);
-        // After the last live position there is padding, whatever was read.
+        // After the last live position there is padding, regardless of the part that was read.
         let end = match above {
             None if end >= digit.live => digit.extent,
             Some(_) | None if digit.live.is_multiple_of(end) => end,

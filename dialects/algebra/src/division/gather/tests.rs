@@ -82,7 +82,7 @@ fn parts_of_a_table_are_tables() {
 fn a_buffer_filled_through_the_same_table_is_read_in_order() {
     check("[A @ (3, 1, 5), C]", "[A @ (3, 1, 5), C]", 0, &["3 : 8", "8 : 1"]);
     check("[C, A @ (3, 1, 5, 7)]", "[A @ (3, 1, 5, 7) / 2, C]", 0, &["2 : 2", "8 : 4"]);
-    // Twice in the stream it is not what the buffer holds.
+    // Twice in the stream, it differs from the content of the buffer.
     let twice = walks("[A @ (3, 1, 5, 7), C]", "[A @ (3, 1, 5, 7) / 2, C, A @ (3, 1, 5, 7) % 2]");
     assert!(twice.is_err_and(|why| why.contains("does not count up by one")));
 }
