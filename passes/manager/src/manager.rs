@@ -282,8 +282,7 @@ impl<'p> PassManager<'p> {
         if self.verify_each {
             let found = verify_with(ctx, module, &self.analyses);
             if has_errors(&found) && closes_untyped {
-                // Operations without types were not verified before: what is wrong with them may be the author's
-                // doing.
+                // Operations without types were not verified before: their faults may be the author's doing.
                 let found = found.into_iter().map(|finding| about_chosen(finding, &holes));
                 return Err(Cause::Refused(found.collect()));
             }
@@ -300,8 +299,8 @@ impl<'p> PassManager<'p> {
         {
             return Err(Cause::Invalid(vec![finding]));
         }
-        // A kernel that nothing of a level is needed for may leave it out: what only returns its arguments has no
-        // loops.
+        // A kernel that nothing of a level is needed for may leave it out: a kernel that only returns its arguments
+        // has no loops.
         let left = Level::of(ctx, module);
         if left != Level::Any && left < step.pass.gives {
             return Err(Cause::WrongLevel { promised: step.pass.gives, left });

@@ -46,7 +46,7 @@ pub fn read<K: RuleKind>(session: K::Session<'_>, text: &str) -> (Vec<Rule<K>>, 
         let (start, end) = (tree.as_span().start(), tree.as_span().end());
         match tree.as_rule() {
             Syntax::comment => {
-                // A blank line ends what belongs to the next rule.
+                // A blank line ends the comments that belong to the next rule.
                 let blank = |end: &usize| text[*end..start].matches('\n').count() > 1;
                 if above.last().is_some_and(|(end, _)| blank(end)) {
                     above.clear();

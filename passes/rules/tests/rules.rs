@@ -305,7 +305,7 @@ fn every_mistake_is_reported_at_its_line() {
     let text = "rules vector\nrule a wrong: x => x\nrule b sound: x =>\n// a comment\nrule c sound x => x\n\
                 rule d sound: x => y\nrules vector\nrule e none: x => x\nruler f sound: x => x";
     let found: Vec<_> = places(text).into_iter().map(|(code, line, _)| (code, line)).collect();
-    // What ends too early is found out at the next word. A second header is in no rule.
+    // A rule that ends too early is found out at the next word. A second header is in no rule.
     let expected =
         [("rule-unsound", 2), ("rule-syntax", 4), ("rule-syntax", 5), ("rule-syntax", 7), ("rule-syntax", 9)];
     assert_eq!(found, expected.map(|(code, line)| (code.to_owned(), line)));

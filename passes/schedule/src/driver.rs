@@ -226,7 +226,7 @@ impl Driver<'_> {
             match self.offer(candidate) {
                 Ok(true) => taken = Some(plan),
                 Ok(false) => {}
-                // What there is no room for says most.
+                // A refusal for lack of room is the most informative one.
                 Err(why) => {
                     refused = Some(
                         refused.filter(|known| known.code == NO_ROOM || why.code != NO_ROOM).unwrap_or(why),
@@ -256,7 +256,7 @@ pub(crate) fn body(
     let times = control::times(own, axes)?;
     let Some(&block) = own.regions().first() else { return Ok(None) };
     let commands = Commands::of(ctx, module, block);
-    // Where buffers are in turn already, an iteration has its place.
+    // Where buffers rotate already, an iteration has its place.
     let turns =
         |command: &Command| command.ops.iter().any(|&id| module.op(ctx, id).attr(THEN.name).is_some());
     if commands.all.iter().any(turns) {

@@ -20,7 +20,7 @@ pub(crate) fn reorder(
             emitted.with_free(id);
         }
     }
-    // What nothing needs stays, at the end.
+    // Operations that nothing needs stay, at the end.
     let left: Vec<OpId> = module.ops(block).iter().copied().filter(|id| commands.free.contains(id)).collect();
     for id in left {
         emitted.with_free(id);

@@ -213,7 +213,7 @@ impl Rotation<'_> {
     /// Passes on the yielded values that a stage makes to the next iteration.
     fn carry_on(&mut self, stage: usize, iteration: u64, env: &HashMap<ValueId, ValueId>) {
         for own in self.carried.iter().filter(|own| own.maker == stage) {
-            // What no command makes is made outside of the loop.
+            // A value that no command makes is made outside of the loop.
             let value = env.get(&own.yielded).copied().unwrap_or(own.yielded);
             self.envs.entry(iteration + 1).or_default().insert(own.argument, value);
         }

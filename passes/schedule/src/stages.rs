@@ -183,7 +183,7 @@ impl Loop<'_> {
                 let turns =
                     [(Turning::Crossing, 2), (Turning::All, 2), (Turning::All, 3), (Turning::Crossing, 1)];
                 for (turning, turns) in turns {
-                    // One iteration at a time with one buffer is what there is.
+                    // One iteration at a time with one buffer is the present state.
                     if depth > 1 || turning == Turning::All {
                         plans.push(Plan { stages: stages.clone(), order: order.clone(), turns, turning });
                     }

@@ -104,7 +104,7 @@ fn a_search_from_an_order_ends_in_no_worse_one() {
 
 #[test]
 fn a_search_ends_after_its_conflicts() {
-    // Jobs of three queues in turn: hard enough that ten conflicts prove nothing.
+    // Jobs of three queues, one after another: hard enough that ten conflicts prove nothing.
     let queues = [Queues::of_cluster(0), Queues::MAIN, Queues::SUB];
     let mut tasks = Tasks::default();
     for job in 0..8_usize {

@@ -68,7 +68,7 @@ fn a_budget_that_does_not_end_changes_nothing() {
     let text = KERNEL;
     let all = choose(text, 1 << 40).unwrap_or_else(|errors| panic!("{errors:?}"));
     assert!(all.warnings.is_empty());
-    // The budget ends with its last unit: what is spent and one more.
+    // The budget ends with its last unit: the units spent and one more.
     let exact = choose(text, all.spent + 1).unwrap_or_else(|errors| panic!("{errors:?}"));
     assert_eq!((&exact.text, exact.spent, exact.warnings.len()), (&all.text, all.spent, 0));
     let default = choose(text, 200_000).unwrap_or_else(|errors| panic!("{errors:?}"));
@@ -104,7 +104,7 @@ fn the_least_budget_gives_a_kernel_or_says_that_it_was_too_little() {
 
 #[test]
 fn what_is_refused_whatever_the_budget_is_refused_as_before() {
-    // No place holds so many elements.
+    // No place holds 16777216 elements.
     let text = KERNEL.replace("A = 8", "A = 16777216");
     let refused = |budget| {
         choose(&text, budget).err().map(|errors| (errors[0].code.clone(), errors[0].message.clone()))

@@ -116,7 +116,7 @@ fn a_factor_that_the_stream_meets_after_a_switch_has_the_slices_of_the_switch() 
     // All of P, or half of it in each cluster.
     let factor: BTreeSet<&str> = all.iter().map(|distribution| &*distribution[1]).collect();
     assert_eq!(factor, ["[S / 4, X] | [P]", "[S / 4, X] | [P % 4]"].into());
-    // What the stream itself was in front of the switch is no such tensor.
+    // The stream's own state in front of the switch is no such tensor.
     assert!(all.iter().any(|distribution| distribution[0] == "[S] | [P]"), "{all:?}");
 }
 
@@ -191,7 +191,7 @@ fn what_a_switch_copies_may_come_from_an_axis_that_has_as_many_coordinates_left(
         "%c = stream.collect %w time auto, packet auto",
     ];
     let all = found(&kernel(&["S, T, P"], &ops, "S, T, P")).expect("distributions");
-    // They are in front; of those, the transfers say which is the first.
+    // They are in front; of those, the transfers determine which is the first.
     let led = &all[..3];
     assert!(led.contains(&vec!["[S] | [T, P]".to_owned()]), "all of S: {led:?}");
     assert!(led.contains(&vec!["[S] | [P]".to_owned()]), "all of S, and T over the clusters: {led:?}");

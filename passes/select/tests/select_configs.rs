@@ -32,7 +32,7 @@ fn case(ctx: &Context, seed: u64, case: u64) -> Option<(Kind, String, Module, Ve
     reason = "how many pipelines were small enough, for whoever tries more of them"
 )]
 fn no_configuration_is_cheaper_than_the_chosen_one() {
-    // `cargo bench -p visa-select --bench select_configs` tries more, and the kernels as well.
+    // `cargo bench -p visa-select --bench select_configs` tries more, and also the kernels.
     let (first, count) = (setting("VISA_FIRST", 0), setting("VISA_PIPELINES", 28));
     let cases = Case::drawn(setting("VISA_SEED", 2026), first..count);
     let all = compare(&cases, setting("VISA_TRIED", 6_000));
@@ -63,7 +63,7 @@ fn runs(rules: &RuleSet, count: u64, seed: u64) -> BTreeMap<&'static str, Tally>
     let mut tallies: BTreeMap<&'static str, Tally> = BTreeMap::new();
     for number in 0..count {
         let Some((kind, text, module, chain)) = case(&ctx, seed, number) else { continue };
-        // One legal configuration says what is meant; of contractions the book's, which a search finds late.
+        // One legal configuration specifies the semantics; of contractions the book's, which a search finds late.
         let meant = match kind {
             Kind::Contraction => whole::load(&ctx, &written(seed, number)).ok(),
             Kind::Movement | Kind::Broadcast | Kind::FetchCast | Kind::Cast | Kind::ToTrf | Kind::ToVrf => {
@@ -220,7 +220,7 @@ fn what_rules_of_moving_engines_propose_leaves_results_as_they_are() {
             let text = moving(dtype, slices, (from, to), engines);
             let module = whole::load(&ctx, &text).unwrap_or_else(|found| panic!("{found:?}\n{text}"));
             let chain = whole::open_chains(&ctx, &module).remove(0);
-            // Of some no configuration is legal: a switch alone does not swap what is in a flit.
+            // Of some no configuration is legal: a switch alone does not swap elements within a flit.
             let Ok(choice) = choose(&ctx, &module, &chain, &RuleSet::default()) else { continue };
             let meant = whole::choose(&ctx, module.clone()).expect("a choice");
             let meaning = sound::meaning(&ctx, &meant);
@@ -277,7 +277,7 @@ fn fetches_by_terms_leave_results_as_they_are() {
 
 #[test]
 fn fetches_of_windows_leave_results_as_they_are() {
-    // `open-clauses` keeps what such a fetch says; in this kernel it is `auto`.
+    // `open-clauses` keeps the clauses that such a fetch specifies; in this kernel it is `auto`.
     let file = format!("{}/../../test/passes/select-configs/sliding.visa", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(file).expect("a kernel");
     let same = same_results(&whole::context(ALL_SLICES), &text, "windows");

@@ -27,7 +27,7 @@ pub static PASS: Pass = Pass {
 };
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    // Backwards, a user is erased before what it uses is looked at: one walk reaches the fixed point.
+    // Backwards, a user is erased before the walk reaches its operands: one walk reaches the fixed point.
     for id in cx.walk().into_iter().rev() {
         let op = cx.module.op(cx.ctx, id);
         let unused = op.results().iter().all(|&result| cx.module.uses(result).is_empty());

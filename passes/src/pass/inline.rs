@@ -129,7 +129,7 @@ fn inline(cx: &mut PassCx<'_>, call: OpId, callee: OpId) -> Result<(), Diagnosti
     for (result, returned) in results.into_iter().zip(returned) {
         let value = values.get(&returned).copied().unwrap_or(returned);
         cx.module.replace_uses(result, value);
-        // What the body makes is called what the caller calls it; an argument that comes back keeps its name.
+        // A value that the body makes gets the caller's name for it; an argument that comes back keeps its name.
         if cx.module.def_op(returned).is_some()
             && let Some(name) = cx.module.value_name(result).cloned()
         {

@@ -76,7 +76,7 @@ type Warning = (&'static str, String, &'static str);
 fn warnings(op: Dma<'_>, machine: &Machine) -> Result<Vec<Warning>, Diagnostic> {
     let (from, to) = (op.from()?, op.to()?);
     match op.engine()? {
-        // What PCIe takes, memories hide.
+        // Memories hide the time that PCIe takes.
         DmaEngine::Pcie => return Ok(Vec::new()),
         DmaEngine::Tensor => {}
     }

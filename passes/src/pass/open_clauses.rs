@@ -85,7 +85,8 @@ impl Configured for Settings {
                 Opening::Address => addresses,
                 Opening::Order => orders,
                 Opening::Configuration if op.is(&TO_DM) => distributions,
-                // What sub runs beside it is the author's: only main and dual would be chosen from.
+                // The author chooses the pipelines that sub runs in parallel with it: only main and dual would be
+                // chosen from.
                 Opening::Configuration if op.is(&begin::DECL) => false,
                 Opening::Configuration if pipeline::contains(op) && !pipelines.contains(&op.id) => false,
                 Opening::Configuration => configurations,

@@ -366,7 +366,7 @@ impl<'a> Passes<'a> {
             }
         };
         from(state.stash, &[]);
-        // The stash keeps what comes out of clip only right after the operation that gives it.
+        // The stash keeps the output of clip only right after the operation that gives it.
         if state.stash == Stash::Owed(class, false) && row.stage == VectorStage::Clip {
             from(Stash::Kept, &[Step::Stash { narrow: false }]);
         }

@@ -411,7 +411,7 @@ fn brute_force_by_hand() {
         (op("mul", [x(), op("sigmoid", [x()])]), 1),
         // Two products by Mul0 and Mul1, the third only by fma.
         (op("mul", [op("mul", [op("mul", [x(), n(3.0)]), n(3.0)]), n(3.0)]), 1),
-        // max comes after float: what follows it cannot.
+        // max comes after float: the operation that follows it cannot.
         (op("exp", [op("max", [x(), n(0.0)])]), 2),
     ] {
         assert_eq!(brute_force(&tree, 3, 200), expected, "{}", text(&tree));

@@ -42,7 +42,7 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
             program.buffers.iter().filter(|buffer| buffer.space == space && buffer.argument == argument);
         own.map(bytes).sum::<u128>()
     };
-    // What is read of an argument again, or not at all, is the kernel's affair.
+    // Reading an argument again, or not at all, is the kernel's affair.
     let hbm = work.hbm_read.min(buffers(Space::HBM, true)) + work.hbm_written.min(buffers(Space::HBM, false));
     let host = work.host.min(buffers(Space::HOST, true) + buffers(Space::HOST, false));
     let computing = computing(&work, chips, machine);
@@ -181,7 +181,7 @@ impl Place {
 /// earlier command moved or made, and is needed by a later command.
 fn startups(program: &Program, machine: &Machine) -> u64 {
     let all = program.flat();
-    // What runs in some iterations only may leave others without what they need.
+    // Commands that run in some iterations only may leave others without the bytes that they need.
     let always = |command: &Command| command.when.is_empty();
     let places = |command| if always(command) { places(command, machine) } else { Vec::new() };
     let all: Vec<_> = all.into_iter().map(|(command, _)| (command, places(command))).collect();

@@ -132,7 +132,7 @@ fn requested(transfer: &Indexed, machine: &Machine, rows: &Rows) -> Result<Trans
     let (from, to) = (memory(transfer.from)?, memory(transfer.to)?);
     let (engines, _) = transfer.indices.entries.split_at(transfer.engines_with_indices());
     let starts = Program { entries: engines.to_vec(), packet: 1, base: transfer.indices.base };
-    // Engines whose loops read no index of their own share one.
+    // Engines whose loops read no separate index share one.
     let shared: u64 = transfer.part.loops.entries[engines.len()..]
         .iter()
         .take(transfer.part.engine_loops - engines.len())

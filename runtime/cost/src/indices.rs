@@ -55,7 +55,7 @@ impl KnownIndices {
         for (command, loops) in program.flat() {
             let CommandKind::Dma(dma) = &command.kind else { continue };
             let own = transfers(dma, &loops);
-            // What is moved always, from and to one place, where nothing else comes.
+            // Bytes that are moved always, from and to one place, where nothing else comes.
             let once = dma.steps.iter().all(Steps::is_still) && command.when.is_empty();
             let alone = written.iter().filter(|other| own.iter().any(|own| overlap(own, other))).count();
             let indices = |medium: &Medium| medium.decl().indices.is_some() && *medium != Medium::Hbm;

@@ -199,7 +199,7 @@ impl<'a> Prices<'a> {
 
     /// Number of iterations of the loop at a depth after which a command costs the same again; `None` if it may never.
     pub(crate) fn period(&self, command: &Command, depth: usize) -> Option<u64> {
-        // What it meets is as far from it only where its turns begin anew.
+        // Its distance from the commands that it meets is the same only where its turns begin again.
         let turns = command.turns(depth);
         match (&command.kind, self.terms.model) {
             (CommandKind::Exec(_) | CommandKind::Loop(_) | CommandKind::Launch(_), _)

@@ -34,7 +34,7 @@ pub(crate) fn run(
 }
 
 fn runs(dma: &Dma, part: &DmaPart, memories: &Memories) -> Result<Runs, RunError> {
-    // Within one memory a later packet may read what an earlier one wrote, so packets stay whole there.
+    // Within one memory a later packet may read the bytes that an earlier one wrote, so packets stay whole there.
     let piece = if dma.from == dma.to { part.loops.packet } else { PAGE_BYTES as u64 };
     let capacity = [memories.capacity(dma.from, dma.pcie), memories.capacity(dma.to, dma.pcie)];
     Runs::new(&part.loops, piece, capacity)

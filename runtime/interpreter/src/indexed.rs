@@ -73,7 +73,7 @@ fn copies(transfer: &Indexed, memories: &Memories) -> Result<Vec<Copy>, RunError
             return Err(RunError::Address(message));
         }
     }
-    // Within one memory a later packet may read what an earlier one wrote, so packets stay whole there.
+    // Within one memory a later packet may read the bytes that an earlier one wrote, so packets stay whole there.
     let piece = if transfer.from == transfer.to { row.packet } else { PAGE_BYTES as u64 };
     Ok(Runs::of(&row, piece).relative(0))
 }

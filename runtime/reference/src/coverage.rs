@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(held("[K / 4, K % 2, K / 4]", "K", 8), [0, 1, 4, 5]);
         assert_eq!(held("[J @ 60]", "J", 64), [60, 61, 62, 63]);
         assert_eq!(held("[J / 16 @ 1, J % 16 @ 14]", "J", 64), [30, 31, 46, 47, 62, 63]);
-        // A table adds its entries, in whatever order.
+        // A table adds its entries, in any order.
         assert_eq!(held("[K @ (6, 1, 6)]", "K", 8), [1, 6]);
         assert_eq!(held("[J / 16 @ (3, 0), J % 16 @ (5, 2) # 4]", "J", 64), [2, 5, 50, 53]);
         assert_eq!(held("[J / 16 @ (2, 0, 3), N]", "J", 64), [0, 32, 48]);
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(complement(&[true; 8], &marks(8, &[0])), Some(vec![true; 8]));
         assert_eq!(complement(&[true; 8], &[true; 8]), Some(marks(8, &[0])));
         // 10 = 8 + 2 would be cut off by the axis.
-        // What starts at 4 is 4 from 0 on, or the part that starts there.
+        // A set that starts at 4 is 4 from 0 on, or the part that starts there.
         assert_eq!(complement(&marks(8, &[4, 5, 6, 7]), &marks(8, &[4, 5, 6, 7])), Some(marks(8, &[0])));
         assert_eq!(complement(&marks(8, &[4, 5, 6, 7]), &marks(8, &[0])), Some(marks(8, &[4, 5, 6, 7])));
         assert_eq!(complement(&marks(8, &[4, 5, 6, 7]), &marks(8, &[4, 6])), Some(marks(8, &[0, 1])));

@@ -181,7 +181,7 @@ impl Run<'_> {
             return Ok(());
         }
         if let [result] = op.results() {
-            // A function that is called again forgets what it was the last time.
+            // A function that is called again forgets its result of the last time.
             self.forget(*result);
             if let Some(ids) = self.ids(op)? {
                 self.ids.insert(*result, ids);
@@ -441,7 +441,7 @@ impl Run<'_> {
         if let Some(table) = &adapter.table {
             self.check_indices(op, &tensor, table)?;
             let from = tensor.dtype;
-            // What is still outside the table is undefined, and stays so.
+            // Elements that are still outside the table are undefined, and stay so.
             tensor = tensor.map(table.to, |bits| table.get(from, bits).unwrap_or(0));
         }
         let tensor = converted(op, tensor, to.dtype)?;
@@ -719,7 +719,7 @@ impl Run<'_> {
             own.mentions(axis.id).then(|| both.map(|(own, product)| own && product).collect())
         };
         let tensor = self.held(op, index, to)?;
-        // What a file holds for a place alone is that of all that the place computes.
+        // The values that a file holds for a place alone are those of everything that the place computes.
         let file = op.operand_type::<Tensor>(index).filter(|own| !own.kind.stream);
         let tensor = match file {
             Some(file) => self.spread_over(op, tensor, coarse_in_places(&file, self.axes), to)?,
@@ -786,7 +786,7 @@ fn argument(port: &Port, bytes: &[u8], span: Span) -> Result<Logical, Diagnostic
     let count = element_count(&extents, span)?;
     let axes = port.layout.dims.iter().zip(&extents);
     let axes = axes.map(|(&(id, _), &extent)| Axis { id, held: vec![true; extent] });
-    // A skewed axis that the array has at 0 only says where the elements are.
+    // A skewed axis that the array has at 0 only states where the elements are.
     let still = port.still.iter().map(|&id| Axis { id, held: vec![true] });
     let axes = axes.chain(still).collect();
     let dtype = port.info.dtype;

@@ -109,7 +109,7 @@ impl Run<'_> {
         let is_loose = |index: usize| op.operands().get(index).is_some_and(|id| self.slack.contains_key(id));
         // A narrower integer wraps, a table may do anything, and a zero point is of integers.
         let converts = from == to || from.is_some_and(|from| from.is_float());
-        // Rows are moved as they are, to where the index says.
+        // Rows are moved as they are, to where the index points.
         if indexing(op).is_some() {
             return Ok(!is_loose(1));
         }

@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn packets_join_in_time_order() {
-        // (BIG + 0) + (1 + 1) keeps what BIG + 1 + 1 loses.
+        // (BIG + 0) + (1 + 1) keeps the 2 that BIG + 1 + 1 loses.
         let packets: [&[f32]; 2] = [&[BIG, 0.0], &[1.0, 1.0]];
         assert_eq!(total(SumOrder::Tree, &packets), (BIG + 2.0).to_bits());
         assert_eq!(total(SumOrder::Sequential, &packets), BIG.to_bits());

@@ -29,7 +29,7 @@ pub(crate) fn contract(contraction: &Contraction<'_>, order: SumOrder) -> Result
     let steps = contraction.steps(&parts)?;
     let groups = contraction.groups()?;
     let outputs = contraction.outputs(&parts)?;
-    // What is summed is innermost in both operands, so that the sum runs through neighbouring elements.
+    // The summed axes are innermost in both operands, so that the sum runs through neighbouring elements.
     let summed = |id: AxisId| parts.iter().any(|part| part.id == id && part.sums());
     let left = contraction.pair.left.with_inner(summed, contraction.span)?;
     let right = contraction.pair.right.with_inner(summed, contraction.span)?;

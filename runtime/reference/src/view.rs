@@ -74,7 +74,7 @@ pub(crate) fn relabelled(
             Some(Cell::Shared(_) | Cell::Pad(_)) | None => Vec::new(),
         })
         .collect();
-    // What was padding is undefined under its new index.
+    // Elements that were padding are undefined under their new index.
     let padding = (0..positions).filter(|&i| !matches!(old.cell(i), Some(Cell::Live(_))));
     let fresh: Vec<Index> = padding.flat_map(|i| held(new.cell(i))).collect();
     let moved = |id: AxisId| skewed.contains(&id) || pairs.iter().any(|(from, _)| from.get(id) > 0);

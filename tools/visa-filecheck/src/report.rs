@@ -103,7 +103,7 @@ fn excerpt(text: &[u8], offset: usize) -> Excerpt {
     let head = visible(&shown(&before[start..])).into_owned();
     let tail = visible(&shown(&after[..length])).into_owned();
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    // What is far from the position is left out.
+    // Text far from the position is left out.
     let skipped = head.chars().count().saturating_sub(MAX_LINE / 2);
     let near: String = head.chars().skip(skipped).collect();
     let column = near.chars().count() + 1;

@@ -26,7 +26,7 @@ pub fn read(path: &Path, bound: u64) -> io::Result<Vec<u8>> {
     if length > bound {
         return Err(too_long(&length.to_string(), bound));
     }
-    // It may have grown since, and a file of the system may not say its length.
+    // It may have grown since, and a file of the system may not report its length.
     fill(Vec::with_capacity(length as usize), file, bound)
 }
 

@@ -133,7 +133,7 @@ fn existing(found: &fs::Metadata) -> Identity {
     }
     let streams = kind.is_char_device() || kind.is_fifo() || kind.is_socket();
     let own = (found.dev(), found.ino(), found.rdev());
-    // A terminal is standard input and output at once: what it is depends on the role.
+    // A terminal is standard input and output at once: its identity depends on the role.
     if streams && number("/dev/stdout") == Some(own) && number("/dev/stdin") != Some(own) {
         return Identity::Stdout;
     }

@@ -120,7 +120,7 @@ fn a_file_that_is_there_keeps_its_permissions() {
         put(&path, b"new").expect("written");
         assert_eq!((fs::read(&path).expect("read"), mode(&path)), (b"new".to_vec(), bits));
     }
-    // What ran as its owner must not run as whoever wrote it.
+    // A file that ran as its owner must not run as the user who wrote it.
     fs::set_permissions(&path, Permissions::from_mode(0o4755)).expect("set");
     put(&path, b"new").expect("written");
     assert_eq!(mode(&path), 0o755);

@@ -137,7 +137,7 @@ impl Evaluator<'_> {
                 Ok(number.clone())
             }
             ("from_i32", [number @ Value::Int(_)]) => Ok(number.clone()),
-            // `VeRhs::vrf(&r)`, `VeBranchOperand::always(2)`: what they hold.
+            // `VeRhs::vrf(&r)`, `VeBranchOperand::always(2)`: their operands.
             ("vrf" | "always", [operand]) if parts.len() > 1 => Ok(operand.clone()),
             ("imm" | "rf" | "matches" | "not_matches" | "all", _) => Ok(Value::variant(parts, args)),
             (name, _) if name.starts_with(char::is_uppercase) => {
@@ -754,7 +754,7 @@ impl Evaluator<'_> {
             ("assert_ne", [left, right, ..]) => syn::parse_quote!((#left) != (#right)),
             (_, _) => return Err(frame.error(mac.span(), format!("`{name}!` without what must hold"))),
         };
-        // A condition on an index is one on what the kernel counts, also where it always holds.
+        // A condition on an index is one on a number that the kernel counts, also where it always holds.
         let counted = matches!(computed(frame, &condition), Some((_, Computed::Index)));
         match deref(self.expr(frame, &condition, &Want::default())?) {
             Value::Bool(false) => Err(frame.error(mac.span(), format!("`{name}!` does not hold"))),

@@ -96,7 +96,7 @@ pub(crate) fn computed(frame: &Frame, expr: &syn::Expr) -> Option<(Span, Compute
             let inner = computed(frame, &own.receiver).or_else(|| any(&own.args));
             inner.or_else(|| runs.then(|| (own.span(), Computed::Call)))
         }
-        // A literal, `const { .. }`, and what is no number.
+        // A literal, `const { .. }`, and expressions that are no numbers.
         _ => None,
     }
 }

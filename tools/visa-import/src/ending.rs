@@ -5,7 +5,7 @@ use crate::value::Type;
 /// The type of a variable that the block ends with, alone or in a tuple, where `ty` is wanted of the block.
 pub(crate) fn type_by_end(name: &str, rest: &[syn::Stmt], ty: &Type) -> Option<Type> {
     let (last, others) = rest.split_last()?;
-    // What ends the block is another variable of the same name.
+    // The block ends with another variable of the same name.
     if others.iter().any(|stmt| matches!(stmt, syn::Stmt::Local(local) if binds(&local.pat, name))) {
         return None;
     }

@@ -57,7 +57,8 @@ impl<'a> Evaluator<'a> {
         let count = positions.len();
         let along = self.shared(frame, view, call, dim, count)?;
         let mut source = self.read(frame, call.span, view)?;
-        // Chips run in lockstep, so none copies what no other copies: each reads from the next one, which gets all.
+        // Chips run in lockstep, so none makes a copy that no other makes: each reads from the next one, which gets
+        // all.
         let apart = usize::from(dim == "chip");
         if apart > 0 {
             let before: Vec<i64> = (0..count).map(|at| ((at + count - 1) % count) as i64).collect();

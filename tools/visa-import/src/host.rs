@@ -33,7 +33,7 @@ impl Evaluator<'_> {
     /// `f(..).await` of a host program.
     pub(crate) fn awaited(&mut self, frame: &mut Frame, own: &syn::ExprAwait, want: &Want) -> Eval<Value> {
         let syn::Expr::Call(call) = &*own.base else {
-            // What it is says which construct is not read.
+            // Its evaluation reports which construct is not read.
             self.expr(frame, &own.base, want)?;
             let message = "what a host program awaits is a launch, or a function that launches";
             return Err(frame.error(own.span(), message));

@@ -41,7 +41,7 @@ impl Evaluator<'_> {
     pub(crate) fn iterator(&mut self, frame: &Frame, span: Span, value: Value) -> Eval<Rc<RefCell<Iter>>> {
         let own = match value {
             Value::Iter(own) => return Ok(own),
-            // The elements of what is changed are changed one by one.
+            // The elements of a changed array are changed one by one.
             Value::Ref(of) => match of.read() {
                 Some(Value::Array(all)) => {
                     let part = |at| of.part(Part::Element(at)).borrowed();

@@ -95,7 +95,7 @@ impl Evaluator<'_> {
             if let Iteration::Ends(_) = self.written_out(frame, own, value, Some(Computed::Index))? {
                 break;
             }
-            // What is left of an iteration is text; a loop of the host alone leaves none.
+            // The rest of an iteration is text; a loop of the host alone leaves none.
             if number - first >= MAX_WRITTEN_OUT && self.state.out.acts() != lines {
                 let message = format!("a loop of {count} iterations whose index is needed as a number");
                 return Err(frame.error(own.span(), message));
@@ -158,7 +158,7 @@ impl Evaluator<'_> {
             Err(Stop::Break(..) | Stop::Continue(_) | Stop::Return(_)) => {
                 Err(self.needs_number(frame, own.span()))
             }
-            // What is wrong may be so because the index is no number.
+            // The fault may be that the index is no number.
             Err(other) => Err(other),
         }
     }

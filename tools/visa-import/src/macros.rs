@@ -573,7 +573,7 @@ mod tests {
         assert_eq!(expanded("($e:expr) => { $e - 1 }", "{ 3 }"), Ok("({ 3 }) - 1".into()));
         let single = tokens("($e:expr) => { $e }", "x").expect("it matches").into_iter().next();
         assert!(matches!(single, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::None));
-        // What an outer macro was given is no literal for an inner one.
+        // An argument of an outer macro is no literal for an inner one.
         let group = TokenTree::Group(Group::new(Delimiter::None, "0".parse().expect("a number")));
         let found = expand(&definition("(0) => { zero }; ($e:expr) => { other }"), group.into(), 7);
         assert_eq!(found.map(|found| found.to_string()), Ok("otherʹ7".into()));
@@ -605,7 +605,7 @@ mod tests {
         let found = expanded(rules, "A = 1, B = 2,").expect("it matches");
         assert!(found.ends_with("A ; B ;"), "{found}");
         assert_eq!(expanded(rules, ""), Ok("[]".into()));
-        // As many as leave one for what follows.
+        // As many as leave one for the next fragment.
         assert_eq!(expanded("($(a)* a $last:ident) => { $last }", "a a a b"), Ok("b".into()));
         let nested = "($($name:ident: $($size:literal)*;)*) => { $($name [$($size)*])* }";
         let found = expanded(nested, "A: 1 2; B: ; C: 3;").expect("it matches");

@@ -46,7 +46,7 @@ impl Evaluator<'_> {
             }
             Value::Variant(own) if own.path.len() == 1 => option::of_order(own.name(), call.name),
             Value::Iter(own) => {
-                // What an iterator has left changes.
+                // The items that an iterator has left change.
                 self.change(frame, call.span, &call.place, |_| ())?;
                 let types = call.types.first().cloned();
                 let args = call.args.clone();
@@ -62,7 +62,7 @@ impl Evaluator<'_> {
                     }
                     _ => {
                         let iter = self.iterator(frame, call.span, Value::Range(range.clone()))?;
-                        // What is left of it afterwards is the variable's.
+                        // The items left afterwards are the variable's.
                         self.write(frame, call.span, &call.place, Value::Iter(std::rc::Rc::clone(&iter)))?;
                         let (types, args) = (call.types.first().cloned(), call.args.clone());
                         self.iterator_method(frame, call.span, (name, types, &iter), args)?

@@ -20,7 +20,7 @@ impl Evaluator<'_> {
         let parts = names(&path.path);
         if let Some(name) = path.path.get_ident().map(ToString::to_string) {
             match frame.local(&name) {
-                // A copy has variables of its own.
+                // A copy has separate variables.
                 Some(Value::Closure(own)) => return Ok(self.copied(&own)),
                 Some(value) => return Ok(value),
                 None => {}
@@ -49,7 +49,7 @@ impl Evaluator<'_> {
         if parts.first().is_some_and(|first| HOST_NUMBERS.contains(&first.as_str())) {
             return Err(frame.error(path.span(), format!("`{}` is not read", parts.join("::"))));
         }
-        // What the engines are given is not looked up: the operation that takes it knows its names.
+        // Arguments of the engines are not looked up: the operation that takes them knows their names.
         match parts.last().is_some_and(|last| last.starts_with(char::is_uppercase)) {
             true => {
                 self.defined_outside(frame, path.span(), &parts)?;
@@ -249,7 +249,7 @@ impl Evaluator<'_> {
             return self.assigned(frame, binary, &op);
         }
         let left = deref(self.expr(frame, &binary.left, &Want::default())?);
-        // Only what is needed is looked at.
+        // Only needed operands are looked at.
         match (&binary.op, &left) {
             (syn::BinOp::And(_), Value::Bool(false)) | (syn::BinOp::Or(_), Value::Bool(true)) => {
                 return Ok(left);

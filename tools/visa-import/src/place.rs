@@ -285,7 +285,7 @@ impl Evaluator<'_> {
         own: &syn::ExprReference,
         want: &crate::eval::Want,
     ) -> Eval<Value> {
-        // What is only read stays the same as long as it is borrowed: its value is as good.
+        // A place that is only read stays the same as long as it is borrowed: its value is as good.
         if own.mutability.is_none() {
             return Ok(deref(self.expr(frame, &own.expr, want)?));
         }

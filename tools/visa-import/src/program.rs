@@ -401,7 +401,7 @@ impl Program {
             syn::Visibility::Restricted(own) if own.path.is_ident("super") => {
                 self.modules[self.named(id).0].parent
             }
-            // `pub(in path)` names a module around it: what is not below the module is refused by rustc.
+            // `pub(in path)` names a module around it: rustc refuses uses that are not below the module.
             syn::Visibility::Restricted(own) if own.in_token.is_some() => Some(self.crate_of(id)),
             syn::Visibility::Restricted(_) | syn::Visibility::Inherited => Some(self.named(id)),
         }
@@ -441,7 +441,7 @@ impl Program {
             }
             syn::Item::Mod(item) => self.submodule(id, item, macros),
             syn::Item::Macro(item) => self.macro_item(id, item, macros, depth),
-            // What the host needs, and no kernel: only names that are used are looked at.
+            // Items that the host needs, and no kernel: only names that are used are looked at.
             syn::Item::ExternCrate(_)
             | syn::Item::ForeignMod(_)
             | syn::Item::TraitAlias(_)
@@ -455,7 +455,7 @@ impl Program {
     }
 
     fn function(&mut self, id: ModuleId, item: syn::ItemFn, macros: &MacroScope) {
-        // What is compiled for tests alone.
+        // Functions that are compiled for tests alone.
         if item.attrs.iter().any(|attr| attr.path().is_ident("test")) {
             return;
         }

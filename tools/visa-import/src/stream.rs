@@ -165,7 +165,7 @@ impl<'a> Evaluator<'a> {
                 }
                 return Ok(Value::Stream(Box::new(stream)));
             }
-            // What memory keeps of a packet follows from the tensor that is written.
+            // The part of a packet that memory keeps follows from the tensor that is written.
             "commit_trim" => {
                 stream.kept = call.map(0);
                 return Ok(Value::Stream(Box::new(stream)));
@@ -186,7 +186,7 @@ impl<'a> Evaluator<'a> {
             _ => {}
         }
         self.fetched(frame, &mut stream)?;
-        // The compute engines are there once: what computes in the sub context waits until main leaves them. A cast
+        // The compute engines are there once: a computation in the sub context waits until main leaves them. A cast
         // alone it has itself.
         if COMPUTES.contains(&call.name.as_str())
             && let Some(begin) = stream.sub.take()

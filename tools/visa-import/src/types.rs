@@ -30,7 +30,7 @@ impl Evaluator<'_> {
                 Ok(Type::Map(self.map(frame, &own.mac.tokens)?))
             }
             syn::Type::Path(path) => self.type_path(frame, path),
-            // Functions are called whatever their types.
+            // Functions are called regardless of their types.
             syn::Type::BareFn(_) | syn::Type::ImplTrait(_) => Ok(Type::Open),
             syn::Type::Never(_) => Ok(Type::Other("!".to_owned())),
             other => Err(frame.error(other.span(), "a type of this kind is not read in a kernel")),

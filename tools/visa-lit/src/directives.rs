@@ -112,7 +112,7 @@ impl Keyword {
 fn directive(line: &str) -> Option<(Keyword, &str)> {
     let line = line.trim();
     let comment = ["//", "#", ";"].iter().find_map(|marker| line.strip_prefix(marker))?;
-    // `///` and `##` are comments as well.
+    // `///` and `##` are also comments.
     let comment = comment.trim_start_matches(['/', '#', ';']).trim_start();
     Keyword::ALL.into_iter().find_map(|keyword| {
         let rest = comment.strip_prefix(keyword.name())?.strip_prefix(':')?;

@@ -163,7 +163,7 @@ fn literal(component: &[Atom]) -> Option<String> {
 /// The paths of the entries of the directory `start` that match a component.
 fn entries(cwd: &Path, start: &str, component: &[Atom]) -> Result<Vec<String>, String> {
     let mut paths = Vec::new();
-    // What is no directory that we may read has no entries, as in the shell.
+    // A path that is no readable directory has no entries, as in the shell.
     let Ok(directory) = std::fs::read_dir(cwd.join(start)) else { return Ok(paths) };
     for entry in directory {
         let entry = entry.map_err(|error| format!("cannot read `{start}`: {error}"))?;

@@ -8,7 +8,7 @@ use visa_files::Interrupts;
 use visa_lit::Outcome;
 
 fn failed(message: &str) -> ExitCode {
-    // Nobody is left to tell it to if this fails; the exit code says it too.
+    // If this fails, there is no reader left; the exit code also reports the failure.
     let _lost = writeln!(io::stderr(), "visa-lit: {message}");
     ExitCode::FAILURE
 }

@@ -66,7 +66,7 @@ fn capture(stream: impl Read + Send + 'static, events: Sender<Event>) -> Receive
         // An output that cannot be read on is one that has ended.
         let _ended = stream.take(MAX_BYTES + 1).read_to_end(&mut bytes);
         if bytes.len() as u64 > MAX_BYTES {
-            // Whoever waits may have been told to stop already.
+            // The waiting thread may have been told to stop already.
             let _told = events.send(Event::TooLong);
         }
         sender.send(bytes)

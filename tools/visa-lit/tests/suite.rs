@@ -133,7 +133,7 @@ fn discovery_takes_tests_and_skips_helper_directories() {
         names(suite(dir.path()).skip_dirs(&["sub", "Inputs", "fuzz", "src"])),
         ["a.visa", "b.mlir", "tests/i.visa"]
     );
-    // A file named outright runs whatever its name and place; a test found twice runs once.
+    // A file named outright runs regardless of its name and place; a test found twice runs once.
     let file = dir.path().join("Inputs/e.visa");
     assert_eq!(
         names(suite(&file).with_root(dir.path()).with_root(&file)),

@@ -129,7 +129,7 @@ pub fn process(run: impl FnOnce(&[String], &mut Io) -> i32) -> ExitCode {
 
 /// Writes an error about the process itself, and returns it.
 fn refuse(message: &str) -> io::Error {
-    // Nobody is left to tell it to if this fails; the exit code says it too.
+    // If this fails, there is no reader left; the exit code also reports the failure.
     let _lost = writeln!(io::stderr(), "error: {message}");
     io::Error::other(message.to_owned())
 }

@@ -10,7 +10,7 @@ const START: &str = "// visa-reproducer: pipeline=";
 /// The text of a reproducer: `step` fails on `module`.
 #[must_use]
 pub fn reproducer(ctx: &Context, module: &Module, step: &Step) -> String {
-    // The step says itself what it is nested in.
+    // The step itself specifies the operation that it is nested in.
     let pipeline = quote(&format!("builtin.module({step})"));
     format!("{START}{pipeline}\n{}", print(ctx, module, Form::Pretty))
 }

@@ -120,7 +120,7 @@ impl<'a> Driver<'a> {
             held &= good && self.judge(&source, range, &findings);
             outputs.extend(module.map(|module| self.print(&ctx, &module, &source)));
         }
-        // A file is the whole answer or is left alone; standard output shows what could be done.
+        // A file is the whole answer or is left alone; standard output shows the part that could be done.
         if held || self.flags.output == "-" {
             self.write(&outputs.join(&format!("{SEPARATOR}\n")))?;
         }

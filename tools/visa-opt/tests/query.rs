@@ -131,7 +131,7 @@ fn arguments_that_are_no_text_and_closed_pipes_do_not_panic() {
     let run = tool().args(["query", "size"]).arg(OsStr::from_bytes(b"[A\xff]")).output().expect("runs");
     assert_eq!(run.status.code(), Some(1));
     assert!(run.stdout.is_empty() && String::from_utf8_lossy(&run.stderr).contains("is not UTF-8"));
-    // 65536 lines do not fit in a pipe: writing them fails, for nobody reads.
+    // 65536 lines do not fit in a pipe: writing them fails, for the pipe is not read.
     let mut child = tool()
         .args(["query", "map", "[A]", "--axes", "A=65536"])
         .stdout(Stdio::piped())

@@ -61,7 +61,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
     }
     let chosen = [("select-configs", select_configs.as_deref()), ("schedule", schedule.as_deref())];
     for text in [passes::pipeline_text(&chosen), pass_pipeline.clone().unwrap_or_default()] {
-        // What is wrong with a pipeline is reported where it is run.
+        // Faults of a pipeline are reported where it is run.
         let Ok(pipeline) = Pipeline::parse(&text, known) else { continue };
         visa_opt::pass_outputs(&pipeline, None, &mut roles);
     }

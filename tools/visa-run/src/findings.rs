@@ -82,7 +82,7 @@ mod tests {
         let wrong =
             "the lowering is wrong: 2 of 8 elements differ; out[0] is 1, the logical evaluator computes 2";
         assert_eq!(said(Some(true)), (wrong.to_owned(), false));
-        // Without shadow mode nobody knows yet.
+        // Without shadow mode this is not known yet.
         assert_eq!(said(None), (wrong.to_owned(), true));
         let undefined = "2 of 8 elements differ, and results depend on memory that nothing wrote; out[0] is 1, the \
                          logical evaluator computes 2";

@@ -110,7 +110,7 @@ fn each(
         stalls: run.stalls,
         iteration: run.iteration,
         waits: run.waits.into_iter().map(|wait| Waits(wait.run, wait.why)).collect(),
-        // Most runs have nothing beside them.
+        // Most runs have none in parallel with them.
         theirs: theirs.remove(&number).unwrap_or_default(),
     };
     (runs.into_iter().enumerate().map(run).collect(), memory)

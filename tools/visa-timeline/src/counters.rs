@@ -32,7 +32,7 @@ fn over_time(work: impl Iterator<Item = (u64, u64, f64)>) -> (Vec<u64>, Vec<f64>
     let (mut active, mut now) = (0_i64, 0.0);
     for (time, sign, rate) in changes {
         active += i64::from(sign);
-        // Rounding must not leave anything where nobody works.
+        // Rounding must not leave anything where no run is active.
         now = if active == 0 { 0.0 } else { now + f64::from(sign) * rate };
         if times.last() == Some(&time) {
             values.pop();

@@ -442,7 +442,8 @@ fn check_alike(
         let fix = format!("distribute both alike, or give every chip a copy: `[{}]`", chips_of(op)?);
         return Err(op.error("C4", message).fix(fix));
     }
-    // If one of them has an axis on every chip, it has all of its coordinates: then each chip would start elsewhere in it.
+    // If one of them has an axis on every chip, it has all of its coordinates: then each chip would start elsewhere
+    // in it.
     let (spread, whole) = if everywhere(&chips) { (other, own) } else { (own, other) };
     let within = whole.axis_names(axes);
     let on_chips = spread.dim(Dim::Chip).axis_names(axes);

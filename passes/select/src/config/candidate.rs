@@ -148,7 +148,7 @@ impl<'a> CandidatePipeline<'a> {
         let mut body = commands.body();
         let func = first.ancestors().find_map(Func::cast);
         if let Some(pes) = func.map(|func| func.pes()).transpose()?.flatten() {
-            // What is inside knows the device by the program around it.
+            // The operations inside know the device by the program around them.
             let program = commands.append(body, hw::program::Program::build(first).pes(Some(pes)).spec());
             body = commands.add_region(program);
         }
@@ -398,11 +398,11 @@ impl<'a> CandidatePipeline<'a> {
         if let Some(verify) = op.decl().and_then(|decl| decl.verify) {
             verify(op, &known)?;
         }
-        // The verifier leaves padding to whoever wrote it; a choice never sums what nobody defined.
+        // The verifier leaves padding to its author; a choice never sums undefined elements.
         if let Some(unmasked) = unmasked::warnings(op, &self.axes.0).into_iter().next() {
             return Err(unmasked);
         }
-        // What an expression becomes is planned after this: it takes the stream's packets in any case.
+        // The operations that replace an expression are planned after this: it takes the stream's packets in any case.
         if op.is(&vector_expr::DECL) {
             return Ok(None);
         }

@@ -89,7 +89,7 @@ pub(crate) fn extract(
 ) -> Option<Extraction> {
     let fronts = fronts(graph);
     let ways = || graph.ends(stages).flat_map(|class| fronts[class].iter());
-    // Where one of them is not known, nothing is said of the others.
+    // Where one of them is not known, nothing is stated about the others.
     let known: Option<BTreeMap<usize, u64>> =
         graph.ends(stages).map(|class| Some((class, after(class)?))).collect();
     let later = |way: &Way| way.path.last().and_then(|(class, _)| known.as_ref()?.get(class)).copied();

@@ -153,7 +153,7 @@ impl Graph {
         }
         self.rounds = self.rounds.max(stage + 1);
         let optional = goal.optional.contains(&stage);
-        // What is tried first is all that a budget that has ended leaves.
+        // The first attempt is all that a budget that has ended leaves.
         let absent_first = optional && goal.seed_of(stage).is_none();
         if absent_first {
             self.without(candidate, rules, goal, (stage, source));
@@ -324,7 +324,7 @@ pub fn open_clauses(op: OpRef<'_>) -> impl Iterator<Item = &'static str> {
 pub(crate) fn chosen(op: OpRef<'_>, proposal: &Proposal, axes: &Axes) -> Option<Clauses> {
     let open: Vec<&str> = open_clauses(op).collect();
     let mut clauses = Vec::new();
-    // A clause in front says what others mean and whether they are there.
+    // A clause in front specifies the meaning of others and whether they are there.
     let adds = op.decl().is_some_and(|decl| decl.clauses.iter().any(|c| c.lead && open.contains(&c.name)));
     for (name, value) in proposal {
         if open.contains(name) || (adds && op.attr(name).is_none()) {

@@ -175,7 +175,7 @@ fn groups<'a>(function: OpRef<'a>, axes: &'a Axes) -> Vec<Group<'a>> {
     let mut group_of: BTreeMap<ValueId, usize> = BTreeMap::new();
     for (number, op) in ops.iter().enumerate() {
         if op.is(&YIELD) {
-            // What a body yields is what is carried.
+            // The values that a body yields are the carried ones.
             op.parent().into_iter().flat_map(carried).for_each(|same| join(&mut group_of, same));
             continue;
         }
@@ -242,7 +242,7 @@ impl<'a> Group<'a> {
         let loaded = ops.iter().filter(|op| op.is(&TO_DM)).filter_map(|op| source(*op, axes));
         let loaded = reaches(loaded, axes);
         let mut kept = reaches(results.iter().cloned(), axes);
-        // Rows that an index finds a place for: what is loaded is what is stored.
+        // Rows that an index finds a place for: the loaded axes are the stored ones.
         if kept.is_empty() && ops.iter().any(|op| op.is(&SCATTER)) {
             kept.clone_from(&loaded);
         }
@@ -431,7 +431,7 @@ impl Group<'_> {
     fn mappings(&self, cluster: Option<Digit>, mut slice: Vec<Digit>) -> Option<(Expr, Expr)> {
         let topology = &self.machine.topology;
         let (clusters, all) = (topology.clusters_per_chip, topology.slices_per_cluster);
-        // What is within another digit must end where that one steps.
+        // A digit that is within another one must end where that one steps.
         let inner = slice.iter().skip(1).map(|digit| digit.extent).product::<u64>();
         if !all.is_multiple_of(inner) {
             slice.iter_mut().skip(1).for_each(|digit| digit.extent = digit.live.next_power_of_two());

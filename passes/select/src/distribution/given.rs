@@ -53,7 +53,7 @@ pub(super) fn left_out(
                 let all = all.filter(|(axis, _)| kind == Some(ViewKind::Slice) || is_kept(*axis));
                 found.extend(all.filter(missing));
             }
-            // What is computed has of what is loaded, as far as the results have it.
+            // A computed tensor has the loaded axes that the results have.
             None if pipeline::ends(whole) => {
                 let all = kept.iter().copied().filter(|(axis, _)| brought.contains(axis));
                 found.extend(all.filter(missing));
@@ -104,7 +104,7 @@ pub(super) fn cuts(ops: &[OpRef<'_>], axes: &Axes) -> BTreeMap<AxisId, u64> {
         let layout = |op: OpRef<'_>| digits(&*written(op, "element")?, axes).ok();
         let Some((own, whole)) = commit.and_then(layout).zip(layout(*store)) else { continue };
         let named: BTreeSet<AxisId> = whole.iter().filter_map(|digit| digit.axis).collect();
-        // What is overwritten may be a part of what a slice holds.
+        // The overwritten elements may be a part of those that a slice holds.
         let overwrites = commit.is_some_and(|op| op.is(&commit_view::DECL));
         let part: BTreeSet<AxisId> =
             own.offset().iter().filter(|_| overwrites).map(|offset| offset.axis).collect();
@@ -124,7 +124,7 @@ pub(super) fn whole(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
     let mut found = BTreeSet::new();
     for op in ops.iter().filter(|op| !is_transfer(**op)) {
         let views = view::kind(*op).is_some();
-        // What a view shows of a tensor in HBM is in no slice.
+        // A view of a tensor in HBM is in no slice.
         if views && made(*op).is_none_or(|op| !op.is(&TO_DM) && !pipeline::contains(op)) {
             continue;
         }
@@ -158,7 +158,7 @@ pub(super) fn source(load: OpRef<'_>, axes: &Axes) -> Option<Expr> {
     let tensor = operand(load, 0)?;
     if tensor.is(&HBM) {
         let (chip, element) = (tensor.dim(Dim::Chip), tensor.dim(Dim::Element));
-        // What comes from other chips is in the slices beside what is there.
+        // Elements that come from other chips are in the slices next to those that are there.
         let comes = written(load, "chip").is_some_and(|to| names(&to, axes).is_disjoint(&names(&chip, axes)));
         return Some(if comes { Expr::pair([chip, element]) } else { element });
     }
@@ -219,7 +219,7 @@ pub(super) fn met(ops: &[OpRef<'_>]) -> BTreeMap<OpId, Expr> {
         let own = written(*op, "slice").map(|slice| (*slice).clone());
         let first = op.operands().first().and_then(|stream| after.get(stream).cloned());
         let Some(slice) = own.or(first) else { continue };
-        // What the stream itself was before is no tensor that it meets.
+        // The earlier state of the stream itself is no tensor that it meets.
         for &met in op.operands().iter().skip(1).filter(|met| !after.contains_key(met)) {
             found.extend(loaded(*op, met).map(|load| (load, slice.clone())));
         }

@@ -170,7 +170,7 @@ fn with_holes(
         for &(name, value) in present.iter() {
             open.set_clause(id, name, value.map(|_| ctx.attr(Attr::Auto)));
         }
-        // What is written may do without clauses that others need.
+        // A written configuration may do without clauses that others need.
         seed.push((None, if present.iter().any(|(_, value)| value.is_some()) { present } else { [].into() }));
     }
     infer_all(ctx, &mut open).ok()?;

@@ -43,7 +43,7 @@ pub(crate) fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: 
     if graph.cut {
         return none_in_time(ops, graph, budget);
     }
-    // What need not be there stops nothing.
+    // A stage that need not be there stops nothing.
     let stops = |stage: &usize| !goal.optional.contains(stage);
     let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
     let reached = (reached(graph)..ops.len()).find(stops).unwrap_or(ops.len() - 1);

@@ -64,7 +64,7 @@ pub(crate) fn groups(ctx: &Context, module: &Module) -> Vec<Vec<OpId>> {
         groups = others;
         groups.push(group);
     }
-    // An operation's number says nothing of its place.
+    // An operation's number does not indicate its place.
     let order = module.walk_all();
     let place = |end: &OpId| order.iter().position(|id| id == end);
     groups.iter_mut().for_each(|group| group.sort_by_key(place));

@@ -47,8 +47,8 @@ pub(crate) fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<
     let partner = Partner::of(reader, cx);
     let counts = machine.limits.row_counts.iter().rev();
     let rows: Vec<_> = counts.flat_map(|&rows| row_choices(&held, rows, &partner)).collect();
-    // What no row has room for need not be tried. Rows that take the room of others compute less, so they come in
-    // only where nothing else fits.
+    // Elements that no row has room for need not be tried. Rows that take the room of others compute less, so they
+    // come in only where nothing else fits.
     let room = |rows: u64| machine.trf_row_bytes(rows);
     let fits = |row: &Expr, element: &Expr| {
         let bytes = element.size(axes).ok().and_then(|elements| dtype.bytes(elements));

@@ -127,7 +127,7 @@ impl Site<'_> {
 
     /// A mapping in its normal form.
     pub fn tidy(&self, map: Expr) -> Expr {
-        // A part that carries is known by what it is a part of.
+        // A part that carries is known by the whole that it is a part of.
         if cuts_unevenly(&map, self.axes).is_ok_and(|uneven| uneven) {
             return map;
         }

@@ -201,7 +201,7 @@ impl Search<'_> {
         let op = self.op(module, stage);
         let known = VerifyCx::new(self.ctx, module);
         known.know(self.axes.clone());
-        // A sum over what nobody defined is legal for the machine, but it is not the same tensor.
+        // A sum over undefined elements is legal for the machine, but it is not the same tensor.
         decl.verify.is_none_or(|verify| verify(op, &known).is_ok())
             && unmasked::warnings(op, &self.axes.0).is_empty()
     }

@@ -99,7 +99,7 @@ impl Configured for Settings {
             return Err(errors);
         }
         infer_again(cx)?;
-        // How a value may be between passes is for the operations to say that store and fetch it.
+        // The operations that store and fetch a value specify how it may be between passes.
         if let Some(span) = several {
             let found = cx.verify();
             if has_errors(&found) {

@@ -71,7 +71,7 @@ impl Condition {
         }
         let (least, most) = self.sums(indices);
         let (low, high) = term(self.factors[index], &indices[index]);
-        // What the index adds at least and at most, if the others add as much, or as little, as they can.
+        // The least and the greatest sum that the index adds, if the others add as much, or as little, as they can.
         let (from, to) = (self.range.start - (most - high), self.range.end - 1 - (least - low));
         let (first, last) = match factor > 0 {
             true => (ceiling(from, factor), to.div_euclid(factor)),
@@ -80,7 +80,7 @@ impl Condition {
         let own = &mut indices[index];
         let (start, end) = (i128::from(own.start).max(first), i128::from(own.end).min(last + 1));
         *own = match start < end {
-            // Between what they were before, which fits.
+            // Between the earlier bounds, which fit.
             true => start as u64..end as u64,
             false => 0..0,
         };

@@ -56,7 +56,7 @@ fn digits(program: &Program) -> Option<Vec<Digit>> {
     let mut all: Vec<Digit> = program.entries.iter().map(|entry| lowered(entry).0).collect();
     all.retain(|digit| digit.limit > 1 && digit.stride > 0);
     all.sort_by_key(|digit| digit.stride);
-    // A run of units; then what is apart.
+    // A contiguous run of units; then the digits with gaps.
     let mut digits: Vec<Digit> = vec![Digit { limit: 1, stride: 1 }];
     let mut reach = 1;
     for digit in all {

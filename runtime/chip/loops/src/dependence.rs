@@ -209,7 +209,7 @@ fn alone(range: &Range<u64>, step: &Step, first_command: bool) -> Vec<Part> {
 fn earlier([ones, others]: [&Range<u64>; 2], one: &Step, other: &Step) -> Vec<Part> {
     let period = lcm(one.period(), other.period());
     let mut parts = Vec::new();
-    // What is before all later iterations is a box with them; the rest begins where these do.
+    // The iterations before all later ones are a box with them; the rest begins where these do.
     let start = ones.start.max(others.start);
     for before in alone(&(ones.start..ones.end.min(others.start)), one, true) {
         for after in alone(others, other, false) {
@@ -247,7 +247,7 @@ fn triangle([ones, others]: [u64; 2], [step, other]: [i64; 2]) -> Vec<Part> {
         return vec![Part { ones: Vec::new(), others: vec![distance], apart: step.wrapping_neg() }];
     }
     let mut parts = Vec::new();
-    // What is above the bit is equal; in the bit the second one is greater; what is below it is free.
+    // The bits above the bit are equal; in the bit the second one is greater; the bits below it are free.
     for bit in (0..64 - others.leading_zeros()).map(|bit| 1_u64 << bit) {
         let whole = (ones / (2 * bit)).min(others / (2 * bit));
         let part = |highs: u64, high: u64, free: [u64; 2]| {

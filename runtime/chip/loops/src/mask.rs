@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn book_08_case_1() {
-        // Two of A = 32: 96 bytes each, the first 2 and the last 4 masked. What is between two of A touches.
+        // Two of A = 32: 96 bytes each, the first 2 and the last 4 masked. The bytes between two of A touch.
         let found = masked("[dim 1, left 2, valid [28]]", "[2 : 96, 3 : 32, 32 : 1] : 32", 8);
         assert_eq!(found, [(0, 2), (92, 98), (188, 192)]);
     }

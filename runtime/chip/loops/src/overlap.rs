@@ -41,7 +41,7 @@ pub fn overlap_within(one: &Program, other: &Program, left: &mut usize) -> Optio
         return Some(false);
     }
     let mut sums = Sums { wanted: i128::from(other.base) - i128::from(one.base), ..Sums::default() };
-    // What one adds to its base must be what the other adds, and the distance of the bases.
+    // The sum that one adds to its base must be the sum that the other adds, and the distance of the bases.
     sums.add(one, 1);
     sums.add(other, -1);
     sums.reached(left)
@@ -131,7 +131,7 @@ impl Term {
                 most,
                 divisor: gcd(divisor, number),
                 reach: reach + number * most,
-                // What one more of the number adds begins where the sums before it end, or sooner.
+                // The sums that one more of the number adds begin where the sums before it end, or sooner.
                 dense: dense && (divisor == 0 || number % divisor == 0 && number <= reach + divisor),
             });
         }
@@ -163,7 +163,7 @@ impl Search<'_> {
         if self.failed.contains(&(terms, sum)) {
             return Some(false);
         }
-        // Counts that leave what the terms before can reach, and what their divisor divides.
+        // Counts that leave a sum that the terms before can reach and that their divisor divides.
         let before = &self.terms[terms - 2];
         let first = (sum - before.reach + number - 1).div_euclid(number).max(0);
         let last = (sum / number).min(most);

@@ -19,7 +19,7 @@ const THIRD_SLICE: u64 = 1 << 34;
 /// switch if the rows of the sums that it changes do not cancel out.
 pub(crate) fn switches(linear: &Linear) -> Option<u64> {
     if let Some(at) = linear.bits.iter().position(|&bit| bit == THIRD_SLICE) {
-        // Here the map is not linear: what bit 20 means depends on the slice. The halves have no bank in common.
+        // Here the map is not linear: the meaning of bit 20 depends on the slice. The halves have no bank in common.
         let mut half = linear.clone();
         half.bits.remove(at);
         let other = Linear { base: linear.base | THIRD_SLICE, ..half.clone() };

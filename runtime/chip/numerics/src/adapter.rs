@@ -222,7 +222,7 @@ mod tests {
             // The number after the largest finite one, if the exponents went on.
             let beyond = 2.0 * finite[top - 1] - finite[top - 2];
             let numbers = [finite.as_slice(), &[beyond]].concat();
-            // What a number beyond the largest finite one becomes: the largest one, or infinity.
+            // The result of a number beyond the largest finite one: the largest one, or infinity.
             let above = match dtype {
                 DType::F4e2m1 | DType::F8e4m3 => top - 1,
                 DType::F8e5m2 | DType::F16 | DType::Bf16 => top,

@@ -96,7 +96,7 @@ impl Minifloat {
         let significand = x & ((1 << F32_FRACTION) - 1) | 1 << F32_FRACTION;
         // Below the least normal exponent the step between neighbours stays as it is there.
         let step = exponent.max(1 - self.bias);
-        // Past all bits of the significand what is kept and its first dropped bit are 0.
+        // Past all bits of the significand the kept bits and their first dropped bit are 0.
         let dropped = (F32_FRACTION - self.fraction + (step - exponent) as u32).min(F32_FRACTION + 2);
         let (kept, rest, half) =
             (significand >> dropped, significand & ((1 << dropped) - 1), 1 << (dropped - 1));

@@ -151,7 +151,8 @@ impl Readers {
 /// Cycles that run `number` waits for the runs of main meanwhile.
 fn stalls(runs: &[Run], slots: &[Slot], readers: &Readers, number: usize) -> Stalled {
     let Slot { start, end, .. } = slots[number];
-    // What starts when it has ended may have waited for it: should it not have, it will be met in the next round.
+    // A run that starts when it has ended may have waited for it: should it not have, it will be met in the next
+    // round.
     stalls_beside(runs, slots, readers.during(slots, start, end), number)
 }
 

@@ -132,7 +132,7 @@ fn starved_by_two<'a>(run: &Run, live: impl Iterator<Item = Before<'a>>, limit: 
     let all: &[Before<'_>] = if own_most > 0 { &transfers } else { &users };
     for (at, one) in all.iter().enumerate() {
         for other in if own_most > 0 { &users[..] } else { &users[at + 1..] } {
-            // What takes two queues is there twice, and never beside itself.
+            // A command that takes two queues is there twice, and never in parallel with itself.
             if one.command == other.command {
                 continue;
             }

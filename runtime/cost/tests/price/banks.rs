@@ -85,7 +85,7 @@ fn main_and_sub_add_up_on_a_bank() {
     // The transfer waits until one of the two has ended.
     assert_eq!(last(vec![main(), sub(0..512, 31, 0), load()]), FREE);
     assert_eq!(last(vec![main(), sub(0..512, 32, 0), load()]), starved(60, 1));
-    // So does whoever is last, main or sub.
+    // So does the last one, main or sub.
     assert_eq!(last(vec![load(), main(), sub(0..512, 32, 0)]), starved(100, 1));
     assert_eq!(last(vec![sub(0..512, 32, 0), load(), main()]), starved(60, 0));
     // On another bank, or in other slices than main and the transfer.

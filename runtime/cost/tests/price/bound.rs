@@ -31,7 +31,7 @@ fn loops_count_and_arguments_do_so_once() {
     let program = |body: &str| format!("visa 1\nhw.program @p, chips 1 {{\n{buffers}{body}}}\n");
     // 4096 bytes in and out at 1536 a cycle; 4096 bytes that a slice fetches, of 512 that fetch 40 bytes a cycle.
     assert_eq!(parts(&program(one)), [("start-ups", 1001), ("hbm", 6), ("fetch", 1)]);
-    // A hundred times the fetches; the argument is still what has to be read once.
+    // A hundred times the fetches; the argument still has to be read once.
     let looped = program(&format!("hw.for 100 {{\n{one}}}\n"));
     assert_eq!(parts(&looped), [("start-ups", 1020), ("fetch", 20), ("hbm", 6)]);
 }

@@ -69,8 +69,8 @@ fn what_writes_no_register_file_waits_for_no_reads() {
 
 #[test]
 fn what_waits_for_a_load_waits_for_its_stalls() {
-    // The order in the program does not matter to who waits. The last contraction reads what the load writes, so
-    // that it is no reason to wait, however much it misses.
+    // The order in the program does not matter to who waits. The last contraction reads the bytes that the load
+    // writes, so that it is no reason to wait, however much it misses.
     let reads = CacheReads { reads: 10, misses: 10, columns: 2, occupied: [10; 2], in_step: false };
     let user = stage("hw.align", Engine::CONTRACTION, 10).bank(BankUse::Reads(reads)).reads(Trf, 4096..8192);
     let report = report(1, vec![load(40, 40), contraction(50, false), exec(Main, 0..512, &[user])]);

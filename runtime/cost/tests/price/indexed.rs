@@ -70,7 +70,7 @@ fn indices_are_read_at_the_rate_of_their_memory() {
     let of = |memory| index(MemoryModel::Book, &gather(256, 1000, memory, 0));
     // Four units of HBM in four channels, and 128 bytes a cycle.
     assert_eq!((of(Space::HBM), of(Space::Memory(Medium::Spm))), (6, 8));
-    // An engine that has none of its own asks for none; one index is a request.
+    // An engine without an index asks for none; one index is a request.
     let one = gather(1, 1000, Space::Memory(Medium::Spm), 0);
     assert_eq!(index(MemoryModel::Book, &one), 1);
 }

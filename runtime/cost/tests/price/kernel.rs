@@ -81,7 +81,8 @@ fn gemv_works_at_a_thousandth_of_the_peak() {
 
 #[test]
 fn a_load_of_the_vector_into_other_bytes_need_not_be_waited_for() {
-    // The vector arrives beside what is fetched, and nothing but the sub context's own work orders the contraction.
+    // The vector arrives in parallel with the fetch, and nothing but the sub context's own work orders the
+    // contraction.
     let text = GEMV.replace("2097152 -> 8192", "2097152 -> 32768");
     let starts: Vec<u64> = priced(&text).commands.iter().map(|command| command.start).collect();
     assert_eq!(starts, [0, 1183, 0, 1183, 2366]);

@@ -84,7 +84,7 @@ fn the_memory_bound_counts_arguments_pages_slices_and_streams() {
     assert_eq!(memory_needed(needed, false), Ok(()));
     let error = memory_needed(needed - 1, false).unwrap_err();
     assert_eq!(error, RunError::MemoryBound { needed, bound: needed - 1 });
-    // The switch holds the 8 bytes of both slices besides.
+    // The switch also holds the 8 bytes of both slices.
     assert_eq!(memory_needed(needed + 16, true), Ok(()));
     assert!(memory_needed(needed + 15, true).is_err());
 }

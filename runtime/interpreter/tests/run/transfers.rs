@@ -76,7 +76,7 @@ fn every_loop_order_moves_what_a_plain_loop_moves() {
 
 #[test]
 fn an_overlapping_copy_within_a_memory_goes_packet_by_packet() {
-    // Each packet reads what the one before wrote: the first 8 bytes spread over all.
+    // Each packet reads the bytes that the one before wrote: the first 8 bytes spread over all.
     let buffers = vec![
         buffer(true, "in", Space::HBM, &[64], "[64 : 1 -> 1] : 1"),
         buffer(false, "out", Space::HBM, &[64], "[64 : 1 -> 1] : 1"),

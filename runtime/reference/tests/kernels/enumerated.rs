@@ -278,7 +278,7 @@ fn positions_hold_what_the_mapping_says() {
         for _ in 0..150 {
             let (time, packet) = (maker.mapping(2), maker.mapping(1));
             let whole = Expr::Pair(vec![time.clone(), packet.clone()]);
-            // An alias may name what the axes of this round do not.
+            // An alias may name elements that the axes of this round do not.
             let cells = world.cells(&whole);
             for (name, path) in
                 [("hbm", to_hbm as Path), ("dm", through_dm), ("stream", streamed), ("view", viewed)]
@@ -298,7 +298,7 @@ fn positions_hold_what_the_mapping_says() {
                 );
                 let Some(result) = evaluated(&text, &x) else { continue };
                 *seen.entry(name).or_insert(0) += 1;
-                // What padding becomes under another axis is for the verifier to refuse.
+                // Refusing the elements that padding becomes under another axis is up to the verifier.
                 for (at, (cell, found)) in cells.iter().zip(found(&result)).enumerate() {
                     if let Some(element) = single(&world, cell) {
                         assert_eq!(found, Some(x[element]), "{at}: {text}");
@@ -307,7 +307,7 @@ fn positions_hold_what_the_mapping_says() {
             }
         }
     }
-    // What is ragged has no meaning here; most has.
+    // A ragged mapping has no meaning here; most mappings have.
     assert!(seen.len() == 4 && seen.values().all(|&count| count > 150), "{seen:?}");
 }
 

@@ -153,7 +153,7 @@ impl Resolver<'_> {
                 self.visit_type_mut(&mut own.ty);
                 self.pattern(&mut own.pat, bound);
             }
-            // Literals, ranges, paths and what binds nothing.
+            // Literals, ranges, paths and patterns that bind nothing.
             other => visit_mut::visit_pat_mut(self, other),
         }
     }

@@ -118,7 +118,7 @@ fn bad_text_for_mlir_is_an_error() {
     ] {
         refused(&["verify", "--registered", "-"], text, &["error["]);
     }
-    // MLIR's parser calls itself for each bracket: so many would end the process.
+    // MLIR's parser calls itself for each bracket: 100000 would end the process.
     let deep = format!("module attributes {{a = {}1{}}} {{}}", "[".repeat(100_000), "]".repeat(100_000));
     refused(&["verify", "--registered", "-"], deep.as_bytes(), &["error[nesting]"]);
     let deep = format!("module attributes {{a = affine_map<(d0) -> ({}d0)>}} {{}}", "-".repeat(100_000));

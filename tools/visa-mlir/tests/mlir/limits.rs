@@ -12,7 +12,7 @@ fn these_mistakes_are_taken() {
     for (from, to) in [
         // A clause that no operation has.
         (r#"{context = "sub"}"#, r#"{context = "sub", colour = 3 : i64}"#),
-        // What a mapping says.
+        // The text of a mapping.
         (r#"#tm.map<"[J]">"#, r#"#tm.map<"[J] / / 3">"#),
         // An integer of another width.
         ("at = 8192 : i64", "at = true"),

@@ -18,7 +18,8 @@ pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     if found.code == YES || carries.is_none() {
         return Ok(found);
     }
-    // Parts that have digits of their own can be read by these: what they count beyond the composite is padding.
+    // Parts that have separate digits can be read by these: the positions that they count beyond the composite are
+    // padding.
     let by_digits = divided(&stream, &buffer, &axes, None)?;
     Ok(if by_digits.code == YES { by_digits } else { found })
 }

@@ -17,7 +17,8 @@ pub(crate) fn load(io: &mut Io, file: &str) -> Result<RuleSet, Refusal> {
 /// A line a rule: its name, the instances that its check enumerates, its equation.
 pub(super) fn answer(query: &Query) -> Result<Answer, Refusal> {
     let rules = query.rules.clone().unwrap_or_default();
-    // Rules of a file were checked when it was read: what fails now is built in, and not about a text of the user's.
+    // Rules of a file were checked when it was read: a rule that fails now is built in, and not about a text of the
+    // user's.
     let reports = rules.report().map_err(|findings| (None, findings))?;
     let width = rules.rules().iter().map(|rule| rule.name.len()).max().unwrap_or_default();
     let (mut text, mut rows) = (String::new(), Vec::new());

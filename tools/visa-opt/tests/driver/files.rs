@@ -83,7 +83,7 @@ fn the_command_line_names_outputs() {
             Err(_) => ran.refused(&[&format!("error[cannot-write]: cannot write `{name}`: No such file")]),
         }
     }
-    // Nothing is written by a pass that fails, and what was written before it stays.
+    // Nothing is written by a pass that fails, and files written before it stay.
     run_in(folder.path(), &["--dump=to=b.txt", "--refuse", "--dump=to=c.txt"], CONST)
         .refused(&["toy.const-X"]);
     assert_eq!(names(folder.path()), ["a.txt", "b.txt", "in"]);
@@ -197,7 +197,7 @@ fn only_regular_files_and_standard_input_are_read() {
     }
     run(&["."], CONST).refused(&["cannot read `.`", refused]);
     assert_eq!(run(&["-"], CONST).quiet(), CONST);
-    // What a file may not have, standard input may not have either.
+    // The limits of a file apply to standard input too.
     run(&["--rules", "-"], &" ".repeat(1_048_577))
         .refused(&["cannot read `-`: it has more than 1048576 bytes"]);
 }

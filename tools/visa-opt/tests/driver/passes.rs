@@ -73,7 +73,7 @@ fn the_errors_of_a_pipeline_are_bounded() {
             assert_eq!((ran.code, ran.err.matches("error[").count()), (1, reported), "{}", &pipeline[..40]);
         }
     }
-    // What is written often and right runs as often.
+    // A pass that is written often and right runs as often.
     assert_eq!(run(&["--pass-pipeline", &vec!["dce"; 5000].join(",")], CONST).quiet(), CONST);
 }
 
@@ -110,11 +110,11 @@ fn open_modules_go_only_where_they_are_taken() {
         "%a = toy.const value auto",
         "fix: add `--lazy` before any pass that lowers, or write a value in place of `auto`",
     ]);
-    // Whoever takes them may leave them as they are, or close them without having promised it.
+    // A pass that takes them may leave them as they are, or close them without having promised it.
     assert_eq!(run(&["--set=mode=none"], &open).quiet(), open);
     run(&["--set", "--refuse"], &open).refused(&["error[toy.const-X]: a constant"]);
     assert_eq!(run(&["--dce", "--set"], &open).quiet(), with_value(7));
-    // Whoever promises to close them must.
+    // A pass that promises to close them must.
     run(&["--lazy"], &open).refused(&[
         "error[open]: clause `value` of `toy.const` is open (`auto`)",
         "does not verify after pass `lazy`: a mistake in the pass",

@@ -69,7 +69,7 @@ pub(crate) fn align(ours: &[Ours], foreign: &Foreign) -> Result<Aligned, String>
                 aligned.theirs.extend(their_rest);
                 continue;
             }
-            // What has no partner at its line may have one elsewhere.
+            // An entry without a partner at its line may have one elsewhere.
             rest.sort_by_key(|&at| (ours[at].start, at));
             their_rest.sort_unstable();
             for pair in partners(&rest, &their_rest, ALONE, differs) {

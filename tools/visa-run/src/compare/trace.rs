@@ -157,7 +157,7 @@ impl Cluster {
     fn check(&self) -> Result<(), String> {
         for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Dma) {
             let most = if kind == Kind::Pass { 2 } else { 1 };
-            // By their begins, so that what has ended is not looked at again.
+            // By their begins, so that entries that have ended are not looked at again.
             let mut running: Vec<(u64, usize)> = Vec::new();
             for (entry, line) in self.entries.iter().filter(|(entry, _)| entry.kind == kind) {
                 running.retain(|(end, _)| *end > entry.begin);

@@ -159,7 +159,7 @@ mod tests {
         // Multiples of 12 below 40, of 8 and below 48: 0 or 24.
         let found = chosen(3, &[used(1001, 12, 4, None), used(1001, 8, 6, None)]).expect("0 or 24");
         assert!([0, 24].contains(&found[1]), "{found:?}");
-        // What is not read as an index stays.
+        // Elements that are not read as an index stay.
         assert_eq!((found[0], found[2]), (1000, 1002));
         assert_eq!(chosen(1, &[used(1000, 4, 1, None)]), Ok(vec![0]));
         assert_eq!(chosen(1, &[used(1000, 1 << 40, 1 << 20, None)]), Ok(vec![0]));

@@ -19,7 +19,7 @@ const MAX_NESTING: usize = 4;
 pub(super) fn open(path: &Path) -> Result<Stored, DataError> {
     let mut source = Opened::open(path)?;
     let head = read_head(&mut source)?;
-    // The parser's message can go on with an excerpt; its first line says enough.
+    // The parser's message can go on with an excerpt; its first line is enough.
     let header = NpyHeader::from_reader(head.as_slice()).map_err(|e| {
         let reason = e.to_string();
         source.error(format!("wrong npy header: {}", shortened(reason.lines().next().unwrap_or_default())))

@@ -178,10 +178,10 @@ fn floats_round_to_nearest_even() {
     assert_eq!(load_npy(&file, DType::Bf16, &[2]), Ok(vec![0x80, 0, 0x80, 0x80]));
     let file = npy_of("<f4", "(1,)", &f32s(&[below as f32]));
     assert_eq!(load_npy(&file, DType::Bf16, &[1]), Ok(vec![0, 0]));
-    // Just over that tie, by less than f32 can say: rounding through f32 would give 1.
+    // Just over that tie, by less than f32 can represent: rounding through f32 would give 1.
     let file = npy_of("<f8", "(3,)", &f64s(&[1.00390625 + 1e-12, 1.00390625, -1.00390625 - 1e-12]));
     assert_eq!(load_npy(&file, DType::Bf16, &[3]), Ok(vec![0x81, 0x3f, 0x80, 0x3f, 0x81, 0xbf]));
-    // The tie between 1 and 1.125 of f8e4m3, and just over it by less than f32 can say.
+    // The tie between 1 and 1.125 of f8e4m3, and just over it by less than f32 can represent.
     let file = npy_of("<f8", "(2,)", &f64s(&[1.0625, 1.0625 + 1e-12]));
     assert_eq!(load_npy(&file, DType::F8e4m3, &[2]), Ok(vec![0x38, 0x39]));
     // 1e300 is past both; 1 + 2^-24 is a tie in f32.

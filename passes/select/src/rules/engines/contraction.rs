@@ -143,7 +143,7 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
             // Padding that is cut has no digits: all of it is kept.
             None => left.size(site.axes).ok(),
         }?;
-        // What starts within an axis that is summed starts nowhere after the sum.
+        // A mapping that starts within an axis that is summed starts nowhere after the sum.
         let gone = digits.filter(|digits| {
             digits.axes().is_empty() && digits.offset().iter().all(|start| site.goal.sums_over(start.axis))
         });

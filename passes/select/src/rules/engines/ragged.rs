@@ -46,7 +46,7 @@ fn cuts(site: &Site<'_>) -> Vec<Proposal> {
             }
             let size: u64 = inner.iter().map(|digit| digit.extent).product();
             let packets = site.machine.limits.commit_sizes.iter().map(|&bytes| dtype.elements(bytes));
-            // Where packets cut nothing, the digits say so themselves.
+            // Where packets cut nothing, the digits state so themselves.
             for packet in packets.filter(|&packet| packet < size && !size.is_multiple_of(packet)) {
                 let (Some(time), Some(whole)) = (mapping(outer, site.axes), mapping(inner, site.axes)) else {
                     continue;

@@ -108,7 +108,7 @@ fn parts(site: &Site<'_>, (kept, stride): &(Expr, u64), moved: &Expr) -> Vec<(Ex
         let packet = Expr::pair([kept.clone().pad(lanes, PadKind::Top), moved.clone().modulo(inner)]);
         found.push((moved.clone().stride(inner), packet));
     }
-    // Where elements are apart, zeros of the register file meet what is between them.
+    // Where elements are apart, zeros of the register file meet the elements between them.
     if *stride > 1 && width.is_multiple_of(*stride) && size <= width / stride {
         let gap = Expr::Literal(1).pad(*stride, PadKind::Zero);
         found.push((moved.clone(), Expr::pair([kept.clone().pad(width / stride, PadKind::Top), gap])));

@@ -92,7 +92,7 @@ fn named(site: &Site<'_>) -> Vec<Made> {
         wanted.is_none_or(|wanted| same(found, wanted, &free, site.axes).is_ok())
     };
     let lost = lost(site, &slice);
-    // What slices hold does not depend on time0, so all of a ring fit or none.
+    // The content of slices does not depend on time0, so all of a ring fit or none.
     let mut rings = BTreeMap::new();
     let made = every.into_iter().filter_map(|topology| {
         let ring = (topology.name(), topology.slice1, topology.slice0);

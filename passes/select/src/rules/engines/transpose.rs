@@ -39,7 +39,7 @@ fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) 
     let map = Map::new(&columns, site.axes).ok()?;
     let live = |at: &u64| matches!(map.cell(*at), Some(Cell::Live(_) | Cell::Shared(_)));
     let trimmed = columns.clone().resize((0..map.size()).rev().find(live)? + 1);
-    // Where the last one is within a row of padded flits, no digits say what is left: all are kept.
+    // Where the last one is within a row of padded flits, no digits state the remainder: all are kept.
     let columns = if site.digits(&trimmed).is_some() { trimmed } else { columns };
     Some(site.cut(Expr::pair([outer, columns]), row.pad(shape.alignment, PadKind::Top)))
 }

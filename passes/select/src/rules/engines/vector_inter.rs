@@ -52,7 +52,7 @@ fn freed(site: &Site<'_>) -> Vec<Proposal> {
     let time: Vec<Digit> = time.iter().rev().copied().collect();
     let whole_time = [(None, time.clone())];
     let moves = whole_time.into_iter().chain(moves(&time).into_iter().map(|(part, left)| (Some(part), left)));
-    // What is written may repeat the result in every slice: a number there holds nothing that another choice would
+    // A written stream may repeat the result in every slice: a number there holds nothing that another choice would
     // need.
     let fillers = if is_open(site.written, "slice") { &[false][..] } else { &[false, true] };
     let mut found = Vec::new();

@@ -145,7 +145,7 @@ mod tests {
         let timing = Timing::of(&Machine::rngd());
         assert_eq!([0, 1, 2, 3].map(|cycle| timing.hbm_cycle(cycle)), [0, 2, 3, 5]);
         assert_eq!([0, 1, 2, 3, 4].map(|cycle| timing.engine_cycle(cycle)), [0, 1, 2, 2, 3]);
-        // An engine cycle sees what HBM did before it.
+        // An engine cycle sees the effects of HBM before it.
         for hbm in 0..100 {
             let seen = timing.engine_cycle_after(hbm);
             assert!(timing.hbm_cycle(seen) > hbm && timing.hbm_cycle(seen - 1) <= hbm);
