@@ -28,7 +28,7 @@ pub use transfer::aggregate::StreamOrder;
 pub use transfer::error::TransferError;
 pub use transfer::indexed::{Indexed, IndexedLoop, Operand, gather, scatter};
 pub use transfer::{
-    CHIP_STRIDE, Given, Transfer, TransferLoop, byte_units, flat, leaves_chip, shuffle, transfer,
+    CHIP_STRIDE, GivenStream, Transfer, TransferLoop, byte_units, flat, leaves_chip, shuffle, transfer,
 };
 /// Names that the code of [`tensor_kind!`] uses.
 #[doc(hidden)]

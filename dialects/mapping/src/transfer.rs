@@ -51,7 +51,7 @@ pub struct Transfer {
     /// The loops, outermost first; the last one runs over the bytes of an element.
     pub loops: Vec<TransferLoop>,
     /// The engines and their parts, if the kernel specifies them.
-    pub given: Option<Given>,
+    pub given: Option<GivenStream>,
     /// First byte read.
     pub read_base: i64,
     /// First byte written.
@@ -60,7 +60,7 @@ pub struct Transfer {
 
 /// The engines of a transfer as the kernel specifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct GivenStream {
     /// Number of outermost loops that count engines.
     pub engine_loops: usize,
     /// The engine of each of their iterations, in order.
@@ -296,8 +296,11 @@ impl SegmentCx<'_> {
                     .fold(self.dtype.align(), |bytes, ordered| bytes * ordered.piece.limit);
                 let packet = found.packet.then_some(packet);
                 self.limits.check(&found.engines, packet)?;
-                let given =
-                    Given { engine_loops: count(Role::Engines).count(), engines: found.engines, packet };
+                let given = GivenStream {
+                    engine_loops: count(Role::Engines).count(),
+                    engines: found.engines,
+                    packet,
+                };
                 (found.loops.into_iter().map(|ordered| ordered.piece).collect(), Some(given))
             }
         };

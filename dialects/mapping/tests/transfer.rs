@@ -11,7 +11,7 @@ const ROWS: u64 = 2;
 
 /// A memory, and how it holds the rows.
 #[derive(Clone, Copy)]
-struct Place {
+struct MemoryPosition {
     kind: &'static TensorKind,
     /// Bytes of its parts, slices or PEs.
     bytes: u64,
@@ -20,7 +20,7 @@ struct Place {
     each: Option<&'static str>,
 }
 
-impl Place {
+impl MemoryPosition {
     const HBM: Self = Self { kind: &HBM, bytes: 1 << 40, one: "[1]", each: None };
     const DM: Self = Self {
         kind: &DM,
@@ -39,7 +39,7 @@ impl Place {
 /// The contents of one side of a transfer: rows of K elements, padded.
 #[derive(Clone)]
 struct Side {
-    place: Place,
+    place: MemoryPosition,
     /// The mapping of a row.
     row: String,
     /// True if each row is in a separate part.
@@ -48,7 +48,7 @@ struct Side {
 
 impl Side {
     /// All rows in one part.
-    fn whole(place: Place, row: &str) -> Self {
+    fn whole(place: MemoryPosition, row: &str) -> Self {
         Self { place, row: row.to_owned(), apart: false }
     }
 
@@ -149,10 +149,20 @@ fn walk(transfer: &Transfer) -> Vec<(u64, u64)> {
 }
 
 /// Where rows are read, and where they are written: one in five of the pairs, others each time.
-fn places(time: usize) -> Vec<[(Place, bool); 2]> {
-    let sources = [(Place::HBM, false), (Place::DM, true), (Place::SPM, false), (Place::SPM, true)];
-    let targets =
-        [(Place::DM, false), (Place::DM, true), (Place::SPM, false), (Place::SPM, true), (Place::HBM, false)];
+fn places(time: usize) -> Vec<[(MemoryPosition, bool); 2]> {
+    let sources = [
+        (MemoryPosition::HBM, false),
+        (MemoryPosition::DM, true),
+        (MemoryPosition::SPM, false),
+        (MemoryPosition::SPM, true),
+    ];
+    let targets = [
+        (MemoryPosition::DM, false),
+        (MemoryPosition::DM, true),
+        (MemoryPosition::SPM, false),
+        (MemoryPosition::SPM, true),
+        (MemoryPosition::HBM, false),
+    ];
     let all = sources.iter().flat_map(|source| targets.map(|target| [*source, target]));
     all.skip(time % 5).step_by(5).collect()
 }
@@ -168,7 +178,7 @@ fn padding_moves_along_where_it_must_and_may() {
                 {
                     time += 1;
                     for [read, written] in places(time) {
-                        let side = |(place, apart): (Place, bool), size: u64, kind: &str| Side {
+                        let side = |(place, apart): (MemoryPosition, bool), size: u64, kind: &str| Side {
                             place,
                             row: format!("K # {size}{kind}"),
                             apart,
@@ -202,7 +212,8 @@ fn expected(row: u64, source: u64, target: u64, group: u64, (from, to): (&str, &
 
 /// Rows of 8 elements of bf16 from HBM into data memory.
 fn rows(source: &str, target: &str) -> Case {
-    let (source, target) = (Side::whole(Place::HBM, source), Side::whole(Place::DM, target));
+    let (source, target) =
+        (Side::whole(MemoryPosition::HBM, source), Side::whole(MemoryPosition::DM, target));
     Case { dtype: "bf16", bytes: 2, k: 8, source, target }
 }
 

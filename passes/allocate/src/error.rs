@@ -2,7 +2,7 @@
 
 use super::pack::{Buffer, live_bytes, worst_point};
 use super::space::Space;
-use super::tensors::Placed;
+use super::tensors::PlacedTensor;
 use visa_engine::words::RegionName;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
@@ -16,7 +16,7 @@ const LISTED: usize = 16;
 /// The error of a memory whose tensors do not fit. `least` is the end of the best packing that was found.
 pub(super) fn no_room(
     space: Space,
-    placed: &[&Placed],
+    placed: &[&PlacedTensor],
     buffers: &[Buffer],
     least: Option<u64>,
     capacity: u64,
@@ -52,11 +52,16 @@ pub(super) fn no_room(
 }
 
 /// The error of a tensor register file whose demand exceeds its two halves. `fits` returns true if a tensor fits one.
-pub(super) fn no_half(placed: &[&Placed], fits: &dyn Fn(&Placed) -> bool, func: Span) -> Diagnostic {
+pub(super) fn no_half(
+    placed: &[&PlacedTensor],
+    fits: &dyn Fn(&PlacedTensor) -> bool,
+    func: Span,
+) -> Diagnostic {
     let live = |point: usize| {
         placed.iter().copied().filter(move |tensor| tensor.live.0 <= point && point <= tensor.live.1)
     };
-    let halves = |tensor: &Placed| if !fits(tensor) || tensor.half == Some(RegionName::Full) { 2 } else { 1 };
+    let halves =
+        |tensor: &PlacedTensor| if !fits(tensor) || tensor.half == Some(RegionName::Full) { 2 } else { 1 };
     let load = |point: usize| live(point).map(halves).sum::<u64>();
     let points = placed.iter().map(|tensor| tensor.live.0);
     let worst = points.max_by_key(|&point| (load(point), std::cmp::Reverse(point)));
@@ -74,7 +79,12 @@ pub(super) fn no_half(placed: &[&Placed], fits: &dyn Fn(&Placed) -> bool, func: 
     listed("allocate-trf", message, worst.into_iter().flat_map(live), func)
 }
 
-fn listed<'a>(code: &str, message: String, live: impl Iterator<Item = &'a Placed>, func: Span) -> Diagnostic {
+fn listed<'a>(
+    code: &str,
+    message: String,
+    live: impl Iterator<Item = &'a PlacedTensor>,
+    func: Span,
+) -> Diagnostic {
     let mut live: Vec<_> = live.collect();
     live.sort_by_key(|tensor| (std::cmp::Reverse(tensor.bytes), tensor.span));
     let last = live.iter().map(|tensor| tensor.span).max().unwrap_or(func);

@@ -6,7 +6,7 @@ use visa_mapping::facts::frames::Frames;
 use visa_mapping::facts::{DeclaredAxes, Support};
 
 /// Inputs of a plan in addition to the function.
-pub struct Given<'a> {
+pub struct AllocationInput<'a> {
     /// The module's axes.
     pub axes: &'a DeclaredAxes,
     /// The axes that values depend on.

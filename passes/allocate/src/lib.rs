@@ -17,7 +17,7 @@ mod late;
 mod plan;
 
 pub use error::NO_ROOM;
-pub use given::Given;
+pub use given::AllocationInput;
 pub use plan::{Plan, Used, plan};
 
 /// The passes of this crate, a module a file.

@@ -154,7 +154,7 @@ pub fn worst_point(buffers: &[Buffer]) -> Option<(usize, u64)> {
 
 /// Places the buffers of `order` one after the other, each at the lowest place that is free.
 fn in_order(buffers: &[Buffer], order: &[usize]) -> Option<Partial> {
-    let mut placed = Placed::new(buffers);
+    let mut placed = PackedBuffer::new(buffers);
     for &at in order {
         placed.add(at)?;
     }
@@ -196,13 +196,13 @@ fn improve(buffers: &[Buffer], mut best: Partial, mut order: Vec<usize>, bound: 
 }
 
 /// Buffers that have their place already.
-struct Placed<'a> {
+struct PackedBuffer<'a> {
     buffers: &'a [Buffer],
     addresses: Vec<Option<u64>>,
     peak: u64,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> PackedBuffer<'a> {
     fn new(buffers: &'a [Buffer]) -> Self {
         Self { buffers, addresses: buffers.iter().map(|buffer| buffer.fixed).collect(), peak: 0 }
     }

@@ -1,13 +1,13 @@
 //! From a function to the addresses of its tensors.
 
 use super::error::{no_half, no_room};
-use super::given::Given;
+use super::given::AllocationInput;
 use super::halves::{Resident, choose};
 use super::pack::{Buffer, live_bytes};
 use super::policy::{least, place};
 use super::reach::reaches;
 use super::space::Space;
-use super::tensors::{Placed, Site, tensors};
+use super::tensors::{PlacedTensor, Site, tensors};
 use visa_engine::words::RegionName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -40,15 +40,15 @@ pub struct Used {
 /// Each memory whose tensors do not fit.
 pub fn plan(
     func: OpRef<'_>,
-    given: &Given<'_>,
-    demanded: &mut dyn FnMut(&Placed) -> u64,
+    given: &AllocationInput<'_>,
+    demanded: &mut dyn FnMut(&PlacedTensor) -> u64,
 ) -> Result<Plan, Vec<Diagnostic>> {
     let mut all = tensors(func, &given.axes.0).map_err(|error| vec![error])?;
     let reaches = reaches(func, &all, given);
     for placed in &mut all {
         placed.reach = reaches.get(&placed.value).copied().unwrap_or_default();
     }
-    let of = |types: &str| -> Vec<&Placed> {
+    let of = |types: &str| -> Vec<&PlacedTensor> {
         all.iter().filter(|placed| placed.tensor.kind.def.name == types).collect()
     };
     let (mut plan, mut errors) = (Plan::default(), Vec::new());
@@ -66,17 +66,17 @@ pub fn plan(
 /// One memory. A tensor that has neither an address nor an open one is none of the pass's affair.
 fn memory(
     space: Space,
-    mut placed: Vec<&Placed>,
+    mut placed: Vec<&PlacedTensor>,
     func: OpRef<'_>,
-    given: &Given<'_>,
-    demanded: &mut dyn FnMut(&Placed) -> u64,
+    given: &AllocationInput<'_>,
+    demanded: &mut dyn FnMut(&PlacedTensor) -> u64,
     plan: &mut Plan,
 ) -> Result<(), Diagnostic> {
     placed.retain(|tensor| tensor.open.is_some() || tensor.address.is_some());
-    let mut buffer = |tensor: &&Placed| Buffer {
+    let mut buffer = |tensor: &&PlacedTensor| Buffer {
         bytes: tensor.bytes,
         align: sites(tensor)
-            .map(|site| demanded(&Placed { open: Some(site), ..(*tensor).clone() }))
+            .map(|site| demanded(&PlacedTensor { open: Some(site), ..(*tensor).clone() }))
             .fold(1, u64::max),
         live: tensor.live,
         fixed: tensor.address,
@@ -96,22 +96,24 @@ fn memory(
 }
 
 /// Where the address of a tensor is written.
-fn sites(tensor: &Placed) -> impl Iterator<Item = Site> {
+fn sites(tensor: &PlacedTensor) -> impl Iterator<Item = Site> {
     tensor.open.iter().chain(&tensor.also).copied()
 }
 
 /// The tensor register file.
 fn register_file(
-    placed: &[&Placed],
+    placed: &[&PlacedTensor],
     func: OpRef<'_>,
-    given: &Given<'_>,
+    given: &AllocationInput<'_>,
     plan: &mut Plan,
 ) -> Result<(), Diagnostic> {
     // A mapping of rows without a size is refused by its verifier.
-    let rows = |tensor: &Placed| tensor.tensor.dim(Dim::Row).size(&given.axes.0).ok();
-    let fits =
-        |tensor: &Placed| rows(tensor).is_some_and(|rows| tensor.bytes <= given.machine.trf_half_bytes(rows));
-    let resident = |tensor: &&Placed| Resident { small: fits(tensor), live: tensor.live, fixed: tensor.half };
+    let rows = |tensor: &PlacedTensor| tensor.tensor.dim(Dim::Row).size(&given.axes.0).ok();
+    let fits = |tensor: &PlacedTensor| {
+        rows(tensor).is_some_and(|rows| tensor.bytes <= given.machine.trf_half_bytes(rows))
+    };
+    let resident =
+        |tensor: &&PlacedTensor| Resident { small: fits(tensor), live: tensor.live, fixed: tensor.half };
     let residents: Vec<_> = placed.iter().map(resident).collect();
     let chosen = choose(&residents).ok_or_else(|| no_half(placed, &fits, func.span()))?;
     plan.halves.extend(placed.iter().zip(chosen).filter_map(|(tensor, half)| Some((tensor.open?, half))));

@@ -1,8 +1,8 @@
 //! Bytes that fetches read beyond the tensors that they read: padding in front is read from the memory before the
 //! tensor (book 08), and a fetch may read past its tensor's end (book 33).
 
-use super::given::Given;
-use super::tensors::{Placed, Reach};
+use super::given::AllocationInput;
+use super::tensors::{PlacedTensor, Reach};
 use std::collections::HashMap;
 use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::index::affine::Affine;
@@ -15,12 +15,17 @@ use visa_stream::ops::fetch::read_ranges;
 
 /// The reach of a function's tensors, by tensor; those that are not read beyond are not listed.
 #[must_use]
-pub fn reaches(func: OpRef<'_>, placed: &[Placed], given: &Given<'_>) -> HashMap<ValueId, Reach> {
+pub fn reaches(
+    func: OpRef<'_>,
+    placed: &[PlacedTensor],
+    given: &AllocationInput<'_>,
+) -> HashMap<ValueId, Reach> {
     let mut reaches: HashMap<ValueId, Reach> = HashMap::new();
     // Each tensor as if it were at 0: a view then has the same distance from its source as anywhere.
     let mut addresses: Addresses =
         placed.iter().map(|tensor| (tensor.value, Cases::always(Affine::default().into()))).collect();
-    let mut buffers: HashMap<ValueId, &Placed> = placed.iter().map(|tensor| (tensor.value, tensor)).collect();
+    let mut buffers: HashMap<ValueId, &PlacedTensor> =
+        placed.iter().map(|tensor| (tensor.value, tensor)).collect();
     let block = func.regions().first();
     for id in block.map_or_else(Vec::new, |&block| func.module.walk(block)) {
         let op = func.other(id);
@@ -57,8 +62,8 @@ pub fn reaches(func: OpRef<'_>, placed: &[Placed], given: &Given<'_>) -> HashMap
 }
 
 /// Bytes that an operation reads of tensors, in each of its cases.
-fn extents(op: OpRef<'_>, addresses: &Addresses, given: &Given<'_>) -> Vec<(ValueId, (i64, i64))> {
-    let Given { axes, support, frames, machine, .. } = *given;
+fn extents(op: OpRef<'_>, addresses: &Addresses, given: &AllocationInput<'_>) -> Vec<(ValueId, (i64, i64))> {
+    let AllocationInput { axes, support, frames, machine, .. } = *given;
     let cx =
         StageCx { ctx: op.ctx, axes: &axes.0, machine, support, addresses, frames, case: &[], bitmap: None };
     let begin = op.operand_def(0).unwrap_or(op);

@@ -37,7 +37,7 @@ pub struct Reach {
 
 /// A tensor with separate storage: no view, and no result of a change in place.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct PlacedTensor {
     /// The tensor.
     pub value: ValueId,
     /// Its type.
@@ -67,7 +67,7 @@ pub struct Placed {
 ///
 /// # Errors
 /// If an address is no number.
-pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<Placed>, Diagnostic> {
+pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<PlacedTensor>, Diagnostic> {
     let written = addresses(Func::of(func)?)?;
     let all = placements(func, axes)?;
     let since: HashMap<ValueId, usize> = all.iter().map(|placed| (placed.value, placed.from)).collect();
@@ -88,7 +88,7 @@ struct Tensors<'a> {
     func: OpRef<'a>,
     axes: &'a Axes,
     /// `None` where the tensor takes the place of another one.
-    found: Vec<Option<Placed>>,
+    found: Vec<Option<PlacedTensor>>,
     /// The tensors of this list that each value is, in the order of rotation.
     becomes: HashMap<ValueId, Vec<usize>>,
     /// From where on each value is there.
@@ -129,7 +129,7 @@ impl Tensors<'_> {
         let first = self.found.len();
         self.becomes.insert(value, (first..first + sites.len()).collect());
         self.found.extend(sites.into_iter().map(|(site, open, address)| {
-            Some(Placed {
+            Some(PlacedTensor {
                 value,
                 tensor: Rc::clone(&tensor),
                 name: name.clone(),

@@ -7,7 +7,7 @@ use visa_loops::{
     EnginePart, EngineTable, PairedEntry, PairedProgram, Segments, Stride, contiguous_paired, dma_packet,
 };
 use visa_machine::Machine;
-use visa_mapping::{Given, Tensor, Transfer, TransferLoop};
+use visa_mapping::{GivenStream, Tensor, Transfer, TransferLoop};
 use visa_memory::Medium;
 use visa_numerics::DType;
 use visa_sequencer::access::{self, AccessError};
@@ -142,7 +142,7 @@ pub fn table(work: &DmaWork, dtype: DType, way: &Way<'_>) -> Result<EngineTable,
 
 /// Programs of the engines of a segment: one part if they follow each other, otherwise one each.
 fn engine_parts(
-    given: &Given,
+    given: &GivenStream,
     program: &PairedProgram,
     dtype: DType,
     group: u64,

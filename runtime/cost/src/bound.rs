@@ -13,7 +13,7 @@ use crate::report::{Bound, BoundPart};
 
 /// The work of a program, of all chips.
 #[derive(Default)]
-struct Work {
+struct KernelWork {
     /// Cycles of a chip for the multiply-accumulates, at the peak of their formats.
     contraction: f64,
     /// Bytes that enter the vector engine.
@@ -31,7 +31,7 @@ struct Work {
 #[must_use]
 pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound {
     let chips = program.chips.max(1) as u128;
-    let mut work = Work::default();
+    let mut work = KernelWork::default();
     for (command, loops) in program.flat() {
         // Where it takes too long to count, nothing is counted: the bound is lower than it could be.
         let times = iterations(&loops, &command.when).unwrap_or_default();
@@ -61,7 +61,7 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
 /// The least that a run of a command must do, the greatest part; and cycles of its multiply-accumulates at the peak of
 /// their formats. A copy within data memory has no part.
 pub(crate) fn of_command(command: &Command, chips: usize, machine: &Machine) -> (BoundPart, f64) {
-    let (mut work, chips) = (Work::default(), chips.max(1) as u128);
+    let (mut work, chips) = (KernelWork::default(), chips.max(1) as u128);
     add(command, 1, chips, machine, &mut work);
     let hbm = work.hbm_read.saturating_add(work.hbm_written);
     let parts = computing(&work, chips, machine).into_iter().chain(moving(hbm, work.host, chips, machine));
@@ -75,7 +75,7 @@ fn over(work: u128, rate: u128) -> u64 {
 }
 
 /// The work of the engines, spread over all slices at their full rate.
-fn computing(work: &Work, chips: u128, machine: &Machine) -> [BoundPart; 3] {
+fn computing(work: &KernelWork, chips: u128, machine: &Machine) -> [BoundPart; 3] {
     let slices = u128::from(machine.slices_per_chip()) * chips;
     // An access of each context a cycle; the vector engine takes a flit.
     let access = |context| machine.fetch_sizes(context, DType::I8, DType::I8).into_iter().max();
@@ -107,7 +107,7 @@ fn bytes(buffer: &Buffer) -> u128 {
 }
 
 /// Adds the work of a command that runs `times` times; a loop has none except its commands'. A launch does none.
-fn add(command: &Command, times: u128, chips: u128, machine: &Machine, work: &mut Work) {
+fn add(command: &Command, times: u128, chips: u128, machine: &Machine, work: &mut KernelWork) {
     match &command.kind {
         CommandKind::Loop(_) | CommandKind::Launch(_) => {}
         CommandKind::Dma(dma) => {
@@ -126,7 +126,7 @@ fn add(command: &Command, times: u128, chips: u128, machine: &Machine, work: &mu
     }
 }
 
-fn moves([from, to]: [Space; 2], bytes: u128, work: &mut Work) {
+fn moves([from, to]: [Space; 2], bytes: u128, work: &mut KernelWork) {
     for (space, sum) in [(from, &mut work.hbm_read), (to, &mut work.hbm_written)] {
         if space == Space::HBM {
             *sum = sum.saturating_add(bytes);
@@ -138,7 +138,7 @@ fn moves([from, to]: [Space; 2], bytes: u128, work: &mut Work) {
 }
 
 /// Adds the work of a run in its slices, `times` times.
-fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut Work) {
+fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut KernelWork) {
     let of =
         |flow: Flow| u128::from(flow.packets).saturating_mul(u128::from(flow.packet)).saturating_mul(times);
     let (mut flow, mut vector) = (Flow { packets: 0, packet: 0 }, false);
@@ -162,14 +162,14 @@ fn run(exec: &Exec, times: u128, machine: &Machine, work: &mut Work) {
 }
 
 /// Where a command reads or writes: a memory, bytes of it, and the slices whose memory it is.
-struct Place {
+struct AccessRange {
     space: Space,
     write: bool,
     bytes: Range<i64>,
     slices: Vec<Range<i64>>,
 }
 
-impl Place {
+impl AccessRange {
     fn meets(&self, other: &Self) -> bool {
         let meet = |one: &Range<i64>, other: &Range<i64>| one.start.max(other.start) < one.end.min(other.end);
         let slices = self.slices.iter().any(|one| other.slices.iter().any(|other| meet(one, other)));
@@ -191,7 +191,7 @@ fn startups(program: &Program, machine: &Machine) -> u64 {
         reads
             .iter()
             .filter(|place| !place.write)
-            .any(|read| writes.iter().any(|place: &Place| place.write && place.meets(read)))
+            .any(|read| writes.iter().any(|place: &AccessRange| place.write && place.meets(read)))
     };
     let is_run = |at: usize| matches!(all[at].0.kind, CommandKind::Exec(_));
     if !(0..count).any(is_run) || count > MAX_COMMANDS {
@@ -206,7 +206,7 @@ fn startups(program: &Program, machine: &Machine) -> u64 {
 const MAX_COMMANDS: usize = 4096;
 
 /// Addresses that a command reads and writes in every iteration. Others are left out: it is unknown if they meet.
-fn places(command: &Command, machine: &Machine) -> Vec<Place> {
+fn places(command: &Command, machine: &Machine) -> Vec<AccessRange> {
     match &command.kind {
         CommandKind::Loop(_) | CommandKind::Launch(_) => Vec::new(),
         CommandKind::Dma(dma) => moved(dma, machine),
@@ -218,11 +218,11 @@ fn places(command: &Command, machine: &Machine) -> Vec<Place> {
     }
 }
 
-fn touched(exec: &Exec, access: Access) -> Place {
+fn touched(exec: &Exec, access: Access) -> AccessRange {
     let signed = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
     let stored = exec.stages.last().and_then(|stage| stage.stored_slices()).filter(|_| access.write);
     let slices = stored.unwrap_or(&exec.slices).iter();
-    Place {
+    AccessRange {
         space: access.space,
         write: access.write,
         bytes: signed(access.range.start)..signed(access.range.end),
@@ -231,7 +231,7 @@ fn touched(exec: &Exec, access: Access) -> Place {
 }
 
 /// Regions of data memory that a transfer reads and writes, if its loops count whole slices or stay within them.
-fn moved(dma: &Dma, machine: &Machine) -> Vec<Place> {
+fn moved(dma: &Dma, machine: &Machine) -> Vec<AccessRange> {
     let slice = machine.memory.dm_bytes_per_slice.cast_signed();
     let side = |space: Space, write: bool, loops: Loops| {
         let still = dma.steps[usize::from(write)].is_still();
@@ -243,7 +243,7 @@ fn moved(dma: &Dma, machine: &Machine) -> Vec<Place> {
         };
         let bytes = part(within, loops.base.rem_euclid(slice), 1).filter(|bytes| bytes.end <= slice)?;
         let slices = part(counting, loops.base.div_euclid(slice) * slice, slice)?;
-        (space == Space::DM && still && !dma.pcie).then(|| Place {
+        (space == Space::DM && still && !dma.pcie).then(|| AccessRange {
             space,
             write,
             bytes,

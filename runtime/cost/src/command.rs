@@ -18,7 +18,7 @@ use crate::traffic::Traffic;
 
 /// A command priced by itself, before it has its place in the schedule.
 #[derive(Clone, Debug)]
-pub(crate) struct Work {
+pub(crate) struct CommandCost {
     pub(crate) resource: Resource,
     /// The queues that it takes.
     pub(crate) queues: Queues,
@@ -53,7 +53,7 @@ pub(crate) struct Work {
 }
 
 /// Prices a run: engines are one pipeline, so it takes as long as the busiest, after the pipeline has filled.
-pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize) -> Work {
+pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize) -> CommandCost {
     let count = |slices: &[Range<usize>]| {
         let slices = slices.iter().map(ExactSizeIterator::len).sum::<usize>() as u64;
         slices.saturating_mul(chips as u64)
@@ -111,7 +111,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
     let fill = time.latency.saturating_sub(around).saturating_sub(streaming);
     let anatomy = Anatomy::Pass { fill, ring, steps };
-    Work {
+    CommandCost {
         resource: Resource::of_context(exec.context),
         queues: Queues::of_context(exec.context),
         setup: exec.stages.iter().map(|stage| stage.setup(machine)).fold(0, u64::saturating_add),
@@ -135,8 +135,8 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
 }
 
 /// Prices the start of a kernel.
-pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Work {
-    Work {
+pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> CommandCost {
+    CommandCost {
         resource: Resource::Main,
         queues: Queues::MAIN,
         setup: 0,
@@ -206,7 +206,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A command that only takes time.
-    pub(crate) fn work(resource: Resource, cycles: u64) -> Work {
+    pub(crate) fn work(resource: Resource, cycles: u64) -> CommandCost {
         let queues = match resource {
             Resource::Main => Queues::MAIN,
             Resource::Sub => Queues::SUB,
@@ -214,7 +214,7 @@ pub(crate) mod tests {
             Resource::Pcie => Queues::PCIE,
             Resource::Dma => Queues::of_cluster(0).and(Queues::of_cluster(1)),
         };
-        Work {
+        CommandCost {
             resource,
             queues,
             setup: 0,

@@ -14,7 +14,7 @@ use visa_machine::{Assumption, Machine, Medium, Ports};
 use visa_memory::{Access, Channels, PortLoads, Transfer, channel_cycles, request_count};
 
 use crate::anatomy::Anatomy;
-use crate::command::Work;
+use crate::command::CommandCost;
 use crate::footprint::{Region, region};
 use crate::memory::{self, memory};
 use crate::model::MemoryModel;
@@ -46,7 +46,7 @@ pub(crate) fn indexed_work(
     chips: usize,
     model: MemoryModel,
     rows: &Rows,
-) -> Result<Work, Diagnostic> {
+) -> Result<CommandCost, Diagnostic> {
     let mut flat = flat_work(&transfer.unindexed(), span, machine, chips);
     let name = match transfer.direction {
         Direction::Gather => "gather",

@@ -14,7 +14,7 @@ use visa_memory::{
 };
 
 use crate::anatomy::Anatomy;
-use crate::command::Work;
+use crate::command::CommandCost;
 use crate::model::MemoryModel;
 use crate::report::{ChannelReport, EngineCycles, MemoryReport};
 
@@ -24,10 +24,10 @@ use crate::report::{ChannelReport, EngineCycles, MemoryReport};
 /// If an address is outside of RNGD's map of HBM, or a memory out of the engines' reach.
 pub(crate) fn work(
     model: MemoryModel,
-    flat: Work,
+    flat: CommandCost,
     machine: &Machine,
     requested: impl Fn() -> Result<Transfer, SeqError>,
-) -> Result<Work, Diagnostic> {
+) -> Result<CommandCost, Diagnostic> {
     let transfer = || requested().map_err(|error| refuse(model, flat.span, &error.message));
     match model {
         MemoryModel::Flat => Ok(flat),
@@ -36,7 +36,7 @@ pub(crate) fn work(
     }
 }
 
-impl Work {
+impl CommandCost {
     /// The transfer as a machine that was measured takes it.
     pub(crate) fn measured(self, machine: &Machine) -> Self {
         let moving = self.cycles.saturating_sub(machine.timing.dma_startup_cycles);
@@ -56,7 +56,11 @@ impl Work {
 ///
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
-fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
+fn detailed_work(
+    transfer: &Transfer,
+    flat: CommandCost,
+    machine: &Machine,
+) -> Result<CommandCost, Diagnostic> {
     let (span, timing) = (flat.span, Timing::of(machine));
     let refuse = |message: &dyn Display| refuse(MemoryModel::Detailed, span, message);
     let whole = extrapolate(transfer, machine, &timing, MAX_REQUESTS).map_err(|error| refuse(&error))?;
@@ -66,7 +70,7 @@ fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<W
         let estimated = whole.requests - whole.simulated;
         let memory = book.memory.clone().map(|memory| MemoryReport { estimated, ..memory });
         return Ok(detailed(
-            Work { cycles: whole.cycles, memory, error: Some(whole.error), ..book },
+            CommandCost { cycles: whole.cycles, memory, error: Some(whole.error), ..book },
             machine,
         ));
     }
@@ -86,11 +90,11 @@ fn detailed_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<W
         banks: banks(&found, machine),
         ..report
     });
-    Ok(detailed(Work { cycles: found.cycles, memory, ..book }, machine))
+    Ok(detailed(CommandCost { cycles: found.cycles, memory, ..book }, machine))
 }
 
 /// The work with the assumptions and the bottleneck of the `detailed` model.
-fn detailed(mut work: Work, machine: &Machine) -> Work {
+fn detailed(mut work: CommandCost, machine: &Machine) -> CommandCost {
     let startup = machine.timing.dma_startup_cycles;
     if startup > work.cycles.saturating_sub(startup) {
         work.bottleneck = "startup";
@@ -158,7 +162,7 @@ fn refuse(model: MemoryModel, span: Span, message: &dyn Display) -> Diagnostic {
 ///
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
-fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work, Diagnostic> {
+fn book_work(transfer: &Transfer, flat: CommandCost, machine: &Machine) -> Result<CommandCost, Diagnostic> {
     let price =
         book(transfer, machine).map_err(|error| refuse(MemoryModel::Book, flat.span, &error.message))?;
     let mut assumed = flat.assumed.clone();
@@ -178,7 +182,7 @@ fn book_work(transfer: &Transfer, flat: Work, machine: &Machine) -> Result<Work,
         networks: price.networks.values().flatten().copied().collect(),
         banks: Vec::new(),
     };
-    Ok(Work {
+    Ok(CommandCost {
         cycles: price.cycles,
         bottleneck: name(price.bound),
         engines: busy(&price, machine),

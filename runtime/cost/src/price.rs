@@ -9,7 +9,7 @@ use visa_machine::{ASSUMED, Machine, Medium};
 use visa_numerics::DType;
 
 use crate::bound::{bound, of_command};
-use crate::command::Work;
+use crate::command::CommandCost;
 use crate::indexed;
 use crate::model::MemoryModel;
 use crate::prices::Terms;
@@ -168,7 +168,7 @@ fn command_report(
     }
 }
 
-fn contraction(work: &Work) -> Option<ContractionReport> {
+fn contraction(work: &CommandCost) -> Option<ContractionReport> {
     let ((trees, macs), reads) = (work.trees?, work.bank_reads?);
     Some(ContractionReport {
         rows: trees.rows,

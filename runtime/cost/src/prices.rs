@@ -11,7 +11,7 @@ use visa_loops::{PairedProgram, Program, lcm};
 use visa_machine::Machine;
 use visa_memory::{BankAccesses, CHANNEL_PERIOD};
 
-use crate::command::{Work, exec_work, launch_work};
+use crate::command::{CommandCost, exec_work, launch_work};
 use crate::footprint::{Region, dma_regions, exec_regions};
 use crate::indexed::{indexed_regions, indexed_work};
 use crate::model::MemoryModel;
@@ -37,7 +37,7 @@ pub(crate) struct Run {
     /// The iteration of each loop around it, the outermost first.
     pub(crate) iteration: Rc<[u64]>,
     /// Its work.
-    pub(crate) work: Rc<Work>,
+    pub(crate) work: Rc<CommandCost>,
     /// Regions that it reads and writes.
     pub(crate) regions: Rc<[Region]>,
     /// Banks of data memory that it takes, if it is a run of the Tensor Unit.
@@ -77,7 +77,7 @@ type Moved = [i64; 3];
 pub(crate) struct Prices<'a> {
     terms: Terms<'a>,
     /// By the number of the command, and the offset of its addresses to the extent that prices depend on it.
-    priced: HashMap<(usize, Moved), Rc<Work>>,
+    priced: HashMap<(usize, Moved), Rc<CommandCost>>,
     /// Transfers that the `detailed` model has simulated, by the number of the command.
     samples: HashMap<usize, Samples>,
     /// Regions of commands whose addresses have not moved.
@@ -132,7 +132,7 @@ impl<'a> Prices<'a> {
         Ok(Run { command: number, iteration, cycles, stalled, work, regions, walks })
     }
 
-    fn work(&self, command: &Command, indices: &[u64]) -> Result<Work, Diagnostic> {
+    fn work(&self, command: &Command, indices: &[u64]) -> Result<CommandCost, Diagnostic> {
         let Terms { machine, chips, model, rows } = self.terms;
         match &command.kind {
             CommandKind::Dma(dma) => dma_work(&dma.at(indices), command.span, machine, chips, model),
@@ -234,12 +234,12 @@ pub const MAX_SAMPLED: u64 = 1 << 18;
 #[derive(Default)]
 struct Samples {
     requests: u64,
-    works: Vec<Rc<Work>>,
-    mean: Option<Rc<Work>>,
+    works: Vec<Rc<CommandCost>>,
+    mean: Option<Rc<CommandCost>>,
 }
 
 impl Samples {
-    fn add(&mut self, work: &Rc<Work>) {
+    fn add(&mut self, work: &Rc<CommandCost>) {
         let requests = work.memory.as_ref().map_or(0, |memory| memory.requests - memory.estimated);
         self.requests = self.requests.saturating_add(requests);
         self.works.push(Rc::clone(work));
@@ -250,7 +250,7 @@ impl Samples {
         let mean = cycles().map(u128::from).sum::<u128>() / self.works.len().max(1) as u128;
         let (least, most) = (cycles().min().unwrap_or_default(), cycles().max().unwrap_or_default());
         let error = (most - least) as f64 / 2.0 / (mean as f64).max(1.0);
-        let like = Work {
+        let like = CommandCost {
             cycles: mean as u64,
             error: Some(error.max(work.error.unwrap_or_default())),
             ..(**work).clone()
@@ -259,7 +259,7 @@ impl Samples {
     }
 
     /// Time of the others, once enough were simulated.
-    fn mean(&self) -> Option<Rc<Work>> {
+    fn mean(&self) -> Option<Rc<CommandCost>> {
         self.mean.clone()
     }
 }

@@ -44,7 +44,7 @@ mod tests {
     use std::ops::Range;
 
     use super::*;
-    use crate::command::{Work, tests::work};
+    use crate::command::{CommandCost, tests::work};
     use crate::footprint::{Region, hazards};
     use crate::prices::Stalled;
     use crate::report::{EngineCycles, Resource, Wait, Why};
@@ -229,7 +229,7 @@ mod tests {
             work.setup = if random.below(4) == 0 { random.bits() % 3 } else { 0 };
         }
         let launches = resource == Resource::Main && random.below(8) == 0;
-        let work = Work { launches, ..work };
+        let work = CommandCost { launches, ..work };
         Run {
             command: 0,
             iteration: [].into(),

@@ -9,7 +9,7 @@ use visa_ir::span::Span;
 use visa_machine::{Machine, Medium};
 
 use crate::anatomy::Anatomy;
-use crate::command::{Work, first_of_busiest};
+use crate::command::{CommandCost, first_of_busiest};
 use crate::memory;
 use crate::model::MemoryModel;
 use crate::ports;
@@ -47,15 +47,15 @@ pub(crate) fn dma_work(
     machine: &Machine,
     chips: usize,
     model: MemoryModel,
-) -> Result<Work, Diagnostic> {
+) -> Result<CommandCost, Diagnostic> {
     let work =
         memory::work(model, flat_work(dma, span, machine, chips), machine, || memory::table(dma, machine))?;
-    Ok(Work { queues: Queues::of_transfer(dma, machine, model), ..work }.measured(machine))
+    Ok(CommandCost { queues: Queues::of_transfer(dma, machine, model), ..work }.measured(machine))
 }
 
 /// Prices a transfer by a start-up and the rate of the narrowest place on the way. A memory that is read and written
 /// carries the bytes twice, as its reads and writes share one bandwidth (book 11).
-pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> Work {
+pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) -> CommandCost {
     // As all that follows: a price that is more than `u64::MAX` is that.
     let units = dma.bytes().unwrap_or(u64::MAX);
     let chips = chips.max(1) as u64;
@@ -65,7 +65,7 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
     let engines = ways(dma, machine, chip_bytes);
     let busiest = first_of_busiest(&engines);
     let startup = machine.timing.dma_startup_cycles;
-    Work {
+    CommandCost {
         resource: Resource::of_transfer(dma),
         queues: Queues::of_transfer(dma, machine, MemoryModel::Flat),
         setup: 0,

@@ -7,7 +7,7 @@ use visa_hw::program::Exec;
 use visa_machine::Machine;
 use visa_memory::BankAccesses;
 
-use crate::command::Work;
+use crate::command::CommandCost;
 
 /// A walk through data memory.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Walks {
 
     /// Part of its time that a run takes each bank, its slices together; of all banks the most if it may be at others
     /// in other iterations.
-    pub(crate) fn shares(&self, work: &Work, moves: bool) -> Vec<f64> {
+    pub(crate) fn shares(&self, work: &CommandCost, moves: bool) -> Vec<f64> {
         let cycles = work.cycles.saturating_sub(work.latency).max(1) as f64;
         let sums = sums(self.each.iter().map(|walk| &walk.accesses.all)).into_iter();
         let shares: Vec<f64> = sums.map(|accesses| accesses as f64 / cycles).collect();

@@ -1,6 +1,6 @@
 //! The operations of a kernel while it is read, and the names of their values.
 
-use crate::error::Place;
+use crate::error::SourcePosition;
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_ir::build::NewOp;
@@ -50,7 +50,7 @@ pub(crate) struct Emitter {
     /// The values by their names.
     values: HashMap<String, ValueId>,
     /// The place of each operation in the input. That of an operation with a body is known at its end.
-    places: HashMap<OpId, Place>,
+    places: HashMap<OpId, SourcePosition>,
     /// Number of requests for each name.
     names: HashMap<String, usize>,
     /// The number of the next generated name.
@@ -109,19 +109,25 @@ impl Emitter {
         ctx: &Context,
         new: NewOp<'_>,
         results: &[(String, TypeId)],
-        place: &Place,
+        place: &SourcePosition,
     ) {
         let op = self.append(ctx, new.spec(), results);
         self.set_place(ctx, op, place);
     }
 
     /// Writes an operation with results of these names, and its place in the input.
-    pub(crate) fn write(&mut self, ctx: &Context, new: NewOp<'_>, results: &[String], place: &Place) {
+    pub(crate) fn write(
+        &mut self,
+        ctx: &Context,
+        new: NewOp<'_>,
+        results: &[String],
+        place: &SourcePosition,
+    ) {
         self.typed(ctx, new, &untyped(ctx, results), place);
     }
 
     /// Writes an operation that makes a number of others.
-    pub(crate) fn number(&mut self, ctx: &Context, new: NewOp<'_>, result: &str, place: &Place) {
+    pub(crate) fn number(&mut self, ctx: &Context, new: NewOp<'_>, result: &str, place: &SourcePosition) {
         self.write(ctx, new, &[result.to_owned()], place);
         self.acts -= 1;
     }
@@ -149,14 +155,19 @@ impl Emitter {
     }
 
     /// Ends a body.
-    pub(crate) fn close(&mut self, ctx: &Context, place: &Place) {
+    pub(crate) fn close(&mut self, ctx: &Context, place: &SourcePosition) {
         let (op, _) = self.body();
         self.set_place(ctx, op, place);
         self.bodies.pop();
     }
 
     /// Ends the function: its text, and the place of each line of it in the input.
-    pub(crate) fn end(&mut self, ctx: &Context, head: OpSpec, place: &Place) -> (String, Vec<Option<Place>>) {
+    pub(crate) fn end(
+        &mut self,
+        ctx: &Context,
+        head: OpSpec,
+        place: &SourcePosition,
+    ) -> (String, Vec<Option<SourcePosition>>) {
         let (body, _) = self.body();
         let func = self.module.append(self.module.body(), head);
         self.module.move_regions(body, func);
@@ -168,7 +179,7 @@ impl Emitter {
     }
 
     /// The place of each line of an operation: a body has a line before it and one after it.
-    fn lines(&self, ctx: &Context, op: OpId, places: &mut Vec<Option<Place>>) {
+    fn lines(&self, ctx: &Context, op: OpId, places: &mut Vec<Option<SourcePosition>>) {
         let place = self.places.get(&op).cloned();
         places.push(place.clone());
         let regions = self.module.op(ctx, op).regions();
@@ -192,7 +203,7 @@ impl Emitter {
         op
     }
 
-    fn set_place(&mut self, ctx: &Context, op: OpId, place: &Place) {
+    fn set_place(&mut self, ctx: &Context, op: OpId, place: &SourcePosition) {
         self.module.set_location(op, place.location(ctx));
         self.places.insert(op, place.clone());
     }
@@ -208,7 +219,7 @@ fn unmarked(name: &str) -> Rc<str> {
     name.trim_start_matches('%').into()
 }
 
-impl Place {
+impl SourcePosition {
     /// The place as a location of an operation.
     fn location(&self, ctx: &Context) -> LocId {
         let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);

@@ -6,7 +6,7 @@ use visa_ir::span::{Source, Span};
 
 /// A place in a file of the input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourcePosition {
     /// The file, as it was named or found.
     pub file: Rc<str>,
     /// Its line, from 1 on.
@@ -15,7 +15,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl Place {
+impl SourcePosition {
     /// Where a span of a file begins.
     #[must_use]
     pub fn of(file: &Rc<str>, span: proc_macro2::Span) -> Self {
@@ -39,7 +39,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -49,7 +49,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The position; `None` for a file that cannot be read.
-    pub place: Option<Place>,
+    pub place: Option<SourcePosition>,
     /// The input found, and the input expected.
     pub message: String,
     /// The suggested fix, if that is known.
@@ -57,7 +57,7 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+    pub(crate) fn new(place: SourcePosition, message: impl Into<String>) -> Self {
         Self { place: Some(place), message: message.into(), fix: None }
     }
 

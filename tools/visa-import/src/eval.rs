@@ -3,7 +3,7 @@
 use crate::condition::Ranges;
 use crate::constant::{Computed, computed};
 use crate::emit::Emitter;
-use crate::error::{Error, Place};
+use crate::error::{Error, SourcePosition};
 use crate::expand::block_module;
 use crate::host::Host;
 use crate::integer::{Int, IntTy};
@@ -125,8 +125,8 @@ impl Frame {
         }
     }
 
-    pub(crate) fn place(&self, span: Span) -> Place {
-        Place::of(&self.file, span)
+    pub(crate) fn place(&self, span: Span) -> SourcePosition {
+        SourcePosition::of(&self.file, span)
     }
 
     pub(crate) fn error(&self, span: Span, message: impl Into<String>) -> Stop {

@@ -23,7 +23,7 @@ pub(crate) struct Host {
 
 /// The operands that a launch gives to a kernel.
 #[derive(Default)]
-struct Given {
+struct LaunchArguments {
     operands: Vec<String>,
     /// Tensors that the kernel changes.
     inout: Vec<View>,
@@ -101,7 +101,7 @@ impl Evaluator<'_> {
             return Err(frame.error(span, message));
         }
         let mut own = self.frame_of(device);
-        let mut all = Given::default();
+        let mut all = LaunchArguments::default();
         for (input, argument) in inputs.iter().zip(given) {
             let syn::FnArg::Typed(typed) = input else {
                 return Err(own.error(input.span(), "a kernel is a function, not a method"));
@@ -162,7 +162,14 @@ impl Evaluator<'_> {
     }
 
     /// Adds the value of an argument to the operands, part by part.
-    fn give(&mut self, frame: &Frame, span: Span, value: &Value, changed: bool, all: &mut Given) -> Eval<()> {
+    fn give(
+        &mut self,
+        frame: &Frame,
+        span: Span,
+        value: &Value,
+        changed: bool,
+        all: &mut LaunchArguments,
+    ) -> Eval<()> {
         match value {
             Value::Context | Value::Unit(_) => Ok(()),
             Value::View(view) => self.give_tensor(frame, span, view, changed, all),
@@ -197,7 +204,7 @@ impl Evaluator<'_> {
         span: Span,
         view: &View,
         changed: bool,
-        all: &mut Given,
+        all: &mut LaunchArguments,
     ) -> Eval<()> {
         let whole = view.steps.iter().all(|step| !changed && matches!(step, Step::Reshape(..)));
         if view.ty.memory != Memory::Hbm || !whole {
@@ -214,7 +221,7 @@ impl Evaluator<'_> {
         &mut self,
         frame: &Frame,
         span: Span,
-        (kernel, result, given): (&str, &Type, Given),
+        (kernel, result, given): (&str, &Type, LaunchArguments),
         want: &Want,
     ) -> Eval<Value> {
         let mut made = Vec::new();

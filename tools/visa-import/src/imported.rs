@@ -1,6 +1,6 @@
 //! The results of an import.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, SourcePosition};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Source;
 
@@ -12,7 +12,7 @@ pub struct Kernel {
     /// Its text, or why there is none.
     pub text: Result<String, Error>,
     /// Where each line of its text is in the input.
-    pub places: Vec<Option<Place>>,
+    pub places: Vec<Option<SourcePosition>>,
 }
 
 /// The results for files.
@@ -46,7 +46,7 @@ impl Imported {
 
     /// Position in the input of each line of the module; `None` for a line that belongs to no function.
     #[must_use]
-    pub fn places(&self) -> Vec<Option<Place>> {
+    pub fn places(&self) -> Vec<Option<SourcePosition>> {
         let mut places = vec![None; 1 + self.axes.lines().count()];
         for kernel in self.kernels.iter().filter(|kernel| kernel.text.is_ok()) {
             places.extend(kernel.places.iter().cloned().chain([None]));

@@ -2,7 +2,7 @@
 
 use crate::device::{changes, size};
 use crate::emit::new;
-use crate::error::{Error, Place};
+use crate::error::{Error, SourcePosition};
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::host::Host;
 use crate::map::Map;
@@ -34,7 +34,7 @@ struct Arguments {
 pub(crate) struct Written {
     pub(crate) text: String,
     /// Where each line of it is in the input.
-    pub(crate) places: Vec<Option<Place>>,
+    pub(crate) places: Vec<Option<SourcePosition>>,
     pub(crate) tables: Tables,
     /// The axes of blocks that its arguments have, and their sizes.
     pub(crate) blocks: BTreeMap<String, u64>,
@@ -89,7 +89,7 @@ fn whole(
     frame: &mut Frame,
     item: &syn::ItemFn,
     name: &str,
-) -> Eval<(String, Vec<Option<Place>>)> {
+) -> Eval<(String, Vec<Option<SourcePosition>>)> {
     if let Some(parameter) =
         item.sig.generics.params.iter().find(|own| !matches!(own, syn::GenericParam::Lifetime(_)))
     {

@@ -46,7 +46,7 @@ mod vector;
 mod verify;
 
 pub use command::run;
-pub use error::{Error, Place};
+pub use error::{Error, SourcePosition};
 pub use imported::{Imported, Kernel};
 pub use importer::import;
 pub use verify::verified;

@@ -1,6 +1,6 @@
 //! Methods of the input, and the operations that each stands for.
 
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::eval::{Eval, Evaluator, Frame, Want, names};
 use crate::map::{Map, Pad};
 use crate::marks::plain;
@@ -249,7 +249,7 @@ impl<'a> Evaluator<'a> {
     /// The same at a place.
     pub(crate) fn made_at(
         &mut self,
-        place: &Place,
+        place: &SourcePosition,
         wanted: Option<&str>,
         new: impl Into<NewOp<'a>>,
     ) -> String {

@@ -2,7 +2,7 @@
 
 use crate::cfg;
 use crate::depth::{MAX_NESTING, too_deep};
-use crate::error::{Error, Place};
+use crate::error::{Error, SourcePosition};
 use crate::infer::Implementation;
 use crate::macros::{Macro, MacroId, MacroScope};
 use crate::map::AxisId;
@@ -85,7 +85,7 @@ pub(crate) struct Axis {
     pub(crate) name: String,
     pub(crate) module: ModuleId,
     pub(crate) size: Expanded<syn::Expr>,
-    pub(crate) place: Place,
+    pub(crate) place: SourcePosition,
 }
 
 /// A tree before its macros are expanded, and after.
@@ -101,7 +101,7 @@ pub(crate) struct Expanded<T> {
 }
 
 /// Constructs that stop inference, and their places.
-pub(crate) type Unread = Vec<(Place, String)>;
+pub(crate) type Unread = Vec<(SourcePosition, String)>;
 
 impl<T> Expanded<T> {
     fn new(source: T, macros: &MacroScope) -> Self {
@@ -294,7 +294,7 @@ impl Program {
         parent: Option<ModuleId>,
         folder: PathBuf,
         macros: &mut MacroScope,
-        asked: Option<Place>,
+        asked: Option<SourcePosition>,
     ) -> Option<ModuleId> {
         let at = |message: String| Error { place: asked.clone(), message, fix: None };
         let known = canonical(path);
@@ -375,8 +375,8 @@ impl Program {
         }
     }
 
-    pub(crate) fn place(&self, id: ModuleId, span: Span) -> Place {
-        Place::of(&self.modules[id.0].file, span)
+    pub(crate) fn place(&self, id: ModuleId, span: Span) -> SourcePosition {
+        SourcePosition::of(&self.modules[id.0].file, span)
     }
 
     fn add(
@@ -1115,18 +1115,18 @@ pub(crate) fn last_name(path: &syn::Path) -> String {
 fn parsed(file: &Rc<str>, text: &str) -> Result<syn::File, Error> {
     if let Some(at) = text.find(MARK) {
         let line = text[..at].lines().count().max(1);
-        let place = Place { file: Rc::clone(file), line, column: 1 };
+        let place = SourcePosition { file: Rc::clone(file), line, column: 1 };
         return Err(Error::new(place, format!("the character `{MARK}` is not read in an input")));
     }
     if let Some(span) = text.parse().ok().and_then(too_deep) {
         let message = format!("this is nested more than {MAX_NESTING} deep");
-        return Err(Error::new(Place::of(file, span), message));
+        return Err(Error::new(SourcePosition::of(file, span), message));
     }
     let parsed = syn::parse_file(text);
-    let mut parsed =
-        parsed.map_err(|why| Error::new(Place::of(file, why.span()), format!("this is no Rust: {why}")))?;
+    let mut parsed = parsed
+        .map_err(|why| Error::new(SourcePosition::of(file, why.span()), format!("this is no Rust: {why}")))?;
     cfg::strip(|strip| strip.visit_file_mut(&mut parsed))
-        .map_err(|(span, why)| Error::new(Place::of(file, span), why))?;
+        .map_err(|(span, why)| Error::new(SourcePosition::of(file, span), why))?;
     Ok(parsed)
 }
 

@@ -1,7 +1,7 @@
 //! Values of the input's expressions while it is read.
 
 use crate::condition::Condition;
-use crate::error::Place;
+use crate::error::SourcePosition;
 use crate::integer::{Int, IntTy};
 use crate::iterate::Iter;
 use crate::map::Map;
@@ -188,7 +188,7 @@ pub(crate) enum Step {
     Pad(Map),
     Unpad(Map),
     /// The mappings that change, and those alone, and the position of the author's text.
-    Reshape(TensorType, Place),
+    Reshape(TensorType, SourcePosition),
 }
 
 /// A part of a tensor, or all of it, under its own mappings.

@@ -1,6 +1,6 @@
 //! The text of kernels is parsed and verified before it is returned: visa-opt accepts every imported kernel.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, SourcePosition};
 use crate::imported::{Imported, Kernel};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
@@ -54,7 +54,7 @@ fn refused(ctx: &Context, imported: &Imported, source: &Source) -> Vec<(usize, E
 }
 
 /// The kernel that a line of the module is of, and its place in the input.
-fn at_line(imported: &Imported, line: usize) -> Option<(usize, Option<Place>)> {
+fn at_line(imported: &Imported, line: usize) -> Option<(usize, Option<SourcePosition>)> {
     let mut first = 2 + imported.axes.lines().count();
     for (at, kernel) in imported.kernels.iter().enumerate().filter(|(_, own)| own.text.is_ok()) {
         let Kernel { places, .. } = kernel;
@@ -66,7 +66,7 @@ fn at_line(imported: &Imported, line: usize) -> Option<(usize, Option<Place>)> {
     None
 }
 
-fn error_of(finding: &Diagnostic, place: Option<Place>) -> Error {
+fn error_of(finding: &Diagnostic, place: Option<SourcePosition>) -> Error {
     let message = format!("[{}] {}", finding.code, finding.message);
     Error { place, message, fix: finding.fix.clone() }
 }

@@ -1,14 +1,14 @@
 //! Findings about a module that was imported from Rust, at the lines of the Rust files.
 
 use std::path::Path;
-use visa_import::{Imported, Place};
+use visa_import::{Imported, SourcePosition};
 use visa_ir::diag::{Diagnostic, FilePlace, Note};
 use visa_ir::span::{Source, Span};
 
 /// Where the lines of an imported module come from.
 pub(crate) struct RustLines {
     /// For each line of the module's text.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<SourcePosition>>,
     /// The files that were read.
     files: Vec<Source>,
 }
@@ -20,7 +20,7 @@ impl RustLines {
     }
 
     /// The origin of a span of the module's text.
-    fn place(&self, module: &Source, span: Span) -> Option<&Place> {
+    fn place(&self, module: &Source, span: Span) -> Option<&SourcePosition> {
         self.places.get(module.line(span.range().start).checked_sub(1)?)?.as_ref()
     }
 
@@ -69,7 +69,7 @@ impl RustLines {
     }
 
     /// A note under a finding at a position. Its origin has been reported already.
-    fn note(&self, module: &Source, (file, at): (&Source, &Place), note: &Note) -> Option<Note> {
+    fn note(&self, module: &Source, (file, at): (&Source, &SourcePosition), note: &Note) -> Option<Note> {
         let is_here = |place: &FilePlace| {
             *place.file == *at.file && (place.line as usize, place.column as usize) == (at.line, at.column)
         };

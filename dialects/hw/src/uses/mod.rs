@@ -59,12 +59,12 @@ pub fn early_uses(program: &Program, machine: &Machine) -> Uses {
         let mut search =
             Search { read, scalars: program.scalars.len(), left: MAX_BOXES, sums: Cell::new(MAX_SUMS) };
         match search.run(&writes) {
-            Found::Fine => {}
-            Found::Early { written, iteration } => {
+            Answer::Fine => {}
+            Answer::Early { written, iteration } => {
                 let (read, space) = (read.span, read.space);
                 uses.early.push(EarlyUse { read, written, space, iteration });
             }
-            Found::Undecided => uses.undecided.push(read.span),
+            Answer::Undecided => uses.undecided.push(read.span),
         }
     }
     // Several parts of one command, and several turns of it, are one finding.
@@ -82,7 +82,7 @@ struct Part {
     program: visa_loops::Program,
 }
 
-enum Found {
+enum Answer {
     Fine,
     Early { written: Span, iteration: Vec<u64> },
     Undecided,
@@ -99,16 +99,16 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn run(&mut self, writes: &[&Touch]) -> Found {
+    fn run(&mut self, writes: &[&Touch]) -> Answer {
         let times: Vec<u64> = self.read.loops.iter().map(|around| around.times).collect();
-        let Some(ranges) = narrowed(&times, &self.read.when) else { return Found::Fine };
+        let Some(ranges) = narrowed(&times, &self.read.when) else { return Answer::Fine };
         self.part(&Part { ranges, program: self.read.program.clone() }, writes)
     }
 
     /// An early use of a part, of all but some writes that do not meet it.
-    fn part(&mut self, part: &Part, writes: &[&Touch]) -> Found {
+    fn part(&mut self, part: &Part, writes: &[&Touch]) -> Answer {
         let Some(left) = self.left.checked_sub(1).filter(|_| self.sums.get() > 0) else {
-            return Found::Undecided;
+            return Answer::Undecided;
         };
         self.left = left;
         let of = |write_first: bool| -> Vec<&Touch> {
@@ -118,22 +118,22 @@ impl Search<'_> {
         let (before, after) = (of(true), of(false));
         let covered = |write: &&Touch| covers(write, self.read, self.scalars, &part.ranges, &part.program);
         if after.is_empty() || before.iter().any(covered) {
-            return Found::Fine;
+            return Answer::Fine;
         }
         if before.is_empty() {
             return self.early(part, &after);
         }
         // A single unit in a single iteration was written by the write that meets it.
-        let Some(parts) = between(part, &before).or_else(|| halves(part)) else { return Found::Fine };
+        let Some(parts) = between(part, &before).or_else(|| halves(part)) else { return Answer::Fine };
         // In a loop most writes come before and after: each is looked at once in the halves.
         let known = |write: &&&Touch| before.iter().chain(&after).any(|known| std::ptr::eq(*known, **write));
         let known: Vec<&Touch> = writes.iter().filter(known).copied().collect();
         let mut found = parts.iter().map(|half| self.part(half, &known));
-        found.find(|found| !matches!(found, Found::Fine)).unwrap_or(Found::Fine)
+        found.find(|found| !matches!(found, Answer::Fine)).unwrap_or(Answer::Fine)
     }
 
     /// An iteration of a part without an earlier write in which it is read, and the later write.
-    fn early(&self, part: &Part, after: &[&Touch]) -> Found {
+    fn early(&self, part: &Part, after: &[&Touch]) -> Answer {
         let later = |part: &Part| after.iter().find(|write| self.meets(write, part, false) == Some(true));
         let mut part = part.clone();
         while let Some(depth) = part.ranges.iter().position(|range| range.end - range.start > 1) {
@@ -142,7 +142,7 @@ impl Search<'_> {
         }
         let indices = part.ranges.iter().enumerate().skip(self.scalars);
         let iteration = indices.map(|(depth, range)| self.read.iteration(depth, range.start)).collect();
-        later(&part).map_or(Found::Undecided, |write| Found::Early { written: write.span, iteration })
+        later(&part).map_or(Answer::Undecided, |write| Answer::Early { written: write.span, iteration })
     }
 
     /// Returns true if a write meets a part in some pair of iterations, in which the write comes first, or the read.

@@ -1,11 +1,11 @@
 //! Gives every open address a value.
 
-use crate::given::Given;
+use crate::given::AllocationInput;
 use crate::late;
 use crate::plan::{Plan, Used, plan};
 use crate::policy::Reuse;
 use crate::space;
-use crate::tensors::{Placed, Site};
+use crate::tensors::{PlacedTensor, Site};
 use std::collections::{BTreeMap, HashMap};
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::context::Attr;
@@ -96,14 +96,20 @@ impl Configured for Settings {
                 continue;
             }
             let (ctx, machine) = (cx.ctx, machine(func));
-            let given = Given { axes: &axes, support: &support, frames: &frames, machine: &machine, reuse };
+            let given =
+                AllocationInput { axes: &axes, support: &support, frames: &frames, machine: &machine, reuse };
             let mut found = plan(func, &given, &mut |placed| demands.of(ctx, placed));
             if found.is_err() && late::load_late(cx.ctx, cx.module, id) {
                 let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
                 let frames = cx.analysis::<Frames>();
                 let func = cx.module.op(cx.ctx, id);
-                let given =
-                    Given { axes: &axes, support: &support, frames: &frames, machine: &machine, reuse };
+                let given = AllocationInput {
+                    axes: &axes,
+                    support: &support,
+                    frames: &frames,
+                    machine: &machine,
+                    reuse,
+                };
                 found = plan(func, &given, &mut |placed| demands.of(ctx, placed)).or(found);
             }
             match found {
@@ -152,7 +158,7 @@ struct Demands {
 const MAX_ALIGN: u64 = 1 << 16;
 
 impl Demands {
-    fn of(&mut self, ctx: &visa_ir::context::Context, placed: &Placed) -> u64 {
+    fn of(&mut self, ctx: &visa_ir::context::Context, placed: &PlacedTensor) -> u64 {
         let element = placed.tensor.dtype.align().max(1);
         let (Some(Site::Op(id)) | Some(Site::Then(id, _))) = placed.open else { return element };
         let Some(decl) = self.candidate.op(ctx, id).decl() else { return element };

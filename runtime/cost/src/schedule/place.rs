@@ -1,7 +1,7 @@
 //! Where a run has its place in time, after those that come before it in the program (book 28).
 
 use crate::banks::{starve, touches_data_memory};
-use crate::command::Work;
+use crate::command::CommandCost;
 use crate::footprint::hazards;
 use crate::prices::Run;
 use crate::queues::Queues;
@@ -37,7 +37,7 @@ pub(crate) fn place<'a, I>(run: &Run, from_last: impl Fn(usize) -> I, limit: u64
 where
     I: Iterator<Item = Before<'a>>,
 {
-    let mut found = Found { start: 0, waits: Vec::new() };
+    let mut found = EarliestStart { start: 0, waits: Vec::new() };
     for before in run.work.queues.numbers().filter_map(|queue| from_last(queue).next()) {
         found.wait(before.end, before.command, Why::Busy);
     }
@@ -55,7 +55,7 @@ where
     let live =
         || (0..Queues::COUNT).flat_map(move |queue| from_last(queue).take_while(move |run| run.end >= start));
     starved_by_two(run, live(), limit, &mut found);
-    let Found { start, mut waits } = found;
+    let EarliestStart { start, mut waits } = found;
     waits.retain(|(until, _)| start > 0 && *until == start);
     let mut waits: Vec<Wait> = waits.into_iter().map(|(_, wait)| wait).collect();
     let end = start.saturating_add(run.cycles);
@@ -66,12 +66,12 @@ where
     Slot { start, end: end.saturating_add(stalls), stalls, waits }
 }
 
-struct Found {
+struct EarliestStart {
     start: u64,
     waits: Vec<(u64, Wait)>,
 }
 
-impl Found {
+impl EarliestStart {
     fn wait(&mut self, until: u64, command: usize, why: Why) {
         self.start = self.start.max(until);
         self.waits.push((until, Wait { command, why }));
@@ -83,7 +83,7 @@ pub(crate) fn reasons(before: Before<'_>, run: &Run, limit: u64) -> Vec<(u64, Wh
     let (earlier, later) = (&before.run.work, &run.work);
     let mut found: Vec<(u64, Why)> =
         hazards(&before.run.regions, &run.regions).into_iter().map(|why| (before.end, why)).collect();
-    let device = |work: &Work| work.resource.is_device();
+    let device = |work: &CommandCost| work.resource.is_device();
     if earlier.launches && device(later) || later.launches && device(earlier) {
         found.push((before.end, Why::Launch));
     }
@@ -112,7 +112,12 @@ fn starves(one: &Run, other: &Run, limit: u64) -> bool {
 
 /// Of a transfer and runs in main and sub that starve it together, but not alone, the last one in the program waits
 /// until one of the other two has ended.
-fn starved_by_two<'a>(run: &Run, live: impl Iterator<Item = Before<'a>>, limit: u64, found: &mut Found) {
+fn starved_by_two<'a>(
+    run: &Run,
+    live: impl Iterator<Item = Before<'a>>,
+    limit: u64,
+    found: &mut EarliestStart,
+) {
     let own_most = run.walks.most;
     if own_most == 0 && (run.work.resource.is_context() || !touches_data_memory(run)) {
         return;

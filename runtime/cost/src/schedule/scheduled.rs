@@ -7,7 +7,7 @@ use crate::prices::{Run, Terms};
 use crate::schedule::conflicts::schedule_with_stalls;
 use crate::schedule::place::Slot;
 use crate::schedule::runs::runs;
-use crate::schedule::tally::{Placed, Tallies};
+use crate::schedule::tally::{PlacedRun, Tallies};
 
 /// The runs of a program and the place of each, in the order of the program.
 pub(crate) struct Scheduled {
@@ -34,7 +34,7 @@ impl Scheduled {
     pub(crate) fn tallies(&self) -> Tallies {
         let mut tallies = Tallies::default();
         for (run, slot) in self.runs.iter().zip(&self.slots) {
-            tallies.add(Placed::of(run, slot, &self.runs));
+            tallies.add(PlacedRun::of(run, slot, &self.runs));
         }
         tallies
     }

@@ -24,7 +24,7 @@ use crate::queues::Queues;
 use crate::report::{Stalls, Why};
 use crate::schedule::place::{Before, Slot, place};
 use crate::schedule::runs::{MAX_RUNS, commands_in, too_many};
-use crate::schedule::tally::{Counts, Placed, Tallies};
+use crate::schedule::tally::{Counts, PlacedRun, Tallies};
 use crate::walks;
 
 /// The tallies of a program whose writes wait for no reads.
@@ -236,7 +236,7 @@ impl Steady<'_> {
         let (command, work) = (run.command, &run.work);
         let bank_shares = run.walks.shares(work, self.moves_banks[command]);
         let (cycles, stalls) = (run.cycles.saturating_add(stalls), Stalls::of(Why::Hbm, stalls));
-        self.tallies.add(Placed { command, work, cycles, stalls, bank_shares, start, end, waits });
+        self.tallies.add(PlacedRun { command, work, cycles, stalls, bank_shares, start, end, waits });
         let live = Live { command, indices: indices.into(), run: run.clone(), start, end };
         work.queues.numbers().for_each(|own| self.queues[own].push_back(live.clone()));
         Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::command::Work;
+use crate::command::CommandCost;
 use crate::prices::Run;
 use crate::queues::Queues;
 use crate::report::{Stalls, Wait, Why};
@@ -13,7 +13,7 @@ use crate::schedule::place::Slot;
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     /// Work of the first run.
-    pub(crate) work: Rc<Work>,
+    pub(crate) work: Rc<CommandCost>,
     /// Cycles of the first run.
     pub(crate) cycles: u64,
     pub(crate) counts: Counts,
@@ -62,9 +62,9 @@ const ALL_OF_A_BANK: f64 = 1.0 - 1e-9;
 pub(crate) struct Tallies(pub(crate) BTreeMap<usize, Tally>);
 
 /// A run in its place in time.
-pub(crate) struct Placed<'a> {
+pub(crate) struct PlacedRun<'a> {
     pub(crate) command: usize,
-    pub(crate) work: &'a Rc<Work>,
+    pub(crate) work: &'a Rc<CommandCost>,
     pub(crate) cycles: u64,
     pub(crate) stalls: Stalls,
     /// Part of its time that it takes each bank of data memory.
@@ -74,7 +74,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) waits: Vec<Wait>,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> PlacedRun<'a> {
     /// One of some runs in its place.
     pub(crate) fn of(run: &'a Run, slot: &Slot, runs: &[Run]) -> Self {
         let named = |wait: &Wait| Wait { command: runs[wait.command].command, why: wait.why };
@@ -115,8 +115,8 @@ impl Tallies {
     }
 
     /// Counts a run.
-    pub(crate) fn add(&mut self, run: Placed<'_>) {
-        let Placed { command, work, cycles, stalls, bank_shares, start, end, waits } = run;
+    pub(crate) fn add(&mut self, run: PlacedRun<'_>) {
+        let PlacedRun { command, work, cycles, stalls, bank_shares, start, end, waits } = run;
         let tally = self.0.entry(command).or_insert_with(|| {
             let counts = Counts::default();
             let waits = Vec::new();

@@ -63,7 +63,7 @@ const MOST_FREE_FACTORS: usize = 5;
 /// Every order and cut; `sizes` gives the sizes in bytes to which a packet is padded, and the kind of padding.
 fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) -> Vec<Proposal> {
     let Some(factors) = factors(site) else { return Vec::new() };
-    let mut found = Found::default();
+    let mut found = FetchMatch::default();
     for order in arrangements(&factors, site).into_iter().chain(wanted_order(site)) {
         (0..=order.len()).for_each(|cut| add(site, &sizes, order.split_at(cut), &mut found));
     }
@@ -118,13 +118,13 @@ pub(super) fn arrangements(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>
 
 /// Proposals, each once.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FetchMatch {
     /// In the order in which they were found.
     pub(super) proposals: Vec<Proposal>,
     known: HashSet<Proposal>,
 }
 
-impl Found {
+impl FetchMatch {
     pub(super) fn add(&mut self, proposal: Proposal) {
         if self.known.insert(proposal.clone()) {
             self.proposals.push(proposal);
@@ -137,7 +137,7 @@ fn add(
     site: &Site<'_>,
     sizes: &impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>,
     (time, packet): (&[Digit], &[Digit]),
-    found: &mut Found,
+    found: &mut FetchMatch,
 ) {
     let dtype = format(site);
     let elements: u64 = packet.iter().map(|digit| digit.extent).product();

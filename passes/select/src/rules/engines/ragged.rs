@@ -1,7 +1,7 @@
 //! Streams whose packets cut through padding: rows of 65 elements in packets of 32, or `[[A, B] # 32]` of 3 x 5.
 //! Data memory takes them with their padding (book 33, example 3).
 
-use super::fetch::{Found, arrangements, factors, in_turns, is_summed};
+use super::fetch::{FetchMatch, arrangements, factors, in_turns, is_summed};
 use crate::layout::digit_lists::mapping;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_algebra::{Expr, PadKind};
@@ -37,7 +37,7 @@ pub(super) static AS_IT_IS: Rule = Rule {
 fn cuts(site: &Site<'_>) -> Vec<Proposal> {
     let Some(factors) = factors(site) else { return Vec::new() };
     let dtype = site.source.dtype;
-    let mut found = Found::default();
+    let mut found = FetchMatch::default();
     for order in arrangements(&factors, site) {
         for at in 0..order.len() {
             let (outer, inner) = order.split_at(at);

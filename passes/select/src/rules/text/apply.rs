@@ -1,7 +1,7 @@
 //! One application of a rule to a configuration.
 
 use super::matching::{Slots, matches, number};
-use super::{Given, Test, TextRule};
+use super::{RuleValue, Test, TextRule};
 use crate::rules::rule::{Proposal, Site, Value};
 use std::rc::Rc;
 use visa_algebra::{Axes, Expr, PadKind};
@@ -71,24 +71,24 @@ pub(super) fn apply(rule: &TextRule, site: &Site<'_>, known: &Proposal) -> Optio
     Some(Applied::Proposal(made))
 }
 
-fn fits(given: &Given, value: &Value, slots: &mut Slots) -> bool {
+fn fits(given: &RuleValue, value: &Value, slots: &mut Slots) -> bool {
     match (given, value) {
-        (Given::Map(term), Value::Map(map)) => matches(term, map, slots),
-        (Given::Int(wanted), Value::Int(found)) => {
+        (RuleValue::Map(term), Value::Map(map)) => matches(term, map, slots),
+        (RuleValue::Int(wanted), Value::Int(found)) => {
             u64::try_from(*found).is_ok_and(|found| number(wanted, found, slots))
         }
-        (Given::Word(wanted), Value::Word(found)) => wanted == found,
-        (Given::Absent, Value::Absent) => true,
-        (Given::Map(_) | Given::Int(_) | Given::Word(_) | Given::Absent, _) => false,
+        (RuleValue::Word(wanted), Value::Word(found)) => wanted == found,
+        (RuleValue::Absent, Value::Absent) => true,
+        (RuleValue::Map(_) | RuleValue::Int(_) | RuleValue::Word(_) | RuleValue::Absent, _) => false,
     }
 }
 
-fn built(given: &Given, env: Env<'_, '_>, axes: &Axes) -> Option<Value> {
+fn built(given: &RuleValue, env: Env<'_, '_>, axes: &Axes) -> Option<Value> {
     Some(match given {
-        Given::Map(term) => Value::Map(term.build(env, axes)?),
-        Given::Int(number) => Value::Int(i64::try_from(number.value(env, axes)?).ok()?),
-        Given::Word(word) => Value::Word(word),
-        Given::Absent => Value::Absent,
+        RuleValue::Map(term) => Value::Map(term.build(env, axes)?),
+        RuleValue::Int(number) => Value::Int(i64::try_from(number.value(env, axes)?).ok()?),
+        RuleValue::Word(word) => Value::Word(word),
+        RuleValue::Absent => Value::Absent,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Rules about configurations as a kind of rules. Mappings in them are read as in rules about mappings.
 
 use super::sound::check;
-use super::{Clauses, Given, Operation, Test, TextRule, apply};
+use super::{Clauses, Operation, RuleValue, Test, TextRule, apply};
 use crate::rules::ruleset::RuleSet;
 use visa_canonical::parse::Reader;
 use visa_canonical::rule::{Num, Sort, Term};
@@ -143,27 +143,27 @@ fn unknown_clause(decl: Operation, name: &Tree<'_>) -> Diagnostic {
 }
 
 /// A value of a clause.
-fn given(reader: &mut Reader<'_>, clause: &ClauseDecl, piece: Tree<'_>) -> Result<Given, Diagnostic> {
+fn given(reader: &mut Reader<'_>, clause: &ClauseDecl, piece: Tree<'_>) -> Result<RuleValue, Diagnostic> {
     let word = piece.as_rule() == Syntax::word;
     if word && piece.as_str() == NONE {
-        return Ok(Given::Absent);
+        return Ok(RuleValue::Absent);
     }
     let expected = |what: String| {
         let message = format!("`{}` of `{}` is {what}", piece.as_str().trim(), clause.name);
         Err(refuse("rule-clause", &piece, message))
     };
     match clause.kind {
-        ClauseKind::Body(_) if !word => Ok(Given::Map(reader.term(piece)?)),
-        ClauseKind::Int if word => Ok(Given::Int(Num::Var(reader.scope.slot(&piece, Sort::Number)?))),
+        ClauseKind::Body(_) if !word => Ok(RuleValue::Map(reader.term(piece)?)),
+        ClauseKind::Int if word => Ok(RuleValue::Int(Num::Var(reader.scope.slot(&piece, Sort::Number)?))),
         ClauseKind::Int => match reader.term(piece.clone())? {
-            Term::Literal(number) => Ok(Given::Int(number)),
+            Term::Literal(number) => Ok(RuleValue::Int(number)),
             Term::Var(_) | Term::Group(..) | Term::Pad { .. } | Term::Apply(..) => {
                 expected("no number".to_owned())
             }
             Term::Gather(..) | Term::Slide(..) => expected("no number".to_owned()),
         },
         ClauseKind::Word(words) => match words.iter().find(|own| **own == piece.as_str().trim()) {
-            Some(known) => Ok(Given::Word(known)),
+            Some(known) => Ok(RuleValue::Word(known)),
             None => expected(format!("none of `{}`", words.join("`, `"))),
         },
         ClauseKind::Body(_) => expected("no mapping: names of mappings begin with a capital".to_owned()),

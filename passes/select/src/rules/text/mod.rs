@@ -23,11 +23,11 @@ pub use kind::{Configuration, Session};
 pub type TextRule = visa_rules::Rule<Configuration>;
 
 /// The clauses of one side, by name.
-pub type Clauses = Vec<(&'static str, Given)>;
+pub type Clauses = Vec<(&'static str, RuleValue)>;
 
 /// A clause's value, with metavariables.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Given {
+pub enum RuleValue {
     /// A mapping.
     Map(Term),
     /// A number.

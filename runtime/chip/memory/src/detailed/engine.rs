@@ -59,7 +59,7 @@ struct Slot {
 
 /// A descriptor under way. Requests are numbered, and are issued, sent by PCIe and retired in their order.
 #[derive(Clone, Debug)]
-struct Work<'a> {
+struct EngineWork<'a> {
     by_pcie: bool,
     read: Side<'a>,
     write: Side<'a>,
@@ -75,7 +75,7 @@ pub(super) struct Runner<'a> {
     commands: std::slice::Iter<'a, Command>,
     machine: &'a Machine,
     number: u32,
-    work: Option<Work<'a>>,
+    work: Option<EngineWork<'a>>,
     /// The first cycle of the descriptor under way.
     start: u64,
     slots: Vec<Slot>,
@@ -143,7 +143,7 @@ impl<'a> Side<'a> {
     }
 }
 
-impl<'a> Work<'a> {
+impl<'a> EngineWork<'a> {
     fn new(command: &'a Command, machine: &Machine, chips: &[Chip]) -> Result<Self, SeqError> {
         let [read, write] = command.sides();
         Ok(Self {
@@ -247,7 +247,7 @@ impl<'a> Runner<'a> {
     pub(super) fn step(&mut self, now: u64, chips: &mut [Chip]) -> Result<u64, SeqError> {
         if self.work.is_none() {
             let Some(command) = self.commands.next() else { return Ok(u64::MAX) };
-            self.work = Some(Work::new(command, self.machine, chips)?);
+            self.work = Some(EngineWork::new(command, self.machine, chips)?);
             self.start = now + self.machine.timing.dma_startup_cycles;
             self.totals.descriptors += 1;
         }
