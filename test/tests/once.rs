@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use visa::engine::Stage;
+use visa::hw::build::Build;
 use visa::hw::ops::exec::Built;
-use visa::hw::program::{CommandKind, Dma};
+use visa::hw::program::{CommandKind, Dma, PlacedStage};
 use visa::lowering::transfers::EnginePrograms;
 use visa::machine::Machine;
 use visa::pass::{PassManager, Pipeline, Silent};
@@ -59,10 +60,11 @@ fn counts(kernel: &str) -> (Counts, Counts) {
         match &command.kind {
             CommandKind::Exec(exec) => {
                 held.runs += 1;
-                // What is stored into the vector register file depends on what flows in.
-                let alone =
-                    |name: &str| !["hw.store_vrf", "hw.store_ids", "hw.commit_packed"].contains(&name);
-                held.stages += exec.stages.iter().filter(|stage| alone(stage.name)).count() as u64;
+                let alone = |stage: &&PlacedStage| {
+                    let build = ctx.op(stage.name).and_then(|decl| decl.interface::<Build>());
+                    matches!(build, Some(Build::Alone(_)))
+                };
+                held.stages += exec.stages.iter().filter(alone).count() as u64;
             }
             CommandKind::Dma(_) => held.transfers += 1,
             CommandKind::Indexed(_) | CommandKind::Launch(_) | CommandKind::Loop(_) => {}

@@ -20,7 +20,7 @@ pub mod ops {
 
 pub use facts::given_sizes::GivenSizes;
 pub use tensor::array::{ArrayLayout, array_layout};
-pub use tensor::memories::{AT_REST, DM, HBM, HOST, SPM, TRF, VRF, kind_of};
+pub use tensor::memories::{DM, HBM, HOST, SPM, TRF, VRF, kind_of};
 pub use tensor::{
     Dim, Tensor, TensorKind, make, map_error, operand, parse_tensor, skewed_axes, tensor_symbols,
 };

@@ -24,7 +24,7 @@ use visa_ir::context::Context;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::diag::counted;
 use visa_ir::module::{OpRef, TypeId};
-use visa_machine::{Medium, Unit};
+use visa_machine::{ClusterPart, Machine, Medium, Part, Unit};
 use visa_numerics::DType;
 
 /// A dimension of a memory or of a stream.
@@ -46,6 +46,15 @@ pub enum Dim {
     Time,
     /// Elements of a packet.
     Packet,
+}
+
+impl From<ClusterPart> for Dim {
+    fn from(part: ClusterPart) -> Self {
+        match part {
+            ClusterPart::Slice => Self::Slice,
+            ClusterPart::Pe => Self::Pe,
+        }
+    }
 }
 
 impl Dim {
@@ -108,6 +117,18 @@ impl Tensor {
     #[must_use]
     pub const fn medium(&self) -> Option<Medium> {
         self.kind.medium
+    }
+
+    /// The part of a cluster that holds it, with the bytes of each in addresses. Register files are in slices, as data
+    /// memory is; tensors of a chip or of the host have no mapping of parts to which this applies.
+    #[must_use]
+    pub fn cluster_part(&self, machine: &Machine) -> (ClusterPart, u64) {
+        let in_part = |medium: Medium| match medium.decl().part {
+            Part::Cluster(part) => Some((part, medium.bytes(machine))),
+            Part::Host | Part::Chip => None,
+        };
+        let slice = (ClusterPart::Slice, machine.memory.dm_bytes_per_slice);
+        self.medium().and_then(in_part).unwrap_or(slice)
     }
 
     /// Returns true if it is in a memory on the chip that other chips do not reach.

@@ -19,7 +19,7 @@ use visa_algebra::{
 };
 use visa_ir::diag::counted;
 use visa_loops::Stride;
-use visa_machine::{Machine, Medium, Part};
+use visa_machine::{Machine, Medium};
 use visa_numerics::DType;
 
 /// One loop of a transfer, in bytes.
@@ -92,15 +92,12 @@ pub(crate) fn placed(
 ) -> Result<Placement, TransferError> {
     let element = times(1, tensor.dtype.align());
     let byte = byte_units(tensor.dtype);
-    // Register files are in slices, as data memory is.
-    let medium = tensor.medium().filter(|medium| medium.is_sram()).unwrap_or(Medium::Dm);
-    let part = if medium.decl().part == Part::Pe { Dim::Pe } else { Dim::Slice };
-    let (bytes, of_cluster) = (medium.bytes(machine), medium.decl().part.per_cluster(machine).unwrap_or(1));
+    let (part, bytes) = tensor.cluster_part(machine);
     let bytes = times(byte, bytes);
     let units = [
         (Dim::Element, element),
-        (part, bytes),
-        (Dim::Cluster, times(bytes, of_cluster)),
+        (part.into(), bytes),
+        (Dim::Cluster, times(bytes, part.per_cluster(machine))),
         (Dim::Chip, byte * CHIP_STRIDE),
     ];
     let mut all = Placement::default();

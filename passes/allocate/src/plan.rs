@@ -11,7 +11,7 @@ use super::tensors::{PlacedTensor, Site, tensors};
 use visa_engine::words::RegionName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
-use visa_mapping::Dim;
+use visa_mapping::{Dim, TRF, TensorKind};
 
 /// Clauses to write, with their sites.
 #[derive(Debug, Default)]
@@ -48,16 +48,16 @@ pub fn plan(
     for placed in &mut all {
         placed.reach = reaches.get(&placed.value).copied().unwrap_or_default();
     }
-    let of = |types: &str| -> Vec<&PlacedTensor> {
-        all.iter().filter(|placed| placed.tensor.kind.def.name == types).collect()
+    let of = |kind: &'static TensorKind| -> Vec<&PlacedTensor> {
+        all.iter().filter(|placed| placed.tensor.is(kind)).collect()
     };
     let (mut plan, mut errors) = (Plan::default(), Vec::new());
     for space in Space::all() {
-        if let Err(error) = memory(space, of(space.kind().def.name), func, given, demanded, &mut plan) {
+        if let Err(error) = memory(space, of(space.kind()), func, given, demanded, &mut plan) {
             errors.push(error);
         }
     }
-    if let Err(error) = register_file(&of("tm.trf"), func, given, &mut plan) {
+    if let Err(error) = register_file(&of(&TRF), func, given, &mut plan) {
         errors.push(error);
     }
     if errors.is_empty() { Ok(plan) } else { Err(errors) }

@@ -20,17 +20,17 @@ const VRF_STATISTICS: [(&str, &str); 2] = [
     ("vrf-live", "the same of the vector register file"),
 ];
 
-/// Number of memories that have addresses: all but the host's, and the vector register file.
-const SPACES: usize = Medium::ALL.len();
-
-/// The statistics of all memories.
-pub(crate) const STATISTICS: [(&str, &str); 2 * SPACES] = {
-    let mut all = [("", ""); 2 * SPACES];
-    // The host's memory is the first, and has no addresses.
-    let mut at = 1;
-    while at <= SPACES {
-        let own = if at < SPACES { Medium::ALL[at].decl().statistics } else { VRF_STATISTICS };
-        (all[2 * at - 2], all[2 * at - 1]) = (own[0], own[1]);
+/// The statistics of all memories, those of the register file last.
+pub(crate) const STATISTICS: [(&str, &str); 2 * (Medium::OF_A_CHIP.len() + 1)] = {
+    let last = Medium::OF_A_CHIP.len();
+    let mut all = [VRF_STATISTICS[0]; 2 * (Medium::OF_A_CHIP.len() + 1)];
+    all[2 * last + 1] = VRF_STATISTICS[1];
+    let mut at = 0;
+    while at < last {
+        let Some(own) = Medium::OF_A_CHIP[at].decl().statistics else {
+            panic!("a memory of a chip has statistics");
+        };
+        (all[2 * at], all[2 * at + 1]) = (own[0], own[1]);
         at += 1;
     }
     all
@@ -39,8 +39,7 @@ pub(crate) const STATISTICS: [(&str, &str); 2 * SPACES] = {
 impl Space {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        let media = Medium::ALL.iter().copied().filter(|&medium| medium != Medium::Host);
-        media.map(Self::Memory).chain([Self::Vrf])
+        Medium::OF_A_CHIP.into_iter().map(Self::Memory).chain([Self::Vrf])
     }
 
     /// The type of its tensors.
@@ -93,13 +92,14 @@ impl Space {
         }
     }
 
-    /// The statistics: bytes up to the highest in use, and the most in use at a time.
+    /// The names of the statistics, bytes up to the highest in use and the most in use at a time; `None` for a memory
+    /// without any.
     #[must_use]
-    pub fn statistics(self) -> [&'static str; 2] {
+    pub fn statistics(self) -> Option<[&'static str; 2]> {
         let named = match self {
-            Self::Memory(medium) => medium.decl().statistics,
+            Self::Memory(medium) => medium.decl().statistics?,
             Self::Vrf => VRF_STATISTICS,
         };
-        named.map(|(name, _)| name)
+        Some(named.map(|(name, _)| name))
     }
 }

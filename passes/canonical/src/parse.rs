@@ -31,7 +31,8 @@ impl Reader<'_> {
             Syntax::source => self.source(&piece),
             Syntax::group => self.group(piece),
             Syntax::slide => self.slide(piece),
-            _ => Ok(Term::Literal(self.only_number(piece)?)),
+            Syntax::literal => Ok(Term::Literal(self.only_number(piece)?)),
+            _ => Err(unexpected(&piece)),
         }
     }
 
@@ -54,7 +55,8 @@ impl Reader<'_> {
             not_after_rest(&item, rest)?;
             match item.as_rule() {
                 Syntax::rest => rest = Some(self.rest(item, Sort::Mapping)?),
-                _ => terms.push(self.term(item)?),
+                Syntax::term => terms.push(self.term(item)?),
+                _ => return Err(unexpected(&item)),
             }
         }
         Ok(match (terms.is_empty(), rest) {
@@ -97,7 +99,8 @@ impl Reader<'_> {
             Syntax::modulo => Operator::Modulo,
             Syntax::slice => Operator::Slice,
             Syntax::pick => Operator::Pick,
-            _ => Operator::Resize,
+            Syntax::resize => Operator::Resize,
+            _ => return Err(unexpected(&piece)),
         };
         Ok(Term::Apply(Box::new(inner), operator, self.only_number(piece)?))
     }
@@ -172,7 +175,8 @@ impl Reader<'_> {
                         "+" => Arithmetic::Add,
                         "-" => Arithmetic::Subtract,
                         "*" => Arithmetic::Multiply,
-                        _ => Arithmetic::Divide,
+                        "/" => Arithmetic::Divide,
+                        _ => return Err(unexpected(&part)),
                     }
                 }
                 _ => {
@@ -201,7 +205,8 @@ impl Reader<'_> {
                     "==" => Relation::Equal,
                     "<=" => Relation::AtMost,
                     "<" => Relation::Less,
-                    _ => Relation::Divides,
+                    "divides" => Relation::Divides,
+                    _ => return Err(unexpected(relation)),
                 };
                 let (left, right) = (self.arithmetic(left.clone())?, self.arithmetic(right.clone())?);
                 Ok(Test::Compare(left, relation, right))
@@ -218,12 +223,18 @@ impl Reader<'_> {
                 _ => Err(refuse("rule-syntax", term, "expected a split, `exact(E / n)`")),
             },
             "anchored" => Ok(Test::Anchored(self.term(term.clone())?)),
-            _ => match only(term, Syntax::mapping) {
+            "consecutive" => match only(term, Syntax::mapping) {
                 Some(table) => Ok(Test::Consecutive(self.scope.slot(&table, Sort::Table)?)),
                 None => Err(refuse("rule-syntax", term, "expected an offset table, `consecutive(T)`")),
             },
+            _ => Err(unexpected(term)),
         }
     }
+}
+
+/// The refusal of text that the grammar accepts and no arm reads: the grammar was extended without its reader.
+fn unexpected(piece: &Tree<'_>) -> Diagnostic {
+    refuse("rule-syntax", piece, format!("`{}` is not a part of a mapping rule", piece.as_str()))
 }
 
 /// The tree of the grammar's rule `shape` that is all of a term.

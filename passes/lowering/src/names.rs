@@ -3,7 +3,7 @@
 //! Lowering gives a command its name as that of its location, which text keeps (`--print-locations`) and reports show.
 
 use visa_ir::module::{OpRef, ValueDef, ValueId};
-use visa_machine::Part;
+use visa_machine::{ClusterPart, Part};
 use visa_mapping::ops::control::YIELD;
 use visa_mapping::ops::func::{FUNC, Func, RETURN, result_names};
 use visa_mapping::ops::indexed::{Indexing, indexing};
@@ -60,8 +60,8 @@ pub fn pipeline(chain: &[OpRef<'_>]) -> String {
 /// Distance of a memory from the Tensor Unit; `None` for a register file.
 fn distance(kind: &TensorKind) -> Option<u8> {
     match kind.medium?.decl().part {
-        Part::Slice => Some(0),
-        Part::Pe => Some(1),
+        Part::Cluster(ClusterPart::Slice) => Some(0),
+        Part::Cluster(ClusterPart::Pe) => Some(1),
         Part::Chip => Some(2),
         Part::Host => Some(3),
     }

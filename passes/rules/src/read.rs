@@ -201,7 +201,7 @@ fn condition<K: RuleKind>(
             Ok(match (shape, parts.len()) {
                 (_, 1) => parts.remove(0),
                 (Syntax::either, _) => Condition::Either(parts),
-                _ => Condition::Both(parts),
+                (_, _) => Condition::Both(parts),
             })
         }
         Syntax::denial => {

@@ -212,11 +212,12 @@ impl<'a> Evaluator<'a> {
                 two(&operand)?;
                 operated!(ctx, VectorClip, source, self.op(frame, call)?, mode, operand).into()
             }
-            _ => {
+            "vector_fp_binary" | "vector_fp_ternary" => {
                 let constant1 = operand.constant1.map(Rc::new);
                 let new = operated!(ctx, VectorFp, source, self.op(frame, call)?, mode, operand);
                 new.constant1(constant1).into()
             }
+            _ => return Err(self.unknown(frame, call, "a stream in the vector engine")),
         })
     }
 

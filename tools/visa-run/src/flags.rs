@@ -1,7 +1,8 @@
 //! The command line.
 
 use crate::data::Source;
-use crate::formats;
+use crate::formats::{self, Format};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use visa_cost::AssumedRows;
 use visa_opt::SharedFlags;
@@ -61,8 +62,8 @@ pub(crate) struct Flags {
     pub(crate) shadow: bool,
     /// Print the price of every command: as a table, in JSON, as a chart in the terminal, or as a page for a browser,
     /// which fetches nothing.
-    #[arg(long, value_name = "FORMAT", value_parser = formats::names())]
-    pub(crate) report: Option<String>,
+    #[arg(long, value_name = "FORMAT", value_parser = report())]
+    pub(crate) report: Option<&'static dyn Format>,
     /// Write the timeline as data: every run with the reasons for its waits, memory over time, bandwidths (JSON).
     #[arg(long, value_name = "FILE.json")]
     pub(crate) timeline: Option<String>,
@@ -101,6 +102,19 @@ pub(crate) struct Flags {
     pub(crate) memory: u64,
     #[command(flatten)]
     pub(crate) shared: SharedFlags,
+}
+
+impl Flags {
+    /// The format of what is printed.
+    pub(crate) fn format(&self) -> &'static dyn Format {
+        self.report.unwrap_or(formats::DEFAULT)
+    }
+}
+
+/// Reads the name of a format. The message for another word lists the formats.
+fn report() -> impl TypedValueParser<Value = &'static dyn Format> {
+    let known = PossibleValuesParser::new(formats::names());
+    known.try_map(|name| formats::named(&name).ok_or_else(|| format!("there is no format `{name}`")))
 }
 
 /// Reason why nothing is run: wrong flags (code 1), or `--help` and the like (code 0).

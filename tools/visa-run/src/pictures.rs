@@ -15,7 +15,6 @@ use visa_timeline::{Document, TimelineInput, collect};
 
 use crate::compare::Comparison;
 use crate::flags::Flags;
-use crate::formats;
 use crate::rust::RustLines;
 
 /// Most runs that a picture has one by one.
@@ -25,15 +24,12 @@ const MOST_WITH_MEMORY: u64 = 200_000;
 
 /// Returns true if a timeline is requested.
 pub(crate) fn asked(flags: &Flags) -> bool {
-    flags.timeline.is_some()
-        || flags.trace.is_some()
-        || flags.viewer.is_some()
-        || formats::of(flags.report.as_deref()).is_picture()
+    flags.timeline.is_some() || flags.trace.is_some() || flags.viewer.is_some() || flags.format().is_picture()
 }
 
 /// Returns true if advice is shown.
 pub(crate) fn advised(flags: &Flags) -> bool {
-    flags.timeline.is_some() || formats::of(flags.report.as_deref()).shows_advice()
+    flags.timeline.is_some() || flags.format().shows_advice()
 }
 
 /// The extent of the record of each run of a program: for a chart as much as it can show.

@@ -15,6 +15,7 @@ use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_loops::{EnginePart, Entry, PairedProgram, Program, Steps, Stride};
 use visa_machine::{Medium, TensorMemory};
+use visa_words::Word as _;
 
 /// Bytes of an index, an `i32`.
 pub const INDEX_BYTES: u64 = 4;
@@ -179,16 +180,12 @@ fn memories(op: DmaIndexed<'_>, direction: Direction, from: Space, to: Space) ->
         let message = format!("the table of a {} is in {table:?}, expected HBM", op.direction()?);
         return Err(op.clause_error("C1", clause, message).fix("move the table to HBM".to_owned()));
     }
-    match other {
-        Space::Memory(medium) if medium != Medium::Host => Ok(()),
-        Space::Memory(_) | Space::Trf | Space::Vrf => {
-            let reached: Vec<_> =
-                <TensorMemory as visa_words::Word>::WORDS.iter().map(|word| format!("`{word}`")).collect();
-            let message =
-                format!("a tensor DMA does not reach {other:?}: expected one of {}", reached.join(", "));
-            Err(op.clause_error("C1", other_clause, message))
-        }
+    if other.medium().and_then(TensorMemory::of).is_some() {
+        return Ok(());
     }
+    let reached: Vec<_> = TensorMemory::WORDS.iter().map(|word| format!("`{word}`")).collect();
+    let message = format!("a tensor DMA does not reach {other:?}: expected one of {}", reached.join(", "));
+    Err(op.clause_error("C1", other_clause, message))
 }
 
 /// C7.

@@ -5,12 +5,12 @@ use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
 use visa_ir::effects::{Effect, Effects, Target, writes};
 use visa_machine::Medium;
 
-/// Writes to all memories of a chip; the host's is the first of all.
-const WRITES: [Effect; Medium::ALL.len() - 1] = {
-    let mut all = [writes(Target::Memory("")); Medium::ALL.len() - 1];
-    let mut at = 1;
-    while at < Medium::ALL.len() {
-        all[at - 1] = writes(Target::Memory(Medium::ALL[at].word()));
+/// Writes to all memories of a chip.
+const WRITES: [Effect; Medium::OF_A_CHIP.len()] = {
+    let mut all = [writes(Target::Memory(Medium::Hbm.word())); Medium::OF_A_CHIP.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = writes(Target::Memory(Medium::OF_A_CHIP[at].word()));
         at += 1;
     }
     all

@@ -30,7 +30,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::open::is_unknown;
 use visa_ir::verify::Analysis;
-use visa_machine::{Machine, Medium};
+use visa_machine::Machine;
 
 /// The chip, cluster, slice and PE that the mappings of a tensor are counted from, each as it depends on loops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,10 +97,8 @@ impl Frame {
     /// memory of this one; `None` on overflow.
     #[must_use]
     pub fn bytes(&self, tensor: &Tensor, machine: &Machine) -> Option<Affine> {
-        // Register files are in slices, as data memory is.
-        let medium = tensor.medium().filter(|medium| medium.is_sram()).unwrap_or(Medium::Dm);
-        let (bytes, of_cluster) = (medium.bytes(machine), medium.decl().part.per_cluster(machine)?);
-        let parts = self.counted(of_cluster)?.times(i64::try_from(bytes).ok()?)?;
+        let (part, bytes) = tensor.cluster_part(machine);
+        let parts = self.counted(part.per_cluster(machine))?.times(i64::try_from(bytes).ok()?)?;
         self.chip.times(CHIP_STRIDE)?.plus(&parts)
     }
 }

@@ -18,7 +18,6 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_ir::view::{BodyOf, ValueRef, unless_auto};
 use visa_loops::Stride;
-use visa_machine::{Medium, Part};
 
 /// The interface of an operation that moves a whole tensor from one memory to another.
 #[derive(Clone, Copy, Debug)]
@@ -339,11 +338,9 @@ pub(super) fn verify_sram(
     let (source, result) = (source.of_type::<Tensor>()?, result.of_type::<Tensor>()?);
     let machine = machine(op);
     check_dimension(op, &result, Dim::Cluster, machine.topology.clusters_per_chip, axes, "C3")?;
-    let medium = result.medium().unwrap_or(Medium::Dm);
-    let part = medium.decl().part;
-    let dim = if part == Part::Pe { Dim::Pe } else { Dim::Slice };
-    check_dimension(op, &result, dim, part.per_cluster(&machine).unwrap_or(1), axes, "C4")?;
-    check_addresses(op, &result, at, medium.bytes(&machine), axes, "C1")?;
+    let (part, bytes) = result.cluster_part(&machine);
+    check_dimension(op, &result, part.into(), part.per_cluster(&machine), axes, "C4")?;
+    check_addresses(op, &result, at, bytes, axes, "C1")?;
     let segments = check_transfer(op, cx, ["C2", stream], &source, &result)?;
     std::iter::once(at).chain(further(op)).try_for_each(|at| {
         segments.iter().try_for_each(|segment| check_runs(op, segment, source.is(&HBM), at))

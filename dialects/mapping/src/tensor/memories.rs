@@ -43,40 +43,78 @@ tensor_kind!(
 pub(crate) const TYPES: &[&BodyDef] =
     &[&HOST.def, &HBM.def, &DM.def, &SPM.def, &TRF.def, &VRF.def, &INDEX, &SCALAR];
 
-/// The types of tensors that DMA engines reach.
-pub static AT_REST: [&TensorKind; 4] = [&HOST, &HBM, &DM, &SPM];
-
-/// Their names but for the host's: the tensors of a chip.
-pub(crate) const ON_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm"];
-/// The names of all of them.
-pub(crate) const EVERYWHERE: &[&str] = &["tm.host", "tm.hbm", "tm.dm", "tm.spm"];
-/// The names of tensors that hold indices (book 10).
+/// The names of the types of tensors that DMA engines reach, the host's first.
+const AT_REST: [&str; Medium::ALL.len()] = ["tm.host", "tm.hbm", "tm.dm", "tm.spm"];
+/// The names of the types of tensors that DMA engines reach.
+pub(crate) const EVERYWHERE: &[&str] = &AT_REST;
+/// The names of the types of tensors in the memories of a chip.
+pub(crate) const ON_CHIP: &[&str] = AT_REST.split_at(1).1;
+/// The names of the types of tensors that contain indices (book 10).
 pub(crate) const OF_INDICES: &[&str] = &["tm.hbm", "tm.spm"];
-/// The names of tensors of a chip and of the register files.
-pub(crate) const OF_A_CHIP: &[&str] = &["tm.hbm", "tm.dm", "tm.spm", "tm.trf", "tm.vrf"];
+/// The names of the types of tensors in the register files.
+const REGISTER_FILES: [&str; 2] = ["tm.trf", "tm.vrf"];
+
+/// The names of the types of tensors in the memories of a chip and in the register files.
+pub(crate) const OF_A_CHIP: &[&str] = &{
+    let mut all = [REGISTER_FILES[0]; ON_CHIP.len() + REGISTER_FILES.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < ON_CHIP.len() { ON_CHIP[at] } else { REGISTER_FILES[at - ON_CHIP.len()] };
+        at += 1;
+    }
+    all
+};
 
 /// The effects of an operation that may do to tensors all that a function can.
-pub(crate) const EVERYTHING: &[Effect] = &[
-    reads(Target::Operand("arguments")),
-    allocates(Target::Memory("tm.hbm")),
-    writes(Target::Memory("tm.hbm")),
-    allocates(Target::Memory("tm.host")),
-    writes(Target::Memory("tm.host")),
-    allocates(Target::Memory("tm.dm")),
-    writes(Target::Memory("tm.dm")),
-    allocates(Target::Memory("tm.spm")),
-    writes(Target::Memory("tm.spm")),
-    allocates(Target::Memory("tm.trf")),
-    writes(Target::Memory("tm.trf")),
-    allocates(Target::Memory("tm.vrf")),
-    writes(Target::Memory("tm.vrf")),
-];
+pub(crate) const EVERYTHING: &[Effect] = &{
+    const KINDS: usize = AT_REST.len() + REGISTER_FILES.len();
+    let mut all = [reads(Target::Operand("arguments")); 1 + 2 * KINDS];
+    let mut at = 0;
+    while at < KINDS {
+        let name = if at < AT_REST.len() { AT_REST[at] } else { REGISTER_FILES[at - AT_REST.len()] };
+        all[1 + 2 * at] = allocates(Target::Memory(name));
+        all[2 + 2 * at] = writes(Target::Memory(name));
+        at += 1;
+    }
+    all
+};
+
 /// Writes to the memories of a chip: nothing moves across such an operation.
-pub(crate) const WRITES_ON_CHIP: &[Effect] =
-    &[writes(Target::Memory("tm.hbm")), writes(Target::Memory("tm.dm")), writes(Target::Memory("tm.spm"))];
+pub(crate) const WRITES_ON_CHIP: &[Effect] = &{
+    let mut all = [writes(Target::Memory(AT_REST[0])); ON_CHIP.len()];
+    let mut at = 0;
+    while at < ON_CHIP.len() {
+        all[at] = writes(Target::Memory(ON_CHIP[at]));
+        at += 1;
+    }
+    all
+};
 
 /// The type of tensors in a memory that DMA engines reach.
 #[must_use]
 pub fn kind_of(medium: Medium) -> &'static TensorKind {
-    AT_REST.into_iter().find(|kind| kind.medium == Some(medium)).unwrap_or(&HBM)
+    match medium {
+        Medium::Host => &HOST,
+        Medium::Hbm => &HBM,
+        Medium::Dm => &DM,
+        Medium::Spm => &SPM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use visa_ir::effects::EffectKind;
+
+    #[test]
+    fn names_are_those_of_the_memories_in_their_order() {
+        let kinds = Medium::ALL.iter().map(|&medium| kind_of(medium));
+        assert!(kinds.clone().map(|kind| kind.def.name).eq(AT_REST));
+        assert!(kinds.map(|kind| kind.medium).eq(Medium::ALL.iter().copied().map(Some)));
+        assert!(Medium::OF_A_CHIP.iter().map(|&medium| kind_of(medium).def.name).eq(ON_CHIP.iter().copied()));
+        let indexed = Medium::ALL.iter().filter(|medium| medium.decl().indices.is_some());
+        assert!(indexed.map(|&medium| kind_of(medium).def.name).eq(OF_INDICES.iter().copied()));
+        let written = |all: &[Effect]| all.iter().filter(|effect| effect.kind == EffectKind::Write).count();
+        assert_eq!((written(EVERYTHING), written(WRITES_ON_CHIP)), (AT_REST.len() + 2, ON_CHIP.len()));
+    }
 }

@@ -115,7 +115,8 @@ impl Configured for Settings {
             match found {
                 Ok(plan) => {
                     for (space, Used { end, live }) in &plan.used {
-                        for (statistic, bytes) in space.statistics().into_iter().zip([*end, *live]) {
+                        for (statistic, bytes) in space.statistics().into_iter().flatten().zip([*end, *live])
+                        {
                             let most = used.entry(statistic).or_default();
                             *most = (*most).max(bytes);
                         }

@@ -15,5 +15,7 @@ pub use derived::{BufferUse, TransposeShape};
 pub use error::{FieldError, MachineError};
 pub use machine::{ASSUMED, Assumption, Limits, Machine, Memory, Timing, Topology};
 pub use measured::{FIGURES, Figure, Measured, Noise, figure};
-pub use medium::{IndexMemory, IndexUnit, Medium, MemoryDecl, Part, Ports, ProgramMemory, TensorMemory};
+pub use medium::{
+    ClusterPart, IndexMemory, IndexUnit, Medium, MemoryDecl, Part, Ports, ProgramMemory, TensorMemory,
+};
 pub use unit::Unit;

@@ -46,9 +46,16 @@ pub enum Part {
     Host,
     /// A chip.
     Chip,
-    /// A slice of a cluster.
+    /// A part of a cluster.
+    Cluster(ClusterPart),
+}
+
+/// A part of a cluster with separate memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterPart {
+    /// A slice.
     Slice,
-    /// A processing element of a cluster.
+    /// A processing element.
     Pe,
 }
 
@@ -97,7 +104,7 @@ pub struct MemoryDecl {
     pub viewer: &'static str,
     /// Statistics of an allocation, with their meanings: bytes up to the highest in use, and the most bytes in use at
     /// a time.
-    pub statistics: [(&'static str, &'static str); 2],
+    pub statistics: Option<[(&'static str, &'static str); 2]>,
 }
 
 const HOST: MemoryDecl = MemoryDecl {
@@ -110,7 +117,7 @@ const HOST: MemoryDecl = MemoryDecl {
     crosses_chips: false,
     indices: None,
     viewer: "Sram",
-    statistics: [("host-bytes", "the same of the host"), ("host-live", "the same of the host")],
+    statistics: None,
 };
 
 const HBM: MemoryDecl = MemoryDecl {
@@ -123,48 +130,62 @@ const HBM: MemoryDecl = MemoryDecl {
     crosses_chips: true,
     indices: Some(IndexUnit::Byte),
     viewer: "Sram",
-    statistics: [
+    statistics: Some([
         ("hbm-bytes", "bytes of HBM up to the highest that is used, the most of all kernels"),
         ("hbm-live", "most bytes of HBM that are needed at the same time: the least that is possible"),
-    ],
+    ]),
 };
 
 const DM: MemoryDecl = MemoryDecl {
     title: "DM",
     about: "data memory",
-    part: Part::Slice,
+    part: Part::Cluster(ClusterPart::Slice),
     bytes: |machine| machine.memory.dm_bytes_per_slice,
     write_group: |machine| machine.limits.dma_dm_align,
     ports: Ports::Networks,
     crosses_chips: true,
     indices: None,
     viewer: "Sram",
-    statistics: [
+    statistics: Some([
         ("dm-bytes", "the same of a slice's data memory"),
         ("dm-live", "the same of a slice's data memory"),
-    ],
+    ]),
 };
 
 /// Book 10, 11.
 const SPM: MemoryDecl = MemoryDecl {
     title: "SPM",
     about: "scratchpad memory",
-    part: Part::Pe,
+    part: Part::Cluster(ClusterPart::Pe),
     bytes: |machine| machine.memory.spm_bytes_per_pe,
     write_group: |machine| machine.limits.dma_dm_align,
     ports: Ports::Each(|machine| machine.timing.spm_bytes_per_cycle),
     crosses_chips: false,
     indices: Some(IndexUnit::Row),
     viewer: "Spm",
-    statistics: [
+    statistics: Some([
         ("spm-bytes", "the same of a PE's scratchpad memory"),
         ("spm-live", "the same of a PE's scratchpad memory"),
-    ],
+    ]),
 };
 
 impl Medium {
     /// All memories, in the order of their declaration.
     pub const ALL: &'static [Self] = <Self as Word>::ALL;
+
+    /// The memories of a chip: all but the host's.
+    pub const OF_A_CHIP: [Self; Self::ALL.len() - 1] = {
+        let mut all = [Self::Hbm; Self::ALL.len() - 1];
+        let (mut from, mut to) = (0, 0);
+        while from < Self::ALL.len() {
+            if !matches!(Self::ALL[from], Self::Host) {
+                all[to] = Self::ALL[from];
+                to += 1;
+            }
+            from += 1;
+        }
+        all
+    };
 
     /// Its declaration.
     #[must_use]
@@ -180,7 +201,7 @@ impl Medium {
     /// Returns true if the parts of a cluster have it: it is SRAM on the chip.
     #[must_use]
     pub const fn is_sram(self) -> bool {
-        matches!(self.decl().part, Part::Slice | Part::Pe)
+        matches!(self.decl().part, Part::Cluster(_))
     }
 
     /// Bytes of a part.
@@ -198,28 +219,31 @@ impl Medium {
     /// Bytes of a cluster; `None` of a memory whose parts are no parts of clusters.
     #[must_use]
     pub fn bytes_per_cluster(self, machine: &Machine) -> Option<u64> {
-        Some(self.bytes(machine) * self.decl().part.per_cluster(machine)?)
+        match self.decl().part {
+            Part::Host | Part::Chip => None,
+            Part::Cluster(part) => Some(self.bytes(machine) * part.per_cluster(machine)),
+        }
     }
 }
 
 impl Part {
-    /// Parts of a cluster; `None` if a cluster has none.
-    #[must_use]
-    pub const fn per_cluster(self, machine: &Machine) -> Option<u64> {
-        match self {
-            Self::Host | Self::Chip => None,
-            Self::Slice => Some(machine.topology.slices_per_cluster),
-            Self::Pe => Some(machine.topology.pes_per_cluster),
-        }
-    }
-
     /// Parts of a chip; the host, which is outside of it, counts as one.
     #[must_use]
     pub const fn per_chip(self, machine: &Machine) -> u64 {
         match self {
             Self::Host | Self::Chip => 1,
-            Self::Slice => machine.slices_per_chip(),
-            Self::Pe => machine.pes_per_chip(),
+            Self::Cluster(part) => part.per_cluster(machine) * machine.topology.clusters_per_chip,
+        }
+    }
+}
+
+impl ClusterPart {
+    /// Parts of a cluster.
+    #[must_use]
+    pub const fn per_cluster(self, machine: &Machine) -> u64 {
+        match self {
+            Self::Slice => machine.topology.slices_per_cluster,
+            Self::Pe => machine.topology.pes_per_cluster,
         }
     }
 }
@@ -235,9 +259,17 @@ mod tests {
         let titles: BTreeSet<&str> = decls().map(|decl| decl.title).collect();
         let words: BTreeSet<&str> = Medium::WORDS.iter().copied().collect();
         let statistics: BTreeSet<&str> =
-            decls().flat_map(|decl| decl.statistics.map(|(name, _)| name)).collect();
+            decls().filter_map(|decl| decl.statistics).flat_map(|all| all.map(|(name, _)| name)).collect();
         let all = Medium::ALL.len();
-        assert_eq!((titles.len(), words.len(), statistics.len()), (all, all, 2 * all));
+        assert_eq!((titles.len(), words.len(), statistics.len()), (all, all, 2 * Medium::OF_A_CHIP.len()));
+    }
+
+    #[test]
+    fn a_memory_of_a_chip_has_statistics() {
+        let chip = Medium::ALL.iter().filter(|&&medium| medium != Medium::Host);
+        assert!(chip.eq(&Medium::OF_A_CHIP));
+        let counted = |medium: &Medium| medium.decl().statistics.is_some();
+        assert!(Medium::OF_A_CHIP.iter().all(counted) && !counted(&Medium::Host));
     }
 
     #[test]

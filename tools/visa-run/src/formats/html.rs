@@ -18,7 +18,6 @@ impl Format for Page {
     }
 
     fn show(&self, run: &Shown<'_>) -> Result<String, (&'static str, String)> {
-        let page = run.document.map(visa_timeline::page::page);
-        page.unwrap_or_else(|| Ok(String::new())).map_err(|why| ("timeline", why))
+        visa_timeline::page::page(run.timeline()?).map_err(|why| ("timeline", why))
     }
 }

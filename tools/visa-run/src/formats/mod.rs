@@ -10,6 +10,7 @@ pub use json::Document;
 use crate::compare::Comparison;
 use crate::ran::Ran;
 use crate::relabelled::RelabelledEntry;
+use std::fmt;
 use visa_cost::Report;
 use visa_hw::program::Program;
 use visa_ir::span::Span;
@@ -36,7 +37,10 @@ pub(crate) trait Format: Sync {
     fn show(&self, run: &Shown<'_>) -> Result<String, (&'static str, String)>;
 }
 
-/// All formats; the first is the default.
+/// The format without `--report`.
+pub(crate) static DEFAULT: &dyn Format = &text::Text;
+
+/// All formats.
 static FORMATS: &[&dyn Format] = &[&text::Text, &json::Json, &timeline::Chart, &html::Page];
 
 /// The data of a run that a format shows.
@@ -57,12 +61,28 @@ pub(crate) struct Shown<'a> {
     pub(crate) line: &'a dyn Fn(Span) -> Option<String>,
 }
 
+impl Shown<'_> {
+    /// The timeline, which a picture is drawn from.
+    ///
+    /// # Errors
+    /// If none was made: a mistake in the format, which does not declare that it is a picture.
+    pub(crate) fn timeline(&self) -> Result<&visa_timeline::Document, (&'static str, String)> {
+        self.document.ok_or_else(|| ("timeline", "no timeline was made for this report".to_owned()))
+    }
+}
+
 /// The names of the formats, for the command line, which refuses others.
 pub(crate) fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name()).collect()
 }
 
-/// The format of that name; the first without one.
-pub(crate) fn of(name: Option<&str>) -> &'static dyn Format {
-    *FORMATS.iter().find(|format| Some(format.name()) == name).unwrap_or(&FORMATS[0])
+/// The format of that name.
+pub(crate) fn named(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+impl fmt::Debug for dyn Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }

@@ -18,7 +18,7 @@ impl Format for Chart {
 
     fn show(&self, run: &Shown<'_>) -> Result<String, (&'static str, String)> {
         let columns = run.width.unwrap_or_else(columns);
-        Ok(run.document.map(|document| visa_timeline::gantt::gantt(document, columns)).unwrap_or_default())
+        Ok(visa_timeline::gantt::gantt(run.timeline()?, columns))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::compare::Comparison;
 use crate::console::{Console, Outcome};
 use crate::data;
 use crate::flags::Flags;
-use crate::formats::{self, Shown};
+use crate::formats::Shown;
 use crate::pictures::{self, Kernel, Written};
 use crate::ran::Ran;
 use crate::stages::choose::Chosen;
@@ -40,7 +40,7 @@ pub(crate) fn report(
         pictures(document, flags, console)?;
     }
     let relabelled = console.relabelled(&chosen.relabelled, &program.name);
-    let shown = formats::of(flags.report.as_deref()).show(&Shown {
+    let shown = flags.format().show(&Shown {
         program: &program,
         ran,
         report: &report,

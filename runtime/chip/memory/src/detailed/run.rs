@@ -132,7 +132,7 @@ fn check(memory: Memory, program: &Program, machine: &Machine) -> Result<(), Det
         // The host has as much as it has.
         Part::Host => return Ok(()),
         Part::Chip => HBM_BYTES,
-        Part::Slice | Part::Pe => memory.medium.bytes_per_chip(machine),
+        Part::Cluster(_) => memory.medium.bytes_per_chip(machine),
     };
     let (_, end) = program.extent()?;
     match u64::try_from(end) {
