@@ -105,7 +105,7 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
-    /// The format of what is printed.
+    /// The format of the report.
     pub(crate) fn format(&self) -> &'static dyn Format {
         self.report.unwrap_or(formats::DEFAULT)
     }
