@@ -1,10 +1,12 @@
 //! The tm dialect: tensors in memories, transfers of whole tensors, and facts about modules.
 //!
 //! It stands on the algebra of mappings ([`visa_algebra`]). [`tensor`] has the types and their parts, [`mod@transfer`]
-//! transfers of tensors between memories, [`view`] parts of tensors, [`index`] numbers made of loop indices, [`ops`]
-//! the operations, and [`facts`] analyses of a module for verifiers, lowering and the evaluator.
+//! transfers of tensors between memories, [`view`] parts of tensors, [`index`] numbers made of loop indices,
+//! [`expression`] elementwise expressions, [`ops`] the operations, and [`facts`] analyses of a module for verifiers,
+//! lowering and the evaluator.
 
 pub mod error;
+pub mod expression;
 pub mod facts;
 pub mod index;
 pub mod interfaces;

@@ -10,7 +10,6 @@ pub mod attrs;
 pub mod branch;
 pub mod chain;
 pub mod commit;
-pub mod expression;
 pub mod fill;
 pub mod forgotten;
 pub mod formula;
@@ -46,6 +45,7 @@ pub use streams::{
 /// Names in the code of [`pipeline::after!`].
 #[doc(hidden)]
 pub use visa_ir;
+use visa_mapping::expression::EXPRESSION;
 
 /// The stream dialect.
 pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
@@ -75,5 +75,5 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &CAST.def,
         &TRANSPOSE.def,
     ],
-    attrs: &[&attrs::GUARDS, &attrs::COMPARISONS, &expression::EXPRESSION],
+    attrs: &[&attrs::GUARDS, &attrs::COMPARISONS, &EXPRESSION],
 };

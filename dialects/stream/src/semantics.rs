@@ -3,13 +3,13 @@
 
 use crate::adapter::Adapter;
 use crate::branch::BranchMode;
-use crate::expression::Dag;
 use std::sync::Arc;
 use visa_algebra::{Axes, AxisId};
 pub use visa_engine::words::ContractionKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::Tensor;
+use visa_mapping::expression::Dag;
 use visa_numerics::{Apply, ArgMode, Bits, Guards, ReduceOp, default_mode};
 
 /// The logical meaning of an operation, declared as an interface.

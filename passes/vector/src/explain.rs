@@ -4,8 +4,8 @@ use super::chain::{Chain, Operation, Passes, Source, Step};
 use super::language::Equals;
 use super::search::{Leaves, Plan};
 use std::sync::Arc;
+use visa_mapping::expression::{Expression, FUNCTIONS, Term};
 use visa_numerics::{Alu, Arg, alu_ops, to_f64};
-use visa_stream::expression::{Expression, FUNCTIONS, Term};
 
 /// A line a step and one for each further pass.
 pub(crate) fn explain(plan: &Plan, equals: &Equals, leaves: &Leaves, names: &[Arc<str>]) -> Vec<String> {

@@ -3,9 +3,9 @@
 use crate::rule::{Operand, Options, Predicate, Test, Vector};
 use crate::sound::check;
 use visa_ir::diag::Diagnostic;
+use visa_mapping::expression::{Dag, Expression, NodeKind};
 use visa_numerics::DType;
 use visa_rules::{Kind, Rule, RuleKind, Scope, Syntax, Tree, Verdict, refuse, span};
-use visa_stream::expression::{Dag, Expression, NodeKind};
 
 impl RuleKind for Vector {
     const KIND: Kind = Kind::Vector;

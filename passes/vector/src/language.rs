@@ -7,8 +7,8 @@ use egg::{
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
+use visa_mapping::expression::{Dag, Function, NodeKind};
 use visa_numerics::{Bits, DType};
-use visa_stream::expression::{Dag, Function, NodeKind};
 
 /// Most rounds of rewriting.
 pub const MAX_ITERATIONS: usize = 8;

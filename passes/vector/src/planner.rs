@@ -10,9 +10,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
 use visa_ir::open;
 use visa_ir::span::Span;
+use visa_mapping::expression::Dag;
 use visa_mapping::facts::machine;
 use visa_numerics::VectorStage;
-use visa_stream::expression::Dag;
 use visa_stream::ops::vector_expr;
 use visa_stream::ops::vector_expr::VectorExpr;
 

@@ -1,9 +1,9 @@
 //! Rules about expressions, one for each format of their operands.
 
 use visa_ir::diag::Diagnostic;
+use visa_mapping::expression::Dag;
 use visa_numerics::{Bits, DType};
 use visa_rules::{Condition, Sort, check};
-use visa_stream::expression::Dag;
 
 /// The rules that come with visa.
 pub const BUILTIN: &str = include_str!("vector.rules");

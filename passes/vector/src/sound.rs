@@ -1,9 +1,9 @@
 //! Is a rule sound? Both sides are evaluated on all edge values against all edge values, and on random patterns.
 
 use crate::rule::{Predicate, Test, Vector};
+use visa_mapping::expression::Dag;
 use visa_numerics::{Bits, edges};
 use visa_rules::{Counterexample, Rule, Verdict};
-use visa_stream::expression::Dag;
 
 /// Random patterns of each sort.
 const PATTERNS: usize = 20_000;

@@ -6,8 +6,8 @@
 //! machine: the operations of each ALU.
 
 use std::collections::{BTreeMap, BTreeSet};
+use visa_mapping::expression::{Dag, Expression};
 use visa_numerics::DType;
-use visa_stream::expression::{Dag, Expression};
 use visa_vector::{BUILTIN, Counted, MAX_ITERATIONS, count_passes, parse_rules};
 
 /// An expression as a tree.

@@ -12,6 +12,7 @@ use visa_ir::module::{Module, OpRef, ValueId};
 use visa_ir::span::Span;
 use visa_ir::verify::Analysis;
 use visa_mapping::error::mapping_error;
+use visa_mapping::expression::Dag;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::index::affine::Indices;
 use visa_mapping::ops::func::signature;
@@ -27,7 +28,6 @@ use visa_numerics::{
 use visa_stream::adapter::Adapter;
 use visa_stream::branch::{BranchMode, GROUP_BIT};
 use visa_stream::chain::{coarse, coarse_in_places};
-use visa_stream::expression::Dag;
 use visa_stream::semantics::{ContractionKind, Function, Reduced, Semantics, Zip};
 
 use crate::contraction::{Contraction, Pair};

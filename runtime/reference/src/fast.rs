@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
+use visa_mapping::expression::{Dag, Range};
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::{Tensor, operand};
 use visa_numerics::Bits;
 use visa_stream::branch::BranchMode;
-use visa_stream::expression::{Dag, Range};
 use visa_stream::ops::vector_expr::VectorExpr;
 use visa_stream::semantics::Semantics;
 

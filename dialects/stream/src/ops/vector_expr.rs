@@ -1,7 +1,6 @@
 //! `stream.vector_expr`: an expression of each element, which a pass schedules onto the vector engine.
 
 use crate::chain::{axes, input, main_only, next, packet_bytes};
-use crate::expression::{Dag, EXPRESSION, Expression};
 use crate::lower::LowerStage;
 use crate::ops::vector_alu::verify_register_file;
 use crate::pipeline;
@@ -13,6 +12,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, reads};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
+use visa_mapping::expression::{Dag, EXPRESSION, Expression};
 use visa_mapping::facts::machine;
 use visa_mapping::operand;
 use visa_numerics::DType;

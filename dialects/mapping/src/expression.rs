@@ -15,13 +15,14 @@ pub use named::named;
 pub use parse::{MAX_NESTING, MAX_TERMS};
 pub use range::Range;
 
+use crate::tensor::numbers::Number;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
-use visa_mapping::tensor::numbers::Number;
 
-/// `#stream.expression<[x, b: max(x + b, 0)]>`: an [`Expression`].
+/// `#stream.expression<[x, b: max(x + b, 0)]>`: an [`Expression`]. The name is from version 1 of the text, so dialect
+/// stream lists the attribute.
 pub static EXPRESSION: BodyDef = BodyDef {
     name: "stream.expression",
     syntax: "[NAME, ...: EXPRESSION]",
