@@ -11,6 +11,7 @@ mod pages;
 mod prose;
 mod references;
 mod rewriting;
+mod tensor;
 mod text;
 
 /// As in the tools: a quarter of the time of the lit trees is spent in glibc's.

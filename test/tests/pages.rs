@@ -1,4 +1,5 @@
-//! docs/movement.md: its commands print what the page shows, and its kernel text stands in tests.
+//! docs/movement.md and docs/compute-what.md: their commands print what the pages show, and their kernel text stands
+//! in tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,37 @@ fn movement() {
         let file = if name.starts_with("test/") { root.join(name) } else { tests.join("book").join(name) };
         assert!(file.is_file() || name == "K.visa", "there is no `{name}`");
     }
+}
+
+/// The text of an example from its sizes on.
+fn from_axes(text: &str) -> Option<&str> {
+    text.find("tm.axes").and_then(|start| text.get(start..))
+}
+
+#[test]
+fn compute_what() {
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = tests.parent().expect("the repository");
+    let page = fs::read_to_string(root.join("docs/compute-what.md")).expect("the page");
+    for (command, shown) in page::commands(&page) {
+        let printed = output(command, root);
+        let printed: Vec<&str> = printed.trim_end().lines().collect();
+        assert!(page::shows(&printed, &shown), "`{command}` prints:\n{}", printed.join("\n"));
+    }
+    let shown: Vec<&str> =
+        page::blocks(&page, "text").into_iter().filter(|block| block.starts_with("tm.axes")).collect();
+    let mut files = 0;
+    for entry in fs::read_dir(tests.join("tensor")).expect("the examples") {
+        let path = entry.expect("a readable entry").path();
+        if path.extension().is_none_or(|extension| extension != "visa") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("an example");
+        let text = from_axes(&text).expect("sizes of axes");
+        assert!(shown.contains(&text), "the page does not show {}", path.display());
+        files += 1;
+    }
+    assert!(files == shown.len() && files >= 6, "{files} files, {} examples", shown.len());
 }
 
 #[test]

@@ -60,14 +60,16 @@ impl Prose {
         self.lines.iter_mut().skip(1).for_each(|(start, _)| *start += 1);
     }
 
-    /// Masks the text of code spans, which is not checked. Offsets stay valid.
+    /// Masks the text of code spans and the targets of links, which are not checked. Offsets stay valid.
     fn without_code(&self) -> String {
         let mut inside = false;
         let mask = |letter: char| {
             inside ^= letter == '`';
             if inside && letter != '`' { "x".repeat(letter.len_utf8()) } else { letter.to_string() }
         };
-        self.text.chars().map(mask).collect()
+        let text: String = self.text.chars().map(mask).collect();
+        let targets = Regex::new(r"\]\([^)]*\)").expect("a pattern");
+        targets.replace_all(&text, |target: &regex::Captures<'_>| "x".repeat(target[0].len())).into_owned()
     }
 
     fn matches<'a>(&self, patterns: &'a [Pattern]) -> Vec<Match<'a>> {
@@ -216,6 +218,7 @@ fn code_is_not_checked_and_lines_are_joined() {
     assert_eq!(lines(page("# What is it?\n\nIt is `what it says`.\n\n```\nwhat it says.\n```\n")), [0; 0]);
     assert_eq!(lines(page("The page says\nanything, and it is read\nin\nturn.\n")), [1, 3]);
     assert_eq!(lines(page("This is what it does.\n")), [1]);
+    assert_eq!(lines(page("See [the page](what.md).\n")), [0; 0]);
     assert_eq!(lines(doc_comments("/// Whether it is.\n///\n/// Whether or not.\nfn f() {}\n")), [1]);
     assert_eq!(lines(doc_comments("//! A page.\n\n/// Nothing\n/// if absent.\nfn f() {}\n")), [3]);
     assert_eq!(lines(doc_comments("// What is this.\n//// What is this.\nfn f() {}\n")), [0; 0]);

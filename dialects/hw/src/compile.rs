@@ -24,7 +24,8 @@ pub fn compile(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Pr
 
 fn not_hw(op: OpRef<'_>) -> Diagnostic {
     let pass = match op.level() {
-        Level::Tensor => "`--lower-to-seq` and then `--lower-to-hw`",
+        Level::Tensor => "a plan, which puts values into memories",
+        Level::Memory => "`--lower-to-seq` and then `--lower-to-hw`",
         Level::Sequencer => "`--lower-to-hw`",
         Level::Hardware | Level::Any => "a pass of its dialect",
     };

@@ -404,6 +404,11 @@ impl Context {
         self.type_interner.borrow().items[id.0 as usize].body.as_ref().map_or("", |(def, _)| def.name)
     }
 
+    /// The definition of a type; `None` if it has no body.
+    pub(crate) fn def_of(&self, id: TypeId) -> Option<&'static BodyDef> {
+        self.type_interner.borrow().items[id.0 as usize].body.as_ref().map(|(def, _)| *def)
+    }
+
     /// A type's value, if it is a `T`.
     #[must_use]
     pub fn type_value<T: Body>(&self, id: TypeId) -> Option<Rc<T>> {

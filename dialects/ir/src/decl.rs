@@ -99,6 +99,8 @@ pub struct BodyDef {
     pub parse: fn(&str) -> Result<Rc<dyn Body>, BodyError>,
     /// The symbols that a body names; a body names none where there is no such function.
     pub symbols: Option<SymbolsFn>,
+    /// The level of the operations on values of this type, if it is another than that of their dialect.
+    pub level: Option<Level>,
 }
 
 /// Calls a function for each symbol that a body names, in the order of its text, and returns the body with the new
@@ -113,6 +115,7 @@ impl BodyDef {
         doc: "",
         parse: |text| Err(BodyError::new("body", format!("nothing reads `{text}`"))),
         symbols: None,
+        level: None,
     };
 }
 

@@ -9,8 +9,10 @@ use std::fmt;
 pub enum Level {
     /// No operation of the levels below. As the input or output level of a pass: any.
     Any,
-    /// Tensors and streams: dialects `tm` and `stream`.
+    /// Tensors without a memory or an order of elements: operations of `tm` on `!tm.tensor`.
     Tensor,
+    /// Tensors in memories and streams: dialects `tm` and `stream`.
+    Memory,
     /// Nested-loop programs: dialect `seq`.
     Sequencer,
     /// Commands on bytes: dialect `hw`.
@@ -43,6 +45,7 @@ impl fmt::Display for Level {
         f.write_str(match self {
             Self::Any => "any",
             Self::Tensor => "tensor",
+            Self::Memory => "memory",
             Self::Sequencer => "sequencer",
             Self::Hardware => "hardware",
         })
@@ -50,10 +53,14 @@ impl fmt::Display for Level {
 }
 
 impl OpRef<'_> {
-    /// The level of the operation's dialect.
+    /// The level of the operation's dialect, or of a type of its values that has a level and is less lowered.
     #[must_use]
     pub fn level(&self) -> Level {
         let dialect = self.name().split('.').next().and_then(|name| self.ctx.dialect(name));
-        dialect.map_or(Level::Any, |dialect| dialect.level)
+        let dialect = dialect.map_or(Level::Any, |dialect| dialect.level);
+        let arguments = self.regions().iter().flat_map(|&block| self.module.args(block));
+        let values = self.operands().iter().chain(self.results()).chain(arguments);
+        let levels = values.filter_map(|&value| self.ctx.def_of(self.module.ty(value))?.level);
+        levels.fold(dialect, Level::min)
     }
 }

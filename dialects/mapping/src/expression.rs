@@ -9,7 +9,7 @@ mod named;
 mod parse;
 mod range;
 
-pub use dag::{Dag, MAX_OPERATIONS, Node, NodeKind, TypeError};
+pub use dag::{Dag, MAX_OPERATIONS, Node, NodeKind, Steps, TypeError};
 pub use functions::{FUNCTIONS, Function, Shape};
 pub use named::named;
 pub use parse::{MAX_NESTING, MAX_TERMS};

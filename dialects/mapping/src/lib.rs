@@ -5,11 +5,14 @@
 //! [`expression`] elementwise expressions, [`ops`] the operations, and [`facts`] analyses of a module for verifiers,
 //! lowering and the evaluator.
 
+pub mod coverage;
 pub mod error;
 pub mod expression;
 pub mod facts;
 pub mod index;
 pub mod interfaces;
+pub mod raise;
+pub mod summed;
 pub mod tensor;
 pub mod transfer;
 pub mod view;
@@ -40,7 +43,7 @@ pub use visa_machine::Unit;
 /// The tm dialect.
 pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
     name: "tm",
-    level: visa_ir::level::Level::Tensor,
+    level: visa_ir::level::Level::Memory,
     doc: "Tensor mapping: axes, tensors in memories, kernels, and transfers of whole tensors.\n\n\
           A tensor is a function from named axes to elements. Its type gives the position of each element: a \
           mapping for every dimension of the memory. A transfer keeps the tensor and changes its mapping (book 05); \
@@ -51,6 +54,8 @@ pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
         &tensor::attrs::MAP,
         &tensor::attrs::DTYPE,
         &tensor::attrs::SIZES,
+        &tensor::attrs::ENTRIES,
+        &tensor::attrs::COMPARISONS,
         &tensor::numbers::NUMBER,
         &tensor::numbers::NUMBERS,
     ],

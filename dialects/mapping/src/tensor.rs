@@ -10,6 +10,7 @@ pub mod memories;
 pub mod numbers;
 pub mod relabel;
 pub mod scalar;
+pub mod value;
 
 use crate::tensor::grammar::{Rule, TmGrammar, body_syntax};
 use pest::Parser as _;
@@ -318,6 +319,7 @@ macro_rules! tensor_kind {
                 doc: $about,
                 parse: |text| $crate::parse_tensor(&$name, text),
                 symbols: Some($crate::tensor_symbols),
+                level: None,
             },
             dims: &[$($crate::Dim::$dim),*],
             stream: $stream,

@@ -4,14 +4,22 @@
 use crate::chain::input;
 use crate::ops::vector_branch::VectorBranch;
 use crate::plan::digits_of;
+use crate::raise::{call, constant, mapped, result};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use visa_algebra::{Axes, Digits, Expr};
 use visa_ir::decl::Interface;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_ir::words;
+use visa_mapping::coverage::Coverage;
+use visa_mapping::expression::Term;
+use visa_mapping::ops::constant::Coordinate;
+use visa_mapping::ops::where_::Compare;
+use visa_mapping::raise::Raising;
+use visa_mapping::tensor::numbers::Number;
 use visa_mapping::{Dim, Tensor, operand};
-use visa_numerics::{Bits, Comparisons, IdSet, from_number};
+use visa_numerics::{Bits, Comparisons, DType, IdSet, from_number};
 
 /// The bit of an execution id that is the group.
 pub const GROUP_BIT: u32 = 3;
@@ -171,4 +179,41 @@ pub fn toggles(op: OpRef<'_>, source: &Tensor, name: &str, axes: &Axes) -> Resul
         return Err(refuse(format!("no part of `{stream}` tells even and odd `{name}` apart")));
     }
     Ok(toggles)
+}
+
+/// Operand 0, each element with an execution id from now on; undefined where the id is.
+///
+/// # Errors
+/// C1 and C2.
+pub fn branched(cx: &mut Raising<'_>, op: OpRef<'_>, mode: BranchMode) -> Result<(), Diagnostic> {
+    let to = result(op)?;
+    let known = cx.held(op, 0, &to)?;
+    let number = |number: u32| Term::Number(f64::from(number));
+    let ids = match mode {
+        BranchMode::Unconditional => None,
+        BranchMode::ValidCount => Some(constant(cx, op, DType::I32, 1)?),
+        BranchMode::Comparison(_) => {
+            let written = VectorBranch::of(op)?.compare()?.ok_or_else(|| op.error("C1", "no comparisons"))?;
+            let list: Comparisons<Number> = (*written).clone();
+            let spec = Compare::build(op, [known.value]).with(list).spec();
+            Some(cx.emit(spec, known.held.clone())?)
+        }
+        BranchMode::RegisterFile => {
+            let ids = cx.held(op, 1, &to)?;
+            Some(mapped(cx, op, &[&ids], call("and", vec![Term::Name(0), number(15)]))?)
+        }
+        BranchMode::AxisToggle(name) => {
+            let index = cx.emit(Coordinate::build(op).axis(Expr::axis(&name)).spec(), BTreeMap::new())?;
+            let odd = call("and", vec![Term::Name(0), number(1)]);
+            Some(mapped(cx, op, &[&index], call("shl", vec![odd, number(GROUP_BIT)]))?)
+        }
+    };
+    let Some(ids) = ids else {
+        cx.bind_with(op, known, None);
+        return Ok(());
+    };
+    let known = mapped(cx, op, &[&known, &ids], Term::Name(0))?;
+    let ids = cx.narrow(op, ids, &Coverage::new(&to, cx.axes, op.span())?)?;
+    cx.bind_with(op, known, Some(ids));
+    Ok(())
 }

@@ -1,7 +1,6 @@
 //! Axes that a result lacks although elements differ along them: no operation reduces, slices or masks the axis, and
 //! the result holds its first coordinate. Legal, and nearly always a mistake of the mapping.
 
-use crate::semantics::Semantics;
 use std::sync::Arc;
 use visa_algebra::{Axes, AxisId, Expr, place_expr};
 use visa_ir::diag::{Diagnostic, Severity};
@@ -16,6 +15,26 @@ pub const CODE: &str = "forgotten-axis";
 
 /// Clauses that give a result its axes, the one first that a lacking axis is added to.
 const CLAUSES: [&str; 3] = ["element", "time", "packet"];
+
+/// An operation that makes one element of several along axes that its result lacks, declared as an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropsAxes {
+    /// It adds elements up or takes the greatest of them, padding included.
+    BySum,
+    /// It preserves some elements, or combines those of two groups.
+    BySelection,
+}
+
+/// The way in which an operation drops axes; `None` if it preserves them.
+fn drops_axes(op: OpRef<'_>) -> Option<DropsAxes> {
+    op.decl()?.interface::<DropsAxes>().copied()
+}
+
+/// Returns true if an operation adds elements up or takes the greatest of them, padding included.
+#[must_use]
+pub fn sums(op: OpRef<'_>) -> bool {
+    drops_axes(op) == Some(DropsAxes::BySum)
+}
 
 /// A warning for each axis along which the elements of an operand differ and which no mapping of the result
 /// mentions. `A = 1` mentions it.
@@ -63,32 +82,7 @@ fn is_chosen(op: OpRef<'_>, name: &str, axes: &Axes) -> bool {
 /// Returns true if the operation makes one element of several, is an explicit part of its operand or other axes for
 /// it, or has several operands that become a result each.
 fn takes_axes_away(op: OpRef<'_>) -> bool {
-    let reduces = match op.decl().and_then(|decl| decl.interface::<Semantics>()) {
-        Some(
-            Semantics::Pack(_)
-            | Semantics::SumPacket(_)
-            | Semantics::SumTime
-            | Semantics::ReduceSlices(_)
-            | Semantics::Zip(_)
-            | Semantics::Reduce(_),
-        ) => true,
-        Some(
-            Semantics::Same
-            | Semantics::Reinterpret
-            | Semantics::Constant(_)
-            | Semantics::Fetch(_)
-            | Semantics::Ids
-            | Semantics::Interleave(_)
-            | Semantics::Pair
-            | Semantics::Overwrite(_)
-            | Semantics::OverwriteWith(_)
-            | Semantics::Elementwise(_)
-            | Semantics::Expression(_)
-            | Semantics::Branch(_),
-        )
-        | None => false,
-    };
-    reduces || view::kind(op).is_some() || carries(op)
+    drops_axes(op).is_some() || view::kind(op).is_some() || carries(op)
 }
 
 /// Returns true if a tensor holds more than one coordinate of the axis. A term without digits that mentions it does.

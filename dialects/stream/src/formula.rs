@@ -3,16 +3,41 @@
 //! A formula is a name, not a definition: it leaves out conversions, layouts, the axes of sums and the guards of
 //! conditional operations.
 
-use crate::semantics::{ContractionKind, Function, Semantics};
 use std::collections::HashMap;
 use visa_ir::context::Attr;
+use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::Tensor;
 use visa_mapping::tensor::numbers::Number;
-use visa_numerics::{Arg, Bits, DType, to_f64};
+use visa_numerics::{Arg, ArgMode, Bits, DType, to_f64};
 
 /// The most letters of a formula; a longer one ends in `…`.
 pub const MAX_LETTERS: usize = 200;
+
+/// The formula of an operation's result, declared as an interface. Without it, the formula is that of operand 0: the
+/// operation converts, moves or guards its elements.
+#[derive(Clone, Copy)]
+pub enum Formula {
+    /// A number in the format of the result.
+    Number(fn(OpRef<'_>) -> Result<Bits, Diagnostic>),
+    /// The product of operands 0 and 1.
+    Product,
+    /// A call of the function with this name on operand 0; the operand itself if there is no name.
+    Call(fn(OpRef<'_>) -> Option<String>),
+    /// A call of the function with this name on all operands.
+    CallOnAll(fn(OpRef<'_>) -> String),
+    /// The operation's lead clause as a function of these arguments, or as a sign between them.
+    Elementwise(fn(OpRef<'_>) -> Result<Elementwise, Diagnostic>),
+}
+
+/// Arguments of an elementwise function.
+#[derive(Clone, Copy)]
+pub struct Elementwise {
+    /// The choice of stream and operands for each argument.
+    pub mode: ArgMode,
+    /// The constant operands. Any other operand that the mode reads is a value: the first is operand 1.
+    pub constants: [Option<Bits>; 2],
+}
 
 /// The formula of the tensor that the last operation of a pipeline stores. `name` gives the name of a tensor at rest.
 #[must_use]
@@ -99,49 +124,31 @@ impl Formulas<'_> {
         op.operands().get(number).map_or_else(|| Term::atom(String::new()), |&value| self.value(value))
     }
 
-    /// The result of an operation: its operand, if it converts, moves or guards that. Clauses that its verifier
-    /// refuses are left out.
+    /// The result of an operation. Clauses that its verifier refuses are left out.
     fn term(&self, op: OpRef<'_>) -> Term {
         let first = self.operand(op, 0);
-        let Some(semantics) = op.decl().and_then(|decl| decl.interface::<Semantics>()) else { return first };
-        match semantics {
-            Semantics::Same
-            | Semantics::Reinterpret
-            | Semantics::Fetch(_)
-            | Semantics::Branch(_)
-            | Semantics::SumTime
-            | Semantics::Overwrite(_) => first,
-            Semantics::Constant(bits) => {
+        let Some(formula) = op.decl().and_then(|decl| decl.interface::<Formula>()) else { return first };
+        match formula {
+            Formula::Number(bits) => {
                 let dtype = op.result_type::<Tensor>(0).map(|tensor| tensor.dtype);
                 dtype.zip(bits(op).ok()).map_or(first, |(dtype, bits)| Term::number(dtype, bits))
             }
-            Semantics::OverwriteWith(part) => {
-                part(op).map_or(first, |(tensor, bits)| Term::number(tensor.dtype, bits))
-            }
-            Semantics::Pack(_) => Term::call("pack", &[first]),
-            Semantics::Ids => Term::call("ids", &[first]),
-            Semantics::Interleave(_) => {
-                let tensors: Vec<_> = op.operands().iter().map(|&value| self.value(value)).collect();
-                Term::call("", &tensors)
-            }
-            Semantics::Pair => first.infix("*", &self.operand(op, 1)),
-            Semantics::SumPacket(kind) => match kind(op) {
-                Ok(ContractionKind::Max) => Term::call("max", &[first]),
-                Ok(ContractionKind::Add) | Err(_) => first,
+            Formula::Product => first.infix("*", &self.operand(op, 1)),
+            Formula::Call(name) => match name(op) {
+                Some(name) => Term::call(&name, &[first]),
+                None => first,
             },
-            Semantics::ReduceSlices(_) | Semantics::Reduce(_) => Term::call(&reduction(op), &[first]),
-            Semantics::Elementwise(function) => {
-                function(op).map_or(first, |function| self.elementwise(op, &function))
-            }
-            Semantics::Zip(zip) => zip(op).map_or(first, |zip| self.elementwise(op, &zip.function)),
-            Semantics::Expression(_) => {
+            Formula::CallOnAll(name) => {
                 let operands: Vec<_> = op.operands().iter().map(|&value| self.value(value)).collect();
-                Term::call(&word(op), &operands)
+                Term::call(&name(op), &operands)
+            }
+            Formula::Elementwise(arguments) => {
+                arguments(op).map_or(first, |arguments| self.elementwise(op, &arguments))
             }
         }
     }
 
-    fn elementwise(&self, op: OpRef<'_>, function: &Function) -> Term {
+    fn elementwise(&self, op: OpRef<'_>, function: &Elementwise) -> Term {
         let dtype = op.operand_type::<Tensor>(0).map(|tensor| tensor.dtype);
         let constant = |number: usize| function.constants[number].zip(dtype);
         let operand = |number: usize| match constant(number) {
@@ -165,8 +172,9 @@ impl Formulas<'_> {
 }
 
 /// The word that identifies an operation: its lead clause, or its name without the dialect.
+#[must_use]
 #[expect(clippy::disallowed_methods, reason = "a part of a name for people, which nothing compares")]
-fn word(op: OpRef<'_>) -> String {
+pub fn word(op: OpRef<'_>) -> String {
     match op.decl().and_then(|decl| op.attr(decl.lead()?.name)) {
         Some(Attr::Str(word)) => word.to_string(),
         Some(_) | None => op.name().rsplit('.').next().unwrap_or_default().to_owned(),
@@ -174,9 +182,10 @@ fn word(op: OpRef<'_>) -> String {
 }
 
 /// The function of a reduction.
-fn reduction(op: OpRef<'_>) -> String {
+#[must_use]
+pub fn function(op: OpRef<'_>) -> Option<String> {
     let word = word(op);
-    if sign(&word) == Some("+") { "sum".to_owned() } else { word.to_lowercase() }
+    Some(if sign(&word) == Some("+") { "sum".to_owned() } else { word.to_lowercase() })
 }
 
 /// The sign of an operation of two arguments that has one, for any format.

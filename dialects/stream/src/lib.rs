@@ -22,8 +22,8 @@ pub mod padding;
 pub mod pipeline;
 pub mod plan;
 pub mod planner;
+pub mod raise;
 pub mod reduce;
-pub mod semantics;
 pub mod shift;
 pub mod snoop;
 mod streams;
@@ -50,7 +50,7 @@ use visa_mapping::expression::EXPRESSION;
 /// The stream dialect.
 pub static DIALECT: visa_ir::decl::Dialect = visa_ir::decl::Dialect {
     name: "stream",
-    level: visa_ir::level::Level::Tensor,
+    level: visa_ir::level::Level::Memory,
     doc: "The Tensor Unit: begin, fetch, switch, collect, then either a register file, or align, contract, \
           accumulate, the vector engine, cast, transpose and commit (book 12).\n\n\
           A stream type is named after the engine that the stream left; it holds the context, the number format, \

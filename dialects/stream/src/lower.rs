@@ -1,5 +1,5 @@
 //! Lowering of one operation of a pipeline: to nothing, or to one operation of `seq` or `hw`. Its declaration names
-//! the function as an interface, next to its logical semantics ([`crate::semantics`]); the lowering pass calls it.
+//! the function as an interface, next to its [`visa_mapping::raise::Semantics`]; the lowering pass calls it.
 
 pub mod address;
 pub mod loops;

@@ -3,10 +3,9 @@
 
 use crate::branch::GivesIds;
 use crate::chain::{input, next};
+use crate::formula::Elementwise;
 use crate::ops::vector_alu::{MODE, WHEN, WIDTH, WRITE_BACK};
-use crate::semantics::Function;
 use crate::streams::{PAIR, PAIR4, VECTOR, VECTOR4};
-use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::view::{self, BodyOf, SharedClause, WordOf};
@@ -286,14 +285,13 @@ fn int_width(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
         .ok_or_else(|| op.clause_error("C6", "int_width", found()))
 }
 
-/// The function that `op` applies to each element.
+/// The arguments of `op` in its formula.
 ///
 /// # Errors
 /// An operation that its verifier refuses.
-pub fn function(op: OpRef<'_>) -> Result<Function, Diagnostic> {
-    let (row, Arguments { mode, constants, guards, write_back, .. }) = configuration(op)?;
-    let (guards, write_back) = (guards.map(Arc::new), write_back.map(Arc::new));
-    Ok(Function { apply: row.apply, mode, constants, guards, write_back })
+pub fn elementwise(op: OpRef<'_>) -> Result<Elementwise, Diagnostic> {
+    let (_, Arguments { mode, constants, .. }) = configuration(op)?;
+    Ok(Elementwise { mode, constants })
 }
 
 /// The ALU that `op` uses, and its arguments.

@@ -36,8 +36,8 @@ pub static PASS: Pass = Pass {
           finds separate addresses for each call.\n\n\
           With `erase`, functions that were called are erased; without it they stay, as kernels by themselves.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
-    takes: Level::Tensor,
-    gives: Level::Tensor,
+    takes: Level::Memory,
+    gives: Level::Memory,
     statistics: &[
         ("calls", "calls inlined"),
         ("operations", "operations copied"),

@@ -16,8 +16,8 @@ pub static PASS: Pass = Pass {
           product with zero is zero, unless the other side happens to hold an infinity or a NaN \
           (docs/numerics.md).\n\n\
           The lint ignores an axis that is summed in part; `visa-run --shadow` checks the sum itself.",
-    takes: Level::Tensor,
-    gives: Level::Tensor,
+    takes: Level::Memory,
+    gives: Level::Memory,
     statistics: &[("warnings", "warnings given")],
     run,
     ..Pass::BASE

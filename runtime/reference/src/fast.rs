@@ -8,16 +8,16 @@ use std::collections::HashMap;
 
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
-use visa_mapping::expression::{Dag, Range};
-use visa_mapping::ops::indexed::indexing;
-use visa_mapping::{Tensor, operand};
+use visa_mapping::expression::{Dag, Node, NodeKind, Range, Shape};
+use visa_mapping::ops::cast::Cast;
+use visa_mapping::ops::map::{Map, computation};
+use visa_mapping::ops::reduce::{Reduce, function};
+use visa_mapping::ops::{gather, rename, restrict, skew, where_};
 use visa_numerics::Bits;
-use visa_stream::branch::BranchMode;
-use visa_stream::ops::vector_expr::VectorExpr;
-use visa_stream::semantics::Semantics;
 
-use crate::evaluate::{LogicalResult, Run, Value, meaning};
+use crate::evaluate::{LogicalResult, Run};
 use crate::tensor::Logical;
+use crate::values::{self, elementwise::of_all};
 
 /// The values that a lowering may give for the elements of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +63,8 @@ pub(crate) enum Slack {
 impl Run<'_> {
     /// The bounds of the result of `op`; `None` if it does not depend on a fast expression.
     pub(crate) fn slack(&self, op: OpRef<'_>) -> Result<Option<Slack>, Diagnostic> {
-        let view = visa_mapping::view::kind(op).is_some();
-        let expression = match meaning(op) {
-            Ok(Semantics::Expression(dag)) if !view => Some(dag(op)?),
-            Ok(_) | Err(_) => None,
-        };
-        let fast = expression.is_some() && VectorExpr::cast(op).is_some_and(|expression| expression.fast());
+        let map = Map::cast(op);
+        let fast = map.is_some_and(|map| map.fast());
         let loose: Vec<&Slack> = op.operands().iter().filter_map(|value| self.slack.get(value)).collect();
         if loose.is_empty() && !fast {
             return Ok(None);
@@ -76,87 +72,87 @@ impl Run<'_> {
         if let Some(Slack::Unknown(op)) = loose.iter().find(|slack| matches!(slack, Slack::Unknown(_))) {
             return Ok(Some(Slack::Unknown(op.clone())));
         }
-        Ok(Some(match expression {
-            Some(dag) => self.of_expression(op, &dag, fast)?,
-            None if view || self.keeps_order(op)? => self.at_the_ends(op)?,
+        Ok(Some(match map {
+            Some(map) => {
+                let dag = computation(map)?;
+                match fast || dag.nodes.iter().all(is_bounded) {
+                    true => self.of_expression(op, &dag, fast)?,
+                    false => Slack::Unknown(op.to_string()),
+                }
+            }
+            None if self.keeps_order(op)? => {
+                let ends = [0, 1].map(|end| values::evaluate(&self.at(op, end), op));
+                let [low, high] = ends;
+                Slack::Between([low?, high?])
+            }
             None => Slack::Unknown(op.to_string()),
         }))
     }
 
     /// The ranges of an expression's elements.
     fn of_expression(&self, op: OpRef<'_>, dag: &Dag, fast: bool) -> Result<Slack, Diagnostic> {
-        let to = op.result_type::<Tensor>(0).ok_or_else(|| op.error("C0", "the result is no tensor"))?;
-        let lows = self.at(op, 0);
-        let highs = self.at(op, 1);
-        let mut tensors = Vec::new();
+        let (lows, highs) = (self.at(op, 0), self.at(op, 1));
+        let dtype = dag.dtype().ok_or_else(|| op.error("C2", "the expression has no result"))?;
+        let mut both = Vec::new();
         for index in 0..op.operands().len() {
-            tensors.push(lows.held(op, index, &to)?);
-            tensors.push(highs.held(op, index, &to)?);
+            both.extend([lows.given(op, index)?, highs.given(op, index)?]);
         }
         let range = |ends: &[Bits]| {
             let operands = ends.as_chunks().0.iter().map(|&[low, high]| Range { low, high });
             dag.range(&operands.collect::<Vec<_>>(), fast)
         };
-        let low = self.of_each(op, &to, &tensors, |ends| range(ends).low)?;
-        let high = self.of_each(op, &to, &tensors, |ends| range(ends).high)?;
+        let low = of_all(&both, dtype, op.span(), |ends| Some(range(ends).low))?;
+        let high = of_all(&both, dtype, op.span(), |ends| Some(range(ends).high))?;
         Ok(Slack::Between([low, high]))
     }
 
     /// Returns true if no element of the result becomes smaller when one of an operand becomes greater.
     fn keeps_order(&self, op: OpRef<'_>) -> Result<bool, Diagnostic> {
-        let from = operand(op, 0).map(|tensor| tensor.dtype);
-        let to = op.result_type::<Tensor>(0).map(|tensor| tensor.dtype);
         let is_loose = |index: usize| op.operands().get(index).is_some_and(|id| self.slack.contains_key(id));
-        // A narrower integer wraps, a table may do anything, and a zero point is of integers.
-        let converts = from == to || from.is_some_and(|from| from.is_float());
-        // Rows are moved as they are, to where the index points.
-        if indexing(op).is_some() {
-            return Ok(!is_loose(1));
+        if let Some(cast) = Cast::cast(op) {
+            // A narrower integer wraps. Bits that are ordered as one format need not be as the other.
+            return Ok(!cast.bits() && self.given(op, 0)?.dtype.is_float());
         }
-        Ok(match meaning(op)? {
-            Semantics::Same => converts,
-            Semantics::Fetch(adapter) => {
-                from.is_some_and(|from| from.is_float()) && adapter(op)?.table.is_none()
-            }
-            Semantics::Interleave(_) | Semantics::Overwrite(_) | Semantics::OverwriteWith(_) => true,
-            Semantics::Branch(mode) => match mode(op)? {
-                BranchMode::Unconditional | BranchMode::ValidCount | BranchMode::AxisToggle(_) => true,
-                BranchMode::Comparison(_) => false,
-                BranchMode::RegisterFile => !is_loose(1),
-            },
-            Semantics::Reduce(reduced) => reduced(op, self.axes)?.row.increasing,
-            Semantics::ReduceSlices(row) => row(op)?.increasing,
-            // Bits that are ordered as one format need not be as the other.
-            Semantics::Reinterpret
-            | Semantics::Constant(_)
-            | Semantics::Pack(_)
-            | Semantics::Ids
-            | Semantics::Pair
-            | Semantics::SumPacket(_)
-            | Semantics::SumTime
-            | Semantics::Elementwise(_)
-            | Semantics::Expression(_)
-            | Semantics::Zip(_) => false,
-        })
-    }
-
-    /// The results of an operation that keeps order, for the least and for the greatest operands.
-    fn at_the_ends(&self, op: OpRef<'_>) -> Result<Slack, Diagnostic> {
-        Ok(match (self.at(op, 0).value(op)?, self.at(op, 1).value(op)?) {
-            (Value::Tensor(low), Value::Tensor(high)) => Slack::Between([low, high]),
-            (Value::Tensor(_) | Value::Pair(_) | Value::Sums(..), _) => Slack::Unknown(op.to_string()),
-        })
+        if let Some(reduce) = Reduce::cast(op) {
+            return Ok(function(reduce)?.increasing);
+        }
+        // Elements are moved as they are, to where a condition or an index points.
+        let moves = [
+            &rename::RENAME,
+            &rename::SPLIT,
+            &rename::MERGE,
+            &rename::REARRANGE,
+            &rename::BROADCAST,
+            &restrict::RESTRICT,
+            &restrict::EXTRACT,
+            &restrict::INSERT,
+            &restrict::EXTEND,
+            &restrict::CONCAT,
+            &skew::SKEW,
+            &skew::EXCHANGE,
+        ];
+        let chooses = op.is(&where_::DECL) && !is_loose(0);
+        let indexes = (op.is(&gather::GATHER) || op.is(&gather::SCATTER_INTO)) && !is_loose(1);
+        Ok(chooses || indexes || moves.iter().any(|decl| op.is(decl)))
     }
 
     /// A run in which the operands of `op` have their least values (0), or their greatest (1).
     fn at(&self, op: OpRef<'_>, end: usize) -> Self {
         let value = |id: &ValueId| {
             let value = match self.slack.get(id) {
-                Some(Slack::Between(ends)) => Value::Tensor(ends[end].clone()),
+                Some(Slack::Between(ends)) => ends[end].clone(),
                 Some(Slack::Unknown(_)) | None => self.values.get(id)?.clone(),
             };
             Some((*id, value))
         };
         self.with_values(op.operands().iter().filter_map(value).collect::<HashMap<_, _>>())
+    }
+}
+
+/// Returns true if the range of a function follows from those of its arguments.
+fn is_bounded(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Operand(_) | NodeKind::Number(_) => true,
+        NodeKind::Apply(function, _) => function.shape != Shape::Other,
     }
 }

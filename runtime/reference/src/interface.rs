@@ -1,6 +1,7 @@
 //! The arguments and results of a kernel, as arrays.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use visa_algebra::{Axes, AxisId};
 use visa_ir::context::Context;
@@ -11,6 +12,7 @@ use visa_ir::verify::Analysis;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{Func, RETURN, argument_name, result_names};
 use visa_mapping::tensor::scalar;
+use visa_mapping::tensor::value::Value;
 use visa_mapping::{ArrayLayout, HBM, HOST, Tensor, array_layout, skewed_axes};
 use visa_numerics::DType;
 
@@ -41,6 +43,8 @@ pub struct ScalarInfo {
     pub name: String,
     /// It is below this.
     pub count: u64,
+    /// Where it is declared.
+    pub span: Span,
 }
 
 /// The arguments and results of a kernel.
@@ -69,7 +73,6 @@ pub fn interface(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<
 /// A tensor of a signature with its place in the module.
 pub(crate) struct Port {
     pub(crate) info: TensorInfo,
-    pub(crate) value: ValueId,
     pub(crate) layout: ArrayLayout,
     /// The skewed axes that it is written in and holds at coordinate 0 only.
     pub(crate) still: Vec<AxisId>,
@@ -77,10 +80,9 @@ pub(crate) struct Port {
 
 /// A kernel with its signature.
 pub(crate) struct Kernel {
+    pub(crate) func: OpId,
     pub(crate) name: String,
     pub(crate) span: Span,
-    /// The operations up to the return.
-    pub(crate) ops: Vec<OpId>,
     pub(crate) arguments: Vec<Port>,
     pub(crate) scalars: Vec<(ScalarInfo, ValueId)>,
     pub(crate) results: Vec<Port>,
@@ -96,23 +98,16 @@ impl Kernel {
     ) -> Result<Self, Diagnostic> {
         let func = module.op(ctx, entry_point(ctx, module, entry)?);
         let block = *func.regions().first().ok_or_else(|| func.error("C0", "the kernel has no body"))?;
-        let ops = module.ops(block).to_vec();
+        let ops = module.ops(block);
         let end = ops.last().map(|&last| func.other(last)).filter(|last| last.is(&RETURN));
         let end = end.ok_or_else(|| func.error("C0", "the kernel does not end with `tm.return`"))?;
         let (mut arguments, mut scalars) = (Vec::new(), Vec::new());
         for (at, &value) in module.args(block).iter().enumerate() {
             let name = argument_name(func, at);
-            match scalar::count(ctx, module.ty(value), axes, module.value_span(value))? {
-                Some(count) => scalars.push((ScalarInfo { name, count }, value)),
-                None => arguments.push(port(
-                    ctx,
-                    module,
-                    value,
-                    module.value_span(value),
-                    name,
-                    "argument",
-                    axes,
-                )?),
+            let span = module.value_span(value);
+            match scalar::count(ctx, module.ty(value), axes, span)? {
+                Some(count) => scalars.push((ScalarInfo { name, count, span }, value)),
+                None => arguments.push(port(ctx, module, value, span, name, "argument", axes)?),
             }
         }
         let mut results = Vec::new();
@@ -120,8 +115,7 @@ impl Kernel {
             results.push(port(ctx, module, value, end.span(), name, "result", axes)?);
         }
         let name = Func::of(func)?.name()?.to_string();
-        let ops = ops[..ops.len() - 1].to_vec();
-        Ok(Self { name, span: func.span(), ops, arguments, scalars, results })
+        Ok(Self { func: func.id, name, span: func.span(), arguments, scalars, results })
     }
 
     /// Its arguments and results.
@@ -206,7 +200,8 @@ fn entry_point(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<Op
     let kernels: Vec<(String, OpId)> =
         functions.map(|func| Ok((func.name()?.to_string(), func.id))).collect::<Result<_, Diagnostic>>()?;
     let names: Vec<&str> = kernels.iter().map(|(name, _)| &**name).collect();
-    let error = |message: String| Diagnostic::error("unknown-entry", Span::default(), message);
+    let span = kernels.first().map_or_else(Span::default, |&(_, first)| module.op(ctx, first).span());
+    let error = |message: String| Diagnostic::error("unknown-entry", span, message);
     match (entry, &*kernels) {
         (_, []) => Err(error("the module has no kernel: expected a `tm.func`".to_owned())),
         (None, [(_, only)]) => Ok(*only),
@@ -235,14 +230,24 @@ fn list(names: &[&str]) -> String {
 fn port(
     ctx: &Context,
     module: &Module,
-    value: ValueId,
+    id: ValueId,
     span: Span,
     name: String,
     role: &str,
     axes: &Axes,
 ) -> Result<Port, Diagnostic> {
-    let ty = module.ty(value);
+    let ty = module.ty(id);
     let refuse = |why: String| Diagnostic::error("array-layout", span, format!("{role} `{name}`: {why}"));
+    if let Some(value) = ctx.type_value::<Value>(ty) {
+        let axis = |axis: &Arc<str>| {
+            let id = axes.resolve(axis).map_err(|error| refuse(error.message))?;
+            Ok((id, axes.size(id)))
+        };
+        let dims = value.axes.iter().map(axis).collect::<Result<Vec<_>, Diagnostic>>()?;
+        let layout = ArrayLayout { shape: dims.iter().map(|&(_, size)| size).collect(), dims };
+        let info = TensorInfo { name, dtype: value.dtype, shape: layout.shape.clone() };
+        return Ok(Port { info, layout, still: Vec::new() });
+    }
     let tensor = ctx.type_value::<Tensor>(ty).filter(|tensor| tensor.is(&HOST) || tensor.is(&HBM));
     let tensor = tensor
         .ok_or_else(|| refuse(format!("type `{}`, expected `!tm.host` or `!tm.hbm`", ctx.type_text(ty))))?;
@@ -250,5 +255,5 @@ fn port(
     let mut still = skewed_axes(&tensor, axes);
     still.retain(|&axis| layout.dims.iter().all(|&(own, _)| own != axis));
     let info = TensorInfo { name, dtype: tensor.dtype, shape: layout.shape.clone() };
-    Ok(Port { info, value, layout, still })
+    Ok(Port { info, layout, still })
 }

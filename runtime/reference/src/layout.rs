@@ -74,29 +74,6 @@ impl Stride {
             Positions::Ranked { ranks, .. } => self.step * ranks[coordinate] as usize,
         }
     }
-
-    /// The distance between neighbouring coordinates, 0 if it differs from coordinate to coordinate.
-    pub(crate) fn linear(&self) -> usize {
-        match self.positions {
-            Positions::Leading(_) => self.step,
-            Positions::Ranked { .. } => 0,
-        }
-    }
-
-    /// Returns true if the distance differs from coordinate to coordinate.
-    pub(crate) fn is_ranked(&self) -> bool {
-        matches!(self.positions, Positions::Ranked { .. })
-    }
-
-    /// The part of [`Self::offset`] that [`Self::linear`] leaves out, `None` if the coordinate is not held.
-    pub(crate) fn ranked_offset(&self, coordinate: usize) -> Option<usize> {
-        match &self.positions {
-            Positions::Leading(_) => Some(0),
-            Positions::Ranked { ranks, .. } => {
-                ranks.get(coordinate).filter(|rank| **rank != ABSENT).map(|&rank| self.step * rank as usize)
-            }
-        }
-    }
 }
 
 /// The distance of a vector of held coordinates from the first element.

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
+use visa_engine::words::ContractionKind;
 use visa_numerics::{Bits, DType, SumOrder, add, canonical, mul, to_f64};
-use visa_stream::semantics::ContractionKind;
 
 /// An accumulator's number.
 pub(crate) trait Number: Copy + Send + Sync {
@@ -113,6 +113,16 @@ impl<T: Number> Accumulator<T> {
             SumOrder::Sequential => {
                 products.iter().fold(self.sum.unwrap_or(T::START), |sum, &product| sum.sum(product))
             }
+        });
+    }
+
+    /// Adds a packet of one product.
+    pub(crate) fn add(&mut self, product: T) {
+        self.sum = Some(match (self.reduction, self.sum, self.order) {
+            (ContractionKind::Max, Some(sum), _) => sum.greater(product),
+            (ContractionKind::Add, Some(sum), _) => sum.sum(product),
+            (ContractionKind::Add, None, SumOrder::Sequential) => T::START.sum(product),
+            (ContractionKind::Max, None, _) | (ContractionKind::Add, None, SumOrder::Tree) => product,
         });
     }
 

@@ -1,11 +1,11 @@
 //! Chip shuffles: the same type, and of each index the element of another (book 32).
 
-use crate::coverage::Coverage;
 use crate::layout::offset;
 use crate::tensor::{Axis, Logical, saturated};
 use visa_algebra::{Axes, AxisId};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
+use visa_mapping::coverage::Coverage;
 use visa_mapping::transfer::shuffle::Shuffle;
 
 /// The tensor that chips have after they exchanged their parts of `tensor`, whose type covers `held`.

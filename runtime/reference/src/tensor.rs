@@ -8,9 +8,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_numerics::{Bits, DType};
 
-use crate::coverage::Coverage;
 use crate::layout::{Layout, Stride, offset};
 use crate::limits::MAX_ELEMENTS;
+use visa_mapping::coverage::Coverage;
 
 /// An axis that a tensor depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -251,47 +251,19 @@ impl Logical {
         Self::where_defined(self.dtype, axes.clone(), span, |at| seen.get(at))
     }
 
-    /// The same tensor with these coordinates held too, where there are any of an axis: elements that it lacks there
-    /// are undefined.
-    pub(crate) fn filled(
-        self,
-        held: impl Fn(&Axis) -> Option<Vec<bool>>,
+    /// The same tensor with an axis for each of these, and no coordinate that they do not hold.
+    pub(crate) fn spelled_out(
+        &self,
+        axes: impl Iterator<Item = Axis>,
         span: Span,
     ) -> Result<Self, Diagnostic> {
-        let wanted = |own: &Axis| {
-            let Some(mut held) = held(own) else { return own.clone() };
-            let last = held.iter().rposition(|&held| held).map_or(0, |last| last + 1);
-            held.truncate(last.max(own.held.len()));
-            Axis { id: own.id, held }
+        let both = |wanted: &Axis| match self.axis(wanted.id) {
+            Some(own) => wanted.held.iter().zip(&own.held).map(|(&wanted, &own)| wanted && own).collect(),
+            None => wanted.held.clone(),
         };
-        let axes: Vec<Axis> = self.axes.iter().map(wanted).collect();
-        if self.axes.iter().zip(&axes).all(|(own, wanted)| covers(&own.held, &wanted.held)) {
-            return Ok(self);
-        }
+        let axes: Vec<Axis> = axes.map(|axis| Axis { id: axis.id, held: both(&axis) }).collect();
         let seen = self.under(&axes);
         Self::where_defined(self.dtype, axes.clone(), span, |at| seen.get(at))
-    }
-
-    /// The same tensor with the element at each multiple of `step` along an axis, whose size grows to the next
-    /// multiple.
-    pub(crate) fn spread(
-        &self,
-        id: AxisId,
-        step: usize,
-        size: usize,
-        span: Span,
-    ) -> Result<Self, Diagnostic> {
-        let Some(place) = self.axes.iter().position(|axis| axis.id == id) else { return Ok(self.clone()) };
-        let mut axes = self.axes.clone();
-        let own = &self.axes[place].held;
-        axes[place].held = (0..size).map(|at| own.get(at / step * step) == Some(&true)).collect();
-        let strides = self.strides(axes.iter().map(|axis| axis.id));
-        Self::where_defined(self.dtype, axes, span, |at| {
-            let coarse =
-                |(own, &coordinate)| if own == place { coordinate / step * step } else { coordinate };
-            let coordinates = at.iter().enumerate().map(coarse);
-            self.element(strides.iter().zip(coordinates).map(|(stride, at)| stride.offset(at)).sum())
-        })
     }
 
     /// Every element converted.

@@ -6,9 +6,9 @@ use visa_algebra::{Axes, AxisId, Cell, Expr, Index, Map, skewed_names};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 
-use crate::coverage::Coverage;
 use crate::layout::{Layout, offset};
 use crate::tensor::{Axis, Logical, element_count, saturated};
+use visa_mapping::coverage::Coverage;
 
 /// The tensor whose element at x is the given one's at x plus `shift`, limited to the elements of a type.
 pub(crate) fn shifted(

@@ -71,7 +71,7 @@ fn outcomes(file: &File) -> Vec<Outcome> {
     let modules = file.texts().filter_map(|text| read(&ctx, text));
     for mut written in modules.filter(|written| is_closed(&ctx, written)) {
         // What is written in bytes already has no address that could be open.
-        if Level::of(&ctx, &written) != Level::Tensor {
+        if Level::of(&ctx, &written) != Level::Memory {
             continue;
         }
         // Addresses are chosen for each call.

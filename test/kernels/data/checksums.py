@@ -23,6 +23,7 @@ from make import (
     rand_i32,
     rand_i4,
     rand_i8,
+    relu,
     round_to_bf16,
     splitmix64,
     tree_sum,
@@ -30,6 +31,7 @@ from make import (
 
 KERNELS = HERE.parent
 BOOK = KERNELS.parent / "book"
+TOOL = KERNELS.parent / "tools" / "visa-run"
 LEAST, GREATEST = np.int64(-(2**31)), np.int64(2**31 - 1)
 
 
@@ -685,6 +687,17 @@ FILES = {
         ]
     },
 }  # fmt: skip
+
+
+def tensor_level():
+    """Sums of the tensor level: one product after the other without `tree`, in blocks of 32 with it."""
+    a, b, bias = rand_bf16(1, 64, 128), rand_bf16(2, 128, 32), rand_f32(3, 32)
+    rows, columns = packets(a, 32)[:, None], packets(np.ascontiguousarray(b.T), 32)[None]
+    tree, sequential = contracted(rows, columns), contracted(rows, columns, sequential=True)
+    return {"GEMM": round_to_bf16(relu(flush(sequential + bias))), "TREE": tree, "SEQ": sequential, "MACHINE": sequential}
+
+
+TOOL_FILES = {"tensor_level": tensor_level}
 
 
 def crc(array):

@@ -29,7 +29,8 @@ The kernels of `transpose.visa` get `iota` (element k is k); `transpose.expected
 `casts_f32.npy` and `casts_i32.npy` hold numbers at which the conversions of casts.visa and fetch_casts.visa round, saturate
 and wrap; their results stand in these files, worked out by hand.
 
-The results of other kernels are summed up by a CRC in their FileCheck lines: checksums.py computes it, and book_checksums.py for test/book.
+The results of other kernels are summed up by a CRC in their FileCheck lines: checksums.py computes it, also for
+test/tools/visa-run, and book_checksums.py for test/book.
 Both ways of running this script go through those lines too.
 
 `fast.*.npy` are the values of fast expressions, which kernels come near to, in numbers of their format.
@@ -720,6 +721,7 @@ def main():
 
     write = not sys.argv[1:]
     stale = checksums.compare(checksums.KERNELS, checksums.FILES, write)
+    stale += checksums.compare(checksums.TOOL, checksums.TOOL_FILES, write)
     stale += checksums.compare(checksums.BOOK, book_checksums.FILES, write)
     if write:
         stale = []

@@ -13,6 +13,7 @@ pub(crate) fn roles(flags: &Flags, folder: &std::path::Path) -> FileRoles {
         input,
         output,
         crash_reproducer,
+        prove_equal,
         shared,
         mapping_rules,
         // They are a run without input and other outputs.
@@ -36,9 +37,11 @@ pub(crate) fn roles(flags: &Flags, folder: &std::path::Path) -> FileRoles {
         verify_each: _,
         verify_analyses: _,
         run_reproducer: _,
+        validate: _,
     } = flags;
     let mut roles = FileRoles::new(folder);
     roles.input(input, input);
+    prove_equal.iter().for_each(|name| roles.input(format!("--prove-equal {name}"), name));
     shared.inputs(&mut roles);
     mapping_rules.iter().for_each(|name| roles.input(format!("--mapping-rules {name}"), name));
     roles.output(format!("-o {output}"), output);

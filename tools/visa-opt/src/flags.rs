@@ -42,6 +42,9 @@ pub(crate) struct Flags {
     pub(crate) reproducer_outputs: Option<String>,
     pub(crate) shared: SharedFlags,
     pub(crate) mapping_rules: Option<String>,
+    pub(crate) prove_equal: Option<String>,
+    /// Each pass is validated by raising the kernels.
+    pub(crate) validate: bool,
     pub(crate) docs: Option<String>,
     pub(crate) check_docs: Option<String>,
 }
@@ -137,6 +140,8 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Result<Flags, Stop> 
         reproducer_outputs: text("reproducer-outputs"),
         shared: shared(matches)?,
         mapping_rules: text("mapping-rules"),
+        prove_equal: text("prove-equal"),
+        validate: text("validate").is_some(),
         docs: text("docs"),
         check_docs: text("check-docs"),
     })
@@ -160,8 +165,14 @@ fn command() -> Command {
     SharedFlags::augment_args(command).subcommand(query::flags::command())
 }
 
-fn pipeline_flags() -> [Arg; 8] {
+fn pipeline_flags() -> [Arg; 9] {
     [
+        value(
+            "validate",
+            "HOW",
+            "Compare what the kernels compute before and after each pass: at the tensor level (raise)",
+        )
+        .value_parser(["raise"]),
         value(
             "pass-pipeline",
             "PIPELINE",
@@ -241,8 +252,15 @@ fn dump_flags() -> [Arg; 6] {
     ]
 }
 
-fn listing_flags() -> [Arg; 5] {
+fn listing_flags() -> [Arg; 6] {
     [
+        value(
+            "prove-equal",
+            "FILE",
+            "Compare what the kernels of FILE and of INPUT compute: exit code 0 if they are equal, also up to the \
+             order of sums, 1 if they differ, 2 if it is unknown",
+        )
+        .conflicts_with_all(["pass-pipeline", "run-reproducer", "split-input-file", "verify-diagnostics"]),
         value("show-dialects", "NAME", "Print the dialects, or the page of the one called NAME")
             .num_args(0..=1)
             .default_missing_value(""),

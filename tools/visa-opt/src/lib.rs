@@ -11,6 +11,7 @@ mod load;
 mod outputs;
 mod pass_flags;
 pub mod progress;
+mod prove;
 mod query;
 pub(crate) mod registry;
 pub mod render;
@@ -19,6 +20,7 @@ mod reproducer;
 mod run;
 mod shared;
 mod split;
+mod validate;
 
 pub use files::{pass_outputs, shared_files};
 pub use io::{Io, process};
@@ -34,10 +36,16 @@ pub use split::split;
 use flags::Asked;
 
 /// Runs on `args` (without the program's name). Returns the exit code: 0 if everything asked for held, 2 if a `query`
-/// is not decided, else 1.
+/// or an equality of kernels is not decided, else 1.
 pub fn run(registry: &Registry, args: &[String], io: &mut Io) -> i32 {
     match flags::parse(args, &registry.passes) {
-        Ok(Asked::Modules(flags)) => run::Driver::new(registry, &flags, io).run(),
+        Ok(Asked::Modules(flags)) => {
+            let driver = run::Driver::new(registry, &flags, io);
+            match &flags.prove_equal {
+                Some(first) => driver.prove(first),
+                None => driver.run(),
+            }
+        }
         Ok(Asked::Query(asked)) => query::run(*asked, io),
         Err(stop) => {
             let stream = if stop.code == 0 { &mut io.stdout } else { &mut io.stderr };

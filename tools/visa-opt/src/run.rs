@@ -11,6 +11,7 @@ use crate::registry::Registry;
 use crate::report::{Timing, statistics};
 use crate::reproducer::{pipeline_of, reproducer};
 use crate::split::{SEPARATOR, split};
+use crate::validate::{Both, Validation};
 use crate::{docs, expect, files, outputs};
 use std::ops::Range;
 use std::time::Instant;
@@ -127,7 +128,17 @@ impl<'a> Driver<'a> {
         Ok(held)
     }
 
-    fn context(&mut self) -> Result<Context, Refusal> {
+    /// The flags of the run.
+    pub(crate) fn flags(&self) -> &'a Flags {
+        self.flags
+    }
+
+    /// The streams of the run.
+    pub(crate) fn io(&mut self) -> &mut Io {
+        self.io
+    }
+
+    pub(crate) fn context(&mut self) -> Result<Context, Refusal> {
         let mut ctx = self.registry.context().map_err(|findings| (None, findings))?;
         ctx.allow_unregistered = self.flags.allow_unregistered;
         if self.io.progress {
@@ -195,14 +206,20 @@ impl<'a> Driver<'a> {
         manager.verify_analyses = self.flags.verify_analyses;
         manager.keep_before = self.flags.crash_reproducer.is_some();
         let mut dump = Dump::new(self.flags, source);
-        let outcome = manager.run(ctx, &mut module, &mut dump);
+        let mut validation = Validation::default();
+        let outcome = match self.flags.validate {
+            true => manager.run(ctx, &mut module, &mut Both(&mut dump, &mut validation)),
+            false => manager.run(ctx, &mut module, &mut dump),
+        };
+        let changed = has_errors(&validation.findings);
+        self.flags.shared.renderer().emit(self.io, None, &validation.findings);
         self.io.stderr.extend(dump.out.into_bytes());
         match outcome {
             Ok(report) => {
                 self.steps.extend(report.steps);
                 findings.extend(report.findings);
                 let written = self.write_outputs(&report.outputs);
-                (Some(module), findings, written)
+                (Some(module), findings, written && !changed)
             }
             Err(failure) => {
                 let good = self.failed(ctx, *failure, pipeline, &mut findings);

@@ -20,7 +20,7 @@ use visa_ir::diag::counted;
 use visa_numerics::DType;
 
 pub use array::{Array, FileType, Value};
-pub use compare::{Mismatch, compare, near};
+pub use compare::{Bound, Elements, Mismatch, Tolerance, compare, near};
 pub use convert::array_bytes;
 pub use indices::{ChosenIndices, holds};
 pub use save::save_npy;

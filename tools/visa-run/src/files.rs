@@ -25,6 +25,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         shared,
         entry: _,
         ulps: _,
+        tolerance: _,
         allocate: _,
         select_transfers: _,
         check: _,

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::data::Source;
+use crate::data::{Bound, Source};
 use crate::formats::{self, Format};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
@@ -19,7 +19,7 @@ use visa_opt::SharedFlags;
                   `out0`, `out1`, ..."
 )]
 pub(crate) struct Flags {
-    /// The kernel, at any level; `-` reads standard input.
+    /// The kernel, at any level; `-` reads standard input. At the tensor level it is evaluated, and has no cost.
     pub(crate) file: String,
     /// Kernel of the file to run.
     #[arg(long, value_name = "NAME")]
@@ -30,12 +30,16 @@ pub(crate) struct Flags {
     /// Write a result to a NumPy file instead of summarising it.
     #[arg(long = "out", value_name = "NAME=FILE.npy")]
     pub(crate) outs: Vec<String>,
-    /// Compare a result, bit by bit, with a NumPy file.
+    /// Compare a result, bit by bit, with a NumPy file. The file has the shape and the type of one that --out
+    /// writes.
     #[arg(long = "expect", value_name = "NAME=FILE.npy")]
     pub(crate) expects: Vec<String>,
     /// With --expect and --check: floating-point numbers may be that many numbers of their format apart.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "compared")]
     pub(crate) ulps: u32,
+    /// With --expect: floating-point numbers may differ by ABS + REL * |expected|; ABS is 0 if absent.
+    #[arg(long, value_name = "REL[,ABS]", requires = "expects")]
+    pub(crate) tolerance: Option<Bound>,
     /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where
     /// addresses are open too. Options are those of visa-opt, as in `--select-configs=budget=40000`.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
@@ -78,7 +82,7 @@ pub(crate) struct Flags {
     pub(crate) width: Option<usize>,
     /// Price the kernel without running it: no tensor is allocated, and no data is read. `--arg` gives the numbers
     /// that are known when it starts.
-    #[arg(long, conflicts_with_all = ["outs", "compared", "ulps", "shadow", "threads", "memory"])]
+    #[arg(long, conflicts_with_all = ["outs", "compared", "ulps", "tolerance", "shadow", "threads", "memory"])]
     pub(crate) cost: bool,
     /// Compare the price of every command with the device's trace (lines `PROFILE_SPAN`) or the vendor's schedule
     /// (JSON).

@@ -1,9 +1,9 @@
-//! The visa-run driver as a library: runs a kernel on data, checks its lowering, and prices it.
+//! The visa-run driver as a library: runs a kernel on data, checks its lowering, and prices it. A kernel of the tensor
+//! level is evaluated instead.
 //!
 //! [`run`] does all of it in process, on the dialects and passes of a [`Registry`], from arguments and bytes to bytes
 //! and an exit code.
 
-mod buffers;
 mod check;
 mod compare;
 mod console;
@@ -14,6 +14,7 @@ mod flags;
 mod formats;
 mod passes;
 mod pictures;
+mod ports;
 mod progress;
 mod ran;
 mod relabelled;

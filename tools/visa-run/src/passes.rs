@@ -39,10 +39,10 @@ impl Refused {
 /// addresses here; clauses that the kernel itself leaves open stay so, and lowering reports the flag that closes them.
 fn remaining(level: Level, open: bool) -> &'static str {
     match level {
-        Level::Tensor | Level::Any if open => "lower-to-seq,lower-to-hw",
-        Level::Tensor | Level::Any => "plan-vector,allocate,lower-to-seq,lower-to-hw",
+        Level::Memory | Level::Any if open => "lower-to-seq,lower-to-hw",
+        Level::Memory | Level::Any => "plan-vector,allocate,lower-to-seq,lower-to-hw",
         Level::Sequencer => "lower-to-hw",
-        Level::Hardware => "",
+        Level::Hardware | Level::Tensor => "",
     }
 }
 

@@ -1,4 +1,4 @@
-//! A program that has run.
+//! A kernel that has run.
 
 use crate::check::CheckReport;
 use std::collections::BTreeMap;
@@ -6,12 +6,17 @@ use std::collections::BTreeMap;
 /// The bytes of arguments or results, by their names.
 pub(crate) type Tensors = BTreeMap<String, Vec<u8>>;
 
-/// A program that has run.
+/// The defined elements of each result that also has undefined ones, in C order, by its name.
+pub(crate) type Masks = BTreeMap<String, Vec<bool>>;
+
+/// A kernel that has run, or was evaluated.
 pub(crate) struct Ran {
     /// The data of its arguments.
     pub(crate) tensors: Tensors,
     /// The bytes of its results.
     pub(crate) results: Tensors,
+    /// The masks of results that were evaluated; empty if the machine ran.
+    pub(crate) masks: Masks,
     /// The file of each result that is written to one.
     pub(crate) outputs: BTreeMap<String, String>,
     /// With `--check`, how the results compare with the logical evaluator's.
@@ -22,7 +27,17 @@ pub(crate) struct Ran {
     pub(crate) expected: bool,
 }
 
+/// Number of undefined elements.
+pub(crate) fn undefined(defined: &[bool]) -> usize {
+    defined.iter().filter(|&&defined| !defined).count()
+}
+
 impl Ran {
+    /// Number of undefined elements of a result that was evaluated; 0 if the machine ran.
+    pub(crate) fn undefined(&self, result: &str) -> usize {
+        self.masks.get(result).map_or(0, |defined| undefined(defined))
+    }
+
     /// Returns true if every check of the run passed.
     pub(crate) fn held(&self) -> bool {
         let checked = self.check.as_ref().is_none_or(|check| check.mismatches == 0);

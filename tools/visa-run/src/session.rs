@@ -2,9 +2,11 @@
 
 use crate::console::{Console, Outcome, Stopped};
 use crate::flags::Flags;
+use crate::stages::compile::Compiled;
 use crate::stages::run::Progress;
-use crate::stages::{arguments, choose, compile, cost, load, report, run};
+use crate::stages::{arguments, choose, compile, cost, evaluate, load, report, run};
 use visa_opt::{Io, Registry};
+use visa_pass::Level;
 
 /// Runs the stages that the flags ask for. Returns the exit code: 0 only if everything asked for held.
 pub(crate) fn session(registry: &Registry, flags: &Flags, io: &mut Io, progress: Progress<'_>) -> i32 {
@@ -23,16 +25,20 @@ fn stages(
     progress: Progress<'_>,
 ) -> Outcome<bool> {
     let loaded = load::load(registry, flags, console)?;
+    if Level::of(&loaded.ctx, &loaded.module) == Level::Tensor {
+        return evaluate::evaluate(loaded, registry, flags, console);
+    }
     let mut chosen = choose::choose(loaded, registry, flags, console)?;
     let compiled = compile::compile(&mut chosen, registry, flags, console)?;
     if flags.cost {
-        let tensors = arguments::of_indices(&compiled.program, &compiled.given, flags, console)?;
+        let Compiled { program, ports, given, .. } = &compiled;
+        let tensors = arguments::of_indices(program, ports, given, flags, console)?;
         let costed = cost::cost(compiled.program, &chosen.ctx, &tensors, flags, console)?;
-        report::report(&chosen, None, costed, compiled.advice, flags, console)?;
+        report::report(&chosen, &compiled.ports, None, costed, compiled.advice, flags, console)?;
         return Ok(true);
     }
     let ran = run::run(&chosen, &compiled, flags, console, progress)?;
     let costed = cost::cost(compiled.program, &chosen.ctx, &ran.tensors, flags, console)?;
-    report::report(&chosen, Some(&ran), costed, compiled.advice, flags, console)?;
+    report::report(&chosen, &compiled.ports, Some(&ran), costed, compiled.advice, flags, console)?;
     Ok(ran.held())
 }

@@ -7,10 +7,11 @@ use visa::hw::ops::commit::Commit;
 use visa::ir::decl::{Dialect, Interface, OpDecl};
 use visa::ir::level::Level;
 use visa::loops::{Entry, Program};
+use visa::mapping::raise::Semantics;
+use visa::mapping::raise::moves::same;
 use visa::pass::Pass;
 use visa::stream::lower::LowerStage;
 use visa::stream::ops::commit;
-use visa::stream::semantics::Semantics;
 use visa::{Io, Tool};
 
 /// A folder of the template.
@@ -176,7 +177,7 @@ static KEEP: OpDecl = OpDecl {
     verify: None,
     interfaces: &[
         Interface(&rngd::COMMIT),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(same)),
         Interface(&LowerStage(|_, op| {
             let loops = Program { entries: vec![Entry::new(32, 1)], packet: 32, base: 4096 };
             Ok(Some(Commit::build(op).bytes(32).loops(loops).spec()))

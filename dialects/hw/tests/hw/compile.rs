@@ -101,9 +101,9 @@ fn entries_are_chosen_by_name() {
     assert!(refused("visa 1\n", None).0.contains("the input has no kernel"));
 }
 
-/// A dialect at tensor level.
+/// A dialect at memory level.
 static TM: Dialect =
-    Dialect { name: "tm", doc: "", level: Level::Tensor, ops: &[&[&AXES]], types: &[], attrs: &[] };
+    Dialect { name: "tm", doc: "", level: Level::Memory, ops: &[&[&AXES]], types: &[], attrs: &[] };
 static AXES: OpDecl =
     OpDecl { name: "tm.axes", effects: Effects::Declares, traits: &[Trait::TopLevel], ..OpDecl::BASE };
 

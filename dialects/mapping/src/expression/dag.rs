@@ -5,7 +5,7 @@ use super::functions::Function;
 use super::named::named;
 use super::{Expression, Term};
 use std::collections::HashMap;
-use visa_numerics::{Bits, DType, from_number};
+use visa_numerics::{Apply, Bits, DType, default_mode, from_number};
 
 /// Most operations of the engine in an expression, definitions written out.
 pub const MAX_OPERATIONS: usize = 64;
@@ -89,18 +89,73 @@ impl Dag {
     /// made with.
     #[must_use]
     pub fn eval(&self, operands: &[Bits]) -> Option<Bits> {
-        let mut values: Vec<Bits> = Vec::with_capacity(self.nodes.len());
-        for node in &self.nodes {
-            let value = match &node.kind {
-                NodeKind::Operand(at) => *operands.get(*at)?,
-                NodeKind::Number(bits) => *bits,
+        Steps::of(self)?.eval(operands)
+    }
+}
+
+/// Most nodes whose values are kept without an allocation.
+const FEW_NODES: usize = 16;
+
+/// A [`Dag`] with the operation of the engine at each node looked up, for many elements.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    steps: Vec<Step>,
+    root: usize,
+}
+
+/// The value of a node.
+#[derive(Clone, Debug)]
+enum Step {
+    Operand(usize),
+    Number(Bits),
+    /// An operation of earlier values.
+    Apply(&'static Apply, [usize; 3]),
+}
+
+impl Steps {
+    /// The operations of an expression, in order; `None` if one has no operation for its format.
+    #[must_use]
+    pub fn of(dag: &Dag) -> Option<Self> {
+        let step = |node: &Node| {
+            Some(match &node.kind {
+                NodeKind::Operand(at) => Step::Operand(*at),
+                NodeKind::Number(bits) => Step::Number(*bits),
                 NodeKind::Apply(function, args) => {
-                    let dtype = self.nodes.get(*args.first()?)?.dtype;
-                    let args: Vec<Bits> = args.iter().filter_map(|&at| values.get(at).copied()).collect();
-                    function.apply(dtype, &args)?
+                    let dtype = dag.nodes.get(*args.first()?)?.dtype;
+                    let row = function.rows(dtype).next()?;
+                    let mut ports = [0; 3];
+                    if args.len() != function.arity {
+                        return None;
+                    }
+                    ports.get_mut(..function.arity)?.copy_from_slice(args);
+                    Step::Apply(&row.apply, ports)
+                }
+            })
+        };
+        Some(Self { steps: dag.nodes.iter().map(step).collect::<Option<_>>()?, root: dag.root })
+    }
+
+    /// The result for one element of each operand; `None` for fewer operands than the expression has.
+    #[must_use]
+    pub fn eval(&self, operands: &[Bits]) -> Option<Bits> {
+        if self.steps.len() <= FEW_NODES {
+            self.eval_in(operands, &mut [0; FEW_NODES])
+        } else {
+            self.eval_in(operands, &mut vec![0; self.steps.len()])
+        }
+    }
+
+    fn eval_in(&self, operands: &[Bits], values: &mut [Bits]) -> Option<Bits> {
+        for (at, step) in self.steps.iter().enumerate() {
+            let value = match step {
+                Step::Operand(at) => *operands.get(*at)?,
+                Step::Number(bits) => *bits,
+                Step::Apply(apply, [stream, first, second]) => {
+                    let others = [*values.get(*first)?, *values.get(*second)?];
+                    apply.eval(default_mode(apply.arity()), *values.get(*stream)?, others)
                 }
             };
-            values.push(value);
+            *values.get_mut(at)? = value;
         }
         values.get(self.root).copied()
     }
@@ -155,7 +210,7 @@ impl Builder {
             let able: Vec<_> = function.formats().iter().map(|dtype| format!("`{dtype}`")).collect();
             let message =
                 format!("`{}` works on {}, its argument is `{dtype}`", function.name, able.join(" and "));
-            return Err(TypeError { fix: conversion(dtype), ..TypeError::new(message) });
+            return Err(TypeError { fix: conversion(&[dtype]), ..TypeError::new(message) });
         };
         let (from, to) = (row.from, row.to);
         let args = args.iter().enumerate();
@@ -200,7 +255,7 @@ impl Builder {
             None => Ok(first),
             Some(other) => {
                 let message = format!("`{}` of `{first}` and `{other}`, expected one format", function.name);
-                Err(TypeError { fix: conversion(first.max(other)), ..TypeError::new(message) })
+                Err(TypeError { fix: conversion(&[first, other]), ..TypeError::new(message) })
             }
         }
     }
@@ -211,8 +266,13 @@ fn numbers(function: &Function) -> TypeError {
     TypeError { fix, ..TypeError::new(format!("`{}` of numbers alone", function.name)) }
 }
 
-fn conversion(dtype: DType) -> Option<String> {
-    let function = if dtype == DType::F32 { "fixed" } else { "float" };
+/// The fix for formats that a function does not take, or not together: the conversion within the expression if it
+/// exists.
+fn conversion(dtypes: &[DType]) -> Option<String> {
+    if dtypes.iter().any(|dtype| !matches!(dtype, DType::I32 | DType::F32)) {
+        return Some("convert the operand with a cast before".to_owned());
+    }
+    let function = if dtypes.contains(&DType::F32) { "fixed" } else { "float" };
     Some(format!("convert with `{function}(x, 31)`"))
 }
 

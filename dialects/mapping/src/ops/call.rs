@@ -22,7 +22,10 @@ use visa_ir::verify::VerifyCx;
 /// The common interface of a call and a launch.
 #[visa_ir::view(Calling)]
 pub const CALLING: OpDecl = OpDecl {
-    operands: &[OperandDecl::variadic("arguments", &["tm.host", "tm.hbm", "tm.index", "tm.scalar"])],
+    operands: &[OperandDecl::variadic(
+        "arguments",
+        &["tm.host", "tm.hbm", "tm.tensor", "tm.index", "tm.scalar"],
+    )],
     clauses: &[ClauseDecl::lead("callee", ClauseKind::Symbol, "the function")],
     traits: &[Trait::AnyResults],
     // The callee's body is not inspected: it may have every effect that a function can.

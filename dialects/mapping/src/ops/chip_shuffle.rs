@@ -3,6 +3,8 @@
 use super::func::{check_place, chips_of};
 use super::transfer::{MovesTensor, check_runs, free_axes};
 use crate::facts::{DeclaredAxes, machine};
+use crate::raise::Semantics;
+use crate::raise::moves::exchanged;
 use crate::tensor::memories::DM;
 use crate::tensor::{Dim, Tensor, make};
 use crate::transfer::shuffle::Shuffle;
@@ -50,7 +52,7 @@ pub static CHIP_SHUFFLE: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%s = tm.chip_shuffle %h by [1, 2, 3, 0], at 65536",
-    interfaces: &[Interface(&MovesTensor)],
+    interfaces: &[Interface(&MovesTensor), Interface(&Semantics(exchanged))],
     ..OpDecl::BASE
 };
 

@@ -5,7 +5,8 @@ use crate::facts::DeclaredAxes;
 use crate::index::{INDEX, INDICES, Index};
 use crate::interfaces::KeepsAxes;
 use crate::tensor::attrs::MAP;
-use crate::tensor::memories::ON_CHIP;
+use crate::tensor::memories::CARRIED;
+use crate::tensor::value::Value;
 use visa_algebra::{Axes, Expr};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl, Trait, make_type};
 use visa_ir::diag::{Diagnostic, counted};
@@ -26,14 +27,14 @@ pub static FOR: OpDecl = OpDecl {
           iteration gave. So a tensor is filled tile by tile: `tm.to_tile` takes the carried tensor and gives it as \
           it is from then on.\n\n\
           A carried tensor has one place: it is yielded at the operand's address. Tensors that the body places are \
-          placed again in each iteration.",
+          placed again in each iteration. At the tensor level it carries values, which are in no place.",
     constraints: &[
         ("C1", "there are 1 to 2^32 iterations (ours: the interpreter runs each of them)"),
         ("C2", "the yielded values have the types of the operands"),
         ("C3", "the yielded values are at the operands' addresses"),
         ("C4", "neither is a view"),
     ],
-    operands: &[OperandDecl::variadic("initial", ON_CHIP)],
+    operands: &[OperandDecl::variadic("initial", CARRIED)],
     clauses: &[ClauseDecl::lead(
         "over",
         ClauseKind::body::<Expr>(&MAP),
@@ -69,7 +70,7 @@ pub static IF: OpDecl = OpDecl {
         ("C3", "the yielded values are at the tensors' addresses"),
         ("C4", "neither is a view"),
     ],
-    operands: &[OperandDecl::one("number", INDICES), OperandDecl::variadic("initial", ON_CHIP)],
+    operands: &[OperandDecl::one("number", INDICES), OperandDecl::variadic("initial", CARRIED)],
     clauses: &[
         ClauseDecl::optional("from", ClauseKind::Int, "the least number with which the body runs"),
         ClauseDecl::optional("below", ClauseKind::Int, "the body runs with less than this"),
@@ -88,7 +89,7 @@ pub static IF: OpDecl = OpDecl {
 pub static YIELD: OpDecl = OpDecl {
     name: "tm.yield",
     summary: "Ends the body of a loop or a branch: gives the tensors as they are after it.",
-    operands: &[OperandDecl::variadic("values", ON_CHIP)],
+    operands: &[OperandDecl::variadic("values", CARRIED)],
     traits: &[Trait::Terminator, Trait::InsideOneOf(&["tm.for", "tm.if"])],
     effects: Effects::PURE,
     example: "tm.yield %acc",
@@ -215,10 +216,18 @@ fn check_yielded(op: OpRef<'_>, around: &str) -> Result<(), Diagnostic> {
     }
     for (given, wanted) in types(op, given).into_iter().zip(types(op, wanted)) {
         let known = ![given, wanted].iter().any(|ty| is_unknown(op.ctx, *ty));
-        if given != wanted && known {
+        if given != wanted && known && !same_value(op, given, wanted) {
             let (given, wanted) = (op.ctx.type_text(given), op.ctx.type_text(wanted));
             return Err(refuse(format!("the body yields `{given}`, the {around} carries `{wanted}`")));
         }
     }
     Ok(())
+}
+
+/// Returns true if two types of values have the same axes, in any order.
+fn same_value(op: OpRef<'_>, given: TypeId, wanted: TypeId) -> bool {
+    let values = [given, wanted].map(|ty| op.ctx.type_value::<Value>(ty));
+    let [Some(given), Some(wanted)] = values else { return false };
+    let has_all = || wanted.axes.iter().all(|axis| given.has(axis));
+    given.dtype == wanted.dtype && given.axes.len() == wanted.axes.len() && has_all()
 }

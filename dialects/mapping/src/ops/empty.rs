@@ -4,6 +4,7 @@ use super::control::{Carried, carried, carries};
 use super::func::{RETURN, check_chips, check_place, chips_of};
 use crate::facts::{DeclaredAxes, check_mappings, machine, quoted};
 use crate::interfaces::{KeepsAxes, succeeded};
+use crate::raise::{Semantics, moves};
 use crate::tensor::attrs::{DTYPE, MAP};
 use crate::tensor::memories::kind_of;
 use crate::tensor::{Dim, Tensor, TensorKind, make};
@@ -54,7 +55,7 @@ pub static EMPTY: OpDecl = OpDecl {
     effects: Effects::Are(&[allocates(Target::Clause("memory"))]),
     infer: Some(infer),
     verify: Some(verify),
-    interfaces: &[Interface(&KeepsAxes)],
+    interfaces: &[Interface(&KeepsAxes), Interface(&Semantics(moves::empty))],
     example: "%c = tm.empty hbm, dtype bf16, at 0, element [M, N]",
     ..OpDecl::BASE
 };

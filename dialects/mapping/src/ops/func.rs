@@ -7,6 +7,7 @@ use crate::facts::placed::placements;
 use crate::facts::{DeclaredAxes, argument_error, check_skew, frames, machine, overwrites, quoted};
 use crate::tensor::attrs::{AxisSizes, MAP, SIZES};
 use crate::tensor::memories::{HBM, HOST};
+use crate::tensor::value::Value;
 use crate::tensor::{Dim, Tensor, scalar};
 use visa_algebra::{Axes, Expr};
 use visa_ir::context::Attr;
@@ -15,6 +16,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, ValueId};
 use visa_ir::open::is_unknown;
+use visa_ir::span::Span;
 use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 
@@ -69,8 +71,9 @@ pub static ALIAS: OpDecl = OpDecl {
 #[visa_ir::view(Func)]
 pub static FUNC: OpDecl = OpDecl {
     name: "tm.func",
-    summary: "A kernel: a function on tensors in host memory or HBM.",
-    doc: "Arguments and results are `!tm.host` or `!tm.hbm` tensors. An HBM argument is already in place: the \
+    summary: "A kernel: a function on tensors in host memory or HBM, or on values.",
+    doc: "A function on `!tm.tensor` values states the computation, without memories. Arguments and results \
+          of all others are `!tm.host` or `!tm.hbm` tensors. An HBM argument is already in place: the \
           clause `at` lists the addresses of the HBM arguments in order; `at auto` leaves all of them open, `at [0, \
           auto]` some. Results are those of `tm.return`. Operations run in the order in which they are written \
           (book 28). An argument of type `!tm.scalar` is a number that is known when the kernel starts: tiles that \
@@ -78,7 +81,7 @@ pub static FUNC: OpDecl = OpDecl {
           An argument that is marked `inout` is changed and stays: `tm.return` gives, after the other results, the \
           final value of each, in their order. It is called as the argument is.",
     constraints: &[
-        ("C1", "arguments are tensors in host memory or HBM, or scalars"),
+        ("C1", "arguments are tensors in host memory or HBM, or scalars; or all are values and scalars"),
         ("C2", "`at` lists one address for each HBM argument"),
         ("C3", "1 <= chips <= the machine's chips"),
         ("C4", "a chip mapping has as many positions as the function has chips (book 04)"),
@@ -92,6 +95,7 @@ pub static FUNC: OpDecl = OpDecl {
             "a pipeline stays on its slices: its inputs and its output begin on the same, and on the first chip; \
              nothing but transfers and pipelines takes a tile that begins elsewhere",
         ),
+        ("C11", "the format of a value is one that memories store (book 19)"),
     ],
     clauses: &[
         ClauseDecl::lead("name", ClauseKind::Symbol, "the kernel's name"),
@@ -124,9 +128,11 @@ pub static RETURN: OpDecl = OpDecl {
     summary: "Ends a kernel and names its results.",
     doc: "One result is called `out`; several are `out0`, `out1`, ... in data files and reports. The final value of \
           an `inout` argument has the argument's name.",
-    operands: &[OperandDecl::variadic("results", &["tm.host", "tm.hbm"])],
+    constraints: &[("C1", "the format of a value is one that memories store (book 19)")],
+    operands: &[OperandDecl::variadic("results", &["tm.host", "tm.hbm", "tm.tensor"])],
     traits: &[Trait::Terminator, Trait::Inside("tm.func")],
     effects: Effects::PURE,
+    verify: Some(verify_return),
     example: "tm.return %y",
     ..OpDecl::BASE
 };
@@ -137,6 +143,18 @@ pub static OPS: &[&OpDecl] = &[&AXES, &ALIAS, &FUNC, &RETURN];
 fn verify_axes(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let mut axes = declared_above(op);
     AxesOp::of(op)?.sizes()?.declare_in(&mut axes).map_err(|error| refused(op, "sizes", error))
+}
+
+fn verify_return(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
+    let values = (0..op.operands().len()).filter_map(|number| op.operand_type::<Value>(number));
+    match values.map(|value| value.dtype).find(|dtype| !dtype.is_stored()) {
+        Some(dtype) => {
+            let message =
+                format!("a result of `{dtype}`, which no memory stores: only a contraction takes it");
+            Err(op.error("C1", message).fix("return a contraction of the value".to_owned()))
+        }
+        None => Ok(()),
+    }
 }
 
 fn verify_alias(op: OpRef<'_>, _cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -194,12 +212,18 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         if scalar::count(op.ctx, op.module.ty(arg), &axes.0, span)?.is_some() {
             continue;
         }
+        if let Some(value) = op.ctx.type_value::<Value>(op.module.ty(arg)) {
+            check_value(op, &value, span, &axes.0)?;
+            continue;
+        }
         let Some(tensor) = op.ctx.type_value::<Tensor>(op.module.ty(arg)) else {
             let found = op.ctx.type_text(op.module.ty(arg));
             return Err(Diagnostic::error(
                 "tm.func-C1",
                 span,
-                format!("argument of type `{found}`, expected `!tm.host`, `!tm.hbm` or `!tm.scalar`"),
+                format!(
+                    "argument of type `{found}`, expected `!tm.host`, `!tm.hbm`, `!tm.scalar` or `!tm.tensor`"
+                ),
             ));
         };
         check_skew(&tensor, &axes.0, span)?;
@@ -236,6 +260,30 @@ fn verify_func(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_overlaps(op, &axes.0, &machine, &|finding| cx.report(finding))?;
     frames::check(op, &cx.analysis::<Frames>(), &axes.0, &|finding| cx.report(finding));
     overwrites::check(op, &axes.0, &|finding| cx.report(finding))
+}
+
+/// An argument of the tensor level: its axes are declared, memories store its format, and no other argument is in a
+/// memory.
+fn check_value(op: OpRef<'_>, value: &Value, span: Span, axes: &Axes) -> Result<(), Diagnostic> {
+    for axis in &value.axes {
+        axes.resolve(axis).map_err(|error| mapping_error(error, span))?;
+    }
+    if !value.dtype.is_stored() {
+        let message = format!("an argument of `{}`, which no memory stores", value.dtype);
+        let fix = format!("take a narrower format, and convert it with `tm.cast {}`", value.dtype);
+        return Err(Diagnostic { span, ..op.error("C11", message) }.fix(fix));
+    }
+    let other = signature(op).0.iter().find_map(|&arg| op.ctx.type_value::<Tensor>(op.module.ty(arg)));
+    match other {
+        Some(tensor) => {
+            let message = format!(
+                "a value next to a tensor in `!{}`: a function is at one level",
+                tensor.kind.def.name
+            );
+            Err(Diagnostic { span, ..op.error("C1", message) })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The error in a mapping of an argument's type.

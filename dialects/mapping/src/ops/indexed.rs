@@ -6,6 +6,7 @@ use super::transfer::{RUNS, Runs, check_dimension};
 use crate::error::mapping_error;
 use crate::facts::address::{THEN, check_addresses, further};
 use crate::facts::{DeclaredAxes, Support, check_mappings, digits_of, machine};
+use crate::raise::{Semantics, moves};
 use crate::tensor::attrs::MAP;
 use crate::tensor::memories::{DM, HBM, OF_INDICES, ON_CHIP, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make, operand};
@@ -94,7 +95,7 @@ pub static GATHER_TO_HBM: OpDecl = OpDecl {
     infer: Some(|op| infer(op, &HBM)),
     verify: Some(|op, cx| verify_gather(op, cx, &[], machine(op).memory.hbm_bytes)),
     example: "%r = tm.gather_to_hbm %t, %i along [V], at 4096, element [T, D]",
-    interfaces: &[Interface(&Indexing::Gather)],
+    interfaces: &[Interface(&Indexing::Gather), Interface(&Semantics(moves::gathered))],
     ..OpDecl::BASE
 };
 
@@ -142,7 +143,7 @@ pub static GATHER_TO_DM: OpDecl = OpDecl {
         verify_gather(op, cx, &parts, machine.memory.dm_bytes_per_slice)
     }),
     example: "%r = tm.gather_to_dm %t, %i along [V], at 0, cluster [1 # 2], slice [T], element [D]",
-    interfaces: &[Interface(&Indexing::Gather)],
+    interfaces: &[Interface(&Indexing::Gather), Interface(&Semantics(moves::gathered))],
     ..OpDecl::BASE
 };
 
@@ -189,7 +190,7 @@ pub static GATHER_TO_SPM: OpDecl = OpDecl {
         verify_gather(op, cx, &parts, machine.memory.spm_bytes_per_pe)
     }),
     example: "%r = tm.gather_to_spm %t, %i along [V], at 0, cluster [1 # 2], pe [T # 4], element [D]",
-    interfaces: &[Interface(&Indexing::Gather)],
+    interfaces: &[Interface(&Indexing::Gather), Interface(&Semantics(moves::gathered))],
     ..OpDecl::BASE
 };
 
@@ -230,7 +231,11 @@ pub static SCATTER: OpDecl = OpDecl {
     infer: Some(|op| Ok(vec![make(op.ctx, (*tensor(op, 2)?).clone())])),
     verify: Some(verify_scatter),
     example: "%n = tm.scatter %r, %i, %t along [V]",
-    interfaces: &[Interface(&Indexing::Scatter), Interface(&crate::facts::Introduces(&["along"]))],
+    interfaces: &[
+        Interface(&Indexing::Scatter),
+        Interface(&Semantics(moves::scattered)),
+        Interface(&crate::facts::Introduces(&["along"])),
+    ],
     ..OpDecl::BASE
 };
 

@@ -7,6 +7,7 @@ use crate::facts::{DeclaredAxes, check_mappings};
 use crate::index::INDICES;
 use crate::index::cases::Cases;
 use crate::interfaces::KeepsAxes;
+use crate::raise::{Semantics, moves};
 use crate::tensor::memories::{HBM, ON_CHIP};
 use crate::tensor::{Dim, Tensor, make};
 use crate::transfer::{CHIP_STRIDE, Transfer};
@@ -98,7 +99,12 @@ pub static TO_TILE: OpDecl = OpDecl {
     effects: Effects::Are(&[reads(Target::Operand("source")), writes(Target::Operand("tensor"))]),
     verify: Some(verify),
     example: "%n = tm.to_tile %y, %x, %i along [B / 2], size 1, element [B / 2 = 1, B % 2]",
-    interfaces: &[Interface(&MovesTensor), Interface(&WritesTile), Interface(&KeepsAxes)],
+    interfaces: &[
+        Interface(&MovesTensor),
+        Interface(&WritesTile),
+        Interface(&KeepsAxes),
+        Interface(&Semantics(moves::tiled)),
+    ],
     ..TILE_WRITE
 };
 

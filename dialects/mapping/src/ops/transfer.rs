@@ -4,6 +4,7 @@ use super::func::{aligned_fix, check_chips, check_place, chips_of};
 use crate::facts::address::{THEN, check_addresses, further};
 use crate::facts::frames::Frames;
 use crate::facts::{DeclaredAxes, Support, check_mappings, machine};
+use crate::raise::{Semantics, moves};
 use crate::tensor::attrs::MAP;
 use crate::tensor::memories::{DM, EVERYWHERE, HBM, HOST, ON_CHIP, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
@@ -69,7 +70,7 @@ pub static TO_HBM: OpDecl = OpDecl {
     infer: Some(infer_hbm),
     verify: Some(verify_hbm),
     example: "%h = tm.to_hbm %x at 0, element [I, J]",
-    interfaces: &[Interface(&MovesTensor)],
+    interfaces: &[Interface(&MovesTensor), Interface(&Semantics(moves::same))],
     ..OpDecl::BASE
 };
 
@@ -160,7 +161,7 @@ pub static TO_DM: OpDecl = OpDecl {
     infer: Some(infer_dm),
     verify: Some(verify_dm),
     example: "%d = tm.to_dm %h at 0, cluster [1 # 2], slice [I], element [J]",
-    interfaces: &[Interface(&MovesTensor)],
+    interfaces: &[Interface(&MovesTensor), Interface(&Semantics(moves::same))],
     ..OpDecl::BASE
 };
 
@@ -209,7 +210,7 @@ pub static TO_SPM: OpDecl = OpDecl {
     infer: Some(infer_spm),
     verify: Some(verify_spm),
     example: "%s = tm.to_spm %h at 0, cluster [1 # 2], pe [I], element [J]",
-    interfaces: &[Interface(&MovesTensor)],
+    interfaces: &[Interface(&MovesTensor), Interface(&Semantics(moves::same))],
     ..OpDecl::BASE
 };
 
@@ -235,7 +236,7 @@ pub static TO_HOST: OpDecl = OpDecl {
     infer: Some(infer_host),
     verify: Some(verify_host),
     example: "%y = tm.to_host %h element [I]",
-    interfaces: &[Interface(&MovesTensor)],
+    interfaces: &[Interface(&MovesTensor), Interface(&Semantics(moves::same))],
     ..OpDecl::BASE
 };
 

@@ -4,6 +4,7 @@ use crate::error::mapping_error;
 use crate::facts::frames::Frames;
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::index::INDICES;
+use crate::raise::{Semantics, moves};
 use crate::tensor::attrs::MAP;
 use crate::tensor::memories::{OF_A_CHIP, ON_CHIP};
 use crate::tensor::relabel::Part;
@@ -52,7 +53,7 @@ pub static SLICE: OpDecl = OpDecl {
         ("C2", "the source holds, at every live position of the view, the same index (book 03)"),
         ("C3", "a view of 4-bit elements, of which two share a byte, starts at a whole byte"),
     ],
-    interfaces: &[Interface(&ViewKind::Slice)],
+    interfaces: &[Interface(&ViewKind::Slice), Interface(&Semantics(moves::shown))],
     example: "%s = tm.slice %x element [A @ 1024 = 512, B]",
     ..VIEW
 };
@@ -88,7 +89,7 @@ pub static TILE: OpDecl = OpDecl {
     clauses: &[ALONG, SIZE, INDEX, tile::ELEMENT],
     traits: &[Trait::InfersFromModule],
     infer: Some(infer_tile),
-    interfaces: &[Interface(&ViewKind::Tile)],
+    interfaces: &[Interface(&ViewKind::Tile), Interface(&Semantics(moves::shown))],
     example: "%t = tm.tile %x along [B], size 2, index 2, element [A, B = 2 # 4]",
     ..VIEW
 };
@@ -108,7 +109,7 @@ pub static PAD: OpDecl = OpDecl {
         ),
         ("C3", "the view is at least as long as the source"),
     ],
-    interfaces: &[Interface(&ViewKind::Padding)],
+    interfaces: &[Interface(&ViewKind::Padding), Interface(&Semantics(moves::shown))],
     example: "%p = tm.pad %x element [[A, B] # 64]",
     ..VIEW
 };
@@ -127,7 +128,7 @@ pub static UNPAD: OpDecl = OpDecl {
         ),
         ("C3", "the view is at most as long as the source, and the part left out is padding"),
     ],
-    interfaces: &[Interface(&ViewKind::Padding)],
+    interfaces: &[Interface(&ViewKind::Padding), Interface(&Semantics(moves::shown))],
     example: "%u = tm.unpad %x element [A, B]",
     ..VIEW
 };
@@ -146,7 +147,7 @@ pub static RESHAPE: OpDecl = OpDecl {
         ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
     ],
     patterns: &[&MERGE_RESHAPES],
-    interfaces: &[Interface(&ViewKind::Reshape)],
+    interfaces: &[Interface(&ViewKind::Reshape), Interface(&Semantics(moves::shown))],
     example: "%r = tm.reshape %x element [C]",
     ..VIEW
 };
@@ -170,7 +171,7 @@ pub static WINDOW: OpDecl = OpDecl {
         ("C3", "each index is at one position, in the source and in the view"),
         ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
     ],
-    interfaces: &[Interface(&ViewKind::Window)],
+    interfaces: &[Interface(&ViewKind::Window), Interface(&Semantics(moves::shown))],
     example: "%w = tm.window %x element [C, $(H:1, Fh:1), $(W:1, Fw:1)]",
     ..VIEW
 };
@@ -200,7 +201,7 @@ pub static RELABEL: OpDecl = OpDecl {
     ],
     infer: Some(infer_relabel),
     fold: None,
-    interfaces: &[Interface(&ViewKind::Relabel)],
+    interfaces: &[Interface(&ViewKind::Relabel), Interface(&Semantics(moves::shown))],
     example: "%r = tm.relabel %x element [C]",
     ..VIEW
 };
@@ -230,7 +231,7 @@ pub static TRANSPOSE: OpDecl = OpDecl {
         ),
     ],
     infer: Some(infer_transpose),
-    interfaces: &[Interface(&ViewKind::Transpose)],
+    interfaces: &[Interface(&ViewKind::Transpose), Interface(&Semantics(moves::shown))],
     example: "%t = tm.transpose %x axes [A, B], to [B, A]",
     ..VIEW
 };

@@ -2,6 +2,7 @@
 
 use crate::tensor::grammar::{Rule, TmGrammar, body_syntax};
 use crate::tensor::map_error;
+use crate::tensor::numbers::{NUMBER, Number};
 use pest::Parser as _;
 use pest::iterators::Pair;
 use std::fmt;
@@ -9,7 +10,7 @@ use std::rc::Rc;
 use visa_algebra::{Axes, Expr, MAX_AXES};
 use visa_ir::decl::{Body, BodyDef, BodyError};
 use visa_ir::diag::counted;
-use visa_numerics::DType;
+use visa_numerics::{Comparisons, DType, LookupTable};
 
 /// `#tm.map<[A / 8 # 256]>`.
 pub static MAP: BodyDef = BodyDef {
@@ -24,6 +25,7 @@ pub static MAP: BodyDef = BodyDef {
         let renamed = body.as_any().downcast_ref::<Expr>()?.renamed(with)?;
         Some(Rc::new(renamed) as Rc<dyn Body>)
     }),
+    ..BodyDef::BASE
 };
 
 /// `#tm.dtype<bf16>`.
@@ -36,6 +38,34 @@ pub static DTYPE: BodyDef = BodyDef {
         let dtype = DType::parse(text)
             .ok_or_else(|| BodyError::unknown("unknown-dtype", "format", text, DType::names()))?;
         Ok(Rc::new(dtype) as Rc<dyn Body>)
+    },
+    ..BodyDef::BASE
+};
+
+/// `#tm.entries<i8 [0x00, 0x02]>`: a [`LookupTable`].
+pub static ENTRIES: BodyDef = BodyDef {
+    name: "tm.entries",
+    syntax: "DTYPE [0x00, 0x02, ...]",
+    doc: "The entries of a lookup table: their format, and the bits of each, from index 0 on.",
+    parse: |text| {
+        let table = text.parse::<LookupTable>().map_err(|why| BodyError::new("entries", why))?;
+        Ok(Rc::new(table) as Rc<dyn Body>)
+    },
+    ..BodyDef::BASE
+};
+
+/// `#tm.comparisons<[less 0, equal 7]>`: [`Comparisons`] of [`Number`].
+pub static COMPARISONS: BodyDef = BodyDef {
+    name: "tm.comparisons",
+    syntax: "[less NUMBER, equal NUMBER, greater NUMBER, less_unsigned NUMBER, greater_unsigned NUMBER, true, \
+             false]",
+    doc: "The conditions that set bits, bit 0 first: a comparison with a number, or always or never. The unsigned \
+          ones compare bit patterns.",
+    parse: |text| {
+        let number = |text: &str| (NUMBER.parse)(text).ok()?.into_any().downcast_ref::<Number>().copied();
+        let comparisons =
+            Comparisons::parse(text, number).map_err(|why| BodyError::new("comparisons", why))?;
+        Ok(Rc::new(comparisons) as Rc<dyn Body>)
     },
     ..BodyDef::BASE
 };

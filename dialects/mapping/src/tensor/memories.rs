@@ -3,6 +3,7 @@
 use crate::index::INDEX;
 use crate::tensor::TensorKind;
 use crate::tensor::scalar::SCALAR;
+use crate::tensor::value::VALUE;
 use crate::tensor_kind;
 use visa_ir::decl::BodyDef;
 use visa_ir::effects::{Effect, Target, allocates, reads, writes};
@@ -41,7 +42,7 @@ tensor_kind!(
 
 /// The types of the tm dialect.
 pub(crate) const TYPES: &[&BodyDef] =
-    &[&HOST.def, &HBM.def, &DM.def, &SPM.def, &TRF.def, &VRF.def, &INDEX, &SCALAR];
+    &[&HOST.def, &HBM.def, &DM.def, &SPM.def, &TRF.def, &VRF.def, &INDEX, &SCALAR, &VALUE];
 
 /// The names of the types of tensors that DMA engines reach, the host's first.
 const AT_REST: [&str; Medium::ALL.len()] = ["tm.host", "tm.hbm", "tm.dm", "tm.spm"];
@@ -49,6 +50,16 @@ const AT_REST: [&str; Medium::ALL.len()] = ["tm.host", "tm.hbm", "tm.dm", "tm.sp
 pub(crate) const EVERYWHERE: &[&str] = &AT_REST;
 /// The names of the types of tensors in the memories of a chip.
 pub(crate) const ON_CHIP: &[&str] = AT_REST.split_at(1).1;
+/// The names of the types of values that loops and branches carry: tensors in the memories of a chip, and values.
+pub(crate) const CARRIED: &[&str] = &{
+    let mut all = [VALUE.name; ON_CHIP.len() + 1];
+    let mut at = 0;
+    while at < ON_CHIP.len() {
+        all[at] = ON_CHIP[at];
+        at += 1;
+    }
+    all
+};
 /// The names of the types of tensors that contain indices (book 10).
 pub(crate) const OF_INDICES: &[&str] = &["tm.hbm", "tm.spm"];
 /// The names of the types of tensors in the register files.

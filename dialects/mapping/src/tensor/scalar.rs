@@ -26,6 +26,7 @@ pub static SCALAR: BodyDef = BodyDef {
         let of = body.as_any().downcast_ref::<Scalar>()?.of.renamed(with)?;
         Some(Rc::new(Scalar { of }) as Rc<dyn Body>)
     }),
+    ..BodyDef::BASE
 };
 
 /// The body of `!tm.scalar`.

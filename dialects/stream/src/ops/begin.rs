@@ -2,7 +2,6 @@
 
 use crate::chain::{input, with_dims};
 use crate::lower::NOTHING;
-use crate::semantics::Semantics;
 use crate::streams::BEGIN;
 use visa_algebra::Expr;
 use visa_engine::place::rngd;
@@ -11,6 +10,8 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::view::{WordOf, required};
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_mapping::{Dim, Unit};
 
 /// The clause with the context that runs a pipeline.
@@ -35,7 +36,7 @@ pub static DECL: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(infer),
     example: "%b = stream.begin main %x",
-    interfaces: &[Interface(&rngd::NONE), Interface(&Semantics::Same), Interface(&NOTHING)],
+    interfaces: &[Interface(&rngd::NONE), Interface(&Semantics(same)), Interface(&NOTHING)],
     ..OpDecl::BASE
 };
 

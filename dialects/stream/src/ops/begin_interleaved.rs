@@ -1,10 +1,12 @@
 //! `stream.begin_interleaved`: two tensors in data memory enter the main context as one (book 08).
 
 use crate::chain::{axes, check_same, input, with_dims};
+use crate::formula::Formula;
 use crate::lower::NOTHING;
 use crate::plan::{Loop, Plan, PlanError, digits_of};
-use crate::semantics::Semantics;
+use crate::raise::{chosen, result};
 use crate::streams::BEGIN;
+use std::collections::BTreeMap;
 use visa_algebra::{Axes, Expr, normalize};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -14,6 +16,8 @@ use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_loops::Entry;
 use visa_mapping::facts::{Introduces, check_mappings};
+use visa_mapping::ops::constant::Coordinate;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor, Unit, operand};
 
@@ -50,7 +54,8 @@ pub static DECL: OpDecl = OpDecl {
     example: "%b = stream.begin_interleaved main %lhs, %rhs axis [I]",
     interfaces: &[
         Interface(&rngd::NONE),
-        Interface(&Semantics::Interleave(axis_name)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::CallOnAll(|_| String::new())),
         Interface(&NOTHING),
         Interface(&Introduces(&["axis"])),
     ],
@@ -169,4 +174,14 @@ pub fn alternating(mut plan: Plan, axis: &Expr, distance: i64) -> Plan {
         Loop { entry: Entry::new(2, distance), factor: axis.to_string().trim_matches(['[', ']']).to_owned() },
     );
     plan
+}
+
+/// Operand 0 at the first coordinate along the axis, operand 1 at the second.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let to = result(op)?;
+    let (first, second) = (cx.held(op, 0, &to)?, cx.held(op, 1, &to)?);
+    let axis = Expr::axis(&axis_name(op)?);
+    let index = cx.emit(Coordinate::build(op).axis(axis).spec(), BTreeMap::new())?;
+    let known = chosen(cx, op, &index, [&second, &first])?;
+    cx.bind(op, known)
 }

@@ -3,7 +3,6 @@
 use crate::chain::{axes, check_same, ends, input, next};
 use crate::lower::{LowerStage, StageCx};
 use crate::pipeline;
-use crate::semantics::Semantics;
 use crate::streams::CAST;
 use visa_algebra::{Expr, PadKind};
 use visa_engine::place::rngd;
@@ -14,6 +13,8 @@ use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_mapping::tensor::attrs::{DTYPE, MAP};
 use visa_mapping::{Dim, Tensor};
 use visa_numerics::{CAST_ENGINE, DType, cast_targets, engine_cast};
@@ -43,7 +44,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%n = stream.cast bf16 %a packet [1 # 16]",
-    interfaces: &[Interface(&rngd::CAST), Interface(&Semantics::Same), Interface(&LowerStage(lower))],
+    interfaces: &[Interface(&rngd::CAST), Interface(&Semantics(same)), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 

@@ -3,7 +3,6 @@
 use crate::chain::{axes, check_same, ends, flit_bytes, input, next, packet_bytes};
 use crate::lower::{LowerStage, StageCx};
 use crate::pipeline;
-use crate::semantics::Semantics;
 use crate::streams::COLLECT;
 use visa_algebra::{Expr, PadKind};
 use visa_engine::place::{Slot, rngd};
@@ -15,6 +14,8 @@ use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
 use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor};
 
@@ -45,7 +46,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%c = stream.collect %f time [J / 16], packet [J % 16]",
-    interfaces: &[Interface(&rngd::COLLECT), Interface(&Semantics::Same), Interface(&LowerStage(lower))],
+    interfaces: &[Interface(&rngd::COLLECT), Interface(&Semantics(same)), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 

@@ -6,7 +6,6 @@ use crate::lower::{LowerStage, loops};
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
 use visa_algebra::{Axes, Expr, Index, describe, first_missing};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -18,6 +17,8 @@ use visa_mapping::error::mapping_error;
 use visa_mapping::facts::address::{THEN, check_addresses, further};
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::transfer::check_dimension;
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{DM, Dim, Tensor};
 
@@ -69,7 +70,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%y = stream.commit %n at 8192, element [1 # 4]",
     interfaces: &[
         Interface(&rngd::COMMIT),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(same)),
         Interface(&LowerStage(|cx, op| loops::commit(cx, op, &cx.plan::<CommitPlan>(op)?.0))),
     ],
     ..OpDecl::BASE

@@ -3,13 +3,17 @@
 
 use crate::chain::{axes, check_same, check_stored, ends, input, packet_bytes, positions, with_dims};
 use crate::commit::check_aligned;
+use crate::forgotten::DropsAxes;
+use crate::formula::Formula;
 use crate::lower::{LowerStage, StageCx, address};
 use crate::ops::vector_filter;
 use crate::pipeline;
 use crate::plan::digits_of;
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
+use crate::raise::{by_id, constant, result};
 use crate::streams::FILTERED;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use visa_algebra::{Axes, Cell, Expr};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
@@ -21,6 +25,8 @@ use visa_ir::verify::VerifyCx;
 use visa_loops::{Entry, Program, distance};
 use visa_mapping::facts::{Introduces, check_mappings, machine};
 use visa_mapping::ops::func::check_place;
+use visa_mapping::ops::sequence::Pack;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{DM, Dim, Tensor, Unit, operand};
 use visa_numerics::{Bits, DType, Guards};
@@ -80,7 +86,9 @@ pub static DECL: OpDecl = OpDecl {
     example: "%y = stream.commit_packed %c, %n at 4096, element [P]",
     interfaces: &[
         Interface(&rngd::PACK),
-        Interface(&Semantics::Pack(filter)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Call(|_| Some("pack".to_owned()))),
+        Interface(&DropsAxes::BySelection),
         Interface(&LowerStage(lower)),
         Interface(&Introduces(&["element"])),
     ],
@@ -260,6 +268,39 @@ fn room(
         ));
     }
     Ok(room)
+}
+
+/// The preserved elements of operand 0, by the counts in operand 1 or by a filter's guards, numbered along the axis of
+/// `element`.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let lacking = || op.error("C0", "an operand is no tensor");
+    let stream = operand(op, 0).ok_or_else(lacking)?;
+    let known = cx.held(op, 0, &stream)?;
+    let (kept, counts) = match filter(op)? {
+        Some(guards) => {
+            let entry = |id: u8| guards.slot(id).is_some().into();
+            let kept = match cx.ids(op, 0) {
+                Some(ids) => by_id(cx, op, &ids, entry)?,
+                None => constant(cx, op, DType::I32, entry(0))?,
+            };
+            (kept, false)
+        }
+        None => (cx.held(op, 1, &*operand(op, 1).ok_or_else(lacking)?)?, true),
+    };
+    let element = result(op)?.dim(Dim::Element);
+    if !matches!(element, Expr::Axis(_)) {
+        return Err(op.clause_error("C4", "element", format!("`{element}` is no axis")));
+    }
+    let outer = [Dim::Chip, Dim::Cluster, Dim::Slice].map(|dim| stream.dim(dim));
+    let spec = Pack::build(op, [known.value, kept.value])
+        .outer(Rc::new(Expr::pair(outer)))
+        .steps(Rc::new(stream.dim(Dim::Time)))
+        .within(Rc::new(stream.dim(Dim::Packet)))
+        .to(element)
+        .counts(counts)
+        .spec();
+    let known = cx.emit(spec, BTreeMap::new())?;
+    cx.bind(op, known)
 }
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -6,7 +6,6 @@ use crate::lower::{LowerStage, StageCx, address, loops};
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
 use visa_algebra::{Axes, Expr, Index, describe, first_missing};
 use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
@@ -23,6 +22,8 @@ use visa_mapping::index::affine::Affine;
 use visa_mapping::interfaces::KeepsAxes;
 use visa_mapping::ops::to_tile;
 use visa_mapping::ops::to_tile::{TILE_WRITE, TileWrite, WritesTile};
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::tiled;
 use visa_mapping::tensor::scalar::is_scalar;
 use visa_mapping::view::tile::Tile;
 use visa_mapping::{Dim, Tensor, view};
@@ -74,7 +75,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%n = stream.commit_tile %s, %acc, %i along [M / 8]",
     interfaces: &[
         Interface(&rngd::COMMIT),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(tiled)),
         Interface(&LowerStage(lower)),
         Interface(&WritesTile),
         Interface(&KeepsAxes),

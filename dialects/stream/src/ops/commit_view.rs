@@ -7,7 +7,7 @@ use crate::ops::commit::check_slices;
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
+use crate::raise::result;
 use visa_algebra::{Axes, Expr, Index, describe, first_missing};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
@@ -18,6 +18,8 @@ use visa_ir::verify::VerifyCx;
 use visa_machine::Machine;
 use visa_mapping::error::mapping_error;
 use visa_mapping::facts::{Introduces, check_mappings, machine};
+use visa_mapping::raise::moves::overwritten;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::view::part_start;
 use visa_mapping::{DM, Dim, Tensor, make, operand, view};
@@ -75,7 +77,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%z = stream.commit_view %n, %y element [A @ 1024, B]",
     interfaces: &[
         Interface(&rngd::COMMIT),
-        Interface(&Semantics::Overwrite(part)),
+        Interface(&Semantics(raised)),
         Interface(&LowerStage(|cx, op| loops::commit(cx, op, &cx.plan::<PartPlan>(op)?.0))),
         Interface(&Introduces(&["slice", "element"])),
     ],
@@ -190,4 +192,11 @@ fn plan(
         into: Some(Whole { element: &whole, start }),
     };
     write.plan().map_err(|why| op.clause_error("C4", "element", why))
+}
+
+/// Operand 1, the elements of a part of it replaced by those of operand 0.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let (part, to) = (part(op)?, result(op)?);
+    let (new, old) = (cx.held(op, 0, &part)?, cx.held(op, 1, &to)?);
+    overwritten(cx, op, new, old, &part)
 }

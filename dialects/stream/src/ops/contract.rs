@@ -4,6 +4,8 @@ use crate::chain::{
     self, axes, check_place, check_same, coarse_in_places, ends, flit_bytes, input, main_only, next,
     packet_bytes, positions, with_dims,
 };
+use crate::forgotten::DropsAxes;
+use crate::formula::Formula;
 use crate::lower::loops::accessed;
 use crate::lower::{LowerStage, StageCx};
 use crate::ops::store::ToTrf;
@@ -12,7 +14,7 @@ use crate::padding::padding_kept;
 use crate::pipeline;
 use crate::plan::{self, Plan, Shared, TimeLoop};
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::{ContractionKind, Semantics};
+use crate::raise::contraction;
 use crate::shift::{Shifts, Windows};
 use crate::streams::{ACCUMULATE, ALIGN, CONTRACT};
 use std::collections::BTreeSet;
@@ -21,7 +23,7 @@ use visa_algebra::{
     Axes, AxisId, Digits, Expr, Opaque, PadKind, Padded, Placement, padded_terms, place, without_zeros,
 };
 use visa_engine::place::rngd;
-use visa_engine::words::{AccumulatorOrder, RegionName};
+use visa_engine::words::{AccumulatorOrder, ContractionKind, RegionName};
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -33,6 +35,7 @@ use visa_machine::Machine;
 use visa_mapping::error::mapping_error;
 use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::free_axes;
+use visa_mapping::raise::Semantics;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::DType;
@@ -102,7 +105,12 @@ pub static ALIGN_DECL: OpDecl = OpDecl {
     infer: Some(infer_align),
     verify: Some(verify_align),
     example: "%p = stream.align %c, %w time [J / 32], packet [J % 32]",
-    interfaces: &[Interface(&rngd::ALIGN), Interface(&Semantics::Pair), Interface(&LowerStage(lower_align))],
+    interfaces: &[
+        Interface(&rngd::ALIGN),
+        Interface(&Semantics(contraction::align)),
+        Interface(&Formula::Product),
+        Interface(&LowerStage(lower_align)),
+    ],
     ..OpDecl::BASE
 };
 
@@ -151,7 +159,9 @@ pub static CONTRACT_DECL: OpDecl = OpDecl {
     example: "%t = stream.contract %p packet [1]",
     interfaces: &[
         Interface(&rngd::CONTRACT),
-        Interface(&Semantics::SumPacket(reduction)),
+        Interface(&Semantics(|cx, op| contraction::sum_packet(cx, op, reduction(op)?))),
+        Interface(&Formula::Call(greatest)),
+        Interface(&DropsAxes::BySum),
         Interface(&LowerStage(lower_contract)),
     ],
     ..OpDecl::BASE
@@ -190,7 +200,8 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
     example: "%a = stream.accumulate interleaved %t time [1], packet [1 # 8]",
     interfaces: &[
         Interface(&rngd::ACCUMULATE),
-        Interface(&Semantics::SumTime),
+        Interface(&Semantics(contraction::sum_time)),
+        Interface(&DropsAxes::BySum),
         Interface(&LowerStage(lower_accumulate)),
     ],
     ..OpDecl::BASE
@@ -530,6 +541,11 @@ fn check_left_out(op: OpRef<'_>, source: &Tensor, result: &Tensor, axes: &Axes) 
 pub fn reduction(op: OpRef<'_>) -> Result<ContractionKind, Diagnostic> {
     let contraction = contraction(op).ok_or_else(|| op.error("C0", "no contraction"))?;
     contraction.op()
+}
+
+/// The function of `stream.contract` in a formula, which leaves a sum out.
+fn greatest(op: OpRef<'_>) -> Option<String> {
+    matches!(reduction(op), Ok(ContractionKind::Max)).then(|| "max".to_owned())
 }
 
 /// C3 of `stream.contract`.

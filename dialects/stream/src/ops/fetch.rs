@@ -10,7 +10,7 @@ use crate::ops::begin_interleaved;
 use crate::pad::Pad;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
+use crate::raise::result;
 use crate::streams::FETCH;
 use std::rc::Rc;
 use visa_algebra::{Axes, Expr};
@@ -23,6 +23,9 @@ use visa_ir::verify::VerifyCx;
 use visa_ir::view;
 use visa_loops::Program;
 use visa_mapping::facts::check_mappings;
+use visa_mapping::ops::cast::SubtractZero;
+use visa_mapping::ops::gather::Lookup;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::{DTYPE, MAP};
 use visa_mapping::{Dim, Tensor, Unit};
 use visa_numerics::{DType, pattern};
@@ -112,11 +115,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%f = stream.fetch %b time [J / 16], packet [J % 16]",
-    interfaces: &[
-        Interface(&rngd::FETCH),
-        Interface(&Semantics::Fetch(adapter)),
-        Interface(&LowerStage(lower)),
-    ],
+    interfaces: &[Interface(&rngd::FETCH), Interface(&Semantics(raised)), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 
@@ -214,6 +213,25 @@ fn own_time(op: OpRef<'_>, result: &Tensor, axes: &Axes) -> Result<Expr, Diagnos
             .map_err(|why| op.clause_error("C4", "time", why)),
         None => Ok(time),
     }
+}
+
+/// Operand 0, each element looked up, converted, and its zero point subtracted.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let (to, adapter) = (result(op)?, adapter(op)?);
+    let mut known = cx.held(op, 0, &to)?;
+    if let Some(table) = adapter.table {
+        let spec = Lookup::build(op, [known.value]).table(table).spec();
+        known = cx.emit(spec, known.held)?;
+    }
+    known = cx.cast(op, known, to.dtype)?;
+    if !adapter.zero.is_empty() {
+        // One zero point is for all coordinates.
+        let axis = adapter.axis.filter(|_| adapter.zero.len() > 1).map(|name| Expr::axis(&name));
+        let points: Vec<i64> = adapter.zero.iter().map(|&zero| zero.into()).collect();
+        let spec = SubtractZero::build(op, [known.value]).points(points).along(axis).spec();
+        known = cx.emit(spec, known.held)?;
+    }
+    cx.bind(op, known)
 }
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -2,9 +2,10 @@
 
 use crate::chain::axes;
 use crate::fill::{FROM_ITS_START, Fill, word};
+use crate::formula::Formula;
 use crate::lower::{LowerStage, loops};
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
+use crate::raise::{constant, result};
 use visa_algebra::{Expr, PadKind};
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl};
@@ -16,6 +17,7 @@ use visa_mapping::facts::address::{THEN, check_addresses, further};
 use visa_mapping::facts::{Introduces, check_mappings, machine};
 use visa_mapping::ops::func::{check_chips, chips_of};
 use visa_mapping::ops::transfer::check_dimension;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::{DTYPE, MAP};
 use visa_mapping::tensor::numbers::{NUMBER, Number};
 use visa_mapping::{DM, Dim, Tensor, make};
@@ -70,7 +72,8 @@ pub static DECL: OpDecl = OpDecl {
     example: "%z = stream.fill 0, at 4096, dtype bf16, cluster [1 # 2], slice [S], element [A # 64]",
     interfaces: &[
         Interface(&rngd::GENERATE),
-        Interface(&Semantics::Constant(element)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Number(element)),
         Interface(&LowerStage(|cx, op| loops::fill(cx, op, &cx.plan::<FillPlan>(op)?.0, number(op)?))),
         // It is read where it lies, not one element of it over and over.
         Interface(&Introduces(&["chip", "cluster", "slice", "element"])),
@@ -139,4 +142,10 @@ impl StagePlan for FillPlan {
             .map(Self)
             .map_err(|why| op.clause_error("C5", "element", why))
     }
+}
+
+/// The same number at every index.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let known = constant(cx, op, result(op)?.dtype, element(op)?)?;
+    cx.bind(op, known)
 }

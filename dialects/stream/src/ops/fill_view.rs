@@ -3,11 +3,12 @@
 
 use crate::chain::{axes, given};
 use crate::fill::{FROM_ITS_START, Fill, word};
+use crate::formula::Formula;
 use crate::lower::{LowerStage, loops};
 use crate::ops::commit::check_slices;
 use crate::ops::commit_view::check_held;
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
+use crate::raise::{constant, result};
 use std::rc::Rc;
 use visa_algebra::Expr;
 use visa_engine::place::rngd;
@@ -17,6 +18,8 @@ use visa_ir::effects::{Effects, Target, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{Introduces, check_mappings, machine};
+use visa_mapping::raise::moves::overwritten;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::tensor::numbers::{NUMBER, Number};
 use visa_mapping::view::part_start;
@@ -69,7 +72,8 @@ pub static DECL: OpDecl = OpDecl {
     example: "%z = stream.fill_view %y value 0, element [A @ 60 = 4 # 64]",
     interfaces: &[
         Interface(&rngd::GENERATE),
-        Interface(&Semantics::OverwriteWith(replaced)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Number(element)),
         Interface(&LowerStage(|cx, op| loops::fill(cx, op, &cx.plan::<FillViewPlan>(op)?.0, number(op)?))),
         Interface(&Introduces(&["slice", "element"])),
     ],
@@ -106,11 +110,9 @@ pub fn number(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
     word(value.0, whole(op)?.dtype).map_err(|why| op.clause_error("C3", "value", why))
 }
 
-/// The part, and one element.
-fn replaced(op: OpRef<'_>) -> Result<(Tensor, Bits), Diagnostic> {
-    let part = part(op)?;
-    let bits = load(part.dtype, &number(op)?.to_le_bytes(), 0);
-    Ok((part, bits))
+/// One element.
+fn element(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
+    Ok(load(whole(op)?.dtype, &number(op)?.to_le_bytes(), 0))
 }
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -146,4 +148,12 @@ impl StagePlan for FillViewPlan {
             .map(Self)
             .map_err(|why| op.clause_error("C4", "element", why))
     }
+}
+
+/// Operand 0, the elements of a part of it replaced by a number.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let (part, to) = (part(op)?, result(op)?);
+    let new = constant(cx, op, to.dtype, element(op)?)?;
+    let old = cx.held(op, 0, &to)?;
+    overwritten(cx, op, new, old, &part)
 }

@@ -1,8 +1,9 @@
 //! `stream.generate`: the sub context writes one number to data memory (book 09, generate mode).
 
 use crate::chain::axes;
+use crate::formula::Formula;
 use crate::lower::{LowerStage, StageCx};
-use crate::semantics::Semantics;
+use crate::raise::{constant, result};
 use visa_algebra::{Cell, Expr, PadKind};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
@@ -14,6 +15,7 @@ use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::func::{check_chips, check_place, chips_of};
 use visa_mapping::ops::transfer::check_dimension;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::{DTYPE, MAP};
 use visa_mapping::tensor::numbers::{NUMBER, Number};
 use visa_mapping::{DM, Dim, Tensor, make};
@@ -62,7 +64,8 @@ pub static DECL: OpDecl = OpDecl {
     example: "%n = stream.generate 5, at 4096, dtype i32, cluster [1 # 2], slice [1 # 256], element [1 # 2]",
     interfaces: &[
         Interface(&rngd::GENERATE),
-        Interface(&Semantics::Constant(bits)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Number(bits)),
         Interface(&LowerStage(lower)),
     ],
     ..OpDecl::BASE
@@ -113,6 +116,12 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     let message = format!("`{element}` is not one element and don't-care padding after it, as `[1 # 2]`");
     Err(op.clause_error("C5", "element", message))
+}
+
+/// The same number at every index.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let known = constant(cx, op, result(op)?.dtype, bits(op)?)?;
+    cx.bind(op, known)
 }
 
 fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

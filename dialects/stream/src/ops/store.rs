@@ -4,7 +4,6 @@ use crate::chain::{axes, check_same, check_stored, dim_bytes, ends, given, input
 use crate::lower::{LowerStage, StageCx};
 use crate::padding::check_zeros;
 use crate::pipeline;
-use crate::semantics::Semantics;
 use visa_algebra::Expr;
 use visa_engine::place::rngd;
 use visa_engine::words::RegionName;
@@ -17,6 +16,8 @@ use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::func::check_place;
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, TRF, Tensor, TensorKind, VRF};
 
@@ -54,7 +55,7 @@ pub static TO_TRF: OpDecl = OpDecl {
     infer: Some(infer_trf),
     verify: Some(verify_trf),
     example: "%w = stream.to_trf %c at full, row [1], element [J]",
-    interfaces: &[Interface(&rngd::LOAD), Interface(&Semantics::Same), Interface(&LowerStage(lower_trf))],
+    interfaces: &[Interface(&rngd::LOAD), Interface(&Semantics(same)), Interface(&LowerStage(lower_trf))],
     ..OpDecl::BASE
 };
 
@@ -85,7 +86,7 @@ pub static TO_VRF: OpDecl = OpDecl {
     infer: Some(infer_vrf),
     verify: Some(verify_vrf),
     example: "%v = stream.to_vrf %c at 0, element [A % 8]",
-    interfaces: &[Interface(&rngd::KEEP), Interface(&Semantics::Same), Interface(&LowerStage(lower_vrf))],
+    interfaces: &[Interface(&rngd::KEEP), Interface(&Semantics(same)), Interface(&LowerStage(lower_vrf))],
     ..OpDecl::BASE
 };
 

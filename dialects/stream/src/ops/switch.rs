@@ -5,7 +5,6 @@ use crate::held::FreeParts;
 use crate::lower::{LowerStage, StageCx};
 use crate::pipeline;
 use crate::planner::planned;
-use crate::semantics::Semantics;
 use crate::snoop::Snooping;
 use crate::streams::SWITCH;
 use crate::topology::{Topology, same, same_slices};
@@ -23,6 +22,7 @@ use visa_loops::distance;
 use visa_mapping::error::mapping_error;
 use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
+use visa_mapping::raise::{Semantics, moves};
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor};
 
@@ -108,7 +108,11 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(verify),
     example: "%s = stream.switch broadcast01 %f slice1 256, slice0 1, time0 1, slice [I], time [1 # 256]",
-    interfaces: &[Interface(&rngd::SWITCH), Interface(&Semantics::Same), Interface(&LowerStage(lower))],
+    interfaces: &[
+        Interface(&rngd::SWITCH),
+        Interface(&Semantics(moves::same)),
+        Interface(&LowerStage(lower)),
+    ],
     ..OpDecl::BASE
 };
 

@@ -6,7 +6,6 @@ use crate::chain::{
 use crate::lower::{LowerStage, StageCx};
 use crate::pipeline;
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
 use crate::streams::TRANSPOSE;
 use visa_algebra::{Axes, Cell, Equality, Expr, Map, PadKind, equal, normalize};
 use visa_engine::place::rngd;
@@ -21,6 +20,8 @@ use visa_loops::distance;
 use visa_machine::{Machine, TransposeShape};
 use visa_mapping::error::mapping_error;
 use visa_mapping::facts::check_mappings;
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor};
 
@@ -74,7 +75,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &TRANSPOSE, None)),
     verify: Some(verify),
     example: "%t = stream.transpose %c time [C, E], packet [D # 32]",
-    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Semantics::Same), Interface(&LowerStage(lower))],
+    interfaces: &[Interface(&rngd::TRANSPOSE), Interface(&Semantics(same)), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 

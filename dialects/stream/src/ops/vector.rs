@@ -3,7 +3,6 @@
 use crate::chain::{axes, input, main_only, next, packet_bytes};
 use crate::lower::NOTHING;
 use crate::pipeline;
-use crate::semantics::Semantics;
 use crate::streams::{FINAL, INIT};
 use visa_engine::place::rngd;
 use visa_ir::decl::{Interface, OpDecl, OperandDecl};
@@ -11,6 +10,8 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_numerics::DType;
 
 /// `stream.vector_init`.
@@ -26,7 +27,7 @@ pub static INIT_DECL: OpDecl = OpDecl {
     infer: Some(|op| next(op, &INIT, None)),
     verify: Some(verify_init),
     example: "%i = stream.vector_init %c",
-    interfaces: &[Interface(&rngd::ENTRY), Interface(&Semantics::Same), Interface(&NOTHING)],
+    interfaces: &[Interface(&rngd::ENTRY), Interface(&Semantics(same)), Interface(&NOTHING)],
     ..OpDecl::BASE
 };
 
@@ -41,7 +42,7 @@ pub static FINAL_DECL: OpDecl = OpDecl {
     effects: Effects::PURE,
     infer: Some(|op| next(op, &FINAL, None)),
     example: "%o = stream.vector_final %x",
-    interfaces: &[Interface(&rngd::VECTOR), Interface(&Semantics::Same), Interface(&NOTHING)],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Semantics(same)), Interface(&NOTHING)],
     ..OpDecl::BASE
 };
 

@@ -2,15 +2,19 @@
 
 use crate::attrs::GUARDS;
 use crate::chain::{axes, check_place, check_same, coarse, input};
+use crate::formula::Formula;
 use crate::lower::loops::accessed;
 use crate::lower::{LowerStage, StageCx, address};
 use crate::ops::vector_stash::check_stashed;
 use crate::plan::{self, Plan, Shared};
 use crate::planner::{Planner, StagePlan, planned};
-use crate::semantics::Semantics;
+use crate::raise::{Applied, by_id, constant, result, value_of};
 use crate::vector::{
-    Arguments, Station, arguments, check_alu, check_order, configuration, function, next_stage, row, station,
+    Arguments, Station, arguments, check_alu, check_order, configuration, elementwise, next_stage, row,
+    station,
 };
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use visa_algebra::{Axes, AxisId, Expr};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
@@ -21,13 +25,16 @@ use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_ir::view;
 use visa_loops::Program;
+use visa_mapping::expression::{Expression, FUNCTIONS, Term};
 use visa_mapping::facts::machine;
+use visa_mapping::ops::sequence::Scan;
 use visa_mapping::ops::transfer::free_axes;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::numbers::{NUMBER, Number};
 use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::{
-    AluStage, ArgMode, Bits, ClipName, DType, FpDivName, FpName, FxpName, Guards, LogicName, VectorStage,
-    default_mode,
+    AluOp, AluStage, Arg, ArgMode, Bits, ClipName, DType, FpDivName, FpName, FxpName, Guards, LogicName,
+    VectorStage, default_mode, to_f64,
 };
 use visa_sequencer::access::Accessor;
 use visa_sequencer::ops::stages;
@@ -147,7 +154,8 @@ pub static LOGIC_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_logic BitAnd %b constant 255",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Elementwise(function)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Elementwise(elementwise)),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Logic)),
     ],
@@ -169,7 +177,8 @@ pub static FXP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fxp AddFxp %b constant 1",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Elementwise(function)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Elementwise(elementwise)),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Fxp)),
     ],
@@ -203,7 +212,8 @@ pub static FP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fp FmaF %n constant 2, constant1 0.5",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Elementwise(function)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Elementwise(elementwise)),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Float)),
     ],
@@ -227,7 +237,8 @@ pub static FP_DIV_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fp_div DivF %n constant 3",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Elementwise(function)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Elementwise(elementwise)),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::FpDiv)),
     ],
@@ -249,7 +260,8 @@ pub static CLIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_clip Max %b constant 0",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Elementwise(function)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Elementwise(elementwise)),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Clip)),
     ],
@@ -285,7 +297,8 @@ pub static FXP_TO_FP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fxp_to_fp %b int_width 31",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Elementwise(function)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Elementwise(elementwise)),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::FxpToFp)),
     ],
@@ -308,7 +321,8 @@ pub static FP_TO_FXP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fp_to_fxp %b int_width 31",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Elementwise(function)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Elementwise(elementwise)),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::FpToFxp)),
     ],
@@ -499,6 +513,74 @@ fn verify_stash(op: OpRef<'_>, index: usize, stash: &Tensor, cx: &VerifyCx<'_>) 
     }
     check_same(op, "C7", "time", &stash.dim(Dim::Time), &source.dim(Dim::Time), axes)?;
     check_same(op, "C7", "packet", &lower.0, &lower.1, axes)
+}
+
+/// The operation on each element; where no guard holds for its execution id, the element itself.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let (row, Arguments { mode, constants, guards, write_back, .. }) = configuration(op)?;
+    let to = result(op)?;
+    let stream = cx.held(op, 0, &to)?;
+    let ids = cx.ids(op, 0);
+    if let Some(write_back) = write_back {
+        return running(cx, op, (row, mode, constants), (guards, write_back));
+    }
+    let values = (1..op.operands().len()).map(|index| value_of(cx, op, index, &to));
+    let values = values.collect::<Result<Vec<_>, _>>()?;
+    let applied = Applied { row, mode, constants, guards: guards.as_ref() };
+    let known = applied.apply(cx, op, &stream, &values, ids.as_deref())?;
+    cx.bind(op, known)
+}
+
+/// An operation whose results replace elements of the register file that later packets read.
+fn running(
+    cx: &mut Raising<'_>,
+    op: OpRef<'_>,
+    (row, mode, constants): (&'static AluOp, ArgMode, [Option<Bits>; 2]),
+    (guards, write_back): (Option<Guards<Bits>>, Guards<Bits>),
+) -> Result<(), Diagnostic> {
+    let to = result(op)?;
+    let file = operand(op, 1).ok_or_else(|| op.error("C0", "there is no register file"))?;
+    let (stream, state) = (cx.held(op, 0, &to)?, cx.held(op, 1, &to)?);
+    let applies = |id: u8| guards.as_ref().is_none_or(|guards| guards.slot(id).is_some());
+    let entry = |id: u8| Bits::from(applies(id)) | Bits::from(write_back.slot(id).is_some()) << 1;
+    let modes = match cx.ids(op, 0) {
+        Some(ids) => by_id(cx, op, &ids, entry)?,
+        None => constant(cx, op, DType::I32, entry(0))?,
+    };
+    let term = scanned(op, row, mode, constants)?;
+    let expression = Expression { names: vec!["x".into(), "s".into()], term };
+    let keys = file.axis_names(cx.axes);
+    let dims = |dims: &[Dim]| Expr::pair(dims.iter().map(|&dim| to.dim(dim)));
+    let spec = Scan::build(op, [stream.value, state.value, modes.value])
+        .expression(expression)
+        .outer(Rc::new(dims(&[Dim::Chip, Dim::Cluster, Dim::Slice])))
+        .steps(Rc::new(to.dim(Dim::Time)))
+        .within(Rc::new(to.dim(Dim::Packet)))
+        .keys(Expr::pair(keys.iter().map(|name| Expr::axis(name))))
+        .spec();
+    let known = cx.emit(spec, BTreeMap::new())?;
+    cx.bind(op, known)
+}
+
+/// The operation as an expression of the element and of the state.
+fn scanned(
+    op: OpRef<'_>,
+    row: &AluOp,
+    mode: ArgMode,
+    constants: [Option<Bits>; 2],
+) -> Result<Term, Diagnostic> {
+    let operand = |constant: Option<Bits>| match constant {
+        Some(bits) => Term::Number(to_f64(row.from, bits)),
+        None => Term::Name(1),
+    };
+    let argument = |arg: &Arg| match arg {
+        Arg::Stream => Term::Name(0),
+        Arg::Operand0 => operand(constants[0]),
+        Arg::Operand1 => operand(constants[1]),
+    };
+    let function = FUNCTIONS.iter().find(|function| function.operations.contains(&row.name));
+    let function = function.ok_or_else(|| op.error("C1", format!("`{}` is no function", row.name)))?;
+    Ok(Term::Call(function.name.into(), mode.args().iter().map(argument).collect()))
 }
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

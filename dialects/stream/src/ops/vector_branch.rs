@@ -6,7 +6,6 @@ use crate::chain::{axes, ends, input, next};
 use crate::lower::{LowerStage, StageCx};
 use crate::ops::vector_alu::{lanes, register_loops, verify_register_file};
 use crate::ops::vector_inter;
-use crate::semantics::Semantics;
 use crate::streams::VECTOR;
 use crate::vector::Station;
 use visa_algebra::Expr;
@@ -19,6 +18,7 @@ use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{Introduces, check_mappings};
 use visa_mapping::operand;
+use visa_mapping::raise::Semantics;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{Comparisons, DType, VectorStage};
@@ -68,7 +68,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%b = stream.vector_branch comparison %i compare [less 0, greater 255]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Branch(branch::mode)),
+        Interface(&Semantics(|cx, op| branch::branched(cx, op, branch::mode(op)?))),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Branch)),
         Interface(&Introduces(&["axis"])),

@@ -1,11 +1,13 @@
 //! `stream.vector_expr`: an expression of each element, which a pass schedules onto the vector engine.
 
 use crate::chain::{axes, input, main_only, next, packet_bytes};
+use crate::formula::{Formula, word};
 use crate::lower::LowerStage;
 use crate::ops::vector_alu::verify_register_file;
 use crate::pipeline;
-use crate::semantics::Semantics;
+use crate::raise::{result, value_of};
 use crate::streams::FINAL;
+use std::collections::BTreeMap;
 use visa_engine::place::rngd;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
@@ -15,6 +17,8 @@ use visa_ir::verify::VerifyCx;
 use visa_mapping::expression::{Dag, EXPRESSION, Expression};
 use visa_mapping::facts::machine;
 use visa_mapping::operand;
+use visa_mapping::ops::map::Map;
+use visa_mapping::raise::{Known, Raising, Semantics, both};
 use visa_numerics::DType;
 
 /// `stream.vector_expr`.
@@ -54,7 +58,8 @@ pub static DECL: OpDecl = OpDecl {
     example: "%o = stream.vector_expr [x, b: max(x + b, 0)] %c, %b",
     interfaces: &[
         Interface(&rngd::ENTRY),
-        Interface(&Semantics::Expression(meaning)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::CallOnAll(word)),
         Interface(&LowerStage(|_, op| Err(unplanned(op)))),
     ],
     ..OpDecl::BASE
@@ -106,6 +111,19 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     (1..op.operands().len())
         .filter_map(|index| Some((index, operand(op, index)?)))
         .try_for_each(|(index, file)| verify_register_file(op, index, &file, lanes, cx))
+}
+
+/// The expression of one element of each operand.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let (to, of) = (result(op)?, VectorExpr::of(op)?);
+    let values = (0..op.operands().len()).map(|index| value_of(cx, op, index, &to));
+    let values = values.collect::<Result<Vec<_>, _>>()?;
+    let held =
+        values.iter().fold(BTreeMap::new(), |held, value| both(&Known { held, ..value.clone() }, value));
+    let operands = values.iter().map(|known| known.value);
+    let spec = Map::build(op, operands).expression((*of.expression()?).clone()).fast(of.fast()).spec();
+    let known = cx.emit(spec, held)?;
+    cx.bind(op, known)
 }
 
 fn unplanned(op: OpRef<'_>) -> Diagnostic {

@@ -5,7 +5,6 @@ use crate::chain::{axes, ends, input, next};
 use crate::lower::{LowerStage, StageCx};
 use crate::ops::vector_pair::unzip;
 use crate::plan::digits_of;
-use crate::semantics::Semantics;
 use crate::streams::FILTERED;
 use crate::vector::{Station, ids_before};
 use visa_algebra::Cell;
@@ -18,6 +17,8 @@ use visa_ir::module::{OpRef, OpSpec};
 use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
 use visa_mapping::Dim;
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{Bits, GuardFault, Guards, Slot, VectorStage};
 
@@ -51,7 +52,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%f = stream.vector_filter %x keep [xxx1]",
     interfaces: &[
         Interface(&rngd::FILTER),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(same)),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Filter)),
     ],

@@ -1,10 +1,12 @@
 //! `stream.vector_inter_slice_reduce`: the inter-slice block of the vector engine (book 25).
 
 use crate::chain::{axes, check_first_slices, input, next};
+use crate::forgotten::DropsAxes;
+use crate::formula::{Formula, function};
 use crate::inter_slice::{InterSlice, Reduction};
 use crate::lower::{LowerStage, StageCx};
 use crate::planner::planned;
-use crate::semantics::Semantics;
+use crate::raise::reduction::between_slices;
 use crate::streams::INTER;
 use crate::vector::{earlier, stage_before};
 use std::collections::BTreeSet;
@@ -19,6 +21,7 @@ use visa_ir::verify::VerifyCx;
 use visa_loops::distance;
 use visa_mapping::facts::{check_mappings, machine, written};
 use visa_mapping::ops::transfer::{check_dimension, free_axes};
+use visa_mapping::raise::Semantics;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor};
 use visa_numerics::{ReduceName, ReduceOp, VectorStage, reduce_op, reduce_ops};
@@ -93,7 +96,9 @@ pub static DECL: OpDecl = OpDecl {
     example: "%r = stream.vector_inter_slice_reduce Add %i slice [A / 8, 1 # 4]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::ReduceSlices(reduction)),
+        Interface(&Semantics(|cx, op| between_slices(cx, op, reduction(op)?))),
+        Interface(&Formula::Call(function)),
+        Interface(&DropsAxes::BySum),
         Interface(&LowerStage(lower)),
     ],
     ..OpDecl::BASE

@@ -2,11 +2,13 @@
 
 use crate::branch::GIVES_NONE;
 use crate::chain::{axes, check_first_slices, next};
+use crate::forgotten::DropsAxes;
+use crate::formula::{Formula, function};
 use crate::lower::{LowerStage, StageCx};
 use crate::ops::contract::slots;
 use crate::planner::{Planner, StagePlan, planned};
+use crate::raise::reduction::within_slice;
 use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
-use crate::semantics::{Reduced, Semantics};
 use crate::streams::VECTOR4;
 use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
@@ -23,6 +25,7 @@ use visa_loops::distance;
 use visa_machine::Machine;
 use visa_mapping::Tensor;
 use visa_mapping::facts::check_mappings;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::MAP;
 use visa_numerics::{SliceReduceName, VectorStage};
 
@@ -72,7 +75,9 @@ pub static DECL: OpDecl = OpDecl {
     example: "%r = stream.vector_intra_slice_reduce Max %n axis [R], time [1], packet [1 # 4]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Reduce(meaning)),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Call(function)),
+        Interface(&DropsAxes::BySum),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Reduce)),
         GIVES_NONE,
@@ -82,11 +87,6 @@ pub static DECL: OpDecl = OpDecl {
 
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&DECL];
-
-fn meaning(op: OpRef<'_>, axes: &Axes) -> Result<Reduced, Diagnostic> {
-    let row = reduction(op, axes)?.row;
-    Ok(Reduced { row, axis: axis_of(op, axes)? })
-}
 
 fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let axes = &axes(cx).0;
@@ -152,6 +152,13 @@ pub fn in_chain<'a>(chain: &[OpRef<'a>]) -> Option<OpRef<'a>> {
 #[must_use]
 pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
     entry(reduce).is_some_and(|entry| entry.id == op.id)
+}
+
+/// Operand 0 without the part of the axis that time and packet hold.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let row = reduction(op, cx.axes)?.row;
+    let axis = axis_of(op, cx.axes)?;
+    within_slice(cx, op, row, axis)
 }
 
 fn lower(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

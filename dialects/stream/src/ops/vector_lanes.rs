@@ -4,7 +4,6 @@
 use crate::chain::{axes, check_same, input};
 use crate::lower::LowerStage;
 use crate::plan;
-use crate::semantics::Semantics;
 use crate::vector::{Station, check_order, next_stage, station};
 use visa_algebra::{Expr, PadKind};
 use visa_engine::place::rngd;
@@ -16,6 +15,8 @@ use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
 use visa_mapping::facts::{check_mappings, machine};
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor};
 use visa_numerics::VectorStage;
@@ -47,7 +48,7 @@ pub static SPLIT_DECL: OpDecl = OpDecl {
     example: "%n = stream.vector_split %x time [A / 4 % 2], packet [A % 4]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(same)),
         Interface(&Station(VectorStage::Narrow)),
         Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how(LaneChange::Split).spec())))),
     ],
@@ -75,7 +76,7 @@ pub static TRIM_DECL: OpDecl = OpDecl {
     example: "%n = stream.vector_trim %x packet [A % 2 # 4]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(same)),
         Interface(&Station(VectorStage::Narrow)),
         Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how(LaneChange::Trim).spec())))),
     ],
@@ -102,7 +103,7 @@ pub static CONCAT_DECL: OpDecl = OpDecl {
     example: "%w = stream.vector_concat %n time [1], packet [A % 8]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(same)),
         Interface(&Station(VectorStage::Widen)),
         Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how(LaneChange::Concat).spec())))),
     ],
@@ -129,7 +130,7 @@ pub static PAD_DECL: OpDecl = OpDecl {
     example: "%w = stream.vector_pad %n packet [A % 2 # 8]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(same)),
         Interface(&Station(VectorStage::Widen)),
         Interface(&LowerStage(|_, op| Ok(Some(VectorLanes::build(op).how(LaneChange::Pad).spec())))),
     ],

@@ -1,8 +1,9 @@
 //! `stream.vector_log`: the branch logger, which keeps execution ids for another pass (book 21).
 
 use crate::chain::{axes, check_same, input, with_dims};
+use crate::formula::Formula;
 use crate::lower::LowerStage;
-use crate::semantics::Semantics;
+use crate::raise::{constant, mapped, result};
 use crate::streams::VECTOR;
 use visa_algebra::Expr;
 use visa_engine::place::rngd;
@@ -12,8 +13,10 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, allocates, writes};
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
+use visa_mapping::expression::Term;
 use visa_mapping::facts::{check_mappings, machine};
 use visa_mapping::ops::func::check_place;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Dim, Tensor, VRF};
 use visa_numerics::DType;
@@ -44,7 +47,8 @@ pub static DECL: OpDecl = OpDecl {
     example: "%ids = stream.vector_log %b at 0, element [A % 8]",
     interfaces: &[
         Interface(&rngd::STORE_IDS),
-        Interface(&Semantics::Ids),
+        Interface(&Semantics(raised)),
+        Interface(&Formula::Call(|_| Some("ids".to_owned()))),
         Interface(&LowerStage(|_, op| {
             Ok(Some(hw::store_ids::StoreIds::build(op).at(VectorLog::of(op)?.at()?).spec()))
         })),
@@ -64,4 +68,15 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_place(op, "at", &result, at, machine(op).memory.vrf_bytes, axes, "C1")?;
     let wanted = Expr::pair([source.dim(Dim::Time), source.dim(Dim::Packet)]);
     check_same(op, "C2", "element", &result.dim(Dim::Element), &wanted, axes)
+}
+
+/// The execution ids of operand 0, where its elements are.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let known = cx.held(op, 0, &*result(op)?)?;
+    let ids = match cx.ids(op, 0) {
+        Some(ids) => (*ids).clone(),
+        None => constant(cx, op, DType::I32, 0)?,
+    };
+    let known = mapped(cx, op, &[&known, &ids], Term::Name(1))?;
+    cx.bind(op, known)
 }

@@ -1,12 +1,14 @@
 //! Two-group mode: `stream.vector_unzip` takes a stream as two, the `_zip` operations make one of them again (book
 //! 21).
 
-use crate::branch::{BranchMode, GIVES_NONE, GROUP_BIT, GivesIds, toggles};
+use crate::branch::{BranchMode, GIVES_NONE, GROUP_BIT, GivesIds, branched, toggles};
 use crate::chain::{axes, input, next, with_dims};
+use crate::forgotten::DropsAxes;
+use crate::formula::{Elementwise, Formula};
 use crate::lower::{LowerStage, StageCx};
 use crate::ops::begin_interleaved::without_axis;
 use crate::plan::digits_of;
-use crate::semantics::{Function, Semantics, Zip};
+use crate::raise::{Applied, result};
 use crate::streams::{PAIR, VECTOR, VECTOR4};
 use crate::vector::{Station, check_alu, check_order, earlier, row, station};
 use std::sync::Arc;
@@ -20,9 +22,13 @@ use visa_ir::module::{OpRef, OpSpec, TypeId};
 use visa_ir::verify::VerifyCx;
 use visa_ir::view::SharedClause;
 use visa_loops::distance;
+use visa_mapping::coverage::Coverage;
+use visa_mapping::error::mapping_error;
 use visa_mapping::facts::check_mappings;
+use visa_mapping::ops::restrict::Extract;
+use visa_mapping::raise::{Known, Raising, Semantics};
 use visa_mapping::tensor::attrs::MAP;
-use visa_mapping::{Dim, Tensor};
+use visa_mapping::{Dim, Tensor, operand};
 use visa_numerics::{
     AluOp, AluStage, ArgMode, ClipName, FpName, FxpName, LogicName, VectorStage, default_mode,
 };
@@ -54,7 +60,7 @@ pub static UNZIP_DECL: OpDecl = OpDecl {
     example: "%p = stream.vector_unzip %i axis [I]",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Branch(|op| axis(op).map(BranchMode::AxisToggle))),
+        Interface(&Semantics(|cx, op| branched(cx, op, BranchMode::AxisToggle(axis(op)?)))),
         Interface(&Station(VectorStage::Branch)),
         Interface(&GivesIds(|_| 1 | 1 << (1 << GROUP_BIT))),
         Interface(&LowerStage(lower_unzip)),
@@ -107,7 +113,9 @@ pub static LOGIC_ZIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_logic_zip BitXor %p",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Zip(zip)),
+        Interface(&Semantics(zipped)),
+        Interface(&Formula::Elementwise(groups)),
+        Interface(&DropsAxes::BySelection),
         Interface(&Station(VectorStage::Logic)),
         Interface(&LowerStage(lower_zip)),
         GIVES_NONE,
@@ -124,7 +132,9 @@ pub static FXP_ZIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fxp_zip SubFxp %p mode Mode10",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Zip(zip)),
+        Interface(&Semantics(zipped)),
+        Interface(&Formula::Elementwise(groups)),
+        Interface(&DropsAxes::BySelection),
         Interface(&Station(VectorStage::Fxp)),
         Interface(&LowerStage(lower_zip)),
         GIVES_NONE,
@@ -142,7 +152,9 @@ pub static FP_ZIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_fp_zip MulF0 %n",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Zip(zip)),
+        Interface(&Semantics(zipped)),
+        Interface(&Formula::Elementwise(groups)),
+        Interface(&DropsAxes::BySelection),
         Interface(&Station(VectorStage::Float)),
         Interface(&LowerStage(lower_zip)),
         GIVES_NONE,
@@ -159,7 +171,9 @@ pub static CLIP_ZIP_DECL: OpDecl = OpDecl {
     example: "%x = stream.vector_clip_zip Max %p",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Zip(zip)),
+        Interface(&Semantics(zipped)),
+        Interface(&Formula::Elementwise(groups)),
+        Interface(&DropsAxes::BySelection),
         Interface(&Station(VectorStage::Clip)),
         Interface(&LowerStage(lower_zip)),
         GIVES_NONE,
@@ -260,12 +274,10 @@ fn configuration(op: OpRef<'_>) -> Result<(&'static AluOp, ArgMode), Diagnostic>
     Err(op.clause_error("C4", "mode", message))
 }
 
-fn zip(op: OpRef<'_>) -> Result<Zip, Diagnostic> {
-    let (row, mode) = configuration(op)?;
-    Ok(Zip {
-        function: Function { apply: row.apply, mode, constants: [None; 2], guards: None, write_back: None },
-        axis: axis_of(op)?,
-    })
+/// The arguments of the operation: the two groups.
+fn groups(op: OpRef<'_>) -> Result<Elementwise, Diagnostic> {
+    let (_, mode) = configuration(op)?;
+    Ok(Elementwise { mode, constants: [None; 2] })
 }
 
 fn verify_zip(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -292,6 +304,31 @@ fn apart(op: OpRef<'_>, axes: &Axes) -> Result<u64, Diagnostic> {
     };
     let found = [1, 2].into_iter().find(|apart| after(apart).as_ref() == Some(&is));
     found.ok_or_else(|| refuse(format!("time `{new}` is not `{old}` without `{name}`")))
+}
+
+/// Operand 0 at the first coordinate along the axis of the groups, with the same at the second.
+fn zipped(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let source = operand(op, 0).ok_or_else(|| op.error("C0", "the operand is no tensor"))?;
+    let (row, mode) = configuration(op)?;
+    let name = axis_of(op)?;
+    let group = cx.axes.resolve(&name).map_err(|error| mapping_error(error, op.span()))?;
+    let known = cx.held(op, 0, &source)?;
+    let known = cx.broadcast(op, known, std::iter::once(group))?;
+    let of = |cx: &mut Raising<'_>, number: i64| -> Result<Known, Diagnostic> {
+        let spec =
+            Extract::build(op, [known.value]).along(std::rc::Rc::new(Expr::axis(&name))).index(number).spec();
+        let seen = cx.emit(spec, known.held.clone())?;
+        let others =
+            seen.held.keys().filter(|axis| **axis != group).map(|&axis| Expr::axis(cx.axes.name(axis)));
+        let others = Expr::pair(others);
+        let others = Coverage::of_map(&others, cx.axes, op.span())?;
+        cx.narrow(op, seen, &others)
+    };
+    let (first, second) = (of(cx, 0)?, of(cx, 1)?);
+    let applied = Applied { row, mode, constants: [None; 2], guards: None };
+    let zipped = applied.apply(cx, op, &first, &[second], None)?;
+    let zipped = cx.narrow(op, zipped, &Coverage::new(&*result(op)?, cx.axes, op.span())?)?;
+    cx.bind(op, zipped)
 }
 
 fn lower_zip(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

@@ -2,13 +2,15 @@
 
 use crate::chain::{ends, input, next};
 use crate::lower::{LowerStage, StageCx};
-use crate::semantics::Semantics;
+use crate::raise::result;
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpRef, OpSpec, TypeId};
+use visa_mapping::ops::cast::Cast;
+use visa_mapping::raise::{Raising, Semantics};
 use visa_mapping::tensor::attrs::DTYPE;
 use visa_numerics::DType;
 
@@ -34,11 +36,7 @@ pub static DECL: OpDecl = OpDecl {
     infer: Some(infer),
     verify: Some(|op, _| verify(op)),
     example: "%i = stream.vector_reinterpret i32 %x",
-    interfaces: &[
-        Interface(&rngd::VECTOR),
-        Interface(&Semantics::Reinterpret),
-        Interface(&LowerStage(lower)),
-    ],
+    interfaces: &[Interface(&rngd::VECTOR), Interface(&Semantics(raised)), Interface(&LowerStage(lower))],
     ..OpDecl::BASE
 };
 
@@ -56,6 +54,15 @@ fn verify(op: OpRef<'_>) -> Result<(), Diagnostic> {
     }
     let message = format!("the vector engine works on i32 and f32, found {to}");
     Err(op.clause_error("C1", "dtype", message))
+}
+
+/// The same bits, taken for the result's format.
+fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let to = result(op)?;
+    let known = cx.held(op, 0, &to)?;
+    let spec = Cast::build(op, [known.value]).dtype(to.dtype).bits(true).spec();
+    let known = cx.emit(spec, known.held)?;
+    cx.bind(op, known)
 }
 
 fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {

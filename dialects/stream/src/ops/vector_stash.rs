@@ -3,7 +3,6 @@
 use crate::chain::{input, next_same};
 use crate::lower::LowerStage;
 use crate::ops::vector_pair::unzip;
-use crate::semantics::Semantics;
 use crate::vector::{earlier, stage_before};
 use visa_engine::place::rngd;
 use visa_hw::ops as hw;
@@ -11,6 +10,8 @@ use visa_ir::decl::{Interface, OpDecl, OperandDecl};
 use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
+use visa_mapping::raise::Semantics;
+use visa_mapping::raise::moves::same;
 use visa_numerics::VectorStage;
 
 /// `stream.vector_stash`.
@@ -34,7 +35,7 @@ pub static DECL: OpDecl = OpDecl {
     example: "%s = stream.vector_stash %b",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Same),
+        Interface(&Semantics(same)),
         Interface(&LowerStage(|_, op| Ok(Some(hw::vector_stash::VectorStash::build(op).spec())))),
     ],
     ..OpDecl::BASE

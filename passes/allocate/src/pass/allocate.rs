@@ -70,8 +70,8 @@ pub static PASS: Pass = Pass {
           A tensor that nothing uses gets an address too: it is written. Open clauses that types depend on have to \
           be closed before, as sizes follow from types.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>(), AnalysisKind::of::<Support>()]),
-    takes: Level::Tensor,
-    gives: Level::Tensor,
+    takes: Level::Memory,
+    gives: Level::Memory,
     statistics: &STATISTICS,
     open: true,
     closes: Some(Opening::Address),

@@ -54,7 +54,7 @@ pub static PASS: Pass = Pass {
           Warns of a *forgotten axis* (`forgotten-axis`): elements of an operand differ along an axis that no \
           mapping of the result mentions, and no operation reduces or slices it. Its first coordinate is kept. `A = \
           1` in the mapping makes this explicit. After this pass, `--lint` makes it an error.",
-    takes: Level::Tensor,
+    takes: Level::Memory,
     gives: Level::Sequencer,
     statistics: &[("pipelines", "pipelines lowered"), ("transfers", "transfers lowered")],
     run,
@@ -66,7 +66,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     leave_out_unreached(cx).map_err(|error| vec![error])?;
     let kernels = Kernels::of(cx).map_err(|error| vec![error])?;
     let warnings = kernels.warnings(cx);
-    let tensor_level = cx.ctx.dialects().filter(|dialect| dialect.level == Level::Tensor);
+    let tensor_level = cx.ctx.dialects().filter(|dialect| dialect.level == Level::Memory);
     let target =
         tensor_level.fold(ConversionTarget::new(), |target, dialect| target.illegal_dialect(dialect.name));
     // A dialect of several levels specifies it operation by operation.

@@ -37,8 +37,8 @@ pub static PASS: Pass = Pass {
           Explicit addresses stay: a tensor at one of them cannot be written before the previous tensor there is \
           dead. Leave addresses open (`at auto`), and run `allocate` after this pass.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
-    takes: Level::Tensor,
-    gives: Level::Tensor,
+    takes: Level::Memory,
+    gives: Level::Memory,
     open: true,
     statistics: &[
         ("candidates", "candidates priced"),

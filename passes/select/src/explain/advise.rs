@@ -25,10 +25,10 @@ use visa_ir::verify::{Analysis, verify};
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::transfer::is_transfer;
 use visa_mapping::{Tensor, facts};
+use visa_stream::forgotten::sums;
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::{collect, commit, fetch, switch};
 use visa_stream::pipeline::Pipeline;
-use visa_stream::semantics;
 
 /// Name of the reason that two tensors with other layouts count as one.
 const LAYOUT: &str = "layout";
@@ -98,7 +98,7 @@ impl Advice {
         if choice.best.time.cycles() >= written.time.cycles() {
             return Err(Silent::NothingCheaper);
         }
-        if ops(module).iter().any(|op| semantics::sums(*op)) && brings_padding(ctx, module, &choice) {
+        if ops(module).iter().any(|op| sums(*op)) && brings_padding(ctx, module, &choice) {
             return Err(Silent::NothingCheaper);
         }
         let (changed, better) = applied(ctx, module, &choice, &axes).ok_or(Silent::DoesNotFit)?;

@@ -46,8 +46,8 @@ pub static PASS: Pass = Pass {
           class keeps the Pareto front of its ways. Pipelines that share tensors of open layout are extracted \
           together, by variable elimination. Pipelines are chosen in program order; explicit clauses stay. An open \
           context becomes `main` or `dual`, whichever makes the whole kernel faster.",
-    takes: Level::Tensor,
-    gives: Level::Tensor,
+    takes: Level::Memory,
+    gives: Level::Memory,
     open: true,
     closes: Some(Opening::Configuration),
     statistics: &[

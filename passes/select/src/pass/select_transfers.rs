@@ -35,8 +35,8 @@ pub static PASS: Pass = Pass {
           or parts of them go to engines, slices are taken network by network, and packets are cut at requests. \
           Each stream is lowered and priced. Addresses count: run it after `allocate`. Where a transfer has several \
           segments, the clauses go, and the lowering deals the segments to the engines.",
-    takes: Level::Tensor,
-    gives: Level::Tensor,
+    takes: Level::Memory,
+    gives: Level::Memory,
     open: true,
     closes: Some(Opening::Order),
     statistics: &[

@@ -28,7 +28,7 @@ pub static PASS: Pass = Pass {
           Between passes a value is committed to data memory and fetched again; one that another operation takes as \
           its operand is loaded into the vector register file. Their addresses are open, for `allocate` to choose.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
-    takes: Level::Tensor,
+    takes: Level::Memory,
     open: true,
     statistics: &[
         ("expressions", "expressions scheduled"),

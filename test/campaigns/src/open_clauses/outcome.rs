@@ -71,7 +71,7 @@ fn slower(case: &Case, opening: &str) -> u64 {
 /// The pass that opens distributions too.
 pub(super) const DISTRIBUTIONS: &str = "open-clauses";
 
-/// Files of the book's cases with functions that stop at the tensor level: what they show is there, or what is
+/// Files of the book's cases with functions that stop at the memory level: what they show is there, or what is
 /// refused further down. So many of each.
 const NOT_RUN: [(&str, usize); 3] = [("s9-entries", 1), ("v3-slots", 2), ("v4-unsupported", 2)];
 

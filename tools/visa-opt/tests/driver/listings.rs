@@ -11,7 +11,7 @@ fn passes_with_levels_and_options() {
         out.contains("dce (any -> any): erases operations without effects whose results are unused\n"),
         "{out}"
     );
-    assert!(out.contains("lower-toy (tensor -> sequencer): lowers\n"), "{out}");
+    assert!(out.contains("lower-toy (memory -> sequencer): lowers\n"), "{out}");
     assert!(out.contains("  value=7 (an integer): the value\n"), "{out}");
 }
 

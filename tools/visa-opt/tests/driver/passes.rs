@@ -90,15 +90,15 @@ fn a_wrong_option_after_a_flag_is_shown_in_the_pipeline_it_spells() {
 fn levels_must_connect() {
     let ran = run(&["--needs-seq"], "tm.nothing\n");
     ran.refused(&[
-        "error[pass-level]: pass `needs-seq` takes a module at sequencer level, but here it is at tensor level",
+        "error[pass-level]: pass `needs-seq` takes a module at sequencer level, but here it is at memory level",
         "<pipeline>:1:1",
         "fix: run `lower-toy` before it",
     ]);
     assert_eq!(run(&["--lower-toy", "--needs-seq"], "tm.nothing\n").quiet(), "visa 1\nseq.nothing\n");
     run(&["--lower-toy", "--lower-toy"], "tm.nothing\n")
-        .refused(&["takes a module at tensor level", "<pipeline>:1:11"]);
+        .refused(&["takes a module at memory level", "<pipeline>:1:11"]);
     run(&["--liar"], "tm.nothing\n")
-        .refused(&["declares hardware level, but left the module at tensor level"]);
+        .refused(&["declares hardware level, but left the module at memory level"]);
 }
 
 #[test]

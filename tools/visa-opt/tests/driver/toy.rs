@@ -95,11 +95,11 @@ pub(crate) static SEQ: Dialect = Dialect {
     types: &[],
     attrs: &[],
 };
-/// A dialect at tensor level.
+/// A dialect at memory level.
 pub(crate) static TM: Dialect = Dialect {
     name: "tm",
     doc: "",
-    level: visa_ir::level::Level::Tensor,
+    level: visa_ir::level::Level::Memory,
     ops: &[&[&TENSOR]],
     types: &[],
     attrs: &[],
@@ -170,7 +170,7 @@ static REFUSE: Pass = Pass { name: "refuse", summary: "refuses constants", run: 
 static DOWN: Pass = Pass {
     name: "lower-toy",
     summary: "lowers",
-    takes: Level::Tensor,
+    takes: Level::Memory,
     gives: Level::Sequencer,
     run: lower,
     ..Pass::BASE
@@ -179,7 +179,7 @@ static NEEDS: Pass = Pass { name: "needs-seq", summary: "needs seq", takes: Leve
 static LIAR: Pass = Pass {
     name: "liar",
     summary: "lowers nothing",
-    takes: Level::Tensor,
+    takes: Level::Memory,
     gives: Level::Hardware,
     ..Pass::BASE
 };

@@ -1,10 +1,12 @@
 //! A result against the array that it should be.
 
 use std::fmt;
+use std::str::FromStr;
 use visa_ir::diag::counted;
 
 use visa_numerics::{Bits, DType, from_f64, to_f64};
 
+use super::DataError;
 use super::array::{Array, FileType, Value, bits, coordinates, tuple};
 use super::save::file_bytes;
 
@@ -47,19 +49,75 @@ pub enum Mismatch {
     },
 }
 
-/// Compares little-endian elements of `dtype` in C order with `expected`, in the NumPy type that holds `dtype`
-/// exactly. With `ulps` 0 bit by bit: -0 is not 0, and a NaN equals only the same NaN. With more, elements of a
-/// floating-point format are equal if at most `ulps` of its numbers apart, and NaN equals NaN.
+/// A result to compare.
+#[derive(Debug, Clone, Copy)]
+pub struct Elements<'a> {
+    /// Format of the elements.
+    pub dtype: DType,
+    /// Elements along each axis, outermost first.
+    pub shape: &'a [u64],
+    /// The elements in C order, little-endian.
+    pub bytes: &'a [u8],
+    /// The defined elements, in C order; all if `None`. The others are equal to any number.
+    pub defined: Option<&'a [bool]>,
+}
+
+/// Differences between numbers of a floating-point format that count as equal. Each of the two alone suffices.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Tolerance {
+    /// Distance, counted in numbers of the format.
+    pub ulps: u32,
+    /// Distance of the values.
+    pub bound: Option<Bound>,
+}
+
+/// The greatest distance of a value from the expected one: `absolute + relative * |expected|`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// The part that grows with the expected value.
+    pub relative: f64,
+    /// The part for all values.
+    pub absolute: f64,
+}
+
+impl Bound {
+    /// Returns true if `found` is near enough to `expected`. NaN equals NaN, and an infinity equals only itself.
+    fn holds(self, found: f64, expected: f64) -> bool {
+        if found.is_nan() || expected.is_nan() {
+            return found.is_nan() && expected.is_nan();
+        }
+        if found.is_infinite() || expected.is_infinite() {
+            return found == expected;
+        }
+        (found - expected).abs() <= self.absolute + self.relative * expected.abs()
+    }
+}
+
+impl FromStr for Bound {
+    type Err = DataError;
+
+    /// Reads `REL` or `REL,ABS`.
+    fn from_str(text: &str) -> Result<Self, DataError> {
+        let number = |text: &str| {
+            let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+            number.ok_or_else(|| {
+                DataError::new(format!(
+                    "found `{text}`, expected a number from 0 on, as in 1e-3 or 1e-3,1e-6"
+                ))
+            })
+        };
+        let (relative, absolute) = text.split_once(',').unwrap_or((text, "0"));
+        Ok(Self { relative: number(relative)?, absolute: number(absolute)? })
+    }
+}
+
+/// Compares a result with `expected`, in the NumPy type that represents its format exactly. Without a tolerance it
+/// compares bits: -0 is not 0, and a NaN equals only the same NaN. With one, NaN equals NaN.
 ///
 /// # Errors
 /// How they differ.
-pub fn compare(
-    dtype: DType,
-    shape: &[u64],
-    actual: &[u8],
-    expected: &Array,
-    ulps: u32,
-) -> Result<(), Mismatch> {
+pub fn compare(result: &Elements<'_>, expected: &Array, tolerance: Tolerance) -> Result<(), Mismatch> {
+    let &Elements { dtype, shape, bytes: actual, defined } = result;
     let file_type = FileType::of(dtype);
     if shape != expected.shape() {
         return Err(Mismatch::Shape { found: shape.to_vec(), expected: expected.shape().to_vec() });
@@ -74,11 +132,16 @@ pub fn compare(
     let width = file_type.width();
     let pairs = || found.chunks_exact(width).zip(expected.data().chunks_exact(width)).enumerate();
     let alike = |found: &[u8], expected: &[u8]| {
-        let number = |bytes| from_f64(dtype, file_type.value(bytes).as_f64());
-        near(dtype, number(found), number(expected), ulps)
+        let [found, expected] = [found, expected].map(|bytes| file_type.value(bytes).as_f64());
+        let bound = tolerance.bound.filter(|_| dtype.is_float());
+        near(dtype, from_f64(dtype, found), from_f64(dtype, expected), tolerance.ulps)
+            || bound.is_some_and(|bound| bound.holds(found, expected))
     };
-    let mut differences =
-        pairs().filter(|(_, (found, expected))| found != expected && !alike(found, expected));
+    let is_defined = |at: usize| defined.is_none_or(|defined| defined.get(at) != Some(&false));
+    let differs = |(at, (found, expected)): &(usize, (&[u8], &[u8]))| {
+        found != expected && is_defined(*at) && !alike(found, expected)
+    };
+    let mut differences = pairs().filter(differs);
     let Some((first, (a, b))) = differences.next() else {
         return Ok(());
     };

@@ -68,6 +68,14 @@ fn one_line(error: DataError) -> String {
     error.message
 }
 
+/// Bit by bit.
+const EXACT: Tolerance = Tolerance { ulps: 0, bound: None };
+
+/// A result whose elements are all defined.
+fn elements<'a>(dtype: DType, shape: &'a [u64], bytes: &'a [u8]) -> Elements<'a> {
+    Elements { dtype, shape, bytes, defined: None }
+}
+
 fn f32s(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
@@ -137,7 +145,7 @@ fn rand_agrees_with_the_numpy_oracle() {
         .flat_map(|x| i32::from_le_bytes([x[0], x[1], x[2], x[3]]).wrapping_add(1).to_le_bytes())
         .collect();
     let expected = Array::read_npy(&data.join("constant_add.out.npy"), u64::MAX).expect("committed");
-    assert_eq!(compare(DType::I32, &[2048], &plus_one, &expected, 0), Ok(()));
+    assert_eq!(compare(&elements(DType::I32, &[2048], &plus_one), &expected, EXACT), Ok(()));
     for (key, seed, dtype) in [("lhs", 3, DType::F32), ("rhs", 2, DType::Bf16)] {
         let file = Source::Safetensors { path: data.join("lhs_rhs.safetensors"), key: key.into() };
         let generated = load(&Source::Rand(seed), dtype, &[2048]);
@@ -577,7 +585,7 @@ fn what_is_saved_loads_the_same() {
         save_npy(&path, dtype, &[3, 7], &bytes, None).expect("written");
         assert_eq!(load(&Source::Npy(path.clone()), dtype, &[3, 7]), Ok(bytes.clone()), "{dtype}");
         let array = Array::read_npy(&path, u64::MAX).expect("readable");
-        assert_eq!(compare(dtype, &[3, 7], &bytes, &array, 0), Ok(()), "{dtype}");
+        assert_eq!(compare(&elements(dtype, &[3, 7], &bytes), &array, EXACT), Ok(()), "{dtype}");
     }
     // -3 and 5 in one byte, -1 in half of another; int8 in the file.
     save_npy(&path, DType::I4, &[3], &[0x5d, 0x0f], None).expect("written");
@@ -645,8 +653,9 @@ fn a_summary_is_one_line() {
 fn comparison_names_the_first_difference() {
     let expected =
         Array::new(vec![2, 2], FileType::F32, f32s(&[1.0, 0.0, f32::NAN, 4.0])).expect("consistent");
-    let compare =
-        |values: &[f32]| compare(DType::F32, &[2, 2], &f32s(values), &expected, 0).map_err(|e| e.to_string());
+    let compare = |values: &[f32]| {
+        compare(&elements(DType::F32, &[2, 2], &f32s(values)), &expected, EXACT).map_err(|e| e.to_string())
+    };
     assert_eq!(compare(&[1.0, 0.0, f32::NAN, 4.0]), Ok(()));
     refused(
         compare(&[1.0, -0.0, f32::NAN, 5.0]),
@@ -663,7 +672,10 @@ fn comparison_names_the_first_difference() {
 fn comparison_with_a_tolerance_counts_numbers_of_the_format() {
     let values = [1.0, -0.0, f32::NAN, f32::MAX];
     let expected = Array::new(vec![4], FileType::F32, f32s(&values)).expect("consistent");
-    let compare = |values: [f32; 4], ulps| compare(DType::F32, &[4], &f32s(&values), &expected, ulps).is_ok();
+    let compare = |values: [f32; 4], ulps| {
+        let tolerance = Tolerance { ulps, bound: None };
+        compare(&elements(DType::F32, &[4], &f32s(&values)), &expected, tolerance).is_ok()
+    };
     let up = |x: f32, steps: u32| f32::from_bits(x.to_bits() + steps);
     assert!(compare([up(1.0, 2), 0.0, -f32::NAN, f32::MAX], 2));
     assert!(!compare([up(1.0, 3), 0.0, f32::NAN, f32::MAX], 2));
@@ -675,15 +687,89 @@ fn comparison_with_a_tolerance_counts_numbers_of_the_format() {
     // A bf16 is 2^16 numbers of f32 from the next.
     let next = 1.0 + 1.0 / 128.0;
     let array = Array::new(vec![1], FileType::F32, f32s(&[next])).expect("consistent");
-    let bf16 = |ulps| super::compare(DType::Bf16, &[1], &[0x80, 0x3f], &array, ulps).is_ok();
+    let bf16 = |ulps| {
+        let tolerance = Tolerance { ulps, bound: None };
+        super::compare(&elements(DType::Bf16, &[1], &[0x80, 0x3f]), &array, tolerance).is_ok()
+    };
     assert!(bf16(1) && !bf16(0));
+}
+
+#[test]
+fn comparison_with_a_bound_takes_values_just_inside() {
+    // All numbers here are exact, so that the bound is 0.5 + 0.25 * |expected| without rounding.
+    let expected = [8.0, -8.0, 0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+    let expected = Array::new(vec![6], FileType::F32, f32s(&expected)).expect("consistent");
+    let compare = |values: [f32; 6], text: &str| {
+        let tolerance = Tolerance { ulps: 0, bound: Some(text.parse().expect("a bound")) };
+        compare(&elements(DType::F32, &[6], &f32s(&values)), &expected, tolerance).is_ok()
+    };
+    let equal = [8.0, -8.0, -0.0, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+    let inside = [10.5, -5.5, -0.5, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+    assert!(compare(equal, "0"));
+    assert!(compare(inside, "0.25,0.5"));
+    assert!(compare([6.0, -10.0, 0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY], "0.25"));
+    assert!(!compare(inside, "0.25"));
+    for (at, value) in [
+        (0, 10.5_f32.next_up()),
+        (0, f32::NAN),
+        (0, f32::INFINITY),
+        (1, (-5.5_f32).next_up()),
+        (2, 0.5_f32.next_up()),
+        (3, 0.0),
+        (4, f32::MAX),
+        (4, f32::NEG_INFINITY),
+        (5, f32::NAN),
+    ] {
+        let mut outside = inside;
+        outside[at] = value;
+        assert!(!compare(outside, "0.25,0.5"), "{value} at {at}");
+    }
+    // Integers are compared bit by bit.
+    let integers = Array::new(vec![1], FileType::I8, vec![8]).expect("consistent");
+    let tolerance = Tolerance { ulps: 9, bound: Some(Bound { relative: 1.0, absolute: 1.0 }) };
+    assert!(super::compare(&elements(DType::I8, &[1], &[7]), &integers, tolerance).is_err());
+}
+
+#[test]
+fn a_bound_is_one_number_or_two_from_0_on() {
+    assert_eq!("1e-3".parse(), Ok(Bound { relative: 1e-3, absolute: 0.0 }));
+    assert_eq!("0,2.5".parse(), Ok(Bound { relative: 0.0, absolute: 2.5 }));
+    for (text, wrong) in [
+        ("", ""),
+        (",1", ""),
+        ("1,", ""),
+        ("1,2,3", "2,3"),
+        ("-1", "-1"),
+        ("1,-0.5", "-0.5"),
+        ("inf", "inf"),
+        ("nan", "nan"),
+        ("1e-3;1", "1e-3;1"),
+    ] {
+        refused(
+            text.parse::<Bound>().map_err(one_line),
+            &[&format!("found `{wrong}`, expected a number from 0 on")],
+        );
+    }
+}
+
+#[test]
+fn undefined_elements_equal_any_number() {
+    let expected = Array::new(vec![3], FileType::I32, [1_i32, 2, 3].map(i32::to_le_bytes).concat());
+    let expected = expected.expect("consistent");
+    let bytes = [1_i32, 0, 0].map(i32::to_le_bytes).concat();
+    let compare = |defined| {
+        let result = Elements { defined: Some(defined), ..elements(DType::I32, &[3], &bytes) };
+        compare(&result, &expected, EXACT).map_err(|e| e.to_string())
+    };
+    assert_eq!(compare(&[true, false, false]), Ok(()));
+    refused(compare(&[true, false, true]), &["1 of 3 elements differ, first at (2): found 0"]);
 }
 
 #[test]
 fn comparison_refuses_another_shape_or_type() {
     let expected = Array::new(vec![2], FileType::F32, f32s(&[1.0, 2.0])).expect("consistent");
     let of = |dtype, shape: &[u64], bytes: &[u8]| {
-        compare(dtype, shape, bytes, &expected, 0).map_err(|e| e.to_string())
+        compare(&elements(dtype, shape, bytes), &expected, EXACT).map_err(|e| e.to_string())
     };
     assert_eq!(of(DType::Bf16, &[2], &[0x80, 0x3f, 0x00, 0x40]), Ok(()));
     refused(of(DType::F32, &[1, 2], &[0; 8]), &["found shape [1, 2], expected [2]"]);

@@ -3,8 +3,8 @@
 use super::{Format, Shown};
 use crate::check::CheckReport;
 use crate::compare::Comparison;
-use crate::data::{Summary, Value};
-use crate::formats::text::summaries;
+use crate::data::Value;
+use crate::formats::text::{ResultLine, result_lines};
 use crate::relabelled::RelabelledEntry;
 use serde::Serialize;
 use visa_cost::Report;
@@ -18,14 +18,10 @@ impl Format for Json {
     }
 
     fn show(&self, run: &Shown<'_>) -> Result<String, (&'static str, String)> {
-        let Shown { program, ran, report, compared, .. } = *run;
-        let entry = |(name, dtype, summary): (String, &'static str, Summary)| {
-            let file = ran.and_then(|ran| ran.outputs.get(&name)).map(String::as_str);
-            ResultEntry::new(&name, dtype, &summary, file)
-        };
+        let Shown { ports, ran, report, compared, .. } = *run;
         let document = Document {
-            entry: &program.name,
-            results: summaries(run).into_iter().map(entry).collect(),
+            entry: &ports.kernel,
+            results: result_lines(run).into_iter().map(ResultEntry::from).collect(),
             check: ran.and_then(|ran| ran.check.as_ref()),
             shadow: ran.and_then(|ran| ran.defined),
             report,
@@ -48,8 +44,8 @@ pub struct Document<'a> {
     pub check: Option<&'a CheckReport>,
     /// With `--shadow`, whether every result is defined.
     pub shadow: Option<bool>,
-    /// The price.
-    pub report: &'a Report,
+    /// The cost; null for a kernel of the tensor level.
+    pub report: Option<&'a Report>,
     /// With `--compare`, the other prediction or measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compared: Option<&'a Comparison>,
@@ -75,24 +71,27 @@ pub struct ResultEntry {
     pub max: Option<f64>,
     /// Mean.
     pub mean: f64,
+    /// Number of undefined elements; absent if there are none, and if the machine ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undefined: Option<usize>,
     /// CRC-32 of the array as NumPy holds it.
     pub checksum: String,
     /// The file it was written to.
     pub file: Option<String>,
 }
 
-impl ResultEntry {
-    /// A result's summary as an entry.
-    #[must_use]
-    pub fn new(name: &str, dtype: &'static str, summary: &Summary, file: Option<&str>) -> Self {
+impl From<ResultLine<'_>> for ResultEntry {
+    fn from(line: ResultLine<'_>) -> Self {
+        let ResultLine { port, summary, undefined, file } = line;
         Self {
-            name: name.to_owned(),
-            dtype,
+            name: port.name.clone(),
+            dtype: port.dtype.name(),
             shape: summary.shape.clone(),
             first: summary.first.iter().map(|value| value.as_f64()).collect(),
             min: summary.min.map(Value::as_f64),
             max: summary.max.map(Value::as_f64),
             mean: summary.mean,
+            undefined: (undefined > 0).then_some(undefined),
             checksum: format!("{:08x}", summary.checksum),
             file: file.map(str::to_owned),
         }

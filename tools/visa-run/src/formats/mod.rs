@@ -8,11 +8,11 @@ mod timeline;
 pub use json::Document;
 
 use crate::compare::Comparison;
+use crate::ports::Ports;
 use crate::ran::Ran;
 use crate::relabelled::RelabelledEntry;
 use std::fmt;
 use visa_cost::Report;
-use visa_hw::program::Program;
 use visa_ir::span::Span;
 
 /// A format of `--report`.
@@ -45,10 +45,11 @@ static FORMATS: &[&dyn Format] = &[&text::Text, &json::Json, &timeline::Chart, &
 
 /// The data of a run that a format shows.
 pub(crate) struct Shown<'a> {
-    pub(crate) program: &'a Program,
+    pub(crate) ports: &'a Ports,
     /// The results; none where the price alone is asked for.
     pub(crate) ran: Option<&'a Ran>,
-    pub(crate) report: &'a Report,
+    /// The cost; `None` for a kernel that was evaluated.
+    pub(crate) report: Option<&'a Report>,
     pub(crate) compared: Option<&'a Comparison>,
     pub(crate) relabelled: Vec<RelabelledEntry>,
     /// The timeline, if a picture is asked for.

@@ -1,9 +1,9 @@
 //! `--report text`: a table for people; without `--report` the results and the total alone.
 
 use super::{Format, Shown};
-use crate::buffers::buffers;
 use crate::compare;
 use crate::data::{self, Summary};
+use crate::ports::Port;
 use crate::relabelled;
 use visa_ir::diag::{counted, visible};
 
@@ -18,8 +18,8 @@ impl Format for Text {
         let mut out = results(run);
         out.push_str(&price(run));
         let mut out = visible(&out).into_owned();
-        if let Some(compared) = run.compared {
-            let commands = &run.report.commands;
+        if let (Some(compared), Some(report)) = (run.compared, run.report) {
+            let commands = &report.commands;
             let span = |command: usize| commands.iter().find(|own| own.index == command).map(|own| own.span);
             let text = compare::text(compared, |command| (run.line)(span(command)?));
             out.push('\n');
@@ -29,29 +29,40 @@ impl Format for Text {
     }
 }
 
-/// The results of a run: name, format and summary of each.
-pub(super) fn summaries(run: &Shown<'_>) -> Vec<(String, &'static str, Summary)> {
+/// A result in a report.
+pub(super) struct ResultLine<'a> {
+    pub(super) port: &'a Port,
+    pub(super) summary: Summary,
+    /// Number of undefined elements, if it was evaluated.
+    pub(super) undefined: usize,
+    /// The file that it was written to.
+    pub(super) file: Option<&'a str>,
+}
+
+/// The results of a run, in order.
+pub(super) fn result_lines<'a>(run: &Shown<'a>) -> Vec<ResultLine<'a>> {
     let Some(ran) = run.ran else { return Vec::new() };
-    let summary = |buffer: &visa_hw::program::Buffer| {
-        let bytes = &ran.results[&buffer.name];
-        (buffer.name.clone(), buffer.dtype.name(), data::summary(buffer.dtype, &buffer.shape, bytes))
+    let line = |port: &'a Port| ResultLine {
+        port,
+        summary: data::summary(port.dtype, &port.shape, &ran.results[&port.name]),
+        undefined: ran.undefined(&port.name),
+        file: ran.outputs.get(&port.name).map(String::as_str),
     };
-    buffers(run.program, false).map(summary).collect()
+    run.ports.results.iter().map(line).collect()
 }
 
 /// A line for each result, and one for the check.
 fn results(run: &Shown<'_>) -> String {
     let mut out = String::new();
     let Some(ran) = run.ran else { return out };
-    for (name, dtype, summary) in summaries(run) {
-        match ran.outputs.get(&name) {
-            Some(file) => out.push_str(&format!("{name}: {dtype}, written to {file}\n")),
-            None => out.push_str(&format!("{name}: {dtype}, {summary}\n")),
-        }
+    let undefined = |count: u64| if count > 0 { format!(", {count} undefined") } else { String::new() };
+    for ResultLine { port, summary, undefined: count, file } in result_lines(run) {
+        let content = file.map_or_else(|| summary.to_string(), |file| format!("written to {file}"));
+        let undefined = undefined(count as u64);
+        out.push_str(&format!("{}: {}, {content}{undefined}\n", port.name, port.dtype));
     }
     if let Some(check) = &ran.check {
-        let undefined =
-            if check.undefined > 0 { format!(", {} undefined", check.undefined) } else { String::new() };
+        let undefined = undefined(check.undefined);
         let elements = if check.compared == 1 { "element" } else { "elements" };
         out.push_str(&format!(
             "check: {} {elements} compared, {} differ{undefined}\n",
@@ -62,9 +73,9 @@ fn results(run: &Shown<'_>) -> String {
     out
 }
 
-/// The price: the table, or the total alone.
+/// The cost, if there is one: the table, or the total alone.
 fn price(run: &Shown<'_>) -> String {
-    let report = run.report;
+    let Some(report) = run.report else { return String::new() };
     if run.whole {
         let lines: String = run.relabelled.iter().map(relabelled::line).collect();
         return report.text(|span| (run.line)(span)) + &lines;

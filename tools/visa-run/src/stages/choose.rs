@@ -68,10 +68,10 @@ fn run(
     console.passed(&report)
 }
 
-/// `--check` needs the mappings, which only the tensor level has.
+/// `--check` needs the mappings, which only the memory level has.
 fn check_level(ctx: &Context, module: &Module, flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
     let level = Level::of(ctx, module);
-    if flags.check && level > Level::Tensor {
+    if flags.check && level > Level::Memory {
         let message =
             format!("--check compares with the kernel's mappings, but the file is at the {level} level");
         return Err(console.stop("check", message));
@@ -80,7 +80,7 @@ fn check_level(ctx: &Context, module: &Module, flags: &Flags, console: &mut Cons
 }
 
 /// Runs the passes of `--pass-pipeline`.
-fn pass_pipeline(
+pub(crate) fn pass_pipeline(
     ctx: &Context,
     module: &mut Module,
     registry: &Registry,

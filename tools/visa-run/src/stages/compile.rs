@@ -1,10 +1,10 @@
 //! Compile: the program that the machine runs, with a number for each of its scalars.
 
-use crate::buffers::buffers;
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
 use crate::passes;
 use crate::pictures;
+use crate::ports::Ports;
 use crate::stages::arguments;
 use crate::stages::choose::Chosen;
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub(crate) type Advice = (&'static str, Diagnostic);
 /// A program, ready to start.
 pub(crate) struct Compiled {
     pub(crate) program: Program,
+    /// Its arguments and results, with the scalars that have their numbers now.
+    pub(crate) ports: Ports,
     pub(crate) machine: Rc<Machine>,
     /// The value of each `--arg`, by the name of its argument.
     pub(crate) given: BTreeMap<String, String>,
@@ -45,22 +47,23 @@ pub(crate) fn compile(
     let compiled = passes::compile(ctx, module, &registry.passes, flags.entry.as_deref());
     let (program, warnings) = compiled.map_err(|findings| console.refuse(findings))?;
     console.emit(&warnings);
-    console.emit(empty(&program).as_slice());
+    let ports = Ports::from(&program);
+    console.emit(empty(&program, &ports).as_slice());
     let advice = written.map_or_else(Vec::new, |written| advice(ctx, written, module, &registry.passes));
-    let given = arguments::by_name("arg", &flags.args, &program, true, console)?;
-    let scalars = arguments::scalars(&program, &given, console)?;
-    let numbers: Vec<u64> = program.scalars.iter().map(|scalar| scalars[&scalar.name]).collect();
+    let given = arguments::by_name("arg", &flags.args, &ports, true, console)?;
+    let scalars = arguments::scalars(&ports, &given, console)?;
+    let numbers: Vec<u64> = ports.scalars.iter().map(|scalar| scalars[&scalar.name]).collect();
     let program = program.started(&numbers);
-    Ok(Compiled { program, machine: ctx.data::<Machine>(), given, scalars, advice })
+    Ok(Compiled { program, ports, machine: ctx.data::<Machine>(), given, scalars, advice })
 }
 
 /// The warning for a program that runs no command and has no result.
-fn empty(program: &Program) -> Option<Diagnostic> {
-    if !program.commands.is_empty() || buffers(program, false).next().is_some() {
+fn empty(program: &Program, ports: &Ports) -> Option<Diagnostic> {
+    if !program.commands.is_empty() || !ports.results.is_empty() {
         return None;
     }
     let message =
-        format!("`{}` has no commands and no results: there is nothing to run, check or price", program.name);
+        format!("`{}` has no commands and no results: there is nothing to run, check or price", ports.kernel);
     let finding = Diagnostic::error("empty-kernel", Span::default(), message);
     let fix = "move a tensor with `tm.to_dm`, and return one with `tm.return`".to_owned();
     Some(Diagnostic { severity: Severity::Warning, ..finding.fix(fix) })

@@ -1,17 +1,16 @@
-//! Report: the results and the price, in files and on standard output.
+//! Report: the results and the cost, in files and on standard output.
 
-use crate::buffers::buffers;
 use crate::compare::Comparison;
 use crate::console::{Console, Outcome};
 use crate::data;
 use crate::flags::Flags;
 use crate::formats::Shown;
 use crate::pictures::{self, Kernel, Written};
+use crate::ports::{Port, Ports};
 use crate::ran::Ran;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Advice;
 use crate::stages::cost::Costed;
-use visa_hw::program::Program;
 use visa_ir::diag::Severity;
 use visa_machine::Machine;
 use visa_timeline::Document;
@@ -19,6 +18,7 @@ use visa_timeline::Document;
 /// Writes all that the flags ask for. Whether the file of `--compare` can be the kernel's.
 pub(crate) fn report(
     chosen: &Chosen,
+    ports: &Ports,
     ran: Option<&Ran>,
     costed: Costed,
     advice: Vec<Advice>,
@@ -27,7 +27,7 @@ pub(crate) fn report(
 ) -> Outcome<()> {
     let Costed { program, report, timeline, compared } = costed;
     if let Some(ran) = ran {
-        save(&program, ran, console)?;
+        save(ports, ran, console)?;
     }
     let machine = chosen.ctx.data::<Machine>();
     let document = pictures::asked(flags).then(|| {
@@ -41,9 +41,9 @@ pub(crate) fn report(
     }
     let relabelled = console.relabelled(&chosen.relabelled, &program.name);
     let shown = flags.format().show(&Shown {
-        program: &program,
+        ports,
         ran,
-        report: &report,
+        report: Some(&report),
         compared: compared.as_ref(),
         relabelled,
         document: document.as_ref(),
@@ -51,19 +51,42 @@ pub(crate) fn report(
         width: flags.width,
         line: &|span| console.line(span),
     });
-    let text = shown.map_err(|(code, why)| console.stop(code, why))?;
-    console.io.stdout.extend(text.into_bytes());
+    print(shown, console)?;
     comparison(compared.as_ref(), console)
 }
 
+/// Writes the results of a kernel that was evaluated: it has no cost.
+pub(crate) fn evaluated(ports: &Ports, ran: &Ran, flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
+    save(ports, ran, console)?;
+    let shown = flags.format().show(&Shown {
+        ports,
+        ran: Some(ran),
+        report: None,
+        compared: None,
+        relabelled: Vec::new(),
+        document: None,
+        whole: flags.report.is_some(),
+        width: flags.width,
+        line: &|span| console.line(span),
+    });
+    print(shown, console)
+}
+
+/// Writes the text of a format to standard output.
+fn print(shown: Result<String, (&'static str, String)>, console: &mut Console<'_>) -> Outcome<()> {
+    let text = shown.map_err(|(code, why)| console.stop(code, why))?;
+    console.io.stdout.extend(text.into_bytes());
+    Ok(())
+}
+
 /// Writes the results to their files.
-fn save(program: &Program, ran: &Ran, console: &mut Console<'_>) -> Outcome<()> {
-    for buffer in buffers(program, false) {
-        let Some(file) = ran.outputs.get(&buffer.name) else { continue };
-        let bytes = &ran.results[&buffer.name];
+fn save(ports: &Ports, ran: &Ran, console: &mut Console<'_>) -> Outcome<()> {
+    for Port { name, dtype, shape } in &ports.results {
+        let Some(file) = ran.outputs.get(name) else { continue };
+        let bytes = &ran.results[name];
         let interrupts = console.io.interrupts.as_ref();
-        data::save_npy(&console.io.path(file), buffer.dtype, &buffer.shape, bytes, interrupts)
-            .map_err(|error| console.stop("output", format!("--out {}: {error}", buffer.name)))?;
+        data::save_npy(&console.io.path(file), *dtype, shape, bytes, interrupts)
+            .map_err(|error| console.stop("output", format!("--out {name}: {error}")))?;
     }
     Ok(())
 }

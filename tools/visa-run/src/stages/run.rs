@@ -1,17 +1,18 @@
 //! Run: the results of a program on its arguments, and whether they are as they should be.
 
-use crate::buffers::buffers;
 use crate::check::{self, CheckReport};
 use crate::console::{Console, Outcome};
-use crate::data::{self, Array, ChosenIndices};
+use crate::data::{self, ChosenIndices};
 use crate::findings;
 use crate::flags::Flags;
-use crate::ran::{Ran, Tensors};
+use crate::ports::Port;
+use crate::ran::{Masks, Ran, Tensors};
 use crate::stages::arguments;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Compiled;
+use crate::stages::expect::expectations;
 use std::collections::BTreeMap;
-use visa_hw::program::{Buffer, Program, runs};
+use visa_hw::program::{Program, runs};
 use visa_interpreter::{IndexError, IndexUse, Interpreter, Options, RunError, UndefinedReport};
 use visa_ir::diag::Diagnostic;
 use visa_ir::location::Origins;
@@ -41,11 +42,10 @@ pub(crate) fn run(
     console: &mut Console<'_>,
     progress: Progress<'_>,
 ) -> Outcome<Ran> {
-    let Compiled { program, given, scalars, .. } = compiled;
+    let Compiled { program, ports, given, scalars, .. } = compiled;
     check_iterations(program, flags, console)?;
-    let outputs = arguments::by_name("out", &flags.outs, program, false, console)?;
-    let all: Vec<&Buffer> = buffers(program, true).collect();
-    let tensors = arguments::load(&all, given, flags, console)?;
+    let outputs = arguments::by_name("out", &flags.outs, ports, false, console)?;
+    let tensors = arguments::load(&ports.arguments, given, flags, console)?;
     let mut arguments = KernelArguments { tensors, scalars: scalars.clone() };
     let finished = finish(compiled, &mut arguments, flags, console, progress)?;
     let Chosen { ctx, logical, .. } = chosen;
@@ -60,8 +60,10 @@ pub(crate) fn run(
         Some(kernel) => Some(check_results(chosen, kernel, compiled, &arguments, &finished, flags, console)?),
         None => None,
     };
-    let expected = expectations(program, &finished.results, flags, console)?;
-    Ok(Ran { tensors: arguments.tensors, results: finished.results, outputs, check, defined, expected })
+    let results = finished.results;
+    let expected = expectations(ports, &results, &Masks::new(), flags, console)?;
+    let (tensors, masks) = (arguments.tensors, Masks::new());
+    Ok(Ran { tensors, results, masks, outputs, check, defined, expected })
 }
 
 /// Stops before a program that would run too long. The evaluator goes through loops without commands, too.
@@ -88,14 +90,14 @@ fn finish(
     console: &mut Console<'_>,
     progress: Progress<'_>,
 ) -> Outcome<Finished> {
-    let Compiled { program, machine, given, .. } = compiled;
-    let random = |buffer: &&Buffer| !given.contains_key(&buffer.name);
-    let random: Vec<&Buffer> = buffers(program, true).filter(random).collect();
-    let integers = random.iter().filter(|buffer| buffer.dtype == DType::I32);
-    let integers: Vec<String> = integers.map(|buffer| buffer.name.clone()).collect();
+    let Compiled { program, ports, machine, given, .. } = compiled;
+    let random = |port: &&Port| !given.contains_key(&port.name);
+    let random: Vec<&Port> = ports.arguments.iter().filter(random).collect();
+    let integers = random.iter().filter(|port| port.dtype == DType::I32);
+    let integers: Vec<String> = integers.map(|port| port.name.clone()).collect();
     let mut chosen = ChosenIndices::default();
     loop {
-        let error = match interpret(program, machine, arguments, flags, progress) {
+        let error = match interpret(compiled, arguments, flags, progress) {
             Ok(finished) => return Ok(finished),
             Err(error) => error,
         };
@@ -111,7 +113,7 @@ fn finish(
         let uses = uses.map_err(|error| console.stop("run", error.to_string()))?;
         let count = chosen.choose(&mut arguments.tensors, &integers, &uses);
         if count.map_err(|why| console.stop("argument", why.message))? == 0 {
-            let names: Vec<&str> = random.iter().map(|buffer| buffer.name.as_str()).collect();
+            let names: Vec<&str> = random.iter().map(|port| port.name.as_str()).collect();
             let note = format!("default data are random, those of `{}` among them", names.join("`, `"));
             let fix = "give data with which each index is a row: `--arg NAME=FILE.npy`".to_owned();
             return Err(console.refuse(vec![refused.note(note, None).fix(fix)]));
@@ -120,18 +122,18 @@ fn finish(
 }
 
 fn interpret(
-    program: &Program,
-    machine: &Machine,
+    compiled: &Compiled,
     arguments: &KernelArguments,
     flags: &Flags,
     progress: Progress<'_>,
 ) -> Result<Finished, RunError> {
+    let Compiled { program, ports, machine, .. } = compiled;
     let mut interpreter = loaded(program, machine, arguments, flags, flags.shadow)?;
     interpreter.run(progress)?;
     let mut finished = Finished { results: BTreeMap::new(), undefined: Vec::new() };
-    for buffer in buffers(program, false) {
-        let result = interpreter.result(&buffer.name)?;
-        finished.results.insert(buffer.name.clone(), result.bytes);
+    for Port { name, .. } in &ports.results {
+        let result = interpreter.result(name)?;
+        finished.results.insert(name.clone(), result.bytes);
         finished.undefined.extend(result.undefined);
     }
     Ok(finished)
@@ -191,28 +193,4 @@ fn check_results(
         console.emit_about(None, &[finding]);
     }
     Ok(report)
-}
-
-/// Checks every `--expect`.
-fn expectations(
-    program: &Program,
-    results: &Tensors,
-    flags: &Flags,
-    console: &mut Console<'_>,
-) -> Outcome<bool> {
-    let expects = arguments::by_name("expect", &flags.expects, program, false, console)?;
-    let mut held = true;
-    for buffer in buffers(program, false) {
-        let Some(file) = expects.get(&buffer.name) else { continue };
-        let expected = Array::read_npy(&console.io.path(file), flags.memory);
-        let expected =
-            expected.map_err(|error| console.stop("expect", format!("--expect {}: {error}", buffer.name)))?;
-        let bytes = &results[&buffer.name];
-        if let Err(mismatch) = data::compare(buffer.dtype, &buffer.shape, bytes, &expected, flags.ulps) {
-            held = false;
-            let message = format!("--expect {}={file}: {mismatch}", buffer.name);
-            console.emit_about(None, &[Diagnostic::error("expect", Span::default(), message)]);
-        }
-    }
-    Ok(held)
 }

@@ -11,10 +11,13 @@ use visa::ir::effects::{Effects, Target, reads, writes};
 use visa::ir::module::{OpRef, OpSpec};
 use visa::ir::verify::VerifyCx;
 use visa::machine::Machine;
+use visa::mapping::expression::Term;
+use visa::mapping::raise::{Raising, Semantics};
 use visa::mapping::tensor_kind;
-use visa::numerics::{Bits, DType, load, store};
+use visa::numerics::{Bits, DType, default_mode, load, store, to_f64};
+use visa::stream::formula::{Elementwise, Formula};
 use visa::stream::lower::{LowerStage, StageCx};
-use visa::stream::semantics::{Function, Semantics};
+use visa::stream::raise::{call, mapped, result};
 use visa::stream::{chain, pipeline};
 
 pub(crate) static OPS: &[&OpDecl] = &[&FLIP, &HW_FLIP];
@@ -45,11 +48,6 @@ fn key(op: OpRef<'_>) -> Result<Bits, Diagnostic> {
     i32::try_from(key).map(i32::cast_unsigned).map_err(wrong)
 }
 
-/// The function of both on an element.
-fn flip(x: Bits, key: Bits) -> Bits {
-    x ^ key
-}
-
 static FLIP: OpDecl = OpDecl {
     name: "my.flip",
     summary: "Flips the bits of the key in every element.",
@@ -61,7 +59,10 @@ static FLIP: OpDecl = OpDecl {
     example: "%f = my.flip %c key 255",
     interfaces: &[
         Interface(&FLIPPER),
-        Interface(&Semantics::Elementwise(|op| Ok(Function::with_constant(flip, key(op)?)))),
+        Interface(&Semantics(flipped)),
+        Interface(&Formula::Elementwise(|op| {
+            Ok(Elementwise { mode: default_mode(2), constants: [Some(key(op)?), None] })
+        })),
         Interface(&LowerStage(lower)),
     ],
     ..KEYED
@@ -73,6 +74,14 @@ fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         DType::I32 => Ok(()),
         found => Err(op.error("C1", format!("the stream is `{found}`, expected `i32`"))),
     }
+}
+
+/// `xor(x, key)` of each element `x`.
+fn flipped(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let stream = cx.held(op, 0, &*result(op)?)?;
+    let key = Term::Number(to_f64(DType::I32, key(op)?));
+    let flipped = mapped(cx, op, &[&stream], call("xor", vec![Term::Name(0), key]))?;
+    cx.bind(op, flipped)
 }
 
 fn lower(_: &StageCx<'_>, op: OpRef<'_>) -> Result<Option<OpSpec>, Diagnostic> {
@@ -117,7 +126,7 @@ impl Unit for Flipper {
 impl Map for Flipper {
     fn run(&self, cx: RunCx<'_>, _: &SliceMemory, mut stream: Stream) -> Stream {
         for index in 0..stream.bytes.len() / 4 {
-            let value = flip(load(DType::I32, &stream.bytes, index), self.key);
+            let value = load(DType::I32, &stream.bytes, index) ^ self.key;
             store(DType::I32, &mut stream.bytes, index, value);
         }
         // In shadow mode every byte has a mark; an element that is undefined in part is undefined.

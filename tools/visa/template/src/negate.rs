@@ -7,10 +7,13 @@ use visa::ir::diag::Diagnostic;
 use visa::ir::effects::Effects;
 use visa::ir::module::{OpRef, OpSpec};
 use visa::ir::verify::VerifyCx;
-use visa::numerics::{AluName, Bits, DType};
+use visa::mapping::expression::Term;
+use visa::mapping::raise::{Raising, Semantics};
+use visa::numerics::{AluName, DType};
 use visa::pass::{Configured, Level, Pass, PassCx, options};
+use visa::stream::formula::Formula;
 use visa::stream::lower::{LowerStage, StageCx};
-use visa::stream::semantics::{Function, Semantics};
+use visa::stream::raise::{call, mapped, result};
 use visa::stream::{VECTOR, chain};
 
 pub(crate) static OPS: &[&OpDecl] = &[&NEGATE];
@@ -29,7 +32,8 @@ static NEGATE: OpDecl = OpDecl {
     example: "%n = my.negate %x",
     interfaces: &[
         Interface(&rngd::VECTOR),
-        Interface(&Semantics::Elementwise(|_| Ok(Function::unary(Bits::wrapping_neg)))),
+        Interface(&Semantics(negated)),
+        Interface(&Formula::Call(|_| Some("negate".to_owned()))),
         Interface(&LowerStage(lower)),
     ],
     ..OpDecl::BASE
@@ -41,6 +45,13 @@ fn verify(op: OpRef<'_>, _: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Ok(());
     }
     Err(op.error("C1", format!("the stream is `{found}`, expected `i32`")))
+}
+
+/// `0 - x` of each element `x`.
+fn negated(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
+    let stream = cx.held(op, 0, &*result(op)?)?;
+    let negated = mapped(cx, op, &[&stream], call("sub", vec![Term::Number(0.0), Term::Name(0)]))?;
+    cx.bind(op, negated)
 }
 
 /// An existing operation does it: a multiplication by -1.
@@ -59,8 +70,8 @@ pub(crate) static CANCEL: Pass = Pass {
     name: "my-cancel",
     summary: "removes pairs of negations",
     doc: "-(-x) is x for every x, the least integer included, because negation wraps.",
-    takes: Level::Tensor,
-    gives: Level::Tensor,
+    takes: Level::Memory,
+    gives: Level::Memory,
     statistics: &[("pairs", "pairs of negations removed")],
     ..Pass::with::<Cancel>()
 };

@@ -4,22 +4,24 @@
 //! contributions of that axis's digits. So the indices that a type holds are a product: any combination of the
 //! coordinates that it holds along each axis.
 
-use std::collections::BTreeMap;
+mod gathered;
+pub mod skew;
 
-use crate::gathered::{self, Gathered};
-use crate::skew::{self, Skewed};
-use crate::tensor::saturated;
+use crate::coverage::gathered::Gathered;
+use crate::coverage::skew::Skewed;
+use crate::error::mapping_error;
+use crate::tensor::{Dim, Tensor};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use visa_algebra::{Axes, AxisId, Carries, Digit, Expr, Opaque, Placement, padded_terms, place_expr};
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
-use visa_mapping::error::mapping_error;
-use visa_mapping::{Dim, Tensor};
 
 /// Most positions of a padded term that are put together. No more fit the data memory of a slice.
-pub(crate) const MAX_POSITIONS: u64 = 1 << 20;
+pub const MAX_POSITIONS: u64 = 1 << 20;
 
 /// The digits of some mappings of a tensor type, by axis.
-pub(crate) struct Coverage {
+pub struct Coverage {
     /// The digits along each axis that the mappings mention, even if they hold coordinate 0 only.
     along: BTreeMap<AxisId, Vec<Digit>>,
     /// The contribution of gathered terms along each axis.
@@ -29,17 +31,28 @@ pub(crate) struct Coverage {
     /// The skewed axes that are declared.
     skewed: Vec<Skewed>,
     /// Number of positions of each index, by broadcast alone.
-    pub(crate) copies: u64,
+    pub copies: u64,
 }
 
 impl Coverage {
     /// Of all dimensions of a type.
-    pub(crate) fn new(tensor: &Tensor, axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
+    pub fn new(tensor: &Tensor, axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
         Self::of(tensor, tensor.kind.dims, axes, span)
     }
 
     /// Of some dimensions of a type.
-    pub(crate) fn of(tensor: &Tensor, dims: &[Dim], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
+    pub fn of(tensor: &Tensor, dims: &[Dim], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
+        let maps: Vec<Expr> = dims.iter().map(|&dim| tensor.dim(dim)).collect();
+        Self::of_maps(tensor.axis_names(axes), &maps, axes, span)
+    }
+
+    /// Of a mapping.
+    pub fn of_map(map: &Expr, axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
+        Self::of_maps(map.axis_names(axes), std::slice::from_ref(map), axes, span)
+    }
+
+    /// Of mappings, which mention axes of these names or fewer.
+    fn of_maps(names: Vec<Arc<str>>, of: &[Expr], axes: &Axes, span: Span) -> Result<Self, Diagnostic> {
         let mut coverage = Self {
             along: BTreeMap::new(),
             gathered: Vec::new(),
@@ -47,15 +60,14 @@ impl Coverage {
             skewed: skew::declared(axes),
             copies: 1,
         };
-        for name in tensor.axis_names(axes) {
+        for name in names {
             let axis = axes.resolve(&name).map_err(|error| mapping_error(error, span))?;
             coverage.along.insert(axis, Vec::new());
         }
         let mut maps = Vec::new();
-        for &dim in dims {
-            let map = tensor.dim(dim);
+        for map in of {
             let refuse = |why: String| Diagnostic::error("ragged", span, format!("`{map}`: {why}"));
-            let (rest, gathered) = gathered::split(&map, axes).map_err(refuse)?;
+            let (rest, gathered) = gathered::split(map, axes).map_err(refuse)?;
             coverage.gathered.extend(gathered);
             maps.push(rest);
         }
@@ -117,27 +129,27 @@ impl Coverage {
     }
 
     /// The skewed axes that are declared.
-    pub(crate) fn skewed(&self) -> &[Skewed] {
+    pub fn skewed(&self) -> &[Skewed] {
         &self.skewed
     }
 
     /// The axes that the type mentions.
-    pub(crate) fn axes(&self) -> impl Iterator<Item = AxisId> + '_ {
+    pub fn axes(&self) -> impl Iterator<Item = AxisId> + '_ {
         self.along.keys().copied()
     }
 
     /// Returns true if the type mentions an axis.
-    pub(crate) fn mentions(&self, axis: AxisId) -> bool {
+    pub fn mentions(&self, axis: AxisId) -> bool {
         self.along.contains_key(&axis)
     }
 
     /// The first coordinate that is held.
-    pub(crate) fn start(&self, axis: AxisId) -> u64 {
+    pub fn start(&self, axis: AxisId) -> u64 {
         self.placement.start(axis)
     }
 
     /// The held coordinates below `end`; coordinate 0 alone along an axis that is not mentioned.
-    pub(crate) fn held(&self, axis: AxisId, end: usize) -> Vec<bool> {
+    pub fn held(&self, axis: AxisId, end: usize) -> Vec<bool> {
         let first = self.start(axis);
         let start: Vec<bool> = (0..end).map(|coordinate| coordinate as u64 == first).collect();
         let digits = self.along.get(&axis).map_or(&[][..], Vec::as_slice);
@@ -145,6 +157,11 @@ impl Coverage {
         let own = self.gathered.iter().filter(|gathered| gathered.axis == axis);
         own.fold(held, |held, gathered| with_entries(&held, &gathered.adds))
     }
+}
+
+/// A coordinate as a `usize`. One that is too large for it saturates: no array has as many elements.
+fn saturated(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// The sums of a coordinate of `held` and a coordinate of the digit.
@@ -178,7 +195,7 @@ fn with_entries(held: &[bool], adds: &[u64]) -> Vec<bool> {
 ///
 /// There is at most one: the smallest coordinate that is not made up yet can only be a sum with the smallest of
 /// the part.
-pub(crate) fn complement(whole: &[bool], part: &[bool]) -> Option<Vec<bool>> {
+pub fn complement(whole: &[bool], part: &[bool]) -> Option<Vec<bool>> {
     let part = coordinates(part);
     let least = *part.first()?;
     let mut made = vec![false; whole.len()];
@@ -200,14 +217,15 @@ pub(crate) fn complement(whole: &[bool], part: &[bool]) -> Option<Vec<bool>> {
 }
 
 /// The coordinates that are marked, in order.
-pub(crate) fn coordinates(marked: &[bool]) -> Vec<usize> {
+pub fn coordinates(marked: &[bool]) -> Vec<usize> {
     marked.iter().enumerate().filter_map(|(coordinate, &is)| is.then_some(coordinate)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use visa_mapping::{HOST, parse_tensor};
+    use crate::tensor::memories::HOST;
+    use crate::tensor::parse_tensor;
 
     fn held(map: &str, axis: &str, end: usize) -> Vec<usize> {
         let mut axes = Axes::new();

@@ -1,0 +1,173 @@
+//! A function of the tensor level as a graph: each different value once, loops unrolled where that is short.
+//!
+//! Two functions with the same graph compute the same bits. Nodes are simplified while they are made, by rules that
+//! hold bit for bit (`Graph::node`).
+
+use std::collections::HashMap;
+use std::fmt;
+use visa_ir::decl::OpDecl;
+use visa_mapping::ops::{cast, contract, rename, restrict};
+use visa_numerics::DType;
+
+/// A value's number.
+pub type Id = usize;
+
+/// The clauses of a node: name and text.
+pub type Clauses = Vec<(&'static str, String)>;
+
+/// A value: an operation of others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// The name of its operation or function, or a word for one that is neither.
+    pub op: &'static str,
+    /// Its clauses, with one text for all spellings of a clause.
+    pub clauses: Clauses,
+    /// The values that it takes.
+    pub values: Vec<Id>,
+}
+
+/// All values of a function.
+#[derive(Default)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    dtypes: Vec<Option<DType>>,
+    known: HashMap<Node, Id>,
+}
+
+impl Node {
+    /// The text of a clause.
+    #[must_use]
+    pub fn clause(&self, name: &str) -> Option<&str> {
+        self.clauses.iter().find(|(own, _)| *own == name).map(|(_, text)| &**text)
+    }
+}
+
+impl Graph {
+    /// The node of a value.
+    #[must_use]
+    pub fn get(&self, id: Id) -> &Node {
+        &self.nodes[id]
+    }
+
+    /// Format of a value; none for an index.
+    #[must_use]
+    pub fn dtype(&self, id: Id) -> Option<DType> {
+        self.dtypes[id]
+    }
+
+    /// Returns true if a value is the result of one of these functions.
+    #[must_use]
+    pub(crate) fn has(&self, functions: &[&str]) -> bool {
+        self.nodes.iter().any(|node| functions.contains(&node.op))
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns true if there is no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The value that a node is: one that is there already, where a rule or the same node gives it.
+    pub(crate) fn node(&mut self, node: Node, dtype: Option<DType>) -> Id {
+        if let Some(simple) = self.simplified(&node, dtype) {
+            return simple;
+        }
+        let node = self.sorted(node);
+        if let Some(&known) = self.known.get(&node) {
+            return known;
+        }
+        self.nodes.push(node.clone());
+        self.dtypes.push(dtype);
+        self.known.insert(node, self.nodes.len() - 1);
+        self.nodes.len() - 1
+    }
+
+    /// A value that is the same as a node, if a rule has one.
+    fn simplified(&mut self, node: &Node, dtype: Option<DType>) -> Option<Id> {
+        let &first = node.values.first()?;
+        let inner = &self.nodes[first];
+        let is = |decl: &OpDecl| node.op == decl.name;
+        // A value is the same along every axis that it lacks.
+        let same = is(&rename::BROADCAST)
+            || is(&cast::DECL) && self.dtypes[first] == dtype
+            || is(&restrict::RESTRICT) && inner.op == node.op && inner.clauses == node.clauses
+            || is(&rename::RENAME) && node.clause("axes") == node.clause("to");
+        if same {
+            return Some(first);
+        }
+        let is_written = inner.op == restrict::INSERT.name && same_part(node, inner);
+        if is(&restrict::EXTRACT) && is_written && node.values[1..] == inner.values[2..] {
+            // The part that was written is read again.
+            return Some(inner.values[0]);
+        }
+        if !is(&restrict::INSERT) {
+            return None;
+        }
+        let before = self.nodes[node.values[1]].clone();
+        let overwrites =
+            before.op == node.op && before.clauses == node.clauses && before.values[2..] == node.values[2..];
+        overwrites.then(|| {
+            let values = [&[node.values[0], before.values[1]], &node.values[2..]].concat();
+            self.node(Node { values, ..node.clone() }, dtype)
+        })
+    }
+
+    /// The same node with its values in a fixed order, where their order does not count.
+    fn sorted(&mut self, mut node: Node) -> Node {
+        if node.op == contract::DECL.name {
+            // A product is the same both ways.
+            node.values.sort_unstable();
+        }
+        if node.op != restrict::INSERT.name {
+            return node;
+        }
+        // Parts that are apart may be written in any order: the least position first.
+        let before = self.nodes[node.values[1]].clone();
+        let (Some(own), Some(other)) = (position(&node), position(&before)) else { return node };
+        if before.op != node.op || own >= other || !apart(&node, &before) {
+            return node;
+        }
+        let dtype = self.dtypes[before.values[1]];
+        let values = vec![node.values[0], before.values[1]];
+        let inner = self.node(Node { values, ..node }, dtype);
+        Node { values: vec![before.values[0], inner], ..before }
+    }
+}
+
+/// Returns true if two nodes are about the same part of a value.
+fn same_part(left: &Node, right: &Node) -> bool {
+    ["along", "index", "part"].iter().all(|clause| left.clause(clause) == right.clause(clause))
+}
+
+/// The position of a part along its dimension, if it is known.
+fn position(node: &Node) -> Option<u64> {
+    if node.values.len() > 2 {
+        return None;
+    }
+    node.clause("index")?.parse().ok()
+}
+
+/// Returns true if two parts of one dimension have no element in common: they are at different positions, and a part
+/// is within one.
+fn apart(left: &Node, right: &Node) -> bool {
+    let same = ["along", "part"].iter().all(|clause| left.clause(clause) == right.clause(clause));
+    same && left.clause("apart") == Some("yes") && right.clause("apart") == Some("yes")
+}
+
+impl fmt::Display for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (id, node) in self.nodes.iter().enumerate() {
+            let values: Vec<String> = node.values.iter().map(|value| format!("%{value}")).collect();
+            let clauses: Vec<String> =
+                node.clauses.iter().map(|(name, text)| format!("{name} {text}")).collect();
+            writeln!(f, "%{id} = {} {} {}", node.op, values.join(", "), clauses.join(", "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Replaces each kernel by its function of the tensor level.
+
+use std::collections::HashMap;
+use visa_ir::build::NewOp;
+use visa_ir::diag::Diagnostic;
+use visa_ir::effects::Effects;
+use visa_ir::module::{BlockId, Module, OpId, ValueId};
+use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
+use visa_mapping::raise::function::{Raised, raise};
+use visa_pass::{Level, Pass, PassCx};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "raise",
+    summary: "replaces each kernel by its computation, at the tensor level",
+    doc: "A function of the tensor level has values with axes, and no memories, engines or layouts. Calls \
+          are inlined; values that nothing uses, and those that are there already, are left out. The \
+          order of sums and the rounding points are the kernel's. `visa-run` evaluates the result.\n\n\
+          A kernel whose mappings are still open has none yet: choose them first (`--select-configs`).",
+    takes: Level::Any,
+    gives: Level::Tensor,
+    open: true,
+    statistics: &[("operations", "operations of the tensor level")],
+    run,
+    ..Pass::BASE
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let top = cx.module.body();
+    let all: Vec<OpId> = cx.module.ops(top).to_vec();
+    let mut findings = Vec::new();
+    let mut raised: Vec<(OpId, Raised)> = Vec::new();
+    for &id in all.iter().filter(|&&id| cx.module.op(cx.ctx, id).is(&FUNC)) {
+        match raise(cx.ctx, cx.module, id) {
+            Ok(function) => raised.push((id, function)),
+            Err(finding) => findings.push(finding),
+        }
+    }
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    for (old, Raised { module, func }) in raised {
+        let copied = copy(cx, &module, func, top, &mut HashMap::new());
+        cx.count("operations", copied);
+        cx.module.erase(old);
+    }
+    // What only the memory level needs, such as tables, is left out.
+    let others = all.iter().filter(|&&id| !cx.module.is_erased(id));
+    let others: Vec<OpId> = others
+        .copied()
+        .filter(|&id| {
+            let op = cx.module.op(cx.ctx, id);
+            !op.is(&AXES) && !op.is(&ALIAS) && !op.is(&FUNC)
+        })
+        .collect();
+    others.into_iter().for_each(|id| cx.module.erase(id));
+    leave_out_copies(cx);
+    leave_out_unused(cx);
+    Ok(())
+}
+
+/// Uses the first of several equal values of a block in place of the others.
+fn leave_out_copies(cx: &mut PassCx<'_>) {
+    let mut blocks = vec![cx.module.body()];
+    while let Some(block) = blocks.pop() {
+        let mut known: HashMap<String, ValueId> = HashMap::new();
+        for id in cx.module.ops(block).to_vec() {
+            let op = cx.module.op(cx.ctx, id);
+            blocks.extend(op.regions());
+            let pure = op.decl().is_some_and(|decl| matches!(decl.effects, Effects::Are(&[])));
+            let (true, [], &[result]) = (pure, op.regions(), op.results()) else { continue };
+            let clauses: Vec<String> = op
+                .clauses()
+                .iter()
+                .filter_map(|clause| Some(format!("{} {}", clause.name, op.attr(&clause.name)?.generic())))
+                .collect();
+            let text = format!("{op} {:?} {}", op.operands(), clauses.join(", "));
+            match known.get(&text) {
+                Some(&first) => cx.module.replace_uses(result, first),
+                None => drop(known.insert(text, result)),
+            }
+        }
+    }
+}
+
+/// Erases values that nothing uses.
+fn leave_out_unused(cx: &mut PassCx<'_>) {
+    for id in cx.module.walk_all().into_iter().rev() {
+        let op = cx.module.op(cx.ctx, id);
+        let pure = op.decl().is_some_and(|decl| matches!(decl.effects, Effects::Are(&[])));
+        let unused = op.results().iter().all(|&result| op.module.uses(result).is_empty());
+        if pure && unused && !op.results().is_empty() {
+            cx.module.erase(id);
+        }
+    }
+}
+
+/// Copies an operation of another module, with its regions, to the end of a block. Returns how many it copied.
+fn copy(
+    cx: &mut PassCx<'_>,
+    from: &Module,
+    id: OpId,
+    block: BlockId,
+    values: &mut HashMap<ValueId, ValueId>,
+) -> u64 {
+    let op = from.op(cx.ctx, id);
+    let operands: Vec<ValueId> =
+        op.operands().iter().filter_map(|value| values.get(value).copied()).collect();
+    let new = cx.module.append(block, NewOp::copied(op).operands(operands).spec());
+    for &result in op.results() {
+        let name = from.value_name(result).cloned();
+        let copied = cx.module.add_result(new, from.ty(result), name, op.span());
+        values.insert(result, copied);
+    }
+    let mut count = 1;
+    for &region in op.regions() {
+        let body = cx.module.add_region(new);
+        for &argument in from.args(region) {
+            let name = from.value_name(argument).cloned();
+            let span = from.value_span(argument);
+            let copied = cx.module.add_arg(body, from.ty(argument), name, span);
+            values.insert(argument, copied);
+        }
+        for &inner in from.ops(region) {
+            count += copy(cx, from, inner, body, values);
+        }
+    }
+    count
+}

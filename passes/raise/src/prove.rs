@@ -1,0 +1,263 @@
+//! The comparison of two kernels.
+
+use crate::build::{Sums, build};
+use crate::data::small_integers;
+use crate::graph::Graph;
+use std::collections::BTreeMap;
+use std::fmt;
+use visa_algebra::Axes;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{Module, OpId};
+use visa_ir::verify::Analysis as _;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::ops::func::Func;
+use visa_mapping::raise::function::{Raised, raise};
+use visa_numerics::{load, to_f64};
+use visa_reference::{KernelArguments, LogicalResult, Options, Signature, evaluate, interface};
+
+/// Most elements of arguments and results for which two kernels are evaluated.
+const MAX_ELEMENTS: u64 = 1 << 24;
+
+/// Distance of two results, as part of the greatest number, from which on rounding cannot be the reason.
+const ROUNDING: f64 = 1.0 / 64.0;
+
+/// Functions of small integers whose results may be no integers.
+const ROUNDS: [&str; 11] =
+    ["div", "exp", "negexp", "sqrt", "tanh", "sigmoid", "erf", "log", "sin", "cos", "float"];
+
+/// Integers below this are exact in `f32`.
+const EXACT: f64 = 16_777_216.0;
+
+/// The relation of two kernels.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// They compute the same bits: both have the same graph.
+    Equal {
+        /// Values of the graph.
+        values: usize,
+    },
+    /// They sum the same elements, in another order.
+    UpToOrder {
+        /// Values of the graph without orders.
+        values: usize,
+    },
+    /// They differ.
+    Different(Difference),
+    /// Neither was found: the reason.
+    Unknown(String),
+}
+
+/// An element in which two kernels differ, on data of small integers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Difference {
+    /// A difference of the interfaces.
+    Interface(String),
+    /// An element of a result.
+    Element {
+        /// The result.
+        result: String,
+        /// The coordinates of the element in the array.
+        index: Vec<u64>,
+        /// Its value in each.
+        values: [f64; 2],
+    },
+    /// An element that one kernel leaves undefined.
+    Undefined {
+        /// The result.
+        result: String,
+        /// The coordinates of the element in the array.
+        index: Vec<u64>,
+    },
+}
+
+/// A kernel of a module.
+#[derive(Clone, Copy)]
+pub struct Kernel<'a> {
+    /// Its module.
+    pub module: &'a Module,
+    /// Its name; the only one if absent.
+    pub entry: Option<&'a str>,
+}
+
+/// The relation of two kernels.
+///
+/// # Errors
+/// A kernel that does not exist, or that has no function at the tensor level.
+pub fn prove(ctx: &Context, left: Kernel<'_>, right: Kernel<'_>) -> Result<Verdict, Diagnostic> {
+    let kernels = [left, right];
+    let [first, second] = kernels.map(|kernel| interface(ctx, kernel.module, kernel.entry));
+    let (first, second) = (first?, second?);
+    if let Some(difference) = other_interface(&first, &second) {
+        return Ok(Verdict::Different(Difference::Interface(difference)));
+    }
+    let [one, other] = [(left, &first), (right, &second)].map(|(kernel, signature)| {
+        let func = named(ctx, kernel.module, &signature.entry)?;
+        Ok((raise(ctx, kernel.module, func)?, DeclaredAxes::build(ctx, kernel.module).0))
+    });
+    let (one, other): ((Raised, Axes), (Raised, Axes)) = (one?, other?);
+    let mut exact = true;
+    for sums in [Sums::InOrder, Sums::InAnyOrder] {
+        let built = build(ctx, &one.0.module, one.0.func, &one.1, sums, Graph::default())?;
+        let results = built.results;
+        let again = build(ctx, &other.0.module, other.0.func, &other.1, sums, built.graph)?;
+        exact &= !again.graph.has(&ROUNDS);
+        if again.results == results && same_sizes(&one.1, &other.1) {
+            let values = again.graph.len();
+            return Ok(match sums {
+                Sums::InOrder => Verdict::Equal { values },
+                Sums::InAnyOrder => Verdict::UpToOrder { values },
+            });
+        }
+    }
+    by_evaluation(ctx, kernels, [&first, &second], exact)
+}
+
+/// The function of this name.
+fn named(ctx: &Context, module: &Module, name: &str) -> Result<OpId, Diagnostic> {
+    let mut functions = module.ops(module.body()).iter().filter_map(|&id| Func::cast(module.op(ctx, id)));
+    let found = functions.find(|func| func.name().is_ok_and(|own| &*own == name));
+    found.map(|func| func.id).ok_or_else(|| {
+        let message = format!("there is no kernel `{name}`");
+        Diagnostic::error("unknown-entry", visa_ir::span::Span::default(), message)
+    })
+}
+
+/// Returns true if axes that two modules declare have the same sizes.
+fn same_sizes(left: &Axes, right: &Axes) -> bool {
+    left.iter().all(|(_, name, size)| right.id(name).is_none_or(|axis| right.size(axis) == size))
+}
+
+/// The difference of two interfaces, if there is one: arguments and results correspond by their order.
+fn other_interface(left: &Signature, right: &Signature) -> Option<String> {
+    for (what, ours, theirs) in
+        [("argument", &left.arguments, &right.arguments), ("result", &left.results, &right.results)]
+    {
+        if ours.len() != theirs.len() {
+            return Some(format!("one has {} {what}(s), the other {}", ours.len(), theirs.len()));
+        }
+        for (one, other) in ours.iter().zip(theirs) {
+            if one.dtype != other.dtype || one.shape != other.shape {
+                return Some(format!(
+                    "{what} `{}` is `{}` of shape {:?}, `{}` is `{}` of shape {:?}",
+                    one.name, one.dtype, one.shape, other.name, other.dtype, other.shape
+                ));
+            }
+        }
+    }
+    let counts =
+        |signature: &Signature| signature.scalars.iter().map(|scalar| scalar.count).collect::<Vec<_>>();
+    (counts(left) != counts(right)).then(|| "the scalars are of different ranges".to_owned())
+}
+
+/// The verdict of the results on some data.
+fn by_evaluation(
+    ctx: &Context,
+    kernels: [Kernel<'_>; 2],
+    signatures: [&Signature; 2],
+    exact: bool,
+) -> Result<Verdict, Diagnostic> {
+    let all = signatures[0].arguments.iter().chain(&signatures[0].results);
+    let elements = all.map(|info| info.shape.iter().product::<u64>()).fold(0, u64::saturating_add);
+    if elements > MAX_ELEMENTS {
+        let why = format!(
+            "the graphs differ, and {elements} elements are too many to evaluate (`--axis` sets sizes)"
+        );
+        return Ok(Verdict::Unknown(why));
+    }
+    for seed in 1..=3 {
+        let mut found = Vec::new();
+        for (kernel, signature) in kernels.iter().zip(signatures) {
+            let arguments = arguments(signature, signatures[0], seed);
+            let results =
+                evaluate(ctx, kernel.module, Some(&signature.entry), &arguments, Options::default());
+            match results {
+                Ok(results) => found.push(results),
+                Err(error) => {
+                    return Ok(Verdict::Unknown(format!("the graphs differ, and {}", error.message)));
+                }
+            }
+        }
+        let [right, left] = [found.pop(), found.pop()].map(Option::unwrap_or_default);
+        if let Some(difference) =
+            left.iter().zip(&right).find_map(|(one, other)| different(one, other, exact))
+        {
+            return Ok(Verdict::Different(difference));
+        }
+    }
+    let why = "the graphs differ, and on three sets of data the results are the same but for rounding";
+    Ok(Verdict::Unknown(why.to_owned()))
+}
+
+fn arguments(signature: &Signature, names: &Signature, seed: u64) -> KernelArguments {
+    let numbered = (1..).zip(&signature.arguments);
+    let tensors: BTreeMap<String, Vec<u8>> = numbered
+        .filter_map(|(number, info)| {
+            let count = info.shape.iter().product();
+            Some((info.name.clone(), small_integers(info.dtype, count, seed * 1000 + number)?))
+        })
+        .collect();
+    let scalars = signature.scalars.iter().zip(&names.scalars);
+    let scalars = scalars.map(|(own, _)| (own.name.clone(), seed % own.count.max(1))).collect();
+    KernelArguments { tensors, scalars }
+}
+
+/// The first element in which two results differ by more than rounding. With `exact` there is none on small integers.
+fn different(left: &LogicalResult, right: &LogicalResult, exact: bool) -> Option<Difference> {
+    let count = left.shape.iter().product::<u64>() as usize;
+    let value =
+        |result: &LogicalResult, at: usize| to_f64(result.dtype, load(result.dtype, &result.bytes, at));
+    let defined =
+        |result: &LogicalResult, at: usize| result.defined.as_ref().is_none_or(|defined| defined[at]);
+    let greatest = (0..count).map(|at| value(left, at).abs()).filter(|x| x.is_finite()).fold(1.0, f64::max);
+    let whole = exact && greatest < EXACT && (0..count).all(|at| value(left, at).fract() == 0.0);
+    let allowed = if whole || !left.dtype.is_float() { 0.0 } else { greatest * ROUNDING };
+    (0..count).find_map(|at| {
+        let index = || coordinates(at as u64, &left.shape);
+        let result = || left.name.clone();
+        match (defined(left, at), defined(right, at)) {
+            (false, false) => None,
+            (true, true) => {
+                let values = [value(left, at), value(right, at)];
+                let same = values[0] == values[1] || values.iter().all(|value| value.is_nan());
+                let near = (values[0] - values[1]).abs() <= allowed;
+                (!same && !near).then(|| Difference::Element { result: result(), index: index(), values })
+            }
+            (_, _) => Some(Difference::Undefined { result: result(), index: index() }),
+        }
+    })
+}
+
+fn coordinates(mut at: u64, shape: &[u64]) -> Vec<u64> {
+    let mut index: Vec<u64> = shape
+        .iter()
+        .rev()
+        .map(|&extent| {
+            let own = at % extent.max(1);
+            at /= extent.max(1);
+            own
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Equal { values } => write!(f, "equal: both are the same graph of {values} values"),
+            Self::UpToOrder { values } => write!(
+                f,
+                "equal up to order of sums: without the orders both are the same graph of {values} values"
+            ),
+            Self::Different(Difference::Interface(why)) => write!(f, "different: {why}"),
+            Self::Different(Difference::Element { result, index, values: [one, other] }) => {
+                write!(f, "different: {result}{index:?} is {one} in the first and {other} in the second")
+            }
+            Self::Different(Difference::Undefined { result, index }) => {
+                write!(f, "different: {result}{index:?} is undefined in one of them")
+            }
+            Self::Unknown(why) => write!(f, "unknown: {why}"),
+        }
+    }
+}
