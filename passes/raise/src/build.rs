@@ -14,13 +14,19 @@ use visa_mapping::expression::NodeKind;
 use visa_mapping::ops::contract::Contract;
 use visa_mapping::ops::func::{RETURN, signature};
 use visa_mapping::ops::reduce::Reduce;
-use visa_mapping::ops::{constant, control, map, number, restrict};
+use visa_mapping::ops::{constant, control, gather, map, number, restrict};
 use visa_mapping::tensor::scalar::is_scalar;
 use visa_mapping::tensor::value::Value;
 use visa_numerics::{Bits, DType, ReduceName};
 
 /// Most values of a graph, loops unrolled; a loop with which there would be more stays one.
 const MAX_VALUES: usize = 200_000;
+
+/// Most positions of a dimension whose parts are looked at one by one.
+const MAX_PARTS: u64 = 1 << 20;
+
+/// Longest axis along which parts are looked at.
+const MAX_COORDINATES: usize = 1 << 24;
 
 /// The node of a value that is undefined where others are.
 const WHERE_DEFINED: &str = "where defined";
@@ -69,7 +75,8 @@ pub(crate) fn build(
         let ty = module.ty(argument);
         let (kind, number) =
             if is_scalar(ctx, ty) { ("scalar", &mut scalars) } else { ("argument", &mut tensors) };
-        let clauses = vec![("number", number.to_string())];
+        // The order of the axes is that of the array.
+        let clauses = vec![("number", number.to_string()), ("type", ctx.type_text(ty).to_string())];
         *number += 1;
         let node = Node { op: kind, clauses, values: Vec::new() };
         let dtype = ctx.type_value::<Value>(ty).map(|value| value.dtype);
@@ -241,10 +248,17 @@ impl Builder<'_> {
                 self.sum(&*reduce.over()?, reduce.tree()?, reduce.keep()?.as_deref(), self.of_reduce(op)?);
             clauses.push(("op", reduce.op()?.to_string()));
         }
+        if let Some(scatter) = gather::ScatterInto::cast(op) {
+            // An axis that the index shares with the table selects a row; a further one of the index does not.
+            clauses.push(("table", scatter.table()?.of_type::<Value>()?.axes.join(", ")));
+        }
         let first = if op.is(&restrict::EXTRACT) { 1 } else { 2 };
         if op.is(&restrict::EXTRACT) || op.is(&restrict::INSERT) {
             clauses.retain(|(name, _)| *name != "index");
-            let written: i64 = op.attr("index").and_then(|index| index.generic().parse().ok()).unwrap_or(0);
+            let written = match restrict::Extract::cast(op) {
+                Some(extract) => extract.index()?,
+                None => restrict::Insert::of(op)?.index()?,
+            };
             let number = values.get(first).and_then(|&id| self.known_number(id));
             let index = match (values.len() - first.min(values.len()), number) {
                 (0, _) => written,
@@ -317,11 +331,15 @@ impl Builder<'_> {
         let Some(second) = cell(1) else { return Ok("yes".to_owned()) };
         let mut moved = second.iter();
         let (Some((axis, step)), None) = (moved.next(), moved.next()) else { return no };
-        let even = (0..map.size().min(4096)).all(|at| {
+        if map.size() > MAX_PARTS {
+            return no;
+        }
+        let even = (0..map.size()).all(|at| {
             cell(at).is_some_and(|index| index.get(axis) == at * step && index.iter().count() <= 1)
         });
         let inside = Coverage::of_map(&part, self.axes, op.span())?;
-        let size = usize::try_from(self.axes.size(axis)).unwrap_or(usize::MAX).min(1 << 24);
+        let size = usize::try_from(self.axes.size(axis)).ok().filter(|&size| size <= MAX_COORDINATES);
+        let Some(size) = size else { return no };
         let last = inside.held(axis, size).iter().rposition(|&held| held);
         let apart = even && inside.mentions(axis) && last.is_some_and(|last| (last as u64) < step);
         Ok(if apart { "yes" } else { "no" }.to_owned())
@@ -465,6 +483,18 @@ impl fmt::Debug for Built {
 mod tests {
     use super::*;
     use visa_mapping::expression::Function;
+
+    #[test]
+    fn a_shift_is_a_product() {
+        let [shl, mul] = ["shl", "mul"].map(|name| Function::find(name).expect(name));
+        for x in (0..400_u32).map(|at| at.wrapping_mul(0x9e37_79b9)) {
+            for by in 0..31 {
+                let shifted = shl.apply(DType::I32, &[x, by]);
+                assert_eq!(shifted, mul.apply(DType::I32, &[x, 1 << by]), "{x:#x} << {by}");
+                assert_eq!(shifted, Some(x << by));
+            }
+        }
+    }
 
     #[test]
     fn functions_commute_bit_for_bit() {

@@ -17,7 +17,7 @@ pub(crate) fn small_integers(dtype: DType, count: u64, seed: u64) -> Option<Vec<
         state ^= state >> 7;
         state ^= state << 17;
         let number = least + (state % (most - least + 1) as u64) as i64;
-        let bits: Bits = from_number(dtype, number as f64).unwrap_or(0);
+        let bits: Bits = from_number(dtype, number as f64)?;
         store(dtype, &mut data, at, bits);
     }
     Some(data)

@@ -101,11 +101,6 @@ impl Graph {
         if same {
             return Some(first);
         }
-        let is_written = inner.op == restrict::INSERT.name && same_part(node, inner);
-        if is(&restrict::EXTRACT) && is_written && node.values[1..] == inner.values[2..] {
-            // The part that was written is read again.
-            return Some(inner.values[0]);
-        }
         if !is(&restrict::INSERT) {
             return None;
         }
@@ -138,11 +133,6 @@ impl Graph {
         let inner = self.node(Node { values, ..node }, dtype);
         Node { values: vec![before.values[0], inner], ..before }
     }
-}
-
-/// Returns true if two nodes are about the same part of a value.
-fn same_part(left: &Node, right: &Node) -> bool {
-    ["along", "index", "part"].iter().all(|clause| left.clause(clause) == right.clause(clause))
 }
 
 /// The position of a part along its dimension, if it is known.

@@ -8,11 +8,13 @@ use std::fmt;
 use visa_algebra::Axes;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{Module, OpId};
+use visa_ir::module::{Module, OpId, ValueId};
 use visa_ir::verify::Analysis as _;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::func::Func;
+use visa_mapping::ops::func::{Func, signature};
 use visa_mapping::raise::function::{Raised, raise};
+use visa_mapping::tensor::value::Value;
+use visa_mapping::{Tensor, array_layout};
 use visa_numerics::{load, to_f64};
 use visa_reference::{KernelArguments, LogicalResult, Options, Signature, evaluate, interface};
 
@@ -96,13 +98,17 @@ pub fn prove(ctx: &Context, left: Kernel<'_>, right: Kernel<'_>) -> Result<Verdi
         Ok((raise(ctx, kernel.module, func)?, DeclaredAxes::build(ctx, kernel.module).0))
     });
     let (one, other): ((Raised, Axes), (Raised, Axes)) = (one?, other?);
+    let arrays = [(left, &first, &one.1), (right, &second, &other.1)]
+        .map(|(kernel, signature, axes)| result_axes(ctx, kernel.module, &signature.entry, axes));
+    let [ours, theirs] = arrays;
+    let same_arrays = ours? == theirs?;
     let mut exact = true;
     for sums in [Sums::InOrder, Sums::InAnyOrder] {
         let built = build(ctx, &one.0.module, one.0.func, &one.1, sums, Graph::default())?;
         let results = built.results;
         let again = build(ctx, &other.0.module, other.0.func, &other.1, sums, built.graph)?;
         exact &= !again.graph.has(&ROUNDS);
-        if again.results == results && same_sizes(&one.1, &other.1) {
+        if again.results == results && same_sizes(&one.1, &other.1) && same_arrays {
             let values = again.graph.len();
             return Ok(match sums {
                 Sums::InOrder => Verdict::Equal { values },
@@ -121,6 +127,26 @@ fn named(ctx: &Context, module: &Module, name: &str) -> Result<OpId, Diagnostic>
         let message = format!("there is no kernel `{name}`");
         Diagnostic::error("unknown-entry", visa_ir::span::Span::default(), message)
     })
+}
+
+/// The axes of the array of each result, outermost first.
+fn result_axes(
+    ctx: &Context,
+    module: &Module,
+    entry: &str,
+    axes: &Axes,
+) -> Result<Vec<Vec<String>>, Diagnostic> {
+    let func = module.op(ctx, named(ctx, module, entry)?);
+    let of = |&value: &ValueId| {
+        let ty = module.ty(value);
+        if let Some(value) = ctx.type_value::<Value>(ty) {
+            return Ok(value.axes.iter().map(|axis| axis.to_string()).collect());
+        }
+        let tensor = ctx.type_value::<Tensor>(ty).ok_or_else(|| func.error("C0", "a result is no tensor"))?;
+        let layout = array_layout(&tensor, axes).map_err(|why| func.error("C0", why))?;
+        Ok(layout.dims.iter().map(|&(axis, _)| axes.name(axis).to_owned()).collect())
+    };
+    signature(func).1.iter().map(of).collect()
 }
 
 /// Returns true if axes that two modules declare have the same sizes.

@@ -126,3 +126,41 @@ fn verdicts_are_as_the_pairs_were_made() {
         assert!(matches!(changed, Verdict::Different(_)), "{changed}\n{text}");
     }
 }
+
+/// `a` and `b` as bodies of a function on a square `x` and its part `p`.
+fn square(parameter: &str, body: &str) -> String {
+    format!(
+        "visa 1\ntm.axes [M = 4, K = 4]\n\
+         tm.func @f(%x: !tm.tensor<f32, {parameter}>, %p: !tm.tensor<f32, [K]>) {{\n{body}}}\n"
+    )
+}
+
+/// An array whose axes change places has the same shape, and is another array.
+#[test]
+fn the_order_of_the_axes_of_an_array_counts() {
+    let body = "  %s = tm.reduce Add %x over [K]\n  tm.return %s\n";
+    let verdict = verdict(&square("[M, K]", body), &square("[K, M]", body));
+    assert!(matches!(verdict, Verdict::Different(_)), "{verdict}");
+}
+
+/// A result whose axes change places, too.
+#[test]
+fn the_order_of_the_axes_of_a_result_counts() {
+    let [one, other] = ["%x, %p", "%p, %x"].map(|operands| {
+        square("[M, K]", &format!("  %s = tm.map [x, y: x + y] {operands}\n  tm.return %s\n"))
+    });
+    let verdict = verdict(&one, &other);
+    assert!(matches!(verdict, Verdict::Different(_)), "{verdict}");
+}
+
+/// Elements outside of the part that is written are not read back from it.
+#[test]
+fn a_part_that_is_read_back_is_no_more_than_the_part() {
+    let back = "  %i = tm.insert %p, %x along [K / 2], index 0, part [K % 2]\n  \
+                %s = tm.extract %i along [K / 2], index 0, part [K % 2]\n  tm.return %s\n";
+    let verdict = verdict(
+        &square("[M, K]", back),
+        &square("[M, K]", "  %s = tm.broadcast %p along [M]\n  tm.return %s\n"),
+    );
+    assert!(matches!(verdict, Verdict::Different(_) | Verdict::Unknown(_)), "{verdict}");
+}
