@@ -1,6 +1,6 @@
 //! The graph of a function of the tensor level.
 
-use crate::graph::{Clauses, Graph, Id, Node};
+use crate::graph::{Clauses, Declared, Graph, Id, Kind, Node};
 use crate::order::{without_last_padding, without_order};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -10,7 +10,7 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueId};
 use visa_mapping::coverage::Coverage;
-use visa_mapping::expression::NodeKind;
+use visa_mapping::expression::{Function, NodeKind};
 use visa_mapping::ops::contract::Contract;
 use visa_mapping::ops::func::{RETURN, signature};
 use visa_mapping::ops::reduce::Reduce;
@@ -27,9 +27,6 @@ const MAX_PARTS: u64 = 1 << 20;
 
 /// Longest axis along which parts are looked at.
 const MAX_COORDINATES: usize = 1 << 24;
-
-/// The node of a value that is undefined where others are.
-const WHERE_DEFINED: &str = "where defined";
 
 /// Functions of two elements that are the same for both in the other order, bit for bit.
 const COMMUTE: [&str; 7] = ["add", "mul", "min", "max", "and", "or", "xor"];
@@ -74,11 +71,11 @@ pub(crate) fn build(
     for &argument in arguments {
         let ty = module.ty(argument);
         let (kind, number) =
-            if is_scalar(ctx, ty) { ("scalar", &mut scalars) } else { ("argument", &mut tensors) };
+            if is_scalar(ctx, ty) { (Kind::Scalar, &mut scalars) } else { (Kind::Argument, &mut tensors) };
         // The order of the axes is that of the array.
         let clauses = vec![("number", number.to_string()), ("type", ctx.type_text(ty).to_string())];
         *number += 1;
-        let node = Node { op: kind, clauses, values: Vec::new() };
+        let node = Node { kind, clauses, values: Vec::new() };
         let dtype = ctx.type_value::<Value>(ty).map(|value| value.dtype);
         let id = builder.graph.node(node, dtype);
         builder.values.insert(argument, id);
@@ -132,7 +129,7 @@ impl Builder<'_> {
             false => {
                 let (clauses, values) = self.clauses(op, values)?;
                 let dtype = op.result_type::<Value>(0).map(|value| value.dtype);
-                self.graph.node(Node { op: name(op)?, clauses, values }, dtype)
+                self.graph.node(Node { kind: kind(op)?, clauses, values }, dtype)
             }
         };
         self.values.insert(result, id);
@@ -142,7 +139,7 @@ impl Builder<'_> {
     /// A number that is the same everywhere.
     fn element(&mut self, dtype: DType, bits: Bits) -> Id {
         let clauses = vec![("dtype", dtype.to_string()), ("bits", format!("{bits:#x}"))];
-        self.graph.node(Node { op: "constant", clauses, values: Vec::new() }, Some(dtype))
+        self.graph.node(Node { kind: Kind::Element, clauses, values: Vec::new() }, Some(dtype))
     }
 
     /// An expression of elements, function by function. Values that it does not use count too: where they are
@@ -158,14 +155,14 @@ impl Builder<'_> {
                 NodeKind::Apply(function, args) => {
                     let of = dag.nodes[args[0]].dtype;
                     let given = args.iter().map(|&arg| ids[arg]).collect();
-                    self.applied(function.name, of, given, node.dtype)
+                    self.applied(function, of, given, node.dtype)
                 }
             };
             ids.push(id);
         }
         let root = ids[dag.root];
         others.extend(values.iter().map(|&value| self.unconditional(value)));
-        others.retain(|&other| self.graph.get(other).op != "constant" && !self.needs(root, other));
+        others.retain(|&other| self.graph.get(other).kind != Kind::Element && !self.needs(root, other));
         others.sort_unstable();
         others.dedup();
         if others.is_empty() {
@@ -173,40 +170,43 @@ impl Builder<'_> {
         }
         others.insert(0, root);
         let dtype = self.graph.dtype(root);
-        Ok(self.graph.node(Node { op: WHERE_DEFINED, clauses: Vec::new(), values: others }, dtype))
+        Ok(self.graph.node(Node { kind: Kind::WhereDefined, clauses: Vec::new(), values: others }, dtype))
     }
 
     /// The value of a function of elements.
-    fn applied(&mut self, name: &'static str, of: DType, mut given: Vec<Id>, to: DType) -> Id {
-        let mut name = name;
+    fn applied(&mut self, mut function: &'static Function, of: DType, mut given: Vec<Id>, to: DType) -> Id {
         let shift = given.get(1).and_then(|&by| self.bits(by)).filter(|&by| by < 31);
-        if let ("shl", DType::I32, Some(by)) = (name, of, shift) {
+        let product = Function::find("mul").filter(|_| function.name == "shl" && of == DType::I32);
+        if let (Some(product), Some(by)) = (product, shift) {
             // A shift is a product, also where it wraps.
-            (name, given[1]) = ("mul", self.element(DType::I32, 1 << by));
+            (function, given[1]) = (product, self.element(DType::I32, 1 << by));
         }
-        if COMMUTE.contains(&name) {
+        if COMMUTE.contains(&function.name) {
             given.sort_unstable();
         }
-        self.graph.node(Node { op: name, clauses: vec![("of", of.to_string())], values: given }, Some(to))
+        self.graph.node(
+            Node { kind: Kind::Function(function), clauses: vec![("of", of.to_string())], values: given },
+            Some(to),
+        )
     }
 
     /// The bits of a number that is the same everywhere.
     fn bits(&self, id: Id) -> Option<Bits> {
         let node = self.graph.get(id);
-        let text = node.clause("bits").filter(|_| node.op == "constant")?;
+        let text = node.clause("bits").filter(|_| node.kind == Kind::Element)?;
         Bits::from_str_radix(text.trim_start_matches("0x"), 16).ok()
     }
 
     /// A value without the condition that others are defined.
     fn unconditional(&self, id: Id) -> Id {
         let node = self.graph.get(id);
-        if node.op == WHERE_DEFINED { node.values[0] } else { id }
+        if node.kind == Kind::WhereDefined { node.values[0] } else { id }
     }
 
     /// The values that are defined wherever a value is, by its condition.
     fn conditions(&self, id: Id) -> Vec<Id> {
         let node = self.graph.get(id);
-        if node.op == WHERE_DEFINED { node.values[1..].to_vec() } else { Vec::new() }
+        if node.kind == Kind::WhereDefined { node.values[1..].to_vec() } else { Vec::new() }
     }
 
     /// Returns true if a value is a function of another, element by element: it is undefined where that is.
@@ -217,7 +217,7 @@ impl Builder<'_> {
                 return true;
             }
             let node = self.graph.get(id);
-            let is_function = node.clause("of").is_some();
+            let is_function = matches!(node.kind, Kind::Function(_));
             if is_function && seen.insert(id) {
                 open.extend(&node.values);
             }
@@ -316,13 +316,14 @@ impl Builder<'_> {
     /// `yes` if parts at different positions have no element in common.
     fn apart(&self, op: OpRef<'_>) -> Result<String, Diagnostic> {
         let no = Ok("no".to_owned());
-        let body = |clause: &str| -> Option<Expr> {
-            match op.attr(clause)? {
-                visa_ir::context::Attr::Body(_, body) => body.as_any().downcast_ref::<Expr>().cloned(),
-                _ => None,
+        let (along, part) = match restrict::Extract::cast(op) {
+            Some(extract) => (extract.along()?, extract.part()?),
+            None => {
+                let insert = restrict::Insert::of(op)?;
+                (insert.along()?, Some(insert.part()?))
             }
         };
-        let (Some(along), Some(part)) = (body("along"), body("part")) else { return no };
+        let Some(part) = part else { return no };
         let Ok(map) = Map::new(&along, self.axes) else { return no };
         let cell = |at| match map.cell(at) {
             Some(Cell::Live(index)) => Some(index),
@@ -348,12 +349,12 @@ impl Builder<'_> {
     /// The number that a value is, if it is known.
     fn known_number(&self, id: Id) -> Option<i64> {
         let node = self.graph.get(id);
-        (node.op == "number").then(|| node.clause("is")?.parse().ok()).flatten()
+        node.clause("is").filter(|_| node.kind == Kind::Number)?.parse().ok()
     }
 
     fn constant(&mut self, number: i64) -> Id {
         let clauses = vec![("is", number.to_string())];
-        self.graph.node(Node { op: "number", clauses, values: Vec::new() }, None)
+        self.graph.node(Node { kind: Kind::Number, clauses, values: Vec::new() }, None)
     }
 
     /// A sum or a selection of numbers.
@@ -380,7 +381,7 @@ impl Builder<'_> {
             .iter()
             .filter_map(|clause| Some((clause.name, op.attr(clause.name)?.generic())))
             .collect();
-        Ok(self.graph.node(Node { op: name(op)?, clauses, values: values.to_vec() }, None))
+        Ok(self.graph.node(Node { kind: kind(op)?, clauses, values: values.to_vec() }, None))
     }
 
     /// A loop: unrolled if that is short, and else one operation with its body's values.
@@ -405,22 +406,22 @@ impl Builder<'_> {
             return Ok(());
         }
         self.depth += 1;
-        let symbol = |graph: &mut Graph, what: &'static str, number: usize, depth: usize, dtype| {
+        let symbol = |graph: &mut Graph, what: Kind, number: usize, depth: usize, dtype| {
             let clauses = vec![("loop", depth.to_string()), ("number", number.to_string())];
-            graph.node(Node { op: what, clauses, values: Vec::new() }, dtype)
+            graph.node(Node { kind: what, clauses, values: Vec::new() }, dtype)
         };
-        let index = symbol(&mut self.graph, "loop_index", 0, self.depth, None);
+        let index = symbol(&mut self.graph, Kind::LoopIndex, 0, self.depth, None);
         self.values.extend(op.module.args(body).first().map(|&argument| (argument, index)));
         for (number, (&argument, &initial)) in control::arguments(op).iter().zip(&initial).enumerate() {
             let dtype = self.graph.dtype(initial);
-            let id = symbol(&mut self.graph, "carried", number, self.depth, dtype);
+            let id = symbol(&mut self.graph, Kind::Carried, number, self.depth, dtype);
             self.values.insert(argument, id);
         }
         self.block(op, body)?;
         let given = control::yielded(op).iter().map(|&value| self.value(op, value));
         let given: Vec<Id> = given.collect::<Result<_, _>>()?;
         self.depth -= 1;
-        self.results(op, "for", vec![("times", times.to_string())], &[&initial[..], &given].concat());
+        self.results(op, Kind::For, vec![("times", times.to_string())], &[&initial[..], &given].concat());
         Ok(())
     }
 
@@ -447,17 +448,17 @@ impl Builder<'_> {
         let bound = |bound: Option<i64>| bound.map_or_else(String::new, |bound| bound.to_string());
         let clauses = vec![("from", bound(from)), ("below", bound(below))];
         let values = [&[condition][..], &initial, &given].concat();
-        self.results(op, "if", clauses, &values);
+        self.results(op, Kind::If, clauses, &values);
         Ok(())
     }
 
     /// The results of a loop or of a branch that stays one.
-    fn results(&mut self, op: OpRef<'_>, what: &'static str, clauses: Clauses, values: &[Id]) {
+    fn results(&mut self, op: OpRef<'_>, what: Kind, clauses: Clauses, values: &[Id]) {
         for (number, &result) in op.results().iter().enumerate() {
             let dtype = op.ctx.type_value::<Value>(op.module.ty(result)).map(|value| value.dtype);
             let mut clauses = clauses.clone();
             clauses.push(("result", number.to_string()));
-            let node = Node { op: what, clauses, values: values.to_vec() };
+            let node = Node { kind: what, clauses, values: values.to_vec() };
             let id = self.graph.node(node, dtype);
             self.values.insert(result, id);
         }
@@ -468,9 +469,9 @@ fn in_range(number: i64, from: Option<i64>, below: Option<i64>) -> bool {
     from.is_none_or(|from| number >= from) && below.is_none_or(|below| number < below)
 }
 
-/// The declared name of an operation.
-fn name(op: OpRef<'_>) -> Result<&'static str, Diagnostic> {
-    op.decl().map(|decl| decl.name).ok_or_else(|| op.error("C0", "it is not declared"))
+/// The kind of an operation.
+fn kind(op: OpRef<'_>) -> Result<Kind, Diagnostic> {
+    op.decl().map(|decl| Kind::Operation(Declared(decl))).ok_or_else(|| op.error("C0", "it is not declared"))
 }
 
 impl fmt::Debug for Built {
@@ -482,7 +483,6 @@ impl fmt::Debug for Built {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use visa_mapping::expression::Function;
 
     #[test]
     fn a_shift_is_a_product() {

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use visa_ir::decl::OpDecl;
+use visa_mapping::expression::Function;
 use visa_mapping::ops::{cast, contract, rename, restrict};
 use visa_numerics::DType;
 
@@ -15,11 +17,70 @@ pub type Id = usize;
 /// The clauses of a node: name and text.
 pub type Clauses = Vec<(&'static str, String)>;
 
+/// Kind of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A tensor argument.
+    Argument,
+    /// A number that is known when a kernel starts.
+    Scalar,
+    /// A known number.
+    Number,
+    /// The index of a loop that stays one.
+    LoopIndex,
+    /// A value that such a loop carries.
+    Carried,
+    /// A result of such a loop.
+    For,
+    /// A result of a branch whose condition is not known.
+    If,
+    /// The same element everywhere.
+    Element,
+    /// A value that is undefined where others are.
+    WhereDefined,
+    /// A function of elements.
+    Function(&'static Function),
+    /// Another operation.
+    Operation(Declared),
+}
+
+/// A declaration, which is the same as itself alone.
+#[derive(Clone, Copy)]
+pub struct Declared(pub &'static OpDecl);
+
+impl PartialEq for Declared {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Declared {}
+
+impl Hash for Declared {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::from_ref(self.0).hash(state);
+    }
+}
+
+impl fmt::Debug for Declared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+impl Kind {
+    /// Returns true if it is the operation of a declaration.
+    #[must_use]
+    pub fn is(self, decl: &'static OpDecl) -> bool {
+        self == Self::Operation(Declared(decl))
+    }
+}
+
 /// A value: an operation of others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
-    /// The name of its operation or function, or a word for one that is neither.
-    pub op: &'static str,
+    /// Its kind.
+    pub kind: Kind,
     /// Its clauses, with one text for all spellings of a clause.
     pub clauses: Clauses,
     /// The values that it takes.
@@ -58,7 +119,8 @@ impl Graph {
     /// Returns true if a value is the result of one of these functions.
     #[must_use]
     pub(crate) fn has(&self, functions: &[&str]) -> bool {
-        self.nodes.iter().any(|node| functions.contains(&node.op))
+        let is_one = |node: &Node| matches!(node.kind, Kind::Function(own) if functions.contains(&own.name));
+        self.nodes.iter().any(is_one)
     }
 
     /// Number of values.
@@ -92,11 +154,11 @@ impl Graph {
     fn simplified(&mut self, node: &Node, dtype: Option<DType>) -> Option<Id> {
         let &first = node.values.first()?;
         let inner = &self.nodes[first];
-        let is = |decl: &OpDecl| node.op == decl.name;
+        let is = |decl| node.kind.is(decl);
         // A value is the same along every axis that it lacks.
         let same = is(&rename::BROADCAST)
             || is(&cast::DECL) && self.dtypes[first] == dtype
-            || is(&restrict::RESTRICT) && inner.op == node.op && inner.clauses == node.clauses
+            || is(&restrict::RESTRICT) && inner.kind == node.kind && inner.clauses == node.clauses
             || is(&rename::RENAME) && node.clause("axes") == node.clause("to");
         if same {
             return Some(first);
@@ -105,8 +167,9 @@ impl Graph {
             return None;
         }
         let before = self.nodes[node.values[1]].clone();
-        let overwrites =
-            before.op == node.op && before.clauses == node.clauses && before.values[2..] == node.values[2..];
+        let overwrites = before.kind == node.kind
+            && before.clauses == node.clauses
+            && before.values[2..] == node.values[2..];
         overwrites.then(|| {
             let values = [&[node.values[0], before.values[1]], &node.values[2..]].concat();
             self.node(Node { values, ..node.clone() }, dtype)
@@ -115,17 +178,17 @@ impl Graph {
 
     /// The same node with its values in a fixed order, where their order does not count.
     fn sorted(&mut self, mut node: Node) -> Node {
-        if node.op == contract::DECL.name {
+        if node.kind.is(&contract::DECL) {
             // A product is the same both ways.
             node.values.sort_unstable();
         }
-        if node.op != restrict::INSERT.name {
+        if !node.kind.is(&restrict::INSERT) {
             return node;
         }
         // Parts that are apart may be written in any order: the least position first.
         let before = self.nodes[node.values[1]].clone();
         let (Some(own), Some(other)) = (position(&node), position(&before)) else { return node };
-        if before.op != node.op || own >= other || !apart(&node, &before) {
+        if before.kind != node.kind || own >= other || !apart(&node, &before) {
             return node;
         }
         let dtype = self.dtypes[before.values[1]];
@@ -156,7 +219,7 @@ impl fmt::Display for Graph {
             let values: Vec<String> = node.values.iter().map(|value| format!("%{value}")).collect();
             let clauses: Vec<String> =
                 node.clauses.iter().map(|(name, text)| format!("{name} {text}")).collect();
-            writeln!(f, "%{id} = {} {} {}", node.op, values.join(", "), clauses.join(", "))?;
+            writeln!(f, "%{id} = {:?} {} {}", node.kind, values.join(", "), clauses.join(", "))?;
         }
         Ok(())
     }
