@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
+use visa_mapping::tensor::attrs::COMPARISONS as COMPARED;
 use visa_mapping::tensor::numbers::{NUMBER, Number};
-use visa_numerics::{Comparisons, Guards};
+use visa_numerics::Guards;
 
 /// `#stream.guards<[0xxx: 10, 1xxx: value]>`: [`Guards`] of [`Number`].
 pub static GUARDS: BodyDef = BodyDef {
@@ -20,18 +21,14 @@ pub static GUARDS: BodyDef = BodyDef {
     ..BodyDef::BASE
 };
 
-/// `#stream.comparisons<[less 0, equal 7]>`: [`Comparisons`] of [`Number`].
+/// `#stream.comparisons<[less 0, equal 7]>`: [`visa_numerics::Comparisons`] of [`Number`].
 pub static COMPARISONS: BodyDef = BodyDef {
     name: "stream.comparisons",
     syntax: "[less NUMBER, equal NUMBER, greater NUMBER, less_unsigned NUMBER, greater_unsigned NUMBER, true, \
              false]",
     doc: "The conditions that set the bits of an execution id, bit 0 first: a comparison of the element with a \
           number, or always or never (book 21). The unsigned ones compare bit patterns.",
-    parse: |text| {
-        let comparisons =
-            Comparisons::parse(text, number).map_err(|why| BodyError::new("comparisons", why))?;
-        Ok(Rc::new(comparisons) as Rc<dyn Body>)
-    },
+    parse: COMPARED.parse,
     ..BodyDef::BASE
 };
 

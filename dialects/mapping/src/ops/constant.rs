@@ -3,7 +3,7 @@
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::tensor::attrs::{DTYPE, MAP};
 use crate::tensor::numbers::{NUMBERS, Numbers};
-use crate::tensor::value::{axis_list, value_result};
+use crate::tensor::value::{one_axis, value_result};
 use std::sync::Arc;
 use visa_algebra::Expr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl};
@@ -73,13 +73,8 @@ pub static UNDEFINED: OpDecl = OpDecl {
 pub static OPS: &[&OpDecl] = &[&CONSTANT, &INDEX, &UNDEFINED];
 
 /// The axis that counts the numbers of a constant.
-fn along(op: Constant<'_>) -> Result<Vec<Arc<str>>, Diagnostic> {
-    let Some(list) = op.along()? else { return Ok(Vec::new()) };
-    let names = axis_list(&list).map_err(|why| op.clause_error("C2", "along", why))?;
-    if names.len() == 1 {
-        return Ok(names);
-    }
-    Err(op.clause_error("C2", "along", format!("{}, expected one", counted(names.len(), "axis"))))
+fn along(op: Constant<'_>) -> Result<Option<Arc<str>>, Diagnostic> {
+    op.along()?.map(|list| one_axis(*op, "C2", "along", &list)).transpose()
 }
 
 /// The bits of the numbers of a constant.
@@ -105,7 +100,7 @@ pub fn elements(op: Constant<'_>) -> Result<Vec<Bits>, Diagnostic> {
 
 fn infer_constant(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {
     let op = Constant::of(op)?;
-    value_result(*op, *op.dtype()?, along(op)?)
+    value_result(*op, *op.dtype()?, along(op)?.into_iter().collect())
 }
 
 fn verify_constant(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -113,7 +108,7 @@ fn verify_constant(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, axes)?;
     let op = Constant::of(op)?;
     let count = elements(op)?.len() as u64;
-    let axis = along(op)?.first().and_then(|name| axes.id(name));
+    let axis = along(op)?.and_then(|name| axes.id(&name));
     let wanted = axis.map_or(1, |axis| axes.size(axis));
     if count == wanted {
         return Ok(());
@@ -124,13 +119,7 @@ fn verify_constant(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
 
 /// The axis of a coordinate.
 fn axis(op: Coordinate<'_>) -> Result<Arc<str>, Diagnostic> {
-    let names = axis_list(&*op.axis()?).map_err(|why| op.clause_error("C1", "axis", why))?;
-    match names.as_slice() {
-        [name] => Ok(Arc::clone(name)),
-        names => {
-            Err(op.clause_error("C1", "axis", format!("{}, expected one", counted(names.len(), "axis"))))
-        }
-    }
+    one_axis(*op, "C1", "axis", &*op.axis()?)
 }
 
 fn infer_index(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {

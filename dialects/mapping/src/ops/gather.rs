@@ -2,11 +2,11 @@
 
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::tensor::attrs::{ENTRIES, MAP};
-use crate::tensor::value::{Value, axis_list, union_of_axes, value_result};
+use crate::tensor::value::{Value, one_axis, union_of_axes, value_result};
 use std::sync::Arc;
 use visa_algebra::Expr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
-use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::diag::Diagnostic;
 use visa_ir::effects::Effects;
 use visa_ir::module::OpRef;
 use visa_ir::verify::VerifyCx;
@@ -144,13 +144,7 @@ pub static OPS: &[&OpDecl] = &[&GATHER, &SCATTER_INTO, &LOOKUP];
 /// # Errors
 /// C1.
 pub fn axis(op: OpRef<'_>, along: &Expr) -> Result<Arc<str>, Diagnostic> {
-    let names = axis_list(along).map_err(|why| op.clause_error("C1", "along", why))?;
-    match names.as_slice() {
-        [name] => Ok(Arc::clone(name)),
-        names => {
-            Err(op.clause_error("C1", "along", format!("{}, expected one", counted(names.len(), "axis"))))
-        }
-    }
+    one_axis(op, "C1", "along", along)
 }
 
 /// C1 to C3.

@@ -4,7 +4,7 @@ use crate::error::mapping_error;
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::summed::named;
 use crate::tensor::attrs::MAP;
-use crate::tensor::value::{Value, axis_list, value_result};
+use crate::tensor::value::{Value, axis_list, one_axis, value_result};
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
@@ -250,11 +250,7 @@ fn exchanged(op: OpRef<'_>, from: &Expr, to: &Expr) -> Result<Vec<TypeId>, Diagn
 }
 
 fn check_one(op: OpRef<'_>, clause: &str, written: &Expr) -> Result<(), Diagnostic> {
-    let count = list(op, clause, written)?.len();
-    if count == 1 {
-        return Ok(());
-    }
-    Err(op.clause_error("C1", clause, format!("{}, expected one", counted(count, "axis"))))
+    one_axis(op, "C1", clause, written).map(drop)
 }
 
 /// C2 of a split and of a merge.

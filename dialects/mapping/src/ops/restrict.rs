@@ -8,7 +8,7 @@ use crate::ops::number::numbers;
 use crate::summed::named;
 use crate::tensor::attrs::MAP;
 use crate::tensor::numbers::{NUMBER, Number};
-use crate::tensor::value::{Value, axis_list, union_of_axes, value_result};
+use crate::tensor::value::{Value, one_axis, union_of_axes, value_result};
 use std::sync::Arc;
 use visa_algebra::{Axes, Cell, Expr, Index, Map};
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
@@ -195,15 +195,9 @@ pub static CONCAT: OpDecl = OpDecl {
 /// The operations of this file.
 pub static OPS: &[&OpDecl] = &[&RESTRICT, &EXTRACT, &INSERT, &EXTEND, &CONCAT];
 
-/// The one axis that a clause names.
+/// The one axis that a clause names: C1.
 fn one(op: OpRef<'_>, clause: &str, written: &Expr) -> Result<Arc<str>, Diagnostic> {
-    let names = axis_list(written).map_err(|why| op.clause_error("C1", clause, why))?;
-    match names.as_slice() {
-        [name] => Ok(Arc::clone(name)),
-        names => {
-            Err(op.clause_error("C1", clause, format!("{}, expected one", counted(names.len(), "axis"))))
-        }
-    }
+    one_axis(op, "C1", clause, written)
 }
 
 /// The type of a value with an axis replaced by another.

@@ -4,7 +4,7 @@ use crate::expression::{Dag, EXPRESSION, Expression};
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::summed::named;
 use crate::tensor::attrs::MAP;
-use crate::tensor::value::{Value, axis_list, union_of_axes, value_result};
+use crate::tensor::value::{Value, axis_list, one_axis, union_of_axes, value_result};
 use std::sync::Arc;
 use visa_algebra::Expr;
 use visa_ir::decl::{ClauseDecl, ClauseKind, OpDecl, OperandDecl};
@@ -96,11 +96,7 @@ pub static OPS: &[&OpDecl] = &[&PACK, &SCAN];
 /// # Errors
 /// C2.
 pub fn packed_axis(op: Pack<'_>) -> Result<Arc<str>, Diagnostic> {
-    let names = axis_list(&*op.to()?).map_err(|why| op.clause_error("C2", "to", why))?;
-    match names.as_slice() {
-        [name] => Ok(Arc::clone(name)),
-        names => Err(op.clause_error("C2", "to", format!("{}, expected one", counted(names.len(), "axis")))),
-    }
+    one_axis(*op, "C2", "to", &*op.to()?)
 }
 
 fn infer_pack(op: OpRef<'_>) -> Result<Vec<TypeId>, Diagnostic> {

@@ -2,7 +2,7 @@
 
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::tensor::attrs::MAP;
-use crate::tensor::value::{Value, axis_list, value_result};
+use crate::tensor::value::{Value, one_axis, value_result};
 use crate::transfer::shuffle::Shuffle;
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr};
@@ -99,15 +99,7 @@ pub fn shuffle(op: Exchange<'_>, axes: &Axes) -> Result<Shuffle, Diagnostic> {
 
 /// The three axes of a skew: from, to, by.
 fn of_skew(op: Skew<'_>) -> Result<[Arc<str>; 3], Diagnostic> {
-    let one = |clause: &str, list: &Expr| -> Result<Arc<str>, Diagnostic> {
-        let names = axis_list(list).map_err(|why| op.clause_error("C1", clause, why))?;
-        match names.as_slice() {
-            [name] => Ok(Arc::clone(name)),
-            names => {
-                Err(op.clause_error("C1", clause, format!("{}, expected one", counted(names.len(), "axis"))))
-            }
-        }
-    };
+    let one = |clause: &str, list: &Expr| one_axis(*op, "C1", clause, list);
     Ok([one("axis", &*op.axis()?)?, one("to", &*op.to()?)?, one("by", &*op.by()?)?])
 }
 

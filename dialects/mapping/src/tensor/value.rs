@@ -91,6 +91,18 @@ pub fn axis_list(list: &Expr) -> Result<Vec<Arc<str>>, String> {
     Ok(names)
 }
 
+/// The one axis that a clause names.
+///
+/// # Errors
+/// The constraint: a term that is no axis, or another number of axes.
+pub fn one_axis(op: OpRef<'_>, constraint: &str, clause: &str, list: &Expr) -> Result<Arc<str>, Diagnostic> {
+    let names = axis_list(list).map_err(|why| op.clause_error(constraint, clause, why))?;
+    if let [name] = names.as_slice() {
+        return Ok(Arc::clone(name));
+    }
+    Err(op.clause_error(constraint, clause, format!("{}, expected one", counted(names.len(), "axis"))))
+}
+
 /// The type of a value.
 pub fn value_type(ctx: &Context, dtype: DType, axes: Vec<Arc<str>>) -> TypeId {
     make_type(ctx, &VALUE, Value { dtype, axes })
