@@ -16,6 +16,7 @@ pub fn standard_passes() -> Vec<&'static Pass> {
         passes::PASSES,
         visa_allocate::passes::PASSES,
         visa_lowering::passes::PASSES,
+        visa_plan::passes::PASSES,
         visa_raise::passes::PASSES,
         visa_schedule::passes::PASSES,
         visa_select::passes::PASSES,

@@ -1,0 +1,148 @@
+//! A contraction as one kernel: both operands from HBM, products summed, an expression of the sums, the result to HBM.
+
+pub mod emit;
+pub mod guess;
+pub mod layout;
+pub mod space;
+
+use crate::array::Array;
+use crate::cut::Group;
+use visa_algebra::Axes;
+use visa_machine::Unit;
+use visa_mapping::expression::Expression;
+use visa_numerics::DType;
+
+/// The order in which products are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumOrder {
+    /// Any.
+    Free,
+    /// In the order of the positions, in trees of this many neighbours first.
+    Exact(u64),
+}
+
+/// An expression of each sum, and the format of the result.
+#[derive(Clone, Debug, Default)]
+pub struct Epilogue {
+    /// The expression of the sum, its first name, and of the operands.
+    pub expression: Option<Expression>,
+    /// The other operands.
+    pub operands: Vec<Array>,
+    /// The format of the result, if it is another than that of the expression.
+    pub cast: Option<DType>,
+}
+
+/// A contraction to plan.
+#[derive(Clone, Debug)]
+pub struct Contraction {
+    /// The operands.
+    pub operands: [Array; 2],
+    /// The result.
+    pub out: Array,
+    /// Axes of both operands and the result.
+    pub batch: Group,
+    /// Axes that only one operand has: of the first, of the second.
+    pub free: [Group; 2],
+    /// Axes that are summed.
+    pub sum: Group,
+    /// The order of the sum.
+    pub order: SumOrder,
+    /// The format of the sums.
+    pub accumulator: DType,
+    /// The computation on each sum.
+    pub epilogue: Epilogue,
+}
+
+/// The content of a packet of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Columns of the result: products of a packet stay separate, and are summed over time.
+    Columns,
+    /// Summed positions: the tree adds the products of a packet.
+    Tree,
+}
+
+/// A role of axes in a contraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Axes of both operands and the result.
+    Batch,
+    /// Free axes of the operand in the register file.
+    Rows,
+    /// Free axes of the operand that streams.
+    Stream,
+}
+
+/// The dimension that takes the slices which a sum between slices frees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Promotion {
+    /// None: the first slice of each group has the result.
+    None,
+    /// A part of the streamed axes.
+    Stream,
+    /// A part of the rows that repeat a packet.
+    Reuse,
+}
+
+/// A plan of a contraction, as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Number of the operand in the register file; the other one streams.
+    pub stationary: usize,
+    /// The content of a packet.
+    pub mode: Mode,
+    /// The context of the stream.
+    pub unit: Unit,
+    /// Axes that the two clusters divide.
+    pub cluster: Option<Role>,
+    /// Slices that divide the batch.
+    pub batch: u64,
+    /// Slices that divide the sum.
+    pub sum: u64,
+    /// Slices that divide the streamed axes.
+    pub stream: u64,
+    /// Slices that divide the rows.
+    pub rows: u64,
+    /// Slices of a ring that load different parts of the stream and exchange them; a divisor of `rows`.
+    pub share: u64,
+    /// Iterations of a loop over the rows.
+    pub row_tiles: u64,
+    /// Iterations of a loop over the streamed axes.
+    pub stream_tiles: u64,
+    /// Rows of the register file.
+    pub row: u64,
+    /// The dimension that takes the slices which the sum between slices frees.
+    pub promotion: Promotion,
+    /// True if the Transpose Engine exchanges rows and columns before the commit.
+    pub transposed: bool,
+    /// True if neighbouring rows are in neighbouring slices.
+    pub neighbours: bool,
+}
+
+impl Contraction {
+    /// Multiplications.
+    #[must_use]
+    pub fn products(&self) -> u64 {
+        [self.batch.size, self.free[0].size, self.free[1].size, self.sum.size].iter().product()
+    }
+
+    /// The format of the operands in the contraction.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.operands[0].dtype
+    }
+
+    /// The role of the innermost axis of the result that has more than one position; `None` if all have one.
+    #[must_use]
+    pub fn innermost(&self, stationary: usize, axes: &Axes) -> Option<Role> {
+        let long = |name: &&std::sync::Arc<str>| axes.id(name).is_some_and(|id| axes.size(id) > 1);
+        let last = self.out.axes.iter().rev().find(long)?;
+        if self.free[stationary].axes.contains(last) {
+            Some(Role::Rows)
+        } else if self.batch.axes.contains(last) {
+            Some(Role::Batch)
+        } else {
+            Some(Role::Stream)
+        }
+    }
+}

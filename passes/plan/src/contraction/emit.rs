@@ -1,0 +1,446 @@
+//! Writes a planned contraction: loads, the register file, the stream past it, and the store.
+
+use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, position};
+use crate::contraction::{Choice, Contraction, Mode, Promotion};
+use crate::cut::{Cut, Part, side_by_side, tidy};
+use crate::vector::{self, Resident};
+use crate::writer::{Writer, new};
+use visa_algebra::{Axes, Expr, PadKind};
+use visa_engine::words::{AccumulatorOrder, RegionName, TensorMemory, TopologyName};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::ValueId;
+use visa_machine::{Machine, Unit};
+use visa_mapping::ops::control::{For, Yield};
+use visa_mapping::ops::empty::Empty;
+use visa_mapping::ops::to_tile::ToTile;
+use visa_mapping::ops::transfer::{ToDm, ToHbm};
+use visa_mapping::ops::view::Tile;
+use visa_numerics::ReduceName;
+use visa_stream::ops::begin::Begin;
+use visa_stream::ops::cast::Cast;
+use visa_stream::ops::collect::Collect;
+use visa_stream::ops::commit::Commit;
+use visa_stream::ops::contract::{Accumulate, Align, Contract};
+use visa_stream::ops::fetch::Fetch;
+use visa_stream::ops::store::ToTrf;
+use visa_stream::ops::switch::Switch;
+use visa_stream::ops::transpose::Transpose;
+use visa_stream::ops::vector::{VectorFinal, VectorInit};
+use visa_stream::ops::vector_inter::VectorInterSliceReduce;
+
+/// A contraction and its plan.
+pub struct Planned<'a> {
+    /// The contraction.
+    pub problem: &'a Contraction,
+    /// Its plan.
+    pub choice: &'a Choice,
+    /// The cuts of the plan.
+    pub layout: &'a Layout,
+    /// The axes.
+    pub axes: &'a Axes,
+    /// The machine.
+    pub machine: &'a Machine,
+}
+
+/// The values of a contraction in HBM.
+#[derive(Clone)]
+pub struct Values {
+    /// The operands.
+    pub operands: [ValueId; 2],
+    /// The operands of the epilogue.
+    pub epilogue: Vec<ValueId>,
+}
+
+/// A stream of results, with its mappings.
+struct Results {
+    stream: ValueId,
+    /// Time steps, slowest first.
+    time: Vec<Expr>,
+    /// Elements of a flit, of which the first [`SUMS`] are results.
+    packet: Expr,
+}
+
+impl Planned<'_> {
+    /// Writes the contraction. Returns the result in HBM.
+    ///
+    /// # Errors
+    /// A plan that an engine refuses.
+    pub fn write(&self, writer: &mut Writer<'_>, values: &Values) -> Result<ValueId, Diagnostic> {
+        let out = &self.problem.out;
+        let (rows, columns) = (&self.layout.rows, &self.layout.stream);
+        if rows.tiles() * columns.tiles() == 1 {
+            let weights = self.weights(writer, values.operands[self.choice.stationary])?;
+            let result = self.stream(writer, values, weights)?;
+            let op = new!(writer, ToHbm, [result]).at_auto().element(out.layout(self.axes));
+            return writer.value(op, &out.name);
+        }
+        let op = new!(writer, Empty).memory(TensorMemory::Hbm).dtype(out.dtype).at_auto();
+        let whole = writer.value(op.element(out.layout(self.axes)), &out.name)?;
+        self.repeat(writer, rows, whole, |writer, row, whole| {
+            let mut values = values.clone();
+            let stationary = self.choice.stationary;
+            self.tile(writer, rows, row, &mut values)?;
+            let weights = self.weights(writer, values.operands[stationary])?;
+            self.repeat(writer, columns, whole, |writer, column, whole| {
+                let mut values = values.clone();
+                self.tile(writer, columns, column, &mut values)?;
+                let result = self.stream(writer, &values, weights)?;
+                let tiles = [(rows, row), (columns, column)].into_iter().filter_map(|(cut, at)| Some((cut, at?)));
+                let (cuts, at): (Vec<&Cut>, Vec<ValueId>) = tiles.unzip();
+                let along = side_by_side(cuts.iter().map(|cut| cut.tile()));
+                let operands = [result, whole].into_iter().chain(at);
+                writer.value(new!(writer, ToTile, operands).along(along.into()), &out.name)
+            })
+        })
+    }
+
+    /// Writes a loop over the tiles of a cut, if there are several, that fills `whole`.
+    fn repeat<'c>(
+        &self,
+        writer: &mut Writer<'c>,
+        cut: &Cut,
+        whole: ValueId,
+        body: impl FnOnce(&mut Writer<'c>, Option<ValueId>, ValueId) -> Result<ValueId, Diagnostic>,
+    ) -> Result<ValueId, Diagnostic> {
+        if cut.tiles() == 1 {
+            return body(writer, None, whole);
+        }
+        let name = cut.group().axes.first().map_or_else(|| "i".to_owned(), |axis| axis.to_lowercase());
+        let op = new!(writer, For, [whole]).over(cut.tile());
+        let out = &self.problem.out.name;
+        writer.region(op, out, &[&name, out], |writer, arguments| {
+            let &[index, carried] = arguments else { return Ok(()) };
+            let filled = body(writer, Some(index), carried)?;
+            writer.end(new!(writer, Yield, [filled]));
+            Ok(())
+        })
+    }
+
+    /// Replaces values that have the axes of a cut by their tiles.
+    fn tile(
+        &self,
+        writer: &mut Writer<'_>,
+        cut: &Cut,
+        index: Option<ValueId>,
+        values: &mut Values,
+    ) -> Result<(), Diagnostic> {
+        let Some(index) = index else { return Ok(()) };
+        let arrays = self.problem.operands.iter().chain(&self.problem.epilogue.operands);
+        for (array, value) in arrays.zip(values.operands.iter_mut().chain(&mut values.epilogue)) {
+            if position(array, cut).is_some() {
+                *value = writer.value(new!(writer, Tile, [*value, index]).along(cut.tile().into()), &array.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads an operand into data memory, and begins a pipeline on it.
+    fn load(
+        &self,
+        writer: &mut Writer<'_>,
+        operand: usize,
+        source: ValueId,
+        unit: Unit,
+    ) -> Result<ValueId, Diagnostic> {
+        let (layout, choice, name) = (self.layout, self.choice, &self.problem.operands[operand].name);
+        let slices = if operand == choice.stationary {
+            layout.slices(choice, self.machine)
+        } else {
+            layout.loaded_slices(choice, self.machine)
+        };
+        let element = layout.loaded(self.problem, choice, operand, self.axes);
+        let op = new!(writer, ToDm, [source]).at_auto().cluster(self.tidy(layout.cluster(self.machine)));
+        let loaded = writer.value(op.slice(self.tidy(slices)).element(element), &format!("{name}_dm"))?;
+        writer.value(new!(writer, Begin, [loaded]).context(unit), name)
+    }
+
+    fn tidy(&self, map: Expr) -> Expr {
+        tidy(&map, self.axes)
+    }
+
+    fn dimension(&self, terms: impl IntoIterator<Item = Expr>) -> Expr {
+        self.tidy(side_by_side(terms))
+    }
+
+    /// The summed positions of a slice, padded to `size`, and cut into parts of `by`.
+    fn summed(&self, size: u64, by: u64) -> [Expr; 2] {
+        let (map, depth) = (self.layout.sum.part(Part::Time), self.layout.sum.count(Part::Time));
+        let kind = match self.choice.mode {
+            Mode::Tree => PadKind::Zero,
+            Mode::Columns => PadKind::Top,
+        };
+        let map = if size == depth { map } else { map.pad(size, kind) };
+        divided(map, size, by)
+    }
+
+    /// True if the sum has padding, which has to be zero.
+    fn masked(&self) -> bool {
+        self.choice.mode == Mode::Tree && self.layout.depth != self.layout.sum.count(Part::Time)
+    }
+
+    /// Loads the stationary operand into the register file.
+    fn weights(&self, writer: &mut Writer<'_>, source: ValueId) -> Result<ValueId, Diagnostic> {
+        let (layout, dtype) = (self.layout, self.problem.dtype());
+        let begin = self.load(writer, self.choice.stationary, source, Unit::Main)?;
+        let name = &self.problem.operands[self.choice.stationary].name;
+        let flit = elements(FLIT_BYTES, dtype);
+        let depth = layout.depth.next_multiple_of(flit);
+        let row = layout.rows.part(Part::Row);
+        let around = [
+            layout.batch.part(Part::Time),
+            self.layout.rows.part(Part::Promoted),
+            self.layout.rows.part(Part::Reuse),
+        ];
+        let outer = || std::iter::once(row.clone()).chain(around.clone());
+        let [flits, within] = self.summed(depth, flit);
+        let [fetched, packet] =
+            if self.masked() { self.summed(depth, layout.packet.min(depth)) } else { self.summed(depth, depth) };
+        let op = new!(writer, Fetch, [begin]).time(self.dimension(outer().chain([fetched])));
+        let stream = writer.value(op.packet(self.tidy(packet)), name)?;
+        let op = new!(writer, Collect, [stream]).time(self.dimension(outer().chain([flits])));
+        let stream = writer.value(op.packet(self.tidy(within)), name)?;
+        let [_, all] = self.summed(depth, depth);
+        let op = new!(writer, ToTrf, [stream]).at(RegionName::Full).row(self.tidy(row.clone()));
+        writer.value(op.element(self.dimension(around.into_iter().chain([all]))), &format!("{name}_rows"))
+    }
+
+    /// Streams the other operand past the register file, down to the result in data memory.
+    fn stream(
+        &self,
+        writer: &mut Writer<'_>,
+        values: &Values,
+        weights: ValueId,
+    ) -> Result<ValueId, Diagnostic> {
+        let (layout, choice) = (self.layout, self.choice);
+        let operand = 1 - choice.stationary;
+        let name = &self.problem.operands[operand].name;
+        let begin = self.load(writer, operand, values.operands[operand], choice.unit)?;
+        let outer = [
+            layout.batch.part(Part::Time),
+            layout.stream.part(Part::Promoted),
+            layout.stream.part(Part::Time),
+        ];
+        let share = layout.stream.part(Part::Share);
+        let reused = [layout.rows.part(Part::Promoted), layout.rows.part(Part::Reuse)];
+        let columns = layout.stream.part(Part::Packet);
+        let (steps, packet, inner) = match choice.mode {
+            Mode::Columns => (layout.sum.part(Part::Time), columns.clone(), layout.sum.count(Part::Time)),
+            Mode::Tree if self.masked() => {
+                let size = layout.packet.min(layout.depth);
+                let [time, packet] = self.summed(layout.depth, size);
+                (time, packet, layout.depth / size)
+            }
+            Mode::Tree => {
+                let [time, packet] = self.summed(layout.depth, layout.depth);
+                (time, packet, 1)
+            }
+        };
+        let op = new!(writer, Fetch, [begin]).time(self.dimension(outer.iter().cloned().chain([steps.clone()])));
+        let mut stream = writer.value(op.packet(self.tidy(packet)), name)?;
+        let shared = || outer.iter().cloned().chain([share.clone()]);
+        if choice.share > 1 {
+            let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast01);
+            let op = op.slice1(Some(integer(choice.share))).slice0(Some(1)).time0(Some(integer(inner)));
+            let op = op.slice(Some(self.tidy(layout.slices(choice, self.machine))));
+            let op = op.time(Some(self.dimension(shared().chain([steps.clone()]))));
+            stream = writer.value(op, name)?;
+        }
+        let [flits, flit, steps, packet] = match choice.mode {
+            Mode::Columns => {
+                let count = layout.stream.count(Part::Packet);
+                let [time, flit] = divided(columns.clone(), count, layout.flit);
+                let packet = if count == layout.packet { columns.clone() } else { columns.clone().pad(layout.packet, PadKind::Top) };
+                [side_by_side([steps.clone(), time]), flit, steps, packet]
+            }
+            Mode::Tree => {
+                let [flits, flit] = self.summed(layout.depth, layout.flit);
+                let [time, packet] = self.summed(layout.depth, layout.packet.min(layout.depth));
+                let packet = if layout.depth < layout.packet { packet.pad(layout.packet, PadKind::Top) } else { packet };
+                [flits, flit, time, packet]
+            }
+        };
+        let op = new!(writer, Collect, [stream]).time(self.dimension(shared().chain([flits])));
+        let stream = writer.value(op.packet(self.tidy(flit)), name)?;
+        let time = shared().chain([steps]).chain(reused.clone());
+        let op = new!(writer, Align, [stream, weights]).time(self.dimension(time));
+        let stream = writer.value(op.packet(self.tidy(packet)), name)?;
+        let (sums, mode) = match choice.mode {
+            Mode::Columns => (columns.clone(), AccumulatorOrder::Sequential),
+            Mode::Tree => (Expr::Literal(1), AccumulatorOrder::Interleaved),
+        };
+        let sum = &self.problem.out.name;
+        let stream = writer.value(new!(writer, Contract, [stream]).packet(self.tidy(sums)), sum)?;
+        let row = layout.rows.part(Part::Row);
+        let kept = shared().chain(reused);
+        let (time, packet): (Vec<Expr>, Expr) = match choice.mode {
+            Mode::Columns => {
+                let [flits, flit] = divided(columns, layout.stream.count(Part::Packet), SUMS);
+                (kept.chain([row, flits]).collect(), flit)
+            }
+            Mode::Tree => (kept.collect(), to_sums(row, choice.row)),
+        };
+        let op = new!(writer, Accumulate, [stream]).mode(mode).time(self.dimension(time.clone()));
+        let stream = writer.value(op.packet(self.tidy(packet.clone())), sum)?;
+        self.finish(writer, values, Results { stream, time, packet })
+    }
+
+    /// Sums between slices, computes the epilogue, and commits.
+    fn finish(&self, writer: &mut Writer<'_>, values: &Values, mut results: Results) -> Result<ValueId, Diagnostic> {
+        let (choice, epilogue) = (self.choice, &self.problem.epilogue);
+        let name = &self.problem.out.name;
+        if choice.sum > 1 {
+            let promoted = match choice.promotion {
+                Promotion::None => Expr::Literal(1),
+                Promotion::Stream => self.layout.stream.part(Part::Promoted),
+                Promotion::Reuse => self.layout.rows.part(Part::Promoted),
+            };
+            results.time.retain(|term| *term != promoted);
+            let stream = writer.value(new!(writer, VectorInit, [results.stream]), name)?;
+            let slices = self.tidy(self.layout.result_slices(choice, self.machine));
+            let op = new!(writer, VectorInterSliceReduce, [stream]).op(ReduceName::Add).slice(slices);
+            let stream = writer.value(op.time(Some(self.dimension(results.time.clone()))), name)?;
+            results.stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
+        }
+        let Some(expression) = &epilogue.expression else { return self.commit(writer, results) };
+        let resident = self.resident();
+        let mut operands = Vec::new();
+        for (array, &value) in epilogue.operands.iter().zip(&values.epilogue) {
+            let terms = self.local(array);
+            operands.push(vector::load_operand(writer, &resident, array, value, &terms, self.axes)?);
+        }
+        if choice.sum > 1 {
+            let element = self.element(self.problem.accumulator);
+            let sums = writer.value(new!(writer, Commit, [results.stream]).at_auto().element(element), name)?;
+            let begin = writer.value(new!(writer, Begin, [sums]).context(Unit::Main), name)?;
+            let op = new!(writer, Fetch, [begin]).time(self.dimension(results.time.clone()));
+            let stream = writer.value(op.packet(self.tidy(results.packet.clone())), name)?;
+            let op = new!(writer, Collect, [stream]).time(self.dimension(results.time.clone()));
+            results.stream = writer.value(op.packet(self.tidy(results.packet.clone())), name)?;
+        }
+        results.stream = vector::apply(writer, expression, results.stream, &operands, name)?;
+        self.commit(writer, results)
+    }
+
+    /// The distribution of the results.
+    fn resident(&self) -> Resident {
+        Resident {
+            cluster: self.tidy(self.layout.cluster(self.machine)),
+            slice: self.tidy(self.layout.result_slices(self.choice, self.machine)),
+        }
+    }
+
+    /// Converts and commits the results.
+    fn commit(&self, writer: &mut Writer<'_>, mut results: Results) -> Result<ValueId, Diagnostic> {
+        let (problem, name) = (self.problem, &self.problem.out.name);
+        let dtype = problem.out.dtype;
+        if problem.epilogue.cast.is_some() {
+            let flit = elements(FLIT_BYTES, dtype);
+            let packet = results.packet.clone().pad(flit, PadKind::Top);
+            let op = new!(writer, Cast, [results.stream]).dtype(dtype).packet(self.tidy(packet));
+            results.stream = writer.value(op, name)?;
+        }
+        if self.choice.transposed {
+            let (rows, columns) = self.exchanged();
+            let time = std::iter::once(self.layout.batch.part(Part::Time));
+            let time = time.chain([columns[0].clone(), rows]);
+            let packet = columns[1].clone().pad(elements(FLIT_BYTES, dtype), PadKind::Top);
+            let op = new!(writer, Transpose, [results.stream]).time(self.dimension(time));
+            results.stream = writer.value(op.packet(self.tidy(packet)), name)?;
+        }
+        let op = new!(writer, Commit, [results.stream]).at_auto().element(self.element(dtype));
+        writer.value(op, &format!("{name}_dm"))
+    }
+
+    /// The rows that the Transpose Engine exchanges, and the columns, in groups of 8 bytes.
+    fn exchanged(&self) -> (Expr, [Expr; 2]) {
+        let stream = &self.layout.stream;
+        let except = self.except();
+        let columns = side_by_side(stream.rest(&except));
+        let count = stream.count(Part::Time) * stream.count(Part::Share);
+        (self.layout.rows.part(Part::Row), divided(columns, count, elements(8, self.problem.out.dtype)))
+    }
+
+    /// The parts of cuts that other slices hold in the result.
+    fn except(&self) -> Vec<Part> {
+        let moved = (self.choice.promotion != Promotion::None).then_some(Part::Promoted);
+        [Part::Cluster, Part::Slice].into_iter().chain(moved).collect()
+    }
+
+    /// The layout of the results of a slice, in the order of the array, with the elements of a flit innermost.
+    fn element(&self, dtype: visa_numerics::DType) -> Expr {
+        let (layout, except) = (self.layout, self.except());
+        let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
+        cuts.sort_by_key(|(position, _)| *position);
+        let flit = match self.choice.mode {
+            Mode::Tree if self.choice.transposed => None,
+            Mode::Tree => Some((&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), 8))),
+            Mode::Columns => Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet))),
+        };
+        let last = cuts.iter().rev().map(|(_, cut)| *cut).find(|cut| cut.rest(&except).len() > 0);
+        let Some((group, part, innermost)) = flit.filter(|(group, _, _)| !last.is_some_and(|last| std::ptr::eq(last, *group)))
+        else {
+            return in_memory(cuts.iter().map(|(_, cut)| side_by_side(cut.rest(&except))), dtype, self.axes);
+        };
+        let inside = |cut: &Cut| {
+            let mut except = except.clone();
+            if std::ptr::eq(cut, group) {
+                except.push(part);
+            }
+            side_by_side(cut.rest(&except))
+        };
+        let [outer, innermost] = match self.choice.mode {
+            Mode::Tree => [Expr::Literal(1), innermost],
+            Mode::Columns => divided(innermost, layout.stream.count(Part::Packet), SUMS),
+        };
+        let terms = cuts.iter().map(|(_, cut)| inside(cut)).chain([outer, innermost]);
+        in_memory(terms, dtype, self.axes)
+    }
+
+    /// The parts of an operand of the epilogue that a slice holds, in the order of its array; the last one is what a
+    /// flit of results reads.
+    fn local(&self, array: &crate::array::Array) -> vector::Terms {
+        let (layout, except) = (self.layout, self.except());
+        let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(array, cut), cut));
+        cuts.sort_by_key(|(position, _)| *position);
+        let held: Vec<&Cut> = cuts.iter().filter(|(position, _)| position.is_some()).map(|(_, cut)| *cut).collect();
+        let memory = held.iter().map(|cut| side_by_side(cut.rest(&except))).collect();
+        let (flit, part, packet) = match self.choice.mode {
+            Mode::Tree => (&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), self.choice.row)),
+            Mode::Columns => (&layout.stream, Part::Packet, layout.stream.part(Part::Packet)),
+        };
+        let has = held.iter().any(|cut| std::ptr::eq(*cut, flit));
+        let mut outer: Vec<Expr> = Vec::new();
+        for cut in &held {
+            let mut except = except.clone();
+            if std::ptr::eq(*cut, flit) {
+                except.push(part);
+            }
+            outer.extend(cut.rest(&except));
+        }
+        let packet = has.then(|| match self.choice.mode {
+            Mode::Tree => packet,
+            Mode::Columns => {
+                let [time, packet] = divided(packet, layout.stream.count(Part::Packet), SUMS);
+                outer.push(time);
+                packet
+            }
+        });
+        vector::Terms { memory, outer, packet }
+    }
+}
+
+/// A mapping of `size` positions in parts of `by` positions: the number of the part, and the position within it.
+fn divided(map: Expr, size: u64, by: u64) -> [Expr; 2] {
+    if size <= by { [Expr::Literal(1), map] } else { [map.clone().stride(by), map.modulo(by)] }
+}
+
+/// The rows of a flit of sums.
+fn to_sums(row: Expr, count: u64) -> Expr {
+    if count == SUMS { row } else { row.pad(SUMS, PadKind::Top) }
+}
+
+fn integer(count: u64) -> i64 {
+    count.cast_signed()
+}
+
+

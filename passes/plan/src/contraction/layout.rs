@@ -1,0 +1,203 @@
+//! The cuts of the four groups of a contraction that a choice makes, and the tensors that follow from them.
+
+use crate::array::{Array, whole_groups};
+use crate::contraction::{Choice, Contraction, Mode, Promotion, Role};
+use crate::cut::{Cut, Group, Part, side_by_side, tidy};
+use visa_algebra::{Axes, Expr, PadKind};
+use visa_machine::{Machine, Unit};
+use visa_numerics::DType;
+
+/// Bytes of a packet of the contraction (book 17).
+pub const PACKET_BYTES: u64 = 64;
+/// Bytes of a flit (book 14).
+pub const FLIT_BYTES: u64 = 32;
+/// Elements of a flit of sums (book 19).
+pub const SUMS: u64 = 8;
+/// Most sums of a row in a packet (book 19).
+const MOST_COLUMNS: u64 = 32;
+
+/// The cuts of the groups, and the sizes of packets.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Axes of both operands and the result.
+    pub batch: Cut,
+    /// Free axes of the stationary operand.
+    pub rows: Cut,
+    /// Free axes of the streamed operand.
+    pub stream: Cut,
+    /// Summed axes.
+    pub sum: Cut,
+    /// Elements of a flit of the stream.
+    pub flit: u64,
+    /// Elements of a packet of the contraction.
+    pub packet: u64,
+    /// Positions of the sum in a slice, with the padding to whole packets.
+    pub depth: u64,
+}
+
+/// The parts of a cut that other parts of the chip hold when an operand is loaded.
+pub const ELSEWHERE: [Part; 3] = [Part::Cluster, Part::Slice, Part::Share];
+
+/// Elements of `dtype` in `bytes` bytes.
+#[must_use]
+pub fn elements(bytes: u64, dtype: DType) -> u64 {
+    bytes * 8 / u64::from(dtype.bits())
+}
+
+impl Layout {
+    /// The cuts of a choice; `None` if it cuts something into more parts than it has positions, or does not fit the
+    /// engines.
+    #[must_use]
+    pub fn new(problem: &Contraction, choice: &Choice) -> Option<Self> {
+        let dtype = problem.dtype();
+        let clusters = |role: Role| if choice.cluster == Some(role) { 2 } else { 1 };
+        let promoted = |from: Promotion| if choice.promotion == from { choice.sum } else { 1 };
+        let packet = elements(PACKET_BYTES, dtype);
+        let flit = elements(if choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES }, dtype);
+
+        let outer = [(Part::Cluster, clusters(Role::Batch)), (Part::Slice, choice.batch)];
+        let batch = filled(&problem.batch, 1, &outer, Part::Time, &[])?;
+
+        let group = &problem.free[choice.stationary];
+        let (tiles, cluster) = (choice.row_tiles, (Part::Cluster, clusters(Role::Rows)));
+        let (slices, promoted) = ((Part::Slice, choice.rows), (Part::Promoted, promoted(Promotion::Reuse)));
+        let rows = if choice.neighbours {
+            filled(group, tiles, &[cluster, promoted], Part::Reuse, &[(Part::Row, choice.row), slices])?
+        } else {
+            filled(group, tiles, &[cluster, slices, promoted], Part::Reuse, &[(Part::Row, choice.row)])?
+        };
+
+        let group = &problem.free[1 - choice.stationary];
+        let tiles = choice.stream_tiles;
+        let (cluster, slices) = ((Part::Cluster, clusters(Role::Stream)), (Part::Slice, choice.stream));
+        let freed = if choice.promotion == Promotion::Stream { choice.sum } else { 1 };
+        let (share, promoted) = ((Part::Share, choice.share), (Part::Promoted, freed));
+        let stream = match choice.mode {
+            Mode::Tree if choice.transposed => {
+                filled(group, tiles, &[cluster, slices, promoted], Part::Time, &[share])?
+            }
+            Mode::Tree => filled(group, tiles, &[cluster, slices, share, promoted], Part::Time, &[])?,
+            Mode::Columns => {
+                let outer = [cluster, slices, share, promoted];
+                let around: u64 = outer.iter().map(|(_, count)| count).product();
+                let columns = (group.size / tiles).div_ceil(around).next_multiple_of(flit);
+                let columns = columns.min(packet.min(MOST_COLUMNS));
+                filled(group, tiles, &outer, Part::Time, &[(Part::Packet, columns)])?
+            }
+        };
+
+        if !problem.sum.size.is_multiple_of(choice.sum) {
+            return None;
+        }
+        let depth = problem.sum.size / choice.sum;
+        let sum = Cut::new(&problem.sum, 1, &[(Part::Slice, choice.sum), (Part::Time, depth)]);
+        let depth = match choice.mode {
+            Mode::Columns => depth,
+            Mode::Tree if depth <= flit => flit,
+            Mode::Tree => depth.next_multiple_of(packet),
+        };
+        Some(Self { batch, rows, stream, sum, flit, packet, depth })
+    }
+
+    /// The cut of the free axes of an operand.
+    #[must_use]
+    pub fn free(&self, operand: usize, choice: &Choice) -> &Cut {
+        if operand == choice.stationary { &self.rows } else { &self.stream }
+    }
+
+    /// The mapping of the two clusters.
+    #[must_use]
+    pub fn cluster(&self, machine: &Machine) -> Expr {
+        let parts = [&self.batch, &self.rows, &self.stream].map(|cut| cut.part(Part::Cluster));
+        padded(side_by_side(parts), machine.topology.clusters_per_chip, 1)
+    }
+
+    /// The mapping of the slices during the computation.
+    #[must_use]
+    pub fn slices(&self, choice: &Choice, machine: &Machine) -> Expr {
+        let parts = [&self.batch, &self.sum, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
+        let used = choice.batch * choice.sum * choice.stream * choice.rows;
+        padded(side_by_side(parts), machine.topology.slices_per_cluster, used)
+    }
+
+    /// The mapping of the slices after the sum between slices.
+    #[must_use]
+    pub fn result_slices(&self, choice: &Choice, machine: &Machine) -> Expr {
+        let freed = match choice.promotion {
+            _ if choice.sum == 1 => Expr::Literal(1),
+            Promotion::None => Expr::Literal(1).pad(choice.sum, PadKind::Top),
+            Promotion::Stream => self.stream.part(Part::Promoted),
+            Promotion::Reuse => self.rows.part(Part::Promoted),
+        };
+        let [batch, stream, rows] = [&self.batch, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
+        let used = choice.batch * choice.sum * choice.stream * choice.rows;
+        padded(side_by_side([batch, freed, stream, rows]), machine.topology.slices_per_cluster, used)
+    }
+
+    /// The mapping of the slices into which the streamed operand is loaded.
+    #[must_use]
+    pub fn loaded_slices(&self, choice: &Choice, machine: &Machine) -> Expr {
+        if choice.share == 1 {
+            return self.slices(choice, machine);
+        }
+        let rows = self.rows.part(Part::Slice);
+        let copies = choice.rows / choice.share;
+        let copies = if copies == 1 { Expr::Literal(1) } else { rows.stride(choice.share) };
+        let [batch, sum, stream] = [&self.batch, &self.sum, &self.stream].map(|cut| cut.part(Part::Slice));
+        let used = choice.batch * choice.sum * choice.stream * choice.rows;
+        let all = side_by_side([batch, sum, stream, copies, self.stream.part(Part::Share)]);
+        padded(all, machine.topology.slices_per_cluster, used)
+    }
+
+    /// The terms of an operand's data memory, slowest first: the order of the array, with rows of whole groups of 8
+    /// bytes.
+    #[must_use]
+    pub fn loaded(&self, problem: &Contraction, choice: &Choice, operand: usize, axes: &Axes) -> Expr {
+        let array = &problem.operands[operand];
+        let mut cuts = [&self.batch, self.free(operand, choice), &self.sum].map(|cut| (position(array, cut), cut));
+        cuts.sort_by_key(|(position, _)| *position);
+        in_memory(cuts.map(|(_, cut)| side_by_side(cut.rest(&ELSEWHERE))), array.dtype, axes)
+    }
+}
+
+/// The dimension `terms` in data memory, slowest first, whose innermost term fills whole groups of 8 bytes.
+#[must_use]
+pub fn in_memory(terms: impl IntoIterator<Item = Expr>, dtype: DType, axes: &Axes) -> Expr {
+    let mut terms: Vec<Expr> = terms.into_iter().filter(|term| !matches!(term, Expr::Literal(1))).collect();
+    let last = terms.pop().unwrap_or(Expr::Literal(1));
+    let last = match last {
+        Expr::Pair(inner) if inner.len() > 1 => {
+            terms.extend(inner);
+            terms.pop().unwrap_or(Expr::Literal(1))
+        }
+        single => single,
+    };
+    let Ok(size) = last.size(axes) else { return side_by_side(terms.into_iter().chain([last])) };
+    let whole = whole_groups(size, dtype);
+    let last = if whole == size { last } else { last.pad(whole, PadKind::Top) };
+    tidy(&side_by_side(terms.into_iter().chain([last])), axes)
+}
+
+/// The position of the last axis of a cut in an array.
+#[must_use]
+pub fn position(array: &Array, cut: &Cut) -> Option<usize> {
+    cut.group().axes.iter().filter_map(|axis| array.position(axis)).max()
+}
+
+/// A mapping of `used` positions of `all`.
+fn padded(map: Expr, all: u64, used: u64) -> Expr {
+    if used == all { map } else { map.pad(all, PadKind::Top) }
+}
+
+/// A cut with `outer` and `inner` parts, in which `part` takes the rest; `None` if the others have more positions than
+/// the group, by more than padding to one position each.
+fn filled(group: &Group, tiles: u64, outer: &[(Part, u64)], part: Part, inner: &[(Part, u64)]) -> Option<Cut> {
+    let of = |parts: &[(Part, u64)]| parts.iter().map(|(_, count)| count).product::<u64>();
+    let (around, within) = (of(outer), of(inner));
+    let size = group.size / tiles;
+    if around > 1 && around > size.div_ceil(within).next_power_of_two() || !group.slowest.is_multiple_of(tiles) {
+        return None;
+    }
+    let rest = size.div_ceil(around * within);
+    Some(Cut::new(group, tiles, &[outer, &[(part, rest)], inner].concat()))
+}

@@ -1,0 +1,154 @@
+//! All plans of a contraction: every distribution of its axes over clusters, slices and rows, with the loops, rings and
+//! sums between slices that it permits.
+
+use crate::contraction::layout::Layout;
+use crate::contraction::{Choice, Contraction, Mode, Promotion, Role, SumOrder};
+use visa_algebra::Axes;
+use visa_machine::{Machine, Unit};
+
+/// Most iterations of a loop over tiles.
+const MOST_TILES: u64 = 64;
+/// Rows of the register file (book 18).
+const ROWS: u64 = 8;
+
+/// Calls `visit` for each plan whose cuts exist.
+pub fn each(problem: &Contraction, axes: &Axes, machine: &Machine, visit: &mut dyn FnMut(Choice, Layout)) {
+    for stationary in [0, 1] {
+        for mode in modes(problem, stationary, axes) {
+            for choice in distributions(problem, stationary, mode, machine) {
+                for choice in refined(problem, choice, axes) {
+                    if let Some(layout) = Layout::new(problem, &choice) {
+                        visit(choice, layout);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The packets that the order of the sum and the layout of the streamed operand permit.
+fn modes(problem: &Contraction, stationary: usize, axes: &Axes) -> Vec<Mode> {
+    let streamed = &problem.operands[1 - stationary];
+    let long = |name: &&std::sync::Arc<str>| axes.id(name).is_some_and(|id| axes.size(id) > 1);
+    let last = streamed.axes.iter().rev().find(long);
+    let sum_last = last.is_none_or(|axis| problem.sum.axes.contains(axis));
+    let free_last = last.is_none_or(|axis| problem.free[1 - stationary].axes.contains(axis));
+    let tree = crate::contraction::layout::elements(64, problem.dtype());
+    let ordered = |exact: u64| match problem.order {
+        SumOrder::Free => true,
+        SumOrder::Exact(tree) => tree == exact || problem.sum.size == 1,
+    };
+    let mut modes = Vec::new();
+    if sum_last && ordered(tree) {
+        modes.push(Mode::Tree);
+    }
+    if (free_last || last.is_none()) && ordered(1) {
+        modes.push(Mode::Columns);
+    }
+    modes
+}
+
+/// Powers of two up to `most`.
+fn powers(most: u64) -> impl Iterator<Item = u64> + Clone {
+    std::iter::successors(Some(1_u64), |power| power.checked_mul(2)).take_while(move |&power| power <= most)
+}
+
+/// The distributions over clusters and slices.
+fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: &Machine) -> Vec<Choice> {
+    let slices = machine.topology.slices_per_cluster;
+    let (rows, stream) = (problem.free[stationary].size, problem.free[1 - stationary].size);
+    let free = problem.order == SumOrder::Free;
+    let useful = |size: u64| size.next_power_of_two().min(slices);
+    let mut all = Vec::new();
+    let clusters = match machine.topology.clusters_per_chip {
+        2 => vec![None, Some(Role::Batch), Some(Role::Rows), Some(Role::Stream)],
+        _ => vec![None],
+    };
+    for cluster in clusters {
+        let used = |role: Role, size: u64| cluster != Some(role) || size > 1;
+        if !used(Role::Batch, problem.batch.size) || !used(Role::Rows, rows) || !used(Role::Stream, stream) {
+            continue;
+        }
+        for batch in powers(useful(problem.batch.size)) {
+            for sum in powers(if free { useful(problem.sum.size) } else { 1 }) {
+                if !problem.sum.size.is_multiple_of(sum) || batch * sum > slices {
+                    continue;
+                }
+                for across in powers(useful(stream).min(slices / (batch * sum))) {
+                    for down in powers(useful(rows).min(slices / (batch * sum * across))) {
+                        for share in powers(down) {
+                            all.push(Choice {
+                                stationary,
+                                mode,
+                                unit: Unit::Main,
+                                cluster,
+                                batch,
+                                sum,
+                                stream: across,
+                                rows: down,
+                                share,
+                                row_tiles: 1,
+                                stream_tiles: 1,
+                                row: ROWS,
+                                promotion: Promotion::None,
+                                transposed: false,
+                                neighbours: false,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The plans of a distribution: contexts, tiles, promotions, and the order of rows.
+fn refined(problem: &Contraction, base: Choice, axes: &Axes) -> Vec<Choice> {
+    let innermost = problem.innermost(base.stationary, axes);
+    let rows = problem.free[base.stationary].size;
+    let plain = problem.epilogue.expression.is_none();
+    let mut all = Vec::new();
+    let clusters = if base.cluster == Some(Role::Rows) { 2 } else { 1 };
+    let row = rows.div_ceil(base.rows * clusters).next_power_of_two().min(ROWS);
+    let promotions: &[Promotion] = if base.sum == 1 {
+        &[Promotion::None]
+    } else {
+        &[Promotion::None, Promotion::Stream, Promotion::Reuse]
+    };
+    for unit in [Unit::Main, Unit::Dual] {
+        for &promotion in promotions {
+            for transposed in [false, true] {
+                let exchanged = base.mode == Mode::Tree && innermost == Some(Role::Stream);
+                if transposed && (!exchanged || promotion == Promotion::Reuse) {
+                    continue;
+                }
+                for neighbours in [false, true] {
+                    // Rows that are innermost in the result stay together in a slice.
+                    if neighbours && (innermost == Some(Role::Rows) || base.rows == 1) {
+                        continue;
+                    }
+                    for row_tiles in powers(MOST_TILES.min(rows)) {
+                        for stream_tiles in powers(MOST_TILES) {
+                            let tiled = row_tiles * stream_tiles > 1;
+                            if tiled && !plain && base.sum > 1 {
+                                continue;
+                            }
+                            all.push(Choice {
+                                unit,
+                                promotion,
+                                transposed,
+                                neighbours,
+                                row_tiles,
+                                stream_tiles,
+                                row,
+                                ..base
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,166 @@
+//! Cuts of a dimension of a step into parts: chips' clusters, slices, time, rows, packets. A part of a cut is a mapping
+//! (book 03).
+
+use std::sync::Arc;
+use visa_algebra::{Axes, Expr, PadKind, digits, equal, rebuild};
+
+/// Axes that have the same role in a step, as one dimension. The last axis counts fastest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The axes, slowest first.
+    pub axes: Vec<Arc<str>>,
+    /// Number of positions.
+    pub size: u64,
+    /// Positions of the slowest axis: a loop divides them.
+    pub slowest: u64,
+}
+
+/// A part of a cut: where its coordinate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// Clusters of the chip.
+    Cluster,
+    /// Slices of a cluster.
+    Slice,
+    /// Slices of a ring that load different parts and exchange them.
+    Share,
+    /// Time during the computation, slices after the sum between slices.
+    Promoted,
+    /// Time steps that repeat a packet of the stream.
+    Reuse,
+    /// Time steps.
+    Time,
+    /// Rows of the register file.
+    Row,
+    /// Packets.
+    Packet,
+}
+
+/// A group cut into parts, the slowest first. A loop may divide the group evenly. Of what an iteration has, the product
+/// of the parts' counts is at least as large; positions beyond are padding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    group: Group,
+    tiles: u64,
+    parts: Vec<(Part, u64)>,
+}
+
+impl Group {
+    /// The axes as one dimension.
+    #[must_use]
+    pub fn new(names: &[Arc<str>], axes: &Axes) -> Self {
+        let sizes: Vec<u64> = names.iter().filter_map(|name| axes.id(name)).map(|id| axes.size(id)).collect();
+        let slowest = sizes.first().copied().unwrap_or(1);
+        Self { axes: names.to_vec(), size: sizes.iter().product(), slowest }
+    }
+
+    /// The mapping of the whole group.
+    #[must_use]
+    pub fn mapping(&self) -> Expr {
+        Expr::pair(self.axes.iter().map(|name| Expr::axis(name)))
+    }
+}
+
+impl Cut {
+    /// A cut into `parts`, the slowest first, of each of `tiles` iterations.
+    #[must_use]
+    pub fn new(group: &Group, tiles: u64, parts: &[(Part, u64)]) -> Self {
+        Self { group: group.clone(), tiles, parts: parts.to_vec() }
+    }
+
+    /// The group.
+    #[must_use]
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// The parts with their counts, the slowest first.
+    #[must_use]
+    pub fn parts(&self) -> &[(Part, u64)] {
+        &self.parts
+    }
+
+    /// Positions of an iteration, without padding.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.group.size / self.tiles
+    }
+
+    /// Positions of an iteration, with the padding.
+    #[must_use]
+    pub fn padded(&self) -> u64 {
+        self.parts.iter().map(|(_, count)| count).product()
+    }
+
+    /// Iterations of the loop over tiles.
+    #[must_use]
+    pub fn tiles(&self) -> u64 {
+        self.tiles
+    }
+
+    /// The mapping that counts the tiles.
+    #[must_use]
+    pub fn tile(&self) -> Expr {
+        if self.tiles == 1 { Expr::Literal(1) } else { self.group.mapping().stride(self.size()) }
+    }
+
+    /// Number of positions of a part; 1 for a part that the cut lacks.
+    #[must_use]
+    pub fn count(&self, part: Part) -> u64 {
+        self.parts.iter().filter(|(own, _)| *own == part).map(|(_, count)| count).product()
+    }
+
+    /// The positions of an iteration with their padding.
+    fn whole(&self) -> Expr {
+        let (mapping, size, padded) = (self.group.mapping(), self.size(), self.padded());
+        let tile = if self.tiles == 1 { mapping } else { mapping.modulo(size) };
+        if padded == size { tile } else { tile.pad(padded, PadKind::Top) }
+    }
+
+    /// The mapping of a part; `1` for a part that the cut lacks.
+    #[must_use]
+    pub fn part(&self, part: Part) -> Expr {
+        let Some(at) = self.parts.iter().position(|(own, _)| *own == part) else { return Expr::Literal(1) };
+        self.span(at, at + 1)
+    }
+
+    /// The mapping of the adjacent parts from number `from` up to `to`.
+    fn span(&self, from: usize, to: usize) -> Expr {
+        let product = |parts: &[(Part, u64)]| parts.iter().map(|(_, count)| count).product::<u64>();
+        let (count, step) = (product(&self.parts[from..to]), product(&self.parts[to..]));
+        if count == 1 {
+            return Expr::Literal(1);
+        }
+        let strided = if step == 1 { self.whole() } else { self.whole().stride(step) };
+        if product(&self.parts[..from]) == 1 { strided } else { strided.modulo(count) }
+    }
+
+    /// The mappings of all parts but those in `except`, slowest first. Adjacent parts are one mapping.
+    #[must_use]
+    pub fn rest(&self, except: &[Part]) -> Vec<Expr> {
+        let kept = |at: &usize| !except.contains(&self.parts[*at].0) && self.parts[*at].1 > 1;
+        let one = |at: &usize| self.parts[*at].1 == 1;
+        let (mut terms, mut at) = (Vec::new(), 0);
+        while at < self.parts.len() {
+            let end = (at..self.parts.len()).find(|at| !kept(at) && !one(at)).unwrap_or(self.parts.len());
+            if (at..end).any(|at| kept(&at)) {
+                terms.push(self.span(at, end));
+            }
+            at = end + 1;
+        }
+        terms
+    }
+}
+
+/// Several mappings as one dimension, without terms of one position.
+#[must_use]
+pub fn side_by_side(terms: impl IntoIterator<Item = Expr>) -> Expr {
+    Expr::pair(terms.into_iter().filter(|term| !matches!(term, Expr::Literal(1))))
+}
+
+/// The same mapping in its shortest text, if there is one that is equal.
+#[must_use]
+pub fn tidy(map: &Expr, axes: &Axes) -> Expr {
+    let rebuilt = digits(map, axes).ok().and_then(|digits| rebuild(&digits, axes).ok());
+    rebuilt.filter(|short| equal(short, map, axes) == visa_algebra::Equality::Equal).unwrap_or_else(|| map.clone())
+}

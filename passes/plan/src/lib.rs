@@ -1,0 +1,19 @@
+//! Plans whole kernels: from operations on values to tensors in memories, transfers and pipelines.
+//!
+//! [`read`] divides a function into steps. A step is planned by itself: [`contraction`] enumerates its plans, each a
+//! plain value whose cycles follow from counts; [`search`] lowers the best of them and keeps the one with the fewest
+//! cycles in the report. [`writer`] writes operations. [`cut`] divides axes among parts of the machine.
+
+pub mod array;
+pub mod contraction;
+pub mod cut;
+pub mod read;
+pub mod search;
+pub mod vector;
+pub mod writer;
+
+/// The passes of this crate, a module a file.
+pub mod passes {
+    use visa_pass::Pass;
+    include!(concat!(env!("OUT_DIR"), "/pass.rs"));
+}

@@ -1,0 +1,127 @@
+//! Plans kernels: replaces functions of the tensor level by kernels of the memory level.
+
+use crate::contraction::emit::{Planned, Values};
+use crate::read::{Kernel, read};
+use crate::search::{Outcome, Search};
+use crate::writer::{Writer, new};
+use visa_cost::MemoryModel;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{Module, OpId, ValueId};
+use visa_machine::Machine;
+use visa_mapping::facts::DeclaredAxes;
+use visa_mapping::ops::func::{ALIAS, AXES, FUNC, Return};
+use visa_pass::{Level, Pass, PassCx};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    name: "plan-kernel",
+    summary: "plans kernels: distribution, tiles, transfers and pipelines",
+    doc: "Replaces each function of the tensor level by a kernel of the memory level with the fewest cycles in the \
+          report, for the machine and the memory model in force. It chooses the distribution of axes over clusters, \
+          slices and rows, tiles, the operand in the register file, the copies of the other one through the switch, \
+          and the sums between slices. Sums keep their order unless they are `free`.\n\n\
+          Addresses, passes of the vector engine and the order of commands stay open: `plan-vector`, `schedule` and \
+          `allocate` choose them.",
+    takes: Level::Tensor,
+    gives: Level::Memory,
+    statistics: &[
+        ("explored", "plans ranked by counts"),
+        ("lowered", "plans lowered and priced"),
+        ("cycles", "cycles of all steps"),
+    ],
+    run,
+    ..Pass::BASE
+};
+
+fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let axes = cx.analysis::<DeclaredAxes>();
+    let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
+    let top = cx.module.body();
+    let all: Vec<OpId> = cx.module.ops(top).to_vec();
+    let declares = |id: &OpId| {
+        let op = cx.module.op(cx.ctx, *id);
+        op.is(&AXES) || op.is(&ALIAS)
+    };
+    let declared: Vec<OpId> = all.iter().copied().filter(declares).collect();
+    let mut declarations = cx.module.clone();
+    declarations.set_ops(top, declared);
+    let mut errors = Vec::new();
+    for &func in &all {
+        if !cx.module.op(cx.ctx, func).is(&FUNC) {
+            continue;
+        }
+        let search = Search {
+            ctx: cx.ctx,
+            declarations: &declarations,
+            axes: &axes.0,
+            machine: &machine,
+            model: *model,
+        };
+        match plan(cx, &search, func) {
+            Ok(()) => cx.module.erase(func),
+            Err(why) => errors.push(why),
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Plans a function, and appends its kernel.
+fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId) -> Result<(), Diagnostic> {
+    let kernel = read(cx.ctx, cx.module, func, search.axes)?;
+    let mut outcomes = Vec::new();
+    for step in &kernel.steps {
+        let outcome = search.run(&step.computation);
+        cx.count("explored", outcome.explored as u64);
+        cx.count("lowered", outcome.lowered.len() as u64);
+        match outcome.lowered.first() {
+            Some(best) => cx.count("cycles", best.cycles),
+            None => return Err(impossible(cx.module, cx, step.op, outcome.refused)),
+        }
+        outcomes.push(outcome);
+    }
+    let written = write(cx, search, &kernel, &outcomes)?;
+    *cx.module = written;
+    Ok(())
+}
+
+/// That no plan of a step fits the machine.
+fn impossible(module: &Module, cx: &PassCx<'_>, step: OpId, why: Option<Diagnostic>) -> Diagnostic {
+    let op = module.op(cx.ctx, step);
+    let message = format!("no plan of `{op}` fits the machine");
+    let error = Diagnostic::error("plan-kernel", op.span(), message);
+    match why {
+        Some(why) => error.note(format!("the first plan was refused: {}", why.message), None),
+        None => error.note("its operands do not fit data memory and the register file in any distribution", None),
+    }
+}
+
+/// The module with the kernel at its end.
+fn write(
+    cx: &PassCx<'_>,
+    search: &Search<'_>,
+    kernel: &Kernel,
+    outcomes: &[Outcome],
+) -> Result<Module, Diagnostic> {
+    let mut writer = Writer::new(cx.ctx, cx.module.clone());
+    let body = writer.function(&kernel.name);
+    let mut values: Vec<ValueId> = Vec::new();
+    for array in &kernel.arrays[..kernel.arguments] {
+        values.push(writer.argument(body, array.ty(cx.ctx, search.axes), &array.name));
+    }
+    for (step, outcome) in kernel.steps.iter().zip(outcomes) {
+        let best = &outcome.lowered[0];
+        let inputs: Vec<ValueId> = step.inputs.iter().map(|&number| values[number]).collect();
+        let inputs = Values { operands: [inputs[0], inputs[1]], epilogue: inputs[2..].to_vec() };
+        let planned = Planned {
+            problem: &step.computation,
+            choice: &best.choice,
+            layout: &best.layout,
+            axes: search.axes,
+            machine: search.machine,
+        };
+        values.push(planned.write(&mut writer, &inputs)?);
+    }
+    let results: Vec<ValueId> = kernel.results.iter().map(|&number| values[number]).collect();
+    writer.end(new!(writer, Return, results));
+    Ok(writer.module)
+}

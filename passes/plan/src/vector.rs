@@ -1,0 +1,96 @@
+//! Operands of the vector engine in its register file, and expressions of a stream (books 20, 21).
+
+use crate::array::Array;
+use crate::contraction::layout::{SUMS, in_memory};
+use crate::cut::{side_by_side, tidy};
+use crate::writer::{Writer, new};
+use visa_algebra::{Axes, Expr, PadKind};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::ValueId;
+use visa_machine::Unit;
+use visa_mapping::expression::Expression;
+use visa_mapping::ops::transfer::ToDm;
+use visa_numerics::DType;
+use visa_stream::ops::begin::Begin;
+use visa_stream::ops::collect::Collect;
+use visa_stream::ops::fetch::Fetch;
+use visa_stream::ops::store::ToVrf;
+use visa_stream::ops::vector_expr::VectorExpr;
+
+/// A distribution over clusters and slices.
+pub struct Resident {
+    /// The mapping of the clusters.
+    pub cluster: Expr,
+    /// The mapping of the slices.
+    pub slice: Expr,
+}
+
+/// The part of an operand that a slice holds.
+pub struct Terms {
+    /// In data memory, slowest first: the order of the array.
+    pub memory: Vec<Expr>,
+    /// In the register file, around a packet.
+    pub outer: Vec<Expr>,
+    /// The elements that a packet of the stream reads; `None` if all of them read the same one.
+    pub packet: Option<Expr>,
+}
+
+/// The format in which the vector engine computes with elements of a format in memory (book 20).
+#[must_use]
+pub fn computed(dtype: DType) -> DType {
+    if dtype.is_float() { DType::F32 } else { DType::I32 }
+}
+
+/// Loads an operand into the vector register file.
+///
+/// # Errors
+/// A layout that an engine refuses.
+pub fn load_operand(
+    writer: &mut Writer<'_>,
+    resident: &Resident,
+    array: &Array,
+    source: ValueId,
+    terms: &Terms,
+    axes: &Axes,
+) -> Result<ValueId, Diagnostic> {
+    let name = &array.name;
+    let op = new!(writer, ToDm, [source]).at_auto().cluster(resident.cluster.clone());
+    let element = in_memory(terms.memory.iter().cloned(), array.dtype, axes);
+    let loaded = writer.value(op.slice(resident.slice.clone()).element(element), &format!("{name}_dm"))?;
+    let begin = writer.value(new!(writer, Begin, [loaded]).context(Unit::Main), name)?;
+    let [time, packet] = match &terms.packet {
+        Some(packet) => [side_by_side(terms.outer.iter().cloned()), packet.clone()],
+        None => packets(side_by_side(terms.outer.iter().cloned()), axes),
+    };
+    let (time, packet) = (tidy(&time, axes), tidy(&packet, axes));
+    let dtype = computed(array.dtype);
+    let op = new!(writer, Fetch, [begin]).dtype((dtype != array.dtype).then_some(dtype));
+    let stream = writer.value(op.time(time.clone()).packet(packet.clone()), name)?;
+    let op = new!(writer, Collect, [stream]).time(time.clone()).packet(packet.clone());
+    let stream = writer.value(op, name)?;
+    let element = tidy(&side_by_side([time, packet]), axes);
+    writer.value(new!(writer, ToVrf, [stream]).at_auto().element(element), &format!("{name}_vrf"))
+}
+
+/// A mapping as packets of eight elements, the last one padded.
+fn packets(map: Expr, axes: &Axes) -> [Expr; 2] {
+    let size = map.size(axes).unwrap_or(1);
+    let whole = size.next_multiple_of(SUMS);
+    let map = if whole == size { map } else { map.pad(whole, PadKind::Top) };
+    if whole == SUMS { [Expr::Literal(1), map] } else { [map.clone().stride(SUMS), map.modulo(SUMS)] }
+}
+
+/// Computes an expression of a stream and of operands in the register file.
+///
+/// # Errors
+/// An expression that the vector engine refuses.
+pub fn apply(
+    writer: &mut Writer<'_>,
+    expression: &Expression,
+    stream: ValueId,
+    operands: &[ValueId],
+    name: &str,
+) -> Result<ValueId, Diagnostic> {
+    let values = std::iter::once(stream).chain(operands.iter().copied());
+    writer.value(new!(writer, VectorExpr, values).expression(expression.clone()), name)
+}

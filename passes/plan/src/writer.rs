@@ -1,0 +1,92 @@
+//! Writes the operations of a kernel at the memory level. The types of results follow from the operations.
+
+use visa_ir::build::NewOp;
+use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::infer::result_types;
+use visa_ir::module::{BlockId, Module, OpId, TypeId, ValueId};
+use visa_ir::open::unknown;
+
+/// A module while it is written.
+pub struct Writer<'c> {
+    /// The context.
+    pub ctx: &'c Context,
+    /// The module.
+    pub module: Module,
+    /// The block that operations are appended to.
+    block: BlockId,
+}
+
+impl<'c> Writer<'c> {
+    /// Writes to the end of `module`.
+    #[must_use]
+    pub fn new(ctx: &'c Context, module: Module) -> Self {
+        let block = module.body();
+        Self { ctx, module, block }
+    }
+
+    /// Appends an operation without results.
+    pub fn end(&mut self, op: impl Into<NewOp<'c>>) -> OpId {
+        self.module.append(self.block, op.into().spec())
+    }
+
+    /// Appends an operation, and returns its result, called `name`.
+    ///
+    /// # Errors
+    /// The operation has no result type: its clauses do not fit its operands.
+    pub fn value(&mut self, op: impl Into<NewOp<'c>>, name: &str) -> Result<ValueId, Diagnostic> {
+        let spec = op.into().result(unknown(self.ctx), Some(name.into())).spec();
+        let id = self.module.append(self.block, spec);
+        let written = self.module.op(self.ctx, id);
+        let value = written.results()[0];
+        if let Some((decl, infer)) = written.decl().and_then(|decl| Some((decl, decl.infer?))) {
+            let types = result_types(written, decl, infer)?;
+            self.module.set_type(value, types[0]);
+        }
+        Ok(value)
+    }
+
+    /// Appends an operation with a body: `arguments` are the names of the body's arguments, and `body` writes it.
+    /// Returns the operation's result, called `name`.
+    ///
+    /// # Errors
+    /// Those of the operation and of its body.
+    pub fn region(
+        &mut self,
+        op: impl Into<NewOp<'c>>,
+        name: &str,
+        arguments: &[&str],
+        body: impl FnOnce(&mut Self, &[ValueId]) -> Result<(), Diagnostic>,
+    ) -> Result<ValueId, Diagnostic> {
+        let value = self.value(op, name)?;
+        let id = self.module.def_op(value).expect("the operation was appended");
+        let block = self.module.add_region(id);
+        let written = self.module.op(self.ctx, id);
+        let types = written.decl().and_then(|decl| decl.arguments).map(|infer| infer(written)).transpose()?;
+        let types: Vec<TypeId> = types.unwrap_or_default();
+        let typed = arguments.iter().zip(types);
+        let values: Vec<ValueId> = typed.map(|(name, ty)| self.argument(block, ty, name)).collect();
+        let outer = std::mem::replace(&mut self.block, block);
+        let written = body(self, &values);
+        self.block = outer;
+        written.map(|()| value)
+    }
+
+    /// Adds an argument to a block.
+    pub fn argument(&mut self, block: BlockId, ty: TypeId, name: &str) -> ValueId {
+        self.module.add_arg(block, ty, Some(name.into()), visa_ir::span::Span::default())
+    }
+
+    /// Continues at the end of `block`.
+    pub fn continue_in(&mut self, block: BlockId) {
+        self.block = block;
+    }
+}
+
+/// Starts an operation of a view: `new!(writer, Collect, [stream])`.
+macro_rules! new {
+    ($writer:expr, $($view:ident)::+ $(, $operands:expr)?) => {
+        $($view)::+::build_at($writer.ctx, visa_ir::span::Span::default() $(, $operands)?)
+    };
+}
+pub(crate) use new;
