@@ -4,7 +4,7 @@ use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_ir::context::Context;
 use visa_ir::module::TypeId;
-use visa_mapping::{HBM, Tensor, make};
+use visa_mapping::{Dim, HBM, Tensor, make};
 use visa_numerics::DType;
 
 /// Bytes that transfers into data memory move together (book 10).
@@ -48,6 +48,22 @@ impl Array {
     #[must_use]
     pub fn tensor(&self, axes: &Axes) -> Tensor {
         Tensor { kind: &HBM, unit: None, dtype: self.dtype, maps: vec![Expr::Literal(1), self.layout(axes)] }
+    }
+
+    /// Its first tile, where loops divide axes: `tiles` has their names and the size of a tile.
+    #[must_use]
+    pub fn first_tile(&self, tiles: &[(Arc<str>, u64)], axes: &Axes) -> Tensor {
+        let whole = self.tensor(axes);
+        let layout = whole.dim(Dim::Element);
+        let terms = layout.terms().into_iter().map(|term| {
+            let tile = tiles.iter().find(|(axis, _)| *term == Expr::axis(axis));
+            let all = term.size(axes).ok();
+            match tile.zip(all) {
+                Some(((_, size), all)) => term.clone().modulo(*size).pad(all, PadKind::Top),
+                None => term.clone(),
+            }
+        });
+        Tensor { maps: vec![Expr::Literal(1), Expr::pair(terms)], ..whole }
     }
 
     /// Its type.

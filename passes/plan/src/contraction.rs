@@ -82,6 +82,8 @@ pub enum Promotion {
     Stream,
     /// A part of the rows that repeat a packet.
     Reuse,
+    /// A part of the rows of the register file, whose sums of columns are in time.
+    Row,
 }
 
 /// A plan of a contraction, as a value.
@@ -105,6 +107,8 @@ pub struct Choice {
     pub rows: u64,
     /// Slices of a ring that load different parts of the stream and exchange them; a divisor of `rows`.
     pub share: u64,
+    /// True if the slices of a ring divide the sum, false if they divide the streamed axes.
+    pub share_sum: bool,
     /// Iterations of a loop over the rows.
     pub row_tiles: u64,
     /// Iterations of a loop over the streamed axes.

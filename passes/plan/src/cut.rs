@@ -98,6 +98,12 @@ impl Cut {
         self.tiles
     }
 
+    /// The axis that the tiles divide, and how much of it a tile has.
+    #[must_use]
+    pub fn first_tile(&self) -> Option<(Arc<str>, u64)> {
+        Some((Arc::clone(self.group.axes.first()?), self.group.slowest / self.tiles))
+    }
+
     /// The mapping that counts the tiles.
     #[must_use]
     pub fn tile(&self) -> Expr {

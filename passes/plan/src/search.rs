@@ -4,6 +4,7 @@ use crate::contraction::emit::{Planned, Values};
 use crate::contraction::guess::{Parts, guess};
 use crate::contraction::layout::Layout;
 use crate::contraction::{Choice, Contraction, space};
+use crate::memory::Transfers;
 use crate::writer::{Writer, new};
 use visa_algebra::Axes;
 use visa_cost::MemoryModel;
@@ -74,6 +75,17 @@ impl Search<'_> {
         });
         all.sort_by_key(|(total, ..)| *total);
         all.truncate(MOST_RANKED);
+        let prices = Transfers::new(self.axes, self.machine, self.model);
+        let mut all: Vec<_> = all
+            .into_iter()
+            .filter_map(|(_, choice, layout, parts)| {
+                let (axes, machine) = (self.axes, self.machine);
+                let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
+                let parts = planned.transfers(parts, &prices)?;
+                Some((parts.total(&layout), choice, layout, parts))
+            })
+            .collect();
+        all.sort_by_key(|(total, ..)| *total);
         let mut lowered = Vec::new();
         let mut refused = None;
         let mut tried = 0;

@@ -1,8 +1,10 @@
 //! Writes a planned contraction: loads, the register file, the stream past it, and the store.
 
+use crate::contraction::guess::Parts;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, position};
 use crate::contraction::{Choice, Contraction, Mode, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
+use crate::memory::Transfers;
 use crate::vector::{self, Resident};
 use crate::writer::{Writer, new};
 use visa_algebra::{Axes, Expr, PadKind};
@@ -15,7 +17,8 @@ use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::to_tile::ToTile;
 use visa_mapping::ops::transfer::{ToDm, ToHbm};
 use visa_mapping::ops::view::Tile;
-use visa_numerics::ReduceName;
+use visa_mapping::{DM, Tensor};
+use visa_numerics::{DType, ReduceName};
 use visa_stream::ops::begin::Begin;
 use visa_stream::ops::cast::Cast;
 use visa_stream::ops::collect::Collect;
@@ -94,6 +97,33 @@ impl Planned<'_> {
         })
     }
 
+    /// Cycles of the transfers of an iteration, instead of the guessed ones; `None` if no engine makes one of them.
+    #[must_use]
+    pub fn transfers(&self, parts: Parts, prices: &Transfers<'_>) -> Option<Parts> {
+        let (problem, choice, layout) = (self.problem, self.choice, self.layout);
+        let tiled = [&layout.rows, &layout.stream].into_iter().filter(|cut| cut.tiles() > 1);
+        let tiles: Vec<_> = tiled.filter_map(|cut| cut.first_tile()).collect();
+        let in_memory = |slice: Expr, element: Expr, dtype: DType| Tensor {
+            kind: &DM,
+            unit: None,
+            dtype,
+            maps: vec![Expr::Literal(1), self.tidy(layout.cluster(self.machine)), self.tidy(slice), element],
+        };
+        let load = |operand: usize, slice: Expr| {
+            let array = &problem.operands[operand];
+            let element = layout.loaded(problem, choice, operand, self.axes);
+            prices.cycles(&array.first_tile(&tiles, self.axes), &in_memory(slice, element, array.dtype))
+        };
+        let out = &problem.out;
+        let results = in_memory(layout.result_slices(choice, self.machine), self.element(out.dtype), out.dtype);
+        Some(Parts {
+            rows: load(choice.stationary, layout.slices(choice, self.machine))?,
+            stream: load(1 - choice.stationary, layout.loaded_slices(choice, self.machine))?,
+            store: prices.cycles(&results, &out.first_tile(&tiles, self.axes))?,
+            ..parts
+        })
+    }
+
     /// Writes a loop over the tiles of a cut, if there are several, that fills `whole`.
     fn repeat<'c>(
         &self,
@@ -162,15 +192,10 @@ impl Planned<'_> {
         self.tidy(side_by_side(terms))
     }
 
-    /// The summed positions of a slice, padded to `size`, and cut into parts of `by`.
+    /// The summed positions that a slice loads of the stream, padded to `size`, and cut into parts of `by`.
     fn summed(&self, size: u64, by: u64) -> [Expr; 2] {
         let (map, depth) = (self.layout.sum.part(Part::Time), self.layout.sum.count(Part::Time));
-        let kind = match self.choice.mode {
-            Mode::Tree => PadKind::Zero,
-            Mode::Columns => PadKind::Top,
-        };
-        let map = if size == depth { map } else { map.pad(size, kind) };
-        divided(map, size, by)
+        divided(self.padded(map, depth, size).0, size, by)
     }
 
     /// True if the sum has padding, which has to be zero.
@@ -184,24 +209,50 @@ impl Planned<'_> {
         let begin = self.load(writer, self.choice.stationary, source, Unit::Main)?;
         let name = &self.problem.operands[self.choice.stationary].name;
         let flit = elements(FLIT_BYTES, dtype);
-        let depth = layout.depth.next_multiple_of(flit);
-        let row = layout.rows.part(Part::Row);
-        let around = [
-            layout.batch.part(Part::Time),
-            self.layout.rows.part(Part::Promoted),
-            self.layout.rows.part(Part::Reuse),
-        ];
+        let [promoted, row] = self.row_terms();
+        let around = [layout.batch.part(Part::Time), promoted, layout.rows.part(Part::Reuse)];
         let outer = || std::iter::once(row.clone()).chain(around.clone());
-        let [flits, within] = self.summed(depth, flit);
-        let [fetched, packet] =
-            if self.masked() { self.summed(depth, layout.packet.min(depth)) } else { self.summed(depth, depth) };
+        // Pieces of the sum that have padding of their own stay separate.
+        let (piece, sum, depth) = match self.choice.mode {
+            Mode::Columns => {
+                let depth = layout.depth * layout.sum.count(Part::Share);
+                (Expr::Literal(1), side_by_side(layout.sum.rest(&[Part::Slice])), depth)
+            }
+            Mode::Tree => (layout.sum.part(Part::Share), layout.sum.part(Part::Time), layout.sum.count(Part::Time)),
+        };
+        let outer = || outer().chain([piece.clone()]);
+        let whole = self.padded(sum, depth, layout.row_depth(self.choice.mode, flit));
+        let size = whole.1;
+        let [flits, within] = divided(whole.0.clone(), size, flit);
+        let fetched = if self.masked() { layout.packet.min(size) } else { size };
+        let [fetched, packet] = divided(whole.0.clone(), size, fetched);
         let op = new!(writer, Fetch, [begin]).time(self.dimension(outer().chain([fetched])));
         let stream = writer.value(op.packet(self.tidy(packet)), name)?;
         let op = new!(writer, Collect, [stream]).time(self.dimension(outer().chain([flits])));
         let stream = writer.value(op.packet(self.tidy(within)), name)?;
-        let [_, all] = self.summed(depth, depth);
         let op = new!(writer, ToTrf, [stream]).at(RegionName::Full).row(self.tidy(row.clone()));
-        writer.value(op.element(self.dimension(around.into_iter().chain([all]))), &format!("{name}_rows"))
+        let element = around.into_iter().chain([piece.clone(), whole.0]);
+        writer.value(op.element(self.dimension(element)), &format!("{name}_rows"))
+    }
+
+    /// The promoted rows around the rows of the register file, and these.
+    fn row_terms(&self) -> [Expr; 2] {
+        let rows = &self.layout.rows;
+        match self.choice.promotion {
+            Promotion::Row => [Expr::Literal(1), side_by_side([rows.part(Part::Promoted), rows.part(Part::Row)])],
+            Promotion::None | Promotion::Stream | Promotion::Reuse => {
+                [rows.part(Part::Promoted), rows.part(Part::Row)]
+            }
+        }
+    }
+
+    /// A part of the sum with padding up to `size`.
+    fn padded(&self, map: Expr, depth: u64, size: u64) -> (Expr, u64) {
+        let kind = match self.choice.mode {
+            Mode::Tree => PadKind::Zero,
+            Mode::Columns => PadKind::Top,
+        };
+        (if size == depth { map } else { map.pad(size, kind) }, size)
     }
 
     /// Streams the other operand past the register file, down to the result in data memory.
@@ -220,8 +271,9 @@ impl Planned<'_> {
             layout.stream.part(Part::Promoted),
             layout.stream.part(Part::Time),
         ];
-        let share = layout.stream.part(Part::Share);
-        let reused = [layout.rows.part(Part::Promoted), layout.rows.part(Part::Reuse)];
+        let share = layout.share(choice);
+        let [promoted, row] = self.row_terms();
+        let reused = [promoted, layout.rows.part(Part::Reuse)];
         let columns = layout.stream.part(Part::Packet);
         let (steps, packet, inner) = match choice.mode {
             Mode::Columns => (layout.sum.part(Part::Time), columns.clone(), layout.sum.count(Part::Time)),
@@ -270,12 +322,15 @@ impl Planned<'_> {
         };
         let sum = &self.problem.out.name;
         let stream = writer.value(new!(writer, Contract, [stream]).packet(self.tidy(sums)), sum)?;
-        let row = layout.rows.part(Part::Row);
-        let kept = shared().chain(reused);
+        let kept = outer.iter().cloned().chain([layout.stream.part(Part::Share)]).chain(reused);
         let (time, packet): (Vec<Expr>, Expr) = match choice.mode {
             Mode::Columns => {
                 let [flits, flit] = divided(columns, layout.stream.count(Part::Packet), SUMS);
-                (kept.chain([row, flits]).collect(), flit)
+                let row = match self.choice.promotion {
+                    Promotion::Row => vec![layout.rows.part(Part::Promoted), layout.rows.part(Part::Row)],
+                    Promotion::None | Promotion::Stream | Promotion::Reuse => vec![row],
+                };
+                (kept.chain(row).chain([flits]).collect(), flit)
             }
             Mode::Tree => (kept.collect(), to_sums(row, choice.row)),
         };
@@ -292,7 +347,7 @@ impl Planned<'_> {
             let promoted = match choice.promotion {
                 Promotion::None => Expr::Literal(1),
                 Promotion::Stream => self.layout.stream.part(Part::Promoted),
-                Promotion::Reuse => self.layout.rows.part(Part::Promoted),
+                Promotion::Reuse | Promotion::Row => self.layout.rows.part(Part::Promoted),
             };
             results.time.retain(|term| *term != promoted);
             let stream = writer.value(new!(writer, VectorInit, [results.stream]), name)?;
@@ -367,7 +422,7 @@ impl Planned<'_> {
     }
 
     /// The layout of the results of a slice, in the order of the array, with the elements of a flit innermost.
-    fn element(&self, dtype: visa_numerics::DType) -> Expr {
+    fn element(&self, dtype: DType) -> Expr {
         let (layout, except) = (self.layout, self.except());
         let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);

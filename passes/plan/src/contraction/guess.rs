@@ -2,11 +2,12 @@
 //! lowered kernel decides between the best.
 
 use crate::array::Array;
-use crate::contraction::layout::{ELSEWHERE, FLIT_BYTES, Layout, PACKET_BYTES, SUMS, position};
+use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, position};
 use crate::contraction::{Choice, Contraction, Mode, Promotion};
 use crate::cut::{Cut, Part};
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
+use visa_memory::HBM_UNIT;
 use visa_numerics::DType;
 
 /// Latency of a pipeline, in cycles.
@@ -63,18 +64,27 @@ pub fn guess(
     let dtype = problem.dtype();
     let stationary = &problem.operands[choice.stationary];
     let clusters = if choice.cluster.is_some() { 2 } else { 1 };
-    let used = choice.batch * choice.sum * choice.stream * choice.rows * clusters;
-    let load = |array: &Array, free: &Cut| {
-        let cuts = [&layout.batch, free, &layout.sum];
-        let held: u64 = cuts.iter().map(|cut| local(cut, &ELSEWHERE)).product();
-        let run = bytes(run(array, &cuts, &ELSEWHERE), array.dtype);
-        transfer(bytes(held, array.dtype) * used, run, false, machine, model)
+    let slices = choice.batch * choice.sum * choice.stream * choice.rows;
+    let used = slices * clusters;
+    let load = |operand: usize| {
+        let (array, elsewhere) = (&problem.operands[operand], Layout::elsewhere(choice, operand));
+        let cuts = [&layout.batch, layout.free(operand, choice), &layout.sum];
+        let held: u64 = cuts.iter().map(|cut| local(cut, elsewhere)).product();
+        let run = bytes(run(array, &cuts, elsewhere), array.dtype);
+        let moved = Moved { bytes: bytes(held, array.dtype) * used, run, slices, clusters, writes: false };
+        transfer(&moved, machine, model)
     };
     let batch = layout.batch.count(Part::Time);
-    let reused = layout.rows.count(Part::Promoted) * layout.rows.count(Part::Reuse);
+    let (reused, row) = reused(choice, layout);
     let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
     let depth = layout.depth;
-    let weights = batch * reused * layout.rows.count(Part::Row) * depth;
+    let shared = layout.stream.count(Part::Share);
+    let pieces = match choice.mode {
+        Mode::Columns => 1,
+        Mode::Tree => layout.sum.count(Part::Share),
+    };
+    let flit = crate::contraction::layout::elements(FLIT_BYTES, dtype);
+    let weights = batch * reused * row * pieces * layout.row_depth(choice.mode, flit);
     let along = position(stationary, &layout.sum) >= position(stationary, &layout.rows);
     let weights = if along { bytes(weights, dtype).div_ceil(FLIT_BYTES) } else { weights } + LOAD_SETUP;
     let wide = if choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES };
@@ -82,12 +92,12 @@ pub fn guess(
         Mode::Columns => {
             let columns = layout.stream.count(Part::Packet);
             let flits = columns.div_ceil(layout.flit);
-            let results = steps * choice.share * reused * layout.rows.count(Part::Row) * columns / SUMS;
+            let results = steps * shared * reused * row * columns / SUMS;
             (steps * depth, steps * depth * flits, results)
         }
         Mode::Tree => {
             let packets = steps * depth.div_ceil(layout.packet);
-            (packets, steps * bytes(depth, dtype).div_ceil(wide), steps * choice.share * reused)
+            (packets, steps * bytes(depth, dtype).div_ceil(wide), steps * shared * reused)
         }
     };
     let results = results * if problem.epilogue.expression.is_some() { 2 } else { 1 };
@@ -102,7 +112,7 @@ pub fn guess(
     let except = result_except(kept);
     let cuts = [&layout.batch, &layout.rows, &layout.stream];
     let results: u64 = cuts.iter().map(|cut| local(cut, &except)).product();
-    let writing = if kept || choice.sum == 1 { used } else { used / choice.sum };
+    let writing = if kept || choice.sum == 1 { slices } else { slices / choice.sum };
     let flit = match choice.mode {
         Mode::Tree if choice.transposed => run(&problem.out, &cuts, &except),
         Mode::Tree if innermost(&problem.out, &layout.rows, &cuts) => run(&problem.out, &cuts, &except),
@@ -110,20 +120,40 @@ pub fn guess(
         Mode::Tree | Mode::Columns => 1,
     };
     let out = problem.out.dtype;
-    let store = transfer(bytes(results, out) * writing, bytes(flit, out), true, machine, model);
+    let moved = Moved {
+        bytes: bytes(results, out) * writing * clusters,
+        run: bytes(flit, out),
+        slices: writing,
+        clusters,
+        writes: true,
+    };
+    let store = transfer(&moved, machine, model);
     let operands = problem.epilogue.operands.iter().map(|array| {
         let held: u64 =
             cuts.iter().filter(|cut| position(array, cut).is_some()).map(|cut| local(cut, &except)).product();
-        transfer(bytes(held, array.dtype) * used, bytes(held, array.dtype), false, machine, model) + LATENCY
+        let bytes = bytes(held, array.dtype);
+        let moved = Moved { bytes: bytes * used, run: bytes, slices, clusters, writes: false };
+        transfer(&moved, machine, model) + LATENCY
     });
     Some(Parts {
-        rows: load(stationary, &layout.rows),
-        stream: load(&problem.operands[1 - choice.stationary], &layout.stream),
+        rows: load(choice.stationary),
+        stream: load(1 - choice.stationary),
         operands: operands.sum(),
         weights,
         compute: compute.max(streamed / wide),
         store,
     })
+}
+
+/// Time steps that repeat a packet, and rows of the register file.
+fn reused(choice: &Choice, layout: &Layout) -> (u64, u64) {
+    let rows = &layout.rows;
+    match choice.promotion {
+        Promotion::Row => (rows.count(Part::Reuse), rows.count(Part::Promoted) * rows.count(Part::Row)),
+        Promotion::None | Promotion::Stream | Promotion::Reuse => {
+            (rows.count(Part::Promoted) * rows.count(Part::Reuse), rows.count(Part::Row))
+        }
+    }
 }
 
 /// The parts of cuts that other slices hold in the result.
@@ -139,11 +169,11 @@ fn innermost(array: &Array, cut: &Cut, cuts: &[&Cut]) -> bool {
 /// Returns true if the operands fit data memory and the register file; and the bytes of the stream in a slice.
 fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machine) -> (bool, u64) {
     let dtype = problem.dtype();
-    let operand = |free: &Cut| {
-        let cuts = [&layout.batch, free, &layout.sum];
-        bytes(cuts.iter().map(|cut| local(cut, &ELSEWHERE)).product(), dtype)
+    let operand = |operand: usize| {
+        let cuts = [&layout.batch, layout.free(operand, choice), &layout.sum];
+        bytes(cuts.iter().map(|cut| local(cut, Layout::elsewhere(choice, operand))).product(), dtype)
     };
-    let (rows, stream) = (operand(&layout.rows), operand(&layout.stream));
+    let (rows, stream) = (operand(choice.stationary), operand(1 - choice.stationary));
     let except = result_except(choice.promotion != Promotion::None);
     let result = [&layout.batch, &layout.rows, &layout.stream].iter().map(|cut| local(cut, &except)).product();
     let result = bytes(result, problem.out.dtype);
@@ -151,8 +181,12 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
     let copies = if layout.rows.tiles() * layout.stream.tiles() > 1 { 2 } else { 1 };
     let memory = copies * (rows + stream + result) <= machine.memory.dm_bytes_per_slice;
     let flit = crate::contraction::layout::elements(FLIT_BYTES, dtype);
-    let reused = layout.rows.count(Part::Promoted) * layout.rows.count(Part::Reuse);
-    let row = layout.batch.count(Part::Time) * reused * layout.depth.next_multiple_of(flit);
+    let (reused, _) = reused(choice, layout);
+    let pieces = match choice.mode {
+        Mode::Columns => 1,
+        Mode::Tree => layout.sum.count(Part::Share),
+    };
+    let row = layout.batch.count(Part::Time) * reused * pieces * layout.row_depth(choice.mode, flit);
     let file = bytes(row, dtype) <= machine.trf_row_bytes(choice.row);
     let buffer = match choice.mode {
         Mode::Columns => reused <= 32,
@@ -189,18 +223,45 @@ fn bytes(count: u64, dtype: DType) -> u64 {
     (count * u64::from(dtype.bits())).div_ceil(8)
 }
 
-/// Cycles of a transfer of `total` bytes in contiguous runs of `run` bytes.
-fn transfer(total: u64, run: u64, writes: bool, machine: &Machine, model: MemoryModel) -> u64 {
-    let start = machine.timing.dma_startup_cycles;
-    let pace = machine.timing.hbm_bytes_per_cycle.max(1);
-    let request = machine.limits.dma_request_bytes;
-    let moved = match model {
-        MemoryModel::Flat => total,
+/// A transfer between HBM and data memory.
+struct Moved {
+    /// Bytes of all slices.
+    bytes: u64,
+    /// Bytes that are contiguous on both sides.
+    run: u64,
+    /// Slices of a cluster that take part, from the first one on.
+    slices: u64,
+    /// Clusters that take part.
+    clusters: u64,
+    /// True if HBM is written.
+    writes: bool,
+}
+
+/// Cycles of a transfer: those of the busiest of engines, HBM and networks of data memory (books 10, 11).
+fn transfer(moved: &Moved, machine: &Machine, model: MemoryModel) -> u64 {
+    let (timing, topology) = (&machine.timing, &machine.topology);
+    let start = timing.dma_startup_cycles;
+    let pace = timing.hbm_bytes_per_cycle.max(1);
+    let (units, requests) = match model {
+        MemoryModel::Flat => (moved.bytes.div_ceil(HBM_UNIT), 0),
         MemoryModel::Book | MemoryModel::Detailed => {
-            let runs = total.div_ceil(run.max(1));
-            let partial = if writes && !run.is_multiple_of(request) { 4 * request } else { 0 };
-            runs * (run.next_multiple_of(request) + partial)
+            let runs = moved.bytes.div_ceil(moved.run.max(1));
+            let partial = if moved.writes && !moved.run.is_multiple_of(HBM_UNIT) {
+                timing.hbm_partial_write_times
+            } else {
+                0
+            };
+            let requests = moved.run.div_ceil(machine.limits.dma_request_bytes);
+            (runs * (moved.run.div_ceil(HBM_UNIT) + partial), runs * requests)
         }
     };
-    start + moved.div_ceil(pace)
+    let networks = machine.pes_per_chip() * topology.dmns_per_pe / topology.clusters_per_chip;
+    let slices = (topology.slices_per_cluster / networks).max(1);
+    let used = match model {
+        MemoryModel::Flat => networks * topology.clusters_per_chip,
+        MemoryModel::Book | MemoryModel::Detailed => moved.slices.div_ceil(slices) * moved.clusters,
+    };
+    let network = moved.bytes / (used * timing.dm_bytes_per_cycle_per_dmn).max(1);
+    let engines = requests / topology.dma_engines_per_chip.max(1);
+    start + (units * HBM_UNIT).div_ceil(pace).max(network).max(engines)
 }

@@ -31,12 +31,12 @@ pub struct Layout {
     pub flit: u64,
     /// Elements of a packet of the contraction.
     pub packet: u64,
-    /// Positions of the sum in a slice, with the padding to whole packets.
+    /// Positions of the sum that a slice loads of the stream, with the padding to whole packets.
     pub depth: u64,
 }
 
-/// The parts of a cut that other parts of the chip hold when an operand is loaded.
-pub const ELSEWHERE: [Part; 3] = [Part::Cluster, Part::Slice, Part::Share];
+/// The parts of a cut that other parts of the chip hold when an operand is loaded; the last one of the stream alone.
+const ELSEWHERE: [Part; 3] = [Part::Cluster, Part::Slice, Part::Share];
 
 /// Elements of `dtype` in `bytes` bytes.
 #[must_use]
@@ -61,7 +61,16 @@ impl Layout {
         let group = &problem.free[choice.stationary];
         let (tiles, cluster) = (choice.row_tiles, (Part::Cluster, clusters(Role::Rows)));
         let (slices, promoted) = ((Part::Slice, choice.rows), (Part::Promoted, promoted(Promotion::Reuse)));
-        let rows = if choice.neighbours {
+        let rows = if choice.promotion == Promotion::Row {
+            let row = [(Part::Promoted, choice.sum), (Part::Row, choice.row / choice.sum)];
+            let (outer, inner) = ([cluster, slices], [cluster]);
+            let neighbours = [row[0], row[1], slices];
+            if choice.neighbours {
+                filled(group, tiles, &inner, Part::Reuse, &neighbours)?
+            } else {
+                filled(group, tiles, &outer, Part::Reuse, &row)?
+            }
+        } else if choice.neighbours {
             filled(group, tiles, &[cluster, promoted], Part::Reuse, &[(Part::Row, choice.row), slices])?
         } else {
             filled(group, tiles, &[cluster, slices, promoted], Part::Reuse, &[(Part::Row, choice.row)])?
@@ -71,7 +80,8 @@ impl Layout {
         let tiles = choice.stream_tiles;
         let (cluster, slices) = ((Part::Cluster, clusters(Role::Stream)), (Part::Slice, choice.stream));
         let freed = if choice.promotion == Promotion::Stream { choice.sum } else { 1 };
-        let (share, promoted) = ((Part::Share, choice.share), (Part::Promoted, freed));
+        let of_stream = if choice.share_sum { 1 } else { choice.share };
+        let (share, promoted) = ((Part::Share, of_stream), (Part::Promoted, freed));
         let stream = match choice.mode {
             Mode::Tree if choice.transposed => {
                 filled(group, tiles, &[cluster, slices, promoted], Part::Time, &[share])?
@@ -86,11 +96,13 @@ impl Layout {
             }
         };
 
-        if !problem.sum.size.is_multiple_of(choice.sum) {
+        let of_sum = if choice.share_sum { choice.share } else { 1 };
+        if !problem.sum.size.is_multiple_of(choice.sum * of_sum) {
             return None;
         }
-        let depth = problem.sum.size / choice.sum;
-        let sum = Cut::new(&problem.sum, 1, &[(Part::Slice, choice.sum), (Part::Time, depth)]);
+        let depth = problem.sum.size / (choice.sum * of_sum);
+        let parts = [(Part::Slice, choice.sum), (Part::Share, of_sum), (Part::Time, depth)];
+        let sum = Cut::new(&problem.sum, 1, &parts);
         let depth = match choice.mode {
             Mode::Columns => depth,
             Mode::Tree if depth <= flit => flit,
@@ -127,7 +139,7 @@ impl Layout {
             _ if choice.sum == 1 => Expr::Literal(1),
             Promotion::None => Expr::Literal(1).pad(choice.sum, PadKind::Top),
             Promotion::Stream => self.stream.part(Part::Promoted),
-            Promotion::Reuse => self.rows.part(Part::Promoted),
+            Promotion::Reuse | Promotion::Row => self.rows.part(Part::Promoted),
         };
         let [batch, stream, rows] = [&self.batch, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
         let used = choice.batch * choice.sum * choice.stream * choice.rows;
@@ -145,8 +157,31 @@ impl Layout {
         let copies = if copies == 1 { Expr::Literal(1) } else { rows.stride(choice.share) };
         let [batch, sum, stream] = [&self.batch, &self.sum, &self.stream].map(|cut| cut.part(Part::Slice));
         let used = choice.batch * choice.sum * choice.stream * choice.rows;
-        let all = side_by_side([batch, sum, stream, copies, self.stream.part(Part::Share)]);
+        let share = self.share(choice);
+        let all = side_by_side([batch, sum, stream, copies, share]);
         padded(all, machine.topology.slices_per_cluster, used)
+    }
+
+    /// Positions of the sum, or of a piece of it that a slice loads, in a row of the register file: whole flits.
+    #[must_use]
+    pub fn row_depth(&self, mode: Mode, flit: u64) -> u64 {
+        match mode {
+            Mode::Columns => (self.depth * self.sum.count(Part::Share)).next_multiple_of(flit),
+            Mode::Tree => self.depth.next_multiple_of(flit),
+        }
+    }
+
+    /// The mapping of the slices of a ring that load different parts of the stream.
+    #[must_use]
+    pub fn share(&self, choice: &Choice) -> Expr {
+        let cut = if choice.share_sum { &self.sum } else { &self.stream };
+        cut.part(Part::Share)
+    }
+
+    /// The parts of cuts that other slices hold when an operand is loaded.
+    #[must_use]
+    pub fn elsewhere(choice: &Choice, operand: usize) -> &'static [Part] {
+        if operand == choice.stationary { &ELSEWHERE[..2] } else { &ELSEWHERE }
     }
 
     /// The terms of an operand's data memory, slowest first: the order of the array, with rows of whole groups of 8
@@ -156,7 +191,8 @@ impl Layout {
         let array = &problem.operands[operand];
         let mut cuts = [&self.batch, self.free(operand, choice), &self.sum].map(|cut| (position(array, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);
-        in_memory(cuts.map(|(_, cut)| side_by_side(cut.rest(&ELSEWHERE))), array.dtype, axes)
+        let elsewhere = Self::elsewhere(choice, operand);
+        in_memory(cuts.map(|(_, cut)| side_by_side(cut.rest(elsewhere))), array.dtype, axes)
     }
 }
 

@@ -76,7 +76,12 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                 }
                 for across in powers(useful(stream).min(slices / (batch * sum))) {
                     for down in powers(useful(rows).min(slices / (batch * sum * across))) {
-                        for share in powers(down) {
+                        let shares = powers(down).flat_map(|share| [(share, false), (share, true)]);
+                        for (share, share_sum) in shares {
+                            let whole = problem.sum.size.is_multiple_of(sum * share);
+                            if share_sum && (share == 1 || !whole) {
+                                continue;
+                            }
                             all.push(Choice {
                                 stationary,
                                 mode,
@@ -87,6 +92,7 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                                 stream: across,
                                 rows: down,
                                 share,
+                                share_sum,
                                 row_tiles: 1,
                                 stream_tiles: 1,
                                 row: ROWS,
@@ -114,10 +120,13 @@ fn refined(problem: &Contraction, base: Choice, axes: &Axes) -> Vec<Choice> {
     let promotions: &[Promotion] = if base.sum == 1 {
         &[Promotion::None]
     } else {
-        &[Promotion::None, Promotion::Stream, Promotion::Reuse]
+        &[Promotion::None, Promotion::Stream, Promotion::Reuse, Promotion::Row]
     };
     for unit in [Unit::Main, Unit::Dual] {
         for &promotion in promotions {
+            if promotion == Promotion::Row && (base.mode == Mode::Tree || row < base.sum) {
+                continue;
+            }
             for transposed in [false, true] {
                 let exchanged = base.mode == Mode::Tree && innermost == Some(Role::Stream);
                 if transposed && (!exchanged || promotion == Promotion::Reuse) {

@@ -1,0 +1,43 @@
+//! Cycles of transfers by the functions that the report uses, each different transfer once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use visa_algebra::{Axes, AxisId};
+use visa_cost::MemoryModel;
+use visa_lowering::transfers::Start;
+use visa_machine::Machine;
+use visa_mapping::Tensor;
+use visa_select::transfer::choose::TransferCx;
+
+/// Prices of transfers.
+pub struct Transfers<'a> {
+    axes: &'a Axes,
+    machine: &'a Machine,
+    model: MemoryModel,
+    known: RefCell<HashMap<(String, String), Option<u64>>>,
+}
+
+impl<'a> Transfers<'a> {
+    /// No prices yet.
+    #[must_use]
+    pub fn new(axes: &'a Axes, machine: &'a Machine, model: MemoryModel) -> Self {
+        Self { axes, machine, model, known: RefCell::default() }
+    }
+
+    /// Cycles of a transfer; `None` if no engine makes it.
+    #[must_use]
+    pub fn cycles(&self, source: &Tensor, result: &Tensor) -> Option<u64> {
+        let key = (source.to_string(), result.to_string());
+        if let Some(&known) = self.known.borrow().get(&key) {
+            return known;
+        }
+        let names = source.axis_names(self.axes);
+        let free = |axis: AxisId| names.iter().all(|name| **name != *self.axes.name(axis));
+        let start = Start { read: 0, write: 0, dtype: source.dtype };
+        let (pcie, axes, machine, model) = (false, self.axes, self.machine, self.model);
+        let cx = TransferCx { source, result, start, free: &free, pcie, axes, machine, model };
+        let cycles = cx.price(None).map(|(cycles, _)| cycles);
+        self.known.borrow_mut().insert(key, cycles);
+        cycles
+    }
+}
