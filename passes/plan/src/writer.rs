@@ -1,11 +1,13 @@
 //! Writes the operations of a kernel at the memory level. The types of results follow from the operations.
 
+use std::cell::Cell;
 use visa_ir::build::NewOp;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::result_types;
 use visa_ir::module::{BlockId, Module, OpId, TypeId, ValueId};
 use visa_ir::open::unknown;
+use visa_ir::span::Span;
 
 /// A module while it is written.
 pub struct Writer<'c> {
@@ -15,6 +17,10 @@ pub struct Writer<'c> {
     pub module: Module,
     /// The block that operations are appended to.
     block: BlockId,
+    /// The operation for which operations are written.
+    origin: Cell<Span>,
+    /// Number of spans within `origin` that have been used.
+    spans: Cell<u32>,
 }
 
 impl<'c> Writer<'c> {
@@ -22,7 +28,23 @@ impl<'c> Writer<'c> {
     #[must_use]
     pub fn new(ctx: &'c Context, module: Module) -> Self {
         let block = module.body();
-        Self { ctx, module, block }
+        Self { ctx, module, block, origin: Cell::new(Span { start: 0, end: 256 }), spans: Cell::new(0) }
+    }
+
+    /// Writes for the operation at `span` from now on.
+    pub fn write_for(&self, span: Span) {
+        self.origin.set(span);
+        self.spans.set(0);
+    }
+
+    /// A span within the operation for which operations are written, different from those before: reports and
+    /// schedules tell commands apart by their spans.
+    pub fn span(&self) -> Span {
+        let (origin, number) = (self.origin.get(), self.spans.get());
+        self.spans.set(number + 1);
+        let length = origin.end.saturating_sub(origin.start).max(1);
+        let (from, cut) = (number / length, number % length);
+        Span { start: origin.start + from, end: (origin.end + from).saturating_sub(cut) }
     }
 
     /// Appends an operation without results.
@@ -74,7 +96,7 @@ impl<'c> Writer<'c> {
 
     /// Adds an argument to a block.
     pub fn argument(&mut self, block: BlockId, ty: TypeId, name: &str) -> ValueId {
-        self.module.add_arg(block, ty, Some(name.into()), visa_ir::span::Span::default())
+        self.module.add_arg(block, ty, Some(name.into()), self.span())
     }
 
     /// Continues at the end of `block`.
@@ -86,7 +108,7 @@ impl<'c> Writer<'c> {
 /// Starts an operation of a view: `new!(writer, Collect, [stream])`.
 macro_rules! new {
     ($writer:expr, $($view:ident)::+ $(, $operands:expr)?) => {
-        $($view)::+::build_at($writer.ctx, visa_ir::span::Span::default() $(, $operands)?)
+        $($view)::+::build_at($writer.ctx, $writer.span() $(, $operands)?)
     };
 }
 pub(crate) use new;

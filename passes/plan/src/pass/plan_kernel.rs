@@ -79,7 +79,7 @@ fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId) -> Result<(), Diag
         }
         outcomes.push(outcome);
     }
-    let written = write(cx, search, &kernel, &outcomes)?;
+    let written = write(cx, search, func, &kernel, &outcomes)?;
     *cx.module = written;
     Ok(())
 }
@@ -99,10 +99,12 @@ fn impossible(module: &Module, cx: &PassCx<'_>, step: OpId, why: Option<Diagnost
 fn write(
     cx: &PassCx<'_>,
     search: &Search<'_>,
+    func: OpId,
     kernel: &Kernel,
     outcomes: &[Outcome],
 ) -> Result<Module, Diagnostic> {
     let mut writer = Writer::new(cx.ctx, cx.module.clone());
+    writer.write_for(cx.module.op(cx.ctx, func).span());
     let body = writer.function(&kernel.name);
     let mut values: Vec<ValueId> = Vec::new();
     for array in &kernel.arrays[..kernel.arguments] {
@@ -110,6 +112,7 @@ fn write(
     }
     for (step, outcome) in kernel.steps.iter().zip(outcomes) {
         let best = &outcome.lowered[0];
+        writer.write_for(cx.module.op(cx.ctx, step.op).span());
         let inputs: Vec<ValueId> = step.inputs.iter().map(|&number| values[number]).collect();
         let inputs = Values { operands: [inputs[0], inputs[1]], epilogue: inputs[2..].to_vec() };
         let planned = Planned {
