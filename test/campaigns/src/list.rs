@@ -4,7 +4,7 @@ use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT
 use crate::settings::Settings;
 use crate::{
     addresses, bounds, chips, choices, compute, contractions, host_rust, imports, loops, mutants,
-    open_clauses, orders, overlaps, pipelines, rows, schedules, transfers, transposes,
+    open_clauses, orders, overlaps, pipelines, raised, rows, schedules, transfers, transposes,
 };
 
 /// What a campaign does.
@@ -92,6 +92,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random gathers and scatters by index tensors: lowered and run as the evaluator says",
         100_000,
         rows::run,
+    ),
+    drawn(
+        "raise",
+        "random kernels whose computation the generator knows: their raised functions compute the same bits",
+        100_000,
+        raised::run,
     ),
     drawn(
         "loops",

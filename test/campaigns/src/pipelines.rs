@@ -11,7 +11,7 @@ use visa_support::Random;
 use visa_support::kernel::{Digit, Kernel, bare, mapping};
 
 /// The axes A = 8, B = 4, C = 6, each whole or split.
-fn digits(random: &mut Random) -> Vec<Digit> {
+pub(crate) fn digits(random: &mut Random) -> Vec<Digit> {
     let mut all = Vec::new();
     for (axis, size, factors) in [("A", 8, &[2, 4][..]), ("B", 4, &[2]), ("C", 6, &[2, 3])] {
         match random.below(factors.len() + 1).checked_sub(1) {
@@ -179,13 +179,13 @@ fn permute(random: &mut Random, steps: &mut [Digit]) {
 }
 
 /// The formats along a pipeline of the main context.
-struct Formats {
+pub(crate) struct Formats {
     /// In data memory.
-    stored: DType,
+    pub(crate) stored: DType,
     /// After the fetch, which may convert.
-    fetched: DType,
+    pub(crate) fetched: DType,
     /// After the Cast Engine, if it takes part.
-    cast: Option<DType>,
+    pub(crate) cast: Option<DType>,
 }
 
 impl Formats {
@@ -207,7 +207,7 @@ impl Formats {
     }
 
     /// Of the result.
-    fn committed(&self) -> DType {
+    pub(crate) fn committed(&self) -> DType {
         self.cast.unwrap_or(self.fetched)
     }
 
@@ -224,8 +224,25 @@ impl Formats {
     }
 }
 
-/// A kernel that moves `x` through one pipeline of `slices` slices.
-fn kernel(random: &mut Random, slices: u64) -> String {
+/// A kernel that moves `x` through one pipeline, and its properties that its result depends on: the element at each
+/// index is that of `x` there, converted.
+pub(crate) struct Move {
+    pub(crate) text: String,
+    pub(crate) formats: Formats,
+    /// The layout of `x`, and that of `z` if it is an argument.
+    pub(crate) layouts: [Option<String>; 2],
+    /// The layout of the result.
+    pub(crate) result: String,
+    /// Zero points of `x` and of `z`.
+    pub(crate) zeros: [i64; 2],
+    /// Whether the axis I of the result counts `x` and `z`.
+    pub(crate) interleaved: bool,
+    /// Whether the result is `z`, with `x` at R = 1.
+    pub(crate) into_part: bool,
+}
+
+/// A move of `x` through one pipeline of `slices` slices.
+fn kernel(random: &mut Random, slices: u64) -> Move {
     let formats = Formats::any(random);
     let (dtype, bits) = (formats.stored, u64::from(formats.fetched.bits()));
     // Two tensors in turn; where the conversion allows, each with a zero point.
@@ -295,8 +312,10 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     kernel = kernel.argument("x", &dtype.to_string(), &format!("S, {}", bare(&memory)), 0);
     kernel = kernel.to_dm("d", "x", 0, "S", &bare(&memory));
     let mut commit = format!("stream.commit %{end} at 8192, element {}", mapping(&target));
+    let mut of_z = interleaved.then(|| format!("S, {}", bare(&memory)));
     if let Some(at) = view {
         let whole = with(&target, at, "R");
+        of_z = Some(format!("S, {whole}"));
         let part = with(&target, at, if at == 0 { "R @ 1 = 1" } else { "R @ 1 = 1 # 3" });
         kernel = kernel.argument("z", &formats.committed().to_string(), &format!("S, {whole}"), 1 << 30);
         kernel = kernel.to_dm("w", "z", 8192, "S", &whole);
@@ -321,7 +340,8 @@ fn kernel(random: &mut Random, slices: u64) -> String {
     };
     let (steps_text, packet_text) = (mapping(&steps), mapping(packet));
     let (last, time) = if switch.line.is_empty() { ("1", &steps_text) } else { ("s", &switch.time) };
-    kernel
+    let result = format!("S, {}", bare(&result));
+    let text = kernel
         .line(&format!("%0 = {begin}"))
         .line(&format!(
             "%1 = stream.fetch %0 {}{zero_points}time {steps_text}, packet {packet_text}",
@@ -333,12 +353,22 @@ fn kernel(random: &mut Random, slices: u64) -> String {
         ))
         .line(&formats.cast(&format!("[{padded} % {flit}]")))
         .line(&format!("%y = {commit}"))
-        .returns("y", 1 << 24, &format!("S, {}", bare(&result)))
+        .returns("y", 1 << 24, &result);
+    let points = zeros.map_or([0, 0], |zeros| zeros.map(|zero| zero as i64));
+    Move {
+        text,
+        layouts: [Some(format!("S, {}", bare(&memory))), of_z],
+        result,
+        zeros: [points[0], -points[1]],
+        interleaved,
+        into_part: view.is_some(),
+        formats,
+    }
 }
 
 /// A kernel whose fetch pads the axis C with zeros, on either side, and cuts it anywhere (book 08, masking); the
 /// commit stores it with its padding, and the elements are read back.
-fn padded_kernel(random: &mut Random, slices: u64) -> String {
+fn padded_kernel(random: &mut Random, slices: u64) -> Move {
     let dtype = [DType::I4, DType::I8, DType::F8e5m2, DType::Bf16, DType::I32, DType::F32][random.below(6)];
     let left = random.of(&[0, 0, 1, 2]);
     let size: usize = random.of(&[8, 12, 16, 24, 32]);
@@ -361,7 +391,8 @@ fn padded_kernel(random: &mut Random, slices: u64) -> String {
     let elements: u64 = packet.iter().map(|(_, size)| size).product();
     let (packet, whole) = (mapping(&packet), elements.next_multiple_of(flit));
     let (array, time, near) = (bare(&memory), bare(&steps), 6 + left);
-    Kernel::new(&axes(slices))
+    let result = "S, A, B, C".to_owned();
+    let text = Kernel::new(&axes(slices))
         .declare(&format!("tm.alias @P, map [C # {near} {{left 0}} # {size} {{0}}]"))
         .argument("x", &dtype.to_string(), &format!("S, {array}"), 0)
         .to_dm("d", "x", 1024, "S", &array)
@@ -372,7 +403,16 @@ fn padded_kernel(random: &mut Random, slices: u64) -> String {
              {flit}]"
         ))
         .line(&format!("%y = stream.commit %2 at 32768, element {}", mapping(&target)))
-        .returns("y", 1 << 24, "S, A, B, C")
+        .returns("y", 1 << 24, &result);
+    Move {
+        text,
+        formats: Formats { stored: dtype, fetched: dtype, cast: None },
+        layouts: [Some(format!("S, {array}")), None],
+        result,
+        zeros: [0, 0],
+        interleaved: false,
+        into_part: false,
+    }
 }
 
 /// What a kernel can have, and the words in its text that show it. One in a hundred at least must have it and be
@@ -393,6 +433,11 @@ pub const KERNELS: Kernels =
     Kernels { name: "pipelines", slices: &SLICES, generate, features: FEATURES, one_in: 100 };
 
 fn generate(random: &mut Random, slices: u64) -> String {
+    draw(random, slices).text
+}
+
+/// A random pipeline.
+pub(crate) fn draw(random: &mut Random, slices: u64) -> Move {
     match random.below(8) {
         0 => padded_kernel(random, slices),
         _ => kernel(random, slices),

@@ -17,13 +17,28 @@ const AXES: &str = "V = 24, B = 2, T = 3, U = 4, D = 16, X = 2, Y = 4";
 const ROWS: u64 = 24;
 
 /// A kernel, with its indices in C order of their tensor.
-struct Case {
-    text: String,
-    shape: Vec<u64>,
-    indices: Vec<u64>,
-    is_scatter: bool,
+pub(crate) struct Case {
+    pub(crate) text: String,
+    pub(crate) dtype: &'static str,
+    /// The axes of the index.
+    pub(crate) index: Vec<(&'static str, u64)>,
+    pub(crate) indices: Vec<u64>,
+    /// Difference of the indices of two rows.
+    pub(crate) unit: u64,
+    /// The layout of the table, and of the result.
+    pub(crate) table: String,
+    pub(crate) result: String,
+    /// The layout of the rows that are scattered.
+    pub(crate) scattered: Option<String>,
     /// Whether a scatter names a row twice.
     repeats: bool,
+}
+
+impl Case {
+    /// Elements along each axis of the index.
+    fn shape(&self) -> Vec<u64> {
+        self.index.iter().map(|(_, size)| *size).collect()
+    }
 }
 
 /// A layout: these digits in any order, mostly with whole rows, or halves of them, innermost.
@@ -165,7 +180,8 @@ impl Shape {
     }
 }
 
-fn generate(random: &mut Random, slices: u64, shadow: bool) -> Case {
+/// A random gather or scatter; without repeated rows under `shadow`.
+pub(crate) fn generate(random: &mut Random, slices: u64, shadow: bool) -> Case {
     let shape = Shape::draw(random, shadow);
     let indices = shape.indices(random);
     let array: Vec<Digit> = shape.axes.iter().map(|&(name, size)| digit(name, size)).collect();
@@ -177,12 +193,13 @@ fn generate(random: &mut Random, slices: u64, shadow: bool) -> Case {
     );
     let (kernel, index) = if shape.in_spm { staged(random, kernel, &shape) } else { (kernel, "i") };
     let memory = random.of(&["hbm", "dm", "spm"]);
-    let text = match shape.is_scatter {
+    let (text, result, scattered) = match shape.is_scatter {
         true => scattered(random, kernel, &shape, (index, memory), slices),
         false => gathered(random, kernel, &shape, (index, memory), slices),
     };
-    let extents = array.iter().map(|(_, size)| *size).collect();
-    Case { text, shape: extents, indices, is_scatter: shape.is_scatter, repeats: shape.repeats }
+    let (unit, table) = (shape.unit(), bare(&shape.table));
+    let Shape { dtype, repeats, axes, .. } = shape;
+    Case { text, dtype, index: axes, indices, unit, table, result, scattered, repeats }
 }
 
 /// Brings the index to scratchpad memory, by an order in HBM in which it has runs of 8 bytes mostly.
@@ -197,18 +214,21 @@ fn staged(random: &mut Random, kernel: Kernel, shape: &Shape) -> (Kernel, &'stat
     (kernel.line(&line), "n")
 }
 
+/// The text of a kernel, and the layouts of its result and of the rows that it scatters.
+type Written = (String, String, Option<String>);
+
 fn gathered(
     random: &mut Random,
     kernel: Kernel,
     shape: &Shape,
     (index, memory): (&str, &str),
     slices: u64,
-) -> String {
+) -> Written {
     let digits = shape.of_rows(random);
     let result = format!("{}, D", bare(&digits));
     let from = format!("%t, %{index} along [V],");
     let line = moved(random, &format!("gather_to_{memory}"), "c", &from, digits, slices);
-    kernel.line(&line).returns("c", 1 << 22, &result)
+    (kernel.line(&line).returns("c", 1 << 22, &result), result, None)
 }
 
 fn scattered(
@@ -217,20 +237,21 @@ fn scattered(
     shape: &Shape,
     (index, memory): (&str, &str),
     slices: u64,
-) -> String {
+) -> Written {
     let mut digits = shape.of_rows(random);
     // Rows that lack an axis of the index are the same along it.
     if shape.axes.len() > 1 && !shape.in_common() && random.below(3) == 0 {
         digits.retain(|(name, _)| !name.starts_with('U'));
     }
-    let given = layout(random, digits.clone());
+    let rows = bare(&layout(random, digits.clone()));
     let line = moved(random, &format!("to_{memory}"), "r", "%x", digits, slices);
     let result = if shape.has_b() { "B, V, D" } else { "V, D" };
-    kernel
-        .argument("x", shape.dtype, &bare(&given), 1 << 20)
+    let text = kernel
+        .argument("x", shape.dtype, &rows, 1 << 20)
         .line(&line)
         .line(&format!("%c = tm.scatter %r, %{index}, %t along [V]"))
-        .returns("c", 1 << 22, result)
+        .returns("c", 1 << 22, result);
+    (text, result.to_owned(), Some(rows))
 }
 
 /// The digits of an index in an order in which a transfer into scratchpad memory has its runs.
@@ -302,10 +323,10 @@ fn run_case(folder: &Path, machine: &Path, slices: u64, (seed, number): (u64, u6
     let shadow = number.is_multiple_of(4);
     let case = generate(&mut random, slices, shadow);
     let file = folder.join(format!("{number}.npy"));
-    std::fs::write(&file, npy(&case.shape, &case.indices)).expect("a file");
+    std::fs::write(&file, npy(&case.shape(), &case.indices)).expect("a file");
     let title = format!("rows, seed {seed}, case {number}, indices {:?}", case.indices);
     let argument = format!("i={}", file.to_string_lossy());
     let accepted = run_kernel(&title, &case.text, &machine.to_string_lossy(), shadow, &["--arg", &argument]);
     std::fs::remove_file(&file).expect("the file");
-    accepted.then_some(usize::from(case.is_scatter) + usize::from(case.repeats))
+    accepted.then_some(usize::from(case.scattered.is_some()) + usize::from(case.repeats))
 }

@@ -166,15 +166,29 @@ const FEATURES: &[Feature] = &[
 pub const KERNELS: Kernels =
     Kernels { name: "transfers", slices: &SLICES, generate, features: FEATURES, one_in: 100 };
 
-fn generate(random: &mut Random, slices: u64) -> String {
+/// A kernel that moves `h`: its text, and the layouts of argument and result.
+pub(crate) struct Chain {
+    pub(crate) text: String,
+    pub(crate) dtype: &'static str,
+    pub(crate) argument: String,
+    pub(crate) result: String,
+}
+
+/// A random chain.
+pub(crate) fn draw(random: &mut Random, slices: u64) -> Chain {
     let dtype = random.of(&["i4", "i8", "bf16", "f32"]);
     let array = digits(random, true);
-    let mut kernel = Kernel::new(AXES).argument("h", dtype, &element(random, array), 0);
+    let argument = element(random, array);
+    let mut kernel = Kernel::new(AXES).argument("h", dtype, &argument, 0);
     let mut from = "h".to_owned();
     for step in 0..1 + random.under(4) {
         let (line, made) = transfer(random, &from, step, slices);
         (kernel, from) = (kernel.line(&line), made);
     }
-    let result = digits(random, true);
-    kernel.returns(&from, 1 << 24, &format!("{}, D", bare(&result)))
+    let result = format!("{}, D", bare(&digits(random, true)));
+    Chain { text: kernel.returns(&from, 1 << 24, &result), dtype, argument, result }
+}
+
+fn generate(random: &mut Random, slices: u64) -> String {
+    draw(random, slices).text
 }

@@ -52,6 +52,11 @@ fn transfers() {
 }
 
 #[test]
+fn raise() {
+    cases("raise", 500);
+}
+
+#[test]
 fn loops() {
     cases("loops", 150);
 }
@@ -144,6 +149,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "rows",
         "chips",
         "choices",
+        "raise",
         "loops",
         "schedules",
         "orders",
