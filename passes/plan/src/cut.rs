@@ -24,6 +24,8 @@ pub enum Part {
     Slice,
     /// Slices of a ring that load different parts and exchange them.
     Share,
+    /// Pieces of a sum, which are padded separately.
+    Piece,
     /// Time during the computation, slices after the sum between slices.
     Promoted,
     /// Time steps that repeat a packet of the stream.

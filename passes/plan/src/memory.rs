@@ -6,7 +6,8 @@ use visa_algebra::{Axes, AxisId};
 use visa_cost::MemoryModel;
 use visa_lowering::transfers::Start;
 use visa_machine::Machine;
-use visa_mapping::Tensor;
+use visa_mapping::ops::transfer::moves_whole_groups;
+use visa_mapping::{DM, HBM, Tensor, transfer};
 use visa_select::transfer::choose::TransferCx;
 
 /// Prices of transfers.
@@ -36,8 +37,18 @@ impl<'a> Transfers<'a> {
         let start = Start { read: 0, write: 0, dtype: source.dtype };
         let (pcie, axes, machine, model) = (false, self.axes, self.machine, self.model);
         let cx = TransferCx { source, result, start, free: &free, pcie, axes, machine, model };
-        let cycles = cx.price(None).map(|(cycles, _)| cycles);
+        let cycles = self.is_legal(source, result, &free).then(|| cx.price(None)).flatten().map(|(cycles, _)| cycles);
         self.known.borrow_mut().insert(key, cycles);
         cycles
+    }
+
+    /// Returns true if a transfer writes data memory in whole groups (book 10).
+    fn is_legal(&self, source: &Tensor, result: &Tensor, free: &dyn Fn(AxisId) -> bool) -> bool {
+        if !result.is(&DM) {
+            return true;
+        }
+        let align = self.machine.limits.dma_dm_align;
+        let segments = transfer(source, result, free, None, false, self.axes, self.machine);
+        segments.is_ok_and(|all| all.iter().all(|segment| moves_whole_groups(segment, align, source.is(&HBM))))
     }
 }

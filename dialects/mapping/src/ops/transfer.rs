@@ -363,6 +363,43 @@ pub(super) fn check_runs(
         .check(from_hbm, at)
 }
 
+/// Returns true if SRAM is written in whole groups of `align` bytes by a transfer, and if the source, read from HBM, is
+/// read in such groups too: C5 of the transfers into SRAM.
+#[must_use]
+pub fn moves_whole_groups(transfer: &Transfer, align: u64, from_hbm: bool) -> bool {
+    let (run, outer) = contiguous(&transfer.loops);
+    let read = || is_aligned(transfer.read_base, align) && outer.iter().all(|step| reads_aligned(step, align));
+    let written = || outer.iter().all(|step| is_aligned(step.write, align));
+    run.is_multiple_of(align) && (!from_hbm || read()) && written()
+}
+
+/// The bytes of a run that is contiguous on both sides, and the loops around it, innermost first.
+fn contiguous(loops: &[TransferLoop]) -> (u64, Vec<&TransferLoop>) {
+    let mut run = 1_u64;
+    let mut rest = loops.iter().rev();
+    let outer = rest.find(|step| {
+        let counts_on = |distance: i64| u64::try_from(distance) == Ok(run);
+        let contiguous = matches!(step.read, Stride::Fixed(read) if counts_on(read)) && counts_on(step.write);
+        if contiguous {
+            run = run.saturating_mul(step.limit);
+        }
+        !contiguous
+    });
+    (run, outer.into_iter().chain(rest).collect())
+}
+
+fn is_aligned(distance: i64, align: u64) -> bool {
+    distance.unsigned_abs().is_multiple_of(align)
+}
+
+/// Returns true if a loop moves the reads by whole groups.
+fn reads_aligned(step: &TransferLoop, align: u64) -> bool {
+    match &step.read {
+        Stride::Fixed(stride) => is_aligned(*stride, align),
+        Stride::Table(table) => table.iter().all(|&offset| is_aligned(offset, align)),
+    }
+}
+
 /// The runs that are contiguous on both sides of a transfer, and where they start. SRAM is written in whole groups of
 /// bytes.
 pub(super) struct Runs<'a> {
@@ -393,22 +430,12 @@ impl Runs<'_> {
 
     /// The bytes of a run, and the loops around it, innermost first.
     fn split(&self) -> (u64, Vec<&TransferLoop>) {
-        let mut run = 1_u64;
-        let mut rest = self.loops.iter().rev();
-        let outer = rest.find(|step| {
-            let counts_on = |distance: i64| u64::try_from(distance) == Ok(run);
-            let contiguous =
-                matches!(step.read, Stride::Fixed(read) if counts_on(read)) && counts_on(step.write);
-            if contiguous {
-                run = run.saturating_mul(step.limit);
-            }
-            !contiguous
-        });
-        (run, outer.into_iter().chain(rest).chain(self.around).collect())
+        let (run, outer) = contiguous(self.loops);
+        (run, outer.into_iter().chain(self.around).collect())
     }
 
     fn is_aligned(&self, distance: i64) -> bool {
-        distance.unsigned_abs().is_multiple_of(self.align)
+        is_aligned(distance, self.align)
     }
 
     /// Bytes of a group, in words.
@@ -454,11 +481,7 @@ impl Runs<'_> {
     }
 
     fn check_reads(&self, run: u64, outer: &[&TransferLoop]) -> Result<(), Diagnostic> {
-        let misread = |step: &&&TransferLoop| match &step.read {
-            Stride::Fixed(stride) => !self.is_aligned(*stride),
-            Stride::Table(table) => table.iter().any(|&offset| !self.is_aligned(offset)),
-        };
-        let Some(step) = outer.iter().find(misread) else { return Ok(()) };
+        let Some(step) = outer.iter().find(|step| !reads_aligned(step, self.align)) else { return Ok(()) };
         let message = format!(
             "runs of {} are read {}, expected multiples of {}: along `{}`",
             counted(run, "byte"),

@@ -1,7 +1,8 @@
 //! Writes a planned contraction: loads, the register file, the stream past it, and the store.
 
+use crate::array::whole_groups;
 use crate::contraction::guess::Parts;
-use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, position};
+use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
 use crate::contraction::{Choice, Contraction, Mode, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
 use crate::memory::Transfers;
@@ -212,13 +213,16 @@ impl Planned<'_> {
         let [promoted, row] = self.row_terms();
         let around = [layout.batch.part(Part::Time), promoted, layout.rows.part(Part::Reuse)];
         let outer = || std::iter::once(row.clone()).chain(around.clone());
-        // Pieces of the sum that have padding of their own stay separate.
+        // Pieces of the sum that are padded separately stay separate.
         let (piece, sum, depth) = match self.choice.mode {
             Mode::Columns => {
                 let depth = layout.depth * layout.sum.count(Part::Share);
                 (Expr::Literal(1), side_by_side(layout.sum.rest(&[Part::Slice])), depth)
             }
-            Mode::Tree => (layout.sum.part(Part::Share), layout.sum.part(Part::Time), layout.sum.count(Part::Time)),
+            Mode::Tree => {
+                let pieces = side_by_side([layout.sum.part(Part::Share), layout.sum.part(Part::Piece)]);
+                (pieces, layout.sum.part(Part::Time), layout.sum.count(Part::Time))
+            }
         };
         let outer = || outer().chain([piece.clone()]);
         let whole = self.padded(sum, depth, layout.row_depth(self.choice.mode, flit));
@@ -275,16 +279,20 @@ impl Planned<'_> {
         let [promoted, row] = self.row_terms();
         let reused = [promoted, layout.rows.part(Part::Reuse)];
         let columns = layout.stream.part(Part::Packet);
+        let (piece, pieces) = (layout.sum.part(Part::Piece), layout.sum.count(Part::Piece));
         let (steps, packet, inner) = match choice.mode {
-            Mode::Columns => (layout.sum.part(Part::Time), columns.clone(), layout.sum.count(Part::Time)),
+            Mode::Columns => {
+                let packet = up_to(columns.clone(), layout.stream.count(Part::Packet), layout.flit);
+                (layout.sum.part(Part::Time), packet, layout.sum.count(Part::Time))
+            }
             Mode::Tree if self.masked() => {
                 let size = layout.packet.min(layout.depth);
                 let [time, packet] = self.summed(layout.depth, size);
-                (time, packet, layout.depth / size)
+                (side_by_side([piece.clone(), time]), packet, pieces * layout.depth / size)
             }
             Mode::Tree => {
-                let [time, packet] = self.summed(layout.depth, layout.depth);
-                (time, packet, 1)
+                let [_, packet] = self.summed(layout.depth, layout.depth);
+                (piece.clone(), packet, pieces)
             }
         };
         let op = new!(writer, Fetch, [begin]).time(self.dimension(outer.iter().cloned().chain([steps.clone()])));
@@ -301,14 +309,15 @@ impl Planned<'_> {
             Mode::Columns => {
                 let count = layout.stream.count(Part::Packet);
                 let [time, flit] = divided(columns.clone(), count, layout.flit);
-                let packet = if count == layout.packet { columns.clone() } else { columns.clone().pad(layout.packet, PadKind::Top) };
+                let flit = up_to(flit, count.min(layout.flit), layout.flit);
+                let packet = up_to(columns.clone(), count, layout.packet);
                 [side_by_side([steps.clone(), time]), flit, steps, packet]
             }
             Mode::Tree => {
                 let [flits, flit] = self.summed(layout.depth, layout.flit);
                 let [time, packet] = self.summed(layout.depth, layout.packet.min(layout.depth));
-                let packet = if layout.depth < layout.packet { packet.pad(layout.packet, PadKind::Top) } else { packet };
-                [flits, flit, time, packet]
+                let packet = up_to(packet, layout.depth.min(layout.packet), layout.packet);
+                [side_by_side([piece.clone(), flits]), flit, side_by_side([piece.clone(), time]), packet]
             }
         };
         let op = new!(writer, Collect, [stream]).time(self.dimension(shared().chain([flits])));
@@ -428,12 +437,13 @@ impl Planned<'_> {
         cuts.sort_by_key(|(position, _)| *position);
         let flit = match self.choice.mode {
             Mode::Tree if self.choice.transposed => None,
-            Mode::Tree => Some((&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), 8))),
+            Mode::Tree => Some((&layout.rows, Part::Row, layout.rows.part(Part::Row))),
             Mode::Columns => Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet))),
         };
         let last = cuts.iter().rev().map(|(_, cut)| *cut).find(|cut| cut.rest(&except).len() > 0);
-        let Some((group, part, innermost)) = flit.filter(|(group, _, _)| !last.is_some_and(|last| std::ptr::eq(last, *group)))
-        else {
+        let narrow = self.choice.mode == Mode::Tree && whole_groups(self.choice.row, dtype) != self.choice.row;
+        let inside = |group: &Cut| last.is_some_and(|last| std::ptr::eq(last, group)) && !narrow;
+        let Some((group, part, innermost)) = flit.filter(|(group, _, _)| !inside(group)) else {
             return in_memory(cuts.iter().map(|(_, cut)| side_by_side(cut.rest(&except))), dtype, self.axes);
         };
         let inside = |cut: &Cut| {
@@ -447,8 +457,8 @@ impl Planned<'_> {
             Mode::Tree => [Expr::Literal(1), innermost],
             Mode::Columns => divided(innermost, layout.stream.count(Part::Packet), SUMS),
         };
-        let terms = cuts.iter().map(|(_, cut)| inside(cut)).chain([outer, innermost]);
-        in_memory(terms, dtype, self.axes)
+        let terms = cuts.iter().map(|(_, cut)| inside(cut)).chain([outer]);
+        in_memory_around(terms, innermost, dtype, self.axes)
     }
 
     /// The parts of an operand of the epilogue that a slice holds, in the order of its array; the last one is what a
@@ -489,9 +499,14 @@ fn divided(map: Expr, size: u64, by: u64) -> [Expr; 2] {
     if size <= by { [Expr::Literal(1), map] } else { [map.clone().stride(by), map.modulo(by)] }
 }
 
+/// A mapping of `size` positions with padding up to `whole`, if that is more.
+fn up_to(map: Expr, size: u64, whole: u64) -> Expr {
+    if size < whole { map.pad(whole, PadKind::Top) } else { map }
+}
+
 /// The rows of a flit of sums.
 fn to_sums(row: Expr, count: u64) -> Expr {
-    if count == SUMS { row } else { row.pad(SUMS, PadKind::Top) }
+    up_to(row, count, SUMS)
 }
 
 fn integer(count: u64) -> i64 {

@@ -77,11 +77,11 @@ pub fn guess(
     let batch = layout.batch.count(Part::Time);
     let (reused, row) = reused(choice, layout);
     let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
-    let depth = layout.depth;
+    let depth = layout.depth * layout.sum.count(Part::Piece);
     let shared = layout.stream.count(Part::Share);
     let pieces = match choice.mode {
         Mode::Columns => 1,
-        Mode::Tree => layout.sum.count(Part::Share),
+        Mode::Tree => layout.sum.count(Part::Share) * layout.sum.count(Part::Piece),
     };
     let flit = crate::contraction::layout::elements(FLIT_BYTES, dtype);
     let weights = batch * reused * row * pieces * layout.row_depth(choice.mode, flit);
@@ -96,7 +96,7 @@ pub fn guess(
             (steps * depth, steps * depth * flits, results)
         }
         Mode::Tree => {
-            let packets = steps * depth.div_ceil(layout.packet);
+            let packets = steps * layout.sum.count(Part::Piece) * layout.depth.div_ceil(layout.packet);
             (packets, steps * bytes(depth, dtype).div_ceil(wide), steps * shared * reused)
         }
     };
@@ -184,7 +184,7 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
     let (reused, _) = reused(choice, layout);
     let pieces = match choice.mode {
         Mode::Columns => 1,
-        Mode::Tree => layout.sum.count(Part::Share),
+        Mode::Tree => layout.sum.count(Part::Share) * layout.sum.count(Part::Piece),
     };
     let row = layout.batch.count(Part::Time) * reused * pieces * layout.row_depth(choice.mode, flit);
     let file = bytes(row, dtype) <= machine.trf_row_bytes(choice.row);

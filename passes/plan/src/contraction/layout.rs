@@ -88,10 +88,15 @@ impl Layout {
             }
             Mode::Tree => filled(group, tiles, &[cluster, slices, share, promoted], Part::Time, &[])?,
             Mode::Columns => {
+                if !group.slowest.is_multiple_of(tiles) {
+                    return None;
+                }
                 let outer = [cluster, slices, share, promoted];
                 let around: u64 = outer.iter().map(|(_, count)| count).product();
-                let columns = (group.size / tiles).div_ceil(around).next_multiple_of(flit);
-                let columns = columns.min(packet.min(MOST_COLUMNS));
+                let columns = match (group.size / tiles).div_ceil(around) {
+                    few if few <= SUMS => SUMS,
+                    many => many.next_multiple_of(flit.min(MOST_COLUMNS)).min(packet.min(MOST_COLUMNS)),
+                };
                 filled(group, tiles, &outer, Part::Time, &[(Part::Packet, columns)])?
             }
         };
@@ -100,8 +105,14 @@ impl Layout {
         if !problem.sum.size.is_multiple_of(choice.sum * of_sum) {
             return None;
         }
-        let depth = problem.sum.size / (choice.sum * of_sum);
-        let parts = [(Part::Slice, choice.sum), (Part::Share, of_sum), (Part::Time, depth)];
+        let held = problem.sum.size / (choice.sum * of_sum);
+        let pieces = match choice.mode {
+            Mode::Columns => 1,
+            Mode::Tree if choice.sum * of_sum == 1 => 1,
+            Mode::Tree => pieces(held, packet),
+        };
+        let depth = held / pieces;
+        let parts = [(Part::Slice, choice.sum), (Part::Share, of_sum), (Part::Piece, pieces), (Part::Time, depth)];
         let sum = Cut::new(&problem.sum, 1, &parts);
         let depth = match choice.mode {
             Mode::Columns => depth,
@@ -196,21 +207,41 @@ impl Layout {
     }
 }
 
+/// Number of equal pieces of `depth` positions that are masked one by one; one if whole packets need no mask.
+fn pieces(depth: u64, packet: u64) -> u64 {
+    if depth.is_multiple_of(packet) {
+        return 1;
+    }
+    let least = depth.div_ceil(packet);
+    (least..=depth).find(|count| depth.is_multiple_of(*count)).unwrap_or(depth)
+}
+
 /// The dimension `terms` in data memory, slowest first, whose innermost term fills whole groups of 8 bytes.
 #[must_use]
 pub fn in_memory(terms: impl IntoIterator<Item = Expr>, dtype: DType, axes: &Axes) -> Expr {
     let mut terms: Vec<Expr> = terms.into_iter().filter(|term| !matches!(term, Expr::Literal(1))).collect();
-    let last = terms.pop().unwrap_or(Expr::Literal(1));
-    let last = match last {
+    let last = match terms.pop().unwrap_or(Expr::Literal(1)) {
         Expr::Pair(inner) if inner.len() > 1 => {
             terms.extend(inner);
             terms.pop().unwrap_or(Expr::Literal(1))
         }
         single => single,
     };
-    let Ok(size) = last.size(axes) else { return side_by_side(terms.into_iter().chain([last])) };
-    let whole = whole_groups(size, dtype);
-    let last = if whole == size { last } else { last.pad(whole, PadKind::Top) };
+    in_memory_around(terms, last, dtype, axes)
+}
+
+/// The dimension `terms` in data memory around `last`, which is padded to whole groups of 8 bytes.
+#[must_use]
+pub fn in_memory_around(
+    terms: impl IntoIterator<Item = Expr>,
+    last: Expr,
+    dtype: DType,
+    axes: &Axes,
+) -> Expr {
+    let last = match last.size(axes).map(|size| (size, whole_groups(size, dtype))) {
+        Ok((size, whole)) if size < whole => last.pad(whole, PadKind::Top),
+        Ok(_) | Err(_) => last,
+    };
     tidy(&side_by_side(terms.into_iter().chain([last])), axes)
 }
 
@@ -229,9 +260,11 @@ fn padded(map: Expr, all: u64, used: u64) -> Expr {
 /// the group, by more than padding to one position each.
 fn filled(group: &Group, tiles: u64, outer: &[(Part, u64)], part: Part, inner: &[(Part, u64)]) -> Option<Cut> {
     let of = |parts: &[(Part, u64)]| parts.iter().map(|(_, count)| count).product::<u64>();
-    let (around, within) = (of(outer), of(inner));
-    let size = group.size / tiles;
-    if around > 1 && around > size.div_ceil(within).next_power_of_two() || !group.slowest.is_multiple_of(tiles) {
+    if !group.slowest.is_multiple_of(tiles) {
+        return None;
+    }
+    let (around, within, size) = (of(outer), of(inner), group.size / tiles);
+    if around > 1 && around > size.div_ceil(within).next_power_of_two() {
         return None;
     }
     let rest = size.div_ceil(around * within);
