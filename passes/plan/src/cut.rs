@@ -2,7 +2,7 @@
 //! (book 03).
 
 use std::sync::Arc;
-use visa_algebra::{Axes, Expr, PadKind, digits, equal, rebuild};
+use visa_algebra::{Axes, Equality, Expr, PadKind, digits, equal, rebuild};
 
 /// Axes that have the same role in a step, as one dimension. The last axis counts fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,9 +166,32 @@ pub fn side_by_side(terms: impl IntoIterator<Item = Expr>) -> Expr {
     Expr::pair(terms.into_iter().filter(|term| !matches!(term, Expr::Literal(1))))
 }
 
-/// The same mapping in its shortest text, if there is one that is equal.
+/// The same mapping in its shortest text, if there is one that is equal. Parts of a padded mapping are kept: each by
+/// itself does not tell where the padding is.
 #[must_use]
 pub fn tidy(map: &Expr, axes: &Axes) -> Expr {
+    if cuts_padding(map) {
+        return map.clone();
+    }
     let rebuilt = digits(map, axes).ok().and_then(|digits| rebuild(&digits, axes).ok());
-    rebuilt.filter(|short| equal(short, map, axes) == visa_algebra::Equality::Equal).unwrap_or_else(|| map.clone())
+    rebuilt.filter(|short| equal(short, map, axes) == Equality::Equal).unwrap_or_else(|| map.clone())
+}
+
+/// Returns true if a part of a mapping divides a padded one.
+fn cuts_padding(map: &Expr) -> bool {
+    let padded = |inner: &Expr| matches!(inner, Expr::Pad { .. });
+    let divides = match map {
+        Expr::Stride { inner, .. } | Expr::Modulo { inner, .. } => padded(inner),
+        Expr::Axis(_)
+        | Expr::Alias(_)
+        | Expr::Literal(_)
+        | Expr::Pair(_)
+        | Expr::Outer(_)
+        | Expr::Pad { .. }
+        | Expr::Resize { .. }
+        | Expr::Slice { .. }
+        | Expr::Gather { .. }
+        | Expr::Slide(_) => false,
+    };
+    divides || map.children().into_iter().any(cuts_padding)
 }

@@ -62,6 +62,14 @@ pub fn guess(
         return None;
     }
     let dtype = problem.dtype();
+    let masked = choice.mode == Mode::Tree && layout.depth != layout.sum.count(Part::Time);
+    let groups = |operand: usize| {
+        let cuts = [&layout.batch, layout.free(operand, choice), &layout.sum];
+        moves_groups(&problem.operands[operand], &cuts, Layout::elsewhere(choice, operand))
+    };
+    if masked && choice.unit == Unit::Dual || !groups(0) || !groups(1) {
+        return None;
+    }
     let stationary = &problem.operands[choice.stationary];
     let clusters = if choice.cluster.is_some() { 2 } else { 1 };
     let slices = choice.batch * choice.sum * choice.stream * choice.rows;
@@ -135,12 +143,24 @@ pub fn guess(
         let moved = Moved { bytes: bytes * used, run: bytes, slices, clusters, writes: false };
         transfer(&moved, machine, model) + LATENCY
     });
+    // A packet of elements that are apart in data memory takes an access for each.
+    let operand = 1 - choice.stationary;
+    let group = match choice.mode {
+        Mode::Columns => &layout.stream,
+        Mode::Tree => &layout.sum,
+    };
+    let cuts = [&layout.batch, &layout.stream, &layout.sum];
+    let accesses = if innermost(&problem.operands[operand], group, &cuts) {
+        streamed.div_ceil(wide)
+    } else {
+        crate::contraction::layout::elements(streamed, dtype)
+    };
     Some(Parts {
         rows: load(choice.stationary),
         stream: load(1 - choice.stationary),
         operands: operands.sum(),
         weights,
-        compute: compute.max(streamed / wide),
+        compute: compute.max(accesses + LATENCY),
         store,
     })
 }
@@ -198,6 +218,19 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
 /// Positions of a cut that a slice holds, with padding.
 fn local(cut: &Cut, except: &[Part]) -> u64 {
     cut.parts().iter().filter(|(part, _)| !except.contains(part)).map(|(_, count)| count).product()
+}
+
+/// Returns true if a load moves whole groups of 8 bytes: if a slice holds the innermost axis, with the padding of the
+/// array, or a whole number of groups of it.
+fn moves_groups(array: &Array, cuts: &[&Cut], elsewhere: &[Part]) -> bool {
+    let long = cuts.iter().filter(|cut| cut.group().size > 1);
+    let Some(last) = long.max_by_key(|cut| position(array, cut)) else { return true };
+    let divided = |(part, count): &&(Part, u64)| elsewhere.contains(part) && *count > 1;
+    if last.tiles() == 1 && !last.parts().iter().any(|part| divided(&part)) {
+        return true;
+    }
+    let held = run(array, cuts, elsewhere);
+    crate::array::whole_groups(held, array.dtype) == held
 }
 
 /// Elements that are contiguous in an array and in a slice.

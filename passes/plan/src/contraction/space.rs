@@ -1,7 +1,7 @@
 //! All plans of a contraction: every distribution of its axes over clusters, slices and rows, with the loops, rings and
 //! sums between slices that it permits.
 
-use crate::contraction::layout::Layout;
+use crate::contraction::layout::{Layout, PACKET_BYTES};
 use crate::contraction::{Choice, Contraction, Mode, Promotion, Role, SumOrder};
 use visa_algebra::Axes;
 use visa_machine::{Machine, Unit};
@@ -14,7 +14,7 @@ const ROWS: u64 = 8;
 /// Calls `visit` for each plan whose cuts exist.
 pub fn each(problem: &Contraction, axes: &Axes, machine: &Machine, visit: &mut dyn FnMut(Choice, Layout)) {
     for stationary in [0, 1] {
-        for mode in modes(problem, stationary, axes) {
+        for mode in modes(problem) {
             for choice in distributions(problem, stationary, mode, machine) {
                 for choice in refined(problem, choice, axes) {
                     if let Some(layout) = Layout::new(problem, &choice) {
@@ -26,26 +26,15 @@ pub fn each(problem: &Contraction, axes: &Axes, machine: &Machine, visit: &mut d
     }
 }
 
-/// The packets that the order of the sum and the layout of the streamed operand permit.
-fn modes(problem: &Contraction, stationary: usize, axes: &Axes) -> Vec<Mode> {
-    let streamed = &problem.operands[1 - stationary];
-    let long = |name: &&std::sync::Arc<str>| axes.id(name).is_some_and(|id| axes.size(id) > 1);
-    let last = streamed.axes.iter().rev().find(long);
-    let sum_last = last.is_none_or(|axis| problem.sum.axes.contains(axis));
-    let free_last = last.is_none_or(|axis| problem.free[1 - stationary].axes.contains(axis));
-    let tree = crate::contraction::layout::elements(64, problem.dtype());
-    let ordered = |exact: u64| match problem.order {
+/// The packets that the order of the sum permits.
+fn modes(problem: &Contraction) -> Vec<Mode> {
+    let tree = crate::contraction::layout::elements(PACKET_BYTES, problem.dtype());
+    let permits = |neighbours: u64| match problem.order {
         SumOrder::Free => true,
-        SumOrder::Exact(tree) => tree == exact || problem.sum.size == 1,
+        SumOrder::Exact(tree) => tree == neighbours || problem.sum.size == 1,
     };
-    let mut modes = Vec::new();
-    if sum_last && ordered(tree) {
-        modes.push(Mode::Tree);
-    }
-    if (free_last || last.is_none()) && ordered(1) {
-        modes.push(Mode::Columns);
-    }
-    modes
+    let modes = [(Mode::Columns, 1), (Mode::Tree, tree)];
+    modes.into_iter().filter(|(_, neighbours)| permits(*neighbours)).map(|(mode, _)| mode).collect()
 }
 
 /// Powers of two up to `most`.
