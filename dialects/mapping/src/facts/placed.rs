@@ -6,6 +6,7 @@ use crate::interfaces::succeeded;
 use crate::ops::control::{Carried, For, carried, carries, times};
 use crate::ops::func::{Func, addresses};
 use crate::tensor::memories::HBM;
+use crate::tensor::value::Value;
 use crate::tensor::{Dim, Tensor};
 use crate::view;
 use std::ops::Range;
@@ -105,7 +106,11 @@ impl Placing<'_> {
 
     /// Adds the values that pass through a loop or a branch, and the tensors that its body places.
     fn carry(&mut self, op: OpRef<'_>) -> Result<(), Diagnostic> {
-        let (through, from, end) = (carried(op), self.positions.of(op.id), self.positions.end(op));
+        let (from, end) = (self.positions.of(op.id), self.positions.end(op));
+        // Values of the tensor level are in no memory.
+        let in_memory = |value: ValueId| op.ctx.type_value::<Value>(op.module.ty(value)).is_none();
+        let through: Vec<Carried> =
+            carried(op).into_iter().filter(|carried| in_memory(carried.initial)).collect();
         for Carried { initial, argument, yielded, .. } in &through {
             let Some(value) = *argument else { continue };
             let written = |op: OpRef<'_>| address(op, written_place(op).ok()?.0);
