@@ -8,7 +8,7 @@ use std::rc::Rc;
 use visa_ir::decl::{Body, BodyDef, BodyError};
 
 /// `!tm.index`.
-pub(crate) static INDEX: BodyDef = BodyDef {
+pub static INDEX: BodyDef = BodyDef {
     name: "tm.index",
     syntax: "",
     doc: "A number that is known in each iteration of the loops around it: a loop's index, or a result of \
@@ -22,7 +22,7 @@ pub(crate) static INDEX: BodyDef = BodyDef {
 
 /// The body of `!tm.index`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Index;
+pub struct Index;
 
 impl fmt::Display for Index {
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,6 +9,7 @@ pub mod contraction;
 pub mod cut;
 pub mod memory;
 pub mod read;
+pub mod region;
 pub mod search;
 pub mod vector;
 pub mod writer;

@@ -3,6 +3,8 @@
 use crate::array::Array;
 use crate::contraction::{Contraction, Epilogue, SumOrder};
 use crate::cut::Group;
+use crate::region::{Computation, Operation, ReduceOrder, Region, RegionValue, Slot};
+use crate::vector;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use visa_algebra::{Axes, AxisId};
@@ -12,20 +14,30 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, ValueId};
 use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::cast::{self, Cast};
+use visa_mapping::ops::constant::{CONSTANT, Constant};
 use visa_mapping::ops::contract::{self, Contract};
 use visa_mapping::ops::func::{Func, RETURN, argument_name};
 use visa_mapping::ops::map::{self, Map};
+use visa_mapping::ops::reduce::{self, Reduce};
 use visa_mapping::tensor::value::{Value, axis_list};
-use visa_numerics::{DType, engine_cast};
+use visa_numerics::{ReduceName, engine_cast, fetch_cast};
+
+/// The computation of a step.
+pub enum Work {
+    /// A contraction. Its inputs are the two operands, then those of the epilogue.
+    Contraction(Box<Contraction>),
+    /// Maps, conversions and reductions.
+    Region(Box<Region>),
+}
 
 /// A step of a kernel.
 pub struct Step {
     /// Its computation.
-    pub computation: Contraction,
-    /// Numbers of the arrays that it reads: the two operands, then those of the epilogue.
+    pub work: Work,
+    /// Numbers of the arrays that it reads.
     pub inputs: Vec<usize>,
-    /// Number of the array that it writes.
-    pub output: usize,
+    /// Numbers of the arrays that it writes.
+    pub outputs: Vec<usize>,
     /// The operation at its beginning.
     pub op: OpId,
 }
@@ -55,6 +67,23 @@ struct Reader<'a> {
     /// Operations that a step before has computed.
     fused: HashSet<OpId>,
     steps: Vec<Step>,
+    /// The numbers that values are everywhere.
+    constants: HashMap<ValueId, f64>,
+    /// The region that is being read.
+    region: OpenRegion,
+}
+
+/// A region while it is read.
+#[derive(Default)]
+struct OpenRegion {
+    values: Vec<RegionValue>,
+    slots: HashMap<ValueId, Slot>,
+    inputs: Vec<(Slot, usize)>,
+    operations: Vec<Operation>,
+    /// The operations of the function, and their results.
+    ops: Vec<OpId>,
+    results: Vec<ValueId>,
+    reduced: Vec<Arc<str>>,
 }
 
 /// Divides a function into steps.
@@ -72,6 +101,8 @@ pub fn read(ctx: &Context, module: &Module, func: OpId, axes: &Axes) -> Result<K
         known: HashMap::new(),
         fused: HashSet::new(),
         steps: Vec::new(),
+        constants: HashMap::new(),
+        region: OpenRegion::default(),
     };
     let block = op.regions()[0];
     for (number, &argument) in module.args(block).iter().enumerate() {
@@ -83,6 +114,7 @@ pub fn read(ctx: &Context, module: &Module, func: OpId, axes: &Axes) -> Result<K
     for &id in module.ops(block) {
         let op = module.op(ctx, id);
         if op.is(&RETURN) {
+            reader.close()?;
             results = op.operands().iter().map(|value| reader.number(op, *value)).collect::<Result<_, _>>()?;
         } else if !reader.fused.contains(&id) {
             reader.step(op)?;
@@ -113,12 +145,233 @@ impl Reader<'_> {
         self.module.value_name(value).map_or_else(|| "out".to_owned(), |name| name.to_string())
     }
 
-    /// Reads the step that begins with an operation.
+    /// Reads an operation: the beginning of a step, or a part of a region.
     fn step(&mut self, op: OpRef<'_>) -> Result<(), Diagnostic> {
+        if op.is(&map::DECL) {
+            self.begin(op, &[])?;
+            return self.map(Map::of(op)?);
+        }
+        if op.is(&cast::DECL) && !Cast::of(op)?.bits() {
+            self.begin(op, &[])?;
+            return self.cast(op);
+        }
+        if op.is(&reduce::DECL) {
+            return self.reduce(Reduce::of(op)?);
+        }
+        if op.is(&CONSTANT) {
+            return self.constant(Constant::of(op)?);
+        }
+        self.close()?;
         if op.is(&contract::DECL) {
             return self.contraction(Contract::of(op)?);
         }
         Err(unplanned(op, &format!("`{op}`")))
+    }
+
+    /// A number that is the same everywhere.
+    fn constant(&mut self, op: Constant<'_>) -> Result<(), Diagnostic> {
+        let values = op.values()?;
+        let [value] = values.0.as_slice() else { return Err(unplanned(*op, "a constant with an axis")) };
+        if op.bits() {
+            return Err(unplanned(*op, "a constant that is a pattern of bits"));
+        }
+        self.constants.insert(op.results()[0], *value);
+        Ok(())
+    }
+
+    /// Continues the region, or begins another one if reductions along `reduced` would leave no rows to divide.
+    fn begin(&mut self, op: OpRef<'_>, reduced: &[Arc<str>]) -> Result<(), Diagnostic> {
+        let mut axes: Vec<Arc<str>> = self.region.values.iter().flat_map(|value| value.array.axes.clone()).collect();
+        for at in 0..op.operands().len() {
+            let ty = op.operand_type::<Value>(at).ok_or_else(|| unplanned(op, "an operand that is no value"))?;
+            axes.extend(ty.axes.iter().cloned());
+        }
+        let divides = |axis: &Arc<str>| !reduced.contains(axis) && !self.region.reduced.contains(axis);
+        let rows = axes.iter().filter(|axis| divides(axis)).any(|axis| self.size(axis) > 1);
+        if !rows && !self.region.operations.is_empty() {
+            self.close()?;
+        }
+        self.region.ops.push(op.id);
+        self.region.reduced.extend(reduced.iter().cloned());
+        Ok(())
+    }
+
+    fn size(&self, axis: &str) -> u64 {
+        self.axes.id(axis).map_or(1, |id| self.axes.size(id))
+    }
+
+    /// The slot of a value of the region.
+    fn slot(&mut self, op: OpRef<'_>, value: ValueId) -> Result<Slot, Diagnostic> {
+        if let Some(&slot) = self.region.slots.get(&value) {
+            return Ok(slot);
+        }
+        let number = self.number(op, value)?;
+        let slot = self.new_slot(self.arrays[number].clone());
+        self.region.slots.insert(value, slot);
+        self.region.inputs.push((slot, number));
+        Ok(slot)
+    }
+
+    /// A new value of the region.
+    fn new_slot(&mut self, array: Array) -> Slot {
+        let (slot, read) = (self.region.values.len(), array.dtype);
+        self.region.values.push(RegionValue { array, read, storage: slot });
+        slot
+    }
+
+    /// The slot of the result of an operation.
+    fn result(&mut self, op: OpRef<'_>) -> Result<Slot, Diagnostic> {
+        let value = op.results()[0];
+        let array = self.array(value, &self.name(value), op)?;
+        let slot = self.new_slot(array);
+        self.region.slots.insert(value, slot);
+        self.region.results.push(value);
+        Ok(slot)
+    }
+
+    fn map(&mut self, op: Map<'_>) -> Result<(), Diagnostic> {
+        let expression = op.expression()?;
+        let (mut operands, mut terms) = (Vec::new(), Vec::new());
+        for &operand in op.operands() {
+            if let Some(&number) = self.constants.get(&operand) {
+                terms.push(Term::Number(number));
+                continue;
+            }
+            terms.push(Term::Name(operands.len()));
+            let slot = self.slot(*op, operand)?;
+            operands.push(slot);
+        }
+        if operands.is_empty() {
+            return Err(unplanned(*op, "an expression of constants"));
+        }
+        let names = (0..operands.len()).map(|at| format!("x{at}").into()).collect();
+        let expression = Some(Expression { names, term: substituted(&expression.term, &terms) });
+        let result = self.result(*op)?;
+        let computation = Computation::Map { expression, operands, cast: None };
+        self.region.operations.push(Operation { computation, result });
+        Ok(())
+    }
+
+    /// A conversion: at the end of the pipeline that computes the value, at a fetch, or by itself.
+    fn cast(&mut self, op: OpRef<'_>) -> Result<(), Diagnostic> {
+        let operand = op.operands()[0];
+        let source = self.slot(op, operand)?;
+        let from = self.region.values[source].read;
+        let result = self.result(op)?;
+        let to = self.region.values[result].array.dtype;
+        let alone = self.module.uses(operand).len() == 1;
+        if engine_cast(from, to).is_some() {
+            let last = self.region.operations.last_mut().filter(|last| last.result == source && alone);
+            if let Some(Operation { computation: Computation::Map { cast: cast @ None, .. }, result: slot }) = last {
+                (*cast, *slot) = (Some(to), result);
+                return Ok(());
+            }
+            let computation = Computation::Map { expression: None, operands: vec![source], cast: Some(to) };
+            self.region.operations.push(Operation { computation, result });
+            return Ok(());
+        }
+        let stored = &self.region.values[source];
+        if fetch_cast(from, to).is_none() || stored.storage != source || vector::computed(to) != to {
+            return Err(unplanned(op, &format!("a conversion of `{from}` to `{to}`")));
+        }
+        let array = Array { name: self.region.values[result].array.name.clone(), ..stored.array.clone() };
+        self.region.values[result] = RegionValue { array, read: to, storage: source };
+        Ok(())
+    }
+
+    fn reduce(&mut self, op: Reduce<'_>) -> Result<(), Diagnostic> {
+        if op.keep()?.is_some() {
+            return Err(unplanned(*op, "a reduction with `keep`"));
+        }
+        let over = axis_list(&*op.over()?).map_err(|why| unplanned(*op, &format!("`over`: {why}")))?;
+        self.begin(*op, &over)?;
+        let name = op.op()?;
+        let mut operand = self.slot(*op, op.operands()[0])?;
+        let dtype = self.region.values[operand].read;
+        // Extrema may be taken in any order; sums of integers wrap.
+        let any = op.free() || matches!(name, ReduceName::Max | ReduceName::Min);
+        let order = match op.tree()? {
+            _ if any => ReduceOrder::Free,
+            1 => ReduceOrder::Sequential,
+            4 => ReduceOrder::Lanes,
+            tree => return Err(unplanned(*op, &format!("a reduction in trees of {tree}: lanes add 4 neighbours"))),
+        };
+        if over.len() > 1 && !any {
+            return Err(unplanned(*op, "an ordered reduction along several axes"));
+        }
+        let result = self.result(*op)?;
+        let mut axes = self.region.values[operand].array.axes.clone();
+        for (at, axis) in over.iter().enumerate().rev() {
+            axes.retain(|own| own != axis);
+            let last = at == 0;
+            let name_of = self.region.values[result].array.name.clone();
+            let target = if last { result } else { self.new_slot(Array { name: name_of, dtype, axes: axes.clone() }) };
+            let computation = Computation::Reduce { op: name, operand, axis: Arc::clone(axis), order };
+            self.region.operations.push(Operation { computation, result: target });
+            operand = target;
+        }
+        Ok(())
+    }
+
+    /// Ends the region.
+    fn close(&mut self) -> Result<(), Diagnostic> {
+        let mut region = std::mem::take(&mut self.region);
+        let Some(&first) = region.ops.first() else { return Ok(()) };
+        let mut outputs = Vec::new();
+        for &value in &region.results {
+            let outside = self.module.uses(value).iter().any(|user| !region.ops.contains(user));
+            let slot = region.slots[&value];
+            let written = region.operations.iter().any(|own| own.result == slot);
+            if !outside || (!written && region.values[slot].storage == slot) {
+                continue;
+            }
+            // A conversion at the fetch is in no memory until a pipeline writes it.
+            let converted = region.values[slot].clone();
+            let slot = if converted.storage == slot {
+                slot
+            } else {
+                let array = Array { dtype: converted.read, ..converted.array };
+                let result = region.values.len();
+                region.values.push(RegionValue { array, read: converted.read, storage: result });
+                let computation = Computation::Map { expression: None, operands: vec![slot], cast: None };
+                region.operations.push(Operation { computation, result });
+                result
+            };
+            outputs.push((value, slot));
+        }
+        if outputs.is_empty() {
+            return Ok(());
+        }
+        let rows = self.rows(&region);
+        let mut numbers = Vec::new();
+        for &(value, slot) in &outputs {
+            let array = region.values[slot].array.clone();
+            numbers.push(self.add(value, array));
+        }
+        let work = Region {
+            rows,
+            inputs: region.inputs.iter().map(|(slot, _)| *slot).collect(),
+            outputs: outputs.iter().map(|(_, slot)| *slot).collect(),
+            values: region.values,
+            operations: region.operations,
+        };
+        let inputs = region.inputs.iter().map(|(_, number)| *number).collect();
+        self.steps.push(Step { work: Work::Region(Box::new(work)), inputs, outputs: numbers, op: first });
+        Ok(())
+    }
+
+    /// The axes of a region that no operation reduces, in the order of the largest value.
+    fn rows(&self, region: &OpenRegion) -> Group {
+        let size = |array: &Array| array.axes.iter().map(|axis| self.size(axis)).product::<u64>();
+        let mut arrays: Vec<&Array> = region.values.iter().map(|value| &value.array).collect();
+        arrays.sort_by_key(|array| std::cmp::Reverse(size(array)));
+        let mut rows: Vec<Arc<str>> = Vec::new();
+        for axis in arrays.iter().flat_map(|array| &array.axes) {
+            if !region.reduced.contains(axis) && !rows.contains(axis) {
+                rows.push(Arc::clone(axis));
+            }
+        }
+        Group::new(&rows, self.axes)
     }
 
     fn contraction(&mut self, op: Contract<'_>) -> Result<(), Diagnostic> {
@@ -156,7 +409,7 @@ impl Reader<'_> {
         };
         let output = self.add(last, out);
         let inputs = numbers.into_iter().chain(inputs).collect();
-        self.steps.push(Step { computation, inputs, output, op: op.id });
+        self.steps.push(Step { work: Work::Contraction(Box::new(computation)), inputs, outputs: vec![output], op: op.id });
         Ok(())
     }
 
@@ -183,7 +436,10 @@ impl Reader<'_> {
             if !same || epilogue.cast.is_some() {
                 break;
             }
-            if next.is(&map::DECL) && next.operands().iter().all(|own| *own == value || self.known.contains_key(own)) {
+            let known = |own: &ValueId| {
+                *own == value || self.known.contains_key(own) || self.constants.contains_key(own)
+            };
+            if next.is(&map::DECL) && next.operands().iter().all(known) {
                 self.compose(Map::of(next)?, value, &mut epilogue, &mut inputs)?;
             } else if next.is(&cast::DECL) && !Cast::of(next)?.bits() && engine_cast(dtype, after.dtype).is_some() {
                 epilogue.cast = Some(after.dtype);
@@ -224,6 +480,10 @@ impl Reader<'_> {
                 terms.push(before.clone());
                 continue;
             }
+            if let Some(&number) = self.constants.get(&operand) {
+                terms.push(Term::Number(number));
+                continue;
+            }
             let number = self.number(*op, operand)?;
             let at = inputs.iter().position(|own| *own == number).unwrap_or_else(|| {
                 inputs.push(number);
@@ -239,7 +499,8 @@ impl Reader<'_> {
 }
 
 /// A term with others instead of its names.
-fn substituted(term: &Term, terms: &[Term]) -> Term {
+#[must_use]
+pub fn substituted(term: &Term, terms: &[Term]) -> Term {
     match term {
         Term::Name(at) => terms[*at].clone(),
         Term::Number(number) => Term::Number(*number),
@@ -254,10 +515,4 @@ fn unplanned(op: OpRef<'_>, subject: &str) -> Diagnostic {
     let message = format!("the planner has no step for {subject}");
     let fix = "write this part at the memory level, or split the function around it".to_owned();
     Diagnostic::error("plan-kernel", op.span(), message).fix(fix)
-}
-
-/// True if the vector engine converts sums to the format.
-#[must_use]
-pub fn is_cast(from: DType, to: DType) -> bool {
-    engine_cast(from, to).is_some()
 }

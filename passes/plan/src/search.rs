@@ -1,24 +1,30 @@
 //! Chooses the plan of a step: all plans are ranked by counts, the best are lowered, and the report decides.
 
+use crate::array::Array;
 use crate::contraction::emit::{Planned, Values};
-use crate::contraction::guess::{Parts, guess};
+use crate::contraction::guess::guess;
 use crate::contraction::layout::Layout;
 use crate::contraction::{Choice, Contraction, space};
 use crate::memory::Transfers;
+use crate::read::Work;
+use crate::region::emit::PlannedRegion;
+use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::writer::{Writer, new};
 use visa_algebra::Axes;
 use visa_cost::MemoryModel;
 use visa_ir::context::Context;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::{Module, ValueId};
 use visa_ir::verify::verify;
 use visa_machine::Machine;
-use visa_mapping::ops::func::{Func, Return};
+use visa_mapping::ops::func::Return;
 use visa_pass::{Options, PassCx};
-use visa_select::price::{allocated, report};
+use visa_select::price::{allocated, first, report};
 
 /// Plans that are lowered.
 const MOST_LOWERED: usize = 12;
+/// Plans that are lowered or refused by an engine.
+const MOST_TRIED: usize = 48;
 /// Plans that are ranked by the prices of their transfers.
 const MOST_RANKED: usize = 400;
 
@@ -36,14 +42,20 @@ pub struct Search<'a> {
     pub model: MemoryModel,
 }
 
+/// A plan of a step.
+pub enum Plan {
+    /// Of a contraction.
+    Contraction(Box<(Choice, Layout)>),
+    /// Of a region.
+    Region(RegionChoice),
+}
+
 /// A plan with its cost.
 pub struct Candidate {
     /// The plan.
-    pub choice: Choice,
-    /// Its cuts.
-    pub layout: Layout,
-    /// Cycles by counts.
-    pub guessed: Parts,
+    pub plan: Plan,
+    /// Cycles by counts and the prices of transfers.
+    pub ranked: u64,
     /// Cycles of the report.
     pub cycles: u64,
 }
@@ -53,105 +65,147 @@ pub struct Outcome {
     /// The lowered plans, the best first.
     pub lowered: Vec<Candidate>,
     /// Plans that were ranked.
-    pub explored: usize,
-    /// Error of the first plan that an engine refused, if there is one.
+    pub explored: u64,
+    /// The error of the first plan that an engine refused, if there is one.
     pub refused: Option<Diagnostic>,
 }
 
+/// Plans with their cycles by counts, the best first, and the number of plans before the selection.
+type Ranked = (Vec<(u64, Plan)>, u64);
+
+impl Plan {
+    /// True if loops repeat the pipelines, so that iterations can overlap.
+    fn has_loops(&self) -> bool {
+        match self {
+            Self::Contraction(plan) => plan.1.rows.tiles() * plan.1.stream.tiles() > 1,
+            Self::Region(choice) => choice.tiles > 1,
+        }
+    }
+}
+
 impl Search<'_> {
-    /// The best plans of a contraction.
+    /// The best plans of a step that reads `inputs`.
     #[must_use]
-    pub fn run(&self, problem: &Contraction) -> Outcome {
-        let mut all: Vec<(u64, Choice, Layout, Parts)> = Vec::new();
-        let mut explored = 0;
-        space::each(problem, self.axes, self.machine, &mut |choice, layout| {
-            explored += 1;
-            let Some(parts) = guess(problem, &choice, &layout, self.machine, self.model) else { return };
-            all.push((parts.total(&layout), choice, layout, parts));
-            if all.len() >= 8 * MOST_RANKED {
-                all.sort_by_key(|(total, ..)| *total);
-                all.truncate(MOST_RANKED);
-            }
-        });
-        all.sort_by_key(|(total, ..)| *total);
-        all.truncate(MOST_RANKED);
+    pub fn run(&self, work: &Work, inputs: &[&Array]) -> Outcome {
         let prices = Transfers::new(self.axes, self.machine, self.model);
-        let mut all: Vec<_> = all
-            .into_iter()
-            .filter_map(|(_, choice, layout, parts)| {
-                let (axes, machine) = (self.axes, self.machine);
-                let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
-                let parts = planned.transfers(parts, &prices)?;
-                Some((parts.total(&layout), choice, layout, parts))
-            })
-            .collect();
-        all.sort_by_key(|(total, ..)| *total);
-        let mut lowered = Vec::new();
-        let mut refused = None;
-        let mut tried = 0;
-        for (_, choice, layout, guessed) in all {
-            if lowered.len() >= MOST_LOWERED || tried >= 4 * MOST_LOWERED {
+        let (ranked, explored) = match work {
+            Work::Contraction(problem) => self.contractions(problem, &prices),
+            Work::Region(region) => self.regions(region, &prices),
+        };
+        let (mut lowered, mut refused) = (Vec::new(), None);
+        for (ranked, plan) in ranked.into_iter().take(MOST_TRIED) {
+            if lowered.len() == MOST_LOWERED {
                 break;
             }
-            tried += 1;
-            match self.cycles(problem, &choice, &layout) {
-                Ok(cycles) => lowered.push(Candidate { choice, layout, guessed, cycles }),
+            match self.cycles(work, inputs, &plan) {
+                Ok(cycles) => lowered.push(Candidate { plan, ranked, cycles }),
                 Err(why) => {
-                    if std::env::var("VISA_PLAN_DEBUG").is_ok() {
-                        eprintln!("refused {choice:?}: {}", why.message);
-                    }
                     refused.get_or_insert(why);
                 }
             }
         }
         lowered.sort_by_key(|candidate| candidate.cycles);
-        if std::env::var("VISA_PLAN_DEBUG").is_ok() {
-            for candidate in &lowered {
-                eprintln!("{} guessed {} {:?} {:?}", candidate.cycles, candidate.guessed.total(&candidate.layout), candidate.guessed, candidate.choice);
-            }
-            eprintln!("explored {explored}");
-        }
         Outcome { lowered, explored, refused }
     }
 
-    /// Cycles of a plan in the report.
-    fn cycles(&self, problem: &Contraction, choice: &Choice, layout: &Layout) -> Result<u64, Diagnostic> {
-        let module = self.kernel(problem, choice, layout)?;
-        let findings = verify(self.ctx, &module);
-        if findings.iter().any(|finding| finding.severity == visa_ir::diag::Severity::Error) {
-            return Err(visa_select::price::first(findings));
+    /// The plans of a contraction.
+    fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>) -> Ranked {
+        let (mut all, mut explored) = (Vec::new(), 0);
+        space::each(problem, self.axes, self.machine, &mut |choice, layout| {
+            explored += 1;
+            let Some(parts) = guess(problem, &choice, &layout, self.machine, self.model) else { return };
+            all.push((parts.total(&layout), choice, layout, parts));
+            if all.len() == 8 * MOST_RANKED {
+                select(&mut all, |(total, ..)| *total);
+            }
+        });
+        select(&mut all, |(total, ..)| *total);
+        let priced = all.into_iter().filter_map(|(_, choice, layout, parts)| {
+            let (axes, machine) = (self.axes, self.machine);
+            let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
+            let total = planned.transfers(parts, prices)?.total(&layout);
+            Some((total, Plan::Contraction(Box::new((choice, layout)))))
+        });
+        let mut priced: Vec<_> = priced.collect();
+        priced.sort_by_key(|(total, _)| *total);
+        (priced, explored)
+    }
+
+    /// The plans of a region.
+    fn regions(&self, region: &Region, prices: &Transfers<'_>) -> Ranked {
+        let (mut all, mut explored) = (Vec::new(), 0);
+        for choice in region_guess::choices(region, self.machine) {
+            explored += 1;
+            let Some(planned) = PlannedRegion::new(region, &choice, self.axes, self.machine) else { continue };
+            if let Some(total) = region_guess::cycles(&planned, prices) {
+                all.push((total, Plan::Region(choice)));
+            }
         }
-        let tiled = layout.rows.tiles() * layout.stream.tiles() > 1;
-        let mut module = module;
-        if tiled {
+        all.sort_by_key(|(total, _)| *total);
+        (all, explored)
+    }
+
+    /// Cycles of a plan in the report.
+    fn cycles(&self, work: &Work, inputs: &[&Array], plan: &Plan) -> Result<u64, Diagnostic> {
+        let mut module = self.kernel(work, inputs, plan)?;
+        let findings = verify(self.ctx, &module);
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(first(findings));
+        }
+        if plan.has_loops() {
             let pass = &visa_schedule::passes::schedule::PASS;
             let options = Options::defaults(pass.options);
-            (pass.run)(&mut PassCx::new(self.ctx, &mut module, &options)).map_err(visa_select::price::first)?;
+            (pass.run)(&mut PassCx::new(self.ctx, &mut module, &options)).map_err(first)?;
         }
         report(self.ctx, allocated(self.ctx, &module)?, None).map(|report| report.totals.cycles)
     }
 
-    /// A kernel that is one contraction.
-    fn kernel(&self, problem: &Contraction, choice: &Choice, layout: &Layout) -> Result<Module, Diagnostic> {
+    /// A kernel that is one step.
+    fn kernel(&self, work: &Work, inputs: &[&Array], plan: &Plan) -> Result<Module, Diagnostic> {
         let mut writer = Writer::new(self.ctx, self.declarations.clone());
         let body = writer.function("step");
-        let arrays = problem.operands.iter().chain(&problem.epilogue.operands);
+        let ty = |array: &Array| array.ty(self.ctx, self.axes);
         let values: Vec<ValueId> =
-            arrays.map(|array| writer.argument(body, array.ty(self.ctx, self.axes), &array.name)).collect();
-        let values = Values { operands: [values[0], values[1]], epilogue: values[2..].to_vec() };
-        let planned = Planned { problem, choice, layout, axes: self.axes, machine: self.machine };
-        let out = planned.write(&mut writer, &values)?;
-        writer.end(new!(writer, Return, [out]));
+            inputs.iter().map(|array| writer.argument(body, ty(array), &array.name)).collect();
+        let results = self.write(&mut writer, work, plan, &values)?;
+        writer.end(new!(writer, Return, results));
         Ok(writer.module)
+    }
+
+    /// Writes a step by a plan. Returns its results in HBM.
+    ///
+    /// # Errors
+    /// A plan that an engine refuses.
+    pub fn write(
+        &self,
+        writer: &mut Writer<'_>,
+        work: &Work,
+        plan: &Plan,
+        inputs: &[ValueId],
+    ) -> Result<Vec<ValueId>, Diagnostic> {
+        let (axes, machine) = (self.axes, self.machine);
+        match (work, plan) {
+            (Work::Contraction(problem), Plan::Contraction(plan)) => {
+                let (choice, layout) = &**plan;
+                let values = Values { operands: [inputs[0], inputs[1]], epilogue: inputs[2..].to_vec() };
+                Planned { problem, choice, layout, axes, machine }.write(writer, &values).map(|out| vec![out])
+            }
+            (Work::Region(region), Plan::Region(choice)) => {
+                let planned = PlannedRegion::new(region, choice, axes, machine);
+                planned.map_or_else(|| Err(other_step()), |planned| planned.write(writer, inputs))
+            }
+            (Work::Contraction(_), Plan::Region(_)) | (Work::Region(_), Plan::Contraction(_)) => Err(other_step()),
+        }
     }
 }
 
-impl Writer<'_> {
-    /// Appends a function whose addresses are open, and continues in its body.
-    pub fn function(&mut self, name: &str) -> visa_ir::module::BlockId {
-        let func = self.end(new!(self, Func).name(name).at_auto());
-        let body = self.module.add_region(func);
-        self.continue_in(body);
-        body
-    }
+/// Keeps the best plans.
+fn select<T>(all: &mut Vec<T>, key: impl Fn(&T) -> u64) {
+    all.sort_by_key(&key);
+    all.truncate(MOST_RANKED);
+}
+
+/// That a plan is one of another step.
+fn other_step() -> Diagnostic {
+    Diagnostic::error("plan-kernel", visa_ir::span::Span::default(), "the plan is one of another step")
 }

@@ -8,6 +8,17 @@ use visa_ir::infer::result_types;
 use visa_ir::module::{BlockId, Module, OpId, TypeId, ValueId};
 use visa_ir::open::unknown;
 use visa_ir::span::Span;
+use visa_ir::decl::make_type;
+use visa_mapping::ops::func::Func;
+use visa_mapping::index::{INDEX, Index};
+
+/// Starts an operation of a view: `new!(writer, Collect, [stream])`.
+macro_rules! new {
+    ($writer:expr, $($view:ident)::+ $(, $operands:expr)?) => {
+        $($view)::+::build_at($writer.ctx, $writer.span() $(, $operands)?)
+    };
+}
+pub(crate) use new;
 
 /// A module while it is written.
 pub struct Writer<'c> {
@@ -68,35 +79,44 @@ impl<'c> Writer<'c> {
         Ok(value)
     }
 
-    /// Appends an operation with a body: `arguments` are the names of the body's arguments, and `body` writes it.
-    /// Returns the operation's result, called `name`.
+    /// Appends a loop that carries the values `initial`, called `names` after it, and in its body, whose index is
+    /// `index`. `body` writes it and its end. Returns the results.
     ///
     /// # Errors
-    /// Those of the operation and of its body.
-    pub fn region(
+    /// Those of the body.
+    pub fn repeat(
         &mut self,
         op: impl Into<NewOp<'c>>,
-        name: &str,
-        arguments: &[&str],
-        body: impl FnOnce(&mut Self, &[ValueId]) -> Result<(), Diagnostic>,
-    ) -> Result<ValueId, Diagnostic> {
-        let value = self.value(op, name)?;
-        let id = self.module.def_op(value).expect("the operation was appended");
+        index: &str,
+        initial: &[ValueId],
+        names: &[&str],
+        body: impl FnOnce(&mut Self, ValueId, &[ValueId]) -> Result<(), Diagnostic>,
+    ) -> Result<Vec<ValueId>, Diagnostic> {
+        let carried = initial.iter().zip(names).map(|(&value, &name)| (self.module.ty(value), name));
+        let carried: Vec<(TypeId, &str)> = carried.collect();
+        let op = carried.iter().fold(op.into(), |op, &(ty, name)| op.result(ty, Some(name.into())));
+        let id = self.module.append(self.block, op.spec());
         let block = self.module.add_region(id);
-        let written = self.module.op(self.ctx, id);
-        let types = written.decl().and_then(|decl| decl.arguments).map(|infer| infer(written)).transpose()?;
-        let types: Vec<TypeId> = types.unwrap_or_default();
-        let typed = arguments.iter().zip(types);
-        let values: Vec<ValueId> = typed.map(|(name, ty)| self.argument(block, ty, name)).collect();
+        let index = self.argument(block, make_type(self.ctx, &INDEX, Index), index);
+        let values: Vec<ValueId> = carried.iter().map(|&(ty, name)| self.argument(block, ty, name)).collect();
         let outer = std::mem::replace(&mut self.block, block);
-        let written = body(self, &values);
+        let written = body(self, index, &values);
         self.block = outer;
-        written.map(|()| value)
+        written?;
+        Ok(self.module.op(self.ctx, id).results().to_vec())
     }
 
     /// Adds an argument to a block.
     pub fn argument(&mut self, block: BlockId, ty: TypeId, name: &str) -> ValueId {
         self.module.add_arg(block, ty, Some(name.into()), self.span())
+    }
+
+    /// Appends a function whose addresses are open, and continues in its body.
+    pub fn function(&mut self, name: &str) -> BlockId {
+        let func = self.end(new!(self, Func).name(name).at_auto());
+        let body = self.module.add_region(func);
+        self.continue_in(body);
+        body
     }
 
     /// Continues at the end of `block`.
@@ -105,10 +125,3 @@ impl<'c> Writer<'c> {
     }
 }
 
-/// Starts an operation of a view: `new!(writer, Collect, [stream])`.
-macro_rules! new {
-    ($writer:expr, $($view:ident)::+ $(, $operands:expr)?) => {
-        $($view)::+::build_at($writer.ctx, $writer.span() $(, $operands)?)
-    };
-}
-pub(crate) use new;

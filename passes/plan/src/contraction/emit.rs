@@ -139,12 +139,12 @@ impl Planned<'_> {
         let name = cut.group().axes.first().map_or_else(|| "i".to_owned(), |axis| axis.to_lowercase());
         let op = new!(writer, For, [whole]).over(cut.tile());
         let out = &self.problem.out.name;
-        writer.region(op, out, &[&name, out], |writer, arguments| {
-            let &[index, carried] = arguments else { return Ok(()) };
-            let filled = body(writer, Some(index), carried)?;
+        let results = writer.repeat(op, &name, &[whole], &[out], |writer, index, carried| {
+            let filled = body(writer, Some(index), carried[0])?;
             writer.end(new!(writer, Yield, [filled]));
             Ok(())
-        })
+        })?;
+        Ok(results[0])
     }
 
     /// Replaces values that have the axes of a cut by their tiles.

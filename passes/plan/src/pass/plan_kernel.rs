@@ -1,9 +1,10 @@
 //! Plans kernels: replaces functions of the tensor level by kernels of the memory level.
 
-use crate::contraction::emit::{Planned, Values};
+use crate::array::Array;
 use crate::read::{Kernel, read};
 use crate::search::{Outcome, Search};
 use crate::writer::{Writer, new};
+use std::collections::HashMap;
 use visa_cost::MemoryModel;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, ValueId};
@@ -70,8 +71,9 @@ fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId) -> Result<(), Diag
     let kernel = read(cx.ctx, cx.module, func, search.axes)?;
     let mut outcomes = Vec::new();
     for step in &kernel.steps {
-        let outcome = search.run(&step.computation);
-        cx.count("explored", outcome.explored as u64);
+        let inputs: Vec<&Array> = step.inputs.iter().map(|&number| &kernel.arrays[number]).collect();
+        let outcome = search.run(&step.work, &inputs);
+        cx.count("explored", outcome.explored);
         cx.count("lowered", outcome.lowered.len() as u64);
         match outcome.lowered.first() {
             Some(best) => cx.count("cycles", best.cycles),
@@ -106,25 +108,18 @@ fn write(
     let mut writer = Writer::new(cx.ctx, cx.module.clone());
     writer.write_for(cx.module.op(cx.ctx, func).span());
     let body = writer.function(&kernel.name);
-    let mut values: Vec<ValueId> = Vec::new();
-    for array in &kernel.arrays[..kernel.arguments] {
-        values.push(writer.argument(body, array.ty(cx.ctx, search.axes), &array.name));
+    let mut values: HashMap<usize, ValueId> = HashMap::new();
+    for (number, array) in kernel.arrays[..kernel.arguments].iter().enumerate() {
+        values.insert(number, writer.argument(body, array.ty(cx.ctx, search.axes), &array.name));
     }
     for (step, outcome) in kernel.steps.iter().zip(outcomes) {
         let best = &outcome.lowered[0];
         writer.write_for(cx.module.op(cx.ctx, step.op).span());
-        let inputs: Vec<ValueId> = step.inputs.iter().map(|&number| values[number]).collect();
-        let inputs = Values { operands: [inputs[0], inputs[1]], epilogue: inputs[2..].to_vec() };
-        let planned = Planned {
-            problem: &step.computation,
-            choice: &best.choice,
-            layout: &best.layout,
-            axes: search.axes,
-            machine: search.machine,
-        };
-        values.push(planned.write(&mut writer, &inputs)?);
+        let inputs: Vec<ValueId> = step.inputs.iter().map(|number| values[number]).collect();
+        let results = search.write(&mut writer, &step.work, &best.plan, &inputs)?;
+        values.extend(step.outputs.iter().copied().zip(results));
     }
-    let results: Vec<ValueId> = kernel.results.iter().map(|&number| values[number]).collect();
+    let results: Vec<ValueId> = kernel.results.iter().map(|number| values[number]).collect();
     writer.end(new!(writer, Return, results));
     Ok(writer.module)
 }

@@ -1,0 +1,99 @@
+//! A region: maps, conversions and reductions that share one distribution. Their values stay in data memory from one
+//! pipeline to the next.
+
+pub mod emit;
+pub mod guess;
+pub mod layout;
+
+use crate::array::Array;
+use crate::cut::Group;
+use std::sync::Arc;
+use visa_mapping::expression::Expression;
+use visa_numerics::{DType, ReduceName};
+
+/// The number of a value of a region: inputs, and results of its operations.
+pub type Slot = usize;
+
+/// The order of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReduceOrder {
+    /// Any.
+    Free,
+    /// The elements one after the other.
+    Sequential,
+    /// Trees of four neighbours, one after the other: the order of the vector engine's lanes.
+    Lanes,
+}
+
+/// A computation of a region.
+#[derive(Clone, Debug)]
+pub enum Computation {
+    /// An expression of the elements of some values; the format of the result, if it is converted.
+    Map {
+        /// The expression; `None` if only the format changes.
+        expression: Option<Expression>,
+        /// The values that its names stand for.
+        operands: Vec<Slot>,
+        /// The conversion of the result.
+        cast: Option<DType>,
+    },
+    /// One element of all along an axis.
+    Reduce {
+        /// The function of two elements.
+        op: ReduceName,
+        /// The value.
+        operand: Slot,
+        /// The axis.
+        axis: Arc<str>,
+        /// The order.
+        order: ReduceOrder,
+    },
+}
+
+/// An operation of a region.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// Its computation.
+    pub computation: Computation,
+    /// Its result.
+    pub result: Slot,
+}
+
+/// A value of a region.
+#[derive(Clone, Debug)]
+pub struct RegionValue {
+    /// Its name, format in memory and axes.
+    pub array: Array,
+    /// The format in which the vector engine reads it.
+    pub read: DType,
+    /// The value whose memory holds it: itself, or the one that it converts.
+    pub storage: Slot,
+}
+
+/// A region to plan.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// The values.
+    pub values: Vec<RegionValue>,
+    /// The values that are in HBM before, in the order of the step's inputs.
+    pub inputs: Vec<Slot>,
+    /// The operations, in order.
+    pub operations: Vec<Operation>,
+    /// The values that later steps read, or the kernel returns.
+    pub outputs: Vec<Slot>,
+    /// The axes that clusters and slices divide: those that no operation reduces.
+    pub rows: Group,
+}
+
+/// A plan of a region, as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegionChoice {
+    /// Clusters that divide the rows.
+    pub clusters: u64,
+    /// Slices that divide the rows.
+    pub slices: u64,
+    /// Iterations of a loop over the rows.
+    pub tiles: u64,
+    /// True if neighbouring rows are in neighbouring slices.
+    pub neighbours: bool,
+}

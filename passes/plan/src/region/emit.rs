@@ -1,0 +1,397 @@
+//! Writes a planned region: loads, a pipeline for each operation, and stores.
+
+use crate::array::Array;
+use crate::contraction::layout::{FLIT_BYTES, elements};
+use crate::cut::{Cut, side_by_side, tidy};
+use crate::memory::Transfers;
+use crate::region::layout::{LANES, Local, RegionLayout};
+use crate::region::{Computation, Operation, ReduceOrder, Region, RegionChoice, Slot};
+use crate::vector;
+use crate::writer::{Writer, new};
+use visa_algebra::{Axes, Expr, PadKind};
+use visa_engine::words::TensorMemory;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::ValueId;
+use visa_ir::span::Span;
+use visa_machine::{Machine, Unit};
+use visa_mapping::expression::{Expression, Term};
+use visa_mapping::ops::control::{For, Yield};
+use visa_mapping::ops::empty::Empty;
+use visa_mapping::ops::to_tile::ToTile;
+use visa_mapping::ops::transfer::{ToDm, ToHbm};
+use visa_mapping::ops::view::Tile;
+use visa_mapping::{DM, Tensor};
+use visa_numerics::{DType, ReduceName, SliceReduceName};
+use visa_stream::branch::IdSource;
+use visa_stream::ops::begin::Begin;
+use visa_stream::ops::cast::Cast;
+use visa_stream::ops::collect::Collect;
+use visa_stream::ops::commit::Commit;
+use visa_stream::ops::fetch::Fetch;
+use visa_stream::ops::store::ToVrf;
+use visa_stream::ops::vector::{VectorFinal, VectorInit};
+use visa_stream::ops::vector_branch::VectorBranch;
+use visa_stream::ops::vector_intra_slice_reduce::VectorIntraSliceReduce;
+use visa_stream::ops::vector_lanes::{VectorConcat, VectorPad, VectorSplit, VectorTrim};
+
+/// A region and its plan.
+pub struct PlannedRegion<'a> {
+    /// The region.
+    pub region: &'a Region,
+    /// The layout of its values.
+    pub layout: RegionLayout<'a>,
+    /// The machine.
+    pub machine: &'a Machine,
+}
+
+/// The values of a region while it is written.
+struct Held {
+    /// In HBM.
+    hbm: Vec<Option<ValueId>>,
+    /// In data memory.
+    dm: Vec<Option<ValueId>>,
+}
+
+impl<'a> PlannedRegion<'a> {
+    /// A region with a plan; `None` if the plan does not divide it.
+    #[must_use]
+    pub fn new(region: &'a Region, choice: &RegionChoice, axes: &'a Axes, machine: &'a Machine) -> Option<Self> {
+        Some(Self { region, layout: RegionLayout::new(region, choice, axes)?, machine })
+    }
+
+    /// Cycles to load an input; `None` if no engine moves it.
+    #[must_use]
+    pub fn load(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
+        let array = self.array(slot);
+        prices.cycles(&self.first_tile(array), &self.in_memory(array, self.layout.loaded(array)))
+    }
+
+    /// Cycles to store an output; `None` if no engine moves it.
+    #[must_use]
+    pub fn store(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
+        let array = self.array(slot);
+        prices.cycles(&self.in_memory(array, self.layout.computed(array)), &self.first_tile(array))
+    }
+
+    fn first_tile(&self, array: &Array) -> Tensor {
+        let rows = &self.layout.rows;
+        let tiles: Vec<_> = rows.first_tile().filter(|_| rows.tiles() > 1).into_iter().collect();
+        array.first_tile(&tiles, self.layout.axes)
+    }
+
+    fn in_memory(&self, array: &Array, element: Expr) -> Tensor {
+        let (cluster, slice) = (self.layout.cluster(self.machine), self.layout.slice(self.machine));
+        let maps = vec![Expr::Literal(1), self.tidy(cluster), self.tidy(slice), element];
+        Tensor { kind: &DM, unit: None, dtype: array.dtype, maps }
+    }
+
+    fn array(&self, slot: Slot) -> &Array {
+        &self.region.values[slot].array
+    }
+
+    fn tidy(&self, map: Expr) -> Expr {
+        tidy(&map, self.layout.axes)
+    }
+
+    fn dimension(&self, terms: impl IntoIterator<Item = Expr>) -> Expr {
+        self.tidy(side_by_side(terms))
+    }
+
+    /// Writes the region. Returns its outputs in HBM.
+    ///
+    /// # Errors
+    /// A plan that an engine refuses.
+    pub fn write(&self, writer: &mut Writer<'_>, inputs: &[ValueId]) -> Result<Vec<ValueId>, Diagnostic> {
+        let rows = &self.layout.rows;
+        let outputs: Vec<&Array> = self.region.outputs.iter().map(|&slot| self.array(slot)).collect();
+        if rows.tiles() == 1 {
+            let results = self.operations(writer, inputs)?;
+            return results
+                .into_iter()
+                .zip(&outputs)
+                .map(|(result, array)| {
+                    let op = new!(writer, ToHbm, [result]).at_auto().element(array.layout(self.layout.axes));
+                    writer.value(op, &array.name)
+                })
+                .collect();
+        }
+        let mut initial = Vec::new();
+        for array in &outputs {
+            let op = new!(writer, Empty).memory(TensorMemory::Hbm).dtype(array.dtype).at_auto();
+            initial.push(writer.value(op.element(array.layout(self.layout.axes)), &array.name)?);
+        }
+        let names: Vec<&str> = outputs.iter().map(|array| array.name.as_str()).collect();
+        let index = rows.group().axes.first().map_or_else(|| "i".to_owned(), |axis| axis.to_lowercase());
+        let op = new!(writer, For, initial.iter().copied()).over(rows.tile());
+        writer.repeat(op, &index, &initial, &names, |writer, index, carried| {
+            let mut tiles = Vec::new();
+            for (&slot, &input) in self.region.inputs.iter().zip(inputs) {
+                tiles.push(self.tile(writer, rows, index, slot, input)?);
+            }
+            let results = self.operations(writer, &tiles)?;
+            let mut filled = Vec::new();
+            for ((result, &whole), name) in results.into_iter().zip(carried).zip(&names) {
+                let op = new!(writer, ToTile, [result, whole, index]).along(rows.tile().into());
+                filled.push(writer.value(op, name)?);
+            }
+            writer.end(new!(writer, Yield, filled));
+            Ok(())
+        })
+    }
+
+    /// The tile of an input, if it has rows.
+    fn tile(
+        &self,
+        writer: &mut Writer<'_>,
+        rows: &Cut,
+        index: ValueId,
+        slot: Slot,
+        input: ValueId,
+    ) -> Result<ValueId, Diagnostic> {
+        let array = self.array(slot);
+        if !rows.group().axes.first().is_some_and(|axis| array.position(axis).is_some()) {
+            return Ok(input);
+        }
+        writer.value(new!(writer, Tile, [input, index]).along(rows.tile().into()), &array.name)
+    }
+
+    /// Writes the operations. Returns the outputs in data memory.
+    fn operations(&self, writer: &mut Writer<'_>, inputs: &[ValueId]) -> Result<Vec<ValueId>, Diagnostic> {
+        let count = self.region.values.len();
+        let mut held = Held { hbm: vec![None; count], dm: vec![None; count] };
+        for (&slot, &input) in self.region.inputs.iter().zip(inputs) {
+            held.hbm[slot] = Some(input);
+        }
+        for operation in &self.region.operations {
+            let result = match &operation.computation {
+                Computation::Map { expression, operands, cast } => {
+                    self.map(writer, &mut held, operation, (expression.as_ref(), operands), *cast)?
+                }
+                Computation::Reduce { op, operand, axis, order } => {
+                    self.reduce(writer, &mut held, operation, (*op, *operand, axis), *order)?
+                }
+            };
+            held.dm[operation.result] = Some(result);
+        }
+        self.region.outputs.iter().map(|&slot| self.resident(writer, &mut held, slot)).collect()
+    }
+
+    /// A value in data memory.
+    fn resident(&self, writer: &mut Writer<'_>, held: &mut Held, slot: Slot) -> Result<ValueId, Diagnostic> {
+        let slot = self.region.values[slot].storage;
+        let array = self.array(slot);
+        let source = match (held.dm[slot], held.hbm[slot]) {
+            (Some(value), _) => return Ok(value),
+            (None, Some(source)) => source,
+            (None, None) => return Err(unwritten(array)),
+        };
+        let (layout, machine) = (&self.layout, self.machine);
+        let op = new!(writer, ToDm, [source]).at_auto().cluster(self.tidy(layout.cluster(machine)));
+        let op = op.slice(self.tidy(layout.slice(machine))).element(layout.loaded(array));
+        let value = writer.value(op, &format!("{}_dm", array.name))?;
+        held.dm[slot] = Some(value);
+        Ok(value)
+    }
+
+    /// Fetches a value in flits of eight lanes.
+    fn fetch(
+        &self,
+        writer: &mut Writer<'_>,
+        held: &mut Held,
+        slot: Slot,
+        [time, packet]: [&Expr; 2],
+    ) -> Result<ValueId, Diagnostic> {
+        let source = self.resident(writer, held, slot)?;
+        let value = &self.region.values[slot];
+        let name = &value.array.name;
+        let begin = writer.value(new!(writer, Begin, [source]).context(Unit::Main), name)?;
+        let op = new!(writer, Fetch, [begin]).dtype((value.read != value.array.dtype).then_some(value.read));
+        let stream = writer.value(op.time(time.clone()).packet(packet.clone()), name)?;
+        let flit = elements(FLIT_BYTES, value.read);
+        let packet = if flit > LANES { packet.clone().pad(flit, PadKind::Top) } else { packet.clone() };
+        writer.value(new!(writer, Collect, [stream]).time(time.clone()).packet(packet), name)
+    }
+
+    /// The time and the packet of a pipeline over all elements of a value.
+    fn stream_of(&self, array: &Array) -> [Expr; 2] {
+        let mut local = self.layout.local(array);
+        let last = local.pop().unwrap_or(Local { map: Expr::Literal(1), size: 1 });
+        let [outer, packet] = last.packets(LANES);
+        let time = self.dimension(local.into_iter().map(|local| local.map).chain([outer]));
+        [time, self.tidy(packet)]
+    }
+
+    fn map(
+        &self,
+        writer: &mut Writer<'_>,
+        held: &mut Held,
+        operation: &Operation,
+        (expression, operands): (Option<&Expression>, &[Slot]),
+        cast: Option<DType>,
+    ) -> Result<ValueId, Diagnostic> {
+        let array = self.array(operation.result);
+        let [time, packet] = self.stream_of(array);
+        // The operand with the most elements streams: the register file is small.
+        let streamed = operands.iter().max_by_key(|&&slot| self.layout.elements(self.array(slot)));
+        let Some(&streamed) = streamed else { return Err(unwritten(array)) };
+        let mut others: Vec<Slot> = Vec::new();
+        for &slot in operands.iter().filter(|&&slot| slot != streamed) {
+            if !others.contains(&slot) {
+                others.push(slot);
+            }
+        }
+        let mut files = Vec::new();
+        for &slot in &others {
+            files.push(self.operand(writer, held, slot, array)?);
+        }
+        let mut stream = self.fetch(writer, held, streamed, [&time, &packet])?;
+        if let Some(expression) = expression {
+            let number = |slot: Slot| others.iter().position(|&other| other == slot).map_or(0, |at| at + 1);
+            let terms: Vec<Term> = operands.iter().map(|&slot| Term::Name(number(slot))).collect();
+            let names = (0..=others.len()).map(|at| format!("x{at}").into()).collect();
+            let expression = Expression { names, term: crate::read::substituted(&expression.term, &terms) };
+            stream = vector::apply(writer, &expression, stream, &files, &array.name)?;
+        }
+        self.commit(writer, array, stream, &packet, cast)
+    }
+
+    /// Loads a value into the vector register file, as operand of a pipeline over all elements of `array`.
+    fn operand(
+        &self,
+        writer: &mut Writer<'_>,
+        held: &mut Held,
+        slot: Slot,
+        array: &Array,
+    ) -> Result<ValueId, Diagnostic> {
+        let mut local = self.layout.local(self.array(slot));
+        let innermost = self.layout.local(array).pop();
+        let aligned = innermost.and_then(|last| local.iter().position(|own| *own == last));
+        let [time, packet] = if let Some(at) = aligned {
+            let [outer, packet] = local.remove(at).packets(LANES);
+            [self.dimension(local.into_iter().map(|local| local.map).chain([outer])), packet]
+        } else {
+            let size = local.iter().map(|local| local.size).product();
+            Local { map: side_by_side(local.into_iter().map(|local| local.map)), size }.packets(LANES)
+        };
+        let (time, packet) = (self.tidy(time), self.tidy(packet));
+        let stream = self.fetch(writer, held, slot, [&time, &packet])?;
+        let element = self.dimension([time, packet]);
+        let name = format!("{}_vrf", self.array(slot).name);
+        writer.value(new!(writer, ToVrf, [stream]).at_auto().element(element), &name)
+    }
+
+    /// Converts and commits a stream of all elements of `array`.
+    fn commit(
+        &self,
+        writer: &mut Writer<'_>,
+        array: &Array,
+        mut stream: ValueId,
+        packet: &Expr,
+        cast: Option<DType>,
+    ) -> Result<ValueId, Diagnostic> {
+        if let Some(dtype) = cast {
+            let flit = packet.clone().pad(elements(FLIT_BYTES, dtype), PadKind::Top);
+            let op = new!(writer, Cast, [stream]).dtype(dtype).packet(self.tidy(flit));
+            stream = writer.value(op, &array.name)?;
+        }
+        let op = new!(writer, Commit, [stream]).at_auto().element(self.tidy(self.layout.computed(array)));
+        writer.value(op, &format!("{}_dm", array.name))
+    }
+
+    fn reduce(
+        &self,
+        writer: &mut Writer<'_>,
+        held: &mut Held,
+        operation: &Operation,
+        (op, operand, axis): (ReduceName, Slot, &std::sync::Arc<str>),
+        order: ReduceOrder,
+    ) -> Result<ValueId, Diagnostic> {
+        let array = self.array(operation.result);
+        let name = &array.name;
+        let mut local = self.layout.local(self.array(operand));
+        let reduced = local.iter().position(|own| own.map == Expr::axis(axis));
+        let Some(at) = reduced else { return self.single(writer, held, array, operand) };
+        let reduced = local.remove(at);
+        let innermost = at == local.len();
+        let in_lanes = match order {
+            ReduceOrder::Free => innermost || local.is_empty(),
+            ReduceOrder::Lanes => true,
+            ReduceOrder::Sequential => false,
+        };
+        // Lanes hold the reduced axis, or elements that stay apart.
+        let lanes = if in_lanes { reduced.clone() } else { local.pop().unwrap_or(Local { map: Expr::Literal(1), size: 1 }) };
+        let others: Vec<Expr> = local.into_iter().map(|local| local.map).collect();
+        let [outer, packet] = lanes.packets(LANES);
+        let around: Vec<Expr> = if in_lanes { others.clone() } else { others.iter().cloned().chain([outer.clone()]).collect() };
+        let inside = if in_lanes { outer } else { reduced.map.clone() };
+        let (time, packet) = (self.dimension(around.iter().cloned().chain([inside.clone()])), self.tidy(packet));
+        let stream = self.fetch(writer, held, operand, [&time, &packet])?;
+        let stream = writer.value(new!(writer, VectorInit, [stream]), name)?;
+        let stream = writer.value(new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional), name)?;
+        let few = lanes.size <= LANES / 2;
+        let [halves, half] = lanes.packets(LANES / 2);
+        let kept = if few { Expr::Literal(1) } else { halves.clone() };
+        let stream = if few {
+            writer.value(new!(writer, VectorTrim, [stream]).packet(self.tidy(half.clone()).into()), name)?
+        } else {
+            let time = if in_lanes {
+                self.dimension(others.iter().cloned().chain([halves.clone()]))
+            } else {
+                let inner = lanes.packets(LANES)[1].clone().stride(LANES / 2);
+                self.dimension(around.iter().cloned().chain([reduced.map.clone(), inner]))
+            };
+            writer.value(new!(writer, VectorSplit, [stream]).time(time.into()).packet(self.tidy(half.clone()).into()), name)?
+        };
+        let (time, packet) = if in_lanes {
+            (self.dimension(others.iter().cloned()), Expr::Literal(1).pad(LANES / 2, PadKind::Top))
+        } else {
+            (self.dimension(others.iter().cloned().chain([kept])), half)
+        };
+        let new_op = new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?).axis(Expr::axis(axis));
+        let stream = writer.value(new_op.time(time.clone()).packet(self.tidy(packet.clone())), name)?;
+        let (stream, packet) = if in_lanes || few {
+            let packet = packet.pad(LANES, PadKind::Top);
+            (writer.value(new!(writer, VectorPad, [stream]).packet(self.tidy(packet.clone()).into()), name)?, packet)
+        } else {
+            let [outer, packet] = lanes.packets(LANES);
+            let time = self.dimension(others.iter().cloned().chain([outer]));
+            let op = new!(writer, VectorConcat, [stream]).time(time.into()).packet(self.tidy(packet.clone()).into());
+            (writer.value(op, name)?, packet)
+        };
+        let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
+        if in_lanes {
+            // Each flit has one element: none of its neighbours is contiguous.
+            let whole = crate::array::whole_groups(1, array.dtype);
+            let element = self.dimension(others.into_iter().chain([Expr::Literal(1).pad(whole, PadKind::Top)]));
+            let op = new!(writer, Commit, [stream]).at_auto().element(element);
+            return writer.value(op, &format!("{name}_dm"));
+        }
+        self.commit(writer, array, stream, &packet, None)
+    }
+
+    /// A reduction along an axis of one position: the value itself.
+    fn single(
+        &self,
+        writer: &mut Writer<'_>,
+        held: &mut Held,
+        array: &Array,
+        operand: Slot,
+    ) -> Result<ValueId, Diagnostic> {
+        let [time, packet] = self.stream_of(array);
+        let stream = self.fetch(writer, held, operand, [&time, &packet])?;
+        self.commit(writer, array, stream, &packet, None)
+    }
+}
+
+/// The reduction within a slice.
+fn intra(op: ReduceName, array: &Array) -> Result<SliceReduceName, Diagnostic> {
+    SliceReduceName::of(op).ok_or_else(|| {
+        let message = format!("`{}` is a reduction by `{op}`, which no engine computes within a slice", array.name);
+        Diagnostic::error("plan-kernel", Span::default(), message)
+    })
+}
+
+/// A value that no operation of the region writes.
+fn unwritten(array: &Array) -> Diagnostic {
+    Diagnostic::error("plan-kernel", Span::default(), format!("nothing in the region writes `{}`", array.name))
+}

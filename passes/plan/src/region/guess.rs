@@ -1,0 +1,94 @@
+//! All plans of a region, and their cycles from counts and the prices of transfers.
+
+use crate::array::Array;
+use crate::memory::Transfers;
+use crate::region::emit::PlannedRegion;
+use crate::region::layout::LANES;
+use crate::region::{Computation, Region, RegionChoice};
+use visa_machine::Machine;
+
+/// Most iterations of a loop over the rows.
+const MOST_TILES: u64 = 4096;
+/// Latency of a pipeline, in cycles.
+const LATENCY: u64 = 30;
+/// Bytes of an element of the vector engine.
+const WORD: u64 = 4;
+
+/// Every division of the rows.
+#[must_use]
+pub fn choices(region: &Region, machine: &Machine) -> Vec<RegionChoice> {
+    let powers = |most: u64| {
+        std::iter::successors(Some(1_u64), |power| power.checked_mul(2)).take_while(move |&power| power <= most)
+    };
+    let rows = region.rows.size;
+    let mut all = Vec::new();
+    for tiles in powers(MOST_TILES.min(region.rows.slowest)).filter(|tiles| region.rows.slowest.is_multiple_of(*tiles)) {
+        let tile = rows / tiles;
+        for clusters in powers(machine.topology.clusters_per_chip) {
+            for slices in powers(machine.topology.slices_per_cluster) {
+                for neighbours in [false, true] {
+                    let many = clusters * slices;
+                    if many <= tile.next_power_of_two() && (!neighbours || slices > 1) {
+                        all.push(RegionChoice { clusters, slices, tiles, neighbours });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+impl PlannedRegion<'_> {
+    /// Returns true if the operands of each operation fit the register file, and all values data memory.
+    fn fits(&self) -> bool {
+        let (values, memory) = (&self.region.values, &self.machine.memory);
+        let words = |slot: &usize| self.layout.elements(&values[*slot].array);
+        let file = self.region.operations.iter().all(|operation| match &operation.computation {
+            Computation::Map { operands, .. } => {
+                let all: u64 = operands.iter().map(words).sum();
+                let streamed = operands.iter().map(words).max().unwrap_or_default();
+                (all - streamed) * WORD <= memory.vrf_bytes
+            }
+            Computation::Reduce { .. } => true,
+        });
+        let held: u64 = (0..values.len()).map(|slot| words(&slot) * WORD).sum();
+        let copies = if self.layout.rows.tiles() > 1 { 2 } else { 1 };
+        file && copies * held <= memory.dm_bytes_per_slice
+    }
+
+    /// Cycles of the pipeline of an operation.
+    fn pipeline(&self, computation: &Computation, result: &Array) -> u64 {
+        let values = &self.region.values;
+        let flits = |array: &Array| self.layout.elements(array) / LANES;
+        match computation {
+            // Float operations take four lanes at a time.
+            Computation::Map { operands, .. } => {
+                let all: u64 = operands.iter().map(|&slot| flits(&values[slot].array)).sum();
+                2 * flits(result) + all + LATENCY * operands.len() as u64
+            }
+            Computation::Reduce { operand, .. } => 2 * flits(&values[*operand].array) + LATENCY,
+        }
+    }
+}
+
+/// Cycles of a plan; `None` if it does not fit.
+#[must_use]
+pub fn cycles(planned: &PlannedRegion<'_>, prices: &Transfers<'_>) -> Option<u64> {
+    if !planned.fits() {
+        return None;
+    }
+    let region = planned.region;
+    let mut moved = 0;
+    for &slot in &region.inputs {
+        moved += planned.load(slot, prices)?;
+    }
+    for &slot in &region.outputs {
+        moved += planned.store(slot, prices)?;
+    }
+    let result = |slot: usize| &region.values[slot].array;
+    let pipelines = region.operations.iter();
+    let computed: u64 =
+        pipelines.map(|operation| planned.pipeline(&operation.computation, result(operation.result))).sum();
+    let tiles = planned.layout.rows.tiles();
+    Some(if tiles == 1 { moved + computed } else { tiles * moved.max(computed) + moved.min(computed) })
+}

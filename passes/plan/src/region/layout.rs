@@ -1,0 +1,120 @@
+//! The layout of the values of a region in a slice.
+
+use crate::array::{Array, whole_groups};
+use crate::contraction::layout::{SUMS, in_memory};
+use crate::cut::{Cut, Part, side_by_side};
+use crate::region::{Region, RegionChoice};
+use visa_algebra::{Axes, Expr, PadKind};
+use visa_machine::Machine;
+
+/// Lanes of the vector engine (book 21).
+pub const LANES: u64 = SUMS;
+
+/// The parts of a region's axes that a slice holds.
+pub struct RegionLayout<'a> {
+    /// The rows.
+    pub rows: Cut,
+    /// The axes.
+    pub axes: &'a Axes,
+}
+
+/// A dimension of a value in a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// Its mapping.
+    pub map: Expr,
+    /// Number of positions.
+    pub size: u64,
+}
+
+impl Local {
+    /// The dimension as packets of `lanes` elements, the last one padded.
+    #[must_use]
+    pub fn packets(&self, lanes: u64) -> [Expr; 2] {
+        let whole = self.size.next_multiple_of(lanes);
+        let map = if whole == self.size { self.map.clone() } else { self.map.clone().pad(whole, PadKind::Top) };
+        if whole == lanes { [Expr::Literal(1), map] } else { [map.clone().stride(lanes), map.modulo(lanes)] }
+    }
+}
+
+impl<'a> RegionLayout<'a> {
+    /// The layout of a choice; `None` if loops do not divide the rows.
+    #[must_use]
+    pub fn new(region: &Region, choice: &RegionChoice, axes: &'a Axes) -> Option<Self> {
+        let group = &region.rows;
+        if !group.slowest.is_multiple_of(choice.tiles) {
+            return None;
+        }
+        let rest = (group.size / choice.tiles).div_ceil(choice.clusters * choice.slices);
+        let (cluster, slice) = ((Part::Cluster, choice.clusters), (Part::Slice, choice.slices));
+        let parts = if choice.neighbours {
+            [cluster, (Part::Time, rest), slice]
+        } else {
+            [cluster, slice, (Part::Time, rest)]
+        };
+        Some(Self { rows: Cut::new(group, choice.tiles, &parts), axes })
+    }
+
+    /// The mapping of the clusters.
+    #[must_use]
+    pub fn cluster(&self, machine: &Machine) -> Expr {
+        let (part, all) = (self.rows.part(Part::Cluster), machine.topology.clusters_per_chip);
+        if self.rows.count(Part::Cluster) == all { part } else { part.pad(all, PadKind::Top) }
+    }
+
+    /// The mapping of the slices.
+    #[must_use]
+    pub fn slice(&self, machine: &Machine) -> Expr {
+        let (part, all) = (self.rows.part(Part::Slice), machine.topology.slices_per_cluster);
+        if self.rows.count(Part::Slice) == all { part } else { part.pad(all, PadKind::Top) }
+    }
+
+    /// Returns true if an axis is one of the rows.
+    #[must_use]
+    pub fn is_row(&self, axis: &str) -> bool {
+        self.rows.group().axes.iter().any(|row| **row == *axis)
+    }
+
+    /// The dimensions of a value in a slice, slowest first: the order of its axes. All its rows are one dimension.
+    #[must_use]
+    pub fn local(&self, array: &Array) -> Vec<Local> {
+        let last_row = array.axes.iter().rposition(|axis| self.is_row(axis));
+        let mut all = Vec::new();
+        for (at, axis) in array.axes.iter().enumerate() {
+            if last_row == Some(at) {
+                all.push(Local { map: self.rows.part(Part::Time), size: self.rows.count(Part::Time) });
+            } else if !self.is_row(axis) {
+                let size = self.axes.id(axis).map_or(1, |id| self.axes.size(id));
+                all.push(Local { map: Expr::axis(axis), size });
+            }
+        }
+        all.retain(|local| local.size > 1);
+        all
+    }
+
+    /// The layout of an input in data memory.
+    #[must_use]
+    pub fn loaded(&self, array: &Array) -> Expr {
+        in_memory(self.local(array).into_iter().map(|local| local.map), array.dtype, self.axes)
+    }
+
+    /// The layout of a computed value: whole packets of lanes, or a part of one.
+    #[must_use]
+    pub fn computed(&self, array: &Array) -> Expr {
+        let mut local = self.local(array);
+        let Some(last) = local.pop() else {
+            return Expr::Literal(1).pad(whole_groups(1, array.dtype), PadKind::Top);
+        };
+        let whole = if last.size > LANES { last.size.next_multiple_of(LANES) } else { whole_groups(last.size, array.dtype) };
+        let last = if whole == last.size { last.map } else { last.map.pad(whole, PadKind::Top) };
+        side_by_side(local.into_iter().map(|local| local.map).chain([last]))
+    }
+
+    /// Elements of a value in a slice, with padding.
+    #[must_use]
+    pub fn elements(&self, array: &Array) -> u64 {
+        let local = self.local(array);
+        let outer: u64 = local.iter().rev().skip(1).map(|local| local.size).product();
+        outer * local.last().map_or(LANES, |last| last.size.next_multiple_of(LANES))
+    }
+}
