@@ -32,11 +32,22 @@ pub struct Epilogue {
     pub cast: Option<DType>,
 }
 
+/// The conversion of an operand at its fetch (book 08).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prologue {
+    /// The format that is contracted, if it is another than that in memory.
+    pub dtype: Option<DType>,
+    /// The zero point that is subtracted after the conversion.
+    pub zero_points: Option<Vec<i64>>,
+}
+
 /// A contraction to plan.
 #[derive(Clone, Debug)]
 pub struct Contraction {
     /// The operands.
     pub operands: [Array; 2],
+    /// The conversions of the operands.
+    pub prologues: [Prologue; 2],
     /// The result.
     pub out: Array,
     /// Axes of both operands and the result.
@@ -133,7 +144,7 @@ impl Contraction {
     /// The format of the operands in the contraction.
     #[must_use]
     pub fn dtype(&self) -> DType {
-        self.operands[0].dtype
+        self.prologues[0].dtype.unwrap_or(self.operands[0].dtype)
     }
 
     /// The role of the innermost axis of the result that has more than one position; `None` if all have one.

@@ -1,7 +1,7 @@
 //! Divides a function of the tensor level into steps: parts that are planned one by one and meet in HBM.
 
 use crate::array::Array;
-use crate::contraction::{Contraction, Epilogue, SumOrder};
+use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
 use crate::cut::Group;
 use crate::region::{Computation, Operation, ReduceOrder, Region, RegionValue, Slot};
 use crate::vector;
@@ -13,7 +13,7 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, ValueId};
 use visa_mapping::expression::{Expression, Term};
-use visa_mapping::ops::cast::{self, Cast};
+use visa_mapping::ops::cast::{self, Cast, SUBTRACT_ZERO, SubtractZero};
 use visa_mapping::ops::constant::{CONSTANT, Constant};
 use visa_mapping::ops::contract::{self, Contract};
 use visa_mapping::ops::func::{Func, RETURN, argument_name};
@@ -69,6 +69,8 @@ struct Reader<'a> {
     steps: Vec<Step>,
     /// The numbers that values are everywhere.
     constants: HashMap<ValueId, f64>,
+    /// Values that are conversions of others, for contractions alone.
+    converted: HashMap<ValueId, (ValueId, Prologue)>,
     /// The region that is being read.
     region: OpenRegion,
 }
@@ -102,6 +104,7 @@ pub fn read(ctx: &Context, module: &Module, func: OpId, axes: &Axes) -> Result<K
         fused: HashSet::new(),
         steps: Vec::new(),
         constants: HashMap::new(),
+        converted: HashMap::new(),
         region: OpenRegion::default(),
     };
     let block = op.regions()[0];
@@ -151,6 +154,15 @@ impl Reader<'_> {
             self.begin(op, &[])?;
             return self.map(Map::of(op)?);
         }
+        if op.is(&SUBTRACT_ZERO) {
+            return self.subtract_zero(SubtractZero::of(op)?);
+        }
+        if self.is_prologue(op) {
+            let dtype = self.array(op.results()[0], "", op)?.dtype;
+            let prologue = Prologue { dtype: Some(dtype), zero_points: None };
+            self.converted.insert(op.results()[0], (op.operands()[0], prologue));
+            return Ok(());
+        }
         if op.is(&cast::DECL) && !Cast::of(op)?.bits() {
             self.begin(op, &[])?;
             return self.cast(op);
@@ -166,6 +178,39 @@ impl Reader<'_> {
             return self.contraction(Contract::of(op)?);
         }
         Err(unplanned(op, &format!("`{op}`")))
+    }
+
+    /// Returns true if an operation converts to a format that only contractions read, or only contractions use it.
+    fn is_prologue(&self, op: OpRef<'_>) -> bool {
+        let types = op.operand_type::<Value>(0).zip(op.result_type::<Value>(0));
+        let Some((from, to)) = types.filter(|_| op.is(&cast::DECL)) else { return false };
+        let uses = self.module.uses(op.results()[0]);
+        let contracts = |user: &OpId| {
+            let user = self.module.op(self.ctx, *user);
+            user.is(&contract::DECL) || user.is(&SUBTRACT_ZERO)
+        };
+        fetch_cast(from.dtype, to.dtype).is_some()
+            && to.dtype.accumulator().is_some()
+            && !uses.is_empty()
+            && uses.iter().all(contracts)
+            && self.known.contains_key(&op.operands()[0])
+    }
+
+    fn subtract_zero(&mut self, op: SubtractZero<'_>) -> Result<(), Diagnostic> {
+        let source = op.operands()[0];
+        let converted = self.converted.get(&source).filter(|(_, before)| before.zero_points.is_none());
+        let Some((source, before)) = converted.cloned().filter(|_| op.along().is_ok_and(|along| along.is_none())) else {
+            return Err(unplanned(*op, "zero points that are not those of a converted argument, one for all elements"));
+        };
+        let prologue = Prologue { zero_points: Some(op.points()?.to_vec()), ..before };
+        self.converted.insert(op.results()[0], (source, prologue));
+        Ok(())
+    }
+
+    /// The number of the array of an operand of a contraction, which its fetch may convert.
+    fn operand(&self, op: OpRef<'_>, value: ValueId) -> Result<usize, Diagnostic> {
+        let source = self.converted.get(&value).map_or(value, |(source, _)| *source);
+        self.number(op, source)
     }
 
     /// A number that is the same everywhere.
@@ -375,7 +420,8 @@ impl Reader<'_> {
     }
 
     fn contraction(&mut self, op: Contract<'_>) -> Result<(), Diagnostic> {
-        let numbers = [self.number(*op, op.operands()[0])?, self.number(*op, op.operands()[1])?];
+        let numbers = [self.operand(*op, op.operands()[0])?, self.operand(*op, op.operands()[1])?];
+        let prologue = |value| self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default();
         let operands = numbers.map(|number| self.arrays[number].clone());
         if op.keep()?.is_some() {
             return Err(unplanned(*op, "a sum with `keep`"));
@@ -389,6 +435,7 @@ impl Reader<'_> {
         let tree = u64::try_from(op.tree()?).map_err(|_| unplanned(*op, "a negative tree"))?;
         // Sums of integers wrap, so that they may be in any order.
         let order = if op.free() || !ty.dtype.is_float() { SumOrder::Free } else { SumOrder::Exact(tree) };
+        let prologues = [prologue(op.operands()[0]), prologue(op.operands()[1])];
         let (epilogue, inputs, last) = self.epilogue(*op, &ty)?;
         let out = self.array(last, &self.name(last), *op)?;
         let only = |one: usize, other: usize| -> Vec<Arc<str>> {
@@ -404,6 +451,7 @@ impl Reader<'_> {
             order,
             accumulator: ty.dtype,
             out: out.clone(),
+            prologues,
             operands,
             epilogue,
         };

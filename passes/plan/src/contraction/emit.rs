@@ -25,7 +25,7 @@ use visa_stream::ops::cast::Cast;
 use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
 use visa_stream::ops::contract::{Accumulate, Align, Contract};
-use visa_stream::ops::fetch::Fetch;
+use visa_stream::ops::fetch::{Fetch, FetchBuilder};
 use visa_stream::ops::store::ToTrf;
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::transpose::Transpose;
@@ -185,6 +185,12 @@ impl Planned<'_> {
         writer.value(new!(writer, Begin, [loaded]).context(unit), name)
     }
 
+    /// The fetch of an operand, without its mappings.
+    fn fetch<'c>(&self, writer: &Writer<'c>, operand: usize, begin: ValueId) -> FetchBuilder<'c> {
+        let prologue = &self.problem.prologues[operand];
+        new!(writer, Fetch, [begin]).dtype(prologue.dtype).zero_points(prologue.zero_points.clone())
+    }
+
     fn tidy(&self, map: Expr) -> Expr {
         tidy(&map, self.axes)
     }
@@ -230,7 +236,8 @@ impl Planned<'_> {
         let [flits, within] = divided(whole.0.clone(), size, flit);
         let fetched = if self.masked() { layout.packet.min(size) } else { size };
         let [fetched, packet] = divided(whole.0.clone(), size, fetched);
-        let op = new!(writer, Fetch, [begin]).time(self.dimension(outer().chain([fetched])));
+        let op = self.fetch(writer, self.choice.stationary, begin);
+        let op = op.time(self.dimension(outer().chain([fetched])));
         let stream = writer.value(op.packet(self.tidy(packet)), name)?;
         let op = new!(writer, Collect, [stream]).time(self.dimension(outer().chain([flits])));
         let stream = writer.value(op.packet(self.tidy(within)), name)?;
@@ -295,7 +302,8 @@ impl Planned<'_> {
                 (piece.clone(), packet, pieces)
             }
         };
-        let op = new!(writer, Fetch, [begin]).time(self.dimension(outer.iter().cloned().chain([steps.clone()])));
+        let op = self.fetch(writer, operand, begin);
+        let op = op.time(self.dimension(outer.iter().cloned().chain([steps.clone()])));
         let mut stream = writer.value(op.packet(self.tidy(packet)), name)?;
         let shared = || outer.iter().cloned().chain([share.clone()]);
         if choice.share > 1 {

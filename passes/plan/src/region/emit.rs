@@ -329,7 +329,7 @@ impl<'a> PlannedRegion<'a> {
         let stream = writer.value(new!(writer, VectorInit, [stream]), name)?;
         let stream = writer.value(new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional), name)?;
         let few = lanes.size <= LANES / 2;
-        let [halves, half] = lanes.packets(LANES / 2);
+        let [halves, half] = lanes.halves();
         let kept = if few { Expr::Literal(1) } else { halves.clone() };
         let stream = if few {
             writer.value(new!(writer, VectorTrim, [stream]).packet(self.tidy(half.clone()).into()), name)?

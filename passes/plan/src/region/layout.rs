@@ -31,9 +31,23 @@ impl Local {
     /// The dimension as packets of `lanes` elements, the last one padded.
     #[must_use]
     pub fn packets(&self, lanes: u64) -> [Expr; 2] {
+        let map = self.whole(lanes);
+        if self.size <= lanes { [Expr::Literal(1), map] } else { [map.clone().stride(lanes), map.modulo(lanes)] }
+    }
+
+    /// The dimension as halves of packets, the last packet padded.
+    #[must_use]
+    pub fn halves(&self) -> [Expr; 2] {
+        if self.size <= LANES / 2 {
+            return self.packets(LANES / 2);
+        }
+        Self { size: self.size.next_multiple_of(LANES), map: self.whole(LANES) }.packets(LANES / 2)
+    }
+
+    /// The dimension with padding to whole packets of `lanes` elements.
+    fn whole(&self, lanes: u64) -> Expr {
         let whole = self.size.next_multiple_of(lanes);
-        let map = if whole == self.size { self.map.clone() } else { self.map.clone().pad(whole, PadKind::Top) };
-        if whole == lanes { [Expr::Literal(1), map] } else { [map.clone().stride(lanes), map.modulo(lanes)] }
+        if whole == self.size { self.map.clone() } else { self.map.clone().pad(whole, PadKind::Top) }
     }
 }
 
