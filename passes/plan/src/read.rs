@@ -406,17 +406,17 @@ impl Reader<'_> {
     }
 
     /// The axes of a region that no operation reduces, in the order of the largest value.
-    fn rows(&self, region: &OpenRegion) -> Group {
+    fn rows(&self, region: &OpenRegion) -> Vec<Arc<str>> {
         let size = |array: &Array| array.axes.iter().map(|axis| self.size(axis)).product::<u64>();
         let mut arrays: Vec<&Array> = region.values.iter().map(|value| &value.array).collect();
         arrays.sort_by_key(|array| std::cmp::Reverse(size(array)));
         let mut rows: Vec<Arc<str>> = Vec::new();
         for axis in arrays.iter().flat_map(|array| &array.axes) {
-            if !region.reduced.contains(axis) && !rows.contains(axis) {
+            if !region.reduced.contains(axis) && !rows.contains(axis) && self.size(axis) > 1 {
                 rows.push(Arc::clone(axis));
             }
         }
-        Group::new(&rows, self.axes)
+        rows
     }
 
     fn contraction(&mut self, op: Contract<'_>) -> Result<(), Diagnostic> {

@@ -6,7 +6,6 @@ pub mod guess;
 pub mod layout;
 
 use crate::array::Array;
-use crate::cut::Group;
 use std::sync::Arc;
 use visa_mapping::expression::Expression;
 use visa_numerics::{DType, ReduceName};
@@ -81,13 +80,15 @@ pub struct Region {
     pub operations: Vec<Operation>,
     /// The values that later steps read, or the kernel returns.
     pub outputs: Vec<Slot>,
-    /// The axes that clusters and slices divide: those that no operation reduces.
-    pub rows: Group,
+    /// The axes that clusters and slices may divide: those that no operation reduces.
+    pub rows: Vec<Arc<str>>,
 }
 
 /// A plan of a region, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionChoice {
+    /// The first and the number of the axes of the region's rows that are divided; slices hold the others whole.
+    pub rows: (usize, usize),
     /// Clusters that divide the rows.
     pub clusters: u64,
     /// Slices that divide the rows.
@@ -96,4 +97,6 @@ pub struct RegionChoice {
     pub tiles: u64,
     /// True if neighbouring rows are in neighbouring slices.
     pub neighbours: bool,
+    /// True if lanes hold elements that stay apart in reductions, where both are possible.
+    pub apart: bool,
 }

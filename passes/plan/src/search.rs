@@ -134,7 +134,7 @@ impl Search<'_> {
     /// The plans of a region.
     fn regions(&self, region: &Region, prices: &Transfers<'_>) -> Ranked {
         let (mut all, mut explored) = (Vec::new(), 0);
-        for choice in region_guess::choices(region, self.machine) {
+        for choice in region_guess::choices(region, self.axes, self.machine) {
             explored += 1;
             let Some(planned) = PlannedRegion::new(region, &choice, self.axes, self.machine) else { continue };
             if let Some(total) = region_guess::cycles(&planned, prices) {

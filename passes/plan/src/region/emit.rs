@@ -42,6 +42,8 @@ pub struct PlannedRegion<'a> {
     pub layout: RegionLayout<'a>,
     /// The machine.
     pub machine: &'a Machine,
+    /// True if lanes hold elements that stay apart in reductions, where both are possible.
+    pub apart: bool,
 }
 
 /// The values of a region while it is written.
@@ -56,7 +58,7 @@ impl<'a> PlannedRegion<'a> {
     /// A region with a plan; `None` if the plan does not divide it.
     #[must_use]
     pub fn new(region: &'a Region, choice: &RegionChoice, axes: &'a Axes, machine: &'a Machine) -> Option<Self> {
-        Some(Self { region, layout: RegionLayout::new(region, choice, axes)?, machine })
+        Some(Self { region, layout: RegionLayout::new(region, choice, axes)?, machine, apart: choice.apart })
     }
 
     /// Cycles to load an input; `None` if no engine moves it.
@@ -70,7 +72,33 @@ impl<'a> PlannedRegion<'a> {
     #[must_use]
     pub fn store(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
-        prices.cycles(&self.in_memory(array, self.layout.computed(array)), &self.first_tile(array))
+        prices.cycles(&self.in_memory(array, self.element(slot)), &self.first_tile(array))
+    }
+
+    /// Returns true if the lanes of a reduction hold the reduced axis, which is dimension `at` of the operand's `count`.
+    fn in_lanes(&self, order: ReduceOrder, at: usize, count: usize) -> bool {
+        match order {
+            ReduceOrder::Free => count == 1 || at + 1 == count && !self.apart,
+            ReduceOrder::Lanes => true,
+            ReduceOrder::Sequential => false,
+        }
+    }
+
+    /// The layout of a computed value in data memory.
+    fn element(&self, slot: Slot) -> Expr {
+        let array = self.array(slot);
+        let writer = self.region.operations.iter().find(|own| own.result == slot);
+        if let Some(Computation::Reduce { operand, axis, order, .. }) = writer.map(|own| &own.computation) {
+            let local = self.layout.local(self.array(*operand));
+            let at = local.iter().position(|own| own.map == Expr::axis(axis));
+            if at.is_some_and(|at| self.in_lanes(*order, at, local.len())) {
+                // Each flit has one element: none of its neighbours is contiguous.
+                let whole = Expr::Literal(1).pad(crate::array::whole_groups(1, array.dtype), PadKind::Top);
+                let others = local.into_iter().map(|own| own.map).filter(|map| *map != Expr::axis(axis));
+                return self.dimension(others.chain([whole]));
+            }
+        }
+        self.tidy(self.layout.computed(array))
     }
 
     fn first_tile(&self, array: &Array) -> Tensor {
@@ -312,12 +340,7 @@ impl<'a> PlannedRegion<'a> {
         let reduced = local.iter().position(|own| own.map == Expr::axis(axis));
         let Some(at) = reduced else { return self.single(writer, held, array, operand) };
         let reduced = local.remove(at);
-        let innermost = at == local.len();
-        let in_lanes = match order {
-            ReduceOrder::Free => innermost || local.is_empty(),
-            ReduceOrder::Lanes => true,
-            ReduceOrder::Sequential => false,
-        };
+        let in_lanes = self.in_lanes(order, at, local.len() + 1);
         // Lanes hold the reduced axis, or elements that stay apart.
         let lanes = if in_lanes { reduced.clone() } else { local.pop().unwrap_or(Local { map: Expr::Literal(1), size: 1 }) };
         let others: Vec<Expr> = local.into_iter().map(|local| local.map).collect();
@@ -360,10 +383,7 @@ impl<'a> PlannedRegion<'a> {
         };
         let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
         if in_lanes {
-            // Each flit has one element: none of its neighbours is contiguous.
-            let whole = crate::array::whole_groups(1, array.dtype);
-            let element = self.dimension(others.into_iter().chain([Expr::Literal(1).pad(whole, PadKind::Top)]));
-            let op = new!(writer, Commit, [stream]).at_auto().element(element);
+            let op = new!(writer, Commit, [stream]).at_auto().element(self.element(operation.result));
             return writer.value(op, &format!("{name}_dm"));
         }
         self.commit(writer, array, stream, &packet, None)

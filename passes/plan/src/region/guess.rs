@@ -5,6 +5,8 @@ use crate::memory::Transfers;
 use crate::region::emit::PlannedRegion;
 use crate::region::layout::LANES;
 use crate::region::{Computation, Region, RegionChoice};
+use std::sync::Arc;
+use visa_algebra::Axes;
 use visa_machine::Machine;
 
 /// Most iterations of a loop over the rows.
@@ -16,20 +18,26 @@ const WORD: u64 = 4;
 
 /// Every division of the rows.
 #[must_use]
-pub fn choices(region: &Region, machine: &Machine) -> Vec<RegionChoice> {
+pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionChoice> {
     let powers = |most: u64| {
         std::iter::successors(Some(1_u64), |power| power.checked_mul(2)).take_while(move |&power| power <= most)
     };
-    let rows = region.rows.size;
+    let size = |axis: &Arc<str>| axes.id(axis).map_or(1, |id| axes.size(id));
     let mut all = Vec::new();
-    for tiles in powers(MOST_TILES.min(region.rows.slowest)).filter(|tiles| region.rows.slowest.is_multiple_of(*tiles)) {
-        let tile = rows / tiles;
-        for clusters in powers(machine.topology.clusters_per_chip) {
-            for slices in powers(machine.topology.slices_per_cluster) {
-                for neighbours in [false, true] {
-                    let many = clusters * slices;
-                    if many <= tile.next_power_of_two() && (!neighbours || slices > 1) {
-                        all.push(RegionChoice { clusters, slices, tiles, neighbours });
+    let ranges = (0..=region.rows.len()).flat_map(|first| (first + 1..=region.rows.len()).map(move |end| (first, end - first)));
+    let ranges: Vec<(usize, usize)> = if region.rows.is_empty() { vec![(0, 0)] } else { ranges.collect() };
+    let reduces = region.operations.iter().any(|own| matches!(own.computation, Computation::Reduce { .. }));
+    for rows in ranges {
+        let slowest = region.rows.get(rows.0).map_or(1, size);
+        for tiles in powers(MOST_TILES.min(slowest)).filter(|tiles| slowest.is_multiple_of(*tiles)) {
+            for clusters in powers(machine.topology.clusters_per_chip) {
+                for slices in powers(machine.topology.slices_per_cluster) {
+                    for neighbours in [false, true] {
+                        for apart in [false, true] {
+                            if (!neighbours || slices > 1) && (!apart || reduces) {
+                                all.push(RegionChoice { rows, clusters, slices, tiles, neighbours, apart });
+                            }
+                        }
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::array::{Array, whole_groups};
 use crate::contraction::layout::{SUMS, in_memory};
-use crate::cut::{Cut, Part, side_by_side};
+use crate::cut::{Cut, Group, Part, side_by_side};
 use crate::region::{Region, RegionChoice};
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::Machine;
@@ -55,11 +55,16 @@ impl<'a> RegionLayout<'a> {
     /// The layout of a choice; `None` if loops do not divide the rows.
     #[must_use]
     pub fn new(region: &Region, choice: &RegionChoice, axes: &'a Axes) -> Option<Self> {
-        let group = &region.rows;
+        let (first, count) = choice.rows;
+        let group = &Group::new(&region.rows[first..first + count], axes);
         if !group.slowest.is_multiple_of(choice.tiles) {
             return None;
         }
-        let rest = (group.size / choice.tiles).div_ceil(choice.clusters * choice.slices);
+        let (tile, divided) = (group.size / choice.tiles, choice.clusters * choice.slices);
+        if divided > tile.next_power_of_two() {
+            return None;
+        }
+        let rest = tile.div_ceil(divided);
         let (cluster, slice) = ((Part::Cluster, choice.clusters), (Part::Slice, choice.slices));
         let parts = if choice.neighbours {
             [cluster, (Part::Time, rest), slice]
