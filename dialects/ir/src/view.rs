@@ -272,7 +272,8 @@ pub fn result<'a>(op: &OpRef<'a>, index: usize, name: &str) -> Result<ValueRef<'
 
 impl ClauseKind {
     /// A default as an attribute; `None` if it is not of this kind.
-    pub(crate) fn read_default(self, text: &str) -> Option<Attr> {
+    #[must_use]
+    pub fn read_default(self, text: &str) -> Option<Attr> {
         match self {
             Self::Int => text.parse().ok().map(Attr::Int),
             Self::Str | Self::Word(_) => Some(Attr::Str(text.into())),

@@ -3,6 +3,7 @@
 //! Two functions with the same graph compute the same bits. Nodes are simplified while they are made, by rules that
 //! hold bit for bit (`Graph::node`).
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -59,6 +60,18 @@ impl Eq for Declared {}
 impl Hash for Declared {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::ptr::from_ref(self.0).hash(state);
+    }
+}
+
+impl PartialOrd for Declared {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Declared {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.name.cmp(other.0.name)
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod graph;
 pub mod prove;
+pub mod tensor;
 
 mod build;
 mod data;

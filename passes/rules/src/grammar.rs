@@ -38,6 +38,7 @@ pub(crate) fn in_words(syntax: &Syntax) -> &'static str {
         Syntax::start | Syntax::header | Syntax::kind_name | Syntax::blank => "`rules` and a kind",
         Syntax::mapping_file | Syntax::configuration_file | Syntax::vector_file => "`rule`",
         Syntax::mapping_rule | Syntax::configuration_rule | Syntax::vector_rule => "`rule`",
+        Syntax::tensor_file | Syntax::tensor_rule => "`rule`",
         Syntax::head | Syntax::opening | Syntax::comment => "`rule`",
         Syntax::name => "a name (`stride-of-stride`)",
         Syntax::option => "an option",
@@ -62,6 +63,11 @@ pub(crate) fn in_words(syntax: &Syntax) -> &'static str {
         Syntax::word => "a value",
         Syntax::expression | Syntax::vector_function | Syntax::function_name => "an expression",
         Syntax::quantity | Syntax::punctuation => "an expression",
+        Syntax::value | Syntax::applied | Syntax::operation => "an operation on values (`cast(x, dtype F)`)",
+        Syntax::argument | Syntax::setting => "an operand or a clause",
+        Syntax::parameter | Syntax::derived | Syntax::slot | Syntax::whole_number | Syntax::choice => {
+            "a clause's value"
+        }
         Syntax::WHITESPACE | Syntax::EOI => "the end",
     }
 }

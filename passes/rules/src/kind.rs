@@ -17,11 +17,13 @@ pub enum Kind {
     Configuration,
     /// Rules about expressions of the vector engine.
     Vector,
+    /// Rules about operations of the tensor level.
+    Tensor,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Mapping, Self::Configuration, Self::Vector];
+    pub const ALL: [Self; 4] = [Self::Mapping, Self::Configuration, Self::Vector, Self::Tensor];
 
     /// The word of the first line.
     #[must_use]
@@ -30,6 +32,7 @@ impl Kind {
             Self::Mapping => "mapping",
             Self::Configuration => "configuration",
             Self::Vector => "vector",
+            Self::Tensor => "tensor",
         }
     }
 
@@ -40,6 +43,7 @@ impl Kind {
             Self::Mapping => Some("--mapping-rules"),
             Self::Configuration => Some("--rules"),
             Self::Vector => None,
+            Self::Tensor => Some("--tensor-rules"),
         }
     }
 
@@ -49,6 +53,7 @@ impl Kind {
             Self::Mapping => Syntax::mapping_file,
             Self::Configuration => Syntax::configuration_file,
             Self::Vector => Syntax::vector_file,
+            Self::Tensor => Syntax::tensor_file,
         }
     }
 }
@@ -75,6 +80,12 @@ pub trait RuleKind: Sized {
     type Side: Clone + Debug;
     /// A test of a condition.
     type Test: Clone + Debug;
+
+    /// Number of arguments of a predicate of [`Self::CONDITIONS`].
+    #[must_use]
+    fn arguments(_predicate: &str) -> usize {
+        1
+    }
 
     /// The metavariables that are bound in every rule.
     #[must_use]

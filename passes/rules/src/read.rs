@@ -8,7 +8,7 @@ use crate::scope::Scope;
 use pest::Parser as _;
 use pest::error::{Error, ErrorVariant, InputLocation};
 use std::ops::Range;
-use visa_ir::diag::{Diagnostic, nearest};
+use visa_ir::diag::{Diagnostic, counted, nearest};
 use visa_ir::span::Span;
 
 /// Deepest nesting of brackets: the grammar is recursive.
@@ -53,7 +53,7 @@ pub fn read<K: RuleKind>(session: K::Session<'_>, text: &str) -> (Vec<Rule<K>>, 
                 }
                 above.push((end, tree.as_str().trim_start_matches('/').trim().to_owned()));
             }
-            Syntax::mapping_rule | Syntax::configuration_rule | Syntax::vector_rule => {
+            Syntax::mapping_rule | Syntax::configuration_rule | Syntax::vector_rule | Syntax::tensor_rule => {
                 let near = |end: &usize| text[*end..start].matches('\n').count() <= 1;
                 let doc = if above.last().is_some_and(|(end, _)| near(end)) { above.as_slice() } else { &[] };
                 let doc: Vec<&str> = doc.iter().map(|(_, line)| line.as_str()).collect();
@@ -217,6 +217,20 @@ fn condition<K: RuleKind>(
     }
 }
 
+/// Checks the number of arguments of a predicate.
+fn arguments<K: RuleKind>(test: &Tree<'_>, word: &str) -> Result<(), Diagnostic> {
+    if test.as_rule() != Syntax::predicate {
+        return Ok(());
+    }
+    let count = test.clone().into_inner().filter(|part| part.as_rule() == Syntax::term).count();
+    let expected = K::arguments(word);
+    if count == expected {
+        return Ok(());
+    }
+    let message = format!("`{word}` has {}, expected {expected}", counted(count, "argument"));
+    Err(refuse("rule-condition", test, message))
+}
+
 /// Checks that a test is a condition of the kind.
 fn known<K: RuleKind>(test: &Tree<'_>) -> Result<(), Diagnostic> {
     let (at, word) = match test.as_rule() {
@@ -225,7 +239,7 @@ fn known<K: RuleKind>(test: &Tree<'_>) -> Result<(), Diagnostic> {
         _ => test.clone().into_inner().next().map_or((span(test), ""), |name| (span(&name), name.as_str())),
     };
     if K::CONDITIONS.contains(&word) {
-        return Ok(());
+        return arguments::<K>(test, word);
     }
     let quoted = |word: &str| if word == COMPARISON { word.to_owned() } else { format!("`{word}`") };
     let known: Vec<_> = K::CONDITIONS.iter().map(|word| quoted(word)).collect();

@@ -133,13 +133,14 @@ fn places(
     let layout = Layout::new(result);
     let strides = layout.strides();
     let mut places = vec![None; layout.count(span)?];
+    // A coordinate of 0 along an axis of the mapping counts, too: the tensor may not hold it.
+    let moved: Vec<&Axis> =
+        tensor.axes.iter().filter(|axis| pairs.iter().any(|(from, _)| from.get(axis.id) > 0)).collect();
     for (from, to) in pairs {
         let at: Vec<usize> = result.iter().map(|axis| saturated(to.get(axis.id))).collect();
-        let holds = |(id, coordinate): (AxisId, u64)| {
-            tensor.axis(id).is_none_or(|axis| axis.held.get(saturated(coordinate)) == Some(&true))
-        };
-        let distance = |(id, coordinate)| tensor.stride(id).offset(saturated(coordinate));
-        places[offset(&strides, &at)] = from.iter().all(holds).then(|| from.iter().map(distance).sum());
+        let holds = |axis: &&Axis| axis.held.get(saturated(from.get(axis.id))) == Some(&true);
+        let distance = |axis: &&Axis| tensor.stride(axis.id).offset(saturated(from.get(axis.id)));
+        places[offset(&strides, &at)] = moved.iter().all(holds).then(|| moved.iter().map(distance).sum());
     }
     Ok(places)
 }
@@ -198,6 +199,18 @@ mod tests {
         assert_eq!(relabel("[A, B # 4]", "[C / 3, C % 3 # 4]").elements(), [0, 1, 2, 10, 11, 12]);
         // Windows of two: the element at A = a, D = d is that at B = a + d, A innermost.
         assert_eq!(relabel("[B]", "[$(C % 2:1, D:1)]").elements()[..8], [0, 10, 1, 11, 1, 11, 2, 12]);
+    }
+
+    /// A tensor that does not hold coordinate 0 has no element there under other axes either.
+    #[test]
+    fn relabelling_keeps_undefined_elements_undefined() {
+        let table = axes();
+        let axis = Axis { id: table.id("C").unwrap(), held: [false, false, true, true, true, true].to_vec() };
+        let part = Logical::new(DType::I32, vec![axis], vec![2, 3, 4, 5]);
+        let expr = |text: &str| Expr::parse(text).unwrap();
+        let split = relabelled(&part, &expr("[C]"), &expr("[A, B]"), &table, Span::default()).unwrap();
+        let element = |at| split.element(at);
+        assert_eq!((0..6).map(element).collect::<Vec<_>>(), [None, None, Some(2), Some(3), Some(4), Some(5)]);
     }
 
     /// Two sparse axes: E and F hold two and three coordinates, 2^20 and 2^19 apart. Their dense array would have

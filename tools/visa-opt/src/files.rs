@@ -16,6 +16,7 @@ pub(crate) fn roles(flags: &Flags, folder: &std::path::Path) -> FileRoles {
         prove_equal,
         shared,
         mapping_rules,
+        tensor_rules,
         // They are a run without input and other outputs.
         docs: _,
         check_docs: _,
@@ -44,6 +45,7 @@ pub(crate) fn roles(flags: &Flags, folder: &std::path::Path) -> FileRoles {
     prove_equal.iter().for_each(|name| roles.input(format!("--prove-equal {name}"), name));
     shared.inputs(&mut roles);
     mapping_rules.iter().for_each(|name| roles.input(format!("--mapping-rules {name}"), name));
+    tensor_rules.iter().for_each(|name| roles.input(format!("--tensor-rules {name}"), name));
     roles.output(format!("-o {output}"), output);
     crash_reproducer.iter().for_each(|name| roles.output(format!("--crash-reproducer {name}"), name));
     roles

@@ -42,6 +42,7 @@ pub(crate) struct Flags {
     pub(crate) reproducer_outputs: Option<String>,
     pub(crate) shared: SharedFlags,
     pub(crate) mapping_rules: Option<String>,
+    pub(crate) tensor_rules: Option<String>,
     pub(crate) prove_equal: Option<String>,
     /// Each pass is validated by raising the kernels.
     pub(crate) validate: bool,
@@ -140,6 +141,7 @@ fn flags(matches: &ArgMatches, by_flags: Option<String>) -> Result<Flags, Stop> 
         reproducer_outputs: text("reproducer-outputs"),
         shared: shared(matches)?,
         mapping_rules: text("mapping-rules"),
+        tensor_rules: text("tensor-rules"),
         prove_equal: text("prove-equal"),
         validate: text("validate").is_some(),
         docs: text("docs"),
@@ -212,7 +214,7 @@ fn pipeline_flags() -> [Arg; 9] {
     ]
 }
 
-fn input_flags() -> [Arg; 7] {
+fn input_flags() -> [Arg; 8] {
     [
         flag("split-input-file", "Treat the parts between lines `// -----` as separate modules"),
         flag("verify-diagnostics", "Check that the findings match the `expected-error@+1 {{...}}` comments"),
@@ -228,6 +230,12 @@ fn input_flags() -> [Arg; 7] {
             "Rewrite rules of mappings in addition to the built-in ones; each is checked when it is read",
         )
         .global(true),
+        value(
+            "tensor-rules",
+            "FILE",
+            "Rewrite rules of the tensor level in addition to the built-in ones, for --raise and --prove-equal; each \
+             is checked when it is read",
+        ),
     ]
 }
 

@@ -4,7 +4,7 @@ use crate::dump::Dump;
 use crate::files::{pass_outputs, shared_files};
 use crate::flags::Flags;
 use crate::io::Io;
-use crate::load::{load_config_rules, load_machine, load_module, read_source, unwritable};
+use crate::load::{load_config_rules, load_machine, load_module, read_rules, read_source, unwritable};
 use crate::progress::on_terminal;
 use crate::query::rules;
 use crate::registry::Registry;
@@ -25,6 +25,7 @@ use visa_ir::span::{Source, Span};
 use visa_ir::verify::has_errors;
 use visa_mapping::GivenSizes;
 use visa_pass::{About, Failure, Output, PassManager, Pipeline, StepReport};
+use visa_raise::tensor::ruleset::UserRules;
 
 /// Findings, and the text that their spans point into, if any: not all are about a text.
 pub(crate) type Refusal = (Option<Source>, Vec<Diagnostic>);
@@ -152,6 +153,12 @@ impl<'a> Driver<'a> {
         ctx.set_data(GivenSizes::parse(&self.flags.shared.axes).map_err(|finding| (None, vec![finding]))?);
         if let Some(file) = &self.flags.mapping_rules {
             ctx.set_data(rules::load(self.io, file)?);
+        }
+        if let Some(file) = &self.flags.tensor_rules {
+            let source =
+                read_rules(self.io, file).map_err(|(source, finding)| (Some(source), vec![finding]))?;
+            let rules = UserRules::new(&ctx, &source.text).map_err(|findings| (Some(source), findings))?;
+            ctx.set_data(rules);
         }
         if let Some(file) = &self.flags.shared.rules {
             let rules = load_config_rules(self.io, &ctx, file);

@@ -1,5 +1,7 @@
 //! Replaces each kernel by its function of the tensor level.
 
+use crate::tensor::canonical::canonical;
+use crate::tensor::ruleset::RuleSet;
 use std::collections::HashMap;
 use visa_ir::build::NewOp;
 use visa_ir::diag::Diagnostic;
@@ -20,19 +22,30 @@ pub static PASS: Pass = Pass {
     takes: Level::Any,
     gives: Level::Tensor,
     open: true,
-    statistics: &[("operations", "operations of the tensor level")],
+    statistics: &[
+        ("operations", "operations of the tensor level"),
+        ("e-nodes", "terms of the e-graphs in which canonical forms were searched"),
+    ],
     run,
     ..Pass::BASE
 };
 
 fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    let rules = RuleSet::of(cx.ctx)?;
     let top = cx.module.body();
     let all: Vec<OpId> = cx.module.ops(top).to_vec();
     let mut findings = Vec::new();
     let mut raised: Vec<(OpId, Raised)> = Vec::new();
-    for &id in all.iter().filter(|&&id| cx.module.op(cx.ctx, id).is(&FUNC)) {
-        match raise(cx.ctx, cx.module, id) {
-            Ok(function) => raised.push((id, function)),
+    for &id in &all {
+        if !cx.module.op(cx.ctx, id).is(&FUNC) {
+            continue;
+        }
+        let function = raise(cx.ctx, cx.module, id).and_then(|raised| canonical(cx.ctx, raised, &rules));
+        match function {
+            Ok((function, statistics)) => {
+                cx.count("e-nodes", statistics.map_or(0, |statistics| statistics.e_nodes as u64));
+                raised.push((id, function));
+            }
             Err(finding) => findings.push(finding),
         }
     }

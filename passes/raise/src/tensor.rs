@@ -1,0 +1,18 @@
+//! Canonical functions of the tensor level, with rules as data.
+
+pub mod canonical;
+mod choose;
+mod computed;
+mod explain;
+mod facts;
+mod fuse;
+mod kind;
+mod read;
+mod rewrite;
+mod rule;
+pub mod ruleset;
+mod sample;
+mod schedule;
+mod sound;
+mod term;
+mod write;
