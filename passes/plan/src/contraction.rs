@@ -97,6 +97,19 @@ pub enum Promotion {
     Row,
 }
 
+/// The slices whose results a slice collects before the store, so that it writes longer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gather {
+    /// None.
+    None,
+    /// Those that divide the rows.
+    Rows,
+    /// Those that divide the streamed axes.
+    Stream,
+    /// Those that the sum between slices freed.
+    Promoted,
+}
+
 /// A plan of a contraction, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -132,6 +145,18 @@ pub struct Choice {
     pub transposed: bool,
     /// True if neighbouring rows are in neighbouring slices.
     pub neighbours: bool,
+    /// The slices whose results are collected before the store.
+    pub gather: Gather,
+    /// True if the unused slices are between the used ones, so that all networks of data memory work.
+    pub spread: bool,
+}
+
+impl Choice {
+    /// Slices of a cluster that compute.
+    #[must_use]
+    pub fn slices(&self) -> u64 {
+        self.batch * self.sum * self.stream * self.rows
+    }
 }
 
 impl Contraction {

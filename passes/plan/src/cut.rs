@@ -143,6 +143,14 @@ impl Cut {
         if product(&self.parts[..from]) == 1 { strided } else { strided.modulo(count) }
     }
 
+    /// The parts before `part`, and those after it.
+    #[must_use]
+    pub fn around(&self, part: Part) -> [Vec<Part>; 2] {
+        let at = self.parts.iter().position(|(own, _)| *own == part).unwrap_or(self.parts.len());
+        let names = |parts: &[(Part, u64)]| parts.iter().map(|(part, _)| *part).collect();
+        [names(&self.parts[..at]), names(self.parts.get(at + 1..).unwrap_or_default())]
+    }
+
     /// The mappings of all parts but those in `except`, slowest first. Adjacent parts are one mapping.
     #[must_use]
     pub fn rest(&self, except: &[Part]) -> Vec<Expr> {

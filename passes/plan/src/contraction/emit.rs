@@ -3,7 +3,7 @@
 use crate::array::whole_groups;
 use crate::contraction::guess::Parts;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
-use crate::contraction::{Choice, Contraction, Mode, Promotion};
+use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
 use crate::memory::Transfers;
 use crate::vector::{self, Resident};
@@ -64,6 +64,25 @@ struct Results {
     packet: Expr,
 }
 
+/// Runs of results that are contiguous in the array, in several slices.
+struct Runs {
+    /// The dimensions around the runs, slowest first.
+    outer: Vec<Expr>,
+    /// The slices.
+    digit: Expr,
+    /// The run of a slice.
+    run: Expr,
+    /// Its elements.
+    length: u64,
+}
+
+impl Runs {
+    /// The dimensions of the collected results.
+    fn whole(&self) -> impl Iterator<Item = Expr> {
+        self.outer.iter().cloned().chain([self.digit.clone(), self.run.clone()])
+    }
+}
+
 impl Planned<'_> {
     /// Writes the contraction. Returns the result in HBM.
     ///
@@ -116,7 +135,7 @@ impl Planned<'_> {
             prices.cycles(&array.first_tile(&tiles, self.axes), &in_memory(slice, element, array.dtype))
         };
         let out = &problem.out;
-        let results = in_memory(layout.result_slices(choice, self.machine), self.element(out.dtype), out.dtype);
+        let results = in_memory(layout.result_slices(choice, true, self.machine), self.stored(), out.dtype);
         Some(Parts {
             rows: load(choice.stationary, layout.slices(choice, self.machine))?,
             stream: load(1 - choice.stationary, layout.loaded_slices(choice, self.machine))?,
@@ -368,7 +387,7 @@ impl Planned<'_> {
             };
             results.time.retain(|term| *term != promoted);
             let stream = writer.value(new!(writer, VectorInit, [results.stream]), name)?;
-            let slices = self.tidy(self.layout.result_slices(choice, self.machine));
+            let slices = self.tidy(self.layout.result_slices(choice, false, self.machine));
             let op = new!(writer, VectorInterSliceReduce, [stream]).op(ReduceName::Add).slice(slices);
             let stream = writer.value(op.time(Some(self.dimension(results.time.clone()))), name)?;
             results.stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
@@ -397,7 +416,7 @@ impl Planned<'_> {
     fn resident(&self) -> Resident {
         Resident {
             cluster: self.tidy(self.layout.cluster(self.machine)),
-            slice: self.tidy(self.layout.result_slices(self.choice, self.machine)),
+            slice: self.tidy(self.layout.result_slices(self.choice, false, self.machine)),
         }
     }
 
@@ -420,7 +439,59 @@ impl Planned<'_> {
             results.stream = writer.value(op.packet(self.tidy(packet)), name)?;
         }
         let op = new!(writer, Commit, [results.stream]).at_auto().element(self.element(dtype));
-        writer.value(op, &format!("{name}_dm"))
+        let committed = writer.value(op, &format!("{name}_dm"))?;
+        match self.runs() {
+            Some(runs) => self.gather(writer, committed, &runs),
+            None => Ok(committed),
+        }
+    }
+
+    /// The runs of results that slices collect, if the plan has that.
+    fn runs(&self) -> Option<Runs> {
+        let layout = self.layout;
+        let (cut, part) = match (self.choice.gather, self.choice.promotion) {
+            (Gather::None, _) | (Gather::Promoted, Promotion::None) => return None,
+            (Gather::Rows, _) => (&layout.rows, Part::Slice),
+            (Gather::Stream, _) => (&layout.stream, Part::Slice),
+            (Gather::Promoted, Promotion::Stream) => (&layout.stream, Part::Promoted),
+            (Gather::Promoted, Promotion::Reuse | Promotion::Row) => (&layout.rows, Part::Promoted),
+        };
+        let (except, [before, after]) = (self.except(), cut.around(part));
+        let without = |parts: &[Part]| [&except[..], parts, &[part]].concat();
+        let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
+        cuts.sort_by_key(|(position, _)| *position);
+        let others = cuts.iter().filter(|(_, own)| !std::ptr::eq(*own, cut));
+        let mut outer: Vec<Expr> = others.flat_map(|(_, own)| own.rest(&except)).collect();
+        outer.extend(cut.rest(&without(&after)));
+        let kept = |part: &&Part| !except.contains(part);
+        let length = after.iter().filter(kept).map(|part| cut.count(*part)).product();
+        Some(Runs { outer, digit: cut.part(part), run: side_by_side(cut.rest(&without(&before))), length })
+    }
+
+    /// The layout of the results that are stored.
+    fn stored(&self) -> Expr {
+        self.runs().map_or_else(|| self.element(self.problem.out.dtype), |runs| self.dimension(runs.whole()))
+    }
+
+    /// Collects runs of several slices in one.
+    fn gather(&self, writer: &mut Writer<'_>, results: ValueId, runs: &Runs) -> Result<ValueId, Diagnostic> {
+        let (choice, out) = (self.choice, &self.problem.out);
+        let begin = writer.value(new!(writer, Begin, [results]).context(Unit::Main), &out.name)?;
+        let op = new!(writer, Fetch, [begin]).time(self.dimension(runs.outer.iter().cloned()));
+        let stream = writer.value(op.packet(self.tidy(runs.run.clone())), &out.name)?;
+        let (slice1, slice0) = Layout::gathered(choice);
+        let apart = if choice.spread { self.machine.topology.slices_per_cluster / choice.slices() } else { 1 };
+        let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast1);
+        let op = op.slice1(Some(integer(slice1))).slice0(Some(integer(slice0 * apart)));
+        let op = op.slice(Some(self.tidy(self.layout.result_slices(choice, true, self.machine))));
+        let time = || runs.outer.iter().cloned().chain([runs.digit.clone()]);
+        let stream = writer.value(op.time(Some(self.dimension(time()))), &out.name)?;
+        let flit = elements(FLIT_BYTES, out.dtype);
+        let [flits, packet] = divided(runs.run.clone(), runs.length, flit);
+        let op = new!(writer, Collect, [stream]).time(self.dimension(time().chain([flits])));
+        let stream = writer.value(op.packet(self.tidy(up_to(packet, runs.length, flit))), &out.name)?;
+        let op = new!(writer, Commit, [stream]).at_auto().element(self.stored());
+        writer.value(op, &format!("{}_rows", out.name))
     }
 
     /// The rows that the Transpose Engine exchanges, and the columns, in groups of 8 bytes.

@@ -72,14 +72,16 @@ pub fn guess(
     }
     let stationary = &problem.operands[choice.stationary];
     let clusters = if choice.cluster.is_some() { 2 } else { 1 };
-    let slices = choice.batch * choice.sum * choice.stream * choice.rows;
+    let slices = choice.slices();
     let used = slices * clusters;
+    // Networks of data memory work where slices are.
+    let across = |slices: u64| if choice.spread { machine.topology.slices_per_cluster } else { slices };
     let load = |operand: usize| {
         let (array, elsewhere) = (&problem.operands[operand], Layout::elsewhere(choice, operand));
         let cuts = [&layout.batch, layout.free(operand, choice), &layout.sum];
         let held: u64 = cuts.iter().map(|cut| local(cut, elsewhere)).product();
         let run = bytes(run(array, &cuts, elsewhere), array.dtype);
-        let moved = Moved { bytes: bytes(held, array.dtype) * used, run, slices, clusters, writes: false };
+        let moved = Moved { bytes: bytes(held, array.dtype) * used, run, slices: across(slices), clusters, writes: false };
         transfer(&moved, machine, model)
     };
     let batch = layout.batch.count(Part::Time);
@@ -127,14 +129,19 @@ pub fn guess(
         Mode::Columns if innermost(&problem.out, &layout.stream, &cuts) => run(&problem.out, &cuts, &except),
         Mode::Tree | Mode::Columns => 1,
     };
-    let out = problem.out.dtype;
+    let (out, gathered) = (problem.out.dtype, Layout::gathered(choice).0);
     let moved = Moved {
         bytes: bytes(results, out) * writing * clusters,
-        run: bytes(flit, out),
-        slices: writing,
+        run: bytes(flit * gathered, out),
+        slices: across(writing / gathered),
         clusters,
         writes: true,
     };
+    if gathered > 1 {
+        let flits = bytes(results, out).div_ceil(FLIT_BYTES.min(bytes(flit, out).max(1)));
+        let ring = gathered * Layout::gathered(choice).1;
+        compute += flits * ring + ring + LATENCY;
+    }
     let store = transfer(&moved, machine, model);
     let operands = problem.epilogue.operands.iter().map(|array| {
         let held: u64 =

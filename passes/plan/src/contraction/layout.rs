@@ -1,7 +1,7 @@
 //! The cuts of the four groups of a contraction that a choice makes, and the tensors that follow from them.
 
 use crate::array::{Array, whole_groups};
-use crate::contraction::{Choice, Contraction, Mode, Promotion, Role};
+use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role};
 use crate::cut::{Cut, Group, Part, side_by_side, tidy};
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::{Machine, Unit};
@@ -139,13 +139,12 @@ impl Layout {
     #[must_use]
     pub fn slices(&self, choice: &Choice, machine: &Machine) -> Expr {
         let parts = [&self.batch, &self.sum, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
-        let used = choice.batch * choice.sum * choice.stream * choice.rows;
-        padded(side_by_side(parts), machine.topology.slices_per_cluster, used)
+        on_slices(side_by_side(parts), choice, machine)
     }
 
-    /// The mapping of the slices after the sum between slices.
+    /// The mapping of the slices after the sum between slices, or after they have `collected` results of each other.
     #[must_use]
-    pub fn result_slices(&self, choice: &Choice, machine: &Machine) -> Expr {
+    pub fn result_slices(&self, choice: &Choice, collected: bool, machine: &Machine) -> Expr {
         let freed = match choice.promotion {
             _ if choice.sum == 1 => Expr::Literal(1),
             Promotion::None => Expr::Literal(1).pad(choice.sum, PadKind::Top),
@@ -153,8 +152,25 @@ impl Layout {
             Promotion::Reuse | Promotion::Row => self.rows.part(Part::Promoted),
         };
         let [batch, stream, rows] = [&self.batch, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
-        let used = choice.batch * choice.sum * choice.stream * choice.rows;
-        padded(side_by_side([batch, freed, stream, rows]), machine.topology.slices_per_cluster, used)
+        let digit = Expr::Literal(Self::gathered(choice).0);
+        let [freed, stream, rows] = match choice.gather {
+            Gather::Promoted if collected => [digit, stream, rows],
+            Gather::Stream if collected => [freed, digit, rows],
+            Gather::Rows if collected => [freed, stream, digit],
+            Gather::None | Gather::Promoted | Gather::Stream | Gather::Rows => [freed, stream, rows],
+        };
+        on_slices(side_by_side([batch, freed, stream, rows]), choice, machine)
+    }
+
+    /// The number of slices that a slice collects results of, and of those inside each of them (book 13: slice1, slice0).
+    #[must_use]
+    pub fn gathered(choice: &Choice) -> (u64, u64) {
+        match choice.gather {
+            Gather::None => (1, 1),
+            Gather::Rows => (choice.rows, 1),
+            Gather::Stream => (choice.stream, choice.rows),
+            Gather::Promoted => (choice.sum, choice.stream * choice.rows),
+        }
     }
 
     /// The mapping of the slices into which the streamed operand is loaded.
@@ -167,10 +183,7 @@ impl Layout {
         let copies = choice.rows / choice.share;
         let copies = if copies == 1 { Expr::Literal(1) } else { rows.stride(choice.share) };
         let [batch, sum, stream] = [&self.batch, &self.sum, &self.stream].map(|cut| cut.part(Part::Slice));
-        let used = choice.batch * choice.sum * choice.stream * choice.rows;
-        let share = self.share(choice);
-        let all = side_by_side([batch, sum, stream, copies, share]);
-        padded(all, machine.topology.slices_per_cluster, used)
+        on_slices(side_by_side([batch, sum, stream, copies, self.share(choice)]), choice, machine)
     }
 
     /// Positions of the sum, or of a piece of it that a slice loads, in a row of the register file: whole flits.
@@ -249,6 +262,15 @@ pub fn in_memory_around(
 #[must_use]
 pub fn position(array: &Array, cut: &Cut) -> Option<usize> {
     cut.group().axes.iter().filter_map(|axis| array.position(axis)).max()
+}
+
+/// A mapping of the used slices as one of all slices of a cluster.
+fn on_slices(map: Expr, choice: &Choice, machine: &Machine) -> Expr {
+    let (all, used) = (machine.topology.slices_per_cluster, choice.slices());
+    if choice.spread && used < all {
+        return side_by_side([map, Expr::Literal(1).pad(all / used, PadKind::Top)]);
+    }
+    padded(map, all, used)
 }
 
 /// A mapping of `used` positions of `all`.

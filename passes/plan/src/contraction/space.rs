@@ -2,7 +2,8 @@
 //! sums between slices that it permits.
 
 use crate::contraction::layout::{Layout, PACKET_BYTES};
-use crate::contraction::{Choice, Contraction, Mode, Promotion, Role, SumOrder};
+use crate::array::whole_groups;
+use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
 use visa_algebra::Axes;
 use visa_machine::{Machine, Unit};
 
@@ -16,7 +17,7 @@ pub fn each(problem: &Contraction, axes: &Axes, machine: &Machine, visit: &mut d
     for stationary in [0, 1] {
         for mode in modes(problem) {
             for choice in distributions(problem, stationary, mode, machine) {
-                for choice in refined(problem, choice, axes) {
+                for choice in refined(problem, choice, axes, machine) {
                     if let Some(layout) = Layout::new(problem, &choice) {
                         visit(choice, layout);
                     }
@@ -88,6 +89,8 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                                 promotion: Promotion::None,
                                 transposed: false,
                                 neighbours: false,
+                                gather: Gather::None,
+                                spread: false,
                             });
                         }
                     }
@@ -98,8 +101,41 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
     all
 }
 
+/// The ways to store the results of a plan, where the memory model tells them apart.
+fn stores(
+    problem: &Contraction,
+    plan: Choice,
+    innermost: Option<Role>,
+    machine: &Machine,
+) -> impl Iterator<Item = Choice> {
+    let unused = plan.slices() < machine.topology.slices_per_cluster && plan.share == 1;
+    let gathers: &[Gather] = match (plan.mode, innermost) {
+        (Mode::Tree, Some(Role::Rows)) if !plan.transposed => &[Gather::None, Gather::Rows, Gather::Promoted],
+        (Mode::Columns, Some(Role::Stream)) => &[Gather::None, Gather::Stream, Gather::Promoted],
+        (Mode::Tree, Some(Role::Stream)) if plan.transposed => &[Gather::None, Gather::Stream, Gather::Promoted],
+        (Mode::Tree | Mode::Columns, _) => &[Gather::None],
+    };
+    let of_group = match innermost {
+        Some(Role::Rows) => [Promotion::Reuse, Promotion::Row],
+        Some(Role::Stream | Role::Batch) | None => [Promotion::Stream; 2],
+    };
+    let kept = of_group.contains(&plan.promotion);
+    let narrow = whole_groups(plan.row, problem.out.dtype) != plan.row && plan.mode == Mode::Tree;
+    let possible = move |gather: &Gather| match gather {
+        Gather::None => true,
+        Gather::Rows => plan.rows > 1 && !kept && !narrow,
+        Gather::Stream => plan.stream > 1 && !kept,
+        Gather::Promoted => kept && !narrow,
+    };
+    let all = gathers.iter().filter(move |gather| possible(gather)).copied();
+    all.flat_map(move |gather| {
+        let spreads = [false, true].into_iter().filter(move |&spread| !spread || unused);
+        spreads.map(move |spread| Choice { gather, spread, ..plan })
+    })
+}
+
 /// The plans of a distribution: contexts, tiles, promotions, and the order of rows.
-fn refined(problem: &Contraction, base: Choice, axes: &Axes) -> Vec<Choice> {
+fn refined(problem: &Contraction, base: Choice, axes: &Axes, machine: &Machine) -> Vec<Choice> {
     let innermost = problem.innermost(base.stationary, axes);
     let rows = problem.free[base.stationary].size;
     let plain = problem.epilogue.expression.is_none();
@@ -132,7 +168,7 @@ fn refined(problem: &Contraction, base: Choice, axes: &Axes) -> Vec<Choice> {
                             if tiled && !plain && base.sum > 1 {
                                 continue;
                             }
-                            all.push(Choice {
+                            let plan = Choice {
                                 unit,
                                 promotion,
                                 transposed,
@@ -141,7 +177,8 @@ fn refined(problem: &Contraction, base: Choice, axes: &Axes) -> Vec<Choice> {
                                 stream_tiles,
                                 row,
                                 ..base
-                            });
+                            };
+                            all.extend(stores(problem, plan, innermost, machine));
                         }
                     }
                 }
