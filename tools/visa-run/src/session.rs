@@ -4,7 +4,7 @@ use crate::console::{Console, Outcome, Stopped};
 use crate::flags::Flags;
 use crate::stages::compile::Compiled;
 use crate::stages::run::Progress;
-use crate::stages::{arguments, choose, compile, cost, evaluate, load, report, run};
+use crate::stages::{arguments, choose, compile, cost, entry, evaluate, load, report, run};
 use visa_opt::{Io, Registry};
 use visa_pass::Level;
 
@@ -24,7 +24,8 @@ fn stages(
     console: &mut Console<'_>,
     progress: Progress<'_>,
 ) -> Outcome<bool> {
-    let loaded = load::load(registry, flags, console)?;
+    let mut loaded = load::load(registry, flags, console)?;
+    entry::of_one_level(&mut loaded, flags);
     if Level::of(&loaded.ctx, &loaded.module) == Level::Tensor {
         return evaluate::evaluate(loaded, registry, flags, console);
     }

@@ -8,6 +8,7 @@ use crate::ran::{Masks, Ran, Tensors};
 use crate::stages::expect::expectations;
 use crate::stages::load::Loaded;
 use crate::stages::{arguments, choose, report};
+use visa_cost::{AssumedRows, MemoryModel};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
@@ -75,7 +76,7 @@ fn refuse_flags(flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
     let refused = machine_flags(flags);
     for MachineFlag { name, action, fix } in &refused {
         let message = format!(
-            "`{name}` {action}, but the file is at the tensor level: its values are in no memory yet, so no \
+            "`{name}` {action}, but the kernel is at the tensor level: its values are in no memory yet, so no \
              command runs on the machine"
         );
         let finding = Diagnostic::error("flags", Span::default(), message);
@@ -87,6 +88,7 @@ fn refuse_flags(flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
 /// The flags of a run that need a kernel in memories.
 fn machine_flags(flags: &Flags) -> Vec<MachineFlag> {
     const COST: &str = "leave it out: the results are printed without a cost";
+    const THREADS: &str = "leave it out: the evaluator has one thread";
     const CHOICE: &str = "leave it out: a kernel of the tensor level has no such choices";
     let picture = flags.report.filter(|format| format.is_picture());
     let picture = picture.map(|format| format!("--report {}", format.name()));
@@ -107,6 +109,18 @@ fn machine_flags(flags: &Flags) -> Vec<MachineFlag> {
             is_given("--shadow", flags.shadow),
             "follows undefined bytes through commands",
             "leave it out: the undefined elements of each result are counted without it",
+        ),
+        (is_given("--threads", flags.threads.is_some()), "divides commands among threads", THREADS),
+        (is_given("--width", flags.width.is_some()), "is for the chart of commands over time", COST),
+        (
+            is_given("--memory-model", flags.shared.memory_model != MemoryModel::default()),
+            "estimates the cost of transfers",
+            COST,
+        ),
+        (
+            is_given("--assume-indices", flags.assume_indices != AssumedRows::default()),
+            "estimates the cost of gathers and scatters",
+            COST,
         ),
         (is_given("--select-configs", flags.select_configs.is_some()), "chooses pipelines", CHOICE),
         (is_given("--schedule", flags.schedule.is_some()), "chooses the order of commands", CHOICE),

@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 pub(crate) mod choose;
 pub(crate) mod compile;
 pub(crate) mod cost;
+pub(crate) mod entry;
 pub(crate) mod evaluate;
 pub(crate) mod expect;
 pub(crate) mod load;
