@@ -101,7 +101,7 @@
 //! ```
 
 use crate::context::{Attr, Context};
-use crate::decl::{OpDecl, Presence};
+use crate::decl::{ClauseDecl, OpDecl};
 use crate::module::{OpRef, OpSpec, TypeId, ValueId};
 use crate::span::Span;
 use std::rc::Rc;
@@ -155,10 +155,7 @@ impl<'c> NewOp<'c> {
     #[must_use]
     pub fn attr_unless_default(self, clause: &'static str, value: Attr) -> Self {
         let declared = self.spec.decl().and_then(|decl| decl.clause(clause));
-        let default = declared.and_then(|declared| match declared.presence {
-            Presence::Default(text) => declared.kind.read_default(text),
-            Presence::Required | Presence::Optional => None,
-        });
+        let default = declared.and_then(ClauseDecl::default_value);
         let is_default = default.is_some_and(|default| default.generic() == value.generic());
         if is_default { self } else { self.attr(clause, value) }
     }

@@ -164,6 +164,18 @@ impl OpSpec {
         }
     }
 
+    /// The same operation without the clauses that have their declared default.
+    #[must_use]
+    pub fn without_defaults(mut self, ctx: &Context) -> Self {
+        let Some(decl) = self.decl() else { return self };
+        let is_default = |clause: &Clause| {
+            let default = decl.clause(&clause.name).and_then(ClauseDecl::default_value);
+            default.is_some_and(|default| default.generic() == ctx.attr_data(clause.value).generic())
+        };
+        self.clauses.retain(|clause| !is_default(clause));
+        self
+    }
+
     /// Makes its location that of all of `ops`, in their order.
     #[must_use]
     pub fn fused<'a>(self, ops: impl IntoIterator<Item = OpRef<'a>>) -> Self {

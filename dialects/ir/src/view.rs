@@ -283,3 +283,14 @@ impl ClauseKind {
         }
     }
 }
+
+impl ClauseDecl {
+    /// The value of the clause where it is left out; `None` if it has no default.
+    #[must_use]
+    pub fn default_value(&self) -> Option<Attr> {
+        match self.presence {
+            Presence::Default(text) => self.kind.read_default(text),
+            Presence::Required | Presence::Optional => None,
+        }
+    }
+}

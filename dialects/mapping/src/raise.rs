@@ -174,7 +174,7 @@ impl<'a> Raising<'a> {
     /// Those of the inference.
     pub fn emit(&mut self, spec: OpSpec, mut held: BTreeMap<AxisId, Set>) -> Result<Known, Diagnostic> {
         self.emitted += 1;
-        let id = self.module.append(self.block, spec);
+        let id = self.module.append(self.block, spec.without_defaults(self.ctx));
         let op = self.module.op(self.ctx, id);
         let span = op.span();
         let infer = op.decl().and_then(|decl| Some((decl, decl.infer?)));

@@ -231,7 +231,11 @@ impl Builder<'_> {
         let mut clauses: Clauses = decl
             .clauses
             .iter()
-            .filter_map(|clause| Some((clause.name, op.attr(clause.name)?.generic())))
+            .filter_map(|clause| {
+                let text = op.attr(clause.name)?.generic();
+                let default = clause.default_value().map(|value| value.generic());
+                (default.as_ref() != Some(&text)).then_some((clause.name, text))
+            })
             .collect();
         if let Some(contract) = Contract::cast(op) {
             clauses = self.sum(

@@ -242,7 +242,7 @@ impl Function {
         Self { steps: self.steps.iter().map(rewrite).collect(), turned: true, ..self.clone() }
     }
 
-    /// The same with another order of its sum, of which there are two.
+    /// The same with one of two other orders of its sum.
     pub(crate) fn reordered(&self, order: usize) -> Self {
         Self { order: 1 + order, ..self.clone() }
     }

@@ -163,3 +163,17 @@ fn a_part_that_is_read_back_is_no_more_than_the_part() {
     );
     assert!(matches!(verdict, Verdict::Different(_) | Verdict::Unknown(_)), "{verdict}");
 }
+
+/// A clause with its default is the same as none.
+#[test]
+fn defaults_that_are_written_do_not_count() {
+    let body = |unit: &str, index: &str| {
+        let text = format!(
+            "  %i = tm.index [M]\n  %r = tm.rename %x axes [M], to [J]\n  %g = tm.gather %r, %i along [J]{unit}\n  \
+             %s = tm.insert %p, %g along [M]{index}, part [1, K]\n  tm.return %s\n"
+        );
+        square("[M, K]", &text).replace("M = 4", "J = 4, M = 4")
+    };
+    let verdict = verdict(&body(", unit 1", ", index 0"), &body("", ""));
+    assert!(matches!(verdict, Verdict::Equal { .. }), "{verdict}");
+}
