@@ -157,6 +157,12 @@ impl Choice {
     pub fn slices(&self) -> u64 {
         self.batch * self.sum * self.stream * self.rows
     }
+
+    /// Clusters that divide the axes of a role.
+    #[must_use]
+    pub fn clusters(&self, role: Role) -> u64 {
+        if self.cluster == Some(role) { 2 } else { 1 }
+    }
 }
 
 impl Contraction {

@@ -7,6 +7,7 @@
 pub mod array;
 pub mod contraction;
 pub mod cut;
+pub mod explain;
 pub mod memory;
 pub mod read;
 pub mod region;

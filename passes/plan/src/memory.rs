@@ -37,7 +37,8 @@ impl<'a> Transfers<'a> {
         let start = Start { read: 0, write: 0, dtype: source.dtype };
         let (pcie, axes, machine, model) = (false, self.axes, self.machine, self.model);
         let cx = TransferCx { source, result, start, free: &free, pcie, axes, machine, model };
-        let cycles = self.is_legal(source, result, &free).then(|| cx.price(None)).flatten().map(|(cycles, _)| cycles);
+        let cycles =
+            self.is_legal(source, result, &free).then(|| cx.price(None)).flatten().map(|(cycles, _)| cycles);
         self.known.borrow_mut().insert(key, cycles);
         cycles
     }
@@ -49,6 +50,7 @@ impl<'a> Transfers<'a> {
         }
         let align = self.machine.limits.dma_dm_align;
         let segments = transfer(source, result, free, None, false, self.axes, self.machine);
-        segments.is_ok_and(|all| all.iter().all(|segment| moves_whole_groups(segment, align, source.is(&HBM))))
+        segments
+            .is_ok_and(|all| all.iter().all(|segment| moves_whole_groups(segment, align, source.is(&HBM))))
     }
 }

@@ -118,7 +118,8 @@ pub fn read(ctx: &Context, module: &Module, func: OpId, axes: &Axes) -> Result<K
         let op = module.op(ctx, id);
         if op.is(&RETURN) {
             reader.close()?;
-            results = op.operands().iter().map(|value| reader.number(op, *value)).collect::<Result<_, _>>()?;
+            results =
+                op.operands().iter().map(|value| reader.number(op, *value)).collect::<Result<_, _>>()?;
         } else if !reader.fused.contains(&id) {
             reader.step(op)?;
         }
@@ -199,8 +200,13 @@ impl Reader<'_> {
     fn subtract_zero(&mut self, op: SubtractZero<'_>) -> Result<(), Diagnostic> {
         let source = op.operands()[0];
         let converted = self.converted.get(&source).filter(|(_, before)| before.zero_points.is_none());
-        let Some((source, before)) = converted.cloned().filter(|_| op.along().is_ok_and(|along| along.is_none())) else {
-            return Err(unplanned(*op, "zero points that are not those of a converted argument, one for all elements"));
+        let Some((source, before)) =
+            converted.cloned().filter(|_| op.along().is_ok_and(|along| along.is_none()))
+        else {
+            return Err(unplanned(
+                *op,
+                "zero points that are not those of a converted argument, one for all elements",
+            ));
         };
         let prologue = Prologue { zero_points: Some(op.points()?.to_vec()), ..before };
         self.converted.insert(op.results()[0], (source, prologue));
@@ -226,9 +232,11 @@ impl Reader<'_> {
 
     /// Continues the region, or begins another one if reductions along `reduced` would leave no rows to divide.
     fn begin(&mut self, op: OpRef<'_>, reduced: &[Arc<str>]) -> Result<(), Diagnostic> {
-        let mut axes: Vec<Arc<str>> = self.region.values.iter().flat_map(|value| value.array.axes.clone()).collect();
+        let mut axes: Vec<Arc<str>> =
+            self.region.values.iter().flat_map(|value| value.array.axes.clone()).collect();
         for at in 0..op.operands().len() {
-            let ty = op.operand_type::<Value>(at).ok_or_else(|| unplanned(op, "an operand that is no value"))?;
+            let ty =
+                op.operand_type::<Value>(at).ok_or_else(|| unplanned(op, "an operand that is no value"))?;
             axes.extend(ty.axes.iter().cloned());
         }
         let divides = |axis: &Arc<str>| !reduced.contains(axis) && !self.region.reduced.contains(axis);
@@ -307,7 +315,9 @@ impl Reader<'_> {
         let alone = self.module.uses(operand).len() == 1;
         if engine_cast(from, to).is_some() {
             let last = self.region.operations.last_mut().filter(|last| last.result == source && alone);
-            if let Some(Operation { computation: Computation::Map { cast: cast @ None, .. }, result: slot }) = last {
+            if let Some(Operation { computation: Computation::Map { cast: cast @ None, .. }, result: slot }) =
+                last
+            {
                 (*cast, *slot) = (Some(to), result);
                 return Ok(());
             }
@@ -339,7 +349,12 @@ impl Reader<'_> {
             _ if any => ReduceOrder::Free,
             1 => ReduceOrder::Sequential,
             4 => ReduceOrder::Lanes,
-            tree => return Err(unplanned(*op, &format!("a reduction in trees of {tree}: lanes add 4 neighbours"))),
+            tree => {
+                return Err(unplanned(
+                    *op,
+                    &format!("a reduction in trees of {tree}: lanes add 4 neighbours"),
+                ));
+            }
         };
         if over.len() > 1 && !any {
             return Err(unplanned(*op, "an ordered reduction along several axes"));
@@ -350,7 +365,8 @@ impl Reader<'_> {
             axes.retain(|own| own != axis);
             let last = at == 0;
             let name_of = self.region.values[result].array.name.clone();
-            let target = if last { result } else { self.new_slot(Array { name: name_of, dtype, axes: axes.clone() }) };
+            let target =
+                if last { result } else { self.new_slot(Array { name: name_of, dtype, axes: axes.clone() }) };
             let computation = Computation::Reduce { op: name, operand, axis: Arc::clone(axis), order };
             self.region.operations.push(Operation { computation, result: target });
             operand = target;
@@ -421,7 +437,8 @@ impl Reader<'_> {
 
     fn contraction(&mut self, op: Contract<'_>) -> Result<(), Diagnostic> {
         let numbers = [self.operand(*op, op.operands()[0])?, self.operand(*op, op.operands()[1])?];
-        let prologue = |value| self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default();
+        let prologue =
+            |value| self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default();
         let operands = numbers.map(|number| self.arrays[number].clone());
         if op.keep()?.is_some() {
             return Err(unplanned(*op, "a sum with `keep`"));
@@ -443,7 +460,8 @@ impl Reader<'_> {
             kept.cloned().collect()
         };
         let shared = |axis: &&Arc<str>| operands.iter().all(|array| array.position(axis).is_some());
-        let batch: Vec<_> = out.axes.iter().filter(shared).filter(|axis| !summed.contains(axis)).cloned().collect();
+        let batch: Vec<_> =
+            out.axes.iter().filter(shared).filter(|axis| !summed.contains(axis)).cloned().collect();
         let computation = Contraction {
             batch: Group::new(&batch, self.axes),
             free: [Group::new(&only(0, 1), self.axes), Group::new(&only(1, 0), self.axes)],
@@ -457,7 +475,12 @@ impl Reader<'_> {
         };
         let output = self.add(last, out);
         let inputs = numbers.into_iter().chain(inputs).collect();
-        self.steps.push(Step { work: Work::Contraction(Box::new(computation)), inputs, outputs: vec![output], op: op.id });
+        self.steps.push(Step {
+            work: Work::Contraction(Box::new(computation)),
+            inputs,
+            outputs: vec![output],
+            op: op.id,
+        });
         Ok(())
     }
 
@@ -467,7 +490,8 @@ impl Reader<'_> {
             return summed.to_vec();
         }
         let long = |axis: &&Arc<str>| self.axes.id(axis).is_some_and(|id: AxisId| self.axes.size(id) > 1);
-        let inner = |array: &&Array| array.axes.iter().rev().find(long).is_some_and(|axis| summed.contains(axis));
+        let inner =
+            |array: &&Array| array.axes.iter().rev().find(long).is_some_and(|axis| summed.contains(axis));
         let array = operands.iter().find(inner).unwrap_or(&operands[0]);
         array.axes.iter().filter(|axis| summed.contains(axis)).cloned().collect()
     }
@@ -480,7 +504,8 @@ impl Reader<'_> {
         while let Some(next) = self.only_use(value) {
             let result = next.results()[0];
             let after = self.array(result, "", next)?;
-            let same = after.axes.len() == ty.axes.len() && ty.axes.iter().all(|axis| after.position(axis).is_some());
+            let same = after.axes.len() == ty.axes.len()
+                && ty.axes.iter().all(|axis| after.position(axis).is_some());
             if !same || epilogue.cast.is_some() {
                 break;
             }
@@ -489,7 +514,10 @@ impl Reader<'_> {
             };
             if next.is(&map::DECL) && next.operands().iter().all(known) {
                 self.compose(Map::of(next)?, value, &mut epilogue, &mut inputs)?;
-            } else if next.is(&cast::DECL) && !Cast::of(next)?.bits() && engine_cast(dtype, after.dtype).is_some() {
+            } else if next.is(&cast::DECL)
+                && !Cast::of(next)?.bits()
+                && engine_cast(dtype, after.dtype).is_some()
+            {
                 epilogue.cast = Some(after.dtype);
             } else {
                 break;
@@ -552,9 +580,10 @@ pub fn substituted(term: &Term, terms: &[Term]) -> Term {
     match term {
         Term::Name(at) => terms[*at].clone(),
         Term::Number(number) => Term::Number(*number),
-        Term::Call(name, arguments) => {
-            Term::Call(Arc::clone(name), arguments.iter().map(|argument| substituted(argument, terms)).collect())
-        }
+        Term::Call(name, arguments) => Term::Call(
+            Arc::clone(name),
+            arguments.iter().map(|argument| substituted(argument, terms)).collect(),
+        ),
     }
 }
 

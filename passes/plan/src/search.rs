@@ -11,7 +11,7 @@ use crate::region::emit::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::writer::{Writer, new};
 use visa_algebra::Axes;
-use visa_cost::MemoryModel;
+use visa_cost::{Bound, MemoryModel, Report};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::{Module, ValueId};
@@ -58,6 +58,8 @@ pub struct Candidate {
     pub ranked: u64,
     /// Cycles of the report.
     pub cycles: u64,
+    /// The bound of the report, which shares no code with the search.
+    pub bound: Bound,
 }
 
 /// The result of a search.
@@ -97,8 +99,11 @@ impl Search<'_> {
             if lowered.len() == MOST_LOWERED {
                 break;
             }
-            match self.cycles(work, inputs, &plan) {
-                Ok(cycles) => lowered.push(Candidate { plan, ranked, cycles }),
+            match self.report(work, inputs, &plan) {
+                Ok(report) => {
+                    let (cycles, bound) = (report.totals.cycles, report.bound);
+                    lowered.push(Candidate { plan, ranked, cycles, bound });
+                }
                 Err(why) => {
                     refused.get_or_insert(why);
                 }
@@ -136,7 +141,9 @@ impl Search<'_> {
         let (mut all, mut explored) = (Vec::new(), 0);
         for choice in region_guess::choices(region, self.axes, self.machine) {
             explored += 1;
-            let Some(planned) = PlannedRegion::new(region, &choice, self.axes, self.machine) else { continue };
+            let Some(planned) = PlannedRegion::new(region, &choice, self.axes, self.machine) else {
+                continue;
+            };
             if let Some(total) = region_guess::cycles(&planned, prices) {
                 all.push((total, Plan::Region(choice)));
             }
@@ -145,8 +152,8 @@ impl Search<'_> {
         (all, explored)
     }
 
-    /// Cycles of a plan in the report.
-    fn cycles(&self, work: &Work, inputs: &[&Array], plan: &Plan) -> Result<u64, Diagnostic> {
+    /// The report of a plan.
+    fn report(&self, work: &Work, inputs: &[&Array], plan: &Plan) -> Result<Report, Diagnostic> {
         let mut module = self.kernel(work, inputs, plan)?;
         let findings = verify(self.ctx, &module);
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -157,7 +164,7 @@ impl Search<'_> {
             let options = Options::defaults(pass.options);
             (pass.run)(&mut PassCx::new(self.ctx, &mut module, &options)).map_err(first)?;
         }
-        report(self.ctx, allocated(self.ctx, &module)?, None).map(|report| report.totals.cycles)
+        report(self.ctx, allocated(self.ctx, &module)?, None)
     }
 
     /// A kernel that is one step.
@@ -194,7 +201,9 @@ impl Search<'_> {
                 let planned = PlannedRegion::new(region, choice, axes, machine);
                 planned.map_or_else(|| Err(other_step()), |planned| planned.write(writer, inputs))
             }
-            (Work::Contraction(_), Plan::Region(_)) | (Work::Region(_), Plan::Contraction(_)) => Err(other_step()),
+            (Work::Contraction(_), Plan::Region(_)) | (Work::Region(_), Plan::Contraction(_)) => {
+                Err(other_step())
+            }
         }
     }
 }

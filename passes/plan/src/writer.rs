@@ -3,14 +3,14 @@
 use std::cell::Cell;
 use visa_ir::build::NewOp;
 use visa_ir::context::Context;
+use visa_ir::decl::make_type;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::result_types;
 use visa_ir::module::{BlockId, Module, OpId, TypeId, ValueId};
 use visa_ir::open::unknown;
 use visa_ir::span::Span;
-use visa_ir::decl::make_type;
-use visa_mapping::ops::func::Func;
 use visa_mapping::index::{INDEX, Index};
+use visa_mapping::ops::func::Func;
 
 /// Starts an operation of a view: `new!(writer, Collect, [stream])`.
 macro_rules! new {
@@ -124,4 +124,3 @@ impl<'c> Writer<'c> {
         self.block = block;
     }
 }
-

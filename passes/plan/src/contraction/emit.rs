@@ -64,6 +64,24 @@ struct Results {
     packet: Expr,
 }
 
+/// The mappings of the stream, within the time steps around a sum.
+struct StreamTerms {
+    /// Packets of the fetch.
+    steps: Expr,
+    /// A packet of the fetch.
+    packet: Expr,
+    /// Number of packets of the fetch.
+    inner: u64,
+    /// Flits.
+    flits: Expr,
+    /// A flit.
+    flit: Expr,
+    /// Packets of products.
+    products: Expr,
+    /// A packet of products.
+    aligned: Expr,
+}
+
 /// Runs of results that are contiguous in the array, in several slices.
 struct Runs {
     /// The dimensions around the runs, slowest first.
@@ -108,7 +126,8 @@ impl Planned<'_> {
                 let mut values = values.clone();
                 self.tile(writer, columns, column, &mut values)?;
                 let result = self.stream(writer, &values, weights)?;
-                let tiles = [(rows, row), (columns, column)].into_iter().filter_map(|(cut, at)| Some((cut, at?)));
+                let tiles =
+                    [(rows, row), (columns, column)].into_iter().filter_map(|(cut, at)| Some((cut, at?)));
                 let (cuts, at): (Vec<&Cut>, Vec<ValueId>) = tiles.unzip();
                 let along = side_by_side(cuts.iter().map(|cut| cut.tile()));
                 let operands = [result, whole].into_iter().chain(at);
@@ -178,7 +197,8 @@ impl Planned<'_> {
         let arrays = self.problem.operands.iter().chain(&self.problem.epilogue.operands);
         for (array, value) in arrays.zip(values.operands.iter_mut().chain(&mut values.epilogue)) {
             if position(array, cut).is_some() {
-                *value = writer.value(new!(writer, Tile, [*value, index]).along(cut.tile().into()), &array.name)?;
+                *value = writer
+                    .value(new!(writer, Tile, [*value, index]).along(cut.tile().into()), &array.name)?;
             }
         }
         Ok(())
@@ -269,7 +289,9 @@ impl Planned<'_> {
     fn row_terms(&self) -> [Expr; 2] {
         let rows = &self.layout.rows;
         match self.choice.promotion {
-            Promotion::Row => [Expr::Literal(1), side_by_side([rows.part(Part::Promoted), rows.part(Part::Row)])],
+            Promotion::Row => {
+                [Expr::Literal(1), side_by_side([rows.part(Part::Promoted), rows.part(Part::Row)])]
+            }
             Promotion::None | Promotion::Stream | Promotion::Reuse => {
                 [rows.part(Part::Promoted), rows.part(Part::Row)]
             }
@@ -301,82 +323,102 @@ impl Planned<'_> {
             layout.stream.part(Part::Promoted),
             layout.stream.part(Part::Time),
         ];
-        let share = layout.share(choice);
-        let [promoted, row] = self.row_terms();
-        let reused = [promoted, layout.rows.part(Part::Reuse)];
-        let columns = layout.stream.part(Part::Packet);
-        let (piece, pieces) = (layout.sum.part(Part::Piece), layout.sum.count(Part::Piece));
-        let (steps, packet, inner) = match choice.mode {
-            Mode::Columns => {
-                let packet = up_to(columns.clone(), layout.stream.count(Part::Packet), layout.flit);
-                (layout.sum.part(Part::Time), packet, layout.sum.count(Part::Time))
-            }
-            Mode::Tree if self.masked() => {
-                let size = layout.packet.min(layout.depth);
-                let [time, packet] = self.summed(layout.depth, size);
-                (side_by_side([piece.clone(), time]), packet, pieces * layout.depth / size)
-            }
-            Mode::Tree => {
-                let [_, packet] = self.summed(layout.depth, layout.depth);
-                (piece.clone(), packet, pieces)
-            }
-        };
+        let shared = || outer.iter().cloned().chain([layout.share(choice)]);
+        let terms = self.stream_terms();
         let op = self.fetch(writer, operand, begin);
-        let op = op.time(self.dimension(outer.iter().cloned().chain([steps.clone()])));
-        let mut stream = writer.value(op.packet(self.tidy(packet)), name)?;
-        let shared = || outer.iter().cloned().chain([share.clone()]);
+        let op = op.time(self.dimension(outer.iter().cloned().chain([terms.steps.clone()])));
+        let mut stream = writer.value(op.packet(self.tidy(terms.packet)), name)?;
         if choice.share > 1 {
             let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast01);
-            let op = op.slice1(Some(integer(choice.share))).slice0(Some(1)).time0(Some(integer(inner)));
+            let op = op.slice1(Some(integer(choice.share))).slice0(Some(1)).time0(Some(integer(terms.inner)));
             let op = op.slice(Some(self.tidy(layout.slices(choice, self.machine))));
-            let op = op.time(Some(self.dimension(shared().chain([steps.clone()]))));
+            let op = op.time(Some(self.dimension(shared().chain([terms.steps]))));
             stream = writer.value(op, name)?;
         }
-        let [flits, flit, steps, packet] = match choice.mode {
+        let op = new!(writer, Collect, [stream]).time(self.dimension(shared().chain([terms.flits])));
+        let stream = writer.value(op.packet(self.tidy(terms.flit)), name)?;
+        let [promoted, _] = self.row_terms();
+        let reused = [promoted, layout.rows.part(Part::Reuse)];
+        let time = shared().chain([terms.products]).chain(reused.clone());
+        let op = new!(writer, Align, [stream, weights]).time(self.dimension(time));
+        let stream = writer.value(op.packet(self.tidy(terms.aligned)), name)?;
+        let kept = outer.into_iter().chain([layout.stream.part(Part::Share)]).chain(reused).collect();
+        let results = self.sums(writer, stream, kept)?;
+        self.finish(writer, values, results)
+    }
+
+    /// The mappings of the stream from its fetch to the multiplication.
+    fn stream_terms(&self) -> StreamTerms {
+        let layout = self.layout;
+        let (piece, pieces) = (layout.sum.part(Part::Piece), layout.sum.count(Part::Piece));
+        match self.choice.mode {
             Mode::Columns => {
-                let count = layout.stream.count(Part::Packet);
-                let [time, flit] = divided(columns.clone(), count, layout.flit);
-                let flit = up_to(flit, count.min(layout.flit), layout.flit);
-                let packet = up_to(columns.clone(), count, layout.packet);
-                [side_by_side([steps.clone(), time]), flit, steps, packet]
+                let (columns, count) = (layout.stream.part(Part::Packet), layout.stream.count(Part::Packet));
+                let [flits, flit] = divided(columns.clone(), count, layout.flit);
+                let steps = layout.sum.part(Part::Time);
+                StreamTerms {
+                    packet: up_to(columns.clone(), count, layout.flit),
+                    inner: layout.sum.count(Part::Time),
+                    flits: side_by_side([steps.clone(), flits]),
+                    flit: up_to(flit, count.min(layout.flit), layout.flit),
+                    aligned: up_to(columns, count, layout.packet),
+                    products: steps.clone(),
+                    steps,
+                }
             }
             Mode::Tree => {
+                let short = layout.packet.min(layout.depth);
+                // A mask of the fetch reaches packets of up to 256 bytes.
+                let fetched = if self.masked() { short } else { layout.depth };
+                let [steps, packet] = self.summed(layout.depth, fetched);
                 let [flits, flit] = self.summed(layout.depth, layout.flit);
-                let [time, packet] = self.summed(layout.depth, layout.packet.min(layout.depth));
-                let packet = up_to(packet, layout.depth.min(layout.packet), layout.packet);
-                [side_by_side([piece.clone(), flits]), flit, side_by_side([piece.clone(), time]), packet]
+                let [products, aligned] = self.summed(layout.depth, short);
+                StreamTerms {
+                    steps: side_by_side([piece.clone(), steps]),
+                    packet,
+                    inner: pieces * layout.depth / fetched,
+                    flits: side_by_side([piece.clone(), flits]),
+                    flit,
+                    products: side_by_side([piece, products]),
+                    aligned: up_to(aligned, short, layout.packet),
+                }
             }
-        };
-        let op = new!(writer, Collect, [stream]).time(self.dimension(shared().chain([flits])));
-        let stream = writer.value(op.packet(self.tidy(flit)), name)?;
-        let time = shared().chain([steps]).chain(reused.clone());
-        let op = new!(writer, Align, [stream, weights]).time(self.dimension(time));
-        let stream = writer.value(op.packet(self.tidy(packet)), name)?;
-        let (sums, mode) = match choice.mode {
+        }
+    }
+
+    /// Sums products over time, which keeps the terms `kept`.
+    fn sums(&self, writer: &mut Writer<'_>, stream: ValueId, kept: Vec<Expr>) -> Result<Results, Diagnostic> {
+        let (layout, name) = (self.layout, &self.problem.out.name);
+        let columns = layout.stream.part(Part::Packet);
+        let [_, row] = self.row_terms();
+        let (products, mode) = match self.choice.mode {
             Mode::Columns => (columns.clone(), AccumulatorOrder::Sequential),
             Mode::Tree => (Expr::Literal(1), AccumulatorOrder::Interleaved),
         };
-        let sum = &self.problem.out.name;
-        let stream = writer.value(new!(writer, Contract, [stream]).packet(self.tidy(sums)), sum)?;
-        let kept = outer.iter().cloned().chain([layout.stream.part(Part::Share)]).chain(reused);
-        let (time, packet): (Vec<Expr>, Expr) = match choice.mode {
+        let stream = writer.value(new!(writer, Contract, [stream]).packet(self.tidy(products)), name)?;
+        let (time, packet): (Vec<Expr>, Expr) = match self.choice.mode {
             Mode::Columns => {
                 let [flits, flit] = divided(columns, layout.stream.count(Part::Packet), SUMS);
                 let row = match self.choice.promotion {
                     Promotion::Row => vec![layout.rows.part(Part::Promoted), layout.rows.part(Part::Row)],
                     Promotion::None | Promotion::Stream | Promotion::Reuse => vec![row],
                 };
-                (kept.chain(row).chain([flits]).collect(), flit)
+                (kept.into_iter().chain(row).chain([flits]).collect(), flit)
             }
-            Mode::Tree => (kept.collect(), to_sums(row, choice.row)),
+            Mode::Tree => (kept, to_sums(row, self.choice.row)),
         };
         let op = new!(writer, Accumulate, [stream]).mode(mode).time(self.dimension(time.clone()));
-        let stream = writer.value(op.packet(self.tidy(packet.clone())), sum)?;
-        self.finish(writer, values, Results { stream, time, packet })
+        let stream = writer.value(op.packet(self.tidy(packet.clone())), name)?;
+        Ok(Results { stream, time, packet })
     }
 
     /// Sums between slices, computes the epilogue, and commits.
-    fn finish(&self, writer: &mut Writer<'_>, values: &Values, mut results: Results) -> Result<ValueId, Diagnostic> {
+    fn finish(
+        &self,
+        writer: &mut Writer<'_>,
+        values: &Values,
+        mut results: Results,
+    ) -> Result<ValueId, Diagnostic> {
         let (choice, epilogue) = (self.choice, &self.problem.epilogue);
         let name = &self.problem.out.name;
         if choice.sum > 1 {
@@ -401,7 +443,8 @@ impl Planned<'_> {
         }
         if choice.sum > 1 {
             let element = self.element(self.problem.accumulator);
-            let sums = writer.value(new!(writer, Commit, [results.stream]).at_auto().element(element), name)?;
+            let sums =
+                writer.value(new!(writer, Commit, [results.stream]).at_auto().element(element), name)?;
             let begin = writer.value(new!(writer, Begin, [sums]).context(Unit::Main), name)?;
             let op = new!(writer, Fetch, [begin]).time(self.dimension(results.time.clone()));
             let stream = writer.value(op.packet(self.tidy(results.packet.clone())), name)?;
@@ -458,7 +501,8 @@ impl Planned<'_> {
         };
         let (except, [before, after]) = (self.except(), cut.around(part));
         let without = |parts: &[Part]| [&except[..], parts, &[part]].concat();
-        let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
+        let mut cuts =
+            [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);
         let others = cuts.iter().filter(|(_, own)| !std::ptr::eq(*own, cut));
         let mut outer: Vec<Expr> = others.flat_map(|(_, own)| own.rest(&except)).collect();
@@ -480,7 +524,8 @@ impl Planned<'_> {
         let op = new!(writer, Fetch, [begin]).time(self.dimension(runs.outer.iter().cloned()));
         let stream = writer.value(op.packet(self.tidy(runs.run.clone())), &out.name)?;
         let (slice1, slice0) = Layout::gathered(choice);
-        let apart = if choice.spread { self.machine.topology.slices_per_cluster / choice.slices() } else { 1 };
+        let apart =
+            if choice.spread { self.machine.topology.slices_per_cluster / choice.slices() } else { 1 };
         let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast1);
         let op = op.slice1(Some(integer(slice1))).slice0(Some(integer(slice0 * apart)));
         let op = op.slice(Some(self.tidy(self.layout.result_slices(choice, true, self.machine))));
@@ -512,7 +557,8 @@ impl Planned<'_> {
     /// The layout of the results of a slice, in the order of the array, with the elements of a flit innermost.
     fn element(&self, dtype: DType) -> Expr {
         let (layout, except) = (self.layout, self.except());
-        let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
+        let mut cuts =
+            [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);
         let flit = match self.choice.mode {
             Mode::Tree if self.choice.transposed => None,
@@ -520,7 +566,8 @@ impl Planned<'_> {
             Mode::Columns => Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet))),
         };
         let last = cuts.iter().rev().map(|(_, cut)| *cut).find(|cut| cut.rest(&except).len() > 0);
-        let narrow = self.choice.mode == Mode::Tree && whole_groups(self.choice.row, dtype) != self.choice.row;
+        let narrow =
+            self.choice.mode == Mode::Tree && whole_groups(self.choice.row, dtype) != self.choice.row;
         let inside = |group: &Cut| last.is_some_and(|last| std::ptr::eq(last, group)) && !narrow;
         let Some((group, part, innermost)) = flit.filter(|(group, _, _)| !inside(group)) else {
             return in_memory(cuts.iter().map(|(_, cut)| side_by_side(cut.rest(&except))), dtype, self.axes);
@@ -546,7 +593,8 @@ impl Planned<'_> {
         let (layout, except) = (self.layout, self.except());
         let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(array, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);
-        let held: Vec<&Cut> = cuts.iter().filter(|(position, _)| position.is_some()).map(|(_, cut)| *cut).collect();
+        let held: Vec<&Cut> =
+            cuts.iter().filter(|(position, _)| position.is_some()).map(|(_, cut)| *cut).collect();
         let memory = held.iter().map(|cut| side_by_side(cut.rest(&except))).collect();
         let (flit, part, packet) = match self.choice.mode {
             Mode::Tree => (&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), self.choice.row)),
@@ -591,5 +639,3 @@ fn to_sums(row: Expr, count: u64) -> Expr {
 fn integer(count: u64) -> i64 {
     count.cast_signed()
 }
-
-

@@ -2,7 +2,7 @@
 //! lowered kernel decides between the best.
 
 use crate::array::Array;
-use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, position};
+use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, elements, position};
 use crate::contraction::{Choice, Contraction, Mode, Promotion};
 use crate::cut::{Cut, Part};
 use visa_cost::MemoryModel;
@@ -48,7 +48,7 @@ impl Parts {
     }
 }
 
-/// The commands of a plan; `None` if it does not fit the memories.
+/// The commands of a plan; `None` if it does not fit the memories, or an engine does not make one of its transfers.
 #[must_use]
 pub fn guess(
     problem: &Contraction,
@@ -57,119 +57,190 @@ pub fn guess(
     machine: &Machine,
     model: MemoryModel,
 ) -> Option<Parts> {
-    let (fits, streamed) = held(problem, choice, layout, machine);
-    if !fits {
-        return None;
+    Counts { problem, choice, layout, machine, model }.parts()
+}
+
+/// A plan whose commands are counted.
+struct Counts<'a> {
+    problem: &'a Contraction,
+    choice: &'a Choice,
+    layout: &'a Layout,
+    machine: &'a Machine,
+    model: MemoryModel,
+}
+
+impl Counts<'_> {
+    fn parts(&self) -> Option<Parts> {
+        let (choice, problem) = (self.choice, self.problem);
+        let masked = choice.mode == Mode::Tree && self.layout.depth != self.layout.sum.count(Part::Time);
+        if masked && choice.unit == Unit::Dual || !self.moves_groups(0) || !self.moves_groups(1) {
+            return None;
+        }
+        let (fits, _) = held(problem, choice, self.layout, self.machine);
+        let (store, collected) = self.store();
+        let operands = problem.epilogue.operands.iter().map(|array| self.operand(array));
+        fits.then(|| Parts {
+            rows: self.load(choice.stationary),
+            stream: self.load(1 - choice.stationary),
+            operands: operands.sum(),
+            weights: self.weights(),
+            compute: self.pipeline() + collected,
+            store,
+        })
     }
-    let dtype = problem.dtype();
-    let masked = choice.mode == Mode::Tree && layout.depth != layout.sum.count(Part::Time);
-    let groups = |operand: usize| {
-        let cuts = [&layout.batch, layout.free(operand, choice), &layout.sum];
-        moves_groups(&problem.operands[operand], &cuts, Layout::elsewhere(choice, operand))
-    };
-    if masked && choice.unit == Unit::Dual || !groups(0) || !groups(1) {
-        return None;
+
+    /// Returns true if the load of an operand moves whole groups of bytes.
+    fn moves_groups(&self, operand: usize) -> bool {
+        let cuts = [&self.layout.batch, self.layout.free(operand, self.choice), &self.layout.sum];
+        moves_groups(&self.problem.operands[operand], &cuts, Layout::elsewhere(self.choice, operand))
     }
-    let stationary = &problem.operands[choice.stationary];
-    let clusters = if choice.cluster.is_some() { 2 } else { 1 };
-    let slices = choice.slices();
-    let used = slices * clusters;
-    // Networks of data memory work where slices are.
-    let across = |slices: u64| if choice.spread { machine.topology.slices_per_cluster } else { slices };
-    let load = |operand: usize| {
-        let (array, elsewhere) = (&problem.operands[operand], Layout::elsewhere(choice, operand));
-        let cuts = [&layout.batch, layout.free(operand, choice), &layout.sum];
-        let held: u64 = cuts.iter().map(|cut| local(cut, elsewhere)).product();
-        let run = bytes(run(array, &cuts, elsewhere), array.dtype);
-        let moved = Moved { bytes: bytes(held, array.dtype) * used, run, slices: across(slices), clusters, writes: false };
-        transfer(&moved, machine, model)
-    };
-    let batch = layout.batch.count(Part::Time);
-    let (reused, row) = reused(choice, layout);
-    let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
-    let depth = layout.depth * layout.sum.count(Part::Piece);
-    let shared = layout.stream.count(Part::Share);
-    let pieces = match choice.mode {
+
+    /// Clusters that compute.
+    fn clusters(&self) -> u64 {
+        if self.choice.cluster.is_some() { 2 } else { 1 }
+    }
+
+    /// Slices from the first to the last one of `slices`: networks of data memory work where slices are.
+    fn across(&self, slices: u64) -> u64 {
+        if self.choice.spread { self.machine.topology.slices_per_cluster } else { slices }
+    }
+
+    /// Cycles to load `held` elements of an array into each slice, in contiguous runs of `run` elements.
+    fn loading(&self, array: &Array, held: u64, run: u64) -> u64 {
+        let (slices, clusters) = (self.choice.slices(), self.clusters());
+        let total = bytes(held, array.dtype) * slices * clusters;
+        let slices = self.across(slices);
+        let moved = Moved { bytes: total, run: bytes(run, array.dtype), slices, clusters, writes: false };
+        transfer(&moved, self.machine, self.model)
+    }
+
+    fn load(&self, operand: usize) -> u64 {
+        let (array, elsewhere) = (&self.problem.operands[operand], Layout::elsewhere(self.choice, operand));
+        let cuts = [&self.layout.batch, self.layout.free(operand, self.choice), &self.layout.sum];
+        let held = cuts.iter().map(|cut| local(cut, elsewhere)).product();
+        self.loading(array, held, run(array, &cuts, elsewhere))
+    }
+
+    /// Cycles to load an operand of the epilogue.
+    fn operand(&self, array: &Array) -> u64 {
+        let except = self.except();
+        let held = self.results().into_iter().filter(|cut| position(array, cut).is_some());
+        let held = held.map(|cut| local(cut, &except)).product();
+        self.loading(array, held, held) + LATENCY
+    }
+
+    /// The cuts of the result.
+    fn results(&self) -> [&Cut; 3] {
+        [&self.layout.batch, &self.layout.rows, &self.layout.stream]
+    }
+
+    fn except(&self) -> Vec<Part> {
+        result_except(self.choice.promotion != Promotion::None)
+    }
+
+    /// Cycles to load the register file.
+    fn weights(&self) -> u64 {
+        let (layout, dtype) = (self.layout, self.problem.dtype());
+        let stationary = &self.problem.operands[self.choice.stationary];
+        let (reused, row) = reused(self.choice, layout);
+        let flit = elements(FLIT_BYTES, dtype);
+        let depth = pieces(self.choice, layout) * layout.row_depth(self.choice.mode, flit);
+        let words = layout.batch.count(Part::Time) * reused * row * depth;
+        // Elements that are apart in data memory take an access each.
+        let along = position(stationary, &layout.sum) >= position(stationary, &layout.rows);
+        LOAD_SETUP + if along { bytes(words, dtype).div_ceil(FLIT_BYTES) } else { words }
+    }
+
+    /// Cycles of the pipeline: of its busiest engine, and those until its first result.
+    fn pipeline(&self) -> u64 {
+        let (choice, layout, dtype) = (self.choice, self.layout, self.problem.dtype());
+        let (reused, row) = reused(choice, layout);
+        let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
+        let (shared, pieces) = (layout.stream.count(Part::Share), layout.sum.count(Part::Piece));
+        let wide = if choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES };
+        let (packets, flits, results) = match choice.mode {
+            Mode::Columns => {
+                let columns = layout.stream.count(Part::Packet);
+                let packets = steps * layout.depth;
+                (
+                    packets,
+                    packets * columns.div_ceil(layout.flit),
+                    steps * shared * reused * row * columns / SUMS,
+                )
+            }
+            Mode::Tree => {
+                let packets = steps * pieces * layout.depth.div_ceil(layout.packet);
+                (packets, steps * bytes(layout.depth * pieces, dtype).div_ceil(wide), steps * shared * reused)
+            }
+        };
+        // Float operations take four lanes at a time.
+        let results = results * if self.problem.epilogue.expression.is_some() { 2 } else { 1 };
+        let busiest = (flits * choice.share).max(packets * choice.share * reused).max(results);
+        let batch = layout.batch.count(Part::Time);
+        let mut cycles = (busiest * batch + LATENCY + choice.share).max(self.accesses(wide) + LATENCY);
+        if choice.sum > 1 {
+            cycles += self.machine.topology.slices_per_cluster;
+            if self.problem.epilogue.expression.is_some() {
+                let kept = if choice.promotion == Promotion::None { 1 } else { choice.sum };
+                cycles += results * batch / kept + LATENCY;
+            }
+        }
+        cycles
+    }
+
+    /// Accesses of the stream's fetch. A packet of elements that are apart in data memory takes one for each.
+    fn accesses(&self, wide: u64) -> u64 {
+        let (layout, choice) = (self.layout, self.choice);
+        let group = match choice.mode {
+            Mode::Columns => &layout.stream,
+            Mode::Tree => &layout.sum,
+        };
+        let (_, streamed) = held(self.problem, choice, layout, self.machine);
+        let cuts = [&layout.batch, &layout.stream, &layout.sum];
+        if innermost(&self.problem.operands[1 - choice.stationary], group, &cuts) {
+            streamed.div_ceil(wide)
+        } else {
+            elements(streamed, self.problem.dtype())
+        }
+    }
+
+    /// Cycles of the store, and those to collect results of several slices before it.
+    fn store(&self) -> (u64, u64) {
+        let (problem, choice, layout) = (self.problem, self.choice, self.layout);
+        let (out, cuts, except) = (problem.out.dtype, self.results(), self.except());
+        let results: u64 = cuts.iter().map(|cut| local(cut, &except)).product();
+        let kept = choice.promotion != Promotion::None || choice.sum == 1;
+        let slices = if kept { choice.slices() } else { choice.slices() / choice.sum };
+        let contiguous = match choice.mode {
+            Mode::Tree if choice.transposed => true,
+            Mode::Tree => innermost(&problem.out, &layout.rows, &cuts),
+            Mode::Columns => innermost(&problem.out, &layout.stream, &cuts),
+        };
+        let run = if contiguous { run(&problem.out, &cuts, &except) } else { 1 };
+        let ((gathered, inside), clusters) = (Layout::gathered(choice), self.clusters());
+        let moved = Moved {
+            bytes: bytes(results, out) * slices * clusters,
+            run: bytes(run * gathered, out),
+            slices: self.across(slices / gathered),
+            clusters,
+            writes: true,
+        };
+        let collected = if gathered > 1 {
+            let flits = bytes(results, out).div_ceil(FLIT_BYTES.min(bytes(run, out).max(1)));
+            (flits + 1) * gathered * inside + LATENCY
+        } else {
+            0
+        };
+        (transfer(&moved, self.machine, self.model), collected)
+    }
+}
+
+/// Pieces of the sum in a row of the register file, which are padded separately.
+fn pieces(choice: &Choice, layout: &Layout) -> u64 {
+    match choice.mode {
         Mode::Columns => 1,
         Mode::Tree => layout.sum.count(Part::Share) * layout.sum.count(Part::Piece),
-    };
-    let flit = crate::contraction::layout::elements(FLIT_BYTES, dtype);
-    let weights = batch * reused * row * pieces * layout.row_depth(choice.mode, flit);
-    let along = position(stationary, &layout.sum) >= position(stationary, &layout.rows);
-    let weights = if along { bytes(weights, dtype).div_ceil(FLIT_BYTES) } else { weights } + LOAD_SETUP;
-    let wide = if choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES };
-    let (packets, flits, results) = match choice.mode {
-        Mode::Columns => {
-            let columns = layout.stream.count(Part::Packet);
-            let flits = columns.div_ceil(layout.flit);
-            let results = steps * shared * reused * row * columns / SUMS;
-            (steps * depth, steps * depth * flits, results)
-        }
-        Mode::Tree => {
-            let packets = steps * layout.sum.count(Part::Piece) * layout.depth.div_ceil(layout.packet);
-            (packets, steps * bytes(depth, dtype).div_ceil(wide), steps * shared * reused)
-        }
-    };
-    let results = results * if problem.epilogue.expression.is_some() { 2 } else { 1 };
-    let busiest = (flits * choice.share).max(packets * choice.share * reused).max(results) * batch;
-    let (mut compute, kept) = (busiest + LATENCY + choice.share, choice.promotion != Promotion::None);
-    if choice.sum > 1 {
-        compute += machine.topology.slices_per_cluster;
-        if problem.epilogue.expression.is_some() {
-            compute += results * batch / if kept { choice.sum } else { 1 } + LATENCY;
-        }
     }
-    let except = result_except(kept);
-    let cuts = [&layout.batch, &layout.rows, &layout.stream];
-    let results: u64 = cuts.iter().map(|cut| local(cut, &except)).product();
-    let writing = if kept || choice.sum == 1 { slices } else { slices / choice.sum };
-    let flit = match choice.mode {
-        Mode::Tree if choice.transposed => run(&problem.out, &cuts, &except),
-        Mode::Tree if innermost(&problem.out, &layout.rows, &cuts) => run(&problem.out, &cuts, &except),
-        Mode::Columns if innermost(&problem.out, &layout.stream, &cuts) => run(&problem.out, &cuts, &except),
-        Mode::Tree | Mode::Columns => 1,
-    };
-    let (out, gathered) = (problem.out.dtype, Layout::gathered(choice).0);
-    let moved = Moved {
-        bytes: bytes(results, out) * writing * clusters,
-        run: bytes(flit * gathered, out),
-        slices: across(writing / gathered),
-        clusters,
-        writes: true,
-    };
-    if gathered > 1 {
-        let flits = bytes(results, out).div_ceil(FLIT_BYTES.min(bytes(flit, out).max(1)));
-        let ring = gathered * Layout::gathered(choice).1;
-        compute += flits * ring + ring + LATENCY;
-    }
-    let store = transfer(&moved, machine, model);
-    let operands = problem.epilogue.operands.iter().map(|array| {
-        let held: u64 =
-            cuts.iter().filter(|cut| position(array, cut).is_some()).map(|cut| local(cut, &except)).product();
-        let bytes = bytes(held, array.dtype);
-        let moved = Moved { bytes: bytes * used, run: bytes, slices, clusters, writes: false };
-        transfer(&moved, machine, model) + LATENCY
-    });
-    // A packet of elements that are apart in data memory takes an access for each.
-    let operand = 1 - choice.stationary;
-    let group = match choice.mode {
-        Mode::Columns => &layout.stream,
-        Mode::Tree => &layout.sum,
-    };
-    let cuts = [&layout.batch, &layout.stream, &layout.sum];
-    let accesses = if innermost(&problem.operands[operand], group, &cuts) {
-        streamed.div_ceil(wide)
-    } else {
-        crate::contraction::layout::elements(streamed, dtype)
-    };
-    Some(Parts {
-        rows: load(choice.stationary),
-        stream: load(1 - choice.stationary),
-        operands: operands.sum(),
-        weights,
-        compute: compute.max(accesses + LATENCY),
-        store,
-    })
 }
 
 /// Time steps that repeat a packet, and rows of the register file.
@@ -202,18 +273,15 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
     };
     let (rows, stream) = (operand(choice.stationary), operand(1 - choice.stationary));
     let except = result_except(choice.promotion != Promotion::None);
-    let result = [&layout.batch, &layout.rows, &layout.stream].iter().map(|cut| local(cut, &except)).product();
+    let result =
+        [&layout.batch, &layout.rows, &layout.stream].iter().map(|cut| local(cut, &except)).product();
     let result = bytes(result, problem.out.dtype);
     // Loops hold two iterations of what they load and store.
     let copies = if layout.rows.tiles() * layout.stream.tiles() > 1 { 2 } else { 1 };
     let memory = copies * (rows + stream + result) <= machine.memory.dm_bytes_per_slice;
-    let flit = crate::contraction::layout::elements(FLIT_BYTES, dtype);
     let (reused, _) = reused(choice, layout);
-    let pieces = match choice.mode {
-        Mode::Columns => 1,
-        Mode::Tree => layout.sum.count(Part::Share) * layout.sum.count(Part::Piece),
-    };
-    let row = layout.batch.count(Part::Time) * reused * pieces * layout.row_depth(choice.mode, flit);
+    let depth = pieces(choice, layout) * layout.row_depth(choice.mode, elements(FLIT_BYTES, dtype));
+    let row = layout.batch.count(Part::Time) * reused * depth;
     let file = bytes(row, dtype) <= machine.trf_row_bytes(choice.row);
     let buffer = match choice.mode {
         Mode::Columns => reused <= 32,

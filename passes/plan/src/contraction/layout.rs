@@ -50,74 +50,17 @@ impl Layout {
     #[must_use]
     pub fn new(problem: &Contraction, choice: &Choice) -> Option<Self> {
         let dtype = problem.dtype();
-        let clusters = |role: Role| if choice.cluster == Some(role) { 2 } else { 1 };
-        let promoted = |from: Promotion| if choice.promotion == from { choice.sum } else { 1 };
         let packet = elements(PACKET_BYTES, dtype);
         let flit = elements(if choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES }, dtype);
-
-        let outer = [(Part::Cluster, clusters(Role::Batch)), (Part::Slice, choice.batch)];
+        let outer = [(Part::Cluster, choice.clusters(Role::Batch)), (Part::Slice, choice.batch)];
         let batch = filled(&problem.batch, 1, &outer, Part::Time, &[])?;
-
-        let group = &problem.free[choice.stationary];
-        let (tiles, cluster) = (choice.row_tiles, (Part::Cluster, clusters(Role::Rows)));
-        let (slices, promoted) = ((Part::Slice, choice.rows), (Part::Promoted, promoted(Promotion::Reuse)));
-        let rows = if choice.promotion == Promotion::Row {
-            let row = [(Part::Promoted, choice.sum), (Part::Row, choice.row / choice.sum)];
-            let (outer, inner) = ([cluster, slices], [cluster]);
-            let neighbours = [row[0], row[1], slices];
-            if choice.neighbours {
-                filled(group, tiles, &inner, Part::Reuse, &neighbours)?
-            } else {
-                filled(group, tiles, &outer, Part::Reuse, &row)?
-            }
-        } else if choice.neighbours {
-            filled(group, tiles, &[cluster, promoted], Part::Reuse, &[(Part::Row, choice.row), slices])?
-        } else {
-            filled(group, tiles, &[cluster, slices, promoted], Part::Reuse, &[(Part::Row, choice.row)])?
-        };
-
-        let group = &problem.free[1 - choice.stationary];
-        let tiles = choice.stream_tiles;
-        let (cluster, slices) = ((Part::Cluster, clusters(Role::Stream)), (Part::Slice, choice.stream));
-        let freed = if choice.promotion == Promotion::Stream { choice.sum } else { 1 };
-        let of_stream = if choice.share_sum { 1 } else { choice.share };
-        let (share, promoted) = ((Part::Share, of_stream), (Part::Promoted, freed));
-        let stream = match choice.mode {
-            Mode::Tree if choice.transposed => {
-                filled(group, tiles, &[cluster, slices, promoted], Part::Time, &[share])?
-            }
-            Mode::Tree => filled(group, tiles, &[cluster, slices, share, promoted], Part::Time, &[])?,
-            Mode::Columns => {
-                if !group.slowest.is_multiple_of(tiles) {
-                    return None;
-                }
-                let outer = [cluster, slices, share, promoted];
-                let around: u64 = outer.iter().map(|(_, count)| count).product();
-                let columns = match (group.size / tiles).div_ceil(around) {
-                    few if few <= SUMS => SUMS,
-                    many => many.next_multiple_of(flit.min(MOST_COLUMNS)).min(packet.min(MOST_COLUMNS)),
-                };
-                filled(group, tiles, &outer, Part::Time, &[(Part::Packet, columns)])?
-            }
-        };
-
-        let of_sum = if choice.share_sum { choice.share } else { 1 };
-        if !problem.sum.size.is_multiple_of(choice.sum * of_sum) {
-            return None;
-        }
-        let held = problem.sum.size / (choice.sum * of_sum);
-        let pieces = match choice.mode {
-            Mode::Columns => 1,
-            Mode::Tree if choice.sum * of_sum == 1 => 1,
-            Mode::Tree => pieces(held, packet),
-        };
-        let depth = held / pieces;
-        let parts = [(Part::Slice, choice.sum), (Part::Share, of_sum), (Part::Piece, pieces), (Part::Time, depth)];
-        let sum = Cut::new(&problem.sum, 1, &parts);
-        let depth = match choice.mode {
-            Mode::Columns => depth,
-            Mode::Tree if depth <= flit => flit,
-            Mode::Tree => depth.next_multiple_of(packet),
+        let rows = rows(&problem.free[choice.stationary], choice)?;
+        let stream = stream(&problem.free[1 - choice.stationary], choice, flit, packet)?;
+        let sum = sum(&problem.sum, choice, packet)?;
+        let depth = match (choice.mode, sum.count(Part::Time)) {
+            (Mode::Columns, depth) => depth,
+            (Mode::Tree, depth) if depth <= flit => flit,
+            (Mode::Tree, depth) => depth.next_multiple_of(packet),
         };
         Some(Self { batch, rows, stream, sum, flit, packet, depth })
     }
@@ -213,7 +156,8 @@ impl Layout {
     #[must_use]
     pub fn loaded(&self, problem: &Contraction, choice: &Choice, operand: usize, axes: &Axes) -> Expr {
         let array = &problem.operands[operand];
-        let mut cuts = [&self.batch, self.free(operand, choice), &self.sum].map(|cut| (position(array, cut), cut));
+        let mut cuts =
+            [&self.batch, self.free(operand, choice), &self.sum].map(|cut| (position(array, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);
         let elsewhere = Self::elsewhere(choice, operand);
         in_memory(cuts.map(|(_, cut)| side_by_side(cut.rest(elsewhere))), array.dtype, axes)
@@ -264,6 +208,70 @@ pub fn position(array: &Array, cut: &Cut) -> Option<usize> {
     cut.group().axes.iter().filter_map(|axis| array.position(axis)).max()
 }
 
+/// The cut of the axes of the rows.
+fn rows(group: &Group, choice: &Choice) -> Option<Cut> {
+    let (tiles, cluster) = (choice.row_tiles, (Part::Cluster, choice.clusters(Role::Rows)));
+    let slices = (Part::Slice, choice.rows);
+    let freed = |from: Promotion| (Part::Promoted, if choice.promotion == from { choice.sum } else { 1 });
+    let (reused, promoted) = (freed(Promotion::Reuse), freed(Promotion::Row));
+    let row = (Part::Row, choice.row / promoted.1);
+    // One part has the name, in front of the rows or in front of their repetitions.
+    let (outer, inner) = if choice.promotion == Promotion::Row {
+        (vec![cluster], vec![promoted, row])
+    } else {
+        (vec![cluster, reused], vec![row])
+    };
+    if choice.neighbours {
+        return filled(group, tiles, &outer, Part::Reuse, &[&inner[..], &[slices]].concat());
+    }
+    let outer = [&outer[..1], &[slices], &outer[1..]].concat();
+    filled(group, tiles, &outer, Part::Reuse, &inner)
+}
+
+/// The cut of the streamed axes.
+fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut> {
+    let tiles = choice.stream_tiles;
+    let (cluster, slices) = ((Part::Cluster, choice.clusters(Role::Stream)), (Part::Slice, choice.stream));
+    let freed = if choice.promotion == Promotion::Stream { choice.sum } else { 1 };
+    let share = (Part::Share, if choice.share_sum { 1 } else { choice.share });
+    let promoted = (Part::Promoted, freed);
+    match choice.mode {
+        Mode::Tree if choice.transposed => {
+            filled(group, tiles, &[cluster, slices, promoted], Part::Time, &[share])
+        }
+        Mode::Tree => filled(group, tiles, &[cluster, slices, share, promoted], Part::Time, &[]),
+        Mode::Columns => {
+            if !group.slowest.is_multiple_of(tiles) {
+                return None;
+            }
+            let outer = [cluster, slices, share, promoted];
+            let around: u64 = outer.iter().map(|(_, count)| count).product();
+            let columns = match (group.size / tiles).div_ceil(around) {
+                few if few <= SUMS => SUMS,
+                many => many.next_multiple_of(flit.min(MOST_COLUMNS)).min(packet.min(MOST_COLUMNS)),
+            };
+            filled(group, tiles, &outer, Part::Time, &[(Part::Packet, columns)])
+        }
+    }
+}
+
+/// The cut of the summed axes.
+fn sum(group: &Group, choice: &Choice, packet: u64) -> Option<Cut> {
+    let share = if choice.share_sum { choice.share } else { 1 };
+    if !group.size.is_multiple_of(choice.sum * share) {
+        return None;
+    }
+    let held = group.size / (choice.sum * share);
+    let pieces = match choice.mode {
+        Mode::Columns => 1,
+        Mode::Tree if choice.sum * share == 1 => 1,
+        Mode::Tree => pieces(held, packet),
+    };
+    let parts =
+        [(Part::Slice, choice.sum), (Part::Share, share), (Part::Piece, pieces), (Part::Time, held / pieces)];
+    Some(Cut::new(group, 1, &parts))
+}
+
 /// A mapping of the used slices as one of all slices of a cluster.
 fn on_slices(map: Expr, choice: &Choice, machine: &Machine) -> Expr {
     let (all, used) = (machine.topology.slices_per_cluster, choice.slices());
@@ -280,7 +288,13 @@ fn padded(map: Expr, all: u64, used: u64) -> Expr {
 
 /// A cut with `outer` and `inner` parts, in which `part` takes the rest; `None` if the others have more positions than
 /// the group, by more than padding to one position each.
-fn filled(group: &Group, tiles: u64, outer: &[(Part, u64)], part: Part, inner: &[(Part, u64)]) -> Option<Cut> {
+fn filled(
+    group: &Group,
+    tiles: u64,
+    outer: &[(Part, u64)],
+    part: Part,
+    inner: &[(Part, u64)],
+) -> Option<Cut> {
     let of = |parts: &[(Part, u64)]| parts.iter().map(|(_, count)| count).product::<u64>();
     if !group.slowest.is_multiple_of(tiles) {
         return None;

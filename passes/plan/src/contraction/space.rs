@@ -1,8 +1,8 @@
 //! All plans of a contraction: every distribution of its axes over clusters, slices and rows, with the loops, rings and
 //! sums between slices that it permits.
 
-use crate::contraction::layout::{Layout, PACKET_BYTES};
 use crate::array::whole_groups;
+use crate::contraction::layout::{Layout, PACKET_BYTES};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
 use visa_algebra::Axes;
 use visa_machine::{Machine, Unit};
@@ -112,7 +112,9 @@ fn stores(
     let gathers: &[Gather] = match (plan.mode, innermost) {
         (Mode::Tree, Some(Role::Rows)) if !plan.transposed => &[Gather::None, Gather::Rows, Gather::Promoted],
         (Mode::Columns, Some(Role::Stream)) => &[Gather::None, Gather::Stream, Gather::Promoted],
-        (Mode::Tree, Some(Role::Stream)) if plan.transposed => &[Gather::None, Gather::Stream, Gather::Promoted],
+        (Mode::Tree, Some(Role::Stream)) if plan.transposed => {
+            &[Gather::None, Gather::Stream, Gather::Promoted]
+        }
         (Mode::Tree | Mode::Columns, _) => &[Gather::None],
     };
     let of_group = match innermost {

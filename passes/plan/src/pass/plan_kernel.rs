@@ -1,6 +1,7 @@
 //! Plans kernels: replaces functions of the tensor level by kernels of the memory level.
 
 use crate::array::Array;
+use crate::explain::remark;
 use crate::read::{Kernel, read};
 use crate::search::{Outcome, Search};
 use crate::writer::{Writer, new};
@@ -11,7 +12,14 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC, Return};
-use visa_pass::{Level, Pass, PassCx};
+use visa_pass::{Configured, Level, Pass, PassCx};
+
+visa_pass::options! {
+    /// The options.
+    struct Settings {
+        explain: bool = ("explain", "false", "report the decisions of each step as remarks, with the bound and the next best plan"),
+    }
+}
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -30,11 +38,17 @@ pub static PASS: Pass = Pass {
         ("lowered", "plans lowered and priced"),
         ("cycles", "cycles of all steps"),
     ],
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        plan_all(cx, self.explain)
+    }
+}
+
+/// Plans all functions of the tensor level.
+fn plan_all(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
     let axes = cx.analysis::<DeclaredAxes>();
     let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
     let top = cx.module.body();
@@ -58,7 +72,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
             machine: &machine,
             model: *model,
         };
-        match plan(cx, &search, func) {
+        match plan(cx, &search, func, explain) {
             Ok(()) => cx.module.erase(func),
             Err(why) => errors.push(why),
         }
@@ -67,7 +81,7 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Plans a function, and appends its kernel.
-fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId) -> Result<(), Diagnostic> {
+fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId, explain: bool) -> Result<(), Diagnostic> {
     let kernel = read(cx.ctx, cx.module, func, search.axes)?;
     let mut outcomes = Vec::new();
     for step in &kernel.steps {
@@ -78,6 +92,10 @@ fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId) -> Result<(), Diag
         match outcome.lowered.first() {
             Some(best) => cx.count("cycles", best.cycles),
             None => return Err(impossible(cx.module, cx, step.op, outcome.refused)),
+        }
+        if explain {
+            let span = cx.module.op(cx.ctx, step.op).span();
+            remark(&step.work, &outcome, span).into_iter().for_each(|remark| cx.report(remark));
         }
         outcomes.push(outcome);
     }
@@ -93,7 +111,9 @@ fn impossible(module: &Module, cx: &PassCx<'_>, step: OpId, why: Option<Diagnost
     let error = Diagnostic::error("plan-kernel", op.span(), message);
     match why {
         Some(why) => error.note(format!("the first plan was refused: {}", why.message), None),
-        None => error.note("its operands do not fit data memory and the register file in any distribution", None),
+        None => {
+            error.note("its operands do not fit data memory and the register file in any distribution", None)
+        }
     }
 }
 

@@ -57,7 +57,12 @@ struct Held {
 impl<'a> PlannedRegion<'a> {
     /// A region with a plan; `None` if the plan does not divide it.
     #[must_use]
-    pub fn new(region: &'a Region, choice: &RegionChoice, axes: &'a Axes, machine: &'a Machine) -> Option<Self> {
+    pub fn new(
+        region: &'a Region,
+        choice: &RegionChoice,
+        axes: &'a Axes,
+        machine: &'a Machine,
+    ) -> Option<Self> {
         Some(Self { region, layout: RegionLayout::new(region, choice, axes)?, machine, apart: choice.apart })
     }
 
@@ -342,15 +347,22 @@ impl<'a> PlannedRegion<'a> {
         let reduced = local.remove(at);
         let in_lanes = self.in_lanes(order, at, local.len() + 1);
         // Lanes hold the reduced axis, or elements that stay apart.
-        let lanes = if in_lanes { reduced.clone() } else { local.pop().unwrap_or(Local { map: Expr::Literal(1), size: 1 }) };
+        let lanes = if in_lanes {
+            reduced.clone()
+        } else {
+            local.pop().unwrap_or(Local { map: Expr::Literal(1), size: 1 })
+        };
         let others: Vec<Expr> = local.into_iter().map(|local| local.map).collect();
         let [outer, packet] = lanes.packets(LANES);
-        let around: Vec<Expr> = if in_lanes { others.clone() } else { others.iter().cloned().chain([outer.clone()]).collect() };
+        let around: Vec<Expr> =
+            if in_lanes { others.clone() } else { others.iter().cloned().chain([outer.clone()]).collect() };
         let inside = if in_lanes { outer } else { reduced.map.clone() };
-        let (time, packet) = (self.dimension(around.iter().cloned().chain([inside.clone()])), self.tidy(packet));
+        let (time, packet) =
+            (self.dimension(around.iter().cloned().chain([inside.clone()])), self.tidy(packet));
         let stream = self.fetch(writer, held, operand, [&time, &packet])?;
         let stream = writer.value(new!(writer, VectorInit, [stream]), name)?;
-        let stream = writer.value(new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional), name)?;
+        let stream =
+            writer.value(new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional), name)?;
         let few = lanes.size <= LANES / 2;
         let [halves, half] = lanes.halves();
         let kept = if few { Expr::Literal(1) } else { halves.clone() };
@@ -363,22 +375,34 @@ impl<'a> PlannedRegion<'a> {
                 let inner = lanes.packets(LANES)[1].clone().stride(LANES / 2);
                 self.dimension(around.iter().cloned().chain([reduced.map.clone(), inner]))
             };
-            writer.value(new!(writer, VectorSplit, [stream]).time(time.into()).packet(self.tidy(half.clone()).into()), name)?
+            writer.value(
+                new!(writer, VectorSplit, [stream]).time(time.into()).packet(self.tidy(half.clone()).into()),
+                name,
+            )?
         };
         let (time, packet) = if in_lanes {
             (self.dimension(others.iter().cloned()), Expr::Literal(1).pad(LANES / 2, PadKind::Top))
         } else {
             (self.dimension(others.iter().cloned().chain([kept])), half)
         };
-        let new_op = new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?).axis(Expr::axis(axis));
+        let new_op =
+            new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?).axis(Expr::axis(axis));
         let stream = writer.value(new_op.time(time.clone()).packet(self.tidy(packet.clone())), name)?;
         let (stream, packet) = if in_lanes || few {
             let packet = packet.pad(LANES, PadKind::Top);
-            (writer.value(new!(writer, VectorPad, [stream]).packet(self.tidy(packet.clone()).into()), name)?, packet)
+            (
+                writer.value(
+                    new!(writer, VectorPad, [stream]).packet(self.tidy(packet.clone()).into()),
+                    name,
+                )?,
+                packet,
+            )
         } else {
             let [outer, packet] = lanes.packets(LANES);
             let time = self.dimension(others.iter().cloned().chain([outer]));
-            let op = new!(writer, VectorConcat, [stream]).time(time.into()).packet(self.tidy(packet.clone()).into());
+            let op = new!(writer, VectorConcat, [stream])
+                .time(time.into())
+                .packet(self.tidy(packet.clone()).into());
             (writer.value(op, name)?, packet)
         };
         let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
@@ -406,12 +430,17 @@ impl<'a> PlannedRegion<'a> {
 /// The reduction within a slice.
 fn intra(op: ReduceName, array: &Array) -> Result<SliceReduceName, Diagnostic> {
     SliceReduceName::of(op).ok_or_else(|| {
-        let message = format!("`{}` is a reduction by `{op}`, which no engine computes within a slice", array.name);
+        let message =
+            format!("`{}` is a reduction by `{op}`, which no engine computes within a slice", array.name);
         Diagnostic::error("plan-kernel", Span::default(), message)
     })
 }
 
 /// A value that no operation of the region writes.
 fn unwritten(array: &Array) -> Diagnostic {
-    Diagnostic::error("plan-kernel", Span::default(), format!("nothing in the region writes `{}`", array.name))
+    Diagnostic::error(
+        "plan-kernel",
+        Span::default(),
+        format!("nothing in the region writes `{}`", array.name),
+    )
 }

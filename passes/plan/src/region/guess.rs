@@ -20,11 +20,13 @@ const WORD: u64 = 4;
 #[must_use]
 pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionChoice> {
     let powers = |most: u64| {
-        std::iter::successors(Some(1_u64), |power| power.checked_mul(2)).take_while(move |&power| power <= most)
+        std::iter::successors(Some(1_u64), |power| power.checked_mul(2))
+            .take_while(move |&power| power <= most)
     };
     let size = |axis: &Arc<str>| axes.id(axis).map_or(1, |id| axes.size(id));
     let mut all = Vec::new();
-    let ranges = (0..=region.rows.len()).flat_map(|first| (first + 1..=region.rows.len()).map(move |end| (first, end - first)));
+    let ranges = (0..=region.rows.len())
+        .flat_map(|first| (first + 1..=region.rows.len()).map(move |end| (first, end - first)));
     let ranges: Vec<(usize, usize)> = if region.rows.is_empty() { vec![(0, 0)] } else { ranges.collect() };
     let reduces = region.operations.iter().any(|own| matches!(own.computation, Computation::Reduce { .. }));
     for rows in ranges {

@@ -32,7 +32,11 @@ impl Local {
     #[must_use]
     pub fn packets(&self, lanes: u64) -> [Expr; 2] {
         let map = self.whole(lanes);
-        if self.size <= lanes { [Expr::Literal(1), map] } else { [map.clone().stride(lanes), map.modulo(lanes)] }
+        if self.size <= lanes {
+            [Expr::Literal(1), map]
+        } else {
+            [map.clone().stride(lanes), map.modulo(lanes)]
+        }
     }
 
     /// The dimension as halves of packets, the last packet padded.
@@ -124,7 +128,11 @@ impl<'a> RegionLayout<'a> {
         let Some(last) = local.pop() else {
             return Expr::Literal(1).pad(whole_groups(1, array.dtype), PadKind::Top);
         };
-        let whole = if last.size > LANES { last.size.next_multiple_of(LANES) } else { whole_groups(last.size, array.dtype) };
+        let whole = if last.size > LANES {
+            last.size.next_multiple_of(LANES)
+        } else {
+            whole_groups(last.size, array.dtype)
+        };
         let last = if whole == last.size { last.map } else { last.map.pad(whole, PadKind::Top) };
         side_by_side(local.into_iter().map(|local| local.map).chain([last]))
     }

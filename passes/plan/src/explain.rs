@@ -1,0 +1,133 @@
+//! The decisions of a plan as remarks: distribution, reuse, the bound, and the next best plan.
+
+use crate::contraction::layout::Layout;
+use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role};
+use crate::cut::Group;
+use crate::read::Work;
+use crate::region::{Region, RegionChoice};
+use crate::search::{Candidate, Outcome, Plan};
+use visa_ir::diag::{Diagnostic, Severity, counted};
+use visa_ir::span::Span;
+use visa_machine::Unit;
+
+/// The remark of a step: its cycles and their bound, its decisions, the extent of the search, the next best plan.
+#[must_use]
+pub fn remark(work: &Work, outcome: &Outcome, span: Span) -> Option<Diagnostic> {
+    let best = outcome.lowered.first()?;
+    let message = format!("{}{}", counted(best.cycles, "cycle"), bound(best));
+    let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("plan-kernel", span, message) };
+    let decisions = lines(work, &best.plan);
+    let remark = decisions.into_iter().fold(remark, |remark, line| remark.note(line, None));
+    let (explored, lowered) = (counted(outcome.explored, "plan"), outcome.lowered.len());
+    let remark =
+        remark.note(format!("{explored} ranked by counts, {lowered} of them lowered and priced"), None);
+    let Some(next) = outcome.lowered.iter().find(|next| next.cycles > best.cycles) else {
+        return Some(remark);
+    };
+    let before = lines(work, &best.plan);
+    let differences: Vec<String> =
+        lines(work, &next.plan).into_iter().filter(|line| !before.contains(line)).collect();
+    let cycles = counted(next.cycles, "cycle");
+    Some(remark.note(format!("the next best plan takes {cycles}: {}", differences.join("; ")), None))
+}
+
+/// The distance from the bound of the report.
+fn bound(best: &Candidate) -> String {
+    let Some(part) = best.bound.parts.first() else { return String::new() };
+    format!(", {:.2} times the bound of {} by {}", best.bound.times, best.bound.cycles, part.of)
+}
+
+/// The decisions of a plan.
+fn lines(work: &Work, plan: &Plan) -> Vec<String> {
+    match (work, plan) {
+        (Work::Contraction(problem), Plan::Contraction(plan)) => contraction(problem, &plan.0, &plan.1),
+        (Work::Region(region), Plan::Region(choice)) => division(region, choice),
+        (Work::Contraction(_), Plan::Region(_)) | (Work::Region(_), Plan::Contraction(_)) => Vec::new(),
+    }
+}
+
+/// The axes of a group, for messages.
+fn axes(group: &Group) -> String {
+    format!("`[{}]`", group.axes.join(", "))
+}
+
+fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<String> {
+    let name = |operand: usize| format!("`%{}`", problem.operands[operand].name);
+    let (held, streamed) = (name(choice.stationary), name(1 - choice.stationary));
+    let (rows, columns) = (axes(layout.rows.group()), axes(layout.stream.group()));
+    let sum = axes(layout.sum.group());
+    let unit = if choice.unit == Unit::Dual { "the dual context" } else { "main" };
+    let mut all = vec![format!(
+        "{held} is in the register file, {} of it; {streamed} streams past it in {unit}",
+        counted(choice.row, "row")
+    )];
+    all.push(match choice.mode {
+        Mode::Columns => format!("packets hold {columns}: products are summed over {sum} in time"),
+        Mode::Tree => format!("packets hold {sum}: the tree sums their products"),
+    });
+    let parts = [
+        (choice.batch, axes(layout.batch.group())),
+        (choice.sum, sum),
+        (choice.stream, columns),
+        (choice.rows, rows),
+    ];
+    let divided =
+        parts.iter().filter(|(count, _)| *count > 1).map(|(count, axes)| format!("{axes} over {count}"));
+    let divided: Vec<String> = divided.collect();
+    let clusters = match choice.cluster {
+        None => "one cluster works".to_owned(),
+        Some(Role::Batch) => format!("clusters divide {}", parts[0].1),
+        Some(Role::Rows) => format!("clusters divide {}", parts[3].1),
+        Some(Role::Stream) => format!("clusters divide {}", parts[2].1),
+    };
+    all.push(format!(
+        "{clusters}; slices divide {}",
+        if divided.is_empty() { "nothing".to_owned() } else { divided.join(", ") }
+    ));
+    if choice.share > 1 {
+        all.push(format!(
+            "rings of {} slices load {streamed} once and exchange it by the switch",
+            choice.share
+        ));
+    }
+    if choice.sum > 1 {
+        let freed = match choice.promotion {
+            Promotion::None => "the first slice of each group keeps the sums",
+            Promotion::Stream => "the slices of a group divide the columns of the sums",
+            Promotion::Reuse | Promotion::Row => "the slices of a group divide the rows of the sums",
+        };
+        all.push(format!("sums are added between {} slices; {freed}", choice.sum));
+    }
+    if choice.transposed {
+        all.push("the Transpose Engine exchanges rows and columns before the commit".to_owned());
+    }
+    if choice.gather != Gather::None {
+        all.push(format!(
+            "a slice collects the results of {} before the store: longer runs",
+            Layout::gathered(choice).0
+        ));
+    }
+    let (row_tiles, stream_tiles) = (layout.rows.tiles(), layout.stream.tiles());
+    if row_tiles * stream_tiles > 1 {
+        all.push(format!(
+            "loops over {row_tiles} x {stream_tiles} tiles: loads run in parallel with the pipelines"
+        ));
+    }
+    all
+}
+
+fn division(region: &Region, choice: &RegionChoice) -> Vec<String> {
+    let (first, count) = choice.rows;
+    let rows = region.rows[first..first + count].join(", ");
+    let mut all = vec![match choice.clusters * choice.slices {
+        1 => "one slice works".to_owned(),
+        _ => format!("{} x {} slices divide `[{rows}]`", choice.clusters, choice.slices),
+    }];
+    if choice.neighbours {
+        all.push("neighbouring rows are in neighbouring slices".to_owned());
+    }
+    if choice.tiles > 1 {
+        all.push(format!("a loop over {} tiles: loads run in parallel with the pipelines", choice.tiles));
+    }
+    all
+}
