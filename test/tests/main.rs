@@ -9,6 +9,7 @@ mod once;
 mod open;
 mod pages;
 mod prose;
+mod raised;
 mod references;
 mod rewriting;
 mod tensor;

@@ -3,8 +3,11 @@
 use crate::build::{Sums, build};
 use crate::data::small_integers;
 use crate::graph::Graph;
+use crate::tensor::equal::{Proved, equal};
+use crate::tensor::ruleset::RuleSet;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 use visa_algebra::Axes;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -34,10 +37,12 @@ const EXACT: f64 = 16_777_216.0;
 /// The relation of two kernels.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// They compute the same bits: both have the same graph.
+    /// They compute the same bits: both have the same graph, or the same class of an e-graph.
     Equal {
-        /// Values of the graph.
+        /// Values of the graph, or classes of the e-graph.
         values: usize,
+        /// The rules of the tensor level that the proof uses; none if both have the same graph.
+        rules: Vec<String>,
     },
     /// They sum the same elements, in another order.
     UpToOrder {
@@ -111,12 +116,55 @@ pub fn prove(ctx: &Context, left: Kernel<'_>, right: Kernel<'_>) -> Result<Verdi
         if again.results == results && same_sizes(&one.1, &other.1) && same_arrays {
             let values = again.graph.len();
             return Ok(match sums {
-                Sums::InOrder => Verdict::Equal { values },
+                Sums::InOrder => Verdict::Equal { values, rules: Vec::new() },
                 Sums::InAnyOrder => Verdict::UpToOrder { values },
             });
         }
+        let comparable = sums == Sums::InOrder && same_arrays && same_sizes(&one.1, &other.1);
+        if let Some(axes) = joined(&one.1, &other.1).filter(|_| comparable) {
+            let whole = whole_arguments(ctx, &one, &first) && whole_arguments(ctx, &other, &second);
+            let set = rules(ctx)?;
+            let proved = equal(ctx, [&one.0, &other.0], (&axes, whole), &set)?;
+            if let Some(Proved { classes, rules }) = proved {
+                return Ok(Verdict::Equal { values: classes, rules });
+            }
+        }
     }
     by_evaluation(ctx, kernels, [&first, &second], exact)
+}
+
+/// The rules of a context. They were read before.
+fn rules(ctx: &Context) -> Result<Rc<RuleSet>, Diagnostic> {
+    RuleSet::of(ctx).map_err(|findings| {
+        let none = || Diagnostic::error("rule-none", visa_ir::span::Span::default(), "there are no rules");
+        findings.into_iter().next().unwrap_or_else(none)
+    })
+}
+
+/// The axes of two modules together; `None` if an axis is skewed in one and the other has different ones.
+fn joined(left: &Axes, right: &Axes) -> Option<Axes> {
+    let missing: Vec<(&str, u64)> = right
+        .iter()
+        .filter(|(_, name, _)| left.id(name).is_none())
+        .map(|(_, name, size)| (name, size))
+        .collect();
+    let mut all = left.clone();
+    if left.has_skew() || right.has_skew() {
+        let same = missing.is_empty() && left.iter().count() == right.iter().count();
+        return same.then_some(all);
+    }
+    missing.into_iter().all(|(name, size)| all.declare(name, size).is_ok()).then_some(all)
+}
+
+/// Returns true if each argument of a function is an array with all coordinates along its axes.
+fn whole_arguments(ctx: &Context, (raised, axes): &(Raised, Axes), interface: &Signature) -> bool {
+    let func = raised.module.op(ctx, raised.func);
+    let values =
+        signature(func).0.iter().filter_map(|&value| ctx.type_value::<Value>(raised.module.ty(value)));
+    values.zip(&interface.arguments).all(|(value, argument)| {
+        let sizes = value.axes.iter().map(|axis| axes.id(axis).map(|axis| axes.size(axis)));
+        sizes.collect::<Option<Vec<u64>>>().is_some_and(|sizes| sizes == argument.shape)
+    })
 }
 
 /// The function of this name.
@@ -271,7 +319,12 @@ fn coordinates(mut at: u64, shape: &[u64]) -> Vec<u64> {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Equal { values } => write!(f, "equal: both are the same graph of {values} values"),
+            Self::Equal { values, rules } if rules.is_empty() => {
+                write!(f, "equal: both are the same graph of {values} values")
+            }
+            Self::Equal { rules, .. } => {
+                write!(f, "equal: both are the same by the rules `{}`", rules.join("`, `"))
+            }
             Self::UpToOrder { values } => write!(
                 f,
                 "equal up to order of sums: without the orders both are the same graph of {values} values"

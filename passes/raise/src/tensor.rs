@@ -3,7 +3,8 @@
 pub mod canonical;
 mod choose;
 mod computed;
-mod explain;
+pub(crate) mod equal;
+pub mod explain;
 mod facts;
 mod fuse;
 mod kind;

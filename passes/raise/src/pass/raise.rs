@@ -1,15 +1,23 @@
 //! Replaces each kernel by its function of the tensor level.
 
-use crate::tensor::canonical::canonical;
+use crate::tensor::canonical::{Canonical, MAX_OPERATIONS, Statistics, canonical};
 use crate::tensor::ruleset::RuleSet;
 use std::collections::HashMap;
 use visa_ir::build::NewOp;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::effects::Effects;
-use visa_ir::module::{BlockId, Module, OpId, ValueId};
+use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueId};
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
 use visa_mapping::raise::function::{Raised, raise};
-use visa_pass::{Level, Pass, PassCx};
+use visa_pass::{Configured, Level, Pass, PassCx};
+
+visa_pass::options! {
+    /// The settings of the pass.
+    struct Settings {
+        explain: bool = ("explain", "false", "report the proof that the canonical function is equal, step by step, as \
+             a remark"),
+    }
+}
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -18,6 +26,8 @@ pub static PASS: Pass = Pass {
     doc: "A function of the tensor level has values with axes, and no memories, engines or layouts. Calls \
           are inlined; values that nothing uses, and those that are there already, are left out. The \
           order of sums and the rounding points are the kernel's. `visa-run` evaluates the result.\n\n\
+          The function is canonical: the smallest that the rules of the tensor level find equal to it, bit \
+          for bit. `--tensor-rules` adds rules. A function of more than 1,000 operations is kept.\n\n\
           A kernel whose mappings are still open has none yet: choose them first (`--select-configs`).",
     takes: Level::Any,
     gives: Level::Tensor,
@@ -26,11 +36,17 @@ pub static PASS: Pass = Pass {
         ("operations", "operations of the tensor level"),
         ("e-nodes", "terms of the e-graphs in which canonical forms were searched"),
     ],
-    run,
-    ..Pass::BASE
+    ..Pass::with::<Settings>()
 };
 
-fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+impl Configured for Settings {
+    fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        replace(cx, self.explain)
+    }
+}
+
+/// Replaces each kernel.
+fn replace(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
     let rules = RuleSet::of(cx.ctx)?;
     let top = cx.module.body();
     let all: Vec<OpId> = cx.module.ops(top).to_vec();
@@ -40,11 +56,14 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         if !cx.module.op(cx.ctx, id).is(&FUNC) {
             continue;
         }
-        let function = raise(cx.ctx, cx.module, id).and_then(|raised| canonical(cx.ctx, raised, &rules));
-        match function {
-            Ok((function, statistics)) => {
-                cx.count("e-nodes", statistics.map_or(0, |statistics| statistics.e_nodes as u64));
-                raised.push((id, function));
+        let direct = raise(cx.ctx, cx.module, id);
+        match direct.and_then(|direct| canonical(cx.ctx, direct, &rules, explain)) {
+            Ok(canonical) => {
+                cx.count("e-nodes", canonical.statistics.map_or(0, |statistics| statistics.e_nodes as u64));
+                if explain {
+                    cx.report(explained(cx.module.op(cx.ctx, id), &canonical));
+                }
+                raised.push((id, canonical.function));
             }
             Err(finding) => findings.push(finding),
         }
@@ -70,6 +89,22 @@ fn run(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     leave_out_copies(cx);
     leave_out_unused(cx);
     Ok(())
+}
+
+/// The steps from a kernel's function to its canonical form, as a remark.
+fn explained(func: OpRef<'_>, canonical: &Canonical) -> Diagnostic {
+    let count = counted(canonical.steps.len(), "step");
+    let message = match (canonical.statistics, canonical.steps.is_empty()) {
+        (None, _) => format!("the function has more than {MAX_OPERATIONS} operations, and is kept"),
+        (Some(_), true) => "the function is canonical as it was raised".to_owned(),
+        (Some(Statistics { saturated: true, .. }), false) => format!("the canonical form takes {count}"),
+        (Some(_), false) => format!("the form takes {count}; the search for a smaller one stopped at its bound"),
+    };
+    let remark = Diagnostic {
+        severity: Severity::Remark,
+        ..Diagnostic::error("raise", func.span(), message)
+    };
+    canonical.steps.iter().fold(remark, |remark, step| remark.note(step.to_string(), None))
 }
 
 /// Uses the first of several equal values of a block in place of the others.

@@ -1,12 +1,14 @@
 //! The canonical form of a function: the smallest that the rules find.
 
 use crate::tensor::choose::Choice;
+use crate::tensor::explain::{Step, steps_to_choice};
 use crate::tensor::facts::{Facts, Graph};
 use crate::tensor::read::read;
 use crate::tensor::ruleset::RuleSet;
 use crate::tensor::term::Term;
 use crate::tensor::write::write;
 use egg::{Id, Runner, SimpleScheduler, StopReason};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use visa_ir::build::NewOp;
@@ -43,7 +45,17 @@ pub struct Statistics {
     pub saturated: bool,
 }
 
-/// The canonical form of a function.
+/// A canonical function.
+pub struct Canonical {
+    /// The function.
+    pub function: Raised,
+    /// Size of the e-graph; `None` if the function is too long, and was kept.
+    pub statistics: Option<Statistics>,
+    /// The steps of the proof that it is equal, if they were asked for.
+    pub steps: Vec<Step>,
+}
+
+/// The canonical form of a function, with the proof if `explain` is true.
 ///
 /// # Errors
 /// A function that is not at the tensor level, or a rule that merges values of different types.
@@ -51,20 +63,37 @@ pub fn canonical(
     ctx: &Context,
     raised: Raised,
     rules: &RuleSet,
-) -> Result<(Raised, Option<Statistics>), Diagnostic> {
+    explain: bool,
+) -> Result<Canonical, Diagnostic> {
     if raised.module.walk_all().len() > MAX_OPERATIONS {
-        return Ok((raised, None));
+        return Ok(Canonical { function: raised, statistics: None, steps: Vec::new() });
     }
     let axes = Arc::new(DeclaredAxes::build(ctx, &raised.module).0);
     let mut graph = Graph::new(Facts::new(ctx, axes));
+    if explain {
+        graph = graph.with_explanations_enabled();
+    }
     let results = read(&mut graph, &raised.module, raised.func)?;
-    let (graph, statistics) = saturate(graph, rules)?;
-    let written = written(&graph, &results, &raised)?;
-    Ok((written, Some(statistics)))
+    let (mut graph, statistics) = saturate(graph, rules)?;
+    let choice = Choice::new(&graph);
+    let function = written(&graph, &choice, &results, &raised)?;
+    let mut steps = Vec::new();
+    for result in results.into_iter().filter(|_| explain) {
+        steps.extend(steps_to_choice(&mut graph, &choice, result));
+    }
+    // Results may share values, and so steps.
+    let mut known = HashSet::new();
+    steps.retain(|step| known.insert(step.to_string()));
+    Ok(Canonical { function, statistics: Some(statistics), steps })
 }
 
 /// The smallest function of these classes.
-fn written(graph: &Graph<'_>, results: &[Id], raised: &Raised) -> Result<Raised, Diagnostic> {
+fn written(
+    graph: &Graph<'_>,
+    choice: &Choice,
+    results: &[Id],
+    raised: &Raised,
+) -> Result<Raised, Diagnostic> {
     let ctx = graph.analysis.ctx;
     let func = raised.module.op(ctx, raised.func);
     let mut module = Module::default();
@@ -83,7 +112,7 @@ fn written(graph: &Graph<'_>, results: &[Id], raised: &Raised) -> Result<Raised,
         module.add_arg(body, raised.module.ty(argument), name, raised.module.value_span(argument));
     }
     let types: Vec<TypeId> = values.iter().map(|&value| raised.module.ty(value)).collect();
-    write(graph, &Choice::new(graph), results, &types, (&mut module, new))?;
+    write(graph, choice, results, &types, (&mut module, new))?;
     Ok(Raised { module, func: new })
 }
 

@@ -91,6 +91,8 @@ pub(crate) struct Facts<'a> {
     /// The axes that are declared.
     pub(crate) axes: Arc<Axes>,
     scratch: RefCell<Scratch>,
+    /// True if arguments hold each coordinate along their axes.
+    whole: bool,
     /// The rule that is being applied.
     pub(crate) rule: Option<Symbol>,
     /// The first merge of values of different types.
@@ -104,7 +106,13 @@ impl<'a> Facts<'a> {
         let module = Module::default();
         let block = module.body();
         let scratch = Scratch { module, block, values: HashMap::new(), known: HashMap::new() };
-        Self { ctx, axes, scratch: RefCell::new(scratch), rule: None, conflict: None }
+        Self { ctx, axes, scratch: RefCell::new(scratch), whole: true, rule: None, conflict: None }
+    }
+
+    /// The same where arguments may hold only a part of the coordinates along their axes.
+    #[must_use]
+    pub(crate) fn with_partial_arguments(self) -> Self {
+        Self { whole: false, ..self }
     }
 
     /// The value's type, if it is a tensor.
@@ -183,7 +191,7 @@ impl<'a> Facts<'a> {
     fn is_whole_argument(&self, ty: TypeId) -> bool {
         let Some(value) = self.ctx.type_value::<Value>(ty) else { return true };
         let skewed = |axis: &Arc<str>| self.axes.id(axis).is_none_or(|id| self.axes.skew(id).is_some());
-        !value.axes.iter().any(skewed)
+        self.whole && !value.axes.iter().any(skewed)
     }
 
     /// The results of a loop or branch: after `before` children the initial values, then as many yielded ones.

@@ -5,15 +5,20 @@ use crate::tensor::rewrite::rewrites;
 use crate::tensor::rule::{BUILTIN, Rule, Tensor};
 use crate::tensor::term::Term;
 use egg::Rewrite;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::span::Span;
 use visa_rules::{RuleReport, load, prove};
 
-/// The text of a user's file of rules, as the data of a context. The rules were proved when it was read.
+/// A user's file of rules, as the data of a context. The rules were proved when it was read.
 #[derive(Clone, Debug, Default)]
-pub struct UserRules(Option<Rc<str>>);
+pub struct UserRules {
+    text: Option<Rc<str>>,
+    /// The rules of the context, once they are needed.
+    all: OnceCell<Rc<RuleSet>>,
+}
 
 impl UserRules {
     /// Reads and proves the rules of a file.
@@ -23,7 +28,7 @@ impl UserRules {
     pub fn new(ctx: &Context, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let builtin = RuleSet::builtin(ctx)?;
         load::<Tensor>(ctx, text, &|name| builtin.rule(name).is_some())?;
-        Ok(Self(Some(text.into())))
+        Ok(Self { text: Some(text.into()), all: OnceCell::new() })
     }
 }
 
@@ -47,16 +52,20 @@ impl RuleSet {
     ///
     /// # Errors
     /// None for rules that were read before.
-    pub fn of(ctx: &Context) -> Result<Self, Vec<Diagnostic>> {
+    pub fn of(ctx: &Context) -> Result<Rc<Self>, Vec<Diagnostic>> {
+        let user = ctx.data::<UserRules>();
+        if let Some(all) = user.all.get() {
+            return Ok(Rc::clone(all));
+        }
         let mut all = Self::builtin(ctx)?;
-        if let Some(text) = &ctx.data::<UserRules>().0 {
+        if let Some(text) = &user.text {
             let (rules, findings) = visa_rules::check::<Tensor>(ctx, text, &|name| all.rule(name).is_some());
             if !findings.is_empty() {
                 return Err(findings);
             }
             all.rules.extend(rules);
         }
-        Ok(all)
+        Ok(Rc::clone(user.all.get_or_init(|| Rc::new(all))))
     }
 
     /// The rule of that name.
