@@ -19,7 +19,12 @@ pub struct Array {
     pub dtype: DType,
     /// The axes, outermost first.
     pub axes: Vec<Arc<str>>,
+    /// Bytes that HBM moves together: rows start at multiples of it, if that costs little memory.
+    pub unit: u64,
 }
+
+/// Most of a row that padding to whole units of HBM may add: a quarter.
+const MOST_PADDING: u64 = 4;
 
 /// The least multiple of [`GROUP_BYTES`] in elements that holds `count` of them.
 #[must_use]
@@ -29,7 +34,7 @@ pub fn whole_groups(count: u64, dtype: DType) -> u64 {
 }
 
 impl Array {
-    /// Its layout in HBM: row-major, with rows of whole groups of 8 bytes.
+    /// Its layout in HBM: row-major, with rows of whole units of HBM or of whole groups of 8 bytes.
     #[must_use]
     pub fn layout(&self, axes: &Axes) -> Expr {
         let size = |name: &Arc<str>| axes.id(name).map_or(1, |id| axes.size(id));
@@ -38,10 +43,17 @@ impl Array {
             return all.pad(whole_groups(1, self.dtype), PadKind::Top);
         };
         let term = |(at, name): (usize, &Arc<str>)| {
-            let (axis, padded) = (Expr::axis(name), whole_groups(size(name), self.dtype));
+            let (axis, padded) = (Expr::axis(name), self.pitch(size(name)));
             if at == last && padded != size(name) { axis.pad(padded, PadKind::Top) } else { axis }
         };
         Expr::pair(self.axes.iter().enumerate().map(term))
+    }
+
+    /// Elements from the start of a row of `count` elements to the next one: whole units, or whole groups of 8 bytes.
+    fn pitch(&self, count: u64) -> u64 {
+        let groups = whole_groups(count, self.dtype);
+        let units = count.next_multiple_of((self.unit * 8 / u64::from(self.dtype.bits())).max(1));
+        if units - count <= count / MOST_PADDING { units } else { groups }
     }
 
     /// Its tensor in HBM.

@@ -1,4 +1,4 @@
-//! Cuts of a dimension of a step into parts: chips' clusters, slices, time, rows, packets. A part of a cut is a mapping
+//! Cuts of a dimension of a step into parts: clusters, slices, time, rows, packets. A part of a cut is a mapping
 //! (book 03).
 
 use std::sync::Arc;
@@ -38,8 +38,8 @@ pub enum Part {
     Packet,
 }
 
-/// A group cut into parts, the slowest first. A loop may divide the group evenly. Of what an iteration has, the product
-/// of the parts' counts is at least as large; positions beyond are padding.
+/// A group cut into parts, the slowest first. A loop may divide the group evenly. The product of the parts' counts is
+/// at least the size of an iteration; positions beyond it are padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     group: Group,

@@ -61,6 +61,8 @@ struct Reader<'a> {
     ctx: &'a Context,
     module: &'a Module,
     axes: &'a Axes,
+    /// Bytes that HBM moves together.
+    unit: u64,
     arrays: Vec<Array>,
     /// The numbers of the arrays of values.
     known: HashMap<ValueId, usize>,
@@ -88,17 +90,24 @@ struct OpenRegion {
     reduced: Vec<Arc<str>>,
 }
 
-/// Divides a function into steps.
+/// Divides a function into steps. HBM moves `unit` bytes together.
 ///
 /// # Errors
 /// An operation that no step computes.
-pub fn read(ctx: &Context, module: &Module, func: OpId, axes: &Axes) -> Result<Kernel, Diagnostic> {
+pub fn read(
+    ctx: &Context,
+    module: &Module,
+    func: OpId,
+    axes: &Axes,
+    unit: u64,
+) -> Result<Kernel, Diagnostic> {
     let op = module.op(ctx, func);
     let name = Func::of(op)?.name()?.to_string();
     let mut reader = Reader {
         ctx,
         module,
         axes,
+        unit,
         arrays: Vec::new(),
         known: HashMap::new(),
         fused: HashSet::new(),
@@ -132,7 +141,7 @@ impl Reader<'_> {
     fn array(&self, value: ValueId, name: &str, op: OpRef<'_>) -> Result<Array, Diagnostic> {
         let ty = self.ctx.type_value::<Value>(self.module.ty(value));
         let ty = ty.ok_or_else(|| unplanned(op, "an argument that is no value"))?;
-        Ok(Array { name: name.to_owned(), dtype: ty.dtype, axes: ty.axes.clone() })
+        Ok(Array { name: name.to_owned(), dtype: ty.dtype, axes: ty.axes.clone(), unit: self.unit })
     }
 
     fn add(&mut self, value: ValueId, array: Array) -> usize {
@@ -365,8 +374,11 @@ impl Reader<'_> {
             axes.retain(|own| own != axis);
             let last = at == 0;
             let name_of = self.region.values[result].array.name.clone();
-            let target =
-                if last { result } else { self.new_slot(Array { name: name_of, dtype, axes: axes.clone() }) };
+            let target = if last {
+                result
+            } else {
+                self.new_slot(Array { name: name_of, dtype, axes: axes.clone(), unit: self.unit })
+            };
             let computation = Computation::Reduce { op: name, operand, axis: Arc::clone(axis), order };
             self.region.operations.push(Operation { computation, result: target });
             operand = target;

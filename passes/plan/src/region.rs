@@ -3,6 +3,7 @@
 
 pub mod emit;
 pub mod guess;
+pub mod lanes;
 pub mod layout;
 
 use crate::array::Array;

@@ -22,7 +22,11 @@ use visa_pass::{Options, PassCx};
 use visa_select::price::{allocated, first, report};
 
 /// Plans that are lowered.
-const MOST_LOWERED: usize = 12;
+const MOST_LOWERED: usize = 8;
+/// Plans that are lowered, however much their rank is above the best plan so far.
+const LEAST_LOWERED: usize = 3;
+/// Ranks of overlapping iterations are up to a twentieth too high: beyond, no plan is better than the best so far.
+const RANK_MARGIN: u64 = 20;
 /// Plans that are lowered or refused by an engine.
 const MOST_TRIED: usize = 48;
 /// Plans that are ranked by the prices of their transfers.
@@ -96,7 +100,9 @@ impl Search<'_> {
         };
         let (mut lowered, mut refused) = (Vec::new(), None);
         for (ranked, plan) in ranked.into_iter().take(MOST_TRIED) {
-            if lowered.len() == MOST_LOWERED {
+            let best = lowered.iter().map(|known: &Candidate| known.cycles).min();
+            let worse = best.is_some_and(|best| ranked > best + best / RANK_MARGIN);
+            if lowered.len() == MOST_LOWERED || worse && lowered.len() >= LEAST_LOWERED {
                 break;
             }
             match self.report(work, inputs, &plan) {

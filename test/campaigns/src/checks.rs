@@ -92,6 +92,12 @@ pub fn run(about: &str, text: &str, more: &[String]) -> Ran {
     found
 }
 
+/// Evaluates a function of the tensor level.
+pub fn evaluate(about: &str, text: &str) -> String {
+    let (_, out, _) = ran(about, text, |io| visa_run::run(&Registry::standard(), &["-".to_owned()], io));
+    out
+}
+
 /// Whether a kernel is small enough to be run: the product of its axes, as far as they can be read.
 fn is_small(text: &str) -> bool {
     let declared = text.lines().filter(|line| line.contains("tm.axes"));

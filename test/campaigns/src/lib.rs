@@ -26,6 +26,7 @@ pub mod open_clauses;
 pub mod orders;
 pub mod overlaps;
 pub mod pipelines;
+pub mod plans;
 pub mod raised;
 pub mod rows;
 pub mod schedules;

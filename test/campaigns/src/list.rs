@@ -4,7 +4,7 @@ use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT
 use crate::settings::Settings;
 use crate::{
     addresses, bounds, chips, choices, compute, contractions, host_rust, imports, loops, mutants,
-    open_clauses, orders, overlaps, pipelines, raised, rows, schedules, transfers, transposes,
+    open_clauses, orders, overlaps, pipelines, plans, raised, rows, schedules, transfers, transposes,
 };
 
 /// What a campaign does.
@@ -128,6 +128,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random products with everything open: what is chosen gives what the evaluator says, in shadow mode",
         10_000,
         choices::run,
+    ),
+    drawn(
+        "plans",
+        "random functions of the tensor level: the planned kernel has their results, in their order of sums",
+        10_000,
+        plans::run,
     ),
     drawn(
         "chips",

@@ -87,6 +87,11 @@ fn choices() {
 }
 
 #[test]
+fn plans() {
+    cases("plans", 30);
+}
+
+#[test]
 fn host_rust() {
     cases("host-rust", 150);
 }
@@ -149,6 +154,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "rows",
         "chips",
         "choices",
+        "plans",
         "raise",
         "loops",
         "schedules",

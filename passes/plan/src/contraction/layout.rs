@@ -105,7 +105,8 @@ impl Layout {
         on_slices(side_by_side([batch, freed, stream, rows]), choice, machine)
     }
 
-    /// The number of slices that a slice collects results of, and of those inside each of them (book 13: slice1, slice0).
+    /// The number of slices that a slice collects results of, and of those inside each of them: slice1 and slice0 of
+    /// book 13.
     #[must_use]
     pub fn gathered(choice: &Choice) -> (u64, u64) {
         match choice.gather {

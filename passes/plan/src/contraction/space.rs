@@ -1,5 +1,5 @@
-//! All plans of a contraction: every distribution of its axes over clusters, slices and rows, with the loops, rings and
-//! sums between slices that it permits.
+//! All plans of a contraction: every distribution of its axes over clusters, slices and rows, with the loops, rings
+//! and sums between slices that it permits.
 
 use crate::array::whole_groups;
 use crate::contraction::layout::{Layout, PACKET_BYTES};

@@ -1,6 +1,6 @@
 //! Plans kernels: replaces functions of the tensor level by kernels of the memory level.
 
-use crate::array::Array;
+use crate::array::{Array, GROUP_BYTES};
 use crate::explain::remark;
 use crate::read::{Kernel, read};
 use crate::search::{Outcome, Search};
@@ -12,12 +12,14 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC, Return};
+use visa_memory::HBM_UNIT;
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
     /// The options.
     struct Settings {
-        explain: bool = ("explain", "false", "report the decisions of each step as remarks, with the bound and the next best plan"),
+        explain: bool = ("explain", "false", "report the decisions of each step as remarks, with the bound and the \
+             next best plan"),
     }
 }
 
@@ -82,7 +84,11 @@ fn plan_all(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
 
 /// Plans a function, and appends its kernel.
 fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId, explain: bool) -> Result<(), Diagnostic> {
-    let kernel = read(cx.ctx, cx.module, func, search.axes)?;
+    let unit = match search.model {
+        MemoryModel::Flat => GROUP_BYTES,
+        MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
+    };
+    let kernel = read(cx.ctx, cx.module, func, search.axes, unit)?;
     let mut outcomes = Vec::new();
     for step in &kernel.steps {
         let inputs: Vec<&Array> = step.inputs.iter().map(|&number| &kernel.arrays[number]).collect();

@@ -4,10 +4,13 @@ use crate::array::Array;
 use crate::contraction::layout::{FLIT_BYTES, elements};
 use crate::cut::{Cut, side_by_side, tidy};
 use crate::memory::Transfers;
+use crate::region::lanes::ReducedLanes;
 use crate::region::layout::{LANES, Local, RegionLayout};
 use crate::region::{Computation, Operation, ReduceOrder, Region, RegionChoice, Slot};
 use crate::vector;
 use crate::writer::{Writer, new};
+use std::rc::Rc;
+use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_engine::words::TensorMemory;
 use visa_ir::diag::Diagnostic;
@@ -80,7 +83,7 @@ impl<'a> PlannedRegion<'a> {
         prices.cycles(&self.in_memory(array, self.element(slot)), &self.first_tile(array))
     }
 
-    /// Returns true if the lanes of a reduction hold the reduced axis, which is dimension `at` of the operand's `count`.
+    /// Returns true if the lanes of a reduction hold the reduced axis, dimension `at` of the operand's `count`.
     fn in_lanes(&self, order: ReduceOrder, at: usize, count: usize) -> bool {
         match order {
             ReduceOrder::Free => count == 1 || at + 1 == count && !self.apart,
@@ -336,81 +339,67 @@ impl<'a> PlannedRegion<'a> {
         writer: &mut Writer<'_>,
         held: &mut Held,
         operation: &Operation,
-        (op, operand, axis): (ReduceName, Slot, &std::sync::Arc<str>),
+        (op, operand, axis): (ReduceName, Slot, &Arc<str>),
         order: ReduceOrder,
     ) -> Result<ValueId, Diagnostic> {
         let array = self.array(operation.result);
         let name = &array.name;
-        let mut local = self.layout.local(self.array(operand));
-        let reduced = local.iter().position(|own| own.map == Expr::axis(axis));
-        let Some(at) = reduced else { return self.single(writer, held, array, operand) };
-        let reduced = local.remove(at);
-        let in_lanes = self.in_lanes(order, at, local.len() + 1);
-        // Lanes hold the reduced axis, or elements that stay apart.
-        let lanes = if in_lanes {
-            reduced.clone()
-        } else {
-            local.pop().unwrap_or(Local { map: Expr::Literal(1), size: 1 })
+        let local = self.layout.local(self.array(operand));
+        let Some(at) = local.iter().position(|own| own.map == Expr::axis(axis)) else {
+            return self.single(writer, held, array, operand);
         };
-        let others: Vec<Expr> = local.into_iter().map(|local| local.map).collect();
-        let [outer, packet] = lanes.packets(LANES);
-        let around: Vec<Expr> =
-            if in_lanes { others.clone() } else { others.iter().cloned().chain([outer.clone()]).collect() };
-        let inside = if in_lanes { outer } else { reduced.map.clone() };
-        let (time, packet) =
-            (self.dimension(around.iter().cloned().chain([inside.clone()])), self.tidy(packet));
+        let in_lanes = self.in_lanes(order, at, local.len());
+        let lanes = ReducedLanes::new(local, at, in_lanes);
+        let [time, packet] = lanes.fetched().map(|map| self.tidy(map));
         let stream = self.fetch(writer, held, operand, [&time, &packet])?;
         let stream = writer.value(new!(writer, VectorInit, [stream]), name)?;
-        let stream =
-            writer.value(new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional), name)?;
-        let few = lanes.size <= LANES / 2;
-        let [halves, half] = lanes.halves();
-        let kept = if few { Expr::Literal(1) } else { halves.clone() };
-        let stream = if few {
-            writer.value(new!(writer, VectorTrim, [stream]).packet(self.tidy(half.clone()).into()), name)?
-        } else {
-            let time = if in_lanes {
-                self.dimension(others.iter().cloned().chain([halves.clone()]))
-            } else {
-                let inner = lanes.packets(LANES)[1].clone().stride(LANES / 2);
-                self.dimension(around.iter().cloned().chain([reduced.map.clone(), inner]))
-            };
-            writer.value(
-                new!(writer, VectorSplit, [stream]).time(time.into()).packet(self.tidy(half.clone()).into()),
-                name,
-            )?
-        };
-        let (time, packet) = if in_lanes {
-            (self.dimension(others.iter().cloned()), Expr::Literal(1).pad(LANES / 2, PadKind::Top))
-        } else {
-            (self.dimension(others.iter().cloned().chain([kept])), half)
-        };
-        let new_op =
-            new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?).axis(Expr::axis(axis));
-        let stream = writer.value(new_op.time(time.clone()).packet(self.tidy(packet.clone())), name)?;
-        let (stream, packet) = if in_lanes || few {
-            let packet = packet.pad(LANES, PadKind::Top);
-            (
-                writer.value(
-                    new!(writer, VectorPad, [stream]).packet(self.tidy(packet.clone()).into()),
-                    name,
-                )?,
-                packet,
-            )
-        } else {
-            let [outer, packet] = lanes.packets(LANES);
-            let time = self.dimension(others.iter().cloned().chain([outer]));
-            let op = new!(writer, VectorConcat, [stream])
-                .time(time.into())
-                .packet(self.tidy(packet.clone()).into());
-            (writer.value(op, name)?, packet)
-        };
+        let branch = new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional);
+        let stream = writer.value(branch, name)?;
+        let stream = self.narrow(writer, stream, &lanes, name)?;
+        let [time, packet] = lanes.reduced().map(|map| self.tidy(map));
+        let new_op = new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?);
+        let stream = writer.value(new_op.axis(Expr::axis(axis)).time(time).packet(packet), name)?;
+        let (stream, packet) = self.widen(writer, stream, &lanes, name)?;
         let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
         if in_lanes {
             let op = new!(writer, Commit, [stream]).at_auto().element(self.element(operation.result));
             return writer.value(op, &format!("{name}_dm"));
         }
         self.commit(writer, array, stream, &packet, None)
+    }
+
+    /// Narrows a stream to four lanes.
+    fn narrow(
+        &self,
+        writer: &mut Writer<'_>,
+        stream: ValueId,
+        lanes: &ReducedLanes,
+        name: &str,
+    ) -> Result<ValueId, Diagnostic> {
+        let [time, packet] = lanes.narrowed().map(|map| Rc::new(self.tidy(map)));
+        if lanes.are_few() {
+            return writer.value(new!(writer, VectorTrim, [stream]).packet(packet), name);
+        }
+        writer.value(new!(writer, VectorSplit, [stream]).time(time).packet(packet), name)
+    }
+
+    /// Widens the results to eight lanes. Returns them with their packet.
+    fn widen(
+        &self,
+        writer: &mut Writer<'_>,
+        stream: ValueId,
+        lanes: &ReducedLanes,
+        name: &str,
+    ) -> Result<(ValueId, Expr), Diagnostic> {
+        let [time, packet] = lanes.widened();
+        let typed = Rc::new(self.tidy(packet.clone()));
+        let stream = if lanes.are_padded() {
+            writer.value(new!(writer, VectorPad, [stream]).packet(typed), name)?
+        } else {
+            let time = Rc::new(self.tidy(time));
+            writer.value(new!(writer, VectorConcat, [stream]).time(time).packet(typed), name)?
+        };
+        Ok((stream, packet))
     }
 
     /// A reduction along an axis of one position: the value itself.

@@ -1,0 +1,110 @@
+//! Random functions of the tensor level: the planned kernel has the results of the evaluator, and of the function where
+//! all its sums have an order. Nearly all functions have a plan.
+
+use crate::checks;
+use crate::settings::Settings;
+use crate::shared;
+use visa_support::Random;
+
+/// Sizes of axes: one, powers of two, odd ones.
+const SIZES: [u64; 15] = [1, 2, 3, 5, 7, 8, 16, 31, 33, 48, 64, 100, 128, 250, 500];
+
+/// Formats of operands of contractions.
+const FORMATS: [&str; 4] = ["bf16", "bf16", "i8", "f8e4m3"];
+
+/// Programs of maps and reductions over a matrix `x`, with `FREE` in place of the freedom of a sum. The last value is
+/// the result; `B` stands for the axes of `b`.
+const PROGRAMS: [(&str, &str); 7] = [
+    ("%b: !tm.tensor<f32, B>", "%y = tm.map [x, b: max(x * b, 0) + 1] %x, %b"),
+    ("%b: !tm.tensor<f32, B>", "%z = tm.map [x, b: gelu(x) + b] %x, %b\n  %y = tm.cast bf16 %z"),
+    (
+        "",
+        "%g = tm.reduce Max %x over [N]\n  %p = tm.map [x, m: exp(x - m)] %x, %g\n  \
+         %s = tm.reduce Add %p over [N]FREE\n  %y = tm.map [p, s: p / s] %p, %s",
+    ),
+    (
+        "%b: !tm.tensor<f32, [N]>",
+        "%q = tm.map [x: x * x] %x\n  %s = tm.reduce Add %q over [N]FREE\n  \
+         %y = tm.map [x, s, b: x / sqrt(s + 1) * b] %x, %s, %b",
+    ),
+    ("", "%y = tm.reduce Add %x over [M]FREE"),
+    ("", "%y = tm.reduce Min %x over [N]"),
+    ("", "%y = tm.reduce Max %x over [M, N]"),
+];
+
+/// A contraction with an expression of the sums.
+fn contraction(random: &mut Random) -> String {
+    let [m, n, k] = [0; 3].map(|_| random.of(&SIZES));
+    let dtype = random.of(&FORMATS);
+    let (left, right) = (random.of(&["[M, K]", "[K, M]"]), random.of(&["[K, N]", "[N, K]"]));
+    let free = random.of(&["", ", free", ", free"]);
+    let mut body = format!("  %c = tm.contract %a, %b over [K]{free}\n");
+    let mut arguments = format!("%a: !tm.tensor<{dtype}, {left}>, %b: !tm.tensor<{dtype}, {right}>");
+    let mut result = "c";
+    if dtype != "i8" && random.below(2) == 0 {
+        let axes = random.of(&["[N]", "[M]", "[M, N]", "[1]"]);
+        arguments.push_str(&format!(", %v: !tm.tensor<f32, {axes}>"));
+        body.push_str("  %d = tm.map [s, v: relu(s + v)] %c, %v\n");
+        result = "d";
+    }
+    if dtype != "i8" && random.below(2) == 0 {
+        body.push_str(&format!("  %y = tm.cast bf16 %{result}\n"));
+        result = "y";
+    }
+    let axes = format!("M = {m}, N = {n}, K = {k}");
+    format!("visa 1\ntm.axes [{axes}]\ntm.func @f({arguments}) {{\n{body}  tm.return %{result}\n}}\n")
+}
+
+/// Maps and reductions.
+fn region(random: &mut Random) -> String {
+    let [m, n] = [0; 2].map(|_| random.of(&SIZES));
+    let (argument, body) = random.of(&PROGRAMS);
+    let argument = argument.replace('B', random.of(&["[N]", "[M]", "[M, N]", "[1]"]));
+    let comma = if argument.is_empty() { "" } else { ", " };
+    let body = body.replace("FREE", random.of(&["", ", free"]));
+    format!(
+        "visa 1\ntm.axes [M = {m}, N = {n}]\ntm.func @f(%x: !tm.tensor<f32, [M, N]>{comma}{argument}) {{\n  \
+         {body}\n  tm.return %y\n}}\n"
+    )
+}
+
+/// Plans and runs random functions. At least nine of ten must have a plan.
+///
+/// # Panics
+/// If a planned kernel has other results than the evaluator or the function.
+pub fn run(settings: &Settings<'_>) {
+    let Settings { count, seed, .. } = *settings;
+    let shares = shared::each_core(|numbers| {
+        let numbers = numbers.take_while(|number| *number < count);
+        numbers.filter(|&number| run_case(seed, number)).count() as u64
+    });
+    let planned: u64 = shares.iter().sum();
+    println!("plans, seed {seed}: {planned} of {count} planned and checked");
+    assert!(planned * 10 >= count * 9, "seed {seed}: only {planned} of {count} have a plan");
+}
+
+/// Plans and runs one function. Returns true if it had a plan.
+fn run_case(seed: u64, number: u64) -> bool {
+    let mut random = Random::of_case(seed, number);
+    let text = if random.below(2) == 0 { contraction(&mut random) } else { region(&mut random) };
+    let model = random.of(&["--memory-model=flat", "--memory-model=book"]);
+    let about = format!("plans, seed {seed}, case {number}, {model}");
+    let passes = ["-", model, "--plan-kernel", "--plan-vector", "--schedule", "--allocate"];
+    let (code, planned, _) = checks::opt(&about, &text, &passes);
+    if code != 0 {
+        return false;
+    }
+    let (code, results, error) = checks::run(&about, &planned, &[]);
+    assert!(code == 0 && results.contains(" 0 differ"), "{about}: {results}{error}\n{text}\n{planned}");
+    if !text.contains(", free") {
+        let expected = checks::evaluate(&about, &text);
+        let same = crc(&results) == crc(&expected);
+        assert!(same, "{about}: {results} is not {expected}\n{text}\n{planned}");
+    }
+    true
+}
+
+/// The checksums of results.
+fn crc(out: &str) -> Vec<&str> {
+    out.lines().filter_map(|line| line.split_once("crc32 ")).map(|(_, crc)| crc).collect()
+}
