@@ -8,7 +8,7 @@ use visa_algebra::{Axes, Equality, Expr, PadKind, digits, equal, rebuild};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The axes, slowest first.
-    pub axes: Vec<Arc<str>>,
+    pub axes: Arc<[Arc<str>]>,
     /// Number of positions.
     pub size: u64,
     /// Positions of the slowest axis: a loop divides them.
@@ -53,7 +53,7 @@ impl Group {
     pub fn new(names: &[Arc<str>], axes: &Axes) -> Self {
         let sizes: Vec<u64> = names.iter().filter_map(|name| axes.id(name)).map(|id| axes.size(id)).collect();
         let slowest = sizes.first().copied().unwrap_or(1);
-        Self { axes: names.to_vec(), size: sizes.iter().product(), slowest }
+        Self { axes: names.into(), size: sizes.iter().product(), slowest }
     }
 
     /// The mapping of the whole group.

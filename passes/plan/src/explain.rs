@@ -18,9 +18,15 @@ pub fn remark(work: &Work, outcome: &Outcome, span: Span) -> Option<Diagnostic> 
     let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("plan-kernel", span, message) };
     let decisions = lines(work, &best.plan);
     let remark = decisions.into_iter().fold(remark, |remark, line| remark.note(line, None));
-    let (explored, lowered) = (counted(outcome.explored, "plan"), outcome.lowered.len());
+    let (explored, pruned) = (counted(outcome.counted.explored, "plan"), outcome.counted.pruned);
+    let pruned = if pruned == 0 {
+        String::new()
+    } else {
+        format!("{} left out by their bound, ", counted(pruned, "distribution"))
+    };
+    let lowered = outcome.lowered.len();
     let remark =
-        remark.note(format!("{explored} ranked by counts, {lowered} of them lowered and priced"), None);
+        remark.note(format!("{pruned}{explored} ranked by counts, {lowered} lowered and priced"), None);
     let Some(next) = outcome.lowered.iter().find(|next| next.cycles > best.cycles) else {
         return Some(remark);
     };

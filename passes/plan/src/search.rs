@@ -4,7 +4,8 @@ use crate::array::Array;
 use crate::contraction::emit::{Planned, Values};
 use crate::contraction::guess::guess;
 use crate::contraction::layout::Layout;
-use crate::contraction::{Choice, Contraction, space};
+use crate::contraction::space::Space;
+use crate::contraction::{Choice, Contraction};
 use crate::memory::Transfers;
 use crate::read::Work;
 use crate::region::emit::PlannedRegion;
@@ -70,14 +71,23 @@ pub struct Candidate {
 pub struct Outcome {
     /// The lowered plans, the best first.
     pub lowered: Vec<Candidate>,
-    /// Plans that were ranked.
-    pub explored: u64,
+    /// The extent of the search.
+    pub counted: Counted,
     /// The error of the first plan that an engine refused, if there is one.
     pub refused: Option<Diagnostic>,
 }
 
-/// Plans with their cycles by counts, the best first, and the number of plans before the selection.
-type Ranked = (Vec<(u64, Plan)>, u64);
+/// Plans with their cycles by counts, the best first, and the extent of the search.
+type Ranked = (Vec<(u64, Plan)>, Counted);
+
+/// The extent of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Plans that were ranked.
+    pub explored: u64,
+    /// Distributions without a plan of interest, by the bound of their multiplications and start-ups.
+    pub pruned: u64,
+}
 
 impl Plan {
     /// True if loops repeat the pipelines, so that iterations can overlap.
@@ -94,7 +104,7 @@ impl Search<'_> {
     #[must_use]
     pub fn run(&self, work: &Work, inputs: &[&Array]) -> Outcome {
         let prices = Transfers::new(self.axes, self.machine, self.model);
-        let (ranked, explored) = match work {
+        let (ranked, counted) = match work {
             Work::Contraction(problem) => self.contractions(problem, &prices),
             Work::Region(region) => self.regions(region, &prices),
         };
@@ -116,19 +126,23 @@ impl Search<'_> {
             }
         }
         lowered.sort_by_key(|candidate| candidate.cycles);
-        Outcome { lowered, explored, refused }
+        Outcome { lowered, counted, refused }
     }
 
     /// The plans of a contraction.
     fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>) -> Ranked {
-        let (mut all, mut explored) = (Vec::new(), 0);
-        space::each(problem, self.axes, self.machine, &mut |choice, layout| {
+        let (mut all, mut explored, mut limit) = (Vec::new(), 0, u64::MAX);
+        let space = Space { problem, axes: self.axes, machine: self.machine, model: self.model };
+        let pruned = space.each(&mut |choice, layout| {
             explored += 1;
-            let Some(parts) = guess(problem, &choice, &layout, self.machine, self.model) else { return };
-            all.push((parts.total(&layout), choice, layout, parts));
+            if let Some(parts) = guess(problem, &choice, &layout, self.machine, self.model) {
+                all.push((parts.total(&layout), choice, layout, parts));
+            }
             if all.len() == 8 * MOST_RANKED {
                 select(&mut all, |(total, ..)| *total);
+                limit = all.last().map_or(u64::MAX, |(total, ..)| *total);
             }
+            limit
         });
         select(&mut all, |(total, ..)| *total);
         let priced = all.into_iter().filter_map(|(_, choice, layout, parts)| {
@@ -139,7 +153,7 @@ impl Search<'_> {
         });
         let mut priced: Vec<_> = priced.collect();
         priced.sort_by_key(|(total, _)| *total);
-        (priced, explored)
+        (priced, Counted { explored, pruned })
     }
 
     /// The plans of a region.
@@ -155,7 +169,7 @@ impl Search<'_> {
             }
         }
         all.sort_by_key(|(total, _)| *total);
-        (all, explored)
+        (all, Counted { explored, pruned: 0 })
     }
 
     /// The report of a plan.

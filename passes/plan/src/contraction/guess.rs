@@ -57,7 +57,8 @@ pub fn guess(
     machine: &Machine,
     model: MemoryModel,
 ) -> Option<Parts> {
-    Counts { problem, choice, layout, machine, model }.parts()
+    let (fits, streamed) = held(problem, choice, layout, machine);
+    Counts { problem, choice, layout, machine, model, fits, streamed }.parts()
 }
 
 /// A plan whose commands are counted.
@@ -67,19 +68,23 @@ struct Counts<'a> {
     layout: &'a Layout,
     machine: &'a Machine,
     model: MemoryModel,
+    /// True if the tensors fit the memories.
+    fits: bool,
+    /// Bytes of the stream that a slice loads.
+    streamed: u64,
 }
 
 impl Counts<'_> {
     fn parts(&self) -> Option<Parts> {
         let (choice, problem) = (self.choice, self.problem);
         let masked = choice.mode == Mode::Tree && self.layout.depth != self.layout.sum.count(Part::Time);
-        if masked && choice.unit == Unit::Dual || !self.moves_groups(0) || !self.moves_groups(1) {
+        if !self.fits || masked && choice.unit == Unit::Dual || !self.moves_groups(0) || !self.moves_groups(1)
+        {
             return None;
         }
-        let (fits, _) = held(problem, choice, self.layout, self.machine);
         let (store, collected) = self.store();
         let operands = problem.epilogue.operands.iter().map(|array| self.operand(array));
-        fits.then(|| Parts {
+        Some(Parts {
             rows: self.load(choice.stationary),
             stream: self.load(1 - choice.stationary),
             operands: operands.sum(),
@@ -125,7 +130,7 @@ impl Counts<'_> {
     fn operand(&self, array: &Array) -> u64 {
         let except = self.except();
         let held = self.results().into_iter().filter(|cut| position(array, cut).is_some());
-        let held = held.map(|cut| local(cut, &except)).product();
+        let held = held.map(|cut| local(cut, except)).product();
         self.loading(array, held, held) + LATENCY
     }
 
@@ -134,7 +139,7 @@ impl Counts<'_> {
         [&self.layout.batch, &self.layout.rows, &self.layout.stream]
     }
 
-    fn except(&self) -> Vec<Part> {
+    fn except(&self) -> &'static [Part] {
         result_except(self.choice.promotion != Promotion::None)
     }
 
@@ -195,12 +200,11 @@ impl Counts<'_> {
             Mode::Columns => &layout.stream,
             Mode::Tree => &layout.sum,
         };
-        let (_, streamed) = held(self.problem, choice, layout, self.machine);
         let cuts = [&layout.batch, &layout.stream, &layout.sum];
         if innermost(&self.problem.operands[1 - choice.stationary], group, &cuts) {
-            streamed.div_ceil(wide)
+            self.streamed.div_ceil(wide)
         } else {
-            elements(streamed, self.problem.dtype())
+            elements(self.streamed, self.problem.dtype())
         }
     }
 
@@ -208,7 +212,7 @@ impl Counts<'_> {
     fn store(&self) -> (u64, u64) {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
         let (out, cuts, except) = (problem.out.dtype, self.results(), self.except());
-        let results: u64 = cuts.iter().map(|cut| local(cut, &except)).product();
+        let results: u64 = cuts.iter().map(|cut| local(cut, except)).product();
         let kept = choice.promotion != Promotion::None || choice.sum == 1;
         let slices = if kept { choice.slices() } else { choice.slices() / choice.sum };
         let contiguous = match choice.mode {
@@ -216,7 +220,7 @@ impl Counts<'_> {
             Mode::Tree => innermost(&problem.out, &layout.rows, &cuts),
             Mode::Columns => innermost(&problem.out, &layout.stream, &cuts),
         };
-        let run = if contiguous { run(&problem.out, &cuts, &except) } else { 1 };
+        let run = if contiguous { run(&problem.out, &cuts, except) } else { 1 };
         let ((gathered, inside), clusters) = (Layout::gathered(choice), self.clusters());
         let moved = Moved {
             bytes: bytes(results, out) * slices * clusters,
@@ -255,8 +259,9 @@ fn reused(choice: &Choice, layout: &Layout) -> (u64, u64) {
 }
 
 /// The parts of cuts that other slices hold in the result.
-fn result_except(promoted: bool) -> Vec<Part> {
-    [Part::Cluster, Part::Slice].into_iter().chain(promoted.then_some(Part::Promoted)).collect()
+fn result_except(promoted: bool) -> &'static [Part] {
+    const MOVED: [Part; 3] = [Part::Cluster, Part::Slice, Part::Promoted];
+    if promoted { &MOVED } else { &MOVED[..2] }
 }
 
 /// True if `cut` is the last of `cuts` in the array.
@@ -273,8 +278,7 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
     };
     let (rows, stream) = (operand(choice.stationary), operand(1 - choice.stationary));
     let except = result_except(choice.promotion != Promotion::None);
-    let result =
-        [&layout.batch, &layout.rows, &layout.stream].iter().map(|cut| local(cut, &except)).product();
+    let result = [&layout.batch, &layout.rows, &layout.stream].iter().map(|cut| local(cut, except)).product();
     let result = bytes(result, problem.out.dtype);
     // Loops hold two iterations of what they load and store.
     let copies = if layout.rows.tiles() * layout.stream.tiles() > 1 { 2 } else { 1 };

@@ -2,34 +2,69 @@
 //! and sums between slices that it permits.
 
 use crate::array::whole_groups;
-use crate::contraction::layout::{Layout, PACKET_BYTES};
+use crate::contraction::layout::{Layout, PACKET_BYTES, elements};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
 use visa_algebra::Axes;
+use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
+use visa_numerics::DType;
 
 /// Most iterations of a loop over tiles.
 const MOST_TILES: u64 = 64;
 /// Rows of the register file (book 18).
 const ROWS: u64 = 8;
 
-/// Calls `visit` for each plan whose cuts exist.
-pub fn each(problem: &Contraction, axes: &Axes, machine: &Machine, visit: &mut dyn FnMut(Choice, Layout)) {
-    for stationary in [0, 1] {
-        for mode in modes(problem) {
-            for choice in distributions(problem, stationary, mode, machine) {
-                for choice in refined(problem, choice, axes, machine) {
-                    if let Some(layout) = Layout::new(problem, &choice) {
-                        visit(choice, layout);
+/// Least bytes of a tile: a transfer's start-up takes as long as a few times as many.
+const LEAST_TILE_BYTES: u64 = 256 << 10;
+
+/// A space of plans.
+pub struct Space<'a> {
+    /// The contraction.
+    pub problem: &'a Contraction,
+    /// The axes.
+    pub axes: &'a Axes,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The model of memories.
+    pub model: MemoryModel,
+}
+
+impl Space<'_> {
+    /// Calls `visit` for each plan whose cuts exist, until it returns. It returns the most cycles that a plan of
+    /// interest may take: distributions that take more, whatever their other decisions, are left out. Returns the
+    /// number of these.
+    pub fn each(&self, visit: &mut dyn FnMut(Choice, Layout) -> u64) -> u64 {
+        let (mut limit, mut pruned) = (u64::MAX, 0);
+        for stationary in [0, 1] {
+            for mode in modes(self.problem) {
+                for choice in distributions(self.problem, stationary, mode, self.machine) {
+                    if self.least(&choice) > limit {
+                        pruned += 1;
+                        continue;
+                    }
+                    for choice in self.refined(choice) {
+                        if let Some(layout) = Layout::new(self.problem, &choice) {
+                            limit = visit(choice, layout);
+                        }
                     }
                 }
             }
         }
+        pruned
+    }
+
+    /// Cycles that each plan of a distribution takes at least: those of its multiplications, and of a load and a store.
+    fn least(&self, choice: &Choice) -> u64 {
+        let clusters = if choice.cluster.is_some() { self.machine.topology.clusters_per_chip } else { 1 };
+        let a_slice = elements(PACKET_BYTES, self.problem.dtype()) * ROWS;
+        let work = self.problem.products() / (choice.slices() * clusters * a_slice);
+        work + 2 * self.machine.timing.dma_startup_cycles
     }
 }
 
 /// The packets that the order of the sum permits.
 fn modes(problem: &Contraction) -> Vec<Mode> {
-    let tree = crate::contraction::layout::elements(PACKET_BYTES, problem.dtype());
+    let tree = elements(PACKET_BYTES, problem.dtype());
     let permits = |neighbours: u64| match problem.order {
         SumOrder::Free => true,
         SumOrder::Exact(tree) => tree == neighbours || problem.sum.size == 1,
@@ -107,9 +142,12 @@ fn stores(
     plan: Choice,
     innermost: Option<Role>,
     machine: &Machine,
+    model: MemoryModel,
 ) -> impl Iterator<Item = Choice> {
-    let unused = plan.slices() < machine.topology.slices_per_cluster && plan.share == 1;
+    let flat = model == MemoryModel::Flat;
+    let unused = !flat && plan.slices() < machine.topology.slices_per_cluster && plan.share == 1;
     let gathers: &[Gather] = match (plan.mode, innermost) {
+        (Mode::Tree | Mode::Columns, _) if flat => &[Gather::None],
         (Mode::Tree, Some(Role::Rows)) if !plan.transposed => &[Gather::None, Gather::Rows, Gather::Promoted],
         (Mode::Columns, Some(Role::Stream)) => &[Gather::None, Gather::Stream, Gather::Promoted],
         (Mode::Tree, Some(Role::Stream)) if plan.transposed => {
@@ -136,56 +174,69 @@ fn stores(
     })
 }
 
-/// The plans of a distribution: contexts, tiles, promotions, and the order of rows.
-fn refined(problem: &Contraction, base: Choice, axes: &Axes, machine: &Machine) -> Vec<Choice> {
-    let innermost = problem.innermost(base.stationary, axes);
-    let rows = problem.free[base.stationary].size;
-    let plain = problem.epilogue.expression.is_none();
-    let mut all = Vec::new();
-    let clusters = if base.cluster == Some(Role::Rows) { 2 } else { 1 };
-    let row = rows.div_ceil(base.rows * clusters).next_power_of_two().min(ROWS);
-    let promotions: &[Promotion] = if base.sum == 1 {
-        &[Promotion::None]
-    } else {
-        &[Promotion::None, Promotion::Stream, Promotion::Reuse, Promotion::Row]
-    };
-    for unit in [Unit::Main, Unit::Dual] {
-        for &promotion in promotions {
-            if promotion == Promotion::Row && (base.mode == Mode::Tree || row < base.sum) {
-                continue;
-            }
-            for transposed in [false, true] {
-                let exchanged = base.mode == Mode::Tree && innermost == Some(Role::Stream);
-                if transposed && (!exchanged || promotion == Promotion::Reuse) {
+impl Space<'_> {
+    /// The plans of a distribution: contexts, tiles, promotions, and the order of rows.
+    fn refined(&self, base: Choice) -> Vec<Choice> {
+        let (problem, axes, machine) = (self.problem, self.axes, self.machine);
+        let innermost = problem.innermost(base.stationary, axes);
+        let rows = problem.free[base.stationary].size;
+        let plain = problem.epilogue.expression.is_none();
+        let mut all = Vec::new();
+        let clusters = if base.cluster == Some(Role::Rows) { 2 } else { 1 };
+        let row = rows.div_ceil(base.rows * clusters).next_power_of_two().min(ROWS);
+        let promotions: &[Promotion] = if base.sum == 1 {
+            &[Promotion::None]
+        } else {
+            &[Promotion::None, Promotion::Stream, Promotion::Reuse, Promotion::Row]
+        };
+        for unit in [Unit::Main, Unit::Dual] {
+            for &promotion in promotions {
+                if promotion == Promotion::Row && (base.mode == Mode::Tree || row < base.sum) {
                     continue;
                 }
-                for neighbours in [false, true] {
-                    // Rows that are innermost in the result stay together in a slice.
-                    if neighbours && (innermost == Some(Role::Rows) || base.rows == 1) {
+                for transposed in [false, true] {
+                    let exchanged = base.mode == Mode::Tree && innermost == Some(Role::Stream);
+                    if transposed && (!exchanged || promotion == Promotion::Reuse) {
                         continue;
                     }
-                    for row_tiles in powers(MOST_TILES.min(rows)) {
-                        for stream_tiles in powers(MOST_TILES) {
-                            let tiled = row_tiles * stream_tiles > 1;
-                            if tiled && !plain && base.sum > 1 {
-                                continue;
+                    for neighbours in [false, true] {
+                        // Rows that are innermost in the result stay together in a slice.
+                        if neighbours && (innermost == Some(Role::Rows) || base.rows == 1) {
+                            continue;
+                        }
+                        for row_tiles in powers(self.tiles(base.stationary)) {
+                            for stream_tiles in powers(self.tiles(1 - base.stationary)) {
+                                let tiled = row_tiles * stream_tiles > 1;
+                                if tiled && !plain && base.sum > 1 {
+                                    continue;
+                                }
+                                let plan = Choice {
+                                    unit,
+                                    promotion,
+                                    transposed,
+                                    neighbours,
+                                    row_tiles,
+                                    stream_tiles,
+                                    row,
+                                    ..base
+                                };
+                                all.extend(stores(problem, plan, innermost, machine, self.model));
                             }
-                            let plan = Choice {
-                                unit,
-                                promotion,
-                                transposed,
-                                neighbours,
-                                row_tiles,
-                                stream_tiles,
-                                row,
-                                ..base
-                            };
-                            all.extend(stores(problem, plan, innermost, machine));
                         }
                     }
                 }
             }
         }
+        all
     }
-    all
+
+    /// Most iterations of a loop over the free axes of an operand.
+    fn tiles(&self, operand: usize) -> u64 {
+        let bits = |dtype: DType, count: u64| count * u64::from(dtype.bits());
+        let (problem, free) = (self.problem, self.problem.free[operand].size);
+        let loaded = bits(problem.dtype(), problem.batch.size * free * problem.sum.size);
+        let stored = bits(problem.out.dtype, problem.batch.size * free * problem.free[1 - operand].size);
+        let worth = (loaded + stored) / 8 / LEAST_TILE_BYTES;
+        worth.next_power_of_two().min(MOST_TILES).min(free)
+    }
 }

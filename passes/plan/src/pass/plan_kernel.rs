@@ -37,6 +37,7 @@ pub static PASS: Pass = Pass {
     gives: Level::Memory,
     statistics: &[
         ("explored", "plans ranked by counts"),
+        ("pruned", "distributions without a plan of interest, by their bound"),
         ("lowered", "plans lowered and priced"),
         ("cycles", "cycles of all steps"),
     ],
@@ -93,7 +94,8 @@ fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId, explain: bool) -> 
     for step in &kernel.steps {
         let inputs: Vec<&Array> = step.inputs.iter().map(|&number| &kernel.arrays[number]).collect();
         let outcome = search.run(&step.work, &inputs);
-        cx.count("explored", outcome.explored);
+        cx.count("explored", outcome.counted.explored);
+        cx.count("pruned", outcome.counted.pruned);
         cx.count("lowered", outcome.lowered.len() as u64);
         match outcome.lowered.first() {
             Some(best) => cx.count("cycles", best.cycles),
