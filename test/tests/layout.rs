@@ -94,7 +94,10 @@ const GROUPS: &[Group] = &[
     ),
     ("passes/select", &["contexts", "distribution/search", "driver", "layout/stationary"]),
     ("runtime/reference", &["layout", "tensor"]),
-    ("runtime/reference", &["evaluate", "fast", "values", "values/elementwise"]),
+    (
+        "runtime/reference",
+        &["evaluate", "fast", "values", "values/contract", "values/elementwise", "values/reduce"],
+    ),
     ("tools/visa-import", &["cfg", "expand", "program", "suffix"]),
     (
         "tools/visa-import",

@@ -28,6 +28,8 @@ use crate::values;
 pub struct Options {
     /// The order in which contractions add.
     pub sum_order: SumOrder,
+    /// Computes the bounds of sums that are `free`: the values that they may have in any order.
+    pub any_order: bool,
 }
 
 /// The arguments of a kernel, by the names of [`crate::interface`].
@@ -104,7 +106,7 @@ pub(crate) struct Run<'a> {
     pub(crate) axes: &'a Axes,
     pub(crate) options: Options,
     pub(crate) values: HashMap<ValueId, Logical>,
-    /// The bounds of the values that depend on a fast expression.
+    /// The bounds of the values that depend on a fast expression or on a sum in any order.
     pub(crate) slack: HashMap<ValueId, Slack>,
     /// The iterations of the loops that are running.
     pub(crate) indices: Indices,

@@ -1,28 +1,30 @@
-//! The values that a lowering may give if they depend on a fast expression (docs/numerics.md, fast expressions): the
-//! least and the greatest number of each element, carried along with the values.
+//! The values that a lowering may give if they depend on a fast expression (docs/numerics.md, fast expressions) or on a
+//! sum in any order: the least and the greatest number of each element, carried along with the values.
 //!
 //! An operation that rises or falls in each element it takes, the others held, has its extremes where they have
 //! theirs. So it is evaluated at the ends, with the machine's own roundings: nothing is added to the ranges.
 
 use std::collections::HashMap;
 
+use visa_engine::words::ContractionKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::expression::{Dag, Node, NodeKind, Range, Shape};
 use visa_mapping::ops::cast::Cast;
+use visa_mapping::ops::contract::Contract;
 use visa_mapping::ops::map::{Map, computation};
 use visa_mapping::ops::reduce::{Reduce, function};
 use visa_mapping::ops::{gather, rename, restrict, skew, where_};
-use visa_numerics::Bits;
+use visa_numerics::{Bits, ReduceName};
 
 use crate::evaluate::{LogicalResult, Run};
 use crate::tensor::Logical;
-use crate::values::{self, elementwise::of_all};
+use crate::values::{self, contract, elementwise::of_all, reduce};
 
 /// The values that a lowering may give for the elements of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// The evaluator's, bit for bit: no element depends on a fast expression.
+    /// The evaluator's, bit for bit: no element depends on a fast expression or on a sum in any order.
     Same,
     /// Those between these, both in C order, little-endian.
     Between {
@@ -31,7 +33,7 @@ pub enum Allowed {
         /// The greatest.
         high: Vec<u8>,
     },
-    /// Any: a fast expression's value goes through an operation of this name, for which there is no bound.
+    /// Any: a value that has bounds goes through an operation of this name, which has none.
     Anything(String),
 }
 
@@ -51,7 +53,7 @@ impl Allowed {
     }
 }
 
-/// The bounds of a value that depends on a fast expression.
+/// The bounds of a value that depends on a fast expression or on a sum in any order.
 #[derive(Clone, Debug)]
 pub(crate) enum Slack {
     /// The least and the greatest number of each element.
@@ -61,12 +63,13 @@ pub(crate) enum Slack {
 }
 
 impl Run<'_> {
-    /// The bounds of the result of `op`; `None` if it does not depend on a fast expression.
+    /// The bounds of the result of `op`; `None` if it depends neither on a fast expression nor on a sum in any order.
     pub(crate) fn slack(&self, op: OpRef<'_>) -> Result<Option<Slack>, Diagnostic> {
         let map = Map::cast(op);
         let fast = map.is_some_and(|map| map.fast());
         let loose: Vec<&Slack> = op.operands().iter().filter_map(|value| self.slack.get(value)).collect();
-        if loose.is_empty() && !fast {
+        let any_order = self.is_in_any_order(op)?;
+        if loose.is_empty() && !fast && !any_order {
             return Ok(None);
         }
         if let Some(Slack::Unknown(op)) = loose.iter().find(|slack| matches!(slack, Slack::Unknown(_))) {
@@ -80,6 +83,8 @@ impl Run<'_> {
                     false => Slack::Unknown(op.to_string()),
                 }
             }
+            None if self.has_sum_bounds(op, any_order) => self.of_sum(op)?,
+            None if any_order => Slack::Unknown(op.to_string()),
             None if self.keeps_order(op)? => {
                 let ends = [0, 1].map(|end| values::evaluate(&self.at(op, end), op));
                 let [low, high] = ends;
@@ -87,6 +92,49 @@ impl Run<'_> {
             }
             None => Slack::Unknown(op.to_string()),
         }))
+    }
+
+    /// Returns true if `op` reduces floats in any order, and its result depends on it. Integers wrap, and a greatest
+    /// element is the same in each order.
+    fn is_in_any_order(&self, op: OpRef<'_>) -> Result<bool, Diagnostic> {
+        let is_float = |index: usize| self.given(op, index).map(|value| value.dtype.is_float());
+        if let Some(contract) = Contract::cast(op) {
+            let is_sum = contract.kind()? == ContractionKind::Add;
+            return Ok(self.options.any_order && contract.free() && is_sum && is_float(0)?);
+        }
+        let Some(reduce) = Reduce::cast(op) else { return Ok(false) };
+        let depends = match reduce.op()? {
+            ReduceName::Add | ReduceName::AddSat | ReduceName::Mul => true,
+            ReduceName::Max | ReduceName::Min => false,
+        };
+        Ok(self.options.any_order && reduce.free() && depends && is_float(0)?)
+    }
+
+    /// Returns true if the bounds of `op` are those of a sum: its order may be any, or it is a contraction whose terms
+    /// have bounds. A reduction in order never falls when a term rises, so that it is evaluated at the ends.
+    fn has_sum_bounds(&self, op: OpRef<'_>, any_order: bool) -> bool {
+        let adds = |reduce: Reduce<'_>| any_order && reduce.op().is_ok_and(|op| op == ReduceName::Add);
+        let is_float = self.given(op, 0).is_ok_and(|value| value.dtype.is_float());
+        let sums = Contract::cast(op)
+            .is_some_and(|contract| contract.kind().is_ok_and(|kind| kind == ContractionKind::Add));
+        self.options.any_order && is_float && (sums || Reduce::cast(op).is_some_and(adds))
+    }
+
+    /// The bounds of a sum.
+    fn of_sum(&self, op: OpRef<'_>) -> Result<Slack, Diagnostic> {
+        let mut operands = Vec::new();
+        for (index, id) in op.operands().iter().enumerate() {
+            operands.push(match self.slack.get(id) {
+                Some(Slack::Between([low, high])) if low.axes == high.axes => vec![low, high],
+                Some(Slack::Between(_) | Slack::Unknown(_)) => return Ok(Slack::Unknown(op.to_string())),
+                None => vec![self.given(op, index)?],
+            });
+        }
+        let ends = match <[Vec<&Logical>; 2]>::try_from(operands) {
+            Ok(both) => contract::bounds(self, op, both)?,
+            Err(one) => reduce::bounds(self, op, &one.concat())?,
+        };
+        Ok(Slack::Between(ends))
     }
 
     /// The ranges of an expression's elements.

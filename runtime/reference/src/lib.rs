@@ -12,6 +12,7 @@ mod evaluate;
 mod fast;
 mod indexed;
 mod interface;
+mod interval;
 mod layout;
 mod limits;
 mod order;

@@ -164,6 +164,6 @@ fn evaluated(
     sum_order: SumOrder,
 ) -> Result<LogicalResult, String> {
     let arguments = KernelArguments { tensors, ..KernelArguments::default() };
-    let results = evaluate(ctx, module, None, &arguments, Options { sum_order });
+    let results = evaluate(ctx, module, None, &arguments, Options { sum_order, ..Options::default() });
     results.map_err(|error| error.message)?.into_iter().next().ok_or_else(|| "it has no result".to_owned())
 }

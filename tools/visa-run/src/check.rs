@@ -32,10 +32,53 @@ pub struct FastReport {
     pub largest: f64,
     /// The tolerance of that element.
     pub allowed: f64,
+    /// The greatest tolerance of an element.
+    pub widest: f64,
     /// Elements without a bound, which were not compared.
     pub without_bound: u64,
     /// The operation that took the bound away.
     pub through: Option<String>,
+}
+
+/// Comparison of a plan's results with those of its function, as JSON.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct PlanReport<'a> {
+    /// Elements compared, of all results.
+    pub compared: u64,
+    /// Elements that the function leaves undefined.
+    pub undefined: u64,
+    /// Elements that differ by more than their bounds.
+    pub mismatches: u64,
+    /// The first of them, in words.
+    pub first: Option<&'a str>,
+    /// The elements with bounds, if sums are in any order.
+    pub bounds: Option<&'a FastReport>,
+}
+
+impl<'a> From<&'a CheckReport> for PlanReport<'a> {
+    fn from(report: &'a CheckReport) -> Self {
+        let CheckReport { compared, undefined, mismatches, first, fast } = report;
+        let (compared, undefined, mismatches) = (*compared, *undefined, *mismatches);
+        Self { compared, undefined, mismatches, first: first.as_deref(), bounds: fast.as_ref() }
+    }
+}
+
+/// Comparison of a plan's results with those of its function, as a line of text.
+pub(crate) fn plan_line(report: &CheckReport, function: &str) -> String {
+    let CheckReport { compared, mismatches, fast, .. } = report;
+    let line = format!("plan: {} compared with `@{function}`, {mismatches}", counted(*compared, "element"));
+    let Some(FastReport { differ, largest, allowed, widest, without_bound, through, .. }) = fast else {
+        return line + " differ\n";
+    };
+    let mut line =
+        format!("{line} outside the bounds of its sums, which are at most {widest:.3e}; {differ} differ");
+    if *differ > 0 {
+        line += &format!(", the most by {largest:.3e} of {allowed:.3e}");
+    }
+    if let Some(through) = through {
+        line += &format!("; {without_bound} were not compared: `{through}` has no bound");
+    }
+    line + "\n"
 }
 
 /// Compares results (C-order little-endian elements by name) with the evaluator's, bit by bit, or up to a number of
@@ -81,10 +124,12 @@ impl FastReport {
     /// Returns true if a value is allowed instead of the evaluator's; counts it.
     fn holds(&mut self, dtype: DType, (found, wanted): (Bits, Bits), ends: [Bits; 2]) -> bool {
         self.elements += 1;
-        if found == wanted {
+        let is_same = found == wanted;
+        let [found, wanted, low, high] = [found, wanted, ends[0], ends[1]].map(|bits| to_f64(dtype, bits));
+        self.widest = self.widest.max(wanted - low).max(high - wanted);
+        if is_same {
             return true;
         }
-        let [found, wanted, low, high] = [found, wanted, ends[0], ends[1]].map(|bits| to_f64(dtype, bits));
         let unpromised = found.is_nan() && (low == f64::NEG_INFINITY || high == f64::INFINITY);
         if !(unpromised || (low..=high).contains(&found)) {
             return false;

@@ -14,6 +14,8 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         args,
         outs,
         expects,
+        plan,
+        emit,
         select_configs,
         schedule,
         pass_pipeline,
@@ -56,12 +58,22 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
     for text in outs {
         named(text).into_iter().for_each(|file| roles.output(format!("--out {text}"), file));
     }
-    for (option, name) in [("--timeline", timeline), ("--trace", trace), ("--viewer", viewer), ("--fit", fit)]
-    {
+    let written = [
+        ("--emit", emit),
+        ("--timeline", timeline),
+        ("--trace", trace),
+        ("--viewer", viewer),
+        ("--fit", fit),
+    ];
+    for (option, name) in written {
         name.iter().for_each(|name| roles.output(format!("{option} {name}"), name));
     }
     let chosen = [("select-configs", select_configs.as_deref()), ("schedule", schedule.as_deref())];
-    for text in [passes::pipeline_text(&chosen), pass_pipeline.clone().unwrap_or_default()] {
+    // The options of a plan are those of one of two passes.
+    let plans =
+        ["plan-kernel", "select-configs"].map(|pass| passes::pipeline_text(&[(pass, plan.as_deref())]));
+    let texts = [passes::pipeline_text(&chosen), pass_pipeline.clone().unwrap_or_default()];
+    for text in texts.into_iter().chain(plans) {
         // Faults of a pipeline are reported where it is run.
         let Ok(pipeline) = Pipeline::parse(&text, known) else { continue };
         visa_opt::pass_outputs(&pipeline, None, &mut roles);

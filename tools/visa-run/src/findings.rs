@@ -30,6 +30,13 @@ pub(crate) fn differs(report: &CheckReport, first: &str, defined: Option<bool>) 
     Diagnostic::error("check", Span::default(), message).fix(fix)
 }
 
+/// Elements of a plan that differ from those of its function by more than the order of sums explains.
+pub(crate) fn plan_differs(report: &CheckReport, function: &str, first: &str) -> Diagnostic {
+    let count = differing(report);
+    let message = format!("the plan does not compute `@{function}`: {count}; {first}");
+    Diagnostic::error("plan", Span::default(), message)
+}
+
 /// Elements that differ of a kernel that sums don't-care padding: its content differs without any mistake of the
 /// lowering.
 pub(crate) fn sums_padding(report: &CheckReport, first: &str, unmasked: Diagnostic) -> Diagnostic {

@@ -11,6 +11,7 @@ use visa_opt::SharedFlags;
 #[derive(Parser, Debug)]
 #[command(
     group(clap::ArgGroup::new("compared").args(["expects", "check"]).multiple(true)),
+    group(clap::ArgGroup::new("choosing").args(["select_configs", "plan"]).multiple(true)),
     name = "visa-run",
     version,
     about = "Runs a kernel on the RNGD interpreter, checks its lowering, and prices it in cycles",
@@ -19,7 +20,8 @@ use visa_opt::SharedFlags;
                   `out0`, `out1`, ..."
 )]
 pub(crate) struct Flags {
-    /// The kernel, at any level; `-` reads standard input. At the tensor level it is evaluated, and has no cost.
+    /// The kernel, at any level; `-` reads standard input. At the tensor level it is evaluated, and has no cost without
+    /// --plan.
     pub(crate) file: String,
     /// Kernel of the file to run.
     #[arg(long, value_name = "NAME")]
@@ -40,6 +42,15 @@ pub(crate) struct Flags {
     /// With --expect: floating-point numbers may differ by ABS + REL * |expected|; ABS is 0 if absent.
     #[arg(long, value_name = "REL[,ABS]", requires = "expects")]
     pub(crate) tolerance: Option<Bound>,
+    /// Choose everything that is open: at the tensor level the whole kernel, at the memory level each `auto`. Options
+    /// are those of plan-kernel or select-configs, as in `--plan=explain`.
+    #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "",
+          conflicts_with_all = ["select_configs", "schedule", "allocate", "select_transfers"])]
+    pub(crate) plan: Option<String>,
+    /// Write the kernel after --plan and the other flags that choose, before `--pass-pipeline`; `-` is standard
+    /// output.
+    #[arg(long, value_name = "FILE.visa")]
+    pub(crate) emit: Option<String>,
     /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where
     /// addresses are open too. Options are those of visa-opt, as in `--select-configs=budget=40000`.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
@@ -58,7 +69,8 @@ pub(crate) struct Flags {
     /// they got.
     #[arg(long, value_name = "PASSES")]
     pub(crate) pass_pipeline: Option<String>,
-    /// Compare every defined element with the logical evaluator.
+    /// Compare every defined element with the logical evaluator. With --plan at the tensor level, compare it with the
+    /// function too: sums that are `free` may differ within a bound that follows from their terms.
     #[arg(long)]
     pub(crate) check: bool,
     /// Report results that depend on undefined bytes.
@@ -130,7 +142,7 @@ pub(crate) struct Stop {
 /// Reads the command line.
 pub(crate) fn parse(args: &[String]) -> Result<Flags, Stop> {
     let name = std::iter::once("visa-run".to_owned());
-    let command = Flags::command().mut_arg("rules", |rules| rules.requires("select_configs"));
+    let command = Flags::command().mut_arg("rules", |rules| rules.requires("choosing"));
     let matches = command.try_get_matches_from(name.chain(args.iter().cloned()));
     matches
         .and_then(|matches| Flags::from_arg_matches(&matches))

@@ -21,6 +21,8 @@ pub(crate) struct Ran {
     pub(crate) outputs: BTreeMap<String, String>,
     /// With `--check`, how the results compare with the logical evaluator's.
     pub(crate) check: Option<CheckReport>,
+    /// With `--check` of a planned function, how the results compare with the function's.
+    pub(crate) plan: Option<CheckReport>,
     /// With `--shadow`, whether all results are defined.
     pub(crate) defined: Option<bool>,
     /// True if every `--expect` held.
@@ -40,7 +42,7 @@ impl Ran {
 
     /// Returns true if every check of the run passed.
     pub(crate) fn held(&self) -> bool {
-        let checked = self.check.as_ref().is_none_or(|check| check.mismatches == 0);
+        let checked = self.check.iter().chain(&self.plan).all(|check| check.mismatches == 0);
         checked && self.expected && self.defined.unwrap_or(true)
     }
 }

@@ -26,7 +26,7 @@ fn stages(
 ) -> Outcome<bool> {
     let mut loaded = load::load(registry, flags, console)?;
     entry::of_one_level(&mut loaded, flags);
-    if Level::of(&loaded.ctx, &loaded.module) == Level::Tensor {
+    if flags.plan.is_none() && Level::of(&loaded.ctx, &loaded.module) == Level::Tensor {
         return evaluate::evaluate(loaded, registry, flags, console);
     }
     let mut chosen = choose::choose(loaded, registry, flags, console)?;

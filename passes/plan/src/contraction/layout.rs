@@ -1,7 +1,7 @@
 //! The cuts of the four groups of a contraction that a choice makes, and the tensors that follow from them.
 
 use crate::array::{Array, whole_groups};
-use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role};
+use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
 use crate::cut::{Cut, Group, Part, side_by_side, tidy};
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::{Machine, Unit};
@@ -56,7 +56,7 @@ impl Layout {
         let batch = filled(&problem.batch, 1, &outer, Part::Time, &[])?;
         let rows = rows(&problem.free[choice.stationary], choice)?;
         let stream = stream(&problem.free[1 - choice.stationary], choice, flit, packet)?;
-        let sum = sum(&problem.sum, choice, packet)?;
+        let sum = sum(problem, choice, packet)?;
         let depth = match (choice.mode, sum.count(Part::Time)) {
             (Mode::Columns, depth) => depth,
             (Mode::Tree, depth) if depth <= flit => flit,
@@ -257,7 +257,8 @@ fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut>
 }
 
 /// The cut of the summed axes.
-fn sum(group: &Group, choice: &Choice, packet: u64) -> Option<Cut> {
+fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
+    let group = &problem.sum;
     let share = if choice.share_sum { choice.share } else { 1 };
     if !group.size.is_multiple_of(choice.sum * share) {
         return None;
@@ -268,6 +269,12 @@ fn sum(group: &Group, choice: &Choice, packet: u64) -> Option<Cut> {
         Mode::Tree if choice.sum * share == 1 => 1,
         Mode::Tree => pieces(held, packet),
     };
+    // In trees, the order of the sum permits padding at its end alone: inside, other positions would be neighbours.
+    let is_cut = choice.sum * share * pieces > 1;
+    let whole = choice.mode == Mode::Columns || (held / pieces).is_multiple_of(packet);
+    if problem.order != SumOrder::Free && is_cut && !whole {
+        return None;
+    }
     let parts =
         [(Part::Slice, choice.sum), (Part::Share, share), (Part::Piece, pieces), (Part::Time, held / pieces)];
     Some(Cut::new(group, 1, &parts))

@@ -5,9 +5,10 @@ use visa_engine::words::ContractionKind;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::ops::contract::{Contract, accumulator};
-use visa_numerics::{Bits, DType, SumOrder};
+use visa_numerics::{DType, SumOrder};
 
 use crate::evaluate::Run;
+use crate::interval::{End, Interval};
 use crate::layout::{Stride, offset};
 use crate::order::{Accumulator, Number};
 use crate::tensor::{Axis, Logical, union};
@@ -26,19 +27,36 @@ pub(crate) fn contract(run: &Run<'_>, op: OpRef<'_>) -> Result<Logical, Diagnost
 
 /// The contraction, its numbers accumulated as `T`.
 fn summed<T: Number>(run: &Run<'_>, op: Contract<'_>, to: DType) -> Result<Logical, Diagnostic> {
-    let (span, axes, over) = (op.span(), run.axes, op.over()?);
-    let order = positions(&over, axes, span)?;
-    // The summed axes are innermost in both operands, so that the sum runs through neighbouring elements.
-    let names = over.axis_names(axes);
-    let inner = |id| names.iter().any(|name| **name == *axes.name(id));
-    let left = run.given(*op, 0)?.with_inner(inner, span)?;
-    let right = run.given(*op, 1)?.with_inner(inner, span)?;
-    let outputs = kept(union(&left, &right), &over, op.keep()?.as_deref(), axes, span)?;
-    let factors = [left, right].map(|value| Factor::new(value, &outputs, &order, axes));
-    let is_even = factors.iter().all(|factor| factor.is_even(&outputs));
-    let tree = usize::try_from(op.tree()?).map_err(|_| op.error("C3", "a negative tree"))?;
-    let sum = Sum::<T> { factors, tree, kind: op.kind()?, order: run.options.sum_order };
-    Logical::where_defined(to, outputs, span, |at| if is_even { Some(sum.even(at)) } else { sum.ragged(at) })
+    let operands = [vec![run.given(*op, 0)?], vec![run.given(*op, 1)?]];
+    let numbers = |value: &[Logical]| {
+        let [value] = value else { return Vec::new() };
+        value.elements().iter().map(|&bits| T::operand(value.dtype, bits)).collect()
+    };
+    let (sum, outputs) = Sum::new(run, op, operands, numbers)?;
+    Logical::where_defined(to, outputs, op.span(), |at| sum.at(at).map(T::bits))
+}
+
+/// The least and the greatest results of a contraction of floats, in any order of its sum. Each operand is one
+/// value, or the least and the greatest that it may be.
+///
+/// # Errors
+/// Those of the contraction.
+pub(crate) fn bounds(
+    run: &Run<'_>,
+    op: OpRef<'_>,
+    operands: [Vec<&Logical>; 2],
+) -> Result<[Logical; 2], Diagnostic> {
+    let op = Contract::of(op)?;
+    let dtype = operands[0][0].dtype;
+    let to =
+        accumulator(dtype).ok_or_else(|| op.error("C1", format!("{dtype} cannot enter a contraction")))?;
+    let (sum, outputs) = Sum::new(run, op, operands, Interval::of_values)?;
+    let terms = sum.factors[0].added.len();
+    let [low, high] = [End::Low, End::High].map(|end| {
+        let bits = |total: Interval| total.rounded(terms, end);
+        Logical::where_defined(to, outputs.clone(), op.span(), |at| sum.at(at).map(bits))
+    });
+    Ok([low?, high?])
 }
 
 /// A sum of products.
@@ -48,6 +66,8 @@ struct Sum<T> {
     tree: usize,
     kind: ContractionKind,
     order: SumOrder,
+    /// True if every position has a defined number in both factors.
+    is_even: bool,
 }
 
 /// The distance of a position that is padding.
@@ -66,8 +86,47 @@ struct Factor<T> {
 }
 
 impl<T: Number> Sum<T> {
-    /// The sum for an element of the result, where each position has both factors.
-    fn even(&self, at: &[usize]) -> Bits {
+    /// A sum, and the axes of its results. An operand is one or several values with the same axes; `numbers` makes the
+    /// numbers of their elements.
+    fn new(
+        run: &Run<'_>,
+        op: Contract<'_>,
+        operands: [Vec<&Logical>; 2],
+        numbers: impl Fn(&[Logical]) -> Vec<T>,
+    ) -> Result<(Self, Vec<Axis>), Diagnostic> {
+        let (span, axes, over) = (op.span(), run.axes, op.over()?);
+        let order = positions(&over, axes, span)?;
+        // The summed axes are innermost in both operands, so that the sum runs through neighbouring elements.
+        let names = over.axis_names(axes);
+        let inner = |id| names.iter().any(|name| **name == *axes.name(id));
+        let inner_last = |values: Vec<&Logical>| {
+            values.into_iter().map(|value| value.with_inner(inner, span)).collect::<Result<Vec<_>, _>>()
+        };
+        let [left, right] = operands.map(inner_last);
+        let (left, right) = (left?, right?);
+        let outputs = kept(union(&left[0], &right[0]), &over, op.keep()?.as_deref(), axes, span)?;
+        let factors = [left, right].map(|values| {
+            let numbers = numbers(&values);
+            Factor::new(
+                values.into_iter().next().expect("an operand has a value"),
+                numbers,
+                &outputs,
+                &order,
+                axes,
+            )
+        });
+        let is_even = factors.iter().all(|factor| factor.is_even(&outputs));
+        let tree = usize::try_from(op.tree()?).map_err(|_| op.error("C3", "a negative tree"))?;
+        Ok((Self { factors, tree, kind: op.kind()?, order: run.options.sum_order, is_even }, outputs))
+    }
+
+    /// The sum for an element of the result; `None` if it is undefined.
+    fn at(&self, at: &[usize]) -> Option<T> {
+        if self.is_even { Some(self.even(at)) } else { self.ragged(at) }
+    }
+
+    /// The same where each position has both factors.
+    fn even(&self, at: &[usize]) -> T {
         let [left, right] = self.factors.each_ref().map(|factor| factor.from(at));
         let mut sum = Accumulator::new(self.kind, self.order);
         let of = |step: usize, other: usize| {
@@ -76,7 +135,7 @@ impl<T: Number> Sum<T> {
         let [lefts, rights] = self.factors.each_ref().map(|factor| &factor.distances);
         if self.tree == 1 {
             lefts.iter().zip(rights).for_each(|(&step, &other)| sum.add(of(step, other)));
-            return sum.total().bits();
+            return sum.total();
         }
         let mut products = vec![T::ZERO; self.tree];
         for (lefts, rights) in lefts.chunks(self.tree).zip(rights.chunks(self.tree)) {
@@ -85,11 +144,11 @@ impl<T: Number> Sum<T> {
             }
             sum.add_packet(&mut products);
         }
-        sum.total().bits()
+        sum.total()
     }
 
     /// The same where some positions have none, or an undefined one; then the sum is undefined.
-    fn ragged(&self, at: &[usize]) -> Option<Bits> {
+    fn ragged(&self, at: &[usize]) -> Option<T> {
         let mut sum = Accumulator::new(self.kind, self.order);
         let bases = self.factors.each_ref().map(|factor| factor.reach.base(at));
         let mut products = Vec::with_capacity(self.tree);
@@ -104,12 +163,12 @@ impl<T: Number> Sum<T> {
             }
             sum.add_packet(&mut products);
         }
-        Some(sum.total().bits())
+        Some(sum.total())
     }
 }
 
 impl<T: Number> Factor<T> {
-    fn new(value: Logical, outputs: &[Axis], order: &[Option<Index>], axes: &Axes) -> Self {
+    fn new(value: Logical, numbers: Vec<T>, outputs: &[Axis], order: &[Option<Index>], axes: &Axes) -> Self {
         let reach = Reach::new(&value, outputs, axes);
         let strides = value.strides(value.axes.iter().map(|axis| axis.id));
         let added: Vec<Option<Vec<usize>>> =
@@ -124,7 +183,6 @@ impl<T: Number> Factor<T> {
             Some(_) | None => PADDING,
         };
         let distances = added.iter().map(distance).collect();
-        let numbers = value.elements().iter().map(|&bits| T::operand(value.dtype, bits)).collect();
         Self { numbers, strides, reach, added, distances, value }
     }
 

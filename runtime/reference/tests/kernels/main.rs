@@ -1,5 +1,6 @@
 //! Kernels evaluated from their text, against plain loops over arrays.
 
+mod any_order;
 mod contraction;
 mod defined;
 mod elementwise;

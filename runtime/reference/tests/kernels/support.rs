@@ -45,7 +45,14 @@ pub(crate) fn run<const N: usize>(
 ) -> Vec<LogicalResult> {
     let ctx = context();
     let module = verified(&ctx, text);
-    evaluate(&ctx, &module, None, &arguments(given).into(), Options { sum_order: order }).unwrap()
+    evaluate(
+        &ctx,
+        &module,
+        None,
+        &arguments(given).into(),
+        Options { sum_order: order, ..Options::default() },
+    )
+    .unwrap()
 }
 
 /// The results of the only kernel of a text that need not verify.
@@ -56,7 +63,14 @@ pub(crate) fn run_unverified<const N: usize>(
 ) -> Vec<LogicalResult> {
     let ctx = context();
     let module = read(&ctx, text);
-    evaluate(&ctx, &module, None, &arguments(given).into(), Options { sum_order: order }).unwrap()
+    evaluate(
+        &ctx,
+        &module,
+        None,
+        &arguments(given).into(),
+        Options { sum_order: order, ..Options::default() },
+    )
+    .unwrap()
 }
 
 /// The error of a text that may or may not verify.

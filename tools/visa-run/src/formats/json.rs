@@ -1,7 +1,7 @@
 //! `--report json`: a run as one JSON document, for programs.
 
 use super::{Format, Shown};
-use crate::check::CheckReport;
+use crate::check::{CheckReport, PlanReport};
 use crate::compare::Comparison;
 use crate::data::Value;
 use crate::formats::text::{ResultLine, result_lines};
@@ -23,6 +23,7 @@ impl Format for Json {
             entry: &ports.kernel,
             results: result_lines(run).into_iter().map(ResultEntry::from).collect(),
             check: ran.and_then(|ran| ran.check.as_ref()),
+            plan: ran.and_then(|ran| ran.plan.as_ref()).map(PlanReport::from),
             shadow: ran.and_then(|ran| ran.defined),
             report,
             compared,
@@ -42,6 +43,9 @@ pub struct Document<'a> {
     pub results: Vec<ResultEntry>,
     /// With `--check`, the result of the comparison.
     pub check: Option<&'a CheckReport>,
+    /// With `--check` of a planned function, the comparison with the function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanReport<'a>>,
     /// With `--shadow`, whether every result is defined.
     pub shadow: Option<bool>,
     /// The cost; null for a kernel of the tensor level.

@@ -1,6 +1,7 @@
 //! `--report text`: a table for people; without `--report` the results and the total alone.
 
 use super::{Format, Shown};
+use crate::check;
 use crate::compare;
 use crate::data::{self, Summary};
 use crate::ports::Port;
@@ -70,6 +71,7 @@ fn results(run: &Shown<'_>) -> String {
         ));
         out.extend(check.fast.as_ref().map(ToString::to_string));
     }
+    out.extend(ran.plan.as_ref().map(|plan| check::plan_line(plan, &run.ports.kernel)));
     out
 }
 

@@ -4,12 +4,14 @@ use crate::console::{Console, Outcome};
 use crate::flags::Flags;
 use crate::passes::{self, Refused};
 use crate::relabelled::{Relabelled, relabelled};
+use crate::stages::close::{inline, run};
 use crate::stages::load::Loaded;
+use crate::stages::plan;
 use visa_ir::context::Context;
 use visa_ir::module::Module;
-use visa_mapping::ops::call::calling;
+use visa_ir::print::{Form, print};
 use visa_opt::Registry;
-use visa_pass::{Level, Pass};
+use visa_pass::Level;
 
 /// A kernel whose clauses are chosen.
 pub(crate) struct Chosen {
@@ -17,6 +19,8 @@ pub(crate) struct Chosen {
     pub(crate) module: Module,
     /// The kernel before the passes of `--pass-pipeline`, if its mappings are asked for again.
     pub(crate) logical: Option<Module>,
+    /// The function of the tensor level that was planned, if results are compared with it.
+    pub(crate) function: Option<Module>,
     /// The dimensions that it relabels.
     pub(crate) relabelled: Vec<Relabelled>,
 }
@@ -29,43 +33,43 @@ pub(crate) fn choose(
     console: &mut Console<'_>,
 ) -> Outcome<Chosen> {
     let Loaded { ctx, mut module } = loaded;
-    inline(&ctx, &mut module, &registry.passes, console)?;
+    let function = match &flags.plan {
+        Some(options) => plan::plan(&ctx, &mut module, options, registry, flags, console)?,
+        None => close(&ctx, &mut module, registry, flags, console)?,
+    };
+    let function = function.filter(|_| flags.check);
+    emit(&ctx, &module, flags, console)?;
+    let relabelled = relabelled(&ctx, &module);
+    let logical = (flags.check || flags.shadow).then(|| module.clone());
+    check_level(&ctx, &module, flags, console)?;
+    pass_pipeline(&ctx, &mut module, registry, flags, console)?;
+    Ok(Chosen { ctx, module, logical, function, relabelled })
+}
+
+/// Inlines, and closes open clauses by the passes that the flags name.
+fn close(
+    ctx: &Context,
+    module: &mut Module,
+    registry: &Registry,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<Option<Module>> {
+    inline(ctx, module, &registry.passes, console)?;
     let asked = [
         ("select-configs", flags.select_configs.as_deref()),
         ("schedule", flags.schedule.as_deref()),
         ("allocate", flags.allocate.then_some("")),
         ("select-transfers", flags.select_transfers.then_some("")),
     ];
-    run(&ctx, &mut module, &registry.passes, &asked, console)?;
-    let relabelled = relabelled(&ctx, &module);
-    let logical = (flags.check || flags.shadow).then(|| module.clone());
-    check_level(&ctx, &module, flags, console)?;
-    pass_pipeline(&ctx, &mut module, registry, flags, console)?;
-    Ok(Chosen { ctx, module, logical, relabelled })
+    run(ctx, module, &registry.passes, &asked, console)?;
+    Ok(None)
 }
 
-/// Puts functions in place of their calls: their open clauses are chosen for each call.
-fn inline(
-    ctx: &Context,
-    module: &mut Module,
-    known: &[&'static Pass],
-    console: &mut Console<'_>,
-) -> Outcome<()> {
-    if !module.walk_all().into_iter().any(|id| calling(module.op(ctx, id)).is_some()) {
-        return Ok(());
-    }
-    run(ctx, module, known, &[("inline", Some(""))], console)
-}
-
-fn run(
-    ctx: &Context,
-    module: &mut Module,
-    known: &[&'static Pass],
-    asked: &[(&str, Option<&str>)],
-    console: &mut Console<'_>,
-) -> Outcome<()> {
-    let report = passes::choose(ctx, module, known, asked).map_err(|findings| console.refuse(findings))?;
-    console.passed(&report)
+/// Writes the kernel to the file of `--emit`.
+fn emit(ctx: &Context, module: &Module, flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
+    let Some(name) = &flags.emit else { return Ok(()) };
+    let written = console.io.write(name, print(ctx, module, Form::Pretty).as_bytes());
+    console.written(name, written)
 }
 
 /// `--check` needs the mappings, which only the memory level has.

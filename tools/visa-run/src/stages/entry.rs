@@ -9,7 +9,7 @@ use visa_ir::decl::Body;
 use visa_ir::module::{Module, OpId};
 use visa_mapping::Tensor;
 use visa_mapping::facts::calls::CallGraph;
-use visa_mapping::ops::func::Func;
+use visa_mapping::ops::func::{FUNC, Func};
 use visa_mapping::tensor::value::Value;
 
 /// Returns true if a function has a value of a type, which the verifier lets no function mix with the other one.
@@ -41,7 +41,13 @@ pub(crate) fn of_one_level(loaded: &mut Loaded, flags: &Flags) {
     let wanted = flags.entry.as_deref().map(|name| name.trim_start_matches('@'));
     let entry = functions.iter().find(|(_, name)| Some(name.as_str()) == wanted);
     let Some((entry, _)) = entry else { return };
-    let reached: BTreeSet<OpId> = CallGraph::build(ctx, module).reached(*entry);
-    let others: Vec<OpId> = ids().filter(|id| !reached.contains(id)).collect();
+    keep(ctx, module, *entry);
+}
+
+/// Erases the functions that a kernel does not call.
+pub(crate) fn keep(ctx: &Context, module: &mut Module, kernel: OpId) {
+    let reached: BTreeSet<OpId> = CallGraph::build(ctx, module).reached(kernel);
+    let functions = module.ops(module.body()).iter().filter(|&&id| module.op(ctx, id).is(&FUNC));
+    let others: Vec<OpId> = functions.copied().filter(|id| !reached.contains(id)).collect();
     others.into_iter().for_each(|id| module.erase(id));
 }

@@ -39,7 +39,7 @@ pub(crate) fn evaluate(
     let (results, masks) = results(&ctx, &module, &arguments, flags, console)?;
     let expected = expectations(&ports, &results, &masks, flags, console)?;
     let tensors = arguments.tensors;
-    let ran = Ran { tensors, results, masks, outputs, check: None, defined: None, expected };
+    let ran = Ran { tensors, results, masks, outputs, check: None, plan: None, defined: None, expected };
     report::evaluated(&ports, &ran, flags, console)?;
     Ok(ran.held())
 }
@@ -52,7 +52,7 @@ fn results(
     flags: &Flags,
     console: &mut Console<'_>,
 ) -> Outcome<(Tensors, Masks)> {
-    let options = Options { sum_order: ctx.data::<Machine>().sum_order };
+    let options = Options { sum_order: ctx.data::<Machine>().sum_order, any_order: false };
     let evaluated = visa_reference::evaluate(ctx, module, flags.entry.as_deref(), arguments, options);
     let (mut results, mut masks) = (Tensors::new(), Masks::new());
     for result in evaluated.map_err(|finding| console.refuse(vec![finding]))? {
@@ -87,9 +87,10 @@ fn refuse_flags(flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
 
 /// The flags of a run that need a kernel in memories.
 fn machine_flags(flags: &Flags) -> Vec<MachineFlag> {
-    const COST: &str = "leave it out: the results are printed without a cost";
+    const COST: &str =
+        "add `--plan`, which chooses a kernel, or leave it out: the results are printed without a cost";
     const THREADS: &str = "leave it out: the evaluator has one thread";
-    const CHOICE: &str = "leave it out: a kernel of the tensor level has no such choices";
+    const CHOICE: &str = "use `--plan` instead, which makes all choices";
     let picture = flags.report.filter(|format| format.is_picture());
     let picture = picture.map(|format| format!("--report {}", format.name()));
     let is_given = |name: &str, given: bool| given.then(|| name.to_owned());
@@ -103,12 +104,18 @@ fn machine_flags(flags: &Flags) -> Vec<MachineFlag> {
         (
             is_given("--check", flags.check),
             "compares the commands with the logical evaluator",
-            "leave it out: the results are the evaluator's; `--expect NAME=FILE.npy` compares them with a file",
+            "add `--plan`, which chooses a kernel, or leave it out: the results are the evaluator's; `--expect \
+             NAME=FILE.npy` compares them with a file",
         ),
         (
             is_given("--shadow", flags.shadow),
             "follows undefined bytes through commands",
-            "leave it out: the undefined elements of each result are counted without it",
+            "add `--plan`, which chooses a kernel, or leave it out: the undefined elements of each result are counted",
+        ),
+        (
+            is_given("--emit", flags.emit.is_some()),
+            "writes the kernel that runs",
+            "add `--plan`, which chooses one",
         ),
         (is_given("--threads", flags.threads.is_some()), "divides commands among threads", THREADS),
         (is_given("--width", flags.width.is_some()), "is for the chart of commands over time", COST),

@@ -2,11 +2,13 @@
 
 pub(crate) mod arguments;
 pub(crate) mod choose;
+pub(crate) mod close;
 pub(crate) mod compile;
 pub(crate) mod cost;
 pub(crate) mod entry;
 pub(crate) mod evaluate;
 pub(crate) mod expect;
 pub(crate) mod load;
+pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;

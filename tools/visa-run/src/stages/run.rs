@@ -60,10 +60,16 @@ pub(crate) fn run(
         Some(kernel) => Some(check_results(chosen, kernel, compiled, &arguments, &finished, flags, console)?),
         None => None,
     };
+    let plan = match &chosen.function {
+        Some(function) => {
+            Some(check_plan(chosen, function, compiled, &arguments, &finished, flags, console)?)
+        }
+        None => None,
+    };
     let results = finished.results;
     let expected = expectations(ports, &results, &Masks::new(), flags, console)?;
     let (tensors, masks) = (arguments.tensors, Masks::new());
-    Ok(Ran { tensors, results, masks, outputs, check, defined, expected })
+    Ok(Ran { tensors, results, masks, outputs, check, plan, defined, expected })
 }
 
 /// Stops before a program that would run too long. The evaluator goes through loops without commands, too.
@@ -180,7 +186,7 @@ fn check_results(
     console: &mut Console<'_>,
 ) -> Outcome<CheckReport> {
     let (ctx, name) = (&chosen.ctx, &compiled.program.name);
-    let options = visa_reference::Options { sum_order: compiled.machine.sum_order };
+    let options = visa_reference::Options { sum_order: compiled.machine.sum_order, any_order: false };
     let expected = visa_reference::evaluate(ctx, kernel, Some(name), arguments, options);
     let expected = expected.map_err(|finding| console.refuse(vec![finding]))?;
     let report = check::compare(&expected, &finished.results, flags.ulps);
@@ -191,6 +197,27 @@ fn check_results(
             None => findings::differs(&report, first, defined),
         };
         console.emit_about(None, &[finding]);
+    }
+    Ok(report)
+}
+
+/// Compares the results with those of the function that was planned.
+fn check_plan(
+    chosen: &Chosen,
+    function: &Module,
+    compiled: &Compiled,
+    arguments: &KernelArguments,
+    finished: &Finished,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<CheckReport> {
+    let name = &compiled.program.name;
+    let options = visa_reference::Options { sum_order: compiled.machine.sum_order, any_order: true };
+    let expected = visa_reference::evaluate(&chosen.ctx, function, Some(name), arguments, options);
+    let expected = expected.map_err(|finding| console.refuse(vec![finding]))?;
+    let report = check::compare(&expected, &finished.results, flags.ulps);
+    if let Some(first) = &report.first {
+        console.emit_about(None, &[findings::plan_differs(&report, name, first)]);
     }
     Ok(report)
 }
