@@ -565,7 +565,7 @@ impl Planned<'_> {
             Mode::Tree => Some((&layout.rows, Part::Row, layout.rows.part(Part::Row))),
             Mode::Columns => Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet))),
         };
-        let last = cuts.iter().rev().map(|(_, cut)| *cut).find(|cut| cut.rest(&except).len() > 0);
+        let last = cuts.iter().rev().map(|(_, cut)| *cut).find(|cut| !cut.rest(&except).is_empty());
         let narrow =
             self.choice.mode == Mode::Tree && whole_groups(self.choice.row, dtype) != self.choice.row;
         let inside = |group: &Cut| last.is_some_and(|last| std::ptr::eq(last, group)) && !narrow;

@@ -185,7 +185,7 @@ impl<'a> PlannedRegion<'a> {
         input: ValueId,
     ) -> Result<ValueId, Diagnostic> {
         let array = self.array(slot);
-        if !rows.group().axes.first().is_some_and(|axis| array.position(axis).is_some()) {
+        if rows.group().axes.first().is_none_or(|axis| array.position(axis).is_none()) {
             return Ok(input);
         }
         writer.value(new!(writer, Tile, [input, index]).along(rows.tile().into()), &array.name)
