@@ -20,7 +20,7 @@ use visa_mapping::ops::func::{Func, RETURN, argument_name};
 use visa_mapping::ops::map::{self, Map};
 use visa_mapping::ops::reduce::{self, Reduce};
 use visa_mapping::tensor::value::{Value, axis_list};
-use visa_numerics::{ReduceName, engine_cast, fetch_cast};
+use visa_numerics::{DType, ReduceName, engine_cast, fetch_cast};
 
 /// The computation of a step.
 pub enum Work {
@@ -452,6 +452,10 @@ impl Reader<'_> {
         let prologue =
             |value| self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default();
         let operands = numbers.map(|number| self.arrays[number].clone());
+        let factor = op.operand_type::<Value>(0).map(|value| value.dtype);
+        if let Some(dtype) = factor.filter(|dtype| dtype.accumulator().is_none()) {
+            return Err(not_multiplied(*op, dtype));
+        }
         if op.keep()?.is_some() {
             return Err(unplanned(*op, "a sum with `keep`"));
         }
@@ -597,6 +601,16 @@ pub fn substituted(term: &Term, terms: &[Term]) -> Term {
             arguments.iter().map(|argument| substituted(argument, terms)).collect(),
         ),
     }
+}
+
+/// A contraction of a format that only the tensor level sums.
+fn not_multiplied(op: OpRef<'_>, dtype: DType) -> Diagnostic {
+    let formats = DType::all().filter(|dtype| dtype.accumulator().is_some()).map(DType::name);
+    let formats = formats.collect::<Vec<_>>().join("`, `");
+    let message = format!("a contraction of `{dtype}`: the Contraction Engine multiplies `{formats}`");
+    let narrow = if dtype.is_float() { DType::Bf16 } else { DType::I8 };
+    let fix = format!("convert both operands before, with `tm.cast {narrow}`");
+    Diagnostic::error("plan-kernel", op.span(), message).fix(fix)
 }
 
 /// An operation that the planner does not plan.
