@@ -5,6 +5,7 @@ pub mod emit;
 pub mod guess;
 pub mod lanes;
 pub mod layout;
+pub mod pieces;
 
 use crate::array::Array;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use crate::cut::{Cut, side_by_side, tidy};
 use crate::memory::Transfers;
 use crate::region::lanes::ReducedLanes;
 use crate::region::layout::{LANES, Local, RegionLayout};
+use crate::region::pieces::Piece;
 use crate::region::{Computation, Operation, ReduceOrder, Region, RegionChoice, Slot};
 use crate::vector;
 use crate::writer::{Writer, new};
@@ -30,6 +31,7 @@ use visa_stream::ops::begin::Begin;
 use visa_stream::ops::cast::Cast;
 use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
+use visa_stream::ops::commit_view::CommitView;
 use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::store::ToVrf;
 use visa_stream::ops::vector::{VectorFinal, VectorInit};
@@ -248,10 +250,10 @@ impl<'a> PlannedRegion<'a> {
         writer.value(new!(writer, Collect, [stream]).time(time.clone()).packet(packet), name)
     }
 
-    /// The time and the packet of a pipeline over all elements of a value.
-    fn stream_of(&self, array: &Array) -> [Expr; 2] {
-        let mut local = self.layout.local(array);
-        let last = local.pop().unwrap_or(Local { map: Expr::Literal(1), size: 1 });
+    /// The time and the packet of a pipeline over all elements of a value, or over a piece of them.
+    fn stream_of(&self, array: &Array, piece: Option<&Piece>) -> [Expr; 2] {
+        let mut local = self.local(array, piece);
+        let last = local.pop().unwrap_or_else(|| Local::new(Expr::Literal(1), 1));
         let [outer, packet] = last.packets(LANES);
         let time = self.dimension(local.into_iter().map(|local| local.map).chain([outer]));
         [time, self.tidy(packet)]
@@ -266,48 +268,76 @@ impl<'a> PlannedRegion<'a> {
         cast: Option<DType>,
     ) -> Result<ValueId, Diagnostic> {
         let array = self.array(operation.result);
-        let [time, packet] = self.stream_of(array);
-        // The operand with the most elements streams: the register file is small.
-        let streamed = operands.iter().max_by_key(|&&slot| self.layout.elements(self.array(slot)));
-        let Some(&streamed) = streamed else { return Err(unwritten(array)) };
-        let mut others: Vec<Slot> = Vec::new();
-        for &slot in operands.iter().filter(|&&slot| slot != streamed) {
-            if !others.contains(&slot) {
-                others.push(slot);
+        let Some((streamed, others)) = self.streamed(operands) else { return Err(unwritten(array)) };
+        let Some(count) = self.pieces(operands, array) else { return Err(too_large(array)) };
+        let mut result = if count == 1 { None } else { Some(self.empty(writer, array)?) };
+        for piece in self.divided(array, count) {
+            let [time, packet] = self.stream_of(array, piece.as_ref());
+            let mut files = Vec::new();
+            for &slot in &others {
+                files.push(self.operand(writer, held, slot, array, piece.as_ref())?);
             }
+            let mut stream = self.fetch(writer, held, streamed, [&time, &packet])?;
+            if let Some(expression) = expression {
+                let number =
+                    |slot: Slot| others.iter().position(|&other| other == slot).map_or(0, |at| at + 1);
+                let terms: Vec<Term> = operands.iter().map(|&slot| Term::Name(number(slot))).collect();
+                let names = (0..=others.len()).map(|at| format!("x{at}").into()).collect();
+                let term = crate::read::substituted(&expression.term, &terms);
+                stream = vector::apply(writer, &Expression { names, term }, stream, &files, &array.name)?;
+            }
+            let stream = self.converted(writer, array, stream, &packet, cast)?;
+            result = Some(match (piece, result) {
+                (Some(piece), Some(whole)) => self.commit_piece(writer, array, stream, whole, &piece)?,
+                (None, _) | (_, None) => self.commit(writer, array, stream)?,
+            });
         }
-        let mut files = Vec::new();
-        for &slot in &others {
-            files.push(self.operand(writer, held, slot, array)?);
-        }
-        let mut stream = self.fetch(writer, held, streamed, [&time, &packet])?;
-        if let Some(expression) = expression {
-            let number = |slot: Slot| others.iter().position(|&other| other == slot).map_or(0, |at| at + 1);
-            let terms: Vec<Term> = operands.iter().map(|&slot| Term::Name(number(slot))).collect();
-            let names = (0..=others.len()).map(|at| format!("x{at}").into()).collect();
-            let expression = Expression { names, term: crate::read::substituted(&expression.term, &terms) };
-            stream = vector::apply(writer, &expression, stream, &files, &array.name)?;
-        }
-        self.commit(writer, array, stream, &packet, cast)
+        result.ok_or_else(|| unwritten(array))
     }
 
-    /// Loads a value into the vector register file, as operand of a pipeline over all elements of `array`.
+    /// A tensor in data memory that pieces of `array` fill.
+    fn empty(&self, writer: &mut Writer<'_>, array: &Array) -> Result<ValueId, Diagnostic> {
+        let op = new!(writer, Empty).memory(TensorMemory::Dm).dtype(array.dtype).at_auto();
+        let op = op.cluster(Some(self.tidy(self.layout.cluster(self.machine))));
+        let op = op.slice(Some(self.tidy(self.layout.slice(self.machine))));
+        writer.value(op.element(self.tidy(self.layout.computed(array))), &format!("{}_dm", array.name))
+    }
+
+    /// Commits a piece of `array` into the tensor `whole`.
+    fn commit_piece(
+        &self,
+        writer: &mut Writer<'_>,
+        array: &Array,
+        stream: ValueId,
+        whole: ValueId,
+        piece: &Piece,
+    ) -> Result<ValueId, Diagnostic> {
+        let mut local = self.local(array, Some(piece));
+        let last = local.pop().map(|last| last.mapping().pad(piece.whole.size, PadKind::Top));
+        let element = side_by_side(local.into_iter().map(|local| local.map).chain(last));
+        let op = new!(writer, CommitView, [stream, whole]).element(Rc::new(element));
+        writer.value(op, &format!("{}_dm", array.name))
+    }
+
+    /// Loads a value into the vector register file, as operand of a pipeline over all elements of `array`, or over a
+    /// piece of them.
     fn operand(
         &self,
         writer: &mut Writer<'_>,
         held: &mut Held,
         slot: Slot,
         array: &Array,
+        piece: Option<&Piece>,
     ) -> Result<ValueId, Diagnostic> {
-        let mut local = self.layout.local(self.array(slot));
-        let innermost = self.layout.local(array).pop();
+        let mut local = self.local(self.array(slot), piece);
+        let innermost = self.local(array, piece).pop();
         let aligned = innermost.and_then(|last| local.iter().position(|own| *own == last));
         let [time, packet] = if let Some(at) = aligned {
             let [outer, packet] = local.remove(at).packets(LANES);
             [self.dimension(local.into_iter().map(|local| local.map).chain([outer])), packet]
         } else {
             let size = local.iter().map(|local| local.size).product();
-            Local { map: side_by_side(local.into_iter().map(|local| local.map)), size }.packets(LANES)
+            Local::new(side_by_side(local.into_iter().map(|local| local.map)), size).packets(LANES)
         };
         let (time, packet) = (self.tidy(time), self.tidy(packet));
         let stream = self.fetch(writer, held, slot, [&time, &packet])?;
@@ -316,20 +346,23 @@ impl<'a> PlannedRegion<'a> {
         writer.value(new!(writer, ToVrf, [stream]).at_auto().element(element), &name)
     }
 
-    /// Converts and commits a stream of all elements of `array`.
-    fn commit(
+    /// Converts a stream of elements of `array`.
+    fn converted(
         &self,
         writer: &mut Writer<'_>,
         array: &Array,
-        mut stream: ValueId,
+        stream: ValueId,
         packet: &Expr,
         cast: Option<DType>,
     ) -> Result<ValueId, Diagnostic> {
-        if let Some(dtype) = cast {
-            let flit = packet.clone().pad(elements(FLIT_BYTES, dtype), PadKind::Top);
-            let op = new!(writer, Cast, [stream]).dtype(dtype).packet(self.tidy(flit));
-            stream = writer.value(op, &array.name)?;
-        }
+        let Some(dtype) = cast else { return Ok(stream) };
+        let flit = packet.clone().pad(elements(FLIT_BYTES, dtype), PadKind::Top);
+        let op = new!(writer, Cast, [stream]).dtype(dtype).packet(self.tidy(flit));
+        writer.value(op, &array.name)
+    }
+
+    /// Commits a stream of all elements of `array`.
+    fn commit(&self, writer: &mut Writer<'_>, array: &Array, stream: ValueId) -> Result<ValueId, Diagnostic> {
         let op = new!(writer, Commit, [stream]).at_auto().element(self.tidy(self.layout.computed(array)));
         writer.value(op, &format!("{}_dm", array.name))
     }
@@ -359,13 +392,13 @@ impl<'a> PlannedRegion<'a> {
         let [time, packet] = lanes.reduced().map(|map| self.tidy(map));
         let new_op = new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?);
         let stream = writer.value(new_op.axis(Expr::axis(axis)).time(time).packet(packet), name)?;
-        let (stream, packet) = self.widen(writer, stream, &lanes, name)?;
+        let stream = self.widen(writer, stream, &lanes, name)?;
         let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
         if in_lanes {
             let op = new!(writer, Commit, [stream]).at_auto().element(self.element(operation.result));
             return writer.value(op, &format!("{name}_dm"));
         }
-        self.commit(writer, array, stream, &packet, None)
+        self.commit(writer, array, stream)
     }
 
     /// Narrows a stream to four lanes.
@@ -383,23 +416,19 @@ impl<'a> PlannedRegion<'a> {
         writer.value(new!(writer, VectorSplit, [stream]).time(time).packet(packet), name)
     }
 
-    /// Widens the results to eight lanes. Returns them with their packet.
+    /// Widens the results to eight lanes.
     fn widen(
         &self,
         writer: &mut Writer<'_>,
         stream: ValueId,
         lanes: &ReducedLanes,
         name: &str,
-    ) -> Result<(ValueId, Expr), Diagnostic> {
-        let [time, packet] = lanes.widened();
-        let typed = Rc::new(self.tidy(packet.clone()));
-        let stream = if lanes.are_padded() {
-            writer.value(new!(writer, VectorPad, [stream]).packet(typed), name)?
-        } else {
-            let time = Rc::new(self.tidy(time));
-            writer.value(new!(writer, VectorConcat, [stream]).time(time).packet(typed), name)?
-        };
-        Ok((stream, packet))
+    ) -> Result<ValueId, Diagnostic> {
+        let [time, packet] = lanes.widened().map(|map| Rc::new(self.tidy(map)));
+        if lanes.are_padded() {
+            return writer.value(new!(writer, VectorPad, [stream]).packet(packet), name);
+        }
+        writer.value(new!(writer, VectorConcat, [stream]).time(time).packet(packet), name)
     }
 
     /// A reduction along an axis of one position: the value itself.
@@ -410,9 +439,9 @@ impl<'a> PlannedRegion<'a> {
         array: &Array,
         operand: Slot,
     ) -> Result<ValueId, Diagnostic> {
-        let [time, packet] = self.stream_of(array);
+        let [time, packet] = self.stream_of(array, None);
         let stream = self.fetch(writer, held, operand, [&time, &packet])?;
-        self.commit(writer, array, stream, &packet, None)
+        self.commit(writer, array, stream)
     }
 }
 
@@ -423,6 +452,13 @@ fn intra(op: ReduceName, array: &Array) -> Result<SliceReduceName, Diagnostic> {
             format!("`{}` is a reduction by `{op}`, which no engine computes within a slice", array.name);
         Diagnostic::error("plan-kernel", Span::default(), message)
     })
+}
+
+/// That the operands of a map do not fit the vector register file.
+fn too_large(array: &Array) -> Diagnostic {
+    let message =
+        format!("the operands of `{}` do not fit the vector register file, in pieces neither", array.name);
+    Diagnostic::error("plan-kernel", Span::default(), message)
 }
 
 /// A value that no operation of the region writes.

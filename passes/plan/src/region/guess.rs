@@ -55,9 +55,7 @@ impl PlannedRegion<'_> {
         let words = |slot: &usize| self.layout.elements(&values[*slot].array);
         let file = self.region.operations.iter().all(|operation| match &operation.computation {
             Computation::Map { operands, .. } => {
-                let all: u64 = operands.iter().map(words).sum();
-                let streamed = operands.iter().map(words).max().unwrap_or_default();
-                (all - streamed) * WORD <= memory.vrf_bytes
+                self.pieces(operands, &values[operation.result].array).is_some()
             }
             Computation::Reduce { .. } => true,
         });

@@ -23,7 +23,7 @@ impl ReducedLanes {
     pub fn new(mut local: Vec<Local>, at: usize, in_lanes: bool) -> Self {
         let reduced = local.remove(at);
         let lanes = if in_lanes { Some(reduced.clone()) } else { local.pop() };
-        let lanes = lanes.unwrap_or(Local { map: Expr::Literal(1), size: 1 });
+        let lanes = lanes.unwrap_or_else(|| Local::new(Expr::Literal(1), 1));
         Self { reduced, lanes, others: local.into_iter().map(|own| own.map).collect(), in_lanes }
     }
 

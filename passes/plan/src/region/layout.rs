@@ -25,12 +25,36 @@ pub struct Local {
     pub map: Expr,
     /// Number of positions.
     pub size: u64,
+    /// The first position, if it is a piece of the mapping.
+    pub piece: Option<u64>,
 }
 
 impl Local {
+    /// A dimension of `size` positions.
+    #[must_use]
+    pub fn new(map: Expr, size: u64) -> Self {
+        Self { map, size, piece: None }
+    }
+
+    /// The mapping of the piece, or the whole mapping.
+    #[must_use]
+    pub fn mapping(&self) -> Expr {
+        match self.piece {
+            None => self.map.clone(),
+            Some(0) => self.map.clone().resize(self.size),
+            Some(first) => self.map.clone().slice(first).resize(self.size),
+        }
+    }
+
     /// The dimension as packets of `lanes` elements, the last one padded.
     #[must_use]
     pub fn packets(&self, lanes: u64) -> [Expr; 2] {
+        if let Some(first) = self.piece {
+            // Parts of a piece count from its first position: the packets alone do.
+            let packets = self.map.clone().stride(lanes);
+            let packets = if first == 0 { packets } else { packets.slice(first / lanes) };
+            return [packets.resize(self.size / lanes), self.map.clone().modulo(lanes)];
+        }
         let map = self.whole(lanes);
         if self.size <= lanes {
             [Expr::Literal(1), map]
@@ -45,7 +69,8 @@ impl Local {
         if self.size <= LANES / 2 {
             return self.packets(LANES / 2);
         }
-        Self { size: self.size.next_multiple_of(LANES), map: self.whole(LANES) }.packets(LANES / 2)
+        Self { size: self.size.next_multiple_of(LANES), map: self.whole(LANES), piece: None }
+            .packets(LANES / 2)
     }
 
     /// The dimension with padding to whole packets of `lanes` elements.
@@ -105,10 +130,10 @@ impl<'a> RegionLayout<'a> {
         let mut all = Vec::new();
         for (at, axis) in array.axes.iter().enumerate() {
             if last_row == Some(at) {
-                all.push(Local { map: self.rows.part(Part::Time), size: self.rows.count(Part::Time) });
+                all.push(Local::new(self.rows.part(Part::Time), self.rows.count(Part::Time)));
             } else if !self.is_row(axis) {
                 let size = self.axes.id(axis).map_or(1, |id| self.axes.size(id));
-                all.push(Local { map: Expr::axis(axis), size });
+                all.push(Local::new(Expr::axis(axis), size));
             }
         }
         all.retain(|local| local.size > 1);
