@@ -1,4 +1,4 @@
-//! docs/movement.md and docs/compute-what.md: their commands print what the pages show, and their kernel text stands
+//! docs/movement.md, docs/planning.md and docs/compute-what.md: their commands print what the pages show, and their kernel text stands
 //! in tests.
 
 use std::fs;
@@ -59,6 +59,23 @@ fn movement() {
         let file = if name.starts_with("test/") { root.join(name) } else { tests.join("book").join(name) };
         assert!(file.is_file() || name == "K.visa", "there is no `{name}`");
     }
+}
+
+#[test]
+fn planning() {
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = tests.parent().expect("the repository");
+    let page = fs::read_to_string(root.join("docs/planning.md")).expect("the page");
+    let commands = page::commands(&page);
+    for (command, shown) in &commands {
+        let printed = output(command, root);
+        let printed: Vec<&str> = printed.trim_end().lines().map(str::trim).collect();
+        assert!(page::shows(&printed, shown), "`{command}` prints:\n{}", printed.join("\n"));
+    }
+    assert_eq!(commands.len(), 2, "commands with their output");
+    let kernel = fs::read_to_string(tests.join("plan/batched.visa")).expect("the example");
+    let kernel = from_axes(&kernel).expect("sizes of axes");
+    assert!(page::blocks(&page, "text").contains(&kernel), "the page does not show plan/batched.visa");
 }
 
 /// The text of an example from its sizes on.
