@@ -512,8 +512,8 @@ impl Reader<'_> {
         array.axes.iter().filter(|axis| summed.contains(axis)).cloned().collect()
     }
 
-    /// The computation on each element of the result of `op`, as far as it needs nothing else: the computation, the
-    /// numbers of its other operands, and its result.
+    /// The operations after `op` that compute on each element of its result and of known arrays: the computation, the
+    /// numbers of these arrays, and its result.
     fn epilogue(&mut self, op: OpRef<'_>, ty: &Array) -> Result<(Epilogue, Vec<usize>, ValueId), Diagnostic> {
         let (mut epilogue, mut inputs, mut value) = (Epilogue::default(), Vec::new(), op.results()[0]);
         let mut dtype = ty.dtype;

@@ -6,6 +6,7 @@ pub mod guess;
 pub mod lanes;
 pub mod layout;
 pub mod pieces;
+pub mod planned;
 
 use crate::array::Array;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::contraction::space::Space;
 use crate::contraction::{Choice, Contraction};
 use crate::memory::Transfers;
 use crate::read::Work;
-use crate::region::emit::PlannedRegion;
+use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::writer::{Writer, new};
 use visa_algebra::Axes;

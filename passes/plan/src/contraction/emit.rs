@@ -587,8 +587,8 @@ impl Planned<'_> {
         in_memory_around(terms, innermost, dtype, self.axes)
     }
 
-    /// The parts of an operand of the epilogue that a slice holds, in the order of its array; the last one is what a
-    /// flit of results reads.
+    /// The parts of an operand of the epilogue that a slice holds, in the order of its array, and the elements of a
+    /// flit of results among them.
     fn local(&self, array: &crate::array::Array) -> vector::Terms {
         let (layout, except) = (self.layout, self.except());
         let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(array, cut), cut));

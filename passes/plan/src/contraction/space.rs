@@ -31,7 +31,7 @@ pub struct Space<'a> {
 
 impl Space<'_> {
     /// Calls `visit` for each plan whose cuts exist, until it returns. It returns the most cycles that a plan of
-    /// interest may take: distributions that take more, whatever their other decisions, are left out. Returns the
+    /// interest may take: distributions whose plans all take more are left out. Returns the
     /// number of these.
     pub fn each(&self, visit: &mut dyn FnMut(Choice, Layout) -> u64) -> u64 {
         let (mut limit, mut pruned) = (u64::MAX, 0);

@@ -2,22 +2,23 @@
 
 use crate::array::Array;
 use crate::contraction::layout::{FLIT_BYTES, elements};
-use crate::cut::{Cut, side_by_side, tidy};
+use crate::cut::{Cut, side_by_side};
 use crate::memory::Transfers;
 use crate::region::lanes::ReducedLanes;
-use crate::region::layout::{LANES, Local, RegionLayout};
+use crate::region::layout::{LANES, Local};
 use crate::region::pieces::Piece;
-use crate::region::{Computation, Operation, ReduceOrder, Region, RegionChoice, Slot};
+use crate::region::planned::PlannedRegion;
+use crate::region::{Computation, Operation, ReduceOrder, Slot};
 use crate::vector;
 use crate::writer::{Writer, new};
 use std::rc::Rc;
 use std::sync::Arc;
-use visa_algebra::{Axes, Expr, PadKind};
+use visa_algebra::{Expr, PadKind};
 use visa_engine::words::TensorMemory;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_ir::span::Span;
-use visa_machine::{Machine, Unit};
+use visa_machine::Unit;
 use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::control::{For, Yield};
 use visa_mapping::ops::empty::Empty;
@@ -39,18 +40,6 @@ use visa_stream::ops::vector_branch::VectorBranch;
 use visa_stream::ops::vector_intra_slice_reduce::VectorIntraSliceReduce;
 use visa_stream::ops::vector_lanes::{VectorConcat, VectorPad, VectorSplit, VectorTrim};
 
-/// A region and its plan.
-pub struct PlannedRegion<'a> {
-    /// The region.
-    pub region: &'a Region,
-    /// The layout of its values.
-    pub layout: RegionLayout<'a>,
-    /// The machine.
-    pub machine: &'a Machine,
-    /// True if lanes hold elements that stay apart in reductions, where both are possible.
-    pub apart: bool,
-}
-
 /// The values of a region while it is written.
 struct Held {
     /// In HBM.
@@ -59,18 +48,7 @@ struct Held {
     dm: Vec<Option<ValueId>>,
 }
 
-impl<'a> PlannedRegion<'a> {
-    /// A region with a plan; `None` if the plan does not divide it.
-    #[must_use]
-    pub fn new(
-        region: &'a Region,
-        choice: &RegionChoice,
-        axes: &'a Axes,
-        machine: &'a Machine,
-    ) -> Option<Self> {
-        Some(Self { region, layout: RegionLayout::new(region, choice, axes)?, machine, apart: choice.apart })
-    }
-
+impl PlannedRegion<'_> {
     /// Cycles to load an input; `None` if no engine moves it.
     #[must_use]
     pub fn load(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
@@ -121,18 +99,6 @@ impl<'a> PlannedRegion<'a> {
         let (cluster, slice) = (self.layout.cluster(self.machine), self.layout.slice(self.machine));
         let maps = vec![Expr::Literal(1), self.tidy(cluster), self.tidy(slice), element];
         Tensor { kind: &DM, unit: None, dtype: array.dtype, maps }
-    }
-
-    fn array(&self, slot: Slot) -> &Array {
-        &self.region.values[slot].array
-    }
-
-    fn tidy(&self, map: Expr) -> Expr {
-        tidy(&map, self.layout.axes)
-    }
-
-    fn dimension(&self, terms: impl IntoIterator<Item = Expr>) -> Expr {
-        self.tidy(side_by_side(terms))
     }
 
     /// Writes the region. Returns its outputs in HBM.

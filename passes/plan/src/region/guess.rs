@@ -2,8 +2,8 @@
 
 use crate::array::Array;
 use crate::memory::Transfers;
-use crate::region::emit::PlannedRegion;
 use crate::region::layout::LANES;
+use crate::region::planned::PlannedRegion;
 use crate::region::{Computation, Region, RegionChoice};
 use std::sync::Arc;
 use visa_algebra::Axes;

@@ -3,8 +3,8 @@
 
 use crate::array::Array;
 use crate::region::Slot;
-use crate::region::emit::PlannedRegion;
 use crate::region::layout::{LANES, Local};
+use crate::region::planned::PlannedRegion;
 use visa_algebra::Expr;
 
 /// Most pieces of a map.

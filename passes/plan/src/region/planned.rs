@@ -1,0 +1,51 @@
+//! A region with a plan: its layout, for those that count its cycles and that write it.
+
+use crate::array::Array;
+use crate::cut::{side_by_side, tidy};
+use crate::region::layout::RegionLayout;
+use crate::region::{Region, RegionChoice, Slot};
+use visa_algebra::{Axes, Expr};
+use visa_machine::Machine;
+
+/// A region and its plan.
+pub struct PlannedRegion<'a> {
+    /// The region.
+    pub region: &'a Region,
+    /// The layout of its values.
+    pub layout: RegionLayout<'a>,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// True if lanes hold elements that stay apart in reductions, where both are possible.
+    pub apart: bool,
+}
+
+impl<'a> PlannedRegion<'a> {
+    /// A region with a plan; `None` if the plan does not divide it.
+    #[must_use]
+    pub fn new(
+        region: &'a Region,
+        choice: &RegionChoice,
+        axes: &'a Axes,
+        machine: &'a Machine,
+    ) -> Option<Self> {
+        Some(Self { region, layout: RegionLayout::new(region, choice, axes)?, machine, apart: choice.apart })
+    }
+
+    /// The array of a value.
+    #[must_use]
+    pub fn array(&self, slot: Slot) -> &Array {
+        &self.region.values[slot].array
+    }
+
+    /// The shortest text of a mapping.
+    #[must_use]
+    pub fn tidy(&self, map: Expr) -> Expr {
+        tidy(&map, self.layout.axes)
+    }
+
+    /// Mappings as one dimension.
+    #[must_use]
+    pub fn dimension(&self, terms: impl IntoIterator<Item = Expr>) -> Expr {
+        self.tidy(side_by_side(terms))
+    }
+}
