@@ -82,9 +82,9 @@ const GROUPS: &[Group] = &[
         "passes/select",
         &[
             "config/candidate",
-            "config/goal",
             "config/graph",
             "config/memo",
+            "config/task",
             "rules/engines",
             "rules/rule",
             "rules/ruleset",

@@ -4,8 +4,10 @@
 //! and inlines calls. The result is a function of the tensor level: the definition of the kernel's results. The
 //! evaluator runs it, and kernels are compared by it.
 
+pub mod close;
 pub mod function;
 pub mod moves;
+pub mod open;
 pub mod order;
 pub mod sets;
 
@@ -14,9 +16,10 @@ use crate::ops::cast::Cast;
 use crate::ops::rename::Broadcast;
 use crate::ops::restrict::Restrict;
 use crate::ops::skew::Skew;
+use crate::raise::open::OpenTypes;
 use crate::raise::sets::Set;
-use crate::tensor::Tensor;
 use crate::tensor::value::{Value, union_of_axes};
+use crate::tensor::{Dim, Tensor};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -32,6 +35,9 @@ use visa_numerics::DType;
 /// The semantics of an operation of the memory level: it builds operations of the tensor level, and binds the results.
 /// Declared as an interface.
 pub struct Semantics(pub fn(&mut Raising<'_>, OpRef<'_>) -> Result<(), Diagnostic>);
+
+/// The code of errors about axes of kernels with open clauses.
+pub const OPEN: &str = "open-axes";
 
 /// A value of the tensor level, and the coordinates along each of its axes at which it may be defined.
 #[derive(Clone, Debug)]
@@ -67,6 +73,10 @@ pub struct Raising<'a> {
     numbers: HashMap<ValueId, ValueId>,
     /// Number of operations so far.
     emitted: usize,
+    /// The types that depend on open clauses, if the kernel is raised by axes.
+    open: Option<Rc<OpenTypes>>,
+    /// The error for the first result, of an operation or of the kernel, that is not computed.
+    incomplete: Option<Diagnostic>,
 }
 
 impl<'a> Raising<'a> {
@@ -90,6 +100,31 @@ impl<'a> Raising<'a> {
     pub fn held(&mut self, op: OpRef<'_>, index: usize, to: &Tensor) -> Result<Known, Diagnostic> {
         let known = self.operand(op, index)?;
         self.narrow(op, known, &Coverage::new(to, self.axes, op.span())?)
+    }
+
+    /// Returns true if one of these dimensions of operand 0 is open, and notes it: the elements of the operation's
+    /// result depend on the mapping.
+    pub fn depends_on_open(&mut self, op: OpRef<'_>, dims: &[Dim]) -> bool {
+        let open = |types: &Rc<OpenTypes>| {
+            let value = op.operands().first();
+            dims.iter().find(|&&dim| value.is_some_and(|&value| types.is_open(value, dim))).copied()
+        };
+        let Some(dim) = self.open.as_ref().and_then(open) else { return false };
+        self.incomplete.get_or_insert_with(|| {
+            let message = format!(
+                "the elements of the result depend on `{}` of the operand, which is open",
+                dim.name()
+            );
+            let fix = "choose the open clauses first (`--select-configs`), or write them";
+            Diagnostic::error(OPEN, op.span(), message).fix(fix.to_owned())
+        });
+        true
+    }
+
+    /// The types that depend on open clauses, if the kernel is raised by axes.
+    #[must_use]
+    pub fn open_types(&self) -> Option<Rc<OpenTypes>> {
+        self.open.clone()
     }
 
     /// The part of a value that a type holds.

@@ -188,7 +188,10 @@ pub(crate) fn relabellings(op: OpRef<'_>, axes: &Axes) -> Result<Vec<Relabelling
 }
 
 /// The pairs of axes of a transposition: from, to.
-pub(crate) fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId)>, Diagnostic> {
+///
+/// # Errors
+/// Clauses that are no lists of axes.
+pub fn renaming(op: OpRef<'_>, axes: &Axes) -> Result<Vec<(AxisId, AxisId)>, Diagnostic> {
     let ids = |clause: &str, names: Vec<String>| -> Result<Vec<AxisId>, Diagnostic> {
         let resolve = |name: &String| {
             axes.resolve(name).map_err(|error| crate::error::mapping_error(error, op.clause_span(clause)))

@@ -1,5 +1,7 @@
 //! Parts of the semantics of several operations: functions of elements, guards, register files.
 
+pub mod asked;
+mod by_axes;
 pub mod contraction;
 pub mod reduction;
 

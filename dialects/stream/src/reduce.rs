@@ -143,8 +143,11 @@ fn kept(factors: &[Factor]) -> Expr {
     Expr::pair(factors.iter().filter(|factor| !factor.reduced).map(|factor| factor.term.clone()))
 }
 
+/// The function of two elements.
+///
+/// # Errors
 /// C1.
-fn row(op: OpRef<'_>, source: &Tensor) -> Result<&'static ReduceOp, Diagnostic> {
+pub fn row(op: OpRef<'_>, source: &Tensor) -> Result<&'static ReduceOp, Diagnostic> {
     let name = VectorIntraSliceReduce::of(op)?.op()?;
     let row = reduce_op(name.into(), source.dtype).filter(|row| row.within_slice);
     row.ok_or_else(|| {

@@ -3,6 +3,7 @@
 
 use crate::config::choice::Choice;
 use crate::config::choice::choose_with_optional;
+use crate::config::computation::Computations;
 use crate::config::graph::{Candidate, open_clauses};
 use crate::config::memo::Means;
 use crate::config::optional::At;
@@ -54,15 +55,35 @@ pub fn in_pipelines(ctx: &Context, module: &Module) -> BTreeSet<OpId> {
     ends.flat_map(|end| Pipeline::up_to(module.op(ctx, end)).ops).collect()
 }
 
-/// That the stream of an operation with something open ends nowhere: any choice would do.
-fn endless(ctx: &Context, module: &Module) -> Option<Diagnostic> {
+/// Checks that each stream with something open ends somewhere: otherwise any choice would do.
+///
+/// # Errors
+/// The first operation whose stream ends nowhere.
+fn check_ends(ctx: &Context, module: &Module) -> Result<(), Diagnostic> {
     let known = in_pipelines(ctx, module);
     let others = module.walk_all().into_iter().filter(|id| !known.contains(id)).map(|id| module.op(ctx, id));
     let mut open = others.filter(|op| pipeline::contains(*op));
-    let (op, clause) = open.find_map(|op| open_clauses(op).next().map(|clause| (op, clause)))?;
+    let found = open.find_map(|op| open_clauses(op).next().map(|clause| (op, clause)));
+    let Some((op, clause)) = found else { return Ok(()) };
     let message = format!("nothing constrains `{clause}` of this `{}`: its stream ends nowhere", op);
     let fix = "end the stream in `stream.commit`, `stream.to_trf` or `stream.to_vrf`, or write a value";
-    Some(Diagnostic::error("select-configs", op.clause_span(clause), message).fix(fix.to_owned()))
+    Err(Diagnostic::error("select-configs", op.clause_span(clause), message).fix(fix.to_owned()))
+}
+
+/// The computations of the kernels with open clauses.
+///
+/// # Errors
+/// A stream that ends nowhere, or a kernel whose result has other axes than its values.
+pub(crate) fn computations(ctx: &Context, module: &Module) -> Result<Computations, Diagnostic> {
+    check_ends(ctx, module)?;
+    let functions = module.ops(module.body()).iter().copied();
+    let functions = functions.filter(|&id| module.op(ctx, id).is(&FUNC) && is_open(ctx, module, id));
+    Computations::of_functions(ctx, module, functions)
+}
+
+/// Returns true if a configuration below an operation is open.
+fn is_open(ctx: &Context, module: &Module, id: OpId) -> bool {
+    open::first_below(ctx, module, id, |kind| kind == Opening::Configuration).is_some()
 }
 
 impl Driver<'_> {
@@ -71,13 +92,11 @@ impl Driver<'_> {
     /// # Errors
     /// The operation without a legal choice.
     pub fn run(&mut self, module: &mut Module) -> Result<(), Diagnostic> {
-        endless(self.ctx, module).map_or(Ok(()), Err)?;
         let all = module.ops(module.body()).to_vec();
         let (functions, others): (Vec<OpId>, Vec<OpId>) =
             all.iter().partition(|&&id| module.op(self.ctx, id).is(&FUNC));
-        let is_open =
-            |id: &OpId| open::first_below(self.ctx, module, *id, |kind| kind == Opening::Configuration);
-        let functions: Vec<OpId> = functions.into_iter().filter(|id| is_open(id).is_some()).collect();
+        let functions: Vec<OpId> =
+            functions.into_iter().filter(|&id| is_open(self.ctx, module, id)).collect();
         self.means.budget.share_among(functions.len());
         let narrow = self.means.budget.narrow();
         for function in functions {
@@ -92,13 +111,12 @@ impl Driver<'_> {
 
     /// Chooses a function that is alone in its module. If the budget cuts the search, a narrow one may know better.
     fn function(&mut self, module: &mut Module, function: OpId, narrow: &Budget) -> Result<(), Diagnostic> {
-        let Means { rules, budget, .. } = *self.means;
+        let Means { rules, budget, ref computations, .. } = *self.means;
         budget.begin();
         let found = contexts::function(self.ctx, module, function, self.means);
         let cut = refused::cut(module.op(self.ctx, function).span(), budget);
-        let narrower = cut
-            .is_some()
-            .then(|| contexts::function(self.ctx, module, function, &Means::new(rules, narrow)).ok());
+        let narrow = || Means::new(rules, narrow, computations.clone());
+        let narrower = cut.is_some().then(|| contexts::function(self.ctx, module, function, &narrow()).ok());
         let chosen = match (found, narrower.flatten()) {
             (Ok(found), Some(narrower))
                 if narrower.cycles(self.ctx, function) < found.cycles(self.ctx, function) =>

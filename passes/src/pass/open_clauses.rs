@@ -12,7 +12,7 @@ use visa_mapping::ops::transfer::TO_DM;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{DM, Dim, Tensor, operand, skewed_axes, view};
 use visa_pass::{Configured, Pass, PassCx};
-use visa_select::config::goal::{names, reduced_within};
+use visa_select::config::constraints::{names, reduced_within};
 use visa_select::distribution::distributions::CLAUSES;
 use visa_select::driver::in_pipelines;
 use visa_stream::inter_slice::Reduction;

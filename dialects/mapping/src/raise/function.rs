@@ -6,6 +6,8 @@ use crate::index::{INDEX, Index};
 use crate::ops::control::{self, Yield};
 use crate::ops::func::{ALIAS, AXES, Func, RETURN, Return, argument_name, signature};
 use crate::ops::{call, number};
+use crate::raise::close::closed;
+use crate::raise::open::OpenTypes;
 use crate::raise::sets::Set;
 use crate::raise::{Known, Meaning, Raising, Semantics};
 use crate::tensor::Tensor;
@@ -37,12 +39,42 @@ pub struct Raised {
     pub func: OpId,
 }
 
+/// A function at the tensor level, by axes.
+pub struct RaisedByAxes {
+    /// The function.
+    pub raised: Raised,
+    /// The value of each tensor of the memory level that the function makes.
+    pub values: HashMap<ValueId, ValueId>,
+    /// The error for the first result that is not computed: its elements depend on an open clause, or it is no
+    /// array.
+    pub incomplete: Option<Diagnostic>,
+}
+
 /// The function `func` at the tensor level. Its arguments have the axes of the arrays that data files give, and its
 /// results those of the tensors.
 ///
 /// # Errors
 /// An operation that has no semantics, a mapping that is wrong, or more than 2^20 operations.
 pub fn raise(ctx: &Context, module: &Module, func: OpId) -> Result<Raised, Diagnostic> {
+    raised(ctx, module, func, None).map(|by_axes| by_axes.raised)
+}
+
+/// The function `func` at the tensor level, by axes: its clauses may be open. The orders of its sums are free, because
+/// open clauses decide them.
+///
+/// # Errors
+/// As of [`raise`]; and an axis that elements of an open mapping differ along, and that the result lacks.
+pub fn raise_by_axes(ctx: &Context, module: &Module, func: OpId) -> Result<RaisedByAxes, Diagnostic> {
+    let (closed, types) = closed(ctx, module)?;
+    raised(ctx, &closed, func, Some(Rc::new(types)))
+}
+
+fn raised(
+    ctx: &Context,
+    module: &Module,
+    func: OpId,
+    open: Option<Rc<OpenTypes>>,
+) -> Result<RaisedByAxes, Diagnostic> {
     let axes = DeclaredAxes::build(ctx, module).0;
     let func = module.op(ctx, func);
     let mut raised = Module::default();
@@ -64,9 +96,17 @@ pub fn raise(ctx: &Context, module: &Module, func: OpId) -> Result<Raised, Diagn
         meanings: HashMap::new(),
         numbers: HashMap::new(),
         emitted: 0,
+        open,
+        incomplete: None,
     };
     raising.function(func)?;
-    Ok(Raised { module: raising.module, func: new })
+    let known = raising.meanings.iter().filter_map(|(&value, meaning)| match meaning {
+        Meaning::Known(known) => Some((value, known.value)),
+        Meaning::Deferred(_) => None,
+    });
+    let values = known.collect();
+    let raised = Raised { module: raising.module, func: new };
+    Ok(RaisedByAxes { raised, values, incomplete: raising.incomplete })
 }
 
 /// The type of a value that a loop carries.
@@ -100,7 +140,7 @@ impl Raising<'_> {
             let known = self.operand(end, index)?;
             let ty = end.operand_type::<Tensor>(index);
             let known = match ty {
-                Some(tensor) => self.as_array(end, known, &tensor)?,
+                Some(tensor) => self.returned(end, known, &tensor)?,
                 None => known,
             };
             given.push(known.value);
@@ -138,6 +178,17 @@ impl Raising<'_> {
             *set = Set::of(&held.held(axis, set.len()));
         }
         Ok(known)
+    }
+
+    /// A result: as an array, if it has to be one.
+    fn returned(&mut self, op: OpRef<'_>, known: Known, tensor: &Tensor) -> Result<Known, Diagnostic> {
+        match (self.as_array(op, known.clone(), tensor), &self.open) {
+            (Err(refused), Some(_)) => {
+                self.incomplete.get_or_insert(refused);
+                Ok(known)
+            }
+            (made, _) => made,
+        }
     }
 
     /// A result: with each axis of its array.

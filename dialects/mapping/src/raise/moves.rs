@@ -8,7 +8,7 @@ use crate::ops::to_tile::{self, TileWrite};
 use crate::ops::view::Tile;
 use crate::ops::{chip_shuffle, constant, gather, number, skew};
 use crate::raise::sets::Set;
-use crate::raise::{Known, Raising, both};
+use crate::raise::{Known, OPEN, Raising, both};
 use crate::tensor::{Dim, Tensor, operand, relabel};
 use crate::view::{self, ViewKind};
 use std::collections::BTreeMap;
@@ -29,12 +29,41 @@ pub fn result(op: OpRef<'_>) -> Result<Rc<Tensor>, Diagnostic> {
 /// Operand 0 in another place or order, its elements converted to the result's format.
 ///
 /// # Errors
-/// Those of [`Raising::held`].
+/// Those of [`Raising::held`]; a result that no choice of an open mapping gives.
 pub fn same(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
     let to = result(op)?;
+    check_asked(cx, op, &to)?;
     let known = cx.held(op, 0, &to)?;
     let known = cx.cast(op, known, to.dtype)?;
     cx.bind(op, known)
+}
+
+/// Checks that the result has each axis that elements of an open mapping differ along, and no coordinate that they
+/// lack: no choice of the mapping would give that.
+fn check_asked(cx: &Raising<'_>, op: OpRef<'_>, to: &Tensor) -> Result<(), Diagnostic> {
+    let Some(types) = cx.open_types() else { return Ok(()) };
+    let is_open = |values: &[ValueId]| values.first().is_some_and(|&value| !types.is_explicit(value));
+    if !is_open(op.operands()) || is_open(op.results()) {
+        return Ok(());
+    }
+    let (known, to) = (cx.operand(op, 0)?, Coverage::new(to, cx.axes, op.span())?);
+    let is_skewed = |axis: AxisId| to.skewed().iter().any(|skew| [skew.axis, skew.of].contains(&axis));
+    for (&axis, held) in known.held.iter().filter(|(axis, _)| !is_skewed(**axis)) {
+        let (name, asked) = (cx.axes.name(axis), to.held(axis, held.len()));
+        if !to.mentions(axis) && held.coordinates().len() > 1 {
+            let message =
+                format!("elements differ along `{name}`, which the result lacks, and nothing sums along it");
+            let fix = format!("name `{name}` in `over` of a sum, or keep it in the layout of the result");
+            return Err(Diagnostic::error(OPEN, op.span(), message).fix(fix));
+        }
+        if let Some(missing) = (0..asked.len()).find(|&at| asked[at] && !held.has(at)) {
+            let message =
+                format!("the result has coordinate {missing} of `{name}`, which the operand does not hold");
+            let fix = format!("fetch all of `{name}`, or keep a part of it in the layout of the result");
+            return Err(Diagnostic::error(OPEN, op.span(), message).fix(fix));
+        }
+    }
+    Ok(())
 }
 
 /// A view: the operand under the indices of the result.
@@ -43,6 +72,13 @@ pub(crate) fn shown(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnosti
     let to = result(op)?;
     let held = Coverage::new(&to, cx.axes, op.span())?;
     let source = cx.operand(op, 0)?;
+    let moves = match kind {
+        ViewKind::Reshape | ViewKind::Window | ViewKind::Relabel => true,
+        ViewKind::Slice | ViewKind::Padding | ViewKind::Tile | ViewKind::Transpose => false,
+    };
+    if moves && cx.depends_on_open(op, &[Dim::Element]) {
+        return empty(cx, op);
+    }
     let seen = match kind {
         ViewKind::Slice | ViewKind::Padding => source,
         ViewKind::Tile => tile(cx, op, source, &held)?,

@@ -275,6 +275,7 @@ fn room(
 fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
     let lacking = || op.error("C0", "an operand is no tensor");
     let stream = operand(op, 0).ok_or_else(lacking)?;
+    cx.depends_on_open(op, &[Dim::Slice, Dim::Time, Dim::Packet]);
     let known = cx.held(op, 0, &stream)?;
     let (kept, counts) = match filter(op)? {
         Some(guards) => {

@@ -7,6 +7,7 @@ use crate::ops::commit::check_slices;
 use crate::pipeline;
 use crate::plan::Plan;
 use crate::planner::{Planner, StagePlan, planned};
+use crate::raise::asked::WritesPart;
 use crate::raise::result;
 use visa_algebra::{Axes, Expr, Index, describe, first_missing};
 use visa_engine::place::rngd;
@@ -78,6 +79,7 @@ pub static DECL: OpDecl = OpDecl {
     interfaces: &[
         Interface(&rngd::COMMIT),
         Interface(&Semantics(raised)),
+        Interface(&WritesPart(part)),
         Interface(&LowerStage(|cx, op| loops::commit(cx, op, &cx.plan::<PartPlan>(op)?.0))),
         Interface(&Introduces(&["slice", "element"])),
     ],

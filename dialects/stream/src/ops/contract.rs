@@ -14,6 +14,7 @@ use crate::padding::padding_kept;
 use crate::pipeline;
 use crate::plan::{self, Plan, Shared, TimeLoop};
 use crate::planner::{Planner, StagePlan, planned};
+use crate::raise::asked::{Along, SumsAlong};
 use crate::raise::contraction;
 use crate::shift::{Shifts, Windows};
 use crate::streams::{ACCUMULATE, ALIGN, CONTRACT};
@@ -202,6 +203,7 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
         Interface(&rngd::ACCUMULATE),
         Interface(&Semantics(contraction::sum_time)),
         Interface(&DropsAxes::BySum),
+        Interface(&SumsAlong(along)),
         Interface(&LowerStage(lower_accumulate)),
     ],
     ..OpDecl::BASE
@@ -480,6 +482,14 @@ fn verify_contract(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     match reduction(op)? {
         ContractionKind::Add => Ok(()),
         ContractionKind::Max => check_max(op, &source, &sums, axes),
+    }
+}
+
+/// The axes along which an accumulation and its contraction sum.
+fn along(op: OpRef<'_>, axes: &Axes) -> Along {
+    match over(op, axes) {
+        Some(names) => Along::Named(names.iter().filter_map(|name| axes.id(name)).collect()),
+        None => Along::Lacking,
     }
 }
 

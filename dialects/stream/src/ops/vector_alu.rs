@@ -539,6 +539,7 @@ fn running(
     (guards, write_back): (Option<Guards<Bits>>, Guards<Bits>),
 ) -> Result<(), Diagnostic> {
     let to = result(op)?;
+    cx.depends_on_open(op, &[Dim::Slice, Dim::Time, Dim::Packet]);
     let file = operand(op, 1).ok_or_else(|| op.error("C0", "there is no register file"))?;
     let (stream, state) = (cx.held(op, 0, &to)?, cx.held(op, 1, &to)?);
     let applies = |id: u8| guards.as_ref().is_none_or(|guards| guards.slot(id).is_some());

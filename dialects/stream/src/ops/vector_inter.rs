@@ -6,6 +6,7 @@ use crate::formula::{Formula, function};
 use crate::inter_slice::{InterSlice, Reduction};
 use crate::lower::{LowerStage, StageCx};
 use crate::planner::planned;
+use crate::raise::asked::{Along, SumsAlong};
 use crate::raise::reduction::between_slices;
 use crate::streams::INTER;
 use crate::vector::{earlier, stage_before};
@@ -99,6 +100,7 @@ pub static DECL: OpDecl = OpDecl {
         Interface(&Semantics(|cx, op| between_slices(cx, op, reduction(op)?))),
         Interface(&Formula::Call(function)),
         Interface(&DropsAxes::BySum),
+        Interface(&SumsAlong(|op, axes| over(op, axes).map_or(Along::LackingInSlices, Along::Named))),
         Interface(&LowerStage(lower)),
     ],
     ..OpDecl::BASE

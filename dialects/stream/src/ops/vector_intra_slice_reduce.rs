@@ -1,14 +1,15 @@
 //! `stream.vector_intra_slice_reduce`: the Reduce stage of the vector engine (books 22, 23).
 
 use crate::branch::GIVES_NONE;
-use crate::chain::{axes, check_first_slices, next};
+use crate::chain::{axes, check_first_slices, input, next};
 use crate::forgotten::DropsAxes;
 use crate::formula::{Formula, function};
 use crate::lower::{LowerStage, StageCx};
 use crate::ops::contract::slots;
 use crate::planner::{Planner, StagePlan, planned};
+use crate::raise::asked::{Along, SumsAlong};
 use crate::raise::reduction::within_slice;
-use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction};
+use crate::reduce::{Reduction, axis_of, padding_is_identity, reduction, row};
 use crate::streams::VECTOR4;
 use crate::valid_count::{Counting, Placement, counting};
 use crate::vector::{Station, check_order, earlier, station};
@@ -78,6 +79,7 @@ pub static DECL: OpDecl = OpDecl {
         Interface(&Semantics(raised)),
         Interface(&Formula::Call(function)),
         Interface(&DropsAxes::BySum),
+        Interface(&SumsAlong(|op, axes| Along::Named(axis_of(op, axes).into_iter().collect()))),
         Interface(&LowerStage(lower)),
         Interface(&Station(VectorStage::Reduce)),
         GIVES_NONE,
@@ -156,8 +158,7 @@ pub fn enters(op: OpRef<'_>, reduce: OpRef<'_>) -> bool {
 
 /// Operand 0 without the part of the axis that time and packet hold.
 fn raised(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
-    let row = reduction(op, cx.axes)?.row;
-    let axis = axis_of(op, cx.axes)?;
+    let (row, axis) = (row(op, &*input(op)?)?, axis_of(op, cx.axes)?);
     within_slice(cx, op, row, axis)
 }
 

@@ -5,6 +5,7 @@
 
 use crate::chain::coarse_in_places;
 use crate::plan::tree_depth;
+use crate::raise::by_axes;
 use crate::raise::{result, spread};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -83,6 +84,12 @@ pub fn sum_time(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
     if dtype.accumulator().is_none() {
         let message = format!("{dtype} cannot enter a contraction");
         return Err(Diagnostic::error("contraction", op.span(), message));
+    }
+    if cx.open_types().is_some() {
+        let Products { left, right, .. } = &*sums.products;
+        let known = by_axes::contraction(cx, op, [left, right], sums.kind)?;
+        let known = cx.narrow(op, known, &Coverage::new(&to, cx.axes, op.span())?)?;
+        return cx.bind(op, known);
     }
     let contraction = Contraction { sums: &sums, result: &to, axes: cx.axes, span: op.span() };
     let parts = contraction.parts()?;

@@ -1,7 +1,7 @@
 //! The semantics of the reductions of the vector engine: within a slice, and between slices.
 
 use super::contraction::{Held, cells_without_zeros, live};
-use crate::raise::result;
+use crate::raise::{by_axes, result};
 use std::collections::BTreeSet;
 use visa_algebra::{AxisId, Cell, Expr, Index, Map};
 use visa_ir::diag::Diagnostic;
@@ -25,6 +25,12 @@ pub fn within_slice(
     let stream = operand(op, 0).ok_or_else(|| op.error("C0", "the operand is no stream"))?;
     let to = result(op)?;
     let known = cx.held(op, 0, &stream)?;
+    if cx.open_types().is_some() {
+        let reduced = by_axes::within_slice(cx, op, known, row, axis)?;
+        let reduced = cx.narrow(op, reduced, &Coverage::new(&to, cx.axes, op.span())?)?;
+        cx.bind_with(op, reduced, None);
+        return Ok(());
+    }
     let (order, lanes) = steps(cx, op, &stream, &to, axis)?;
     let kept = Coverage::new(&to, cx.axes, op.span())?;
     let size = Set::all(cx.axes, axis, op.span())?.len();
@@ -137,6 +143,11 @@ pub fn between_slices(cx: &mut Raising<'_>, op: OpRef<'_>, row: &ReduceOp) -> Re
     let source = operand(op, 0).ok_or_else(|| op.error("C0", "the operand is no tensor"))?;
     let to = result(op)?;
     let known = cx.held(op, 0, &source)?;
+    if cx.open_types().is_some() {
+        let reduced = by_axes::between_slices(cx, op, known, row)?;
+        let reduced = cx.narrow(op, reduced, &Coverage::new(&to, cx.axes, op.span())?)?;
+        return cx.bind(op, reduced);
+    }
     let parts = parts(cx, op, &source, &to)?;
     let order = order(cx, op, &source, &parts)?;
     let kept = Coverage::new(&to, cx.axes, op.span())?;

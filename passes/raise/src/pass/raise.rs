@@ -4,11 +4,13 @@ use crate::tensor::canonical::{Canonical, MAX_OPERATIONS, Statistics, canonical}
 use crate::tensor::ruleset::RuleSet;
 use std::collections::HashMap;
 use visa_ir::build::NewOp;
+use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueId};
+use visa_ir::open::{self, Opening};
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
-use visa_mapping::raise::function::{Raised, raise};
+use visa_mapping::raise::function::{Raised, RaisedByAxes, raise, raise_by_axes};
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
@@ -28,7 +30,9 @@ pub static PASS: Pass = Pass {
           order of sums and the rounding points are the kernel's. `visa-run` evaluates the result.\n\n\
           The function is canonical: the smallest that the rules of the tensor level find equal to it, bit \
           for bit. `--tensor-rules` adds rules. A function of more than 1,000 operations is kept.\n\n\
-          A kernel whose mappings are still open has none yet: choose them first (`--select-configs`).",
+          Clauses may be open: they decide where elements are, and the order of sums, which then is `free`. A \
+          result that depends on another order, such as that of packed elements, needs its mappings \
+          (`--select-configs`).",
     takes: Level::Any,
     gives: Level::Tensor,
     open: true,
@@ -56,7 +60,8 @@ fn replace(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
         if !cx.module.op(cx.ctx, id).is(&FUNC) {
             continue;
         }
-        let direct = raise(cx.ctx, cx.module, id);
+        let is_open = open::first_below(cx.ctx, cx.module, id, |kind| kind == Opening::Configuration).is_some();
+        let direct = if is_open { by_axes(cx.ctx, cx.module, id) } else { raise(cx.ctx, cx.module, id) };
         match direct.and_then(|direct| canonical(cx.ctx, direct, &rules, explain)) {
             Ok(canonical) => {
                 cx.count("e-nodes", canonical.statistics.map_or(0, |statistics| statistics.e_nodes as u64));
@@ -105,6 +110,12 @@ fn explained(func: OpRef<'_>, canonical: &Canonical) -> Diagnostic {
         ..Diagnostic::error("raise", func.span(), message)
     };
     canonical.steps.iter().fold(remark, |remark, step| remark.note(step.to_string(), None))
+}
+
+/// A function with open clauses. They decide the order of its sums, and must decide nothing else.
+fn by_axes(ctx: &Context, module: &Module, func: OpId) -> Result<Raised, Diagnostic> {
+    let RaisedByAxes { raised, incomplete, .. } = raise_by_axes(ctx, module, func)?;
+    incomplete.map_or(Ok(raised), Err)
 }
 
 /// Uses the first of several equal values of a block in place of the others.

@@ -1,9 +1,9 @@
 //! A pipeline under construction: operations get clauses one after the other, each is verified (the legality
 //! oracle), lowered to the command it becomes, and priced by the cost function of the report.
 
-use crate::config::goal::Goal;
 use crate::config::graph::Candidates;
 use crate::config::memo::{Means, Moment, Past};
+use crate::config::task::Task;
 use crate::effort::budget::Budget;
 use crate::effort::clock::Clock;
 use crate::rules::rule::Site;
@@ -15,8 +15,7 @@ use visa_hw::build::Build;
 use visa_hw::ops as hw;
 use visa_hw::ops::collect::COLLECT;
 use visa_hw::ops::store::contiguous_fetch;
-use visa_ir::context::{Attr, Context};
-use visa_ir::decl::ClauseKind;
+use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::result_types;
 use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
@@ -30,6 +29,7 @@ use visa_mapping::facts::{DeclaredAxes, Names, Support, machine};
 use visa_mapping::index::affine::Affine;
 use visa_mapping::index::cases::Cases;
 use visa_mapping::ops::func::Func;
+use visa_mapping::raise::close::some_value;
 use visa_mapping::{Tensor, operand, view};
 use visa_stream::lower::StageCx;
 use visa_stream::lower::address::Addresses;
@@ -97,20 +97,7 @@ struct ChosenStage {
 pub(crate) fn close_addresses(ctx: &Context, module: &mut Module, id: OpId) {
     let open: Vec<_> =
         open::clauses(module.op(ctx, id)).filter(|clause| clause.opening == Opening::Address).collect();
-    for clause in open {
-        let value = match clause.kind {
-            ClauseKind::Word(&[first, ..]) => Attr::Str(first.into()),
-            ClauseKind::Ints => Attr::Ints([].into()),
-            ClauseKind::Int
-            | ClauseKind::Word(&[])
-            | ClauseKind::Str
-            | ClauseKind::Symbol
-            | ClauseKind::Strs
-            | ClauseKind::Flag
-            | ClauseKind::Body(_) => Attr::Int(0),
-        };
-        module.set_clause(id, clause.name, Some(ctx.attr(value)));
-    }
+    open.into_iter().for_each(|clause| module.set_clause(id, clause.name, some_value(ctx, clause)));
 }
 
 /// Addresses of the tensors that a pipeline reads and writes. A tensor in data memory with an open address is in the
@@ -212,11 +199,11 @@ impl<'a> CandidatePipeline<'a> {
     }
 
     /// Operation `stage`, which waits for its clauses; `None` if its operand has no type.
-    pub fn site<'s>(&'s self, stage: usize, goal: &'s Goal) -> Option<Site<'s>> {
+    pub fn site<'s>(&'s self, stage: usize, task: &'s Task) -> Option<Site<'s>> {
         let (op, written) = (self.op(stage), self.original(stage));
         let source = operand(op, 0)?;
         let (axes, machine, support) = (&self.axes.0, &*self.machine, &*self.support);
-        Some(Site { op, written, source, axes, machine, support, goal })
+        Some(Site { op, written, source, axes, machine, support, task })
     }
 
     /// The module's axes.
@@ -309,15 +296,15 @@ impl<'a> CandidatePipeline<'a> {
         self.stages.last().map_or(Past::default(), |placed| placed.past)
     }
 
-    /// The number of a goal, for [`Self::candidates`].
-    pub fn goal(&self, goal: &Goal) -> usize {
-        self.means.memo.goal(goal)
+    /// The number of a task, for [`Self::candidates`].
+    pub fn task(&self, task: &Task) -> usize {
+        self.means.memo.task(task)
     }
 
-    /// The candidates for the next operation with the goal of this number, from `ask` if they are not known yet.
-    pub fn candidates(&self, goal: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
+    /// The candidates for the next operation with the task of this number, from `ask` if they are not known yet.
+    pub fn candidates(&self, task: usize, ask: impl FnOnce() -> Candidates) -> Rc<Candidates> {
         match self.moment() {
-            Some(moment) => self.means.memo.candidates(moment, goal, ask),
+            Some(moment) => self.means.memo.candidates(moment, task, ask),
             None => Rc::new(ask()),
         }
     }

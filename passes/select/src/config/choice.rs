@@ -1,16 +1,18 @@
 //! The choice for one pipeline: the cheapest legal configuration of its operations.
 
 use crate::config::candidate::CandidatePipeline;
+use crate::config::computation::Computations;
 use crate::config::extract::{self, Extraction, Way};
-use crate::config::goal::Goal;
 use crate::config::graph::{self, Candidate, Graph};
 use crate::config::memo::Means;
 use crate::config::optional::{self, At};
+use crate::config::task::Task;
 use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
 use crate::explain::refused;
 use crate::rules::ruleset::RuleSet;
 use crate::transfer::leaving;
+use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::infer_all;
@@ -68,8 +70,9 @@ impl Choice {
 pub fn choose(ctx: &Context, module: &Module, chain: &[OpId], rules: &RuleSet) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     let axes = DeclaredAxes::build(ctx, module);
-    let budget = Budget::unlimited();
-    choose_for(ctx, module, chain, &Means::new(rules, &budget), &Goal::of(&ops, &axes.0))
+    let (budget, computations) = (Budget::unlimited(), Rc::new(Computations::of_module(ctx, module)?));
+    let task = Task::of(&ops, &axes.0, &computations);
+    choose_for(ctx, module, chain, &Means::new(rules, &budget, computations), &task)
 }
 
 /// As [`choose`], with the optional engines that were inserted into the module: [`Choice::apply`] removes those that
@@ -93,8 +96,8 @@ pub(crate) fn choose_with_optional(
             ops.iter().enumerate().map(|(stage, op)| seed(*op, longer.get(stage + 1), chain, found)).collect()
         }
     };
-    let goal = Goal { optional, seed, ..Goal::of(&ops, &axes.0) };
-    choose_for(ctx, module, &longer, means, &goal)
+    let task = Task { optional, seed, ..Task::of(&ops, &axes.0, &means.computations) };
+    choose_for(ctx, module, &longer, means, &task)
 }
 
 /// The choice for an operation, which is one of `chain` or added before `after`; no clauses if there was none.
@@ -107,7 +110,7 @@ fn seed(op: OpRef<'_>, after: Option<&OpId>, chain: &[OpId], found: &[(At, Candi
     own.map_or_else(|| (None, [].into()), |(_, candidate)| candidate.clone())
 }
 
-/// The cheapest legal choice for the pipeline `chain` of a module, for the goal `goal`.
+/// The cheapest legal choice for the pipeline `chain` of a module, for the task `task`.
 ///
 /// # Errors
 /// As of [`choose`].
@@ -116,7 +119,7 @@ pub fn choose_for(
     module: &Module,
     chain: &[OpId],
     means: &Means<'_>,
-    goal: &Goal,
+    task: &Task,
 ) -> Result<Choice, Diagnostic> {
     let ops: Vec<OpRef<'_>> = chain.iter().map(|&id| module.op(ctx, id)).collect();
     if let Some(op) = ops.iter().find(|op| unruled(**op, means.rules)) {
@@ -126,7 +129,7 @@ pub fn choose_for(
         return Err(refused::unknown_source(*op));
     }
     let mut candidate = CandidatePipeline::new(ctx, module, chain, means)?;
-    let graph = Graph::grow(&mut candidate, means.rules, goal);
+    let graph = Graph::grow(&mut candidate, means.rules, task);
     if graph.cut {
         means.budget.cut(Cut::Pipeline(ops[ops.len() - 1].span()));
     }
@@ -139,7 +142,7 @@ pub fn choose_for(
             let (at, limits) = (ops[0].span(), refused::limits(&graph, &ops));
             Ok(Choice { chain: chain.to_vec(), at, limits, graph, best, peer, most_expensive, ends })
         }
-        None => Err(refused::none_legal(&ops, &graph, goal, means.budget)),
+        None => Err(refused::none_legal(&ops, &graph, task, means.budget)),
     }
 }
 

@@ -3,7 +3,8 @@
 //! candidate pipeline verifies and prices them.
 
 use crate::config::candidate::{CandidatePipeline, Clauses};
-use crate::config::goal::{Goal, names};
+use crate::config::constraints::names;
+use crate::config::task::Task;
 use crate::effort::budget::Budget;
 use crate::effort::clock::Phase;
 use crate::rules::rule::{Proposal, Site, Value};
@@ -94,8 +95,8 @@ pub struct Graph {
     pub limits: BTreeMap<usize, (&'static str, Bound)>,
     /// The class of the value that an operation makes with a type, and with a run ([`CandidatePipeline::run`]).
     known: HashMap<(usize, TypeId, bool), usize>,
-    /// The number of the goal ([`CandidatePipeline::goal`]).
-    goal: usize,
+    /// The number of the task ([`CandidatePipeline::task`]).
+    task: usize,
 }
 
 /// Clauses of an operation, and the rule that proposes them; `None` for explicit ones.
@@ -117,7 +118,7 @@ impl Graph {
     ///
     /// # Errors
     /// An explicit operation that is not legal after any choice is no error here: it shows as no class at the end.
-    pub fn grow(candidate: &mut CandidatePipeline<'_>, rules: &RuleSet, goal: &Goal) -> Self {
+    pub fn grow(candidate: &mut CandidatePipeline<'_>, rules: &RuleSet, task: &Task) -> Self {
         let egraph = EGraph::new(()).with_explanations_enabled();
         let mut graph = Self {
             egraph,
@@ -130,9 +131,9 @@ impl Graph {
             complete: false,
             limits: BTreeMap::new(),
             known: HashMap::new(),
-            goal: candidate.goal(goal),
+            task: candidate.task(task),
         };
-        graph.expand(candidate, rules, goal, (0, None));
+        graph.expand(candidate, rules, task, (0, None));
         graph.egraph.rebuild();
         graph
     }
@@ -144,7 +145,7 @@ impl Graph {
         &mut self,
         candidate: &mut CandidatePipeline<'_>,
         rules: &RuleSet,
-        goal: &Goal,
+        task: &Task,
         (stage, source): (usize, Option<usize>),
     ) {
         if stage == candidate.operations() {
@@ -152,15 +153,15 @@ impl Graph {
             return;
         }
         self.rounds = self.rounds.max(stage + 1);
-        let optional = goal.optional.contains(&stage);
+        let optional = task.optional.contains(&stage);
         // The first attempt is all that a budget that has ended leaves.
-        let absent_first = optional && goal.seed_of(stage).is_none();
+        let absent_first = optional && task.seed_of(stage).is_none();
         if absent_first {
-            self.without(candidate, rules, goal, (stage, source));
+            self.without(candidate, rules, task, (stage, source));
         }
-        self.with(candidate, rules, goal, (stage, source));
+        self.with(candidate, rules, task, (stage, source));
         if optional && !absent_first {
-            self.without(candidate, rules, goal, (stage, source));
+            self.without(candidate, rules, task, (stage, source));
         }
     }
 
@@ -169,11 +170,11 @@ impl Graph {
         &mut self,
         candidate: &mut CandidatePipeline<'_>,
         rules: &RuleSet,
-        goal: &Goal,
+        task: &Task,
         (stage, source): (usize, Option<usize>),
     ) {
         candidate.skip();
-        self.expand(candidate, rules, goal, (stage + 1, source));
+        self.expand(candidate, rules, task, (stage + 1, source));
         candidate.pop();
     }
 
@@ -182,13 +183,13 @@ impl Graph {
         &mut self,
         candidate: &mut CandidatePipeline<'_>,
         rules: &RuleSet,
-        goal: &Goal,
+        task: &Task,
         (stage, source): (usize, Option<usize>),
     ) {
-        let optional = goal.optional.contains(&stage);
+        let optional = task.optional.contains(&stage);
         let clock = candidate.clock();
-        let ask = || candidates(candidate, rules, goal, stage);
-        let candidates = clock.time(Phase::Propose, || candidate.candidates(self.goal, ask));
+        let ask = || candidates(candidate, rules, task, stage);
+        let candidates = clock.time(Phase::Propose, || candidate.candidates(self.task, ask));
         self.disagreeing += candidates.disagreeing;
         if let Some(limit) = candidates.limit {
             self.limits.entry(stage).or_insert(limit);
@@ -209,7 +210,7 @@ impl Graph {
                     let head = Symbol::from(described(candidate.op(stage), clauses));
                     let step = Step { stage, clauses: clauses.clone(), rule, time, source, head };
                     if let Some(class) = self.add(step, ty, candidate.run()) {
-                        self.expand(candidate, rules, goal, (stage + 1, Some(class)));
+                        self.expand(candidate, rules, task, (stage + 1, Some(class)));
                     }
                     candidate.pop();
                 }
@@ -259,13 +260,13 @@ impl Graph {
 }
 
 /// The proposals of rules for operation `stage`; for an explicit one, its clauses.
-fn candidates(candidate: &CandidatePipeline<'_>, rules: &RuleSet, goal: &Goal, stage: usize) -> Candidates {
+fn candidates(candidate: &CandidatePipeline<'_>, rules: &RuleSet, task: &Task, stage: usize) -> Candidates {
     let op = candidate.original(stage);
     if open_clauses(op).next().is_none() {
         return Candidates { found: vec![(None, Rc::from([]))], ..Candidates::default() };
     }
-    let Some(site) = candidate.site(stage, goal) else { return Candidates::default() };
-    let seed = goal.seed_of(stage);
+    let Some(site) = candidate.site(stage, task) else { return Candidates::default() };
+    let seed = task.seed_of(stage);
     let mut found: Vec<Candidate> = seed.cloned().into_iter().collect();
     let mut known: HashSet<Clauses> = found.iter().map(|(_, clauses)| clauses.clone()).collect();
     let written: Vec<Proposal> = seed.map(|(_, seed)| proposal(op, seed)).into_iter().collect();

@@ -4,8 +4,9 @@
 //! it, are computed once and stored under all their possible inputs.
 
 use crate::config::candidate::{Clauses, Made};
-use crate::config::goal::Goal;
+use crate::config::computation::Computations;
 use crate::config::graph::Candidates;
+use crate::config::task::Task;
 use crate::effort::budget::Budget;
 use crate::rules::ruleset::RuleSet;
 use rustc_hash::FxBuildHasher as Fast;
@@ -17,13 +18,15 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpId, OpRef, TypeId, ValueId};
 use visa_mapping::facts::{Names, Support};
 
-/// The context of a choice: the rules, the budget, and the memo. It is valid for one module and for copies of it that
+/// The context of a choice: the rules, the budget, the computations of the kernels, and the memo. It is valid for one module and for copies of it that
 /// differ only in the inputs of pipelines and in the values of clauses that were open.
 pub struct Means<'a> {
     /// The rules.
     pub rules: &'a RuleSet,
     /// The limit of work.
     pub budget: &'a Budget,
+    /// The computations of the kernels.
+    pub computations: Rc<Computations>,
     /// The answers that were given before.
     pub memo: Memo,
 }
@@ -31,8 +34,14 @@ pub struct Means<'a> {
 impl<'a> Means<'a> {
     /// These rules, with an empty memo.
     #[must_use]
-    pub fn new(rules: &'a RuleSet, budget: &'a Budget) -> Self {
-        Self { rules, budget, memo: Memo::default() }
+    pub fn new(rules: &'a RuleSet, budget: &'a Budget, computations: Rc<Computations>) -> Self {
+        Self { rules, budget, computations, memo: Memo::default() }
+    }
+
+    /// The same context with an empty memo: for a module that differs in more than the memo allows.
+    #[must_use]
+    pub fn with_empty_memo(&self) -> Self {
+        Self::new(self.rules, self.budget, self.computations.clone())
     }
 }
 
@@ -40,7 +49,7 @@ impl<'a> Means<'a> {
 #[derive(Default)]
 pub struct Memo {
     waiting: RefCell<Numbers<Waiting>>,
-    goals: RefCell<Numbers<Goal>>,
+    tasks: RefCell<Numbers<Task>>,
     verdicts: RefCell<HashMap<(Moment, Clauses), Verdict, Fast>>,
     candidates: RefCell<HashMap<(Moment, usize), Rc<Candidates>, Fast>>,
 }
@@ -85,9 +94,9 @@ impl Memo {
         })
     }
 
-    /// The number of a goal.
-    pub fn goal(&self, goal: &Goal) -> usize {
-        self.goals.borrow_mut().of(goal.clone())
+    /// The number of a task.
+    pub fn task(&self, task: &Task) -> usize {
+        self.tasks.borrow_mut().of(task.clone())
     }
 
     /// The verdict on an operation with these clauses, by `ask` if it was not asked before.
@@ -111,17 +120,17 @@ impl Memo {
         verdicts.entry(key).or_insert(verdict).clone()
     }
 
-    /// The candidates for an operation with the goal of this number, from `ask` if they are not known yet.
+    /// The candidates for an operation with the task of this number, from `ask` if they are not known yet.
     pub fn candidates(
         &self,
         moment: Moment,
-        goal: usize,
+        task: usize,
         ask: impl FnOnce() -> Candidates,
     ) -> Rc<Candidates> {
-        let known = self.candidates.borrow().get(&(moment, goal)).cloned();
+        let known = self.candidates.borrow().get(&(moment, task)).cloned();
         known.unwrap_or_else(|| {
             let found = Rc::new(ask());
-            self.candidates.borrow_mut().insert((moment, goal), found.clone());
+            self.candidates.borrow_mut().insert((moment, task), found.clone());
             found
         })
     }
@@ -150,10 +159,10 @@ mod tests {
     use visa_ir::span::Span;
 
     #[test]
-    fn what_was_asked_is_asked_again_only_after_another_past_or_for_another_goal() {
+    fn what_was_asked_is_asked_again_only_after_another_past_or_for_another_task() {
         let (memo, asked) = (Memo::default(), Cell::new(0));
-        let ask = |(past, waiting), goal| {
-            memo.candidates(Moment { past: Past(past), waiting }, goal, || {
+        let ask = |(past, waiting), task| {
+            memo.candidates(Moment { past: Past(past), waiting }, task, || {
                 asked.set(asked.get() + 1);
                 Candidates::default()
             });
@@ -175,9 +184,9 @@ mod tests {
     }
 
     #[test]
-    fn equal_goals_have_the_same_number() {
+    fn equal_tasks_have_the_same_number() {
         let memo = Memo::default();
-        let sums = Goal { sums: true, ..Goal::default() };
-        assert_eq!([memo.goal(&Goal::default()), memo.goal(&sums), memo.goal(&sums)], [0, 1, 1]);
+        let optional = Task { optional: [1].into(), ..Task::default() };
+        assert_eq!([memo.task(&Task::default()), memo.task(&optional), memo.task(&optional)], [0, 1, 1]);
     }
 }

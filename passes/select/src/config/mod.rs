@@ -1,9 +1,11 @@
-//! The configuration of one pipeline: its goal, its candidates, and the cheapest of them.
+//! The configuration of one pipeline: its task, its candidates, and the cheapest of them.
 
 pub(crate) mod candidate;
 pub mod choice;
+pub mod computation;
+pub mod constraints;
 pub(crate) mod extract;
-pub mod goal;
 pub mod graph;
 pub(crate) mod memo;
 pub(crate) mod optional;
+pub mod task;

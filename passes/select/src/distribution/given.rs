@@ -1,7 +1,7 @@
 //! The kernel's constraints on its distributions: the axes of its results and of the loaded tensors, and the required
 //! content of slices.
 
-use crate::config::goal::{names, reduced_within};
+use crate::config::constraints::{names, reduced_within};
 use crate::layout::digit_lists::mapping;
 use std::collections::{BTreeMap, BTreeSet};
 use visa_algebra::{Axes, AxisId, Digit, Digits, Expr, digits};

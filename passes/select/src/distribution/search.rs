@@ -9,7 +9,6 @@ use crate::effort::budget::{Budget, Cut};
 use crate::effort::clock::{Clock, Phase};
 use crate::explain::refused;
 use crate::price::{allocated, report};
-use crate::rules::ruleset::RuleSet;
 use std::cell::OnceCell;
 use std::rc::Rc;
 use visa_algebra::Expr;
@@ -78,11 +77,11 @@ pub(crate) fn function(
     else {
         return Kernel::of(ctx, module.clone(), means);
     };
-    let (rules, budget) = (means.rules, means.budget);
+    let budget = means.budget;
     let mut search = Search {
         ctx,
         function,
-        rules,
+        means,
         budget,
         axes,
         best: None,
@@ -129,7 +128,7 @@ fn nowhere(load: OpRef<'_>, tried: usize, nearest: Option<(Expr, Diagnostic)>) -
 struct Search<'a> {
     ctx: &'a Context,
     function: OpId,
-    rules: &'a RuleSet,
+    means: &'a Means<'a>,
     budget: &'a Budget,
     axes: Rc<DeclaredAxes>,
     best: Option<Kernel>,
@@ -241,7 +240,7 @@ impl Search<'_> {
     /// # Errors
     /// The operation without a legal choice, or one that cannot be lowered.
     fn rest(&self, module: Module) -> Result<Kernel, Diagnostic> {
-        let kernel = Kernel::of(self.ctx, module, &Means::new(self.rules, self.budget))?;
+        let kernel = Kernel::of(self.ctx, module, &self.means.with_empty_memo())?;
         let cycles = cycles(self.ctx, &kernel.module, self.function)?;
         Ok(Kernel { cycles: cycles.into(), ..kernel })
     }

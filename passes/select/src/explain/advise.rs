@@ -6,13 +6,15 @@
 
 use crate::config::candidate::Clauses;
 use crate::config::choice::{Choice, choose_for};
+use crate::config::computation::Computations;
 use crate::config::extract::Way;
-use crate::config::goal::Goal;
 use crate::config::graph::{Candidate, Graph};
 use crate::config::memo::Means;
+use crate::config::task::Task;
 use crate::effort::budget::Budget;
 use crate::explain::report;
 use crate::rules::ruleset::RuleSet;
+use std::rc::Rc;
 use visa_algebra::{Axes, Equality, Expr, PadKind, equal_streams};
 use visa_engine::words::TopologyName;
 use visa_ir::context::{Attr, Context};
@@ -61,8 +63,7 @@ impl Advice {
         ctx: &Context,
         module: &Module,
         chain: &[OpId],
-        rules: &RuleSet,
-        budget: &Budget,
+        (rules, budget, computations): (&RuleSet, &Budget, &Rc<Computations>),
     ) -> Option<Self> {
         if chain.iter().any(|&id| untyped(module.op(ctx, id))) {
             return None;
@@ -70,7 +71,7 @@ impl Advice {
         let free = chain.last().is_some_and(|&end| layout_is_free(module.op(ctx, end)));
         let layouts = if free { &[true, false][..] } else { &[false] };
         for &layout in layouts {
-            match Self::found(ctx, module, chain, (rules, budget), layout) {
+            match Self::found(ctx, module, chain, (rules, budget, computations), layout) {
                 Err(Silent::NothingCheaper) => return None,
                 Err(Silent::DoesNotFit) => {}
                 Ok(advice) => return Some(advice),
@@ -83,18 +84,20 @@ impl Advice {
         ctx: &Context,
         module: &Module,
         chain: &[OpId],
-        (rules, budget): (&RuleSet, &Budget),
+        (rules, budget, computations): (&RuleSet, &Budget, &Rc<Computations>),
         layout: bool,
     ) -> Result<Self, Silent> {
         let axes = DeclaredAxes::build(ctx, module).0;
         let (open, seed) = with_holes(ctx, module, chain, rules, layout).ok_or(Silent::NothingCheaper)?;
         let ops = |module| -> Vec<OpRef<'_>> { chain.iter().map(|&id| OpRef { module, ctx, id }).collect() };
-        let mut goal = Goal::of(&ops(&open), &axes);
-        goal.written.extend(Goal::of(&ops(module), &axes).written);
-        goal.seed = seed;
-        let choice = choose_for(ctx, &open, chain, &Means::new(rules, budget), &goal);
+        let mut task = Task::of(&ops(&open), &axes, computations);
+        let explicit = Task::of(&ops(module), &axes, computations).constraints.written;
+        task.constraints.written.extend(explicit);
+        task.seed = seed;
+        let means = Means::new(rules, budget, computations.clone());
+        let choice = choose_for(ctx, &open, chain, &means, &task);
         let mut choice = choice.map_err(|_| Silent::NothingCheaper)?;
-        let written = written(&choice.graph, &goal.seed).ok_or(Silent::NothingCheaper)?;
+        let written = written(&choice.graph, &task.seed).ok_or(Silent::NothingCheaper)?;
         if choice.best.time.cycles() >= written.time.cycles() {
             return Err(Silent::NothingCheaper);
         }

@@ -1,7 +1,7 @@
 //! Reasons why there is no choice, or not every possible one: errors and warnings.
 
-use crate::config::goal::Goal;
 use crate::config::graph::{Graph, open_clauses};
+use crate::config::task::Task;
 use crate::effort::budget::{Budget, Cut};
 use crate::rules::ruleset::RuleSet;
 use std::collections::BTreeMap;
@@ -11,7 +11,6 @@ use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpRef;
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
-use visa_stream::ops::{contract, vector_inter};
 
 /// The code of findings about the budget.
 pub(crate) const BUDGET: &str = "select-budget";
@@ -39,12 +38,12 @@ pub(crate) fn unknown_source(op: OpRef<'_>) -> Diagnostic {
 }
 
 /// No configuration is legal: how far they came, and the limits that the ones that came farthest broke.
-pub(crate) fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: &Budget) -> Diagnostic {
+pub(crate) fn none_legal(ops: &[OpRef<'_>], graph: &Graph, task: &Task, budget: &Budget) -> Diagnostic {
     if graph.cut {
         return none_in_time(ops, graph, budget);
     }
     // A stage that need not be there stops nothing.
-    let stops = |stage: &usize| !goal.optional.contains(stage);
+    let stops = |stage: &usize| !task.optional.contains(stage);
     let farthest = graph.refusals.keys().map(|(stage, _)| *stage).filter(stops).max();
     let reached = (reached(graph)..ops.len()).find(stops).unwrap_or(ops.len() - 1);
     let stage = farthest.filter(|stage| *stage >= reached).unwrap_or(reached);
@@ -64,33 +63,15 @@ pub(crate) fn none_legal(ops: &[OpRef<'_>], graph: &Graph, goal: &Goal, budget: 
         error = error
             .note(format!("rules of the text stop here after {bound}: `{rule}` has more to propose"), None);
     }
-    let sums = op.is(&contract::CONTRACT_DECL) || op.is(&contract::ACCUMULATE_DECL);
-    let between = op.is(&vector_inter::DECL);
-    if between && !goal.knows_sums() && op.attr("over").is_none() {
-        error = error
-            .fix("the reduced axes are unknown: give the reduction `over [..]`, or write the layout of the tensor \
-                  at the end".to_owned());
-    } else if sums && !goal.knows_sums() {
-        error = error.fix(
-            "the summed axes are unknown: give the contraction `over [..]`, or write the layout of the tensor at \
-             the end"
-                .to_owned(),
-        );
-    } else if graph.disagreeing > 0 {
+    if graph.disagreeing > 0 {
         error = error.note(
             format!("{} proposals disagree with the clauses that are written", graph.disagreeing),
             None,
         );
     }
-    match error.fix {
-        Some(_) => error,
-        None => error.fix(write_some(&[op]).map(|some| {
-            format!(
-                "{some}, or change the explicit clauses of its \
-                                                            neighbours"
-            )
-        })),
-    }
+    error.fix(
+        write_some(&[op]).map(|some| format!("{some}, or change the explicit clauses of its neighbours")),
+    )
 }
 
 /// The fix for open operations; `None` if none is open.

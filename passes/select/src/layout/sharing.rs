@@ -295,7 +295,7 @@ impl<'a> Group<'a> {
         let mut found: Vec<Clauses> = Vec::new();
         for &reader in &pipeline.readers {
             let reader = ops(&self.pipelines[reader].chain);
-            for (row, element) in layouts(&loader, &reader, &cx) {
+            for (row, element) in layouts(&loader, &reader, &self.means.computations, &cx) {
                 let agree = crate::layout::trf_layouts::agrees(end, "row", &row)
                     && crate::layout::trf_layouts::agrees(end, "element", &element);
                 let value = |map| Some(self.ctx.body_attr(&MAP, map));

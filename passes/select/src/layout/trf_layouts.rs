@@ -1,6 +1,7 @@
 //! The layouts of a tensor register file that a contraction can read.
 
-use crate::config::goal::{Goal, names};
+use crate::config::computation::{Computation, Computations};
+use crate::config::constraints::names;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::layout::padded::whole_flits;
 use crate::rules::engines::{sliding, switch};
@@ -35,7 +36,12 @@ const MOST_ORDERED: usize = 3;
 /// Layouts of the tensor that the pipeline `loader` loads and that the contraction of the pipeline `reader` can read,
 /// those with the most rows first: in rows the inner or outer part of an axis that the stream lacks, in each row the
 /// rest.
-pub(crate) fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<(Expr, Expr)> {
+pub(crate) fn layouts(
+    loader: &[OpRef<'_>],
+    reader: &[OpRef<'_>],
+    computations: &Computations,
+    cx: &VerifyCx<'_>,
+) -> Vec<(Expr, Expr)> {
     let (Some(source), Some(&first)) = (source(loader), loader.first()) else { return Vec::new() };
     let (axes, machine) = (&cx.analysis::<DeclaredAxes>().0, &*machine(first));
     let converted = loader.iter().rev().find_map(|op| format(*op));
@@ -44,7 +50,7 @@ pub(crate) fn layouts(loader: &[OpRef<'_>], reader: &[OpRef<'_>], cx: &VerifyCx<
     let held = held.iter().rev().filter(|digit| digit.axis.is_some() && digit.live > 1);
     let held = held.map(|digit| Digit { extent: digit.live, ..*digit });
     let held: Vec<Digit> = switched(loader, cx).into_iter().chain(held).collect();
-    let partner = Partner::of(reader, cx);
+    let partner = Partner::of(reader, computations, cx);
     let counts = machine.limits.row_counts.iter().rev();
     let rows: Vec<_> = counts.flat_map(|&rows| row_choices(&held, rows, &partner)).collect();
     // Elements that no row has room for need not be tried. Rows that take the room of others compute less, so they
@@ -99,7 +105,7 @@ fn switched(pipeline: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Vec<Digit> {
 
 /// The stream that meets a register file.
 struct Partner {
-    goal: Goal,
+    computation: Computation,
     /// The axes of the stream.
     streamed: BTreeSet<AxisId>,
     /// Distances of the elements of its windows.
@@ -107,20 +113,20 @@ struct Partner {
 }
 
 impl Partner {
-    fn of(reader: &[OpRef<'_>], cx: &VerifyCx<'_>) -> Self {
+    fn of(reader: &[OpRef<'_>], computations: &Computations, cx: &VerifyCx<'_>) -> Self {
         let axes = &cx.analysis::<DeclaredAxes>().0;
         let stream = source(reader).map(|tensor| tensor.dim(Dim::Packet));
         let held = stream.iter().flat_map(|stream| names(stream, axes));
         let brought = switched(reader, cx).into_iter().filter_map(|digit| digit.axis);
         Self {
-            goal: Goal::of(reader, axes),
+            computation: computations.of(reader, axes),
             streamed: held.chain(brought).collect(),
             strides: stream.iter().flat_map(sliding::strides).filter(|&stride| stride > 1).collect(),
         }
     }
 
     fn sums(&self, digit: &Digit) -> bool {
-        digit.axis.is_some_and(|axis| !self.goal.knows_sums() || self.goal.sums_over(axis))
+        digit.axis.is_some_and(|axis| self.computation.contracted.contains(&axis))
     }
 
     fn streams(&self, digit: &Digit) -> bool {

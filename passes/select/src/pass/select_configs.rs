@@ -1,8 +1,9 @@
 //! Chooses the open clauses of pipelines.
 
 use crate::config::choice::Choice;
+use crate::config::computation::Computations;
 use crate::config::memo::Means;
-use crate::driver::{Chosen, Driver};
+use crate::driver::{self, Chosen, Driver};
 use crate::effort::budget::{Budget, DEFAULT};
 use crate::effort::clock::{Clock, Phase};
 use crate::effort::watch::Watch;
@@ -10,6 +11,7 @@ use crate::explain::advise::{Advice, ends, pipeline};
 use crate::explain::dump::Dump;
 use crate::explain::{refused, report};
 use crate::rules::ruleset::RuleSet;
+use std::rc::Rc;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::open::Opening;
 use visa_ir::span::Span;
@@ -159,7 +161,10 @@ fn chosen(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnostic
         }
     };
     let rules = ctx.data::<RuleSet>();
-    let ran = Driver { ctx, means: &Means::new(&rules, &budget), tell: &mut tell }.run(cx.module);
+    let ran = driver::computations(ctx, cx.module).and_then(|computations| {
+        let means = Means::new(&rules, &budget, Rc::new(computations));
+        Driver { ctx, means: &means, tell: &mut tell }.run(cx.module)
+    });
     cx.count("budget-spent", budget.spent());
     counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
     findings.into_iter().for_each(|finding| cx.report(finding));
@@ -188,9 +193,11 @@ fn advise(
     apply: bool,
 ) -> Result<(), Vec<Diagnostic>> {
     let rules = cx.ctx.data::<RuleSet>();
+    let computations = Computations::of_module(cx.ctx, cx.module).map_err(|refused| vec![refused])?;
+    let computations = Rc::new(computations);
     for end in ends(cx.ctx, cx.module) {
         let chain = pipeline(cx.ctx, cx.module, end);
-        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, &rules, budget) else { continue };
+        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, (&rules, budget, &computations)) else { continue };
         cx.count("advised", 1);
         cx.count("rule-limit", advice.choice.graph.limits.len() as u64);
         advice.choice.limits.iter().for_each(|limit| cx.report(limit.clone()));

@@ -1,7 +1,7 @@
 //! Rules. A rule gives, for an operation of a pipeline, clauses that leave the tensor at its end as it is. A rule only
 //! proposes; the verifiers refuse, and the cost function decides.
 
-use crate::config::goal::Goal;
+use crate::config::task::Task;
 use std::rc::Rc;
 use visa_algebra::{Axes, AxisId, Digits, Equality, Expr, cuts_unevenly, digits, equal_streams, rebuild};
 use visa_ir::context::{Attr, Context};
@@ -45,8 +45,8 @@ pub struct Site<'a> {
     pub machine: &'a Machine,
     /// The axes that the stream and the other operands depend on.
     pub support: &'a Support,
-    /// The goal that the rest of the pipeline specifies.
-    pub goal: &'a Goal,
+    /// The computation of the pipeline, and the constraints on it.
+    pub task: &'a Task,
 }
 
 /// Values for clauses, by name.

@@ -1,6 +1,6 @@
 //! The contraction: how flits meet the register file, how deep the tree adds, and how sums come out (book 15 to 19).
 
-use crate::config::goal::names;
+use crate::config::constraints::names;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::BTreeSet;
@@ -71,23 +71,28 @@ fn sums(site: &Site<'_>, mode: AccumulatorOrder, time: Option<Expr>, packet: Exp
 
 /// The time that is not summed.
 fn kept(site: &Site<'_>) -> Option<Expr> {
-    site.goal.knows_sums().then(|| unsummed(site, &site.dim(Dim::Time)))?
+    unsummed(site, &site.dim(Dim::Time))
 }
 
 /// The part of a mapping that is not summed: term by term where it has no digits, since it cuts through padding.
 fn unsummed(site: &Site<'_>, map: &Expr) -> Option<Expr> {
     if let Some(digits) = site.digits(map) {
-        let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !site.goal.sums_over(axis));
+        let kept = |digit: &&Digit| digit.axis.is_none_or(|axis| !is_summed(site, axis));
         return mapping(digits.iter().rev().filter(kept), site.axes);
     }
     if let Expr::Pair(terms) | Expr::Outer(terms) = map {
         let kept: Option<Vec<Expr>> = terms.iter().map(|term| unsummed(site, term)).collect();
         return Some(Expr::pair(kept?.into_iter().filter(|term| *term != Expr::Literal(1))));
     }
-    let mut axes = axes(site, map).into_iter().map(|axis| site.goal.sums_over(axis));
+    let mut axes = axes(site, map).into_iter().map(|axis| is_summed(site, axis));
     let first = axes.next()?;
     let same = axes.all(|summed| summed == first);
     same.then(|| if first { Expr::Literal(1) } else { map.clone() })
+}
+
+/// Returns true if the contraction sums along the axis.
+fn is_summed(site: &Site<'_>, axis: AxisId) -> bool {
+    site.task.computation.contracted.contains(&axis)
 }
 
 /// The axes along which a mapping moves; where it has no digits, all that it names.
@@ -135,7 +140,7 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
     let sums = depths.filter_map(|depth| {
         let group = 1 << depth;
         let summed =
-            axes(site, &packet.clone().modulo(group)).into_iter().all(|axis| site.goal.sums_over(axis));
+            axes(site, &packet.clone().modulo(group)).into_iter().all(|axis| is_summed(site, axis));
         let left = packet.clone().stride(group);
         let digits = site.digits(&left);
         let live = match &digits {
@@ -145,7 +150,7 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
         }?;
         // A mapping that starts within an axis that is summed starts nowhere after the sum.
         let gone = digits.filter(|digits| {
-            digits.axes().is_empty() && digits.offset().iter().all(|start| site.goal.sums_over(start.axis))
+            digits.axes().is_empty() && digits.offset().iter().all(|start| is_summed(site, start.axis))
         });
         let left = gone.map_or(Some(left), |digits| rebuild(&digits.without_offset(), site.axes).ok())?;
         summed.then(|| vec![("packet", Value::Map(site.tidy(left.resize(live))))])

@@ -24,7 +24,7 @@ pub(super) static IN_LAYOUT: Rule = Rule {
     equation: "commit of [T], [P] may have any layout of the same elements: that of the tensor made of it",
     op: &ops::commit::DECL,
     propose: |site| {
-        let Some(wanted) = site.goal.layout.as_ref().and_then(|layout| site.digits(layout)) else {
+        let Some(wanted) = site.task.constraints.layout.as_ref().and_then(|layout| site.digits(layout)) else {
             return Vec::new();
         };
         let place = |digit: &Digit| wanted.iter().rev().position(|own| own.axis == digit.axis);
@@ -73,7 +73,7 @@ fn live(site: &Site<'_>, map: &Expr) -> Vec<Digit> {
 /// The layout of these digits, major to minor; none if the result lacks one of their axes, which then was to be
 /// summed.
 fn layout(site: &Site<'_>, digits: &[Digit]) -> Vec<Proposal> {
-    if digits.iter().any(|digit| digit.axis.is_some_and(|axis| site.goal.sums_over(axis))) {
+    if digits.iter().any(|digit| digit.axis.is_some_and(|axis| site.task.computation.sums_over(axis))) {
         return Vec::new();
     }
     mapping(digits, site.axes).map(|layout| vec![vec![("element", Value::Map(layout))]]).unwrap_or_default()
@@ -83,7 +83,7 @@ fn tail(site: &Site<'_>) -> Vec<Proposal> {
     let Some(packet) = site.digits(&site.dim(Dim::Packet)) else { return Vec::new() };
     let inner: u64 = packet.iter().filter(|digit| digit.axis.is_some()).map(|digit| digit.live).product();
     let all = live(site, &site.stream());
-    if all.iter().any(|digit| digit.axis.is_some_and(|axis| site.goal.sums_over(axis))) {
+    if all.iter().any(|digit| digit.axis.is_some_and(|axis| site.task.computation.sums_over(axis))) {
         return Vec::new();
     }
     let Some(whole) = mapping(&all, site.axes) else { return Vec::new() };

@@ -1,6 +1,6 @@
 //! The fetch: any order of the tensor's digits, cut anywhere (book 07, 08, 33).
 
-use crate::config::goal::Ordered;
+use crate::config::constraints::Ordered;
 use crate::layout::digit_lists::{mapping, orders};
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use std::collections::{BTreeSet, HashSet};
@@ -35,7 +35,7 @@ pub(super) static MASK: Rule = Rule {
     name: "mask",
     equation: "fetch [T], [P] = fetch [T], [P # n {0}] up to the next flit",
     op: &ops::fetch::DECL,
-    propose: |site| match site.goal.sums {
+    propose: |site| match site.task.sums() {
         true => cuts(site, |site, bytes| beyond(site, bytes).map(|size| (size, PadKind::Zero)).collect()),
         false => Vec::new(),
     },
@@ -48,7 +48,7 @@ pub(super) fn beyond(site: &Site<'_>, bytes: u64) -> impl Iterator<Item = u64> +
     let (align, flit) = (limits.fetch_align, site.flit_bytes());
     let (first, last) = ((bytes + 1).next_multiple_of(align), bytes.next_multiple_of(flit));
     let paired = bytes.next_multiple_of(limits.mac_width_bytes);
-    let paired = (site.goal.pairs && paired > last).then_some(paired);
+    let paired = (site.task.computation.contracts && paired > last).then_some(paired);
     (0..).map(move |more| first + more * align).take_while(move |&size| size <= last).chain(paired)
 }
 
@@ -80,12 +80,12 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
     found.proposals
 }
 
-/// The elements of the tensor in the order of the goal's layout, where that has the same elements: of many digits not
+/// The elements of the tensor in the order of the result's layout, where that has the same elements: of many digits not
 /// every order is proposed, and then this one counts.
 fn wanted_order(site: &Site<'_>) -> Option<Vec<Digit>> {
     let held = site.digits(&site.dim(Dim::Packet))?;
-    let free = !site.goal.pairs && matches!(site.goal.ordered, Ordered::None);
-    let layout = site.goal.layout.as_ref().filter(|_| free)?;
+    let free = !site.task.computation.contracts && matches!(site.task.constraints.ordered, Ordered::None);
+    let layout = site.task.constraints.layout.as_ref().filter(|_| free)?;
     let within = |digit: &Digit| {
         held.iter().any(|own| {
             let ends = [own, digit].map(|each| each.stride.saturating_mul(each.live));
@@ -102,9 +102,9 @@ fn wanted_order(site: &Site<'_>) -> Option<Vec<Digit>> {
 /// Every order of the digits that the result allows; only the order of the register file where there is one.
 pub(super) fn arrangements(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>> {
     let mut orders = orders(factors, MOST_FACTORS);
-    orders.retain(|order| site.goal.allows(order, factors));
+    orders.retain(|order| site.task.constraints.allows(order, factors));
     let live = |digits: &[Digit]| mapping(digits, site.axes).and_then(|map| site.digits(&map));
-    let wanted = site.goal.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
+    let wanted = site.task.constraints.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
         let own = filed.iter().rev().filter(|digit| digit.axis.is_some());
         live(&own.map(|digit| Digit { extent: digit.live, ..*digit }).collect::<Vec<_>>())
     });
@@ -161,18 +161,18 @@ fn add(
 /// Returns true if a contraction sums the padding of a packet of these digits, and only a mask makes that zero. All of
 /// it comes after the outermost digit.
 pub(super) fn is_summed(packet: &[Digit], site: &Site<'_>) -> bool {
-    padded_axis(packet, site).is_some_and(|axis| !site.goal.zeros.contains(&axis) && !site.goal.keeps(axis))
+    padded_axis(packet, site).is_some_and(|axis| !site.task.constraints.zeros.contains(&axis) && !site.task.computation.keeps(axis))
 }
 
 /// Returns true if zeros after a packet of these digits are of any use: a product does not need them along an axis
 /// that it keeps, unless they are written.
 fn may_mask(packet: &[Digit], site: &Site<'_>) -> bool {
-    padded_axis(packet, site).is_none_or(|axis| site.goal.masked.contains(&axis) || !site.goal.keeps(axis))
+    padded_axis(packet, site).is_none_or(|axis| site.task.constraints.masked.contains(&axis) || !site.task.computation.keeps(axis))
 }
 
 /// The axis after which a packet for a contraction is padded.
 fn padded_axis(packet: &[Digit], site: &Site<'_>) -> Option<AxisId> {
-    packet.first().filter(|_| site.goal.pairs)?.axis
+    packet.first().filter(|_| site.task.computation.contracts)?.axis
 }
 
 /// The axis between two tensors that take turns, if there are two (book 08).
@@ -240,13 +240,13 @@ pub(super) fn factors(site: &Site<'_>) -> Option<Vec<Digit>> {
         held.iter().chain(&broadcast).flat_map(|digit| split(digit, site, flits, written)).collect()
     };
     let mut finer = [(true, true), (false, true)].into_iter().map(|(flits, written)| split(flits, written));
-    let most = if site.goal.filed.is_some() { MOST_FACTORS } else { MOST_FREE_FACTORS };
+    let most = if site.task.constraints.filed.is_some() { MOST_FACTORS } else { MOST_FREE_FACTORS };
     Some(finer.find(|factors| factors.len() <= most).unwrap_or_else(|| split(false, false)))
 }
 
 /// The part of a digit that the result has.
 fn wanted(digit: &Digit, site: &Site<'_>) -> Digit {
-    let wanted = digit.axis.and_then(|axis| site.goal.wanted(axis, site.axes));
+    let wanted = digit.axis.and_then(|axis| site.task.wanted(axis, site.axes));
     let live = wanted.map_or(digit.live, |wanted| digit.live.min(wanted.div_ceil(digit.stride).max(1)));
     Digit { live, ..*digit }
 }
@@ -254,7 +254,7 @@ fn wanted(digit: &Digit, site: &Site<'_>) -> Digit {
 /// Digits of the result along axes that the tensor lacks: it is fetched again for each.
 fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
     let layout =
-        site.goal.layout.as_ref().filter(|_| !site.goal.pairs).and_then(|layout| site.digits(layout));
+        site.task.constraints.layout.as_ref().filter(|_| !site.task.computation.contracts).and_then(|layout| site.digits(layout));
     let elsewhere: BTreeSet<AxisId> = [Dim::Chip, Dim::Cluster, Dim::Slice]
         .into_iter()
         .filter_map(|dim| site.digits(&site.dim(dim)))
@@ -265,12 +265,12 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
     let own = |axis: AxisId| {
         held.contains_key(&axis)
             || elsewhere.contains(&axis)
-            || site.goal.brought.contains(&axis)
+            || site.task.constraints.brought.contains(&axis)
             || turns.as_ref().is_some_and(|turns| turns.contains_key(&axis))
     };
     let mut digits: Vec<Digit> = layout.iter().flat_map(|layout| layout.iter().rev().copied()).collect();
     let shown = |axis: Option<AxisId>| digits.iter().any(|digit| digit.axis == axis);
-    let named: Vec<Digit> = site.goal.named.iter().filter(|digit| !shown(digit.axis)).copied().collect();
+    let named: Vec<Digit> = site.task.constraints.named.iter().filter(|digit| !shown(digit.axis)).copied().collect();
     digits.extend(named);
     digits.retain(|digit| digit.axis.is_some_and(|axis| !own(axis)));
     digits
@@ -280,7 +280,7 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
 fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digit> {
     let Some(axis) = digit.axis else { return Vec::new() };
     let end = digit.stride.saturating_mul(digit.live);
-    let mut ends = if written { site.goal.ends(axis, site.axes) } else { BTreeSet::new() };
+    let mut ends = if written { site.task.constraints.ends(axis, site.axes) } else { BTreeSet::new() };
     if flits {
         ends.insert(digit.stride.saturating_mul(site.flit()));
     }
@@ -291,7 +291,7 @@ fn split(digit: &Digit, site: &Site<'_>, flits: bool, written: bool) -> Vec<Digi
         if cuts {
             let live = next / start;
             let part = Digit { stride: start, extent: live, live, ..*digit };
-            match site.goal.wanted_part(&part, site.axes).unwrap_or(live) {
+            match site.task.wanted_part(&part, site.axes).unwrap_or(live) {
                 1 => {}
                 wanted => parts.push(Digit { extent: wanted, live: wanted, ..part }),
             }

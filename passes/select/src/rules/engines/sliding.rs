@@ -117,7 +117,7 @@ fn parts(site: &Site<'_>, (kept, stride): &(Expr, u64), moved: &Expr) -> Vec<(Ex
 }
 
 fn apart(site: &Site<'_>) -> Vec<Proposal> {
-    let layout = site.goal.layout.as_ref().and_then(|layout| layout.counting().last());
+    let layout = site.task.constraints.layout.as_ref().and_then(|layout| layout.counting().last());
     let Some(gap) = layout.filter(|term| is_gap(term)) else { return Vec::new() };
     let mut found = (fetch::REGROUP.propose)(site);
     for (name, value) in found.iter_mut().flatten() {

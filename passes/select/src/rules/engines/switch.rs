@@ -59,10 +59,10 @@ impl Made {
 /// The mapping that the slices must hold after the switch, if it is given.
 fn wanted(site: &Site<'_>) -> Option<Expr> {
     let own = written(site.written, "slice").map(|slice| (*slice).clone());
-    own.or_else(|| site.goal.slice.clone())
+    own.or_else(|| site.task.constraints.slice.clone())
 }
 
-/// Every named topology that makes the goal.
+/// Every named topology that makes the wanted slices and time.
 fn named(site: &Site<'_>) -> Vec<Made> {
     let (slice, time) = (site.dim(Dim::Slice), site.dim(Dim::Time));
     let Ok(steps) = time.size(site.axes) else { return Vec::new() };
@@ -111,8 +111,8 @@ fn named(site: &Site<'_>) -> Vec<Made> {
     made.collect()
 }
 
-/// Returns true if packets stay in their slices. The slices hold the goal, or there is none, and nothing of theirs is
-/// to be summed or to be in the layout at the end. Another topology takes longer, and so do the operations after it.
+/// Returns true if packets stay in their slices. The slices hold the wanted mapping, if that is known, and nothing of
+/// theirs is to be summed or to be in the layout at the end. Another topology takes longer, and so do the operations after it.
 fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(AxisId) -> bool) -> bool {
     let fits = wanted.is_none_or(|wanted| same(slice, wanted, free, site.axes).is_ok());
     fits && !sums_slices(site, slice) && lost(site, slice).is_empty()
@@ -121,7 +121,7 @@ fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(Axi
 /// Axes that slices hold and the stream lacks, but the layout has that is written at the end.
 fn lost(site: &Site<'_>, slice: &Expr) -> Vec<AxisId> {
     let axes = |map: &Expr| site.digits(map).map(|digits| digits.axes()).unwrap_or_default();
-    let layout = site.goal.layout.as_ref().filter(|_| site.goal.places && !site.goal.pairs);
+    let layout = site.task.constraints.layout.as_ref().filter(|_| site.task.constraints.places && !site.task.computation.contracts);
     let streamed = axes(&Expr::pair([site.dim(Dim::Time), site.dim(Dim::Packet)]));
     let held = axes(slice);
     let wanted = layout.map(axes).unwrap_or_default().into_keys();
@@ -140,17 +140,13 @@ fn streams_layout(site: &Site<'_>, time: &Expr) -> bool {
         counts
     };
     let stream = Expr::pair([time.clone(), site.dim(Dim::Packet)]);
-    site.goal.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
+    site.task.constraints.layout.as_ref().is_none_or(|layout| counts(layout) == counts(&stream))
 }
 
-/// Returns true if the slices hold an axis that the result lacks. A layout within a slice does not specify the
-/// contents of slices.
+/// Returns true if the slices hold an axis that is summed.
 fn sums_slices(site: &Site<'_>, slice: &Expr) -> bool {
-    if site.goal.places && site.goal.summed.is_none() {
-        return false;
-    }
     let held = site.digits(slice).map(|digits| digits.axes());
-    held.is_some_and(|axes| axes.into_keys().any(|axis| site.goal.sums_over(axis)))
+    held.is_some_and(|axes| axes.into_keys().any(|axis| site.task.computation.sums_over(axis)))
 }
 
 fn bitmap(site: &Site<'_>) -> Vec<Proposal> {

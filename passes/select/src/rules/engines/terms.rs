@@ -2,7 +2,7 @@
 //! takes each as it is written (book 07, 08).
 
 use super::fetch::{beyond, format, in_turns, interleaved};
-use crate::config::goal::Ordered;
+use crate::config::constraints::Ordered;
 use crate::layout::digit_lists::orders;
 use crate::rules::rule::{Proposal, Rule, Site, Value};
 use visa_algebra::{Expr, PadKind, Side};
@@ -12,7 +12,7 @@ use visa_stream::ops;
 /// The rules of this file.
 pub(crate) static RULES: &[&Rule] = &[&TERMS];
 
-/// The terms of the input or of the goal, whole except for the last one.
+/// The terms of the input or of the result, whole except for the last one.
 pub(super) static TERMS: Rule = Rule {
     name: "terms",
     equation: "fetch [T], [P] = fetch [T', E / n], [E % n] where [T', E] holds the terms of the tensor or of the \
@@ -25,8 +25,8 @@ pub(super) static TERMS: Rule = Rule {
 const MOST_TERMS: usize = 4;
 
 fn terms(site: &Site<'_>) -> Vec<Proposal> {
-    let wanted = site.goal.layout.as_ref().filter(|_| !site.goal.pairs);
-    let most = if matches!(site.goal.ordered, Ordered::None) { MOST_TERMS } else { 0 };
+    let wanted = site.task.constraints.layout.as_ref().filter(|_| !site.task.computation.contracts);
+    let most = if matches!(site.task.constraints.ordered, Ordered::None) { MOST_TERMS } else { 0 };
     let mut found = Vec::new();
     for list in wanted.cloned().into_iter().chain([site.dim(Dim::Packet)]) {
         let list = own(list, site);
@@ -36,8 +36,8 @@ fn terms(site: &Site<'_>) -> Vec<Proposal> {
         let masked = list.iter().map(masked).collect::<Vec<_>>();
         // As with other fetches, a sum never takes in padding that anybody may have written.
         let sums_padding =
-            site.goal.pairs && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
-        let masked = (site.goal.sums && masked != list).then_some(masked);
+            site.task.computation.contracts && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
+        let masked = (site.task.sums() && masked != list).then_some(masked);
         let lists = [(!sums_padding).then_some(list), masked];
         for order in lists.iter().flatten().flat_map(|list| orders(list, most)) {
             cut(site, &order, &mut found);
@@ -82,7 +82,7 @@ fn holds_anything(term: &Expr) -> bool {
 /// Returns true if a contraction sums along some axis of a term.
 fn is_summed(term: &Expr, site: &Site<'_>) -> bool {
     let mut axes = term.axis_names(site.axes).into_iter().filter_map(|name| site.axes.id(&name));
-    axes.any(|axis| site.goal.sums_over(axis) || !site.goal.knows_sums())
+    axes.any(|axis| site.task.computation.contracted.contains(&axis))
 }
 
 /// A term whose padding after it is zeros.
@@ -129,7 +129,7 @@ fn add(site: &Site<'_>, time: Vec<Expr>, packet: Expr, found: &mut Vec<Proposal>
     let dtype = format(site);
     let Some(bytes) = packet.size(site.axes).ok().and_then(|size| dtype.bytes(size)) else { return };
     let time = in_turns(Expr::pair(time), site);
-    let kind = if site.goal.sums { PadKind::Zero } else { PadKind::Top };
+    let kind = if site.task.sums() { PadKind::Zero } else { PadKind::Top };
     let padded = beyond(site, bytes).map(|size| packet.clone().pad(dtype.elements(size), kind));
     for packet in [packet.clone()].into_iter().chain(padded) {
         let proposal = vec![("time", Value::Map(time.clone())), ("packet", Value::Map(packet))];

@@ -44,7 +44,7 @@ fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) 
     Some(site.cut(Expr::pair([outer, columns]), row.pad(shape.alignment, PadKind::Top)))
 }
 
-/// Returns true if the rows may be in flits. The innermost part of the stream must then be that of the goal's layout,
+/// Returns true if the rows may be in flits. The innermost part of the stream must then be that of the result's layout,
 /// because a write has at least 8 bytes that are side by side (book 09).
 fn fits_layout(site: &Site<'_>, row: &Expr) -> bool {
     let digits = |map: &Expr| -> Vec<Digit> {
@@ -52,7 +52,7 @@ fn fits_layout(site: &Site<'_>, row: &Expr) -> bool {
         let own = digits.iter().flat_map(|digits| digits.iter().copied());
         own.filter(|digit| digit.axis.is_some() && digit.live > 1).collect()
     };
-    let Some(layout) = &site.goal.layout else { return true };
+    let Some(layout) = &site.task.constraints.layout else { return true };
     let stream = digits(&Expr::pair([site.dim(Dim::Time), site.dim(Dim::Packet)]));
     let held = |digit: &&Digit| stream.iter().any(|own| own.axis == digit.axis);
     let layout = digits(layout);

@@ -31,7 +31,7 @@ fn brought(site: &Site<'_>) -> Vec<Digit> {
         .filter_map(|&dim| site.digits(&site.dim(dim)))
         .flat_map(|digits| digits.axes().into_keys())
         .collect();
-    let layout = site.goal.layout.as_ref().and_then(|layout| site.digits(layout));
+    let layout = site.task.constraints.layout.as_ref().and_then(|layout| site.digits(layout));
     let digits = layout.iter().flat_map(|layout| layout.iter().rev().copied()).collect::<Vec<_>>();
     digits.into_iter().filter(|digit| digit.axis.is_some_and(|axis| !held.contains(&axis))).collect()
 }
@@ -45,7 +45,7 @@ fn freed(site: &Site<'_>) -> Vec<Proposal> {
     let reduced = |digit: &Digit| {
         digit.axis.is_some_and(|axis| match &over {
             Some(over) => over.contains(&axis),
-            None => site.goal.sums_over(axis),
+            None => site.task.computation.between.contains(&axis),
         })
     };
     let slices: Vec<Digit> = slices.iter().rev().copied().collect();

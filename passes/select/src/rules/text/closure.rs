@@ -87,7 +87,7 @@ pub(crate) fn closure(rules: &[TextRule], site: &Site<'_>, start: &[Proposal]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::goal::Goal;
+    use crate::config::task::Task;
     use crate::rules::rule::Value;
     use crate::rules::text::tests::{context, fetch, read};
     use visa_algebra::{Axes, Expr, PadKind};
@@ -103,11 +103,11 @@ mod tests {
         assert_eq!(findings, []);
         let mut axes = Axes::new();
         axes.declare("A", 4).expect("a new axis");
-        let (machine, goal) = (machine(op), Goal::default());
+        let (machine, task) = (machine(op), Task::default());
         let source = operand(op, 0).expect("a stream");
         let support = Support::default();
         let site =
-            Site { op, written: op, source, axes: &axes, machine: &machine, support: &support, goal: &goal };
+            Site { op, written: op, source, axes: &axes, machine: &machine, support: &support, task: &task };
         let packet = |size: u64| Value::Map(Expr::axis("A").pad(size, PadKind::Top));
         let start: Vec<Proposal> = sizes
             .map(|size| vec![("time", Value::Map(Expr::Literal(1))), ("packet", packet(size))])

@@ -7,9 +7,10 @@ use super::compare::COMPARED;
 use super::corpus::{Example, corpus};
 use super::{TextRule, closure};
 use crate::config::candidate::CandidatePipeline;
-use crate::config::goal::Goal;
+use crate::config::computation::Computations;
 use crate::config::graph::{chosen, described, open_clauses};
 use crate::config::memo::Means;
+use crate::config::task::Task;
 use crate::effort::budget::Budget;
 use crate::rules::rule::Proposal;
 use crate::rules::ruleset::RuleSet;
@@ -74,20 +75,21 @@ impl Check<'_> {
     fn example(&mut self, example: &Example) {
         let ops: Vec<OpRef<'_>> = example.chain.iter().map(|&id| example.module.op(self.ctx, id)).collect();
         let budget = Budget::unlimited();
-        let means = Means::new(self.builtin, &budget);
+        let Ok(computations) = Computations::of_module(self.ctx, &example.module) else { return };
+        let means = Means::new(self.builtin, &budget, computations.into());
         let candidate = CandidatePipeline::new(self.ctx, &example.module, &example.chain, &means);
         let Ok(mut candidate) = candidate else { return };
-        let goal = Goal::of(&ops, &candidate.axes().0);
-        self.stage(&mut candidate, &goal, example, 0);
+        let task = Task::of(&ops, &candidate.axes().0, &means.computations);
+        self.stage(&mut candidate, &task, example, 0);
     }
 
     /// Tries the rules at operation `stage`, and goes on with a few of its configurations.
-    fn stage(&mut self, candidate: &mut CandidatePipeline<'_>, goal: &Goal, example: &Example, stage: usize) {
+    fn stage(&mut self, candidate: &mut CandidatePipeline<'_>, task: &Task, example: &Example, stage: usize) {
         let left = (stage..candidate.operations()).any(|stage| self.concerns(candidate.original(stage)));
         if !left {
             return;
         }
-        let (proposals, pairs) = self.pairs(candidate, goal, stage);
+        let (proposals, pairs) = self.pairs(candidate, task, stage);
         for pair in pairs {
             self.pair(candidate, example, stage, &pair);
         }
@@ -97,7 +99,7 @@ impl Check<'_> {
             let Some(clauses) = chosen(candidate.original(stage), &proposal, &axes.0) else { continue };
             let Ok((ty, _)) = candidate.push(&clauses) else { continue };
             if types.insert(ty) {
-                self.stage(candidate, goal, example, stage + 1);
+                self.stage(candidate, task, example, stage + 1);
             }
             candidate.pop();
             if types.len() == MAX_BEFORE {
@@ -115,13 +117,13 @@ impl Check<'_> {
     fn pairs(
         &self,
         candidate: &CandidatePipeline<'_>,
-        goal: &Goal,
+        task: &Task,
         stage: usize,
     ) -> (Vec<Proposal>, Vec<Pair>) {
         if open_clauses(candidate.original(stage)).next().is_none() {
             return (vec![Proposal::new()], Vec::new());
         }
-        let Some(site) = candidate.site(stage, goal) else { return (Vec::new(), Vec::new()) };
+        let Some(site) = candidate.site(stage, task) else { return (Vec::new(), Vec::new()) };
         let proposals: Vec<Proposal> =
             self.builtin.proposals(&site, &[]).found.into_iter().map(|(_, proposal)| proposal).collect();
         let start = few(proposals.clone(), MAX_LEFT);

@@ -1,6 +1,11 @@
-//! The goal of a pipeline: the mappings of its explicit clauses and of the tensor that its result becomes.
+//! The constraints on the choice for a pipeline: its explicit clauses, and the types of the tensors that it meets. Its
+//! computation is no part of them ([`crate::config::computation`]).
+//!
+//! The layout of a result is a constraint and no property of the computation: the next explicit layout states an order
+//! that is needed soon, and the elements that are needed at all. Terms are cut only where a digit of an explicit mapping
+//! ends. Padding, the order of running values, and the order of a register file are explicit too, or part of types.
 
-use crate::config::graph::Candidate;
+use crate::config::computation::Computation;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use visa_algebra::{Axes, AxisId, Digit, Expr, PadKind, digits};
@@ -13,39 +18,30 @@ use visa_stream::ops::commit_packed::DECL as PACKED;
 use visa_stream::ops::store::{TO_TRF, TO_VRF};
 use visa_stream::ops::switch::DECL as SWITCH_DECL;
 use visa_stream::ops::vector_branch::DECL as BRANCH_DECL;
-use visa_stream::ops::vector_inter::{self, DECL as INTER_DECL};
+use visa_stream::ops::vector_inter::DECL as INTER_DECL;
 use visa_stream::ops::vector_intra_slice_reduce::DECL as INTRA_DECL;
 use visa_stream::ops::{begin_interleaved, commit, contract};
 use visa_stream::pipeline;
 use visa_stream::reduce::axis_of;
 
-/// The goal of a pipeline: the explicit constraints of the choice.
+/// The explicit constraints of the choice for a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Goal {
+pub struct Constraints {
     /// Every mapping that is written in it, and of the tensors that it reads and makes: their digits end where
     /// terms may be cut.
     pub written: Vec<Expr>,
     /// The layout that the result has, or that the next tensor made of it has.
     pub layout: Option<Expr>,
-    /// The axes of the result, or those after an explicit accumulator; `None` if they are not specified.
-    pub kept: Option<BTreeSet<AxisId>>,
-    /// The axes that a contraction is to sum, if they are explicit: then they decide, and not `kept`.
-    pub summed: Option<BTreeSet<AxisId>>,
     /// Axes that a switch brings, or a reduction between slices instead of the reduced ones.
     pub brought: BTreeSet<AxisId>,
-    /// Axes that are reduced within slices: the stream has all of them, also if the result has only a part.
-    pub reduced: BTreeSet<AxisId>,
     /// True if a reduction between slices may move part of time into them: then the layout at the end does not hold
     /// all wanted axes.
     pub moves: bool,
     /// True if the pipeline fills the rows of a register file: then the layout at the end does not hold all wanted
     /// axes.
     pub rows: bool,
-    /// True if the stream meets a register file, which brings additional axes.
-    pub pairs: bool,
-    /// True if the stream is summed, or is in a register file that sums are made with, or is masked with a number:
-    /// padding must be masked.
-    pub sums: bool,
+    /// True if padding is masked with a number that is explicit.
+    pub masks: bool,
     /// Axes of integers after which a register file that the stream meets holds zeros: products there are zero, with
     /// any stream. A float may be an infinity or NaN, and times zero it is NaN (docs/numerics.md).
     pub zeros: BTreeSet<AxisId>,
@@ -64,11 +60,6 @@ pub struct Goal {
     /// The content of a register file, row by row, if all of it is explicit and the stream goes there directly from
     /// the fetch: it must be in this order.
     pub filed: Option<Expr>,
-    /// Clauses that each operation had before they became holes, for advice, or that were found before the budget
-    /// ended; they are tried before the proposals.
-    pub seed: Vec<Candidate>,
-    /// The numbers of operations that the pipeline may do without.
-    pub optional: BTreeSet<usize>,
 }
 
 /// The axes whose order in the stream matters.
@@ -93,70 +84,54 @@ impl Ordered {
     }
 }
 
-impl Goal {
-    /// The clauses of operation `stage` that are tried first, if it has some.
-    pub fn seed_of(&self, stage: usize) -> Option<&Candidate> {
-        self.seed.get(stage).filter(|(_, clauses)| !clauses.is_empty())
-    }
-
-    /// The explicit constraints of the pipeline `chain`.
-    pub fn of(chain: &[OpRef<'_>], axes: &Axes) -> Self {
-        let mut goal = Self { pairs: chain.iter().any(|op| op.is(&contract::ALIGN_DECL)), ..Self::default() };
+impl Constraints {
+    /// The constraints of the pipeline `chain`, which computes `computation`.
+    pub fn of(chain: &[OpRef<'_>], axes: &Axes, computation: &Computation) -> Self {
+        let mut found = Self { ordered: Ordered::of(chain, axes), ..Self::default() };
         for op in chain {
-            goal.written.extend(mappings(*op).map(|(_, map)| (*map).clone()));
-            goal.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
+            found.written.extend(mappings(*op).map(|(_, map)| (*map).clone()));
+            found.written.extend(op.operands().iter().filter_map(|&operand| element(*op, operand)));
         }
         let switches = chain.iter().filter(|op| op.is(&SWITCH_DECL) || op.is(&INTER_DECL));
         let slices = switches.filter_map(|op| written(*op, "slice"));
-        goal.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
-        goal.reduced = reduced_within(chain, axes);
+        found.brought = slices.flat_map(|slice| names(&slice, axes)).collect();
         for digits in chain.iter().flat_map(|op| named(*op, axes)) {
-            let known = |digit: &Digit| goal.named.iter().any(|own| own.axis == digit.axis);
+            let known = |digit: &Digit| found.named.iter().any(|own| own.axis == digit.axis);
             let new: Vec<Digit> = digits.into_iter().filter(|digit| !known(digit)).collect();
-            goal.named.extend(new);
+            found.named.extend(new);
         }
-        goal.ordered = Ordered::of(chain, axes);
-        let Some(last) = chain.last() else { return goal };
-        goal.places = last.is(&commit::DECL) && written(*last, "element").is_some();
-        goal.layout = if last.is(&PACKED) { None } else { layout(*last) };
-        goal.written.extend(goal.layout.clone());
-        goal.slice = met(chain);
-        goal.rows = last.is(&TO_TRF);
-        let masks = |op: &OpRef<'_>| op.is(&INTRA_DECL) || op.attr("pad").is_some();
-        goal.sums = goal.pairs || goal.rows || chain.iter().any(masks);
-        goal.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
-        goal.masked = goal.written.iter().flat_map(|map| masked(map, axes)).collect();
-        goal.filed = filed(chain);
-        let result = goal.layout.as_ref().map(|layout| names(layout, axes));
-        goal.kept = result.or_else(|| accumulated(chain, axes));
-        let over =
-            chain.iter().find(|op| op.is(&contract::CONTRACT_DECL)).and_then(|op| contract::over(*op, axes));
-        goal.summed = over.map(|over| over.iter().filter_map(|name| axes.id(name)).collect());
-        goal.brought.extend(goal.freed(chain, axes));
-        goal.moves = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
-        if let (Some(kept), Some(row)) = (&mut goal.kept, written(*last, "row")) {
-            kept.extend(names(&row, axes));
-        }
-        goal
+        let Some(last) = chain.last() else { return found };
+        found.places = last.is(&commit::DECL) && written(*last, "element").is_some();
+        found.layout = if last.is(&PACKED) { None } else { layout(*last) };
+        found.written.extend(found.layout.clone());
+        found.slice = met(chain);
+        found.rows = last.is(&TO_TRF);
+        found.masks = chain.iter().any(|op| op.attr("pad").is_some());
+        found.zeros = chain.iter().flat_map(|op| zeros(*op, axes)).collect();
+        found.masked = found.written.iter().flat_map(|map| masked(map, axes)).collect();
+        found.filed = filed(chain);
+        found.brought.extend(found.freed(chain, axes, computation));
+        found.moves = chain.iter().any(|op| op.is(&INTER_DECL) && is_open(*op, "slice"));
+        found
     }
 
     /// Axes of the result that the tensor lacks and that an open reduction between slices has room for: slices
     /// cost no time.
-    fn freed(&self, chain: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
+    fn freed(&self, chain: &[OpRef<'_>], axes: &Axes, computation: &Computation) -> BTreeSet<AxisId> {
         let reduction = chain.iter().find(|op| op.is(&INTER_DECL) && is_open(**op, "slice"));
         let source = chain.first().and_then(|first| operand(*first, 0));
-        let (Some(reduction), Some(source), Some(kept)) = (reduction, source, &self.kept) else {
+        let (Some(_), Some(source), Some(layout)) = (reduction, source, &self.layout) else {
             return BTreeSet::new();
         };
-        let over = vector_inter::over(*reduction, axes);
         let slices = digits(&source.dim(Dim::Slice), axes).ok();
         let slices: Vec<Digit> = slices.iter().flat_map(|slices| slices.iter().copied()).collect();
-        let reduced = |axis: AxisId| over.as_ref().map_or(self.sums_over(axis), |over| over.contains(&axis));
+        let reduced = |axis: AxisId| computation.between.contains(&axis);
         let own = slices.into_iter().filter(|digit| digit.axis.is_some_and(reduced));
         let mut room: Vec<u64> = own.map(|digit| digit.extent).collect();
         let held: BTreeSet<AxisId> =
             source.kind.dims.iter().flat_map(|&dim| names(&source.dim(dim), axes)).collect();
-        let lacking = kept.difference(&held).copied();
+        let wanted = names(layout, axes);
+        let lacking = wanted.difference(&held).copied();
         lacking.filter(|&axis| takes(&mut room, axes.size(axis))).collect()
     }
 
@@ -168,59 +143,6 @@ impl Goal {
         };
         let own = tensor.iter().filter(matters).filter(|digit| order.contains(digit));
         order.iter().filter(matters).eq(own)
-    }
-
-    /// Returns true if the result is known to lack the axis, which then is summed.
-    pub fn sums_over(&self, axis: AxisId) -> bool {
-        match &self.summed {
-            Some(summed) => summed.contains(&axis),
-            None => self.kept.as_ref().is_some_and(|kept| !kept.contains(&axis)),
-        }
-    }
-
-    /// Returns true if the axis goes through a contraction and is in the result.
-    pub fn keeps(&self, axis: AxisId) -> bool {
-        let is_there = self.kept.as_ref().is_none_or(|kept| kept.contains(&axis));
-        self.knows_sums() && !self.sums_over(axis) && is_there
-    }
-
-    /// Returns true if the summed axes are specified.
-    pub fn knows_sums(&self) -> bool {
-        self.summed.is_some() || self.kept.is_some()
-    }
-
-    /// Number of coordinates of an axis in the result, counted from 0; `None` if it may have all.
-    pub fn wanted(&self, axis: AxisId, axes: &Axes) -> Option<u64> {
-        let own = self.stored(axis, axes)?;
-        let reaches = own.iter().map(|digit| digit.stride.saturating_mul(digit.live)).max()?;
-        let whole = own.iter().map(|digit| digit.live).product::<u64>() == reaches;
-        whole.then_some(reaches)
-    }
-
-    /// Number of coordinates of a part of an axis in the result, counted from 0; `None` if it may have all.
-    pub fn wanted_part(&self, part: &Digit, axes: &Axes) -> Option<u64> {
-        let own = self.stored(part.axis?, axes).filter(|_| !self.rows)?;
-        let end = part.stride.saturating_mul(part.live);
-        let overlaps =
-            |digit: &&Digit| digit.stride < end && digit.stride.saturating_mul(digit.live) > part.stride;
-        let within: Vec<&Digit> = own.iter().filter(overlaps).collect();
-        match within[..] {
-            // Of the axis, but none of this part: always its first coordinate.
-            [] => (!own.is_empty()).then_some(1),
-            [only] => (only.stride == part.stride && only.live < part.live).then_some(only.live),
-            [..] => None,
-        }
-    }
-
-    /// The digits of an axis in the result's layout, innermost first; `None` where that is not all that is wanted
-    /// of it.
-    fn stored(&self, axis: AxisId, axes: &Axes) -> Option<Vec<Digit>> {
-        if self.moves || self.brought.contains(&axis) || self.reduced.contains(&axis) {
-            return None;
-        }
-        let layout = digits(self.layout.as_ref().filter(|_| !self.pairs)?, axes).ok()?;
-        let own = layout.iter().filter(|digit| digit.axis == Some(axis)).copied().collect();
-        layout.offset().is_empty().then_some(own)
     }
 
     /// The ends of an axis's digits in explicit mappings, as coordinates.
@@ -242,13 +164,6 @@ pub fn names(map: &Expr, axes: &Axes) -> BTreeSet<AxisId> {
 pub fn reduced_within(ops: &[OpRef<'_>], axes: &Axes) -> BTreeSet<AxisId> {
     let reductions = ops.iter().filter(|op| op.is(&INTRA_DECL));
     reductions.filter_map(|op| axis_of(*op, axes).ok()).collect()
-}
-
-/// The axes after an accumulator, if all its clauses are explicit.
-fn accumulated(chain: &[OpRef<'_>], axes: &Axes) -> Option<BTreeSet<AxisId>> {
-    let accumulator = chain.iter().find(|op| op.is(&contract::ACCUMULATE_DECL))?;
-    let (time, packet) = written(*accumulator, "time").zip(written(*accumulator, "packet"))?;
-    Some(names(&time, axes).union(&names(&packet, axes)).copied().collect())
 }
 
 /// The slice mapping of the first tensor at rest that the stream meets after its switch, before slices change again.
