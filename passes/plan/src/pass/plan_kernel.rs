@@ -7,9 +7,10 @@ use crate::search::{Outcome, Search};
 use crate::writer::{Writer, new};
 use std::collections::HashMap;
 use visa_cost::MemoryModel;
-use visa_ir::diag::Diagnostic;
+use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{Module, OpId, ValueId};
 use visa_machine::Machine;
+use visa_mapping::Dim;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC, Return};
 use visa_memory::HBM_UNIT;
@@ -90,6 +91,7 @@ fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId, explain: bool) -> 
         MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
     };
     let kernel = read(cx.ctx, cx.module, func, search.axes, unit)?;
+    check_size(cx, search, func, &kernel)?;
     let mut outcomes = Vec::new();
     for step in &kernel.steps {
         let inputs: Vec<&Array> = step.inputs.iter().map(|&number| &kernel.arrays[number]).collect();
@@ -112,6 +114,26 @@ fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId, explain: bool) -> 
     Ok(())
 }
 
+/// Refuses arrays that together are larger than HBM.
+fn check_size(cx: &PassCx<'_>, search: &Search<'_>, func: OpId, kernel: &Kernel) -> Result<(), Diagnostic> {
+    let bytes = |array: &Array| array.tensor(search.axes).dim_bytes(Dim::Element, search.axes);
+    let sizes: Vec<u64> = kernel.arrays.iter().map(|array| bytes(array).unwrap_or(u64::MAX)).collect();
+    let (all, most) =
+        (sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)), search.machine.memory.hbm_bytes);
+    if all <= most {
+        return Ok(());
+    }
+    let largest = kernel.arrays.iter().zip(&sizes).max_by_key(|(_, size)| **size);
+    let (name, size) = largest.map_or(("", 0), |(array, size)| (array.name.as_str(), *size));
+    let message = format!(
+        "arguments, results and the values between steps take {}, HBM has {most}: `%{name}` alone takes {size}",
+        counted(all, "byte")
+    );
+    let span = cx.module.op(cx.ctx, func).span();
+    Err(Diagnostic::error("plan-kernel", span, message)
+        .fix("divide an axis of it among several functions".to_owned()))
+}
+
 /// That no plan of a step fits the machine.
 fn impossible(module: &Module, cx: &PassCx<'_>, step: OpId, why: Option<Diagnostic>) -> Diagnostic {
     let op = module.op(cx.ctx, step);
@@ -119,9 +141,9 @@ fn impossible(module: &Module, cx: &PassCx<'_>, step: OpId, why: Option<Diagnost
     let error = Diagnostic::error("plan-kernel", op.span(), message);
     match why {
         Some(why) => error.note(format!("the first plan was refused: {}", why.message), None),
-        None => {
-            error.note("its operands do not fit data memory and the register file in any distribution", None)
-        }
+        None => error
+            .note("its operands do not fit data memory and the register file in any distribution", None)
+            .fix("give large axes sizes with factors of two: loops and slices divide them evenly".to_owned()),
     }
 }
 
