@@ -16,7 +16,8 @@
 //! | `tensor` | operations on values | none | `total`, `whole`, `lossless` and others | `--tensor-rules` |
 //! | `vector` | expressions | format, `fast ULPS` | `number`, `power_of_two` | the built-in file |
 //!
-//! The kinds are implemented in `kind.rs` of visa-canonical, visa-select, visa-raise and visa-vector. Built-in files are
+//! The kinds are implemented in `kind.rs` of visa-canonical, visa-select, visa-raise and visa-vector. Built-in files
+//! are
 //! `mapping.rules`, `tensor.rules` and `vector.rules` of these crates.
 //!
 //! The same holds for every kind:

@@ -1,5 +1,5 @@
-//! The values that a lowering may give if they depend on a fast expression (docs/numerics.md, fast expressions) or on a
-//! sum in any order: the least and the greatest number of each element, carried along with the values.
+//! The values that a lowering may give if they depend on a fast expression (docs/numerics.md, fast expressions) or on
+//! a sum in any order: the least and the greatest number of each element, carried along with the values.
 //!
 //! An operation that rises or falls in each element it takes, the others held, has its extremes where they have
 //! theirs. So it is evaluated at the ends, with the machine's own roundings: nothing is added to the ranges.

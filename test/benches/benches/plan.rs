@@ -1,7 +1,8 @@
 //! `cargo bench -p visa-benches --bench plan`: plans of whole problems, their cycles compared with their bounds by two
 //! memory models, and the time of planning. `-- gemv` plans the problems with this name alone.
 //!
-//! The last line is JSON: `problems` and how many were `refused`, the geometric mean of cycles over bound by `flat` and
+//! The last line is JSON: `problems` and how many were `refused`, the geometric mean of cycles over bound by `flat`
+//! and
 //! `book`, the worst by `book`, and the median and longest time of a plan in seconds.
 
 #![allow(clippy::print_stdout, reason = "the bench prints its figures")]

@@ -1,5 +1,5 @@
-//! Random functions of the tensor level: the planned kernel has the results of the evaluator, and of the function where
-//! all its sums have an order. Nearly all functions have a plan.
+//! Random functions of the tensor level: the planned kernel has the results of the evaluator, and of the function
+//! where all its sums have an order. Nearly all functions have a plan.
 
 use crate::checks;
 use crate::settings::Settings;

@@ -1,6 +1,6 @@
 //! Random kernels of the memory level whose computation the generator knows, as functions of coordinates in plain
-//! Rust. The pass `raise` replaces each by its function of the tensor level; that is printed, read again and evaluated,
-//! and equals the generator's function bit for bit.
+//! Rust. The pass `raise` replaces each by its function of the tensor level; that is printed, read again and
+//! evaluated, and equals the generator's function bit for bit.
 
 mod array;
 mod elementwise;

@@ -20,7 +20,8 @@ use visa_opt::SharedFlags;
                   `out0`, `out1`, ..."
 )]
 pub(crate) struct Flags {
-    /// The kernel, at any level; `-` reads standard input. At the tensor level it is evaluated, and has no cost without
+    /// The kernel, at any level; `-` reads standard input. At the tensor level it is evaluated, and has no cost
+    /// without
     /// --plan.
     pub(crate) file: String,
     /// Kernel of the file to run.

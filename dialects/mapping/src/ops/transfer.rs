@@ -363,12 +363,13 @@ pub(super) fn check_runs(
         .check(from_hbm, at)
 }
 
-/// Returns true if SRAM is written in whole groups of `align` bytes by a transfer, and if the source, read from HBM, is
-/// read in such groups too: C5 of the transfers into SRAM.
+/// Returns true if SRAM is written in whole groups of `align` bytes by a transfer, and if the source, read from HBM,
+/// is read in such groups too: C5 of the transfers into SRAM.
 #[must_use]
 pub fn moves_whole_groups(transfer: &Transfer, align: u64, from_hbm: bool) -> bool {
     let (run, outer) = contiguous(&transfer.loops);
-    let read = || is_aligned(transfer.read_base, align) && outer.iter().all(|step| reads_aligned(step, align));
+    let read =
+        || is_aligned(transfer.read_base, align) && outer.iter().all(|step| reads_aligned(step, align));
     let written = || outer.iter().all(|step| is_aligned(step.write, align));
     run.is_multiple_of(align) && (!from_hbm || read()) && written()
 }

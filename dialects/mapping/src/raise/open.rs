@@ -30,8 +30,8 @@ impl OpenTypes {
         self.0.get(&value).map_or(&[], Vec::as_slice)
     }
 
-    /// The dimensions of a type of the operation `op` whose mappings depend on one of its clauses that were open, or on
-    /// one of an operand's.
+    /// The dimensions of a type of the operation `op` whose mappings depend on one of its clauses that were open, or
+    /// on one of an operand's.
     pub(crate) fn of_type(&self, op: OpRef<'_>, tensor: &Tensor, opened: &[&str]) -> Vec<Dim> {
         let has = |dim: Dim| op.clauses().iter().any(|written| *written.name == *dim.name());
         // A switch in front of an open stream exchanges the contents of time and slices.

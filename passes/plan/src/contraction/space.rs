@@ -53,7 +53,8 @@ impl Space<'_> {
         pruned
     }
 
-    /// Cycles that each plan of a distribution takes at least: those of its multiplications, and of a load and a store.
+    /// Cycles that each plan of a distribution takes at least: those of its multiplications, and of a load and a
+    /// store.
     fn least(&self, choice: &Choice) -> u64 {
         let clusters = if choice.cluster.is_some() { self.machine.topology.clusters_per_chip } else { 1 };
         let a_slice = elements(PACKET_BYTES, self.problem.dtype()) * ROWS;

@@ -60,7 +60,8 @@ fn replace(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
         if !cx.module.op(cx.ctx, id).is(&FUNC) {
             continue;
         }
-        let is_open = open::first_below(cx.ctx, cx.module, id, |kind| kind == Opening::Configuration).is_some();
+        let is_open =
+            open::first_below(cx.ctx, cx.module, id, |kind| kind == Opening::Configuration).is_some();
         let direct = if is_open { by_axes(cx.ctx, cx.module, id) } else { raise(cx.ctx, cx.module, id) };
         match direct.and_then(|direct| canonical(cx.ctx, direct, &rules, explain)) {
             Ok(canonical) => {
@@ -103,12 +104,12 @@ fn explained(func: OpRef<'_>, canonical: &Canonical) -> Diagnostic {
         (None, _) => format!("the function has more than {MAX_OPERATIONS} operations, and is kept"),
         (Some(_), true) => "the function is canonical as it was raised".to_owned(),
         (Some(Statistics { saturated: true, .. }), false) => format!("the canonical form takes {count}"),
-        (Some(_), false) => format!("the form takes {count}; the search for a smaller one stopped at its bound"),
+        (Some(_), false) => {
+            format!("the form takes {count}; the search for a smaller one stopped at its bound")
+        }
     };
-    let remark = Diagnostic {
-        severity: Severity::Remark,
-        ..Diagnostic::error("raise", func.span(), message)
-    };
+    let remark =
+        Diagnostic { severity: Severity::Remark, ..Diagnostic::error("raise", func.span(), message) };
     canonical.steps.iter().fold(remark, |remark, step| remark.note(step.to_string(), None))
 }
 

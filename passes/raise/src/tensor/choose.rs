@@ -1,7 +1,7 @@
 //! The choice of one term of each class: the smallest function.
 //!
-//! The cost of a term is the sum over its subterms, and shared ones count each time. Of terms of one cost those are taken
-//! whose axes are in the order of the function that was read, and of these the first in the order of their text.
+//! The cost of a term is the sum over its subterms, and shared ones count each time. Of terms of one cost those are
+//! taken whose axes are in the order of the function that was read, and of these the first in the order of their text.
 
 use crate::tensor::facts::{Fact, Graph};
 use crate::tensor::term::{Head, Term};

@@ -1,7 +1,7 @@
 //! The computations of pipelines, by the kernel at the tensor level: the axes that each sums, and those that it keeps.
 //!
-//! A kernel with open clauses is raised by axes ([`raise_by_axes`]), once for all choices. Each operation of a pipeline
-//! stands for operations on values there; the axes are those of their clauses and types.
+//! A kernel with open clauses is raised by axes ([`raise_by_axes`]), once for all choices. Each operation of a
+//! pipeline stands for operations on values there; the axes are those of their clauses and types.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;

@@ -2,8 +2,9 @@
 //! computation is no part of them ([`crate::config::computation`]).
 //!
 //! The layout of a result is a constraint and no property of the computation: the next explicit layout states an order
-//! that is needed soon, and the elements that are needed at all. Terms are cut only where a digit of an explicit mapping
-//! ends. Padding, the order of running values, and the order of a register file are explicit too, or part of types.
+//! that is needed soon, and the elements that are needed at all. Terms are cut only where a digit of an explicit
+//! mapping ends. Padding, the order of running values, and the order of a register file are explicit too, or part of
+//! types.
 
 use crate::config::computation::Computation;
 use std::collections::BTreeSet;

@@ -18,8 +18,9 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{AttrId, OpId, OpRef, TypeId, ValueId};
 use visa_mapping::facts::{Names, Support};
 
-/// The context of a choice: the rules, the budget, the computations of the kernels, and the memo. It is valid for one module and for copies of it that
-/// differ only in the inputs of pipelines and in the values of clauses that were open.
+/// The context of a choice: the rules, the budget, the computations of the kernels, and the memo. It is valid for one
+/// module and for copies of it that differ only in the inputs of pipelines and in the values of clauses that were
+/// open.
 pub struct Means<'a> {
     /// The rules.
     pub rules: &'a RuleSet,

@@ -197,7 +197,9 @@ fn advise(
     let computations = Rc::new(computations);
     for end in ends(cx.ctx, cx.module) {
         let chain = pipeline(cx.ctx, cx.module, end);
-        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, (&rules, budget, &computations)) else { continue };
+        let Some(mut advice) = Advice::on(cx.ctx, cx.module, &chain, (&rules, budget, &computations)) else {
+            continue;
+        };
         cx.count("advised", 1);
         cx.count("rule-limit", advice.choice.graph.limits.len() as u64);
         advice.choice.limits.iter().for_each(|limit| cx.report(limit.clone()));

@@ -33,7 +33,10 @@ pub(crate) struct Semantics(Vec<visa_reference::LogicalResult>);
 /// The meaning of a closed module.
 pub(crate) fn meaning(ctx: &Context, module: &Module) -> Semantics {
     let program = whole::compile(ctx, module.clone()).expect("a legal module");
-    let options = visa_reference::Options { sum_order: ctx.data::<Machine>().sum_order, ..visa_reference::Options::default() };
+    let options = visa_reference::Options {
+        sum_order: ctx.data::<Machine>().sum_order,
+        ..visa_reference::Options::default()
+    };
     Semantics(
         evaluate(ctx, module, Some(&program.name), &arguments(&program).into(), options).expect("a meaning"),
     )

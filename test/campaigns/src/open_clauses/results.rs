@@ -45,7 +45,10 @@ pub(crate) fn same_results(
 ) -> Result<bool, String> {
     let arguments = arguments(by_hand);
     let given = started_first(ctx, written, &by_hand.name, &arguments);
-    let options = visa_reference::Options { sum_order: ctx.data::<Machine>().sum_order, ..visa_reference::Options::default() };
+    let options = visa_reference::Options {
+        sum_order: ctx.data::<Machine>().sum_order,
+        ..visa_reference::Options::default()
+    };
     let Ok(meant) = evaluate(ctx, written, Some(&by_hand.name), &given, options) else {
         return Ok(false);
     };

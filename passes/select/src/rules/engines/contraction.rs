@@ -139,8 +139,7 @@ fn tree(site: &Site<'_>) -> Vec<Proposal> {
     let depths = 0..=site.source.dtype.tree_depth().unwrap_or(0);
     let sums = depths.filter_map(|depth| {
         let group = 1 << depth;
-        let summed =
-            axes(site, &packet.clone().modulo(group)).into_iter().all(|axis| is_summed(site, axis));
+        let summed = axes(site, &packet.clone().modulo(group)).into_iter().all(|axis| is_summed(site, axis));
         let left = packet.clone().stride(group);
         let digits = site.digits(&left);
         let live = match &digits {

@@ -24,7 +24,8 @@ pub(super) static IN_LAYOUT: Rule = Rule {
     equation: "commit of [T], [P] may have any layout of the same elements: that of the tensor made of it",
     op: &ops::commit::DECL,
     propose: |site| {
-        let Some(wanted) = site.task.constraints.layout.as_ref().and_then(|layout| site.digits(layout)) else {
+        let Some(wanted) = site.task.constraints.layout.as_ref().and_then(|layout| site.digits(layout))
+        else {
             return Vec::new();
         };
         let place = |digit: &Digit| wanted.iter().rev().position(|own| own.axis == digit.axis);

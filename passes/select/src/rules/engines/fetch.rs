@@ -80,8 +80,8 @@ fn cuts(site: &Site<'_>, sizes: impl Fn(&Site<'_>, u64) -> Vec<(u64, PadKind)>) 
     found.proposals
 }
 
-/// The elements of the tensor in the order of the result's layout, where that has the same elements: of many digits not
-/// every order is proposed, and then this one counts.
+/// The elements of the tensor in the order of the result's layout, where that has the same elements: of many digits
+/// not every order is proposed, and then this one counts.
 fn wanted_order(site: &Site<'_>) -> Option<Vec<Digit>> {
     let held = site.digits(&site.dim(Dim::Packet))?;
     let free = !site.task.computation.contracts && matches!(site.task.constraints.ordered, Ordered::None);
@@ -104,10 +104,11 @@ pub(super) fn arrangements(factors: &[Digit], site: &Site<'_>) -> Vec<Vec<Digit>
     let mut orders = orders(factors, MOST_FACTORS);
     orders.retain(|order| site.task.constraints.allows(order, factors));
     let live = |digits: &[Digit]| mapping(digits, site.axes).and_then(|map| site.digits(&map));
-    let wanted = site.task.constraints.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
-        let own = filed.iter().rev().filter(|digit| digit.axis.is_some());
-        live(&own.map(|digit| Digit { extent: digit.live, ..*digit }).collect::<Vec<_>>())
-    });
+    let wanted =
+        site.task.constraints.filed.as_ref().and_then(|filed| site.digits(filed)).and_then(|filed| {
+            let own = filed.iter().rev().filter(|digit| digit.axis.is_some());
+            live(&own.map(|digit| Digit { extent: digit.live, ..*digit }).collect::<Vec<_>>())
+        });
     if let Some(wanted) = wanted
         && orders.iter().any(|order| live(order).as_ref() == Some(&wanted))
     {
@@ -161,13 +162,16 @@ fn add(
 /// Returns true if a contraction sums the padding of a packet of these digits, and only a mask makes that zero. All of
 /// it comes after the outermost digit.
 pub(super) fn is_summed(packet: &[Digit], site: &Site<'_>) -> bool {
-    padded_axis(packet, site).is_some_and(|axis| !site.task.constraints.zeros.contains(&axis) && !site.task.computation.keeps(axis))
+    padded_axis(packet, site).is_some_and(|axis| {
+        !site.task.constraints.zeros.contains(&axis) && !site.task.computation.keeps(axis)
+    })
 }
 
 /// Returns true if zeros after a packet of these digits are of any use: a product does not need them along an axis
 /// that it keeps, unless they are written.
 fn may_mask(packet: &[Digit], site: &Site<'_>) -> bool {
-    padded_axis(packet, site).is_none_or(|axis| site.task.constraints.masked.contains(&axis) || !site.task.computation.keeps(axis))
+    padded_axis(packet, site)
+        .is_none_or(|axis| site.task.constraints.masked.contains(&axis) || !site.task.computation.keeps(axis))
 }
 
 /// The axis after which a packet for a contraction is padded.
@@ -253,8 +257,13 @@ fn wanted(digit: &Digit, site: &Site<'_>) -> Digit {
 
 /// Digits of the result along axes that the tensor lacks: it is fetched again for each.
 fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
-    let layout =
-        site.task.constraints.layout.as_ref().filter(|_| !site.task.computation.contracts).and_then(|layout| site.digits(layout));
+    let layout = site
+        .task
+        .constraints
+        .layout
+        .as_ref()
+        .filter(|_| !site.task.computation.contracts)
+        .and_then(|layout| site.digits(layout));
     let elsewhere: BTreeSet<AxisId> = [Dim::Chip, Dim::Cluster, Dim::Slice]
         .into_iter()
         .filter_map(|dim| site.digits(&site.dim(dim)))
@@ -270,7 +279,8 @@ fn broadcast(site: &Site<'_>, source: &Digits) -> Vec<Digit> {
     };
     let mut digits: Vec<Digit> = layout.iter().flat_map(|layout| layout.iter().rev().copied()).collect();
     let shown = |axis: Option<AxisId>| digits.iter().any(|digit| digit.axis == axis);
-    let named: Vec<Digit> = site.task.constraints.named.iter().filter(|digit| !shown(digit.axis)).copied().collect();
+    let named: Vec<Digit> =
+        site.task.constraints.named.iter().filter(|digit| !shown(digit.axis)).copied().collect();
     digits.extend(named);
     digits.retain(|digit| digit.axis.is_some_and(|axis| !own(axis)));
     digits

@@ -27,7 +27,11 @@ pub(super) static AS_IT_IS: Rule = Rule {
     propose: |site| {
         let all = stream(site);
         let axes = all.axis_names(site.axes);
-        match axes.iter().filter_map(|name| site.axes.id(name)).any(|axis| site.task.computation.sums_over(axis)) {
+        match axes
+            .iter()
+            .filter_map(|name| site.axes.id(name))
+            .any(|axis| site.task.computation.sums_over(axis))
+        {
             true => Vec::new(),
             false => vec![vec![("element", Value::Map(site.tidy(all)))]],
         }

@@ -112,7 +112,8 @@ fn named(site: &Site<'_>) -> Vec<Made> {
 }
 
 /// Returns true if packets stay in their slices. The slices hold the wanted mapping, if that is known, and nothing of
-/// theirs is to be summed or to be in the layout at the end. Another topology takes longer, and so do the operations after it.
+/// theirs is to be summed or to be in the layout at the end. Another topology takes longer, and so do the operations
+/// after it.
 fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(AxisId) -> bool) -> bool {
     let fits = wanted.is_none_or(|wanted| same(slice, wanted, free, site.axes).is_ok());
     fits && !sums_slices(site, slice) && lost(site, slice).is_empty()
@@ -121,7 +122,12 @@ fn stays(site: &Site<'_>, slice: &Expr, wanted: Option<&Expr>, free: &dyn Fn(Axi
 /// Axes that slices hold and the stream lacks, but the layout has that is written at the end.
 fn lost(site: &Site<'_>, slice: &Expr) -> Vec<AxisId> {
     let axes = |map: &Expr| site.digits(map).map(|digits| digits.axes()).unwrap_or_default();
-    let layout = site.task.constraints.layout.as_ref().filter(|_| site.task.constraints.places && !site.task.computation.contracts);
+    let layout = site
+        .task
+        .constraints
+        .layout
+        .as_ref()
+        .filter(|_| site.task.constraints.places && !site.task.computation.contracts);
     let streamed = axes(&Expr::pair([site.dim(Dim::Time), site.dim(Dim::Packet)]));
     let held = axes(slice);
     let wanted = layout.map(axes).unwrap_or_default().into_keys();

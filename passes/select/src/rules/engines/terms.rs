@@ -35,8 +35,8 @@ fn terms(site: &Site<'_>) -> Vec<Proposal> {
         }
         let masked = list.iter().map(masked).collect::<Vec<_>>();
         // As with other fetches, a sum never takes in padding that anybody may have written.
-        let sums_padding =
-            site.task.computation.contracts && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
+        let sums_padding = site.task.computation.contracts
+            && list.iter().any(|term| holds_anything(term) && is_summed(term, site));
         let masked = (site.task.sums() && masked != list).then_some(masked);
         let lists = [(!sums_padding).then_some(list), masked];
         for order in lists.iter().flatten().flat_map(|list| orders(list, most)) {

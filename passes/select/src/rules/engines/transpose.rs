@@ -44,8 +44,8 @@ fn transposed(site: &Site<'_>, shape: &TransposeShape, packets: u64, rows: u64) 
     Some(site.cut(Expr::pair([outer, columns]), row.pad(shape.alignment, PadKind::Top)))
 }
 
-/// Returns true if the rows may be in flits. The innermost part of the stream must then be that of the result's layout,
-/// because a write has at least 8 bytes that are side by side (book 09).
+/// Returns true if the rows may be in flits. The innermost part of the stream must then be that of the result's
+/// layout, because a write has at least 8 bytes that are side by side (book 09).
 fn fits_layout(site: &Site<'_>, row: &Expr) -> bool {
     let digits = |map: &Expr| -> Vec<Digit> {
         let digits = site.digits(map);
