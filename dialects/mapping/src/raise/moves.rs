@@ -39,8 +39,8 @@ pub fn same(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnostic> {
 }
 
 /// Checks that the result has each axis that elements of an open mapping differ along, and no coordinate that they
-/// lack: no choice of the mapping would give that. After an operation whose elements depend on an open mapping, such as
-/// one that packs, the axes of values are not known.
+/// lack: no choice of the mapping would give that. After an operation whose elements depend on an open mapping, such
+/// as one that packs, the axes of values are not known.
 fn check_asked(cx: &Raising<'_>, op: OpRef<'_>, to: &Tensor) -> Result<(), Diagnostic> {
     let Some(types) = cx.open_types().filter(|_| cx.incomplete.is_none()) else { return Ok(()) };
     let is_open = |values: &[ValueId]| values.first().is_some_and(|&value| !types.is_explicit(value));
