@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use visa_algebra::{Axes, Equality, Expr, PadKind, digits, equal, rebuild};
+use visa_select::rules::rule::cuts_padding;
 
 /// Axes that have the same role in a step, as one dimension. The last axis counts fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,8 +53,7 @@ impl Group {
     #[must_use]
     pub fn new(names: &[Arc<str>], axes: &Axes) -> Self {
         let sizes: Vec<u64> = names.iter().filter_map(|name| axes.id(name)).map(|id| axes.size(id)).collect();
-        let slowest = sizes.first().copied().unwrap_or(1);
-        Self { axes: names.into(), size: sizes.iter().product(), slowest }
+        Self { axes: names.into(), size: sizes.iter().product(), slowest: sizes.iter().take(1).product() }
     }
 
     /// The mapping of the whole group.
@@ -183,23 +183,4 @@ pub fn tidy(map: &Expr, axes: &Axes) -> Expr {
     }
     let rebuilt = digits(map, axes).ok().and_then(|digits| rebuild(&digits, axes).ok());
     rebuilt.filter(|short| equal(short, map, axes) == Equality::Equal).unwrap_or_else(|| map.clone())
-}
-
-/// Returns true if a part of a mapping divides a padded one.
-fn cuts_padding(map: &Expr) -> bool {
-    let padded = |inner: &Expr| matches!(inner, Expr::Pad { .. });
-    let divides = match map {
-        Expr::Stride { inner, .. } | Expr::Modulo { inner, .. } => padded(inner),
-        Expr::Axis(_)
-        | Expr::Alias(_)
-        | Expr::Literal(_)
-        | Expr::Pair(_)
-        | Expr::Outer(_)
-        | Expr::Pad { .. }
-        | Expr::Resize { .. }
-        | Expr::Slice { .. }
-        | Expr::Gather { .. }
-        | Expr::Slide(_) => false,
-    };
-    divides || map.children().into_iter().any(cuts_padding)
 }

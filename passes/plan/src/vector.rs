@@ -7,7 +7,9 @@ use crate::writer::{Writer, new};
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
+use visa_ir::span::Span;
 use visa_machine::Unit;
+use visa_mapping::error::mapping_error;
 use visa_mapping::expression::Expression;
 use visa_mapping::ops::transfer::ToDm;
 use visa_numerics::DType;
@@ -60,7 +62,7 @@ pub fn load_operand(
     let begin = writer.value(new!(writer, Begin, [loaded]).context(Unit::Main), name)?;
     let [time, packet] = match &terms.packet {
         Some(packet) => [side_by_side(terms.outer.iter().cloned()), packet.clone()],
-        None => packets(side_by_side(terms.outer.iter().cloned()), axes),
+        None => packets(side_by_side(terms.outer.iter().cloned()), axes)?,
     };
     let (time, packet) = (tidy(&time, axes), tidy(&packet, axes));
     let dtype = computed(array.dtype);
@@ -73,11 +75,11 @@ pub fn load_operand(
 }
 
 /// A mapping as packets of eight elements, the last one padded.
-fn packets(map: Expr, axes: &Axes) -> [Expr; 2] {
-    let size = map.size(axes).unwrap_or(1);
+fn packets(map: Expr, axes: &Axes) -> Result<[Expr; 2], Diagnostic> {
+    let size = map.size(axes).map_err(|error| mapping_error(error, Span::default()))?;
     let whole = size.next_multiple_of(SUMS);
     let map = if whole == size { map } else { map.pad(whole, PadKind::Top) };
-    if whole == SUMS { [Expr::Literal(1), map] } else { [map.clone().stride(SUMS), map.modulo(SUMS)] }
+    Ok(if whole == SUMS { [Expr::Literal(1), map] } else { [map.clone().stride(SUMS), map.modulo(SUMS)] })
 }
 
 /// Computes an expression of a stream and of operands in the register file.

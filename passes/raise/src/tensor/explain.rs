@@ -205,7 +205,13 @@ impl Shown {
             match declared.kind {
                 _ if text == default => {}
                 ClauseKind::Flag => parts.push(declared.name.to_owned()),
-                _ => parts.push(format!("{} {text}", declared.name)),
+                ClauseKind::Int
+                | ClauseKind::Str
+                | ClauseKind::Word(_)
+                | ClauseKind::Symbol
+                | ClauseKind::Ints
+                | ClauseKind::Strs
+                | ClauseKind::Body(_) => parts.push(format!("{} {text}", declared.name)),
             }
         }
         format!("{}({})", decl.name.trim_start_matches("tm."), parts.join(", "))

@@ -178,7 +178,18 @@ impl Fusing<'_, '_> {
     fn literal(&self, class: Id) -> Option<f64> {
         match self.term(class)?.head {
             Head::Number(dtype, bits) => literal(dtype, bits),
-            _ => None,
+            Head::Argument(..)
+            | Head::Index(..)
+            | Head::Carried { .. }
+            | Head::Apply
+            | Head::WhereDefined
+            | Head::Operation(_)
+            | Head::Loop(_)
+            | Head::Branch
+            | Head::Result(_)
+            | Head::Clause(_)
+            | Head::Absent
+            | Head::Name(_) => None,
         }
     }
 

@@ -150,7 +150,17 @@ impl<'r, 'a> Sample<'r, 'a> {
         let first = match head {
             Head::Operation(declared) => children.len() - declared.0.clauses.len(),
             Head::Apply => return self.applied(children, names),
-            _ => children.len(),
+            Head::Argument(..)
+            | Head::Index(..)
+            | Head::Carried { .. }
+            | Head::Number(..)
+            | Head::WhereDefined
+            | Head::Loop(_)
+            | Head::Branch
+            | Head::Result(_)
+            | Head::Clause(_)
+            | Head::Absent
+            | Head::Name(_) => children.len(),
         };
         let (operands, clauses) = children.split_at(first);
         let Head::Operation(declared) = head else {

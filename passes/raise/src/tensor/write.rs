@@ -163,7 +163,18 @@ impl Writer<'_, '_, '_> {
     fn clause<'c>(&self, new: NewOp<'c>, name: &'static str, clause: Id) -> Result<NewOp<'c>, Diagnostic> {
         Ok(match self.term(clause)?.head {
             Head::Clause(attr) => new.attr_unless_default(name, self.ctx.attr_data(attr)),
-            _ => new,
+            Head::Argument(..)
+            | Head::Index(..)
+            | Head::Carried { .. }
+            | Head::Number(..)
+            | Head::Apply
+            | Head::WhereDefined
+            | Head::Operation(_)
+            | Head::Loop(_)
+            | Head::Branch
+            | Head::Result(_)
+            | Head::Absent
+            | Head::Name(_) => new,
         })
     }
 
@@ -172,7 +183,21 @@ impl Writer<'_, '_, '_> {
         let term = self.term(class)?;
         let (decl, names, depth): (&'static OpDecl, &[&'static str], _) = match term.head {
             Head::Loop(depth) => (&FOR, &["over"], Some(depth)),
-            _ => (&IF, &["from", "below"], None),
+            Head::Branch => (&IF, &["from", "below"], None),
+            Head::Argument(..)
+            | Head::Index(..)
+            | Head::Carried { .. }
+            | Head::Number(..)
+            | Head::Apply
+            | Head::WhereDefined
+            | Head::Operation(_)
+            | Head::Result(_)
+            | Head::Clause(_)
+            | Head::Absent
+            | Head::Name(_) => {
+                let message = "a term with a body is neither a loop nor a branch";
+                return Err(Diagnostic::error("raise", self.span, message));
+            }
         };
         let (clauses, values) = term.children.split_at(names.len());
         let numbers = usize::from(depth.is_none());

@@ -143,7 +143,7 @@ impl Site<'_> {
             let whole = Expr::pair([time.clone(), packet.clone()]);
             matches!(equal_streams(&whole, &short, self.axes), Equality::Equal)
         };
-        let (time, packet) = match (cuts_padding(&time, false) || cuts_padding(&packet, false)) && !same() {
+        let (time, packet) = match (cuts_padding(&time) || cuts_padding(&packet)) && !same() {
             true => (Expr::pair(time.counting().cloned()), Expr::pair(packet.counting().cloned())),
             false => (short_time, short_packet),
         };
@@ -161,7 +161,13 @@ impl Site<'_> {
 }
 
 /// Returns true if a part of a mapping is a part of something padded.
-fn cuts_padding(map: &Expr, within: bool) -> bool {
+#[must_use]
+pub fn cuts_padding(map: &Expr) -> bool {
+    has_cut_padding(map, false)
+}
+
+/// The same of a part of a mapping, which is `within` a part of another.
+fn has_cut_padding(map: &Expr, within: bool) -> bool {
     let within = match map {
         Expr::Pad { .. } | Expr::Alias(_) if within => return true,
         Expr::Stride { .. } | Expr::Modulo { .. } => true,
@@ -176,5 +182,5 @@ fn cuts_padding(map: &Expr, within: bool) -> bool {
         | Expr::Gather { .. }
         | Expr::Slide(_) => within,
     };
-    map.children().into_iter().any(|child| cuts_padding(child, within))
+    map.children().into_iter().any(|child| has_cut_padding(child, within))
 }
