@@ -4,6 +4,7 @@
 pub(crate) mod aggregate;
 pub(crate) mod error;
 pub(crate) mod indexed;
+pub mod padding;
 pub(crate) mod segments;
 pub mod shuffle;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use visa_algebra::{Axes, Cell, Expr, Map, PadKind};
 use visa_loops::Stride;
 use visa_machine::Machine;
+use visa_mapping::transfer::padding::padded_axes;
 use visa_mapping::{DM, HBM, SPM, Tensor, TensorKind, Transfer, parse_tensor, transfer};
 
 const ROWS: u64 = 2;
@@ -71,6 +72,8 @@ struct Case {
     k: u64,
     source: Side,
     target: Side,
+    /// True if padding moves along.
+    padded: bool,
 }
 
 impl Case {
@@ -81,10 +84,17 @@ impl Case {
         axes
     }
 
+    /// The axes with the padding that both sides have.
+    fn padded_axes(&self) -> Option<Axes> {
+        let [from, to] = [&self.source, &self.target].map(|side| side.tensor(self.dtype));
+        padded_axes(&from, &to, &self.axes())
+    }
+
     fn transfer(&self) -> Transfer {
         let [from, to] = [&self.source, &self.target].map(|side| side.tensor(self.dtype));
-        let mut segments = transfer(&from, &to, &|_| false, None, false, &self.axes(), &Machine::rngd())
-            .expect("a transfer");
+        let axes = self.padded_axes().filter(|_| self.padded).unwrap_or_else(|| self.axes());
+        let mut segments =
+            transfer(&from, &to, &|_| false, None, false, &axes, &Machine::rngd()).expect("a transfer");
         assert_eq!(segments.len(), 1, "{} segments", segments.len());
         segments.remove(0)
     }
@@ -185,13 +195,34 @@ fn padding_moves_along_where_it_must_and_may() {
                         };
                         let (source_side, target_side) =
                             (side(read, source, from), side(written, target, to));
-                        let case = Case { dtype, bytes, k, source: source_side, target: target_side };
+                        let case =
+                            Case { dtype, bytes, k, source: source_side, target: target_side, padded: false };
                         // HBM is written byte by byte.
                         let group = if std::ptr::eq(written.0.kind, &HBM) { 1 } else { 8 };
                         let padding = expected(k * bytes, source * bytes, target * bytes, group, (from, to));
                         assert_eq!(case.check(), padding);
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn padded_transfers_fill_the_rows_of_hbm() {
+    let kinds = [("", ""), ("", " {0}"), (" {0}", ""), ("", " {!}"), (" {!}", ""), (" {left}", "")];
+    let places = [(MemoryPosition::HBM, false), (MemoryPosition::DM, true), (MemoryPosition::DM, false)];
+    for (k, (source, target)) in [1, 3, 8].into_iter().flat_map(|k| pairs(k, 12).map(move |pair| (k, pair))) {
+        for ((from, to), (place, apart)) in
+            kinds.into_iter().flat_map(|kind| places.map(|place| (kind, place)))
+        {
+            let side = Side { place, row: format!("K # {source}{from}"), apart };
+            let hbm = Side::whole(MemoryPosition::HBM, &format!("K # {target}{to}"));
+            let case = Case { dtype: "bf16", bytes: 2, k, source: side, target: hbm, padded: true };
+            let moves = from.is_empty() && to.is_empty() && source >= target;
+            assert_eq!(case.padded_axes().is_some(), moves, "{from} {source} -> {to} {target}");
+            if moves {
+                assert_eq!(case.check(), ROWS * (target - k) * 2);
             }
         }
     }
@@ -214,7 +245,7 @@ fn expected(row: u64, source: u64, target: u64, group: u64, (from, to): (&str, &
 fn rows(source: &str, target: &str) -> Case {
     let (source, target) =
         (Side::whole(MemoryPosition::HBM, source), Side::whole(MemoryPosition::DM, target));
-    Case { dtype: "bf16", bytes: 2, k: 8, source, target }
+    Case { dtype: "bf16", bytes: 2, k: 8, source, target, padded: false }
 }
 
 #[test]

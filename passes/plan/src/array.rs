@@ -1,9 +1,10 @@
 //! Arrays in HBM: the arguments, results and intermediate values of a kernel.
 
 use std::sync::Arc;
-use visa_algebra::{Axes, Expr, PadKind};
+use visa_algebra::{Axes, Expr, PadKind, Side};
 use visa_ir::context::Context;
 use visa_ir::module::TypeId;
+use visa_mapping::transfer::padding::padded_axes;
 use visa_mapping::{Dim, HBM, Tensor, make};
 use visa_numerics::DType;
 
@@ -21,10 +22,18 @@ pub struct Array {
     pub axes: Vec<Arc<str>>,
     /// Bytes that HBM moves together: rows start at multiples of it, if that costs little memory.
     pub unit: u64,
+    /// The limit on the padding of rows.
+    pub most_padding: MostPadding,
 }
 
-/// Most of a row that padding to whole units of HBM may add: a quarter.
-const MOST_PADDING: u64 = 4;
+/// The greatest part of a row that padding to whole units of HBM may add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MostPadding {
+    /// A quarter: kernels read the array, and more padding costs more units than it saves.
+    Quarter,
+    /// All of it: a step writes the array, and a part of a unit costs as much as many whole ones (book 11).
+    Whole,
+}
 
 /// The least multiple of [`GROUP_BYTES`] in elements that holds `count` of them.
 #[must_use]
@@ -49,11 +58,39 @@ impl Array {
         Expr::pair(self.axes.iter().enumerate().map(term))
     }
 
+    /// A layout in data memory whose rows end with the padding of the array, if a slice holds whole rows: a store can
+    /// then move the padding.
+    #[must_use]
+    pub fn with_padding(&self, element: Expr, axes: &Axes) -> Expr {
+        let size = |name: &str| axes.id(name).map_or(1, |id| axes.size(id));
+        let last = self.axes.iter().rev().find(|name| size(name) > 1);
+        let Some(last) = last.filter(|_| self.unit > GROUP_BYTES) else { return element };
+        let (mut terms, padded) = (element.terms(), self.pitch(size(last)));
+        let axis = Expr::axis(last);
+        let ends = match terms.last() {
+            Some(Expr::Pad { inner, size, kind: PadKind::Top, side: Side::High }) => {
+                **inner == axis && *size < padded
+            }
+            Some(term) => **term == axis && size(last) < padded,
+            None => false,
+        };
+        if !ends {
+            return element;
+        }
+        terms.pop();
+        Expr::pair(terms.into_iter().cloned().chain([axis.pad(padded, PadKind::Top)]))
+    }
+
     /// Elements from the start of a row of `count` elements to the next one: whole units, or whole groups of 8 bytes.
-    fn pitch(&self, count: u64) -> u64 {
+    #[must_use]
+    pub fn pitch(&self, count: u64) -> u64 {
         let groups = whole_groups(count, self.dtype);
         let units = count.next_multiple_of((self.unit * 8 / u64::from(self.dtype.bits())).max(1));
-        if units - count <= count / MOST_PADDING { units } else { groups }
+        let most = match self.most_padding {
+            MostPadding::Quarter => count / 4,
+            MostPadding::Whole => count,
+        };
+        if units - count <= most { units } else { groups }
     }
 
     /// Its tensor in HBM.
@@ -76,6 +113,13 @@ impl Array {
             }
         });
         Tensor { maps: vec![Expr::Literal(1), Expr::pair(terms)], ..whole }
+    }
+
+    /// Returns true if a transfer of `source` to `result`, the array or a tile of it, moves the padding of rows, so
+    /// that it writes whole units of HBM (book 11).
+    #[must_use]
+    pub fn stores_padding(&self, source: &Tensor, result: &Tensor, axes: &Axes) -> bool {
+        self.unit > GROUP_BYTES && padded_axes(source, result, axes).is_some()
     }
 
     /// Its type.

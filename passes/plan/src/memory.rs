@@ -1,5 +1,6 @@
 //! Cycles of transfers by the functions that the report uses, each different transfer once.
 
+use crate::array::Array;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use visa_algebra::{Axes, AxisId};
@@ -7,6 +8,7 @@ use visa_cost::MemoryModel;
 use visa_lowering::transfers::Start;
 use visa_machine::Machine;
 use visa_mapping::ops::transfer::moves_whole_groups;
+use visa_mapping::transfer::padding::padded_axes;
 use visa_mapping::{DM, HBM, Tensor, transfer};
 use visa_select::transfer::choose::TransferCx;
 
@@ -28,14 +30,29 @@ impl<'a> Transfers<'a> {
     /// Cycles of a transfer; `None` if no engine makes it.
     #[must_use]
     pub fn cycles(&self, source: &Tensor, result: &Tensor) -> Option<u64> {
+        self.priced(source, result, self.axes)
+    }
+
+    /// Cycles of a store of an array, or of a tile of it, with the padding that it moves; `None` if no engine makes it.
+    #[must_use]
+    pub fn store(&self, array: &Array, source: &Tensor, result: &Tensor) -> Option<u64> {
+        match padded_axes(source, result, self.axes)
+            .filter(|_| array.stores_padding(source, result, self.axes))
+        {
+            Some(axes) => self.priced(source, result, &axes),
+            None => self.priced(source, result, self.axes),
+        }
+    }
+
+    fn priced(&self, source: &Tensor, result: &Tensor, axes: &Axes) -> Option<u64> {
         let key = (source.to_string(), result.to_string());
         if let Some(&known) = self.known.borrow().get(&key) {
             return known;
         }
-        let names = source.axis_names(self.axes);
-        let free = |axis: AxisId| names.iter().all(|name| **name != *self.axes.name(axis));
+        let names = source.axis_names(axes);
+        let free = |axis: AxisId| names.iter().all(|name| **name != *axes.name(axis));
         let start = Start { read: 0, write: 0, dtype: source.dtype };
-        let (pcie, axes, machine, model) = (false, self.axes, self.machine, self.model);
+        let (pcie, machine, model) = (false, self.machine, self.model);
         let cx = TransferCx { source, result, start, free: &free, pcie, axes, machine, model };
         let cycles =
             self.is_legal(source, result, &free).then(|| cx.price(None)).flatten().map(|(cycles, _)| cycles);

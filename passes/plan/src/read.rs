@@ -1,6 +1,6 @@
 //! Divides a function of the tensor level into steps: parts that are planned one by one and meet in HBM.
 
-use crate::array::Array;
+use crate::array::{Array, MostPadding};
 use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
 use crate::cut::Group;
 use crate::region::{Computation, Operation, ReduceOrder, Region, RegionValue, Slot};
@@ -119,6 +119,7 @@ pub fn read(
     let block = op.regions()[0];
     for (number, &argument) in module.args(block).iter().enumerate() {
         let array = reader.array(argument, &argument_name(op, number), op)?;
+        let array = Array { most_padding: MostPadding::Quarter, ..array };
         reader.add(argument, array);
     }
     let arguments = reader.arrays.len();
@@ -141,7 +142,13 @@ impl Reader<'_> {
     fn array(&self, value: ValueId, name: &str, op: OpRef<'_>) -> Result<Array, Diagnostic> {
         let ty = self.ctx.type_value::<Value>(self.module.ty(value));
         let ty = ty.ok_or_else(|| unplanned(op, "an argument that is no value"))?;
-        Ok(Array { name: name.to_owned(), dtype: ty.dtype, axes: ty.axes.clone(), unit: self.unit })
+        Ok(Array {
+            name: name.to_owned(),
+            dtype: ty.dtype,
+            axes: ty.axes.clone(),
+            unit: self.unit,
+            most_padding: MostPadding::Whole,
+        })
     }
 
     fn add(&mut self, value: ValueId, array: Array) -> usize {
@@ -373,11 +380,11 @@ impl Reader<'_> {
         for (at, axis) in over.iter().enumerate().rev() {
             axes.retain(|own| own != axis);
             let last = at == 0;
-            let name_of = self.region.values[result].array.name.clone();
             let target = if last {
                 result
             } else {
-                self.new_slot(Array { name: name_of, dtype, axes: axes.clone(), unit: self.unit })
+                let array = self.region.values[result].array.clone();
+                self.new_slot(Array { dtype, axes: axes.clone(), ..array })
             };
             let computation = Computation::Reduce { op: name, operand, axis: Arc::clone(axis), order };
             self.region.operations.push(Operation { computation, result: target });

@@ -140,6 +140,17 @@ impl Axes {
         Ok(id)
     }
 
+    /// The same axes with other sizes for those of `sizes`.
+    pub fn resized(&self, sizes: &[(&str, u64)]) -> Self {
+        let mut resized = self.clone();
+        for (name, size) in sizes {
+            if let Some(id) = self.id(name) {
+                resized.declared[id.0 as usize].size = *size;
+            }
+        }
+        resized
+    }
+
     /// An axis that stands for a part of a mapping, `text`, and that no text can name. The table is a working
     /// copy, so that it is not counted among [`MAX_AXES`].
     pub(crate) fn stand_in(&mut self, text: &str, size: u64) -> AxisId {

@@ -1,7 +1,9 @@
 //! `tm.to_tile`: a transfer into a tile of a tensor.
 
 use super::number::{constant, in_each, numbers};
-use super::transfer::{ENGINES, MovesTensor, PACKET, RUNS, TIME, check_runs, check_transfer};
+use super::transfer::{
+    ENGINES, MovesTensor, PACKET, PADDED, PADDED_AXIS, RUNS, TIME, check_runs, check_transfer,
+};
 use crate::facts::frames::{Frame, Frames};
 use crate::facts::{DeclaredAxes, check_mappings};
 use crate::index::INDICES;
@@ -89,13 +91,14 @@ pub static TO_TILE: OpDecl = OpDecl {
             "an element that it has written is read before it, or another operation that fills a tile, writes that \
              again",
         ),
+        ("C7", PADDED_AXIS),
     ],
     operands: &[
         OperandDecl::one("source", ON_CHIP),
         OperandDecl::one("tensor", ON_CHIP),
         OperandDecl::variadic("first", INDICES),
     ],
-    clauses: &[ALONG, SIZE, INDEX, ELEMENT, ENGINES, TIME, PACKET],
+    clauses: &[ALONG, SIZE, INDEX, ELEMENT, PADDED, ENGINES, TIME, PACKET],
     effects: Effects::Are(&[reads(Target::Operand("source")), writes(Target::Operand("tensor"))]),
     verify: Some(verify),
     example: "%n = tm.to_tile %y, %x, %i along [B / 2], size 1, element [B / 2 = 1, B % 2]",
@@ -182,7 +185,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(error.fix("move it through data memory or HBM".to_owned()));
     }
     cx.analysis::<Frames>().check_tiles(op, view.tensor()?.id, &tiles)?;
-    let segments = check_transfer(op, cx, ["C2", "C4"], &source, &part)?;
+    let segments = check_transfer(op, cx, ["C2", "C4", "C7"], &source, &part)?;
     if on_chips {
         check_crosses(view, cx, &segments)?;
     }

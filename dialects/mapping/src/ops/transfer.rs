@@ -10,14 +10,16 @@ use crate::tensor::memories::{DM, EVERYWHERE, HBM, HOST, ON_CHIP, SPM};
 use crate::tensor::{Dim, Tensor, TensorKind, make};
 use crate::transfer::aggregate::StreamOrder;
 use crate::transfer::error::TransferError;
-use crate::transfer::{Transfer, TransferLoop, transfer};
+use crate::transfer::padding::padded_axes;
+use crate::transfer::{Transfer, TransferLoop, transfer, whole};
+use std::borrow::Cow;
 use visa_algebra::{Axes, AxisId, Expr};
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, OperandDecl};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_ir::view::{BodyOf, ValueRef, unless_auto};
+use visa_ir::view::{BodyOf, ValueRef, flag, unless_auto};
 use visa_loops::Stride;
 
 /// The interface of an operation that moves a whole tensor from one memory to another.
@@ -43,6 +45,7 @@ pub static TO_HBM: OpDecl = OpDecl {
         ("C2", "the source holds every element of the result (book 07)"),
         ("C3", "from scratchpad memory `chip` is not given: it is not reached from other chips (book 10)"),
         ("C4", STREAM),
+        ("C5", PADDED_AXIS),
     ],
     operands: &[OperandDecl::one("source", EVERYWHERE)],
     clauses: &[
@@ -57,6 +60,7 @@ pub static TO_HBM: OpDecl = OpDecl {
             ClauseKind::body::<Expr>(&MAP),
             "the layout in a chip's HBM, in elements",
         ),
+        PADDED,
         ENGINES,
         TIME,
         PACKET,
@@ -73,6 +77,18 @@ pub static TO_HBM: OpDecl = OpDecl {
     interfaces: &[Interface(&MovesTensor), Interface(&Semantics(moves::same))],
     ..OpDecl::BASE
 };
+
+/// Moves padding along.
+#[visa_ir::clause]
+pub(crate) const PADDED: ClauseDecl = ClauseDecl::optional(
+    "padded",
+    ClauseKind::Flag,
+    "moves padding that follows an axis on both sides along, so that whole units of HBM are written",
+);
+
+/// The constraint on [`PADDED`].
+pub(super) const PADDED_AXIS: &str = "with `padded`, an axis is `A # n` wherever the destination has it, and `A # m` \
+                                      with m of at least n wherever the source has it";
 
 /// The axes that count engines.
 #[visa_ir::clause]
@@ -297,7 +313,7 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
     let capacity = machine(*op).memory.hbm_bytes;
     check_place(*op, "at", &result, op.at_unless_auto()?, capacity, axes, "C1")?;
-    check_transfer(*op, cx, ["C2", "C4"], &source, &result).map(drop)
+    check_transfer(*op, cx, ["C2", "C4", "C5"], &source, &result).map(drop)
 }
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -342,7 +358,7 @@ pub(super) fn verify_sram(
     let (part, bytes) = result.cluster_part(&machine);
     check_dimension(op, &result, part.into(), part.per_cluster(&machine), axes, "C4")?;
     check_addresses(op, &result, at, bytes, axes, "C1")?;
-    let segments = check_transfer(op, cx, ["C2", stream], &source, &result)?;
+    let segments = check_transfer(op, cx, ["C2", stream, "C0"], &source, &result)?;
     std::iter::once(at).chain(further(op)).try_for_each(|at| {
         segments.iter().try_for_each(|segment| check_runs(op, segment, source.is(&HBM), at))
     })
@@ -519,7 +535,7 @@ fn verify_host(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, &cx.analysis::<DeclaredAxes>().0)?;
     let op = ToHost::of(op)?;
     let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
-    check_transfer(*op, cx, ["C1", "C1"], &source, &result).map(drop)
+    check_transfer(*op, cx, ["C1", "C1", "C0"], &source, &result).map(drop)
 }
 
 /// Checks that a dimension has exactly `count` positions (book 04).
@@ -573,22 +589,44 @@ pub fn free_axes<'a>(op: OpRef<'a>, cx: &VerifyCx<'_>, index: usize) -> impl Fn(
     move |axis| value.is_none_or(|value| !support.depends(value, axes.0.name(axis)))
 }
 
+/// The axes that a transfer moves: those of the module, or with `padded` those with the padding of both sides.
+///
+/// # Errors
+/// `padded` without an axis that has padding on both sides, which violates `constraint`.
+pub fn moved_axes<'a>(
+    op: OpRef<'_>,
+    constraint: &str,
+    [source, result]: [&Tensor; 2],
+    axes: &'a Axes,
+) -> Result<Cow<'a, Axes>, Diagnostic> {
+    if !flag(&op, PADDED.name) {
+        return Ok(Cow::Borrowed(axes));
+    }
+    padded_axes(source, result, axes).map(Cow::Owned).ok_or_else(|| {
+        let (from, to) = (whole(source, false), whole(result, false));
+        let message = format!("no axis of `{to}` has padding after it that the source, `{from}`, has too");
+        let fix = "pad an axis alike on both sides (`A # n`), or leave `padded` out".to_owned();
+        op.clause_error(constraint, PADDED.name, message).fix(Some(fix))
+    })
+}
+
 /// The segments of the transfer: constraint 0 is that the source holds the requested elements, 1 is that of the
-/// stream.
+/// stream, 2 that of the padding.
 pub(super) fn check_transfer(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
-    constraints: [&str; 2],
+    constraints: [&str; 3],
     source: &Tensor,
     result: &Tensor,
 ) -> Result<Vec<Transfer>, Diagnostic> {
-    let axes = &cx.analysis::<DeclaredAxes>().0;
+    let declared = &cx.analysis::<DeclaredAxes>().0;
+    let axes = &*moved_axes(op, constraints[2], [source, result], declared)?;
     let free = free_axes(op, cx, 0);
     let order = stream_order(op)?;
     let chips = cx.analysis::<Frames>().cross_chips(op, [source, result], axes);
     transfer(source, result, &free, order.as_ref(), chips, axes, &machine(op)).map_err(|error| {
         let clause = error.clause();
-        let [held, stream] = constraints;
+        let [held, stream, _] = constraints;
         let refused = |constraint| op.clause_error(constraint, clause, error.to_string());
         match &error {
             TransferError::Stream { fix, .. } => refused(stream).fix(fix.clone()),

@@ -28,7 +28,7 @@ use visa_mapping::ops::func::{FUNC, Func, RETURN, argument_name, result_names, s
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::number::{condition, never_runs};
 use visa_mapping::ops::to_tile::TileWrite;
-use visa_mapping::ops::transfer::{is_transfer, stream_order};
+use visa_mapping::ops::transfer::{is_transfer, moved_axes, stream_order};
 use visa_mapping::ops::{chip_shuffle, to_tile};
 use visa_mapping::tensor::scalar;
 use visa_mapping::{DM, Tensor, transfer};
@@ -539,8 +539,11 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let chips = frames.cross_chips(op, [&source, &result], cx.axes);
     let segments = match shuffles {
         true => chip_shuffle::plan(op, cx.axes, cx.machine)?,
-        false => transfer(&source, &result, &free, order.as_ref(), chips, cx.axes, cx.machine)
-            .map_err(|error| op.clause_error("C2", error.clause(), error.to_string()))?,
+        false => {
+            let axes = moved_axes(op, "C0", [&source, &result], cx.axes)?;
+            transfer(&source, &result, &free, order.as_ref(), chips, &axes, cx.machine)
+                .map_err(|error| op.clause_error("C2", error.clause(), error.to_string()))?
+        }
     };
     let read = address::moving(cx, op, view::operand(&op, 0, "source")?)?;
     let read = address::in_transfer(cx, op, &read, (&*source, address::frame(cx, op, frames.of(value))?))?;

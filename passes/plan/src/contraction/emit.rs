@@ -1,6 +1,6 @@
 //! Writes a planned contraction: loads, the register file, the stream past it, and the store.
 
-use crate::array::whole_groups;
+use crate::array::{Array, whole_groups};
 use crate::contraction::guess::Parts;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion};
@@ -113,6 +113,7 @@ impl Planned<'_> {
             let weights = self.weights(writer, values.operands[self.choice.stationary])?;
             let result = self.stream(writer, values, weights)?;
             let op = new!(writer, ToHbm, [result]).at_auto().element(out.layout(self.axes));
+            let op = op.padded(self.stores_padding());
             return writer.value(op, &out.name);
         }
         let op = new!(writer, Empty).memory(TensorMemory::Hbm).dtype(out.dtype).at_auto();
@@ -131,7 +132,8 @@ impl Planned<'_> {
                 let (cuts, at): (Vec<&Cut>, Vec<ValueId>) = tiles.unzip();
                 let along = side_by_side(cuts.iter().map(|cut| cut.tile()));
                 let operands = [result, whole].into_iter().chain(at);
-                writer.value(new!(writer, ToTile, operands).along(along.into()), &out.name)
+                let op = new!(writer, ToTile, operands).along(along.into()).padded(self.stores_padding());
+                writer.value(op, &out.name)
             })
         })
     }
@@ -140,27 +142,43 @@ impl Planned<'_> {
     #[must_use]
     pub fn transfers(&self, parts: Parts, prices: &Transfers<'_>) -> Option<Parts> {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
-        let tiled = [&layout.rows, &layout.stream].into_iter().filter(|cut| cut.tiles() > 1);
-        let tiles: Vec<_> = tiled.filter_map(|cut| cut.first_tile()).collect();
-        let in_memory = |slice: Expr, element: Expr, dtype: DType| Tensor {
-            kind: &DM,
-            unit: None,
-            dtype,
-            maps: vec![Expr::Literal(1), self.tidy(layout.cluster(self.machine)), self.tidy(slice), element],
-        };
         let load = |operand: usize, slice: Expr| {
             let array = &problem.operands[operand];
             let element = layout.loaded(problem, choice, operand, self.axes);
-            prices.cycles(&array.first_tile(&tiles, self.axes), &in_memory(slice, element, array.dtype))
+            prices.cycles(&self.first_tile(array), &self.in_memory(slice, element, array.dtype))
         };
-        let out = &problem.out;
-        let results = in_memory(layout.result_slices(choice, true, self.machine), self.stored(), out.dtype);
         Some(Parts {
             rows: load(choice.stationary, layout.slices(choice, self.machine))?,
             stream: load(1 - choice.stationary, layout.loaded_slices(choice, self.machine))?,
-            store: prices.cycles(&results, &out.first_tile(&tiles, self.axes))?,
+            store: prices.store(&problem.out, &self.results(), &self.first_tile(&problem.out))?,
             ..parts
         })
+    }
+
+    /// An array in HBM, or its first tile.
+    fn first_tile(&self, array: &Array) -> Tensor {
+        let tiled = [&self.layout.rows, &self.layout.stream].into_iter().filter(|cut| cut.tiles() > 1);
+        let tiles: Vec<_> = tiled.filter_map(|cut| cut.first_tile()).collect();
+        array.first_tile(&tiles, self.axes)
+    }
+
+    /// A tensor in data memory.
+    fn in_memory(&self, slice: Expr, element: Expr, dtype: DType) -> Tensor {
+        let cluster = self.tidy(self.layout.cluster(self.machine));
+        let maps = vec![Expr::Literal(1), cluster, self.tidy(slice), element];
+        Tensor { kind: &DM, unit: None, dtype, maps }
+    }
+
+    /// The results of an iteration in data memory.
+    fn results(&self) -> Tensor {
+        let slices = self.layout.result_slices(self.choice, true, self.machine);
+        self.in_memory(slices, self.stored(), self.problem.out.dtype)
+    }
+
+    /// Returns true if the store moves the padding of rows.
+    fn stores_padding(&self) -> bool {
+        let out = &self.problem.out;
+        out.stores_padding(&self.results(), &self.first_tile(out), self.axes)
     }
 
     /// Writes a loop over the tiles of a cut, if there are several, that fills `whole`.
@@ -554,8 +572,13 @@ impl Planned<'_> {
         [Part::Cluster, Part::Slice].into_iter().chain(moved).collect()
     }
 
-    /// The layout of the results of a slice, in the order of the array, with the elements of a flit innermost.
+    /// The layout of the results of a slice, with the padding of rows.
     fn element(&self, dtype: DType) -> Expr {
+        self.problem.out.with_padding(self.packed(dtype), self.axes)
+    }
+
+    /// The layout of the results of a slice, in the order of the array, with the elements of a flit innermost.
+    fn packed(&self, dtype: DType) -> Expr {
         let (layout, except) = (self.layout, self.except());
         let mut cuts =
             [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
@@ -589,7 +612,7 @@ impl Planned<'_> {
 
     /// The parts of an operand of the epilogue that a slice holds, in the order of its array, and the elements of a
     /// flit of results among them.
-    fn local(&self, array: &crate::array::Array) -> vector::Terms {
+    fn local(&self, array: &Array) -> vector::Terms {
         let (layout, except) = (self.layout, self.except());
         let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(array, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);

@@ -208,6 +208,15 @@ impl Counts<'_> {
         }
     }
 
+    /// Elements of a contiguous run of results that is whole rows of the result, with their padding; 0 if it is not.
+    fn whole_rows(&self, run: u64) -> u64 {
+        let (out, cuts) = (&self.problem.out, self.results());
+        let last = cuts.into_iter().filter(|cut| cut.size() > 1).max_by_key(|cut| position(out, cut));
+        let Some(last) = last.filter(|cut| cut.group().axes.len() == 1 && cut.tiles() == 1) else { return 0 };
+        let row = local(last, &[]);
+        if run.is_multiple_of(row) { run / row * out.pitch(last.size()).max(row) } else { 0 }
+    }
+
     /// Cycles of the store, and those to collect results of several slices before it.
     fn store(&self) -> (u64, u64) {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
@@ -221,6 +230,7 @@ impl Counts<'_> {
             Mode::Columns => innermost(&problem.out, &layout.stream, &cuts),
         };
         let run = if contiguous { run(&problem.out, &cuts, except) } else { 1 };
+        let run = run.max(self.whole_rows(run));
         let ((gathered, inside), clusters) = (Layout::gathered(choice), self.clusters());
         let moved = Moved {
             bytes: bytes(results, out) * slices * clusters,

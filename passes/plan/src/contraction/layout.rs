@@ -81,8 +81,9 @@ impl Layout {
     /// The mapping of the slices during the computation.
     #[must_use]
     pub fn slices(&self, choice: &Choice, machine: &Machine) -> Expr {
-        let parts = [&self.batch, &self.sum, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
-        on_slices(side_by_side(parts), choice, machine)
+        let [batch, sum, stream, rows] =
+            [&self.batch, &self.sum, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
+        on_slices([batch, sum, stream], rows, choice, machine)
     }
 
     /// The mapping of the slices after the sum between slices, or after they have `collected` results of each other.
@@ -102,7 +103,7 @@ impl Layout {
             Gather::Rows if collected => [freed, stream, digit],
             Gather::None | Gather::Promoted | Gather::Stream | Gather::Rows => [freed, stream, rows],
         };
-        on_slices(side_by_side([batch, freed, stream, rows]), choice, machine)
+        on_slices([batch, freed, stream], rows, choice, machine)
     }
 
     /// The number of slices that a slice collects results of, and of those inside each of them: slice1 and slice0 of
@@ -123,11 +124,9 @@ impl Layout {
         if choice.share == 1 {
             return self.slices(choice, machine);
         }
-        let rows = self.rows.part(Part::Slice);
-        let copies = choice.rows / choice.share;
-        let copies = if copies == 1 { Expr::Literal(1) } else { rows.stride(choice.share) };
+        let [copies, _] = ring(self.rows.part(Part::Slice), choice);
         let [batch, sum, stream] = [&self.batch, &self.sum, &self.stream].map(|cut| cut.part(Part::Slice));
-        on_slices(side_by_side([batch, sum, stream, copies, self.share(choice)]), choice, machine)
+        around_rings([batch, sum, stream, copies], self.share(choice), choice, machine)
     }
 
     /// Positions of the sum, or of a piece of it that a slice loads, in a row of the register file: whole flits.
@@ -281,12 +280,31 @@ fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
 }
 
 /// A mapping of the used slices as one of all slices of a cluster.
-fn on_slices(map: Expr, choice: &Choice, machine: &Machine) -> Expr {
+fn on_slices(outer: [Expr; 3], rows: Expr, choice: &Choice, machine: &Machine) -> Expr {
+    if choice.share == 1 || !choice.spread {
+        let [batch, sum, stream] = outer;
+        return around_rings([batch, sum, stream, rows], Expr::Literal(1), choice, machine);
+    }
+    let ([copies, members], [batch, sum, stream]) = (ring(rows, choice), outer);
+    around_rings([batch, sum, stream, copies], members, choice, machine)
+}
+
+/// The rings among the slices that divide the rows, and the slices of a ring.
+fn ring(rows: Expr, choice: &Choice) -> [Expr; 2] {
+    if choice.rows == choice.share {
+        return [Expr::Literal(1), rows];
+    }
+    [rows.clone().stride(choice.share), rows.modulo(choice.share)]
+}
+
+/// A mapping of the used slices as one of all slices of a cluster: the unused ones are around the rings, or last.
+fn around_rings(outer: [Expr; 4], ring: Expr, choice: &Choice, machine: &Machine) -> Expr {
     let (all, used) = (machine.topology.slices_per_cluster, choice.slices());
     if choice.spread && used < all {
-        return side_by_side([map, Expr::Literal(1).pad(all / used, PadKind::Top)]);
+        let unused = Expr::Literal(1).pad(all / used, PadKind::Top);
+        return side_by_side(outer.into_iter().chain([unused, ring]));
     }
-    padded(map, all, used)
+    padded(side_by_side(outer.into_iter().chain([ring])), all, used)
 }
 
 /// A mapping of `used` positions of `all`.

@@ -146,7 +146,7 @@ fn stores(
     model: MemoryModel,
 ) -> impl Iterator<Item = Choice> {
     let flat = model == MemoryModel::Flat;
-    let unused = !flat && plan.slices() < machine.topology.slices_per_cluster && plan.share == 1;
+    let unused = !flat && plan.slices() < machine.topology.slices_per_cluster;
     let gathers: &[Gather] = match (plan.mode, innermost) {
         (Mode::Tree | Mode::Columns, _) if flat => &[Gather::None],
         (Mode::Tree, Some(Role::Rows)) if !plan.transposed => &[Gather::None, Gather::Rows, Gather::Promoted],
@@ -170,7 +170,9 @@ fn stores(
     };
     let all = gathers.iter().filter(move |gather| possible(gather)).copied();
     all.flat_map(move |gather| {
-        let spreads = [false, true].into_iter().filter(move |&spread| !spread || unused);
+        // Collected rows are neighbours, which unused slices around rings would separate.
+        let apart = gather == Gather::Rows && plan.share > 1;
+        let spreads = [false, true].into_iter().filter(move |&spread| !spread || unused && !apart);
         spreads.map(move |spread| Choice { gather, spread, ..plan })
     })
 }

@@ -60,7 +60,14 @@ impl PlannedRegion<'_> {
     #[must_use]
     pub fn store(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
-        prices.cycles(&self.in_memory(array, self.element(slot)), &self.first_tile(array))
+        prices.store(array, &self.in_memory(array, self.element(slot)), &self.first_tile(array))
+    }
+
+    /// Returns true if the store of an output moves the padding of rows.
+    fn stores_padding(&self, slot: Slot) -> bool {
+        let array = self.array(slot);
+        let source = self.in_memory(array, self.element(slot));
+        array.stores_padding(&source, &self.first_tile(array), self.layout.axes)
     }
 
     /// Returns true if the lanes of a reduction hold the reduced axis, dimension `at` of the operand's `count`.
@@ -112,10 +119,11 @@ impl PlannedRegion<'_> {
             let results = self.operations(writer, inputs)?;
             return results
                 .into_iter()
-                .zip(&outputs)
-                .map(|(result, array)| {
+                .zip(&self.region.outputs)
+                .map(|(result, &slot)| {
+                    let array = self.array(slot);
                     let op = new!(writer, ToHbm, [result]).at_auto().element(array.layout(self.layout.axes));
-                    writer.value(op, &array.name)
+                    writer.value(op.padded(self.stores_padding(slot)), &array.name)
                 })
                 .collect();
         }
@@ -134,9 +142,9 @@ impl PlannedRegion<'_> {
             }
             let results = self.operations(writer, &tiles)?;
             let mut filled = Vec::new();
-            for ((result, &whole), name) in results.into_iter().zip(carried).zip(&names) {
+            for ((result, &whole), &slot) in results.into_iter().zip(carried).zip(&self.region.outputs) {
                 let op = new!(writer, ToTile, [result, whole, index]).along(rows.tile().into());
-                filled.push(writer.value(op, name)?);
+                filled.push(writer.value(op.padded(self.stores_padding(slot)), &self.array(slot).name)?);
             }
             writer.end(new!(writer, Yield, filled));
             Ok(())

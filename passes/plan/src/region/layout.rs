@@ -146,7 +146,7 @@ impl<'a> RegionLayout<'a> {
         in_memory(self.local(array).into_iter().map(|local| local.map), array.dtype, self.axes)
     }
 
-    /// The layout of a computed value: whole packets of lanes, or a part of one.
+    /// The layout of a computed value: whole packets of lanes, or a part of one, and the padding of its rows.
     #[must_use]
     pub fn computed(&self, array: &Array) -> Expr {
         let mut local = self.local(array);
@@ -159,7 +159,7 @@ impl<'a> RegionLayout<'a> {
             whole_groups(last.size, array.dtype)
         };
         let last = if whole == last.size { last.map } else { last.map.pad(whole, PadKind::Top) };
-        side_by_side(local.into_iter().map(|local| local.map).chain([last]))
+        array.with_padding(side_by_side(local.into_iter().map(|local| local.map).chain([last])), self.axes)
     }
 
     /// Elements of a value in a slice, with padding.

@@ -14,6 +14,7 @@ use visa_mapping::index::cases::Cases;
 use visa_mapping::ops::func::FUNC;
 use visa_mapping::ops::to_tile;
 use visa_mapping::ops::to_tile::TileWrite;
+use visa_mapping::ops::transfer::moved_axes;
 use visa_mapping::tensor::attrs::MAP;
 use visa_mapping::{Tensor, operand};
 use visa_pass::{Configured, Level, Pass, PassCx};
@@ -132,13 +133,14 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) 
     let write = address(made).saturating_add(tile).saturating_add(written);
     let start = Start { read, write, dtype: source.dtype };
     let model = *op.ctx.data::<MemoryModel>();
+    let moved = moved_axes(op, "C0", [&source, &result], &axes.0).ok()?;
     let transfer = TransferCx {
         source: &source,
         result: &result,
         start,
         free: &free,
         pcie: frames.cross_chips(op, [&source, &result], &axes.0),
-        axes: &axes.0,
+        axes: &moved,
         machine: &machine,
         model,
     };
