@@ -2,6 +2,7 @@
 //! "Heterogeneous Aggregate Operation").
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use visa_loops::{EnginePart, EngineTable, PairedEntry, PairedProgram, Stride, contiguous_paired};
 use visa_machine::Machine;
 use visa_memory::{Descriptor, Engine, Medium, Memory, Transfer, book, channel_cycles};
@@ -15,7 +16,7 @@ struct Shared {
     engines: u64,
 }
 
-/// Deals the segments of a transfer within a chip, in bytes, to its engines. The fastest of these by the `book` model
+/// Deals the segments of a transfer within a chip, in bytes, to some of its engines. The fastest of these by the `book` model
 /// is taken:
 ///
 /// - A single segment is shared by as many engines as its loops can be split for. Slices are split first, so that an
@@ -27,8 +28,13 @@ struct Shared {
 /// - Runs that have no large packet, as primes have none, are cut in two: the most that whole packets carry, and the
 ///   rest (book 10).
 #[must_use]
-pub fn deal(segments: &[PairedProgram], [from, to]: [Medium; 2], machine: &Machine) -> EngineTable {
-    let cx = Dealer { from, to, machine };
+pub fn deal(
+    segments: &[PairedProgram],
+    [from, to]: [Medium; 2],
+    engines: Range<u64>,
+    machine: &Machine,
+) -> EngineTable {
+    let cx = Dealer { from, to, first: engines.start, count: engines.end - engines.start, machine };
     let plain = cx.best(segments);
     let cut: Vec<_> = segments.iter().flat_map(|program| cx.whole_packets(program)).collect();
     if cut.len() == segments.len() { plain } else { cx.faster(plain, cx.best(&cut)) }
@@ -44,21 +50,26 @@ pub fn alone(segments: &[PairedProgram]) -> EngineTable {
 struct Dealer<'a> {
     from: Medium,
     to: Medium,
+    /// The first engine.
+    first: u64,
+    /// Number of engines.
+    count: u64,
     machine: &'a Machine,
 }
 
 impl Dealer<'_> {
-    fn engines(&self) -> u64 {
-        self.machine.topology.dma_engines_per_chip
+    /// A segment, shared by as many engines as its loops can be split for, in the faster order.
+    fn share(&self, program: &PairedProgram) -> Shared {
+        share(program, [self.from, self.to], self.count, self.machine)
     }
 
     fn best(&self, segments: &[PairedProgram]) -> EngineTable {
         let [single] = segments else {
             return self.faster(self.apart(segments), self.in_turn(segments));
         };
-        let even = share(single, [self.from, self.to], self.machine);
-        let all = even.engines == self.engines();
-        let even = EngineTable(vec![part(even, 0)]);
+        let even = self.share(single);
+        let all = even.engines == self.count;
+        let even = EngineTable(vec![part(even, self.first)]);
         match self.unevenly(single).filter(|_| !all) {
             Some(uneven) => self.faster(even, uneven),
             None => even,
@@ -75,16 +86,14 @@ impl Dealer<'_> {
 
     /// Each segment is shared by all engines, one after the other.
     fn in_turn(&self, segments: &[PairedProgram]) -> EngineTable {
-        let shared =
-            segments.iter().map(|program| part(share(program, [self.from, self.to], self.machine), 0));
-        EngineTable(shared.collect())
+        EngineTable(segments.iter().map(|program| part(self.share(program), self.first)).collect())
     }
 
     /// Each segment has separate engines. Those that would take longest get one more as long as there are some; if
     /// there are more segments than engines, each goes to the one that has least to do.
     fn apart(&self, segments: &[PairedProgram]) -> EngineTable {
         let size = |program: &PairedProgram| program.steps().unwrap_or(u64::MAX);
-        let engines = self.engines() as usize;
+        let engines = self.count as usize;
         if segments.len() > engines {
             let mut largest_first: Vec<_> = segments.iter().collect();
             largest_first.sort_by_key(|program| std::cmp::Reverse(size(program)));
@@ -93,6 +102,7 @@ impl Dealer<'_> {
                 let least = (0_u64..).zip(&loads).min_by_key(|(_, load)| **load);
                 let engine = least.map_or(0, |(engine, _)| engine);
                 loads[engine as usize] = loads[engine as usize].saturating_add(size(program));
+                let engine = self.first + engine;
                 EnginePart { engines: engine..engine + 1, loops: program.clone() }
             });
             return EngineTable(dealt.collect());
@@ -104,7 +114,7 @@ impl Dealer<'_> {
                 most[at] += 1;
             }
         }
-        let mut first = 0;
+        let mut first = self.first;
         let dealt = segments.iter().zip(most).map(|(program, most)| {
             let part = part(split(program, [self.from, self.to], most, self.machine), first);
             first = part.engines.end;
@@ -118,10 +128,10 @@ impl Dealer<'_> {
     fn unevenly(&self, program: &PairedProgram) -> Option<EngineTable> {
         let order = split_order(program, [self.from, self.to], self.machine);
         let last = program.entries.len().saturating_sub(1);
-        let at = order.into_iter().find(|&at| at != last && program.entries[at].limit > self.engines())?;
+        let at = order.into_iter().find(|&at| at != last && program.entries[at].limit > self.count)?;
         let entry = &program.entries[at];
         let (Stride::Fixed(read), Stride::Fixed(write)) = (&entry.read, &entry.write) else { return None };
-        let each = entry.limit.div_ceil(self.engines());
+        let each = entry.limit.div_ceil(self.count);
         let (whole, rest) = (entry.limit / each, entry.limit % each);
         let far = |stride: &i64, count: u64| stride.checked_mul(i64::try_from(count).ok()?);
         let own = |limit: u64| {
@@ -132,12 +142,14 @@ impl Dealer<'_> {
         };
         let mut most = own(each);
         most.entries.insert(0, PairedEntry::new(whole, far(read, each)?, far(write, each)?));
-        let mut table = EngineTable(vec![EnginePart { engines: 0..whole, loops: most }]);
+        let mut table =
+            EngineTable(vec![EnginePart { engines: self.first..self.first + whole, loops: most }]);
         if rest > 0 {
             let mut left = own(rest);
             left.read_base = left.read_base.checked_add(far(read, whole * each)?)?;
             left.write_base = left.write_base.checked_add(far(write, whole * each)?)?;
-            table.0.push(EnginePart { engines: whole..whole + 1, loops: left });
+            let engine = self.first + whole;
+            table.0.push(EnginePart { engines: engine..engine + 1, loops: left });
         }
         Some(table)
     }
@@ -187,8 +199,8 @@ fn part(shared: Shared, first: u64) -> EnginePart {
 }
 
 /// A segment, shared by as many engines as its loops can be split for, in the faster order.
-fn share(program: &PairedProgram, [from, to]: [Medium; 2], machine: &Machine) -> Shared {
-    let plain = split(program, [from, to], machine.topology.dma_engines_per_chip, machine);
+fn share(program: &PairedProgram, [from, to]: [Medium; 2], engines: u64, machine: &Machine) -> Shared {
+    let plain = split(program, [from, to], engines, machine);
     if from == to {
         return plain;
     }
@@ -321,7 +333,7 @@ mod tests {
     const SLICE: u64 = 1 << 19;
 
     fn shared(text: &str, from: Medium, to: Medium) -> (String, u64) {
-        let found = share(&text.parse().expect(text), [from, to], &Machine::rngd());
+        let found = share(&text.parse().expect(text), [from, to], 8, &Machine::rngd());
         (found.loops.to_string(), found.engines)
     }
 
@@ -403,7 +415,7 @@ mod tests {
             let text = format!("[{}, {run} : 1 -> 1] : {packet}", loops.join(", "));
             let program: PairedProgram = text.parse().expect("a program");
             let (from, to) = (media[random.below(2)], media[random.below(2)]);
-            let found = share(&program, [from, to], &machine);
+            let found = share(&program, [from, to], 8, &machine);
             assert_eq!(moved(&found.loops), moved(&program), "{program}: {}", found.loops);
             let mut outer = 1;
             let engines = found.loops.entries.iter().take_while(|entry| {
@@ -419,7 +431,7 @@ mod tests {
 
     fn dealt(segments: &[&str], from: Medium, to: Medium) -> String {
         let segments: Vec<PairedProgram> = segments.iter().map(|text| text.parse().expect(text)).collect();
-        deal(&segments, [from, to], &Machine::rngd()).to_string()
+        deal(&segments, [from, to], 0..8, &Machine::rngd()).to_string()
     }
 
     /// 1009 rows are prime: 127 for each of seven engines, and 120 for the last.

@@ -1,6 +1,7 @@
 //! A transfer from segments to engines: over elements for seq, in bytes for hw (book 10).
 
 use crate::engines::{alone, deal};
+use std::ops::Range;
 use std::rc::Rc;
 use visa_ir::context::Context;
 use visa_loops::{
@@ -37,6 +38,8 @@ pub struct Way<'a> {
     pub pcie: bool,
     /// The memories read and written.
     pub media: [Medium; 2],
+    /// The cluster whose engines share it; `None` for those of all clusters.
+    pub queue: Option<u64>,
     /// The machine.
     pub machine: &'a Machine,
     /// Store for the programs of engines, so that the lowering to seq, which refuses programs that no engine runs, and
@@ -48,6 +51,15 @@ pub struct Way<'a> {
 pub struct EnginePrograms(Vec<PairedProgram>);
 
 impl Way<'_> {
+    /// The engines that share the transfer.
+    fn engines(&self) -> Range<u64> {
+        let (topology, each) = (&self.machine.topology, self.machine.topology.pes_per_cluster);
+        match self.queue {
+            None => 0..topology.dma_engines_per_chip,
+            Some(cluster) => cluster * each..((cluster + 1) * each).min(topology.dma_engines_per_chip),
+        }
+    }
+
     /// The programs of a segment over elements.
     fn programs(&self, segment: &PairedProgram, dtype: DType) -> Result<Rc<EnginePrograms>, AccessError> {
         let group = access::dma_group(self.media[1], self.machine);
@@ -131,7 +143,11 @@ pub fn table(work: &DmaWork, dtype: DType, way: &Way<'_>) -> Result<EngineTable,
             for segment in &segments.0 {
                 programs.extend_from_slice(&way.programs(segment, dtype)?.0);
             }
-            Ok(if way.pcie { alone(&programs) } else { deal(&programs, way.media, way.machine) })
+            Ok(if way.pcie {
+                alone(&programs)
+            } else {
+                deal(&programs, way.media, way.engines(), way.machine)
+            })
         }
         DmaWork::Assigned(table) => {
             let parts = table.0.iter().map(|part| access::dma_part(part, dtype, way.machine));

@@ -110,6 +110,17 @@ pub enum Gather {
     Promoted,
 }
 
+/// A transfer of a contraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// The load of the streamed operand.
+    Stream,
+    /// The load of another operand.
+    Operand,
+    /// The store.
+    Store,
+}
+
 /// A plan of a contraction, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -149,6 +160,9 @@ pub struct Choice {
     pub gather: Gather,
     /// True if the unused slices are between the used ones, so that all networks of data memory work.
     pub spread: bool,
+    /// True if the DMA engines of one cluster load one operand while those of the other one load the other; in loops,
+    /// if those of one cluster load and those of the other one store.
+    pub queues: bool,
 }
 
 impl Choice {
@@ -156,6 +170,17 @@ impl Choice {
     #[must_use]
     pub fn slices(&self) -> u64 {
         self.batch * self.sum * self.stream * self.rows
+    }
+
+    /// The cluster whose DMA engines make a transfer; `None` for those of all clusters.
+    #[must_use]
+    pub fn queue(&self, transfer: Move) -> Option<u64> {
+        let tiled = self.row_tiles * self.stream_tiles > 1;
+        match (self.queues, tiled, transfer) {
+            (false, _, _) | (true, false, Move::Store) => None,
+            (true, false, Move::Stream) | (true, true, Move::Store) => Some(1),
+            (true, _, Move::Operand) | (true, true, Move::Stream) => Some(0),
+        }
     }
 
     /// Clusters that divide the axes of a role.

@@ -114,6 +114,16 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
         ));
     }
     let (row_tiles, stream_tiles) = (layout.rows.tiles(), layout.stream.tiles());
+    if choice.queues {
+        all.push(match row_tiles * stream_tiles {
+            1 => format!(
+                "{streamed} is loaded by the DMA engines of cluster 1, in parallel with {held} by those of 0"
+            ),
+            _ => {
+                "the DMA engines of cluster 0 load, in parallel with stores by those of cluster 1".to_owned()
+            }
+        });
+    }
     if row_tiles * stream_tiles > 1 {
         all.push(format!(
             "loops over {row_tiles} x {stream_tiles} tiles: loads run in parallel with the pipelines"

@@ -17,8 +17,11 @@ pub struct Transfers<'a> {
     axes: &'a Axes,
     machine: &'a Machine,
     model: MemoryModel,
-    known: RefCell<HashMap<(String, String), Option<u64>>>,
+    known: RefCell<HashMap<PricedTransfer, Option<u64>>>,
 }
+
+/// A transfer by its source, its result and the cluster of its engines, as texts.
+type PricedTransfer = (String, String, Option<u64>);
 
 impl<'a> Transfers<'a> {
     /// No prices yet.
@@ -27,25 +30,33 @@ impl<'a> Transfers<'a> {
         Self { axes, machine, model, known: RefCell::default() }
     }
 
-    /// Cycles of a transfer; `None` if no engine makes it.
+    /// Cycles of a load by the engines of a cluster, or of all; `None` if no engine makes it.
     #[must_use]
-    pub fn cycles(&self, source: &Tensor, result: &Tensor) -> Option<u64> {
-        self.priced(source, result, self.axes)
+    pub fn load(&self, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
+        self.priced(source, result, queue, self.axes)
     }
 
-    /// Cycles of a store of an array, or of a tile of it, with the padding that it moves; `None` if no engine makes it.
+    /// Cycles of a store of an array, or of a tile of it, by these engines, with the padding that it moves; `None` if no
+    /// engine makes it.
     #[must_use]
-    pub fn store(&self, array: &Array, source: &Tensor, result: &Tensor) -> Option<u64> {
-        match padded_axes(source, result, self.axes)
-            .filter(|_| array.stores_padding(source, result, self.axes))
-        {
-            Some(axes) => self.priced(source, result, &axes),
-            None => self.priced(source, result, self.axes),
+    pub fn store(&self, array: &Array, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
+        let padded = array.stores_padding(source, result, self.axes);
+        match padded_axes(source, result, self.axes).filter(|_| padded) {
+            Some(axes) => self.priced(source, result, queue, &axes),
+            None => self.priced(source, result, queue, self.axes),
         }
     }
 
-    fn priced(&self, source: &Tensor, result: &Tensor, axes: &Axes) -> Option<u64> {
-        let key = (source.to_string(), result.to_string());
+    /// Returns true if transfers of different clusters run in parallel (book 10): in the models of requests, if the
+    /// chip has several clusters. A calibrated machine has no rows of such transfers.
+    #[must_use]
+    pub fn has_queues(&self) -> bool {
+        let several = self.machine.topology.clusters_per_chip > 1;
+        self.model != MemoryModel::Flat && several && self.machine.measured.is_none()
+    }
+
+    fn priced(&self, source: &Tensor, result: &Tensor, queue: Option<u64>, axes: &Axes) -> Option<u64> {
+        let key = (source.to_string(), result.to_string(), queue);
         if let Some(&known) = self.known.borrow().get(&key) {
             return known;
         }
@@ -53,7 +64,7 @@ impl<'a> Transfers<'a> {
         let free = |axis: AxisId| names.iter().all(|name| **name != *axes.name(axis));
         let start = Start { read: 0, write: 0, dtype: source.dtype };
         let (pcie, machine, model) = (false, self.machine, self.model);
-        let cx = TransferCx { source, result, start, free: &free, pcie, axes, machine, model };
+        let cx = TransferCx { source, result, start, free: &free, pcie, queue, axes, machine, model };
         let cycles =
             self.is_legal(source, result, &free).then(|| cx.price(None)).flatten().map(|(cycles, _)| cycles);
         self.known.borrow_mut().insert(key, cycles);

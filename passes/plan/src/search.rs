@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::contraction::emit::{Planned, Values};
-use crate::contraction::guess::guess;
+use crate::contraction::guess::{Parts, guess};
 use crate::contraction::layout::Layout;
 use crate::contraction::space::Space;
 use crate::contraction::{Choice, Contraction};
@@ -146,14 +146,33 @@ impl Search<'_> {
         });
         select(&mut all, |(total, ..)| *total);
         let priced = all.into_iter().filter_map(|(_, choice, layout, parts)| {
-            let (axes, machine) = (self.axes, self.machine);
-            let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
-            let total = planned.transfers(parts, prices)?.total(&layout);
+            let (total, choice) = self.in_queues(problem, choice, &layout, parts, prices)?;
             Some((total, Plan::Contraction(Box::new((choice, layout)))))
         });
         let mut priced: Vec<_> = priced.collect();
         priced.sort_by_key(|(total, _)| *total);
         (priced, Counted { explored, pruned })
+    }
+
+    /// Cycles of a plan by the prices of its transfers, and the plan with them in the queues of two clusters if that is
+    /// faster.
+    fn in_queues(
+        &self,
+        problem: &Contraction,
+        choice: Choice,
+        layout: &Layout,
+        parts: Parts,
+        prices: &Transfers<'_>,
+    ) -> Option<(u64, Choice)> {
+        let (axes, machine) = (self.axes, self.machine);
+        let priced =
+            |choice: &Choice| Planned { problem, choice, layout, axes, machine }.transfers(parts, prices);
+        let all = priced(&choice)?;
+        let plain = (all.total(layout), choice);
+        let divided = Choice { queues: true, ..choice };
+        let Some(queued) = priced(&divided).filter(|_| prices.has_queues()) else { return Some(plain) };
+        let total = all.in_queues(&queued, layout, machine.timing.dma_startup_cycles);
+        Some(if total < plain.0 { (total, divided) } else { plain })
     }
 
     /// The plans of a region.

@@ -25,6 +25,8 @@ pub struct Resident {
     pub cluster: Expr,
     /// The mapping of the slices.
     pub slice: Expr,
+    /// The cluster whose DMA engines load it; `None` for those of all clusters.
+    pub queue: Option<i64>,
 }
 
 /// The part of an operand that a slice holds.
@@ -56,7 +58,7 @@ pub fn load_operand(
     axes: &Axes,
 ) -> Result<ValueId, Diagnostic> {
     let name = &array.name;
-    let op = new!(writer, ToDm, [source]).at_auto().cluster(resident.cluster.clone());
+    let op = new!(writer, ToDm, [source]).at_auto().cluster(resident.cluster.clone()).queue(resident.queue);
     let element = in_memory(terms.memory.iter().cloned(), array.dtype, axes);
     let loaded = writer.value(op.slice(resident.slice.clone()).element(element), &format!("{name}_dm"))?;
     let begin = writer.value(new!(writer, Begin, [loaded]).context(Unit::Main), name)?;

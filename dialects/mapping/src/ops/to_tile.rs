@@ -2,7 +2,8 @@
 
 use super::number::{constant, in_each, numbers};
 use super::transfer::{
-    ENGINES, MovesTensor, PACKET, PADDED, PADDED_AXIS, RUNS, TIME, check_runs, check_transfer,
+    CLUSTER_QUEUE, ENGINES, MovesTensor, PACKET, PADDED, PADDED_AXIS, QUEUE, RUNS, TIME, check_runs,
+    check_transfer,
 };
 use crate::facts::frames::{Frame, Frames};
 use crate::facts::{DeclaredAxes, check_mappings};
@@ -92,13 +93,14 @@ pub static TO_TILE: OpDecl = OpDecl {
              again",
         ),
         ("C7", PADDED_AXIS),
+        ("C8", CLUSTER_QUEUE),
     ],
     operands: &[
         OperandDecl::one("source", ON_CHIP),
         OperandDecl::one("tensor", ON_CHIP),
         OperandDecl::variadic("first", INDICES),
     ],
-    clauses: &[ALONG, SIZE, INDEX, ELEMENT, PADDED, ENGINES, TIME, PACKET],
+    clauses: &[ALONG, SIZE, INDEX, ELEMENT, PADDED, QUEUE, ENGINES, TIME, PACKET],
     effects: Effects::Are(&[reads(Target::Operand("source")), writes(Target::Operand("tensor"))]),
     verify: Some(verify),
     example: "%n = tm.to_tile %y, %x, %i along [B / 2], size 1, element [B / 2 = 1, B % 2]",
@@ -185,7 +187,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         return Err(error.fix("move it through data memory or HBM".to_owned()));
     }
     cx.analysis::<Frames>().check_tiles(op, view.tensor()?.id, &tiles)?;
-    let segments = check_transfer(op, cx, ["C2", "C4", "C7"], &source, &part)?;
+    let segments = check_transfer(op, cx, ["C2", "C4", "C7", "C8"], &source, &part)?;
     if on_chips {
         check_crosses(view, cx, &segments)?;
     }

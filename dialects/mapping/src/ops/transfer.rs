@@ -19,7 +19,7 @@ use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::effects::{Effects, Target, allocates, reads, writes};
 use visa_ir::module::{OpRef, TypeId};
 use visa_ir::verify::VerifyCx;
-use visa_ir::view::{BodyOf, ValueRef, flag, unless_auto};
+use visa_ir::view::{BodyOf, Int, ValueRef, flag, optional, unless_auto};
 use visa_loops::Stride;
 
 /// The interface of an operation that moves a whole tensor from one memory to another.
@@ -46,6 +46,7 @@ pub static TO_HBM: OpDecl = OpDecl {
         ("C3", "from scratchpad memory `chip` is not given: it is not reached from other chips (book 10)"),
         ("C4", STREAM),
         ("C5", PADDED_AXIS),
+        ("C6", CLUSTER_QUEUE),
     ],
     operands: &[OperandDecl::one("source", EVERYWHERE)],
     clauses: &[
@@ -61,6 +62,7 @@ pub static TO_HBM: OpDecl = OpDecl {
             "the layout in a chip's HBM, in elements",
         ),
         PADDED,
+        QUEUE,
         ENGINES,
         TIME,
         PACKET,
@@ -89,6 +91,19 @@ pub(crate) const PADDED: ClauseDecl = ClauseDecl::optional(
 /// The constraint on [`PADDED`].
 pub(super) const PADDED_AXIS: &str = "with `padded`, an axis is `A # n` wherever the destination has it, and `A # m` \
                                       with m of at least n wherever the source has it";
+
+/// The engines of one cluster.
+#[visa_ir::clause]
+pub(crate) const QUEUE: ClauseDecl = ClauseDecl::optional(
+    "queue",
+    ClauseKind::Int,
+    "the cluster whose DMA engines move it, in parallel with transfers of another cluster's engines; the engines of \
+     all clusters if absent",
+);
+
+/// The constraint on [`QUEUE`].
+pub(super) const CLUSTER_QUEUE: &str = "`queue` is a cluster of the chip, by tensor DMA, without `engines`, `time` \
+                                        and `packet` (book 10)";
 
 /// The axes that count engines.
 #[visa_ir::clause]
@@ -145,6 +160,7 @@ pub static TO_DM: OpDecl = OpDecl {
         ("C5", RUNS),
         ("C6", "from scratchpad memory `chip` is not given: it is not reached from other chips (book 10)"),
         ("C7", STREAM),
+        ("C8", CLUSTER_QUEUE),
     ],
     operands: &[OperandDecl::one("source", ON_CHIP)],
     clauses: &[
@@ -164,6 +180,7 @@ pub static TO_DM: OpDecl = OpDecl {
             "the layout within a slice, in elements",
         )
         .open(),
+        QUEUE,
         ENGINES,
         TIME,
         PACKET,
@@ -200,6 +217,7 @@ pub static TO_SPM: OpDecl = OpDecl {
         ("C4", "the PE mapping has as many positions as a cluster has PEs: 4 (book 10)"),
         ("C5", RUNS),
         ("C6", STREAM),
+        ("C7", CLUSTER_QUEUE),
     ],
     operands: &[OperandDecl::one("source", ON_CHIP)],
     clauses: &[
@@ -213,6 +231,7 @@ pub static TO_SPM: OpDecl = OpDecl {
             ClauseKind::body::<Expr>(&MAP),
             "the layout within a PE's scratchpad memory, in elements",
         ),
+        QUEUE,
         ENGINES,
         TIME,
         PACKET,
@@ -313,7 +332,7 @@ fn verify_hbm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
     let capacity = machine(*op).memory.hbm_bytes;
     check_place(*op, "at", &result, op.at_unless_auto()?, capacity, axes, "C1")?;
-    check_transfer(*op, cx, ["C2", "C4", "C5"], &source, &result).map(drop)
+    check_transfer(*op, cx, ["C2", "C4", "C5", "C6"], &source, &result).map(drop)
 }
 
 fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
@@ -323,12 +342,12 @@ fn verify_dm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
         let (axes, result) = (&cx.analysis::<DeclaredAxes>().0, op.result_tensor()?.of_type::<Tensor>()?);
         check_chips(&result, chips_of(*op)?, axes, op.clause_span("chip"))?;
     }
-    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, "C7")
+    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, ["C7", "C8"])
 }
 
 fn verify_spm(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     let op = ToSpm::of(op)?;
-    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, "C6")
+    verify_sram(*op, cx, [op.source()?, op.result_tensor()?], op.at_unless_auto()?, ["C6", "C7"])
 }
 
 /// Refuses a separate chip mapping for the result of a transfer out of scratchpad memory.
@@ -342,13 +361,13 @@ fn stays_on_chip(op: OpRef<'_>, constraint: &str, source: &Tensor, given: bool) 
 }
 
 /// C1 to C5 of a transfer at address `at` into a memory that each part of a cluster has; `stream` is the constraint on
-/// its stream.
+/// its stream, `queue` that on its queue.
 pub(super) fn verify_sram(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
     [source, result]: [ValueRef<'_>; 2],
     at: Option<i64>,
-    stream: &'static str,
+    [stream, queue]: [&'static str; 2],
 ) -> Result<(), Diagnostic> {
     let axes = &cx.analysis::<DeclaredAxes>().0;
     check_mappings(op, axes)?;
@@ -358,7 +377,7 @@ pub(super) fn verify_sram(
     let (part, bytes) = result.cluster_part(&machine);
     check_dimension(op, &result, part.into(), part.per_cluster(&machine), axes, "C4")?;
     check_addresses(op, &result, at, bytes, axes, "C1")?;
-    let segments = check_transfer(op, cx, ["C2", stream, "C0"], &source, &result)?;
+    let segments = check_transfer(op, cx, ["C2", stream, "C0", queue], &source, &result)?;
     std::iter::once(at).chain(further(op)).try_for_each(|at| {
         segments.iter().try_for_each(|segment| check_runs(op, segment, source.is(&HBM), at))
     })
@@ -535,7 +554,7 @@ fn verify_host(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     check_mappings(op, &cx.analysis::<DeclaredAxes>().0)?;
     let op = ToHost::of(op)?;
     let (source, result) = (op.source()?.of_type::<Tensor>()?, op.result_tensor()?.of_type::<Tensor>()?);
-    check_transfer(*op, cx, ["C1", "C1", "C0"], &source, &result).map(drop)
+    check_transfer(*op, cx, ["C1", "C1", "C0", "C0"], &source, &result).map(drop)
 }
 
 /// Checks that a dimension has exactly `count` positions (book 04).
@@ -611,11 +630,11 @@ pub fn moved_axes<'a>(
 }
 
 /// The segments of the transfer: constraint 0 is that the source holds the requested elements, 1 is that of the
-/// stream, 2 that of the padding.
+/// stream, 2 that of the padding, 3 that of the queue.
 pub(super) fn check_transfer(
     op: OpRef<'_>,
     cx: &VerifyCx<'_>,
-    constraints: [&str; 3],
+    constraints: [&str; 4],
     source: &Tensor,
     result: &Tensor,
 ) -> Result<Vec<Transfer>, Diagnostic> {
@@ -624,9 +643,10 @@ pub(super) fn check_transfer(
     let free = free_axes(op, cx, 0);
     let order = stream_order(op)?;
     let chips = cx.analysis::<Frames>().cross_chips(op, [source, result], axes);
+    check_queue(op, constraints[3], chips || order.is_some())?;
     transfer(source, result, &free, order.as_ref(), chips, axes, &machine(op)).map_err(|error| {
         let clause = error.clause();
-        let [held, stream, _] = constraints;
+        let [held, stream, ..] = constraints;
         let refused = |constraint| op.clause_error(constraint, clause, error.to_string());
         match &error {
             TransferError::Stream { fix, .. } => refused(stream).fix(fix.clone()),
@@ -635,6 +655,35 @@ pub(super) fn check_transfer(
             }
         }
     })
+}
+
+/// The cluster whose engines make a transfer; `None` if those of all clusters do.
+///
+/// # Errors
+/// A clause of another kind.
+pub fn queue(op: OpRef<'_>) -> Result<Option<i64>, Diagnostic> {
+    if op.decl().is_some_and(|decl| decl.clause(QUEUE.name).is_some()) {
+        optional::<Int>(&op, QUEUE.name)
+    } else {
+        Ok(None)
+    }
+}
+
+/// Checks the queue of a transfer, which `excludes` one if other clauses or PCIe determine its engines.
+fn check_queue(op: OpRef<'_>, constraint: &str, excludes: bool) -> Result<(), Diagnostic> {
+    let Some(cluster) = queue(op)? else { return Ok(()) };
+    let clusters = machine(op).topology.clusters_per_chip;
+    if u64::try_from(cluster).is_ok_and(|cluster| cluster < clusters) && !excludes {
+        return Ok(());
+    }
+    let message = if excludes {
+        format!(
+            "`queue {cluster}` of a transfer whose engines are determined: by `engines`, `time`, `packet` or PCIe"
+        )
+    } else {
+        format!("`queue {cluster}`, expected one of {}", counted(clusters, "cluster"))
+    };
+    Err(op.clause_error(constraint, QUEUE.name, message).fix(Some("leave `queue` out".to_owned())))
 }
 
 /// The stream that a transfer is given; none while all of it is open.

@@ -7,7 +7,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::effects::{Effects, Target, reads, writes};
 use visa_ir::module::OpRef;
 use visa_loops::{EngineTable, PairedProgram, Program, Segments, Steps};
-use visa_machine::Medium;
+use visa_machine::{Machine, Medium};
 use visa_numerics::DType;
 
 /// `seq.dma`.
@@ -17,7 +17,10 @@ pub static DMA: OpDecl = OpDecl {
     summary: "Moves elements from one memory to another in nested loops that read and write together.",
     doc: "A loop for each digit of the destination, not yet merged (book 10). With `loops` the lowering chooses the \
           engines' parts and their order; `table` is the kernel's choice.",
-    constraints: &[("C1", "there are either `loops` or a `table`")],
+    constraints: &[
+        ("C1", "there are either `loops` or a `table`"),
+        ("C2", "`queue` is a cluster of the chip, by tensor DMA, with `loops`"),
+    ],
     clauses: &[
         ClauseDecl::lead("engine", ClauseKind::word::<DmaEngine>(), "which DMA engine"),
         ClauseDecl::required("from", ClauseKind::word::<Medium>(), "memory read"),
@@ -28,6 +31,11 @@ pub static DMA: OpDecl = OpDecl {
             "the format of an element; without it, loops count bytes",
         ),
         ClauseDecl::optional("loops", ClauseKind::body::<Segments>(&SEGMENTS), "addresses in elements"),
+        ClauseDecl::optional(
+            "queue",
+            ClauseKind::Int,
+            "the cluster whose engines share the loops; all if absent",
+        ),
         ClauseDecl::optional(
             "table",
             ClauseKind::body::<EngineTable>(&ENGINES),
@@ -46,7 +54,10 @@ pub static DMA: OpDecl = OpDecl {
     ],
     traits: &[Trait::InsideOneOf(&["hw.program", "hw.for", "hw.if"])],
     effects: Effects::Are(&[reads(Target::Clause("from")), writes(Target::Clause("to"))]),
-    verify: Some(|op, _| work(op).map(drop)),
+    verify: Some(|op, _| {
+        queue(op)?;
+        work(op).map(drop)
+    }),
     example: "seq.dma tensor, from hbm, to dm, dtype bf16, loops [256 : 2048 -> 262144, 2048 : 1 -> 1] : 1",
     ..OpDecl::BASE
 };
@@ -112,6 +123,23 @@ pub enum DmaWork {
     Any(Segments),
     /// These engines.
     Assigned(EngineTable),
+}
+
+/// The cluster whose engines share the loops of a `seq.dma`; `None` for those of all clusters.
+///
+/// # Errors
+/// A queue that is no cluster of the chip, of a table or of PCIe.
+pub fn queue(op: OpRef<'_>) -> Result<Option<u64>, Diagnostic> {
+    let dma = Dma::of(op)?;
+    let Some(found) = dma.queue()? else { return Ok(None) };
+    let clusters = op.ctx.data::<Machine>().topology.clusters_per_chip;
+    let cluster = u64::try_from(found).ok().filter(|cluster| *cluster < clusters);
+    if cluster.is_none() || dma.table()?.is_some() || dma.engine()? == DmaEngine::Pcie {
+        let message =
+            format!("`queue {found}`, expected one of {clusters} clusters, of a tensor DMA with `loops`");
+        return Err(op.clause_error("C2", "queue", message));
+    }
+    Ok(cluster)
 }
 
 /// The work of a `seq.dma`.

@@ -257,7 +257,8 @@ fn dma(op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let dtype = dma.dtype()?.map_or(DType::I8, |dtype| *dtype);
     let refused = |error: AccessError| error.diagnostic(op.span());
     let pcie = dma.engine()? == DmaEngine::Pcie;
-    let way = Way { pcie, media: [from, to], machine: &machine, kept: Some(op.ctx) };
+    let queue = seq_dma::queue(op)?;
+    let way = Way { pcie, media: [from, to], queue, machine: &machine, kept: Some(op.ctx) };
     let table = table(&seq_dma::work(op)?, dtype, &way).map_err(refused)?;
     let lowered = hw::dma::Dma::build(op)
         .engine(dma.engine()?)

@@ -28,7 +28,7 @@ use visa_mapping::ops::func::{FUNC, Func, RETURN, argument_name, result_names, s
 use visa_mapping::ops::indexed::indexing;
 use visa_mapping::ops::number::{condition, never_runs};
 use visa_mapping::ops::to_tile::TileWrite;
-use visa_mapping::ops::transfer::{is_transfer, moved_axes, stream_order};
+use visa_mapping::ops::transfer::{is_transfer, moved_axes, queue, stream_order};
 use visa_mapping::ops::{chip_shuffle, to_tile};
 use visa_mapping::tensor::scalar;
 use visa_mapping::{DM, Tensor, transfer};
@@ -552,8 +552,8 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
     let write = address::in_transfer(cx, op, &write, (&*result, address::frame(cx, op, &written)?))?;
     let start = Start { read: read.base(), write: write.base(), dtype: source.dtype };
     let pcie = shuffles || chips;
-    let way =
-        Way { pcie, media: [medium(&source), medium(&result)], machine: cx.machine, kept: Some(op.ctx) };
+    let media = [medium(&source), medium(&result)];
+    let way = Way { pcie, media, queue: None, machine: cx.machine, kept: Some(op.ctx) };
     let work = work(&segments, &start, &way).map_err(|(segment, error)| {
         error.diagnostic(op.span()).note(origin::entries(&segments[segment].loops, "bytes"), None)
     })?;
@@ -569,7 +569,8 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
         .read_steps(address::steps(op, &read))
         .write_steps(address::steps(op, &write))
         .table(table)
-        .loops(loops);
+        .loops(loops)
+        .queue(queue(op)?);
     Ok(lowered.spec())
 }
 

@@ -3,7 +3,7 @@
 use crate::array::{Array, whole_groups};
 use crate::contraction::guess::Parts;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
-use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion};
+use crate::contraction::{Choice, Contraction, Gather, Mode, Move, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
 use crate::memory::Transfers;
 use crate::vector::{self, Resident};
@@ -113,7 +113,7 @@ impl Planned<'_> {
             let weights = self.weights(writer, values.operands[self.choice.stationary])?;
             let result = self.stream(writer, values, weights)?;
             let op = new!(writer, ToHbm, [result]).at_auto().element(out.layout(self.axes));
-            let op = op.padded(self.stores_padding());
+            let op = op.padded(self.stores_padding()).queue(self.queue(Move::Store));
             return writer.value(op, &out.name);
         }
         let op = new!(writer, Empty).memory(TensorMemory::Hbm).dtype(out.dtype).at_auto();
@@ -133,24 +133,29 @@ impl Planned<'_> {
                 let along = side_by_side(cuts.iter().map(|cut| cut.tile()));
                 let operands = [result, whole].into_iter().chain(at);
                 let op = new!(writer, ToTile, operands).along(along.into()).padded(self.stores_padding());
+                let op = op.queue(self.queue(Move::Store));
                 writer.value(op, &out.name)
             })
         })
     }
 
-    /// Cycles of the transfers of an iteration, instead of the guessed ones; `None` if no engine makes one of them.
+    /// Cycles of the transfers of an iteration in the queues of the plan, instead of the guessed ones; `None` if no
+    /// engine makes one of them.
     #[must_use]
     pub fn transfers(&self, parts: Parts, prices: &Transfers<'_>) -> Option<Parts> {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
-        let load = |operand: usize, slice: Expr| {
+        let load = |operand: usize, queue: Option<u64>, slice: Expr| {
             let array = &problem.operands[operand];
             let element = layout.loaded(problem, choice, operand, self.axes);
-            prices.cycles(&self.first_tile(array), &self.in_memory(slice, element, array.dtype))
+            prices.load(queue, &self.first_tile(array), &self.in_memory(slice, element, array.dtype))
         };
+        let [operand, stream, store] =
+            [Move::Operand, Move::Stream, Move::Store].map(|transfer| choice.queue(transfer));
+        let out = &problem.out;
         Some(Parts {
-            rows: load(choice.stationary, layout.slices(choice, self.machine))?,
-            stream: load(1 - choice.stationary, layout.loaded_slices(choice, self.machine))?,
-            store: prices.store(&problem.out, &self.results(), &self.first_tile(&problem.out))?,
+            rows: load(choice.stationary, operand, layout.slices(choice, self.machine))?,
+            stream: load(1 - choice.stationary, stream, layout.loaded_slices(choice, self.machine))?,
+            store: prices.store(out, store, &self.results(), &self.first_tile(out))?,
             ..parts
         })
     }
@@ -173,6 +178,11 @@ impl Planned<'_> {
     fn results(&self) -> Tensor {
         let slices = self.layout.result_slices(self.choice, true, self.machine);
         self.in_memory(slices, self.stored(), self.problem.out.dtype)
+    }
+
+    /// The cluster whose engines make a transfer.
+    fn queue(&self, transfer: Move) -> Option<i64> {
+        self.choice.queue(transfer).map(integer)
     }
 
     /// Returns true if the store moves the padding of rows.
@@ -237,7 +247,9 @@ impl Planned<'_> {
             layout.loaded_slices(choice, self.machine)
         };
         let element = layout.loaded(self.problem, choice, operand, self.axes);
+        let transfer = if operand == choice.stationary { Move::Operand } else { Move::Stream };
         let op = new!(writer, ToDm, [source]).at_auto().cluster(self.tidy(layout.cluster(self.machine)));
+        let op = op.queue(self.queue(transfer));
         let loaded = writer.value(op.slice(self.tidy(slices)).element(element), &format!("{name}_dm"))?;
         writer.value(new!(writer, Begin, [loaded]).context(unit), name)
     }
@@ -478,6 +490,7 @@ impl Planned<'_> {
         Resident {
             cluster: self.tidy(self.layout.cluster(self.machine)),
             slice: self.tidy(self.layout.result_slices(self.choice, false, self.machine)),
+            queue: self.queue(Move::Operand),
         }
     }
 

@@ -46,6 +46,30 @@ impl Parts {
         let ends = self.rows + self.weights + self.stream + self.store;
         (moved.max(computed + ends)).max(ends + self.compute)
     }
+
+    /// Cycles of all iterations if transfers are divided among the queues of two clusters: `queued` has the cycles of
+    /// the transfers with the engines of one cluster each. HBM serves both queues one after the other.
+    ///
+    /// Without loops, one queue has the streamed operand and the other one the remaining loads. In loops, one queue has
+    /// the loads and the other one the stores.
+    #[must_use]
+    pub fn in_queues(&self, queued: &Self, layout: &Layout, startup: u64) -> u64 {
+        let (rows, columns) = (layout.rows.tiles(), layout.stream.tiles());
+        let tiles = rows * columns;
+        let moved = |transfer: u64| transfer.saturating_sub(startup);
+        if tiles == 1 {
+            let stream = queued.stream.max(self.rows + moved(self.stream));
+            let others = queued.rows + self.weights.max(queued.operands);
+            return stream.max(others) + self.compute + self.store;
+        }
+        let loads = rows * queued.rows + tiles * (queued.stream + queued.operands);
+        let memory =
+            rows * moved(self.rows) + tiles * (moved(self.stream) + moved(self.operands) + moved(self.store));
+        let computed = rows * self.weights + tiles * self.compute;
+        let ends = queued.rows + self.weights + queued.stream + queued.store;
+        let busiest = loads.max(tiles * queued.store).max(memory);
+        (busiest + queued.store).max(computed + ends)
+    }
 }
 
 /// The commands of a plan; `None` if it does not fit the memories, or an engine does not make one of its transfers.

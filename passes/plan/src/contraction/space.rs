@@ -127,6 +127,7 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                                 neighbours: false,
                                 gather: Gather::None,
                                 spread: false,
+                                queues: false,
                             });
                         }
                     }

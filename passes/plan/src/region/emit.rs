@@ -53,14 +53,14 @@ impl PlannedRegion<'_> {
     #[must_use]
     pub fn load(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
-        prices.cycles(&self.first_tile(array), &self.in_memory(array, self.layout.loaded(array)))
+        prices.load(None, &self.first_tile(array), &self.in_memory(array, self.layout.loaded(array)))
     }
 
     /// Cycles to store an output; `None` if no engine moves it.
     #[must_use]
     pub fn store(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
-        prices.store(array, &self.in_memory(array, self.element(slot)), &self.first_tile(array))
+        prices.store(array, None, &self.in_memory(array, self.element(slot)), &self.first_tile(array))
     }
 
     /// Returns true if the store of an output moves the padding of rows.

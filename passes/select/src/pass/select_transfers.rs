@@ -140,6 +140,7 @@ fn chosen(cx: &PassCx<'_>, op: OpRef<'_>, addresses: &Addresses, slots: &Slots) 
         start,
         free: &free,
         pcie: frames.cross_chips(op, [&source, &result], &axes.0),
+        queue: None,
         axes: &moved,
         machine: &machine,
         model,

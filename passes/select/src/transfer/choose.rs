@@ -44,6 +44,8 @@ pub struct TransferCx<'a> {
     pub free: &'a dyn Fn(AxisId) -> bool,
     /// True if PCIe moves it, between chips.
     pub pcie: bool,
+    /// The cluster whose engines move it, if no stream determines them; `None` for those of all clusters.
+    pub queue: Option<u64>,
     /// The axes.
     pub axes: &'a Axes,
     /// The machine.
@@ -167,7 +169,7 @@ impl TransferCx<'_> {
             transfer(self.source, self.result, self.free, order, self.pcie, self.axes, self.machine).ok()?;
         let pcie = self.pcie;
         let media = [medium(self.source), medium(self.result)];
-        let way = Way { pcie, media, machine: self.machine, kept: None };
+        let way = Way { pcie, media, queue: self.queue, machine: self.machine, kept: None };
         let work = work(&segments, &self.start, &way).ok()?;
         let table = table(&work, self.start.dtype, &way).ok()?;
         let loops = table.0.iter().map(|part| part.loops.entries.len()).sum();

@@ -48,7 +48,7 @@ impl Moves<'_> {
         let start = Start { read, write, dtype: source.dtype };
         let Self { axes, machine, model } = *self;
         let pcie = leaves_chip(source, result);
-        let cx = TransferCx { source, result, start, free, pcie, axes, machine, model };
+        let cx = TransferCx { source, result, start, free, pcie, queue: None, axes, machine, model };
         cx.price(None).map(|(cycles, _)| cycles)
     }
 }
