@@ -4,7 +4,7 @@ use visa_algebra::{Axes, Cell, Expr, Index, Map};
 use visa_mapping::raise::order::order_expr;
 
 /// The indices that the positions of a mapping hold; `None` for padding.
-fn positions(over: &Expr, axes: &Axes) -> Option<Vec<Option<Index>>> {
+pub(crate) fn positions(over: &Expr, axes: &Axes) -> Option<Vec<Option<Index>>> {
     let map = Map::new(over, axes).ok()?;
     let live = |at: u64| match map.cell(at) {
         Some(Cell::Live(index)) => Some(index),

@@ -50,3 +50,41 @@ fn unsound_rules_are_refused() {
         assert!(findings[0].message.contains(why), "{rule}: {}", findings[0].message);
     }
 }
+
+/// Rules of real arithmetic may differ by rounding, and by no more.
+#[test]
+fn rules_of_real_arithmetic_are_checked() {
+    let ctx = context();
+    for rule in [
+        "mul(mul(x, y), z) => mul(x, mul(y, z))",
+        "exp(add(x, y)) => mul(exp(y), exp(x))",
+        "fma(x, y, z) => add(z, mul(y, x))",
+        "reduce(x, op Add, over A) => reduce(x, op Add, over sorted(A))",
+    ] {
+        let text = format!("rules tensor\nrule right reals: {rule}");
+        UserRules::new(&ctx, &text).map(drop).expect(rule);
+        let text = format!("rules tensor\nrule wrong: {rule}");
+        let findings = UserRules::new(&ctx, &text).map(drop).expect_err(rule);
+        assert!(findings[0].message.contains("is not sound"), "{rule}: {}", findings[0].message);
+    }
+    for (rule, why) in [
+        ("exp(add(x, y)) => add(exp(x), exp(y))", "is not sound"),
+        ("exp(sub(x, y)) => mul(exp(x), exp(y))", "is not sound"),
+        ("fma(x, y, z) => mul(x, add(y, z))", "is not sound"),
+        ("sub(x, y) => sub(y, x)", "is not sound"),
+        // The factor has the axis of the sum.
+        ("reduce(mul(x, y), op Add, over A) => reduce(x, op Add, over A)", "is not sound"),
+        ("reduce(x, op Max, over A) => reduce(x, op Add, over A)", "is not sound"),
+        // The element that is not chosen may be undefined.
+        ("where(c, mul(x, y), sub(z, z)) => mul(x, where(c, y, sub(z, z)))", "is not sound"),
+        // A function without a bound of its error.
+        ("tanh(add(x, y)) => tanh(add(y, x))", "is not sound"),
+    ] {
+        let text = format!("rules tensor\nrule wrong reals: {rule}");
+        let findings = UserRules::new(&ctx, &text).map(drop).expect_err(rule);
+        assert!(findings[0].message.contains(why), "{rule}: {}", findings[0].message);
+    }
+    let findings = UserRules::new(&ctx, "rules tensor\nrule x real: cast(x, dtype F) => x").map(drop);
+    let message = &findings.expect_err("an option")[0].message;
+    assert!(message.contains("`real` is no option of a tensor rule"), "{message}");
+}

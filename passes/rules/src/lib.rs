@@ -13,12 +13,12 @@
 //! |---|---|---|---|---|
 //! | `mapping` | mappings | none | comparisons, `exact`, `anchored`, `consecutive` | `--mapping-rules` |
 //! | `configuration` | clauses and values | an operation | the same, and `dtype` | `--rules` |
-//! | `tensor` | operations on values | none | `total`, `whole`, `lossless` and others | `--tensor-rules` |
+//! | `tensor` | operations on values | `reals` | `total`, `whole`, `lossless` and others | `--tensor-rules` |
 //! | `vector` | expressions | format, `fast ULPS` | `number`, `power_of_two` | the built-in file |
 //!
 //! The kinds are implemented in `kind.rs` of visa-canonical, visa-select, visa-raise and visa-vector. Built-in files
 //! are
-//! `mapping.rules`, `tensor.rules` and `vector.rules` of these crates.
+//! `mapping.rules`, `tensor.rules`, `reals.rules` and `vector.rules` of these crates.
 //!
 //! The same holds for every kind:
 //!

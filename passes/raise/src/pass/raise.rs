@@ -1,6 +1,7 @@
 //! Replaces each kernel by its function of the tensor level.
 
 use crate::tensor::canonical::{Canonical, MAX_OPERATIONS, Statistics, canonical};
+use crate::tensor::reals::{Folded, folded};
 use crate::tensor::ruleset::RuleSet;
 use std::collections::HashMap;
 use visa_ir::build::NewOp;
@@ -18,6 +19,8 @@ visa_pass::options! {
     struct Settings {
         explain: bool = ("explain", "false", "report the proof that the canonical function is equal, step by step, as \
              a remark"),
+        reals: bool = ("reals", "false", "fold loops that carry sums and maxima of blocks, by rules of real \
+             arithmetic; report the differences as a remark"),
     }
 }
 
@@ -30,6 +33,8 @@ pub static PASS: Pass = Pass {
           order of sums and the rounding points are the kernel's. `visa-run` evaluates the result.\n\n\
           The function is canonical: the smallest that the rules of the tensor level find equal to it, bit \
           for bit. `--tensor-rules` adds rules. A function of more than 1,000 operations is kept.\n\n\
+          With `reals`, loops that carry sums and maxima of blocks are folded into reductions of the whole axis. The \
+          results differ by rounding, and a remark names the sums.\n\n\
           Clauses may be open: they decide where elements are, and the order of sums, which then is `free`. A \
           result that depends on another order, such as that of packed elements, needs its mappings \
           (`--select-configs`).",
@@ -45,12 +50,12 @@ pub static PASS: Pass = Pass {
 
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-        replace(cx, self.explain)
+        replace(cx, &self)
     }
 }
 
 /// Replaces each kernel.
-fn replace(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
+fn replace(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnostic>> {
     let rules = RuleSet::of(cx.ctx)?;
     let top = cx.module.body();
     let all: Vec<OpId> = cx.module.ops(top).to_vec();
@@ -63,13 +68,16 @@ fn replace(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
         let is_open =
             open::first_below(cx.ctx, cx.module, id, |kind| kind == Opening::Configuration).is_some();
         let direct = if is_open { by_axes(cx.ctx, cx.module, id) } else { raise(cx.ctx, cx.module, id) };
-        match direct.and_then(|direct| canonical(cx.ctx, direct, &rules, explain)) {
+        match direct.and_then(|direct| canonical(cx.ctx, direct, &rules, settings.explain)) {
             Ok(canonical) => {
                 cx.count("e-nodes", canonical.statistics.map_or(0, |statistics| statistics.e_nodes as u64));
-                if explain {
+                if settings.explain {
                     cx.report(explained(cx.module.op(cx.ctx, id), &canonical));
                 }
-                raised.push((id, canonical.function));
+                match folded_if(cx, id, canonical, &rules, settings.reals) {
+                    Ok(function) => raised.push((id, function)),
+                    Err(finding) => findings.push(finding),
+                }
             }
             Err(finding) => findings.push(finding),
         }
@@ -97,6 +105,11 @@ fn replace(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
+/// A remark about a function.
+fn remark(func: OpRef<'_>, message: String) -> Diagnostic {
+    Diagnostic { severity: Severity::Remark, ..Diagnostic::error("raise", func.span(), message) }
+}
+
 /// The steps from a kernel's function to its canonical form, as a remark.
 fn explained(func: OpRef<'_>, canonical: &Canonical) -> Diagnostic {
     let count = counted(canonical.steps.len(), "step");
@@ -108,9 +121,53 @@ fn explained(func: OpRef<'_>, canonical: &Canonical) -> Diagnostic {
             format!("the form takes {count}; the search for a smaller one stopped at its bound")
         }
     };
-    let remark =
-        Diagnostic { severity: Severity::Remark, ..Diagnostic::error("raise", func.span(), message) };
+    let remark = remark(func, message);
     canonical.steps.iter().fold(remark, |remark, step| remark.note(step.to_string(), None))
+}
+
+/// The function, with folded loops and a remark about the differences if `reals` is true.
+fn folded_if(
+    cx: &mut PassCx<'_>,
+    id: OpId,
+    canonical: Canonical,
+    rules: &RuleSet,
+    reals: bool,
+) -> Result<Raised, Diagnostic> {
+    if !reals {
+        return Ok(canonical.function);
+    }
+    if canonical.statistics.is_none() {
+        let func = cx.module.op(cx.ctx, id);
+        let message = format!("the function has more than {MAX_OPERATIONS} operations: no loop is folded");
+        cx.report(remark(func, message));
+        return Ok(canonical.function);
+    }
+    let folded = folded(cx.ctx, &canonical.function, rules)?;
+    if let Some(remark) = remark_of(cx.module.op(cx.ctx, id), &folded) {
+        cx.report(remark);
+    }
+    Ok(folded.function)
+}
+
+/// The differences of a folded function from the kernel, as a remark; `None` if no loop was looked at.
+fn remark_of(func: OpRef<'_>, folded: &Folded) -> Option<Diagnostic> {
+    let loops = folded.loops.join(", ");
+    let message = match (folded.loops.is_empty(), folded.differences.is_empty(), folded.kept.is_empty()) {
+        (true, _, true) => return None,
+        (true, _, false) => "no loop is folded".to_owned(),
+        (false, true, _) => format!("the loops over {loops} are folded, bit for bit"),
+        (false, false, _) => {
+            format!("the loops over {loops} are folded: equal in real arithmetic, and different by rounding")
+        }
+    };
+    let remark = remark(func, message);
+    let remark = folded.differences.iter().fold(remark, |remark, text| remark.note(text.clone(), None));
+    let remark = match folded.rules.is_empty() {
+        true => remark,
+        false => remark.note(format!("rules of real arithmetic: {}", folded.rules.join(", ")), None),
+    };
+    let kept = |remark: Diagnostic, why: &String| remark.note(format!("kept: {why}"), None);
+    Some(folded.kept.iter().fold(remark, kept))
 }
 
 /// A function with open clauses. They decide the order of its sums, and must decide nothing else.

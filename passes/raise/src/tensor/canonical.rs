@@ -8,7 +8,8 @@ use crate::tensor::ruleset::RuleSet;
 use crate::tensor::term::Term;
 use crate::tensor::write::write;
 use egg::{Id, Runner, SimpleScheduler, StopReason};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use visa_ir::build::NewOp;
@@ -76,7 +77,7 @@ pub fn canonical(
     let results = read(&mut graph, &raised.module, raised.func)?;
     let (mut graph, statistics) = saturate(graph, rules)?;
     let choice = Choice::new(&graph);
-    let function = written(&graph, &choice, &results, &raised)?;
+    let function = written(&graph, &choice, (&results, &HashMap::new()), &raised)?;
     let mut steps = Vec::new();
     for result in results.into_iter().filter(|_| explain) {
         steps.extend(steps_to_choice(&mut graph, &choice, result));
@@ -87,11 +88,14 @@ pub fn canonical(
     Ok(Canonical { function, statistics: Some(statistics), steps })
 }
 
-/// The smallest function of these classes.
-fn written(
+/// The smallest function of these classes; some have names.
+///
+/// # Errors
+/// An operation that cannot be built.
+pub(crate) fn written(
     graph: &Graph<'_>,
     choice: &Choice,
-    results: &[Id],
+    (results, names): (&[Id], &HashMap<Id, Rc<str>>),
     raised: &Raised,
 ) -> Result<Raised, Diagnostic> {
     let ctx = graph.analysis.ctx;
@@ -112,7 +116,7 @@ fn written(
         module.add_arg(body, raised.module.ty(argument), name, raised.module.value_span(argument));
     }
     let types: Vec<TypeId> = values.iter().map(|&value| raised.module.ty(value)).collect();
-    write(graph, choice, results, &types, (&mut module, new))?;
+    write(graph, choice, (results, names), &types, (&mut module, new))?;
     Ok(Raised { module, func: new })
 }
 

@@ -80,7 +80,7 @@ fn map(ctx: &Context, fact: &Fact) -> Option<Rc<Expr>> {
 }
 
 /// The coordinates that a mapping holds along each axis that it mentions.
-fn held(facts: &Facts<'_>, map: &Expr) -> Option<BTreeMap<AxisId, Set>> {
+pub(crate) fn held(facts: &Facts<'_>, map: &Expr) -> Option<BTreeMap<AxisId, Set>> {
     let coverage = Coverage::of_map(map, &facts.axes, Span::default()).ok()?;
     let of = |axis: AxisId| {
         let size = Some(facts.axes.size(axis)).filter(|&size| size <= MAX_COORDINATES)?;

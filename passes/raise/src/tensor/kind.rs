@@ -2,7 +2,7 @@
 
 use crate::tensor::computed::{Computed, Predicate};
 use crate::tensor::facts::unwritten;
-use crate::tensor::rule::{Rule, Side, Tensor, Test, Variable};
+use crate::tensor::rule::{Equality, Rule, Side, Tensor, Test, Variable};
 use crate::tensor::sound::check;
 use crate::tensor::term::Head;
 use visa_ir::context::{Attr, Context};
@@ -25,7 +25,7 @@ impl RuleKind for Tensor {
 
     type Session<'a> = &'a Context;
     type Sort = Variable;
-    type Options = ();
+    type Options = Equality;
     type Side = Side;
     type Test = Test;
 
@@ -33,17 +33,27 @@ impl RuleKind for Tensor {
         Predicate::find(predicate).map_or(1, Predicate::arguments)
     }
 
-    fn options(_: &Context, _: &Tree<'_>, options: &[Tree<'_>]) -> Result<(), Diagnostic> {
-        match options.first() {
-            Some(option) => {
-                let message = format!("tensor rules have no options; found `{}`", option.as_str());
+    fn options(_: &Context, _: &Tree<'_>, options: &[Tree<'_>]) -> Result<Equality, Diagnostic> {
+        match options {
+            [] => Ok(Equality::Bits),
+            [option] if option.as_str() == Equality::REALS => Ok(Equality::Reals),
+            [.., option] => {
+                let message = format!(
+                    "`{}` is no option of a tensor rule; expected `{}`, or none for a rule that holds bit for bit",
+                    option.as_str(),
+                    Equality::REALS
+                );
                 Err(refuse("rule-option", option, message).fix("write `:` after the name".to_owned()))
             }
-            None => Ok(()),
         }
     }
 
-    fn side(ctx: &Context, (): &(), scope: &mut Scope<Variable>, side: Tree<'_>) -> Result<Side, Diagnostic> {
+    fn side(
+        ctx: &Context,
+        _: &Equality,
+        scope: &mut Scope<Variable>,
+        side: Tree<'_>,
+    ) -> Result<Side, Diagnostic> {
         let read = Reader { ctx, scope }.value(side.clone())?;
         if matches!(read, Side::Variable(_)) && scope.binding() {
             let message = format!("`{}` matches every value; expected an operation", side.as_str().trim());

@@ -26,9 +26,14 @@ pub(crate) fn rewrites<'a>(rule: &Rule) -> Result<Vec<Rewrite<Term, Facts<'a>>>,
     Ok(all)
 }
 
+/// The left side of a rule as a pattern.
+pub(crate) fn left(rule: &Rule) -> Pattern<Term> {
+    Pattern::new(pattern(&rule.left, &mut Vec::new(), 0))
+}
+
 fn rewrite<'a>(rule: &Rule, name: String) -> Result<Rewrite<Term, Facts<'a>>, String> {
     let build = Build::new(rule);
-    Rewrite::new(name, Pattern::new(pattern(&rule.left, &mut Vec::new(), 0)), build)
+    Rewrite::new(name, left(rule), build)
 }
 
 /// The right side of a rule.
@@ -102,6 +107,15 @@ impl Build {
             Some((*var, function.value(&graph.analysis, &arguments)?))
         };
         self.computed.iter().map(value).collect()
+    }
+
+    /// The right side as a term, if the rule applies to a class with these classes of its metavariables.
+    pub(crate) fn instance(&self, graph: &mut Graph<'_>, class: Id, mut subst: Subst) -> Option<Id> {
+        for (var, attr) in self.applies(graph, class, &subst)? {
+            let id = graph.add(Term::new(Head::Clause(attr), []));
+            subst.insert(var, id);
+        }
+        Some(graph.add_instantiation(&self.right.ast, &subst))
     }
 }
 

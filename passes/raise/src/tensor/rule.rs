@@ -4,8 +4,22 @@ use crate::tensor::computed::{Computed, Predicate};
 use crate::tensor::term::Head;
 use visa_rules::Sort;
 
-/// The rules that come with visa.
-pub(crate) const BUILTIN: &str = include_str!("../tensor.rules");
+/// The rules that come with visa: those that hold bit for bit, and those of real arithmetic.
+pub(crate) const BUILTIN: [&str; 2] = [include_str!("../tensor.rules"), include_str!("../reals.rules")];
+
+/// The equality that a rule states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Equality {
+    /// The same bits.
+    Bits,
+    /// The same real number: results differ by rounding.
+    Reals,
+}
+
+impl Equality {
+    /// The word of [`Self::Reals`] after the name of a rule.
+    pub(crate) const REALS: &'static str = "reals";
+}
 
 /// Rules about the tensor level as a kind of rules: both sides are the same value (`kind.rs`).
 #[derive(Clone, Copy, Debug)]

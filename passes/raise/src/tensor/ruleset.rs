@@ -2,7 +2,7 @@
 
 use crate::tensor::facts::Facts;
 use crate::tensor::rewrite::rewrites;
-use crate::tensor::rule::{BUILTIN, Rule, Tensor};
+use crate::tensor::rule::{BUILTIN, Equality, Rule, Tensor};
 use crate::tensor::term::Term;
 use egg::Rewrite;
 use std::cell::OnceCell;
@@ -44,8 +44,15 @@ impl RuleSet {
     /// # Errors
     /// None: a test reads them.
     pub fn builtin(ctx: &Context) -> Result<Self, Vec<Diagnostic>> {
-        let (rules, findings) = visa_rules::check::<Tensor>(ctx, BUILTIN, &|_| false);
-        if findings.is_empty() { Ok(Self { rules }) } else { Err(findings) }
+        let mut all = Self { rules: Vec::new() };
+        for text in BUILTIN {
+            let (rules, findings) = visa_rules::check::<Tensor>(ctx, text, &|name| all.rule(name).is_some());
+            if !findings.is_empty() {
+                return Err(findings);
+            }
+            all.rules.extend(rules);
+        }
+        Ok(all)
     }
 
     /// The built-in rules, and those of the user's file of a context.
@@ -79,13 +86,18 @@ impl RuleSet {
         prove::<Tensor>(ctx, &self.rules)
     }
 
-    /// The rules as rewrites.
+    /// The rules of real arithmetic.
+    pub(crate) fn laws(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(|rule| rule.options == Equality::Reals)
+    }
+
+    /// The rules that hold bit for bit, as rewrites.
     ///
     /// # Errors
     /// A rule that egg refuses.
     pub(crate) fn rewrites<'a>(&self) -> Result<Vec<Rewrite<Term, Facts<'a>>>, Diagnostic> {
         let mut all = Vec::new();
-        for rule in &self.rules {
+        for rule in self.rules.iter().filter(|rule| rule.options == Equality::Bits) {
             let own = rewrites(rule)
                 .map_err(|why| Diagnostic::error("rule-unbound", Span::new(rule.range.clone()), why))?;
             all.extend(own);

@@ -7,12 +7,13 @@
 use crate::tensor::choose::Choice;
 use crate::tensor::facts::{Facts, Kind};
 use crate::tensor::rewrite::{Build, var};
-use crate::tensor::rule::{Rule, Side, Variable};
+use crate::tensor::rule::{Equality, Rule, Side, Variable};
 use crate::tensor::sample::{AXES, Data, Random, Sample, bytes};
 use crate::tensor::term::{Head, Term};
+use crate::tensor::tolerance::bound;
 use crate::tensor::write::write;
 use egg::{Id, Subst};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use visa_algebra::Axes;
 use visa_ir::context::{AttrId, Context, TypeId};
@@ -37,6 +38,12 @@ const MAX_ATTEMPTS: u64 = 20_000;
 
 /// Sets of data of an example.
 const DATA: [Data; 4] = [Data::Small, Data::Moderate, Data::Edges, Data::Edges];
+
+/// Sets of data of an example for a rule of real arithmetic: magnitudes of which bounds of errors are known.
+const REAL_DATA: [Data; 2] = [Data::Small, Data::Moderate];
+
+/// Numbers below this are 0 for some operations.
+const SUBNORMAL: f64 = 1e-30;
 
 /// The name of the function of a side.
 const NAME: &str = "side";
@@ -138,7 +145,8 @@ fn function(
         }
     }
     let choice = Choice::new(&sample.graph);
-    write(&sample.graph, &choice, &[result], &[ty], (&mut module, func)).map_err(|finding| vec![finding])?;
+    write(&sample.graph, &choice, (&[result], &HashMap::new()), &[ty], (&mut module, func))
+        .map_err(|finding| vec![finding])?;
     let findings = verify(ctx, &module);
     if has_errors(&findings) { Err(findings) } else { Ok(module) }
 }
@@ -167,7 +175,14 @@ fn compare(
         }
     };
     let mut elements = 0;
-    for (set, data) in (0..).zip(DATA) {
+    let (sets, allowed) = match rule.options {
+        Equality::Bits => (&DATA[..], None),
+        Equality::Reals => match tolerance(sample, [left, right]) {
+            Some(allowed) => (&REAL_DATA[..], Some(allowed)),
+            None => return fail("the rounding error of an operation has no known bound".to_owned()),
+        },
+    };
+    for (set, &data) in (0..).zip(sets) {
         let arguments = arguments(ctx, sample, set, data)?;
         let run = |module| evaluate(ctx, module, Some(NAME), &arguments, Options::default());
         let ours = run(&ours).ok()?;
@@ -176,7 +191,7 @@ fn compare(
             Err(error) => return fail(format!("its right side stops the evaluation: {}", error.message)),
         };
         let (ours, theirs) = (ours.first()?, theirs.first()?);
-        if let Some(why) = difference(ours, theirs) {
+        if let Some(why) = difference(ours, theirs, allowed) {
             return fail(why);
         }
         elements += ours.shape.iter().product::<u64>();
@@ -202,14 +217,30 @@ fn arguments(ctx: &Context, sample: &Sample<'_, '_>, set: u64, data: Data) -> Op
     Some(KernelArguments { tensors, scalars })
 }
 
-/// The first element in which two results differ.
-fn difference(left: &LogicalResult, right: &LogicalResult) -> Option<String> {
+/// The difference that the rounding errors of both sides allow; `None` for operations without a bound.
+fn tolerance(sample: &Sample<'_, '_>, sides: [Id; 2]) -> Option<f64> {
+    let bounds = sides.map(|side| bound(&sample.graph, side));
+    let [Some(left), Some(right)] = bounds else { return None };
+    let error = left.error + right.error;
+    Some(if error > 0.0 { error + SUBNORMAL } else { error })
+}
+
+/// The first element in which two results differ: in a bit, or by more than `allowed`.
+fn difference(left: &LogicalResult, right: &LogicalResult, allowed: Option<f64>) -> Option<String> {
     let count = left.shape.iter().product::<u64>() as usize;
     let element = |result: &LogicalResult, at: usize| {
         let defined = result.defined.as_ref().is_none_or(|defined| defined[at]);
         defined.then(|| load(result.dtype, &result.bytes, at))
     };
-    let at = (0..count).find(|&at| element(left, at) != element(right, at))?;
+    let differs = |at: usize| match (element(left, at), element(right, at), allowed) {
+        (Some(one), Some(other), Some(allowed)) => {
+            let distance = (to_f64(left.dtype, one) - to_f64(right.dtype, other)).abs();
+            // NaN is not within any distance.
+            one != other && (distance.is_nan() || distance > allowed)
+        }
+        (one, other, _) => one != other,
+    };
+    let at = (0..count).find(|&at| differs(at))?;
     let shown = |result: &LogicalResult| match element(result, at) {
         Some(bits) => format!("{} ({bits:#x})", to_f64(result.dtype, bits)),
         None => "undefined".to_owned(),

@@ -26,14 +26,14 @@ use visa_mapping::tensor::value::Value;
 use visa_numerics::{Bits, DType, from_number, to_f64};
 
 /// Writes terms into the body of a function, which has its arguments. `types` are those of the results, in the order
-/// of their arrays.
+/// of their arrays; `names` are those of some classes.
 ///
 /// # Errors
 /// An operation that cannot be built of them.
 pub(crate) fn write(
     graph: &Graph<'_>,
     choice: &Choice,
-    results: &[Id],
+    (results, names): (&[Id], &HashMap<Id, Rc<str>>),
     types: &[TypeId],
     (module, func): (&mut Module, OpId),
 ) -> Result<(), Diagnostic> {
@@ -47,7 +47,7 @@ pub(crate) fn write(
     let fusion = Fusion::new(graph, choice, &mut schedule, results);
     let (values, mut symbols) = (HashMap::new(), HashMap::new());
     symbols.extend(arguments.into_iter().enumerate().map(|(at, value)| (Symbol::Argument(at), value)));
-    let mut writer = Writer { ctx, graph, choice, schedule, fusion, module, span, values, symbols };
+    let mut writer = Writer { ctx, graph, choice, schedule, fusion, names, module, span, values, symbols };
     writer.block(0, body)?;
     let mut returned = Vec::new();
     for (&result, &ty) in results.iter().zip(types) {
@@ -73,6 +73,7 @@ struct Writer<'g, 'a, 'm> {
     choice: &'g Choice,
     schedule: Schedule<'g, 'a>,
     fusion: Fusion,
+    names: &'g HashMap<Id, Rc<str>>,
     module: &'m mut Module,
     span: Span,
     values: HashMap<Id, Vec<ValueId>>,
@@ -147,6 +148,7 @@ impl Writer<'_, '_, '_> {
             (_, None) => return Err(self.lost()),
         };
         let value = self.append(block, spec)?;
+        self.module.set_value_name(value, self.names.get(&class).cloned());
         self.values.insert(class, vec![value]);
         Ok(())
     }
