@@ -48,7 +48,8 @@ fn lines(work: &Work, plan: &Plan) -> Vec<String> {
     match (work, plan) {
         (Work::Contraction(problem), Plan::Contraction(plan)) => contraction(problem, &plan.0, &plan.1),
         (Work::Region(region), Plan::Region(choice)) => division(region, choice),
-        (Work::Contraction(_), Plan::Region(_)) | (Work::Region(_), Plan::Contraction(_)) => Vec::new(),
+        (Work::Single(single), Plan::Single) => vec![single.explain()],
+        (Work::Contraction(_) | Work::Region(_) | Work::Single(_), _) => Vec::new(),
     }
 }
 

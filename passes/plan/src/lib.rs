@@ -6,12 +6,15 @@
 
 pub mod array;
 pub mod contraction;
+pub mod counters;
 pub mod cut;
 pub mod explain;
 pub mod memory;
+pub mod order;
 pub mod read;
 pub mod region;
 pub mod search;
+pub mod single;
 pub mod vector;
 pub mod writer;
 

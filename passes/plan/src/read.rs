@@ -1,9 +1,16 @@
 //! Divides a function of the tensor level into steps: parts that are planned one by one and meet in HBM.
 
+mod choices;
+mod moves;
+mod reductions;
+mod relabels;
+
 use crate::array::{Array, MostPadding};
 use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
+use crate::counters::Counters;
 use crate::cut::Group;
-use crate::region::{Computation, Operation, ReduceOrder, Region, RegionValue, Slot};
+use crate::region::{Computation, Operation, Region, RegionValue, Slot};
+use crate::single::Single;
 use crate::vector;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,15 +19,18 @@ use visa_engine::words::ContractionKind;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef, ValueId};
+use visa_machine::Machine;
 use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::cast::{self, Cast, SUBTRACT_ZERO, SubtractZero};
-use visa_mapping::ops::constant::{CONSTANT, Constant};
+use visa_mapping::ops::constant::{CONSTANT, Constant, Coordinate, INDEX};
 use visa_mapping::ops::contract::{self, Contract};
 use visa_mapping::ops::func::{Func, RETURN, argument_name};
+use visa_mapping::ops::gather::{GATHER, Gather, SCATTER_INTO, ScatterInto};
 use visa_mapping::ops::map::{self, Map};
 use visa_mapping::ops::reduce::{self, Reduce};
+use visa_mapping::ops::where_::{self, Compare, Where};
 use visa_mapping::tensor::value::{Value, axis_list};
-use visa_numerics::{DType, ReduceName, engine_cast, fetch_cast};
+use visa_numerics::{DType, engine_cast, fetch_cast};
 
 /// The computation of a step.
 pub enum Work {
@@ -28,6 +38,8 @@ pub enum Work {
     Contraction(Box<Contraction>),
     /// Maps, conversions and reductions.
     Region(Box<Region>),
+    /// A step with one plan.
+    Single(Box<Single>),
 }
 
 /// A step of a kernel.
@@ -61,6 +73,9 @@ struct Reader<'a> {
     ctx: &'a Context,
     module: &'a Module,
     axes: &'a Axes,
+    /// The axes that count coordinates.
+    counters: &'a Counters,
+    machine: &'a Machine,
     /// Bytes that HBM moves together.
     unit: u64,
     arrays: Vec<Array>,
@@ -73,6 +88,8 @@ struct Reader<'a> {
     constants: HashMap<ValueId, f64>,
     /// Values that are conversions of others, for contractions alone.
     converted: HashMap<ValueId, (ValueId, Prologue)>,
+    /// The arrays of the coordinates along axes.
+    coordinates: HashMap<Arc<str>, usize>,
     /// The region that is being read.
     region: OpenRegion,
 }
@@ -88,6 +105,8 @@ struct OpenRegion {
     ops: Vec<OpId>,
     results: Vec<ValueId>,
     reduced: Vec<Arc<str>>,
+    /// A value that another step reads, and that is none of the function's.
+    extra: Option<Slot>,
 }
 
 /// Divides a function into steps. HBM moves `unit` bytes together.
@@ -98,8 +117,8 @@ pub fn read(
     ctx: &Context,
     module: &Module,
     func: OpId,
-    axes: &Axes,
-    unit: u64,
+    (axes, counters): (&Axes, &Counters),
+    (machine, unit): (&Machine, u64),
 ) -> Result<Kernel, Diagnostic> {
     let op = module.op(ctx, func);
     let name = Func::of(op)?.name()?.to_string();
@@ -107,6 +126,8 @@ pub fn read(
         ctx,
         module,
         axes,
+        counters,
+        machine,
         unit,
         arrays: Vec::new(),
         known: HashMap::new(),
@@ -114,6 +135,7 @@ pub fn read(
         steps: Vec::new(),
         constants: HashMap::new(),
         converted: HashMap::new(),
+        coordinates: HashMap::new(),
         region: OpenRegion::default(),
     };
     let block = op.regions()[0];
@@ -187,8 +209,26 @@ impl Reader<'_> {
         if op.is(&reduce::DECL) {
             return self.reduce(Reduce::of(op)?);
         }
+        if op.is(&where_::DECL) {
+            return self.choose(Where::of(op)?);
+        }
+        if op.is(&where_::COMPARE) {
+            return self.compare(Compare::of(op)?);
+        }
         if op.is(&CONSTANT) {
             return self.constant(Constant::of(op)?);
+        }
+        if op.is(&INDEX) {
+            return self.coordinates(Coordinate::of(op)?);
+        }
+        if op.is(&GATHER) {
+            return self.gather(Gather::of(op)?);
+        }
+        if op.is(&SCATTER_INTO) {
+            return self.scatter(ScatterInto::of(op)?);
+        }
+        if self.relabels(op)? {
+            return Ok(());
         }
         self.close()?;
         if op.is(&contract::DECL) {
@@ -235,17 +275,6 @@ impl Reader<'_> {
         self.number(op, source)
     }
 
-    /// A number that is the same everywhere.
-    fn constant(&mut self, op: Constant<'_>) -> Result<(), Diagnostic> {
-        let values = op.values()?;
-        let [value] = values.0.as_slice() else { return Err(unplanned(*op, "a constant with an axis")) };
-        if op.bits() {
-            return Err(unplanned(*op, "a constant that is a pattern of bits"));
-        }
-        self.constants.insert(op.results()[0], *value);
-        Ok(())
-    }
-
     /// Continues the region, or begins another one if reductions along `reduced` would leave no rows to divide.
     fn begin(&mut self, op: OpRef<'_>, reduced: &[Arc<str>]) -> Result<(), Diagnostic> {
         let mut axes: Vec<Arc<str>> =
@@ -275,10 +304,19 @@ impl Reader<'_> {
             return Ok(slot);
         }
         let number = self.number(op, value)?;
-        let slot = self.new_slot(self.arrays[number].clone());
+        let slot = self.input(number);
         self.region.slots.insert(value, slot);
-        self.region.inputs.push((slot, number));
         Ok(slot)
+    }
+
+    /// The slot of an array that the region reads.
+    fn input(&mut self, number: usize) -> Slot {
+        let known = self.region.inputs.iter().find(|(_, own)| *own == number).map(|(slot, _)| *slot);
+        known.unwrap_or_else(|| {
+            let slot = self.new_slot(self.arrays[number].clone());
+            self.region.inputs.push((slot, number));
+            slot
+        })
     }
 
     /// A new value of the region.
@@ -314,7 +352,7 @@ impl Reader<'_> {
             return Err(unplanned(*op, "an expression of constants"));
         }
         let names = (0..operands.len()).map(|at| format!("x{at}").into()).collect();
-        let expression = Some(Expression { names, term: substituted(&expression.term, &terms) });
+        let expression = Some(Expression { names, term: vector::substituted(&expression.term, &terms) });
         let result = self.result(*op)?;
         let computation = Computation::Map { expression, operands, cast: None };
         self.region.operations.push(Operation { computation, result });
@@ -350,84 +388,34 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn reduce(&mut self, op: Reduce<'_>) -> Result<(), Diagnostic> {
-        if op.keep()?.is_some() {
-            return Err(unplanned(*op, "a reduction with `keep`"));
-        }
-        let over = axis_list(&*op.over()?).map_err(|why| unplanned(*op, &format!("`over`: {why}")))?;
-        self.begin(*op, &over)?;
-        let name = op.op()?;
-        let mut operand = self.slot(*op, op.operands()[0])?;
-        let dtype = self.region.values[operand].read;
-        // Extrema may be taken in any order; sums of integers wrap.
-        let any = op.free() || matches!(name, ReduceName::Max | ReduceName::Min);
-        let order = match op.tree()? {
-            _ if any => ReduceOrder::Free,
-            1 => ReduceOrder::Sequential,
-            4 => ReduceOrder::Lanes,
-            tree => {
-                return Err(unplanned(
-                    *op,
-                    &format!("a reduction in trees of {tree}: lanes add 4 neighbours"),
-                ));
-            }
-        };
-        if over.len() > 1 && !any {
-            return Err(unplanned(*op, "an ordered reduction along several axes"));
-        }
-        let result = self.result(*op)?;
-        let mut axes = self.region.values[operand].array.axes.clone();
-        for (at, axis) in over.iter().enumerate().rev() {
-            axes.retain(|own| own != axis);
-            let last = at == 0;
-            let target = if last {
-                result
-            } else {
-                let array = self.region.values[result].array.clone();
-                self.new_slot(Array { dtype, axes: axes.clone(), ..array })
-            };
-            let computation = Computation::Reduce { op: name, operand, axis: Arc::clone(axis), order };
-            self.region.operations.push(Operation { computation, result: target });
-            operand = target;
-        }
-        Ok(())
-    }
-
     /// Ends the region.
     fn close(&mut self) -> Result<(), Diagnostic> {
+        self.close_with().map(drop)
+    }
+
+    /// Ends the region. Returns the number of the array of its extra value, if it has one.
+    fn close_with(&mut self) -> Result<Option<usize>, Diagnostic> {
         let mut region = std::mem::take(&mut self.region);
-        let Some(&first) = region.ops.first() else { return Ok(()) };
-        let mut outputs = Vec::new();
-        for &value in &region.results {
-            let outside = self.module.uses(value).iter().any(|user| !region.ops.contains(user));
-            let slot = region.slots[&value];
-            let written = region.operations.iter().any(|own| own.result == slot);
-            if !outside || (!written && region.values[slot].storage == slot) {
-                continue;
+        let Some(&first) = region.ops.first() else { return Ok(None) };
+        let mut outputs: Vec<(Option<ValueId>, Slot)> =
+            region.extra.iter().map(|&slot| (None, slot)).collect();
+        for value in region.results.clone() {
+            if let Some(slot) = self.output(&mut region, value) {
+                outputs.push((Some(value), slot));
             }
-            // A conversion at the fetch is in no memory until a pipeline writes it.
-            let converted = region.values[slot].clone();
-            let slot = if converted.storage == slot {
-                slot
-            } else {
-                let array = Array { dtype: converted.read, ..converted.array };
-                let result = region.values.len();
-                region.values.push(RegionValue { array, read: converted.read, storage: result });
-                let computation = Computation::Map { expression: None, operands: vec![slot], cast: None };
-                region.operations.push(Operation { computation, result });
-                result
-            };
-            outputs.push((value, slot));
         }
         if outputs.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let rows = self.rows(&region);
         let mut numbers = Vec::new();
         for &(value, slot) in &outputs {
-            let array = region.values[slot].array.clone();
-            numbers.push(self.add(value, array));
+            self.arrays.push(region.values[slot].array.clone());
+            let number = self.arrays.len() - 1;
+            self.known.extend(value.map(|value| (value, number)));
+            numbers.push(number);
         }
+        let extra = region.extra.map(|_| numbers[0]);
         let work = Region {
             rows,
             inputs: region.inputs.iter().map(|(slot, _)| *slot).collect(),
@@ -437,7 +425,28 @@ impl Reader<'_> {
         };
         let inputs = region.inputs.iter().map(|(_, number)| *number).collect();
         self.steps.push(Step { work: Work::Region(Box::new(work)), inputs, outputs: numbers, op: first });
-        Ok(())
+        Ok(extra)
+    }
+
+    /// The slot of a value that later steps read or the function returns; `None` if there is no such use.
+    fn output(&self, region: &mut OpenRegion, value: ValueId) -> Option<Slot> {
+        let outside = self.module.uses(value).iter().any(|user| !region.ops.contains(user));
+        let slot = region.slots[&value];
+        let written = region.operations.iter().any(|own| own.result == slot);
+        let converted = region.values[slot].clone();
+        if !outside || (!written && converted.storage == slot) {
+            return None;
+        }
+        if converted.storage == slot {
+            return Some(slot);
+        }
+        // A conversion at the fetch is in no memory until a pipeline writes it.
+        let array = Array { dtype: converted.read, ..converted.array };
+        let result = region.values.len();
+        region.values.push(RegionValue { array, read: converted.read, storage: result });
+        let computation = Computation::Map { expression: None, operands: vec![slot], cast: None };
+        region.operations.push(Operation { computation, result });
+        Some(result)
     }
 
     /// The axes of a region that no operation reduces, in the order of the largest value.
@@ -592,21 +601,8 @@ impl Reader<'_> {
             });
             terms.push(Term::Name(at + 1));
         }
-        epilogue.expression = Some(Expression { names, term: substituted(&expression.term, &terms) });
+        epilogue.expression = Some(Expression { names, term: vector::substituted(&expression.term, &terms) });
         Ok(())
-    }
-}
-
-/// A term with others instead of its names.
-#[must_use]
-pub fn substituted(term: &Term, terms: &[Term]) -> Term {
-    match term {
-        Term::Name(at) => terms[*at].clone(),
-        Term::Number(number) => Term::Number(*number),
-        Term::Call(name, arguments) => Term::Call(
-            Arc::clone(name),
-            arguments.iter().map(|argument| substituted(argument, terms)).collect(),
-        ),
     }
 }
 

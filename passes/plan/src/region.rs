@@ -1,6 +1,7 @@
 //! A region: maps, conversions and reductions that share one distribution. Their values stay in data memory from one
 //! pipeline to the next.
 
+pub mod choose;
 pub mod emit;
 pub mod guess;
 pub mod lanes;
@@ -9,22 +10,22 @@ pub mod pieces;
 pub mod planned;
 
 use crate::array::Array;
+use crate::order::ReduceOrder;
 use std::sync::Arc;
 use visa_mapping::expression::Expression;
-use visa_numerics::{DType, ReduceName};
+use visa_mapping::tensor::numbers::Number;
+use visa_numerics::{Comparisons, DType, ReduceName};
 
 /// The number of a value of a region: inputs, and results of its operations.
 pub type Slot = usize;
 
-/// The order of a reduction.
+/// One of the two values that a choice takes its elements from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReduceOrder {
-    /// Any.
-    Free,
-    /// The elements one after the other.
-    Sequential,
-    /// Trees of four neighbours, one after the other: the order of the vector engine's lanes.
-    Lanes,
+pub enum Arm {
+    /// A value of the region.
+    Value(Slot),
+    /// A number, the same for all elements: its 32 bits as an integer.
+    Bits(i32),
 }
 
 /// A computation of a region.
@@ -49,6 +50,20 @@ pub enum Computation {
         axis: Arc<str>,
         /// The order.
         order: ReduceOrder,
+    },
+    /// The bits of comparisons with numbers.
+    Compare {
+        /// The value.
+        operand: Slot,
+        /// The comparisons, bit 0 first.
+        with: Comparisons<Number>,
+    },
+    /// An element of one of two values.
+    Choose {
+        /// The condition: 0 for an element of the second value.
+        condition: Slot,
+        /// The two values, of `i32` or `f32`.
+        arms: [Arm; 2],
     },
 }
 

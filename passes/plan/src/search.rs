@@ -53,6 +53,8 @@ pub enum Plan {
     Contraction(Box<(Choice, Layout)>),
     /// Of a region.
     Region(RegionChoice),
+    /// Of a step that has one plan.
+    Single,
 }
 
 /// A plan with its cost.
@@ -95,6 +97,7 @@ impl Plan {
         match self {
             Self::Contraction(plan) => plan.1.rows.tiles() * plan.1.stream.tiles() > 1,
             Self::Region(choice) => choice.tiles > 1,
+            Self::Single => false,
         }
     }
 }
@@ -107,6 +110,7 @@ impl Search<'_> {
         let (ranked, counted) = match work {
             Work::Contraction(problem) => self.contractions(problem, &prices),
             Work::Region(region) => self.regions(region, &prices),
+            Work::Single(_) => (vec![(0, Plan::Single)], Counted { explored: 1, pruned: 0 }),
         };
         let (mut lowered, mut refused) = (Vec::new(), None);
         for (ranked, plan) in ranked.into_iter().take(MOST_TRIED) {
@@ -240,9 +244,10 @@ impl Search<'_> {
                 let planned = PlannedRegion::new(region, choice, axes, machine);
                 planned.map_or_else(|| Err(other_step()), |planned| planned.write(writer, inputs))
             }
-            (Work::Contraction(_), Plan::Region(_)) | (Work::Region(_), Plan::Contraction(_)) => {
-                Err(other_step())
+            (Work::Single(single), Plan::Single) => {
+                single.write(writer, inputs, axes, machine).map(|out| vec![out])
             }
+            (Work::Contraction(_) | Work::Region(_) | Work::Single(_), _) => Err(other_step()),
         }
     }
 }

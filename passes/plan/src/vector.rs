@@ -4,13 +4,14 @@ use crate::array::Array;
 use crate::contraction::layout::{SUMS, in_memory};
 use crate::cut::{side_by_side, tidy};
 use crate::writer::{Writer, new};
+use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_ir::span::Span;
 use visa_machine::Unit;
 use visa_mapping::error::mapping_error;
-use visa_mapping::expression::Expression;
+use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::transfer::ToDm;
 use visa_numerics::DType;
 use visa_stream::ops::begin::Begin;
@@ -77,7 +78,10 @@ pub fn load_operand(
 }
 
 /// A mapping as packets of eight elements, the last one padded.
-fn packets(map: Expr, axes: &Axes) -> Result<[Expr; 2], Diagnostic> {
+///
+/// # Errors
+/// A mapping without a size.
+pub fn packets(map: Expr, axes: &Axes) -> Result<[Expr; 2], Diagnostic> {
     let size = map.size(axes).map_err(|error| mapping_error(error, Span::default()))?;
     let whole = size.next_multiple_of(SUMS);
     let map = if whole == size { map } else { map.pad(whole, PadKind::Top) };
@@ -97,4 +101,17 @@ pub fn apply(
 ) -> Result<ValueId, Diagnostic> {
     let values = std::iter::once(stream).chain(operands.iter().copied());
     writer.value(new!(writer, VectorExpr, values).expression(expression.clone()), name)
+}
+
+/// A term with others instead of its names.
+#[must_use]
+pub fn substituted(term: &Term, terms: &[Term]) -> Term {
+    match term {
+        Term::Name(at) => terms[*at].clone(),
+        Term::Number(number) => Term::Number(*number),
+        Term::Call(name, arguments) => Term::Call(
+            Arc::clone(name),
+            arguments.iter().map(|argument| substituted(argument, terms)).collect(),
+        ),
+    }
 }

@@ -14,7 +14,7 @@ const FORMATS: [&str; 4] = ["bf16", "bf16", "i8", "f8e4m3"];
 
 /// Programs of maps and reductions over a matrix `x`, with `FREE` in place of the freedom of a sum. The last value is
 /// the result; `B` stands for the axes of `b`.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 21] = [
     ("%b: !tm.tensor<f32, B>", "%y = tm.map [x, b: max(x * b, 0) + 1] %x, %b"),
     ("%b: !tm.tensor<f32, B>", "%z = tm.map [x, b: gelu(x) + b] %x, %b\n  %y = tm.cast bf16 %z"),
     (
@@ -30,7 +30,39 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("", "%y = tm.reduce Add %x over [M]FREE"),
     ("", "%y = tm.reduce Min %x over [N]"),
     ("", "%y = tm.reduce Max %x over [M, N]"),
+    (
+        "",
+        "%i = tm.index [M]\n  %j = tm.index [N]\n  %l = tm.map [i, j: max(j - i, 0)] %i, %j\n  \
+         %h = tm.constant f32, values [-1e30]\n  %w = tm.where %l, %h, %x\n  %y = tm.reduce Max %w over [N]",
+    ),
+    ("", "%c = tm.compare %x with [less 0.25, greater 0, equal 0.5]\n  %y = tm.map [c: c * 3] %c"),
+    ("%b: !tm.tensor<f32, B>", "%c = tm.compare %x with [less 0]\n  %y = tm.where %c, %b, %x"),
+    (
+        "%b: !tm.tensor<i32, B>",
+        "%p = tm.constant f32, values [-0.5]\n  %q = tm.constant f32, values [3]\n  %d = tm.map [b: and(b, 1)] %b\n  \
+         %w = tm.where %d, %p, %q\n  %y = tm.map [x, w: x * w] %x, %w",
+    ),
+    ("", "%y = tm.reduce Add %x over [M, N]"),
+    ("", "%z = tm.map [x: x + x] %x\n  %y = tm.reduce Add %z over [N, M]TREE"),
+    ("", "%s = tm.reduce Add %x over [N % D], keep [N / D]FREE\n  %y = tm.rearrange %s from [N / D], to [P]"),
+    ("", "%s = tm.reduce Max %x over [M / E], keep [M % E]\n  %y = tm.rearrange %s from [M % E], to [Q]"),
+    ("", "%z = tm.split %x axis [N], to [P, R]\n  %y = tm.reduce Add %z over [R]"),
+    ("%b: !tm.tensor<f32, [M]>", "%z = tm.merge %x axes [M, N], to [W]\n  %y = tm.map [z: relu(z)] %z"),
+    ("%b: !tm.tensor<f32, [M, R]>", "%z = tm.map [x: x * 2] %x\n  %y = tm.concat %b, %z axes [R, N], to [J]"),
+    ("", "%z = tm.extend %x axis [M], to [L], from 3, with -1\n  %y = tm.map [z: z * z] %z"),
+    ("%b: !tm.tensor<f32, [N]>", ARGMAX_OF_B),
+    ("", ARGMAX_OF_X),
 ];
+
+/// The number of the first column with the greatest element of each row, and the element of `b` there.
+const ARGMAX_OF_B: &str = "%g = tm.reduce Max %x over [N]\n  %d = tm.map [x, m: x - m] %x, %g\n  \
+     %o = tm.compare %d with [less 0]\n  %i = tm.index [N]\n  %k = tm.map [i, o: i + o * 1000] %i, %o\n  \
+     %a = tm.reduce Min %k over [N]\n  %y = tm.gather %b, %a along [N]";
+
+/// The same of the row itself.
+const ARGMAX_OF_X: &str = "%g = tm.reduce Max %x over [N]\n  %d = tm.map [x, m: x - m] %x, %g\n  \
+     %o = tm.compare %d with [less 0]\n  %i = tm.index [N]\n  %k = tm.map [i, o: i + o * 1000] %i, %o\n  \
+     %a = tm.reduce Min %k over [N]\n  %y = tm.gather %x, %a along [N]";
 
 /// A contraction with an expression of the sums.
 fn contraction(random: &mut Random) -> String {
@@ -62,8 +94,20 @@ fn region(random: &mut Random) -> String {
     let argument = argument.replace('B', random.of(&["[N]", "[M]", "[M, N]", "[1]"]));
     let comma = if argument.is_empty() { "" } else { ", " };
     let body = body.replace("FREE", random.of(&["", ", free"]));
+    let body = body.replace("TREE", if (m * n).is_multiple_of(4) { ", tree 4" } else { "" });
+    // Digits: N is P times R, M is T times Q. W is all of both; J and L are longer than N and M.
+    let divisor = |random: &mut Random, size: u64| {
+        let all: Vec<u64> =
+            [1, 2, 3, 4, 5, 7, 8, 25].into_iter().filter(|one| size.is_multiple_of(*one)).collect();
+        random.of(&all)
+    };
+    let (r, q) = (divisor(random, n), divisor(random, m));
+    let body = body.replace("% D", &format!("% {r}")).replace("/ D", &format!("/ {r}"));
+    let body = body.replace("% E", &format!("% {q}")).replace("/ E", &format!("/ {q}"));
+    let (p, w, j, l) = (n / r, m * n, n + r, m + 3 + q);
+    let axes = format!("M = {m}, N = {n}, P = {p}, R = {r}, Q = {q}, W = {w}, J = {j}, L = {l}");
     format!(
-        "visa 1\ntm.axes [M = {m}, N = {n}]\ntm.func @f(%x: !tm.tensor<f32, [M, N]>{comma}{argument}) {{\n  \
+        "visa 1\ntm.axes [{axes}]\ntm.func @f(%x: !tm.tensor<f32, [M, N]>{comma}{argument}) {{\n  \
          {body}\n  tm.return %y\n}}\n"
     )
 }

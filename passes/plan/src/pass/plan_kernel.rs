@@ -1,6 +1,7 @@
 //! Plans kernels: replaces functions of the tensor level by kernels of the memory level.
 
 use crate::array::{Array, GROUP_BYTES};
+use crate::counters::Counters;
 use crate::explain::remark;
 use crate::read::{Kernel, read};
 use crate::search::{Outcome, Search};
@@ -53,7 +54,9 @@ impl Configured for Settings {
 
 /// Plans all functions of the tensor level.
 fn plan_all(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
-    let axes = cx.analysis::<DeclaredAxes>();
+    let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
+    let counters = Counters::new(cx.ctx, cx.module, &axes).map_err(|why| vec![why])?;
+    counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
     let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
     let top = cx.module.body();
     let all: Vec<OpId> = cx.module.ops(top).to_vec();
@@ -72,11 +75,11 @@ fn plan_all(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
         let search = Search {
             ctx: cx.ctx,
             declarations: &declarations,
-            axes: &axes.0,
+            axes: &axes,
             machine: &machine,
             model: *model,
         };
-        match plan(cx, &search, func, explain) {
+        match plan(cx, &search, func, (&counters, explain)) {
             Ok(()) => cx.module.erase(func),
             Err(why) => errors.push(why),
         }
@@ -85,12 +88,17 @@ fn plan_all(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// Plans a function, and appends its kernel.
-fn plan(cx: &mut PassCx<'_>, search: &Search<'_>, func: OpId, explain: bool) -> Result<(), Diagnostic> {
+fn plan(
+    cx: &mut PassCx<'_>,
+    search: &Search<'_>,
+    func: OpId,
+    (counters, explain): (&Counters, bool),
+) -> Result<(), Diagnostic> {
     let unit = match search.model {
         MemoryModel::Flat => GROUP_BYTES,
         MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
     };
-    let kernel = read(cx.ctx, cx.module, func, search.axes, unit)?;
+    let kernel = read(cx.ctx, cx.module, func, (search.axes, counters), (search.machine, unit))?;
     check_size(cx, search, func, &kernel)?;
     let mut outcomes = Vec::new();
     for step in &kernel.steps {

@@ -4,11 +4,12 @@ use crate::array::Array;
 use crate::contraction::layout::{FLIT_BYTES, elements};
 use crate::cut::{Cut, side_by_side};
 use crate::memory::Transfers;
+use crate::order::ReduceOrder;
 use crate::region::lanes::ReducedLanes;
 use crate::region::layout::{LANES, Local};
 use crate::region::pieces::Piece;
 use crate::region::planned::PlannedRegion;
-use crate::region::{Computation, Operation, ReduceOrder, Slot};
+use crate::region::{Computation, Operation, Slot};
 use crate::vector;
 use crate::writer::{Writer, new};
 use std::rc::Rc;
@@ -41,11 +42,13 @@ use visa_stream::ops::vector_intra_slice_reduce::VectorIntraSliceReduce;
 use visa_stream::ops::vector_lanes::{VectorConcat, VectorPad, VectorSplit, VectorTrim};
 
 /// The values of a region while it is written.
-struct Held {
+pub(super) struct Held {
     /// In HBM.
     hbm: Vec<Option<ValueId>>,
     /// In data memory.
     dm: Vec<Option<ValueId>>,
+    /// In data memory, the bits of floats as integers.
+    pub(super) bits: Vec<Option<ValueId>>,
 }
 
 impl PlannedRegion<'_> {
@@ -170,7 +173,7 @@ impl PlannedRegion<'_> {
     /// Writes the operations. Returns the outputs in data memory.
     fn operations(&self, writer: &mut Writer<'_>, inputs: &[ValueId]) -> Result<Vec<ValueId>, Diagnostic> {
         let count = self.region.values.len();
-        let mut held = Held { hbm: vec![None; count], dm: vec![None; count] };
+        let mut held = Held { hbm: vec![None; count], dm: vec![None; count], bits: vec![None; count] };
         for (&slot, &input) in self.region.inputs.iter().zip(inputs) {
             held.hbm[slot] = Some(input);
         }
@@ -182,6 +185,12 @@ impl PlannedRegion<'_> {
                 Computation::Reduce { op, operand, axis, order } => {
                     self.reduce(writer, &mut held, operation, (*op, *operand, axis), *order)?
                 }
+                Computation::Compare { operand, with } => {
+                    self.compare(writer, &mut held, operation.result, *operand, with)?
+                }
+                Computation::Choose { condition, arms } => {
+                    self.choose(writer, &mut held, operation.result, *condition, *arms)?
+                }
             };
             held.dm[operation.result] = Some(result);
         }
@@ -189,7 +198,12 @@ impl PlannedRegion<'_> {
     }
 
     /// A value in data memory.
-    fn resident(&self, writer: &mut Writer<'_>, held: &mut Held, slot: Slot) -> Result<ValueId, Diagnostic> {
+    pub(super) fn resident(
+        &self,
+        writer: &mut Writer<'_>,
+        held: &mut Held,
+        slot: Slot,
+    ) -> Result<ValueId, Diagnostic> {
         let slot = self.region.values[slot].storage;
         let array = self.array(slot);
         let source = match (held.dm[slot], held.hbm[slot]) {
@@ -206,7 +220,7 @@ impl PlannedRegion<'_> {
     }
 
     /// Fetches a value in flits of eight lanes.
-    fn fetch(
+    pub(super) fn fetch(
         &self,
         writer: &mut Writer<'_>,
         held: &mut Held,
@@ -215,17 +229,28 @@ impl PlannedRegion<'_> {
     ) -> Result<ValueId, Diagnostic> {
         let source = self.resident(writer, held, slot)?;
         let value = &self.region.values[slot];
-        let name = &value.array.name;
+        let conversion = (value.read != value.array.dtype).then_some(value.read);
+        self.fetch_from(writer, (source, &value.array.name), (value.read, conversion), [time, packet])
+    }
+
+    /// Fetches a tensor of data memory, which has a name, in flits of eight lanes; in another format after a conversion.
+    pub(super) fn fetch_from(
+        &self,
+        writer: &mut Writer<'_>,
+        (source, name): (ValueId, &str),
+        (read, conversion): (DType, Option<DType>),
+        [time, packet]: [&Expr; 2],
+    ) -> Result<ValueId, Diagnostic> {
         let begin = writer.value(new!(writer, Begin, [source]).context(Unit::Main), name)?;
-        let op = new!(writer, Fetch, [begin]).dtype((value.read != value.array.dtype).then_some(value.read));
+        let op = new!(writer, Fetch, [begin]).dtype(conversion);
         let stream = writer.value(op.time(time.clone()).packet(packet.clone()), name)?;
-        let flit = elements(FLIT_BYTES, value.read);
+        let flit = elements(FLIT_BYTES, read);
         let packet = if flit > LANES { packet.clone().pad(flit, PadKind::Top) } else { packet.clone() };
         writer.value(new!(writer, Collect, [stream]).time(time.clone()).packet(packet), name)
     }
 
     /// The time and the packet of a pipeline over all elements of a value, or over a piece of them.
-    fn stream_of(&self, array: &Array, piece: Option<&Piece>) -> [Expr; 2] {
+    pub(super) fn stream_of(&self, array: &Array, piece: Option<&Piece>) -> [Expr; 2] {
         let mut local = self.local(array, piece);
         let last = local.pop().unwrap_or_else(|| Local::new(Expr::Literal(1), 1));
         let [outer, packet] = last.packets(LANES);
@@ -257,20 +282,31 @@ impl PlannedRegion<'_> {
                     |slot: Slot| others.iter().position(|&other| other == slot).map_or(0, |at| at + 1);
                 let terms: Vec<Term> = operands.iter().map(|&slot| Term::Name(number(slot))).collect();
                 let names = (0..=others.len()).map(|at| format!("x{at}").into()).collect();
-                let term = crate::read::substituted(&expression.term, &terms);
+                let term = vector::substituted(&expression.term, &terms);
                 stream = vector::apply(writer, &Expression { names, term }, stream, &files, &array.name)?;
             }
             let stream = self.converted(writer, array, stream, &packet, cast)?;
-            result = Some(match (piece, result) {
-                (Some(piece), Some(whole)) => self.commit_piece(writer, array, stream, whole, &piece)?,
-                (None, _) | (_, None) => self.commit(writer, array, stream)?,
-            });
+            result = Some(self.commit_part(writer, array, stream, piece.as_ref().zip(result))?);
         }
         result.ok_or_else(|| unwritten(array))
     }
 
+    /// Commits a stream of all elements of `array`, or a piece of them into a tensor.
+    pub(super) fn commit_part(
+        &self,
+        writer: &mut Writer<'_>,
+        array: &Array,
+        stream: ValueId,
+        part: Option<(&Piece, ValueId)>,
+    ) -> Result<ValueId, Diagnostic> {
+        match part {
+            Some((piece, whole)) => self.commit_piece(writer, array, stream, whole, piece),
+            None => self.commit(writer, array, stream),
+        }
+    }
+
     /// A tensor in data memory that pieces of `array` fill.
-    fn empty(&self, writer: &mut Writer<'_>, array: &Array) -> Result<ValueId, Diagnostic> {
+    pub(super) fn empty(&self, writer: &mut Writer<'_>, array: &Array) -> Result<ValueId, Diagnostic> {
         let op = new!(writer, Empty).memory(TensorMemory::Dm).dtype(array.dtype).at_auto();
         let op = op.cluster(Some(self.tidy(self.layout.cluster(self.machine))));
         let op = op.slice(Some(self.tidy(self.layout.slice(self.machine))));
@@ -295,7 +331,7 @@ impl PlannedRegion<'_> {
 
     /// Loads a value into the vector register file, as operand of a pipeline over all elements of `array`, or over a
     /// piece of them.
-    fn operand(
+    pub(super) fn operand(
         &self,
         writer: &mut Writer<'_>,
         held: &mut Held,
@@ -303,7 +339,27 @@ impl PlannedRegion<'_> {
         array: &Array,
         piece: Option<&Piece>,
     ) -> Result<ValueId, Diagnostic> {
-        let mut local = self.local(self.array(slot), piece);
+        let [time, packet] = self.operand_stream(self.array(slot), array, piece);
+        let stream = self.fetch(writer, held, slot, [&time, &packet])?;
+        self.to_file(writer, &self.array(slot).name, stream, [time, packet])
+    }
+
+    /// Writes a stream into the vector register file.
+    pub(super) fn to_file(
+        &self,
+        writer: &mut Writer<'_>,
+        name: &str,
+        stream: ValueId,
+        packets: [Expr; 2],
+    ) -> Result<ValueId, Diagnostic> {
+        let element = self.dimension(packets);
+        writer.value(new!(writer, ToVrf, [stream]).at_auto().element(element), &format!("{name}_vrf"))
+    }
+
+    /// The time and the packet in which the register file gets an operand of a pipeline over all elements of `array`,
+    /// or over a piece of them.
+    pub(super) fn operand_stream(&self, operand: &Array, array: &Array, piece: Option<&Piece>) -> [Expr; 2] {
+        let mut local = self.local(operand, piece);
         let innermost = self.local(array, piece).pop();
         let aligned = innermost.and_then(|last| local.iter().position(|own| *own == last));
         let [time, packet] = if let Some(at) = aligned {
@@ -313,11 +369,7 @@ impl PlannedRegion<'_> {
             let size = local.iter().map(|local| local.size).product();
             Local::new(side_by_side(local.into_iter().map(|local| local.map)), size).packets(LANES)
         };
-        let (time, packet) = (self.tidy(time), self.tidy(packet));
-        let stream = self.fetch(writer, held, slot, [&time, &packet])?;
-        let element = self.dimension([time, packet]);
-        let name = format!("{}_vrf", self.array(slot).name);
-        writer.value(new!(writer, ToVrf, [stream]).at_auto().element(element), &name)
+        [self.tidy(time), self.tidy(packet)]
     }
 
     /// Converts a stream of elements of `array`.
@@ -336,7 +388,12 @@ impl PlannedRegion<'_> {
     }
 
     /// Commits a stream of all elements of `array`.
-    fn commit(&self, writer: &mut Writer<'_>, array: &Array, stream: ValueId) -> Result<ValueId, Diagnostic> {
+    pub(super) fn commit(
+        &self,
+        writer: &mut Writer<'_>,
+        array: &Array,
+        stream: ValueId,
+    ) -> Result<ValueId, Diagnostic> {
         let op = new!(writer, Commit, [stream]).at_auto().element(self.tidy(self.layout.computed(array)));
         writer.value(op, &format!("{}_dm", array.name))
     }
@@ -429,14 +486,14 @@ fn intra(op: ReduceName, array: &Array) -> Result<SliceReduceName, Diagnostic> {
 }
 
 /// That the operands of a map do not fit the vector register file.
-fn too_large(array: &Array) -> Diagnostic {
+pub(super) fn too_large(array: &Array) -> Diagnostic {
     let message =
         format!("the operands of `{}` do not fit the vector register file, in pieces neither", array.name);
     Diagnostic::error("plan-kernel", Span::default(), message)
 }
 
 /// A value that no operation of the region writes.
-fn unwritten(array: &Array) -> Diagnostic {
+pub(super) fn unwritten(array: &Array) -> Diagnostic {
     Diagnostic::error(
         "plan-kernel",
         Span::default(),

@@ -57,7 +57,11 @@ impl PlannedRegion<'_> {
             Computation::Map { operands, .. } => {
                 self.pieces(operands, &values[operation.result].array).is_some()
             }
-            Computation::Reduce { .. } => true,
+            Computation::Choose { condition, arms } => {
+                let (_, others) = self.chosen(*condition, *arms);
+                self.pieces_with(&others, &values[operation.result].array).is_some()
+            }
+            Computation::Reduce { .. } | Computation::Compare { .. } => true,
         });
         let held: u64 = (0..values.len()).map(|slot| words(&slot) * WORD).sum();
         let copies = if self.layout.rows.tiles() > 1 { 2 } else { 1 };
@@ -75,6 +79,13 @@ impl PlannedRegion<'_> {
                 2 * flits(result) + all + LATENCY * operands.len() as u64
             }
             Computation::Reduce { operand, .. } => 2 * flits(&values[*operand].array) + LATENCY,
+            Computation::Compare { .. } => flits(result) + LATENCY,
+            // The ids of the condition, and the bits of a value twice: as integers, and into the register file.
+            Computation::Choose { condition, arms } => {
+                let (_, others) = self.chosen(*condition, *arms);
+                let all: u64 = others.iter().map(|&slot| 2 * flits(&values[slot].array)).sum();
+                flits(result) + all + LATENCY * (1 + others.len() as u64)
+            }
         }
     }
 }

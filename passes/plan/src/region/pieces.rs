@@ -26,6 +26,13 @@ impl PlannedRegion<'_> {
     #[must_use]
     pub fn pieces(&self, operands: &[Slot], result: &Array) -> Option<u64> {
         let (_, others) = self.streamed(operands)?;
+        self.pieces_with(&others, result)
+    }
+
+    /// Number of pieces in which a computation of `result` has the values `others` in the register file; `None` if
+    /// there is none.
+    #[must_use]
+    pub fn pieces_with(&self, others: &[Slot], result: &Array) -> Option<u64> {
         let innermost = self.layout.local(result).pop();
         let fits = |count: u64| {
             let words = others.iter().map(|&slot| {
@@ -44,10 +51,15 @@ impl PlannedRegion<'_> {
         (2..=MOST_PIECES).filter(even).find(|&count| fits(count))
     }
 
-    /// The operand of a map that streams, the one with the most elements, and the others, each once.
+    /// The operand of a map that streams, the one with the most elements, and the others, each once. Padding counts
+    /// less: a later pass cannot repeat the only element of a packet.
     #[must_use]
     pub fn streamed(&self, operands: &[Slot]) -> Option<(Slot, Vec<Slot>)> {
-        let elements = |slot: &&Slot| self.layout.elements(&self.region.values[**slot].array);
+        let elements = |slot: &&Slot| {
+            let array = self.array(**slot);
+            let defined: u64 = self.layout.local(array).iter().map(|local| local.size).product();
+            (self.layout.elements(array), defined)
+        };
         let &streamed = operands.iter().max_by_key(elements)?;
         let mut others: Vec<Slot> = operands.iter().copied().filter(|&slot| slot != streamed).collect();
         others.sort_unstable();

@@ -1,0 +1,170 @@
+//! Steps with one plan: coordinates, constants with an axis, rows that an index chooses.
+
+use crate::array::Array;
+use crate::read::{Reader, Step, Work, unplanned};
+use crate::region::{Computation, Operation};
+use crate::single::indexed::{distance, fits_scratchpad};
+use crate::single::{Move, Single, generate};
+use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::module::{OpRef, ValueId};
+use visa_mapping::expression::{Expression, Term};
+use visa_mapping::ops::constant::{Constant, Coordinate};
+use visa_mapping::ops::gather::{Gather, ScatterInto};
+use visa_mapping::tensor::value::one_axis;
+use visa_numerics::{DType, engine_cast};
+
+/// Most runs of equal numbers of a constant: each takes a command.
+const MOST_RUNS: usize = 64;
+
+impl Reader<'_> {
+    /// Appends a step with one plan, whose result is `out`. Returns the number of its array.
+    pub(super) fn single(&mut self, op: OpRef<'_>, kind: Move, out: Array, inputs: Vec<usize>) -> usize {
+        let number = self.add(op.results()[0], out.clone());
+        let work = Work::Single(Box::new(Single { kind, out }));
+        self.steps.push(Step { work, inputs, outputs: vec![number], op: op.id });
+        number
+    }
+
+    /// The coordinates along an axis, which one slice counts.
+    pub(super) fn coordinates(&mut self, op: Coordinate<'_>) -> Result<(), Diagnostic> {
+        let axis = one_axis(*op, "C1", "axis", &*op.axis()?)?;
+        if let Some(&number) = self.coordinates.get(&axis) {
+            self.known.insert(op.results()[0], number);
+            return Ok(());
+        }
+        let size = self.size(&axis);
+        let counters = self.counters.of(size).ok_or_else(|| unplanned(*op, "an index without counters"))?;
+        let out = self.array(op.results()[0], &self.name(op.results()[0]), *op)?;
+        self.check_slice(*op, &out, size)?;
+        let number = self.single(*op, Move::Coordinates { counters }, out, Vec::new());
+        self.coordinates.insert(axis, number);
+        Ok(())
+    }
+
+    /// Refuses numbers of 32 bits that do not fit a slice with the commands that make them.
+    fn check_slice(&self, op: OpRef<'_>, out: &Array, size: u64) -> Result<(), Diagnostic> {
+        // Counts of eight bits and their sums; or numbers of 32 bits and their conversion.
+        let most = self.machine.memory.dm_bytes_per_slice / (2 * u64::from(DType::I32.bits()) / 8);
+        if size <= most {
+            return Ok(());
+        }
+        let message = format!("`{op}` has {}, a slice makes at most {most}", counted(size, "number"));
+        let fix = format!("pass `%{}` as an argument", out.name);
+        Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix))
+    }
+
+    /// A number that is the same everywhere, or numbers along an axis, with which one slice is filled.
+    pub(super) fn constant(&mut self, op: Constant<'_>) -> Result<(), Diagnostic> {
+        let (values, result) = (op.values()?, op.results()[0]);
+        if op.bits() {
+            return Err(unplanned(*op, "a constant that is a pattern of bits"));
+        }
+        if op.along()?.is_none() {
+            let &[value] = values.0.as_slice() else {
+                return Err(unplanned(*op, "a constant of several numbers without an axis"));
+            };
+            self.constants.insert(result, value);
+            return Ok(());
+        }
+        let out = self.array(result, &self.name(result), *op)?;
+        let (wide, runs) = (crate::vector::computed(out.dtype), generate::runs(&values.0).len());
+        if wide != out.dtype && engine_cast(wide, out.dtype).is_none() {
+            return Err(unplanned(*op, &format!("a constant of `{}` with an axis", out.dtype)));
+        }
+        if runs > MOST_RUNS {
+            let most = format!("at most {MOST_RUNS} are filled");
+            let message = format!("`%{}` has {runs} contiguous runs of equal numbers, {most}", out.name);
+            let fix = format!("pass `%{}` as an argument", out.name);
+            return Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix));
+        }
+        self.check_slice(*op, &out, values.0.len() as u64)?;
+        self.single(*op, Move::Numbers(values.0.clone()), out, Vec::new());
+        Ok(())
+    }
+
+    /// Rows of a table that an index chooses. The index is in scratchpad memory if it is in HBM before and fits;
+    /// otherwise a map makes distances in bytes of it.
+    pub(super) fn gather(&mut self, op: Gather<'_>) -> Result<(), Diagnostic> {
+        let (table, index) = (op.operands()[0], op.operands()[1]);
+        let along = one_axis(*op, "C1", "along", &*op.along()?)?;
+        let unit = u64::try_from(op.unit()?).map_err(|_| unplanned(*op, "a negative unit"))?;
+        let rows = match self.known.get(&table) {
+            Some(&number) => self.arrays[number].clone(),
+            None => self.array(table, "table", *op)?,
+        };
+        let known = self.known.get(&index).map(|&number| &self.arrays[number]);
+        let distances = unit != 1 || known.is_none_or(|own| !fits_scratchpad(own, self.axes, self.machine));
+        let index = if distances {
+            let bytes = distance(&rows, &along, self.axes).filter(|bytes| {
+                let last = bytes.checked_mul(self.size(&along));
+                bytes.is_multiple_of(unit) && last.is_some_and(|last| i32::try_from(last).is_ok())
+            });
+            let Some(bytes) = bytes else { return Err(far(*op, unit)) };
+            self.scaled(*op, index, bytes / unit)?
+        } else {
+            self.close()?;
+            self.number(*op, index)?
+        };
+        let table = self.number(*op, table)?;
+        let out = self.array(op.results()[0], &self.name(op.results()[0]), *op)?;
+        let own = self.arrays[index].clone();
+        self.single(*op, Move::Gather { along, index: own, distances }, out, vec![table, index]);
+        Ok(())
+    }
+
+    /// A table with rows that an index chooses replaced.
+    pub(super) fn scatter(&mut self, op: ScatterInto<'_>) -> Result<(), Diagnostic> {
+        self.close()?;
+        let along = one_axis(*op, "C1", "along", &*op.along()?)?;
+        let mut inputs = Vec::new();
+        for &value in op.operands() {
+            inputs.push(self.number(*op, value)?);
+        }
+        let own = inputs.get(1).map(|&number| self.arrays[number].clone());
+        let numbers = op.unit()? == 1;
+        let fits = |own: &Array| fits_scratchpad(own, self.axes, self.machine);
+        let Some(index) = own.filter(|own| numbers && fits(own)) else {
+            let message = "the planner has no step for a scatter by an index that is no number of a row, or that \
+                           does not fit scratchpad memory";
+            let most = self.machine.memory.spm_bytes_per_pe * 8 / u64::from(DType::I32.bits());
+            let fix = format!("index rows by number, with `unit 1`, and in parts of at most {most} indices");
+            return Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix));
+        };
+        let out = self.array(op.results()[0], &self.name(op.results()[0]), *op)?;
+        self.single(*op, Move::Scatter { along, index }, out, inputs);
+        Ok(())
+    }
+
+    /// The number of the array of an index times `factor`, by a map of the open region, which ends then.
+    fn scaled(&mut self, op: OpRef<'_>, index: ValueId, factor: u64) -> Result<usize, Diagnostic> {
+        if factor == 1 {
+            self.close()?;
+            return self.number(op, index);
+        }
+        if !self.region.slots.contains_key(&index) {
+            self.close()?;
+            self.region.ops.push(op.id);
+        }
+        let operand = self.slot(op, index)?;
+        let array = Array { name: format!("{}_bytes", self.name(index)), ..self.array(index, "", op)? };
+        let result = self.new_slot(array);
+        let factor = u32::try_from(factor).map_err(|_| unplanned(op, "an index of 2 GB"))?;
+        let number = Term::Number(factor.into());
+        let term = Term::Call("mul".into(), vec![Term::Name(0), number]);
+        let expression = Some(Expression { names: vec!["x0".into()], term });
+        let computation = Computation::Map { expression, operands: vec![operand], cast: None };
+        self.region.operations.push(Operation { computation, result });
+        self.region.extra = Some(result);
+        self.close_with()?.ok_or_else(|| unplanned(op, "an index that no step computes"))
+    }
+}
+
+/// That an index is no distance in 32 bits.
+fn far(op: OpRef<'_>, unit: u64) -> Diagnostic {
+    let message = format!(
+        "an index of `{op}` in units of {unit}: the machine counts rows in bytes, in 32 bits, or by number in \
+         scratchpad memory"
+    );
+    let fix = "index rows by number, of a table of less than 2 GB whose rows are whole bytes".to_owned();
+    Diagnostic::error("plan-kernel", op.span(), message).fix(fix)
+}

@@ -1,0 +1,143 @@
+//! Reductions, as parts of a region.
+
+use crate::array::Array;
+use crate::order::ReduceOrder;
+use crate::read::{Reader, Step, Work, unplanned};
+use crate::region::{Computation, Operation, Slot};
+use crate::single::{Move, Single};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use visa_algebra::{Expr, digits};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::{OpId, OpRef};
+use visa_mapping::ops::reduce::Reduce;
+use visa_mapping::ops::rename::{REARRANGE, Rearrange};
+use visa_mapping::tensor::value::axis_list;
+use visa_numerics::ReduceName;
+
+impl Reader<'_> {
+    /// A reduction: along whole axes in any order, or along one axis in its order. Other positions become one axis.
+    pub(super) fn reduce(&mut self, op: Reduce<'_>) -> Result<(), Diagnostic> {
+        let Some(order) = ReduceOrder::of(op)? else {
+            let subject = format!("a reduction in trees of {}: lanes add 4 neighbours", op.tree()?);
+            return Err(unplanned(*op, &subject));
+        };
+        let over = axis_list(&*op.over()?).ok().filter(|over| over.len() == 1 || order == ReduceOrder::Free);
+        match over {
+            Some(over) if op.keep()?.is_none() => self.reduce_axes(op, &over, order),
+            _ => self.reduce_positions(op, order),
+        }
+    }
+
+    /// Appends the reductions of a slot along axes, the last one first.
+    fn reduced(
+        &mut self,
+        op: ReduceName,
+        (mut operand, result): (Slot, Slot),
+        over: &[Arc<str>],
+        order: ReduceOrder,
+    ) {
+        let dtype = self.region.values[operand].read;
+        let mut axes = self.region.values[operand].array.axes.clone();
+        for (at, axis) in over.iter().enumerate().rev() {
+            axes.retain(|own| own != axis);
+            let target = if at == 0 {
+                result
+            } else {
+                let array = self.region.values[result].array.clone();
+                self.new_slot(Array { dtype, axes: axes.clone(), ..array })
+            };
+            let computation = Computation::Reduce { op, operand, axis: Arc::clone(axis), order };
+            self.region.operations.push(Operation { computation, result: target });
+            operand = target;
+        }
+    }
+
+    /// A reduction of parts of axes, or of several axes in their order: another step makes one axis of its positions.
+    fn reduce_positions(&mut self, op: Reduce<'_>, order: ReduceOrder) -> Result<(), Diagnostic> {
+        let (over, keep) = (op.over()?, op.keep()?);
+        let kept = keep.as_ref().map_or(Expr::Literal(1), |keep| (**keep).clone());
+        let named = self.whole_axes(op, &Expr::pair([kept.clone(), (*over).clone()]))?;
+        let count = over.size(self.axes).ok();
+        let sum = count.and_then(|count| self.counters.of_sum(count));
+        let sum = sum.ok_or_else(|| unplanned(*op, "a reduction without an axis of its positions"))?;
+        let (ctx, module) = (self.ctx, self.module);
+        let next = if keep.is_some() { Some(module.op(ctx, self.counted(op, &kept)?)) } else { None };
+        let new = match next {
+            Some(next) => (*Rearrange::of(next)?.to()?).clone(),
+            None => Expr::Literal(1),
+        };
+        self.close()?;
+        let number = self.number(*op, op.operands()[0])?;
+        let source = self.arrays[number].clone();
+        let rest = source.axes.iter().filter(|axis| !named.contains(axis)).map(|axis| Expr::axis(axis));
+        let rest: Vec<Expr> = rest.collect();
+        let dimensions = |kept: Expr, over: Expr| -> Vec<Expr> {
+            let inner = [kept, over].into_iter().filter(|term| *term != Expr::Literal(1));
+            rest.iter().cloned().chain(inner).collect()
+        };
+        let (before, after) = (dimensions(kept, (*over).clone()), dimensions(new, Expr::axis(&sum)));
+        let axes = axis_list(&Expr::pair(after.iter().cloned()));
+        let axes = axes.map_err(|why| unplanned(*op, &format!("axes that are none: {why}")))?;
+        let out = Array { name: format!("{}_terms", source.name), axes, ..source.clone() };
+        self.arrays.push(out.clone());
+        let terms = self.arrays.len() - 1;
+        let work = Work::Single(Box::new(Single { kind: Move::Relabel { source, before, after }, out }));
+        self.steps.push(Step { work, inputs: vec![number], outputs: vec![terms], op: op.id });
+        let last = next.unwrap_or(*op);
+        self.region.ops.extend([op.id, last.id]);
+        self.region.reduced.push(Arc::clone(&sum));
+        let (operand, result) = (self.input(terms), self.result(last)?);
+        self.reduced(op.op()?, (operand, result), &[sum], order);
+        Ok(())
+    }
+
+    /// The axes of a mapping that has each of their coordinates once.
+    fn whole_axes(&self, op: Reduce<'_>, map: &Expr) -> Result<Vec<Arc<str>>, Diagnostic> {
+        let names: BTreeSet<Arc<str>> = map.axis_names(self.axes).into_iter().collect();
+        let all: u64 = names.iter().map(|axis| self.size(axis)).product();
+        let once = digits(map, self.axes).is_ok_and(|own| own.live_count() == Some(own.size()));
+        if once && map.size(self.axes).ok() == Some(all) {
+            return Ok(names.into_iter().collect());
+        }
+        Err(unplanned(*op, "a reduction whose `over` and `keep` leave out coordinates, or have padding"))
+    }
+
+    /// The only use of a reduction that keeps `kept`, which counts the results by other axes.
+    fn counted(&mut self, op: Reduce<'_>, kept: &Expr) -> Result<OpId, Diagnostic> {
+        let next = self.only_use(op.results()[0]).filter(|next| next.is(&REARRANGE));
+        let counts = |next: &OpRef<'_>| {
+            let next = Rearrange::of(*next)?;
+            Ok::<_, Diagnostic>(*next.from()? == *kept && axis_list(&*next.to()?).is_ok())
+        };
+        match next {
+            Some(next) if counts(&next)? => {
+                let id = next.id;
+                self.fused.insert(id);
+                Ok(id)
+            }
+            Some(_) | None => {
+                let message = "the planner has no step for a reduction with `keep` alone: its results are undefined at \
+                               most coordinates";
+                let fix = format!(
+                    "count them by another axis, with `tm.rearrange` from `{kept}`, and nothing else"
+                );
+                Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix))
+            }
+        }
+    }
+
+    /// A reduction along whole axes.
+    fn reduce_axes(
+        &mut self,
+        op: Reduce<'_>,
+        over: &[Arc<str>],
+        order: ReduceOrder,
+    ) -> Result<(), Diagnostic> {
+        self.begin(*op, over)?;
+        let operand = self.slot(*op, op.operands()[0])?;
+        let result = self.result(*op)?;
+        self.reduced(op.op()?, (operand, result), over, order);
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! Arrays that commands of one slice generate: coordinates, and numbers along an axis.
+
+use crate::array::Array;
+use crate::contraction::layout::{FLIT_BYTES, SUMS, elements};
+use crate::cut::{side_by_side, tidy};
+use crate::vector;
+use crate::writer::{Writer, new};
+use std::rc::Rc;
+use std::sync::Arc;
+use visa_algebra::{Axes, Expr, PadKind};
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::ValueId;
+use visa_ir::span::Span;
+use visa_machine::{Machine, Unit};
+use visa_mapping::ops::transfer::ToHbm;
+use visa_mapping::ops::view::Relabel;
+use visa_mapping::tensor::numbers::Number;
+use visa_numerics::{DType, FxpName, Guards, Slot};
+use visa_stream::branch::IdSource;
+use visa_stream::ops::begin::Begin;
+use visa_stream::ops::cast::Cast;
+use visa_stream::ops::collect::Collect;
+use visa_stream::ops::commit::Commit;
+use visa_stream::ops::fetch::Fetch;
+use visa_stream::ops::fill::FillTensor;
+use visa_stream::ops::fill_view::FillView;
+use visa_stream::ops::store::ToVrf;
+use visa_stream::ops::vector::{VectorFinal, VectorInit};
+use visa_stream::ops::vector_alu::VectorFxp;
+use visa_stream::ops::vector_branch::VectorBranch;
+
+/// [`SUMS`] as a number.
+const STEP: f64 = 8.0;
+
+/// Fills data memory of the first slice with a number.
+pub(super) fn fill(
+    writer: &mut Writer<'_>,
+    name: &str,
+    (number, dtype): (f64, DType),
+    element: Expr,
+    machine: &Machine,
+) -> Result<ValueId, Diagnostic> {
+    let one = |count: u64| Expr::Literal(1).pad(count, PadKind::Top);
+    let (clusters, slices) = (machine.topology.clusters_per_chip, machine.topology.slices_per_cluster);
+    let op = new!(writer, FillTensor).value(Number(number)).at_auto().dtype(dtype);
+    writer.value(op.cluster(one(clusters)).slice(one(slices)).element(element), name)
+}
+
+/// Fills `count` elements of a tensor from number `first` of its axis on.
+fn fill_part(
+    writer: &mut Writer<'_>,
+    (tensor, name): (ValueId, &str),
+    axis: &Expr,
+    (first, count): (u64, u64),
+    number: f64,
+) -> Result<ValueId, Diagnostic> {
+    let element = axis.clone().slice(first).resize(count);
+    writer.value(new!(writer, FillView, [tensor]).value(Number(number)).element(element), name)
+}
+
+/// The coordinates along the axis of `out`: eight lanes from -8 to -1, to which each step adds 8.
+///
+/// # Errors
+/// An axis whose coordinates do not fit a slice.
+pub fn coordinates(
+    writer: &mut Writer<'_>,
+    out: &Array,
+    counters: &[Arc<str>; 2],
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<ValueId, Diagnostic> {
+    let (name, [steps, lanes]) = (&out.name, counters.clone().map(|axis| Expr::axis(&axis)));
+    let start = starts(writer, name, &lanes, machine)?;
+    let all = side_by_side([steps.clone(), lanes.clone()]);
+    let eights = fill(writer, name, (STEP, DType::I8), all.clone(), machine)?;
+    let begin = writer.value(new!(writer, Begin, [eights]).context(Unit::Main), name)?;
+    let op = new!(writer, Fetch, [begin]).dtype(Some(DType::I32));
+    let stream = writer.value(op.time(steps.clone()).packet(lanes.clone()), name)?;
+    let stream = writer.value(new!(writer, Collect, [stream]).time(steps).packet(lanes), name)?;
+    let stream = writer.value(new!(writer, VectorInit, [stream]), name)?;
+    let branch = new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional);
+    let stream = writer.value(branch, name)?;
+    let op = new!(writer, VectorFxp, [stream, start]).op(FxpName::AddFxp);
+    let stream = writer.value(op.write_back(Some(Rc::new(always()?))), name)?;
+    let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
+    let counted = writer.value(new!(writer, Commit, [stream]).at_auto().element(all), name)?;
+    let axis = out.axes.first().map_or(Expr::Literal(1), |axis| Expr::axis(axis));
+    let size = axis.size(axes).map_err(|why| visa_mapping::error::mapping_error(why, writer.span()))?;
+    let whole = size.next_multiple_of(SUMS);
+    let element = if whole == size { axis } else { axis.pad(whole, PadKind::Top) };
+    let view = writer.value(new!(writer, Relabel, [counted]).element(Some(Rc::new(element))), name)?;
+    writer.value(new!(writer, ToHbm, [view]).at_auto().element(out.layout(axes)), name)
+}
+
+/// Numbers along the axis of `out`: the first one fills the array, and each later run of equal numbers its part.
+///
+/// # Errors
+/// Numbers that do not fit a slice.
+pub fn numbers(
+    writer: &mut Writer<'_>,
+    out: &Array,
+    numbers: &[f64],
+    axes: &Axes,
+    machine: &Machine,
+) -> Result<ValueId, Diagnostic> {
+    let (name, axis) = (&out.name, Expr::pair(out.axes.iter().map(|axis| Expr::axis(axis))));
+    let wide = vector::computed(out.dtype);
+    let [time, packet] = vector::packets(axis.clone(), axes)?;
+    let whole = side_by_side([time.clone(), packet.clone()]);
+    let mut tensor = None;
+    for (first, count) in runs(numbers) {
+        let number = numbers[usize::try_from(first).map_err(|_| not_indexed(out))?];
+        tensor = Some(match tensor {
+            None => fill(writer, name, (number, wide), tidy(&whole, axes), machine)?,
+            Some(tensor) => fill_part(writer, (tensor, name), &axis, (first, count), number)?,
+        });
+    }
+    let tensor = tensor.ok_or_else(|| not_indexed(out))?;
+    let tensor =
+        if wide == out.dtype { tensor } else { narrowed(writer, out, tensor, [time, packet], axes)? };
+    writer.value(new!(writer, ToHbm, [tensor]).at_auto().element(out.layout(axes)), name)
+}
+
+/// Converts the numbers to the format of `out`.
+fn narrowed(
+    writer: &mut Writer<'_>,
+    out: &Array,
+    tensor: ValueId,
+    [time, packet]: [Expr; 2],
+    axes: &Axes,
+) -> Result<ValueId, Diagnostic> {
+    let (name, time, packet) = (&out.name, tidy(&time, axes), tidy(&packet, axes));
+    let begin = writer.value(new!(writer, Begin, [tensor]).context(Unit::Main), name)?;
+    let op = new!(writer, Fetch, [begin]).time(time.clone()).packet(packet.clone());
+    let stream = writer.value(op, name)?;
+    let op = new!(writer, Collect, [stream]).time(time.clone()).packet(packet.clone());
+    let stream = writer.value(op, name)?;
+    let flit = packet.clone().pad(elements(FLIT_BYTES, out.dtype), PadKind::Top);
+    let op = new!(writer, Cast, [stream]).dtype(out.dtype).packet(tidy(&flit, axes));
+    let stream = writer.value(op, name)?;
+    let element = tidy(&side_by_side([time, packet]), axes);
+    writer.value(new!(writer, Commit, [stream]).at_auto().element(element), name)
+}
+
+/// Runs of equal numbers: the first one and the count of each.
+#[must_use]
+pub fn runs(numbers: &[f64]) -> Vec<(u64, u64)> {
+    let mut first = 0;
+    let equal = numbers.chunk_by(|one, next| one.to_bits() == next.to_bits());
+    equal
+        .map(|run| {
+            let count = run.len() as u64;
+            first += count;
+            (first - count, count)
+        })
+        .collect()
+}
+
+/// That a list of numbers has none at a position.
+fn not_indexed(out: &Array) -> Diagnostic {
+    let message = format!("the constant `{}` has no number at one of its coordinates", out.name);
+    Diagnostic::error("plan-kernel", Span::default(), message)
+}
+
+/// The register of a running sum that counts from 0 by eights: each lane is 8 less than its number.
+fn starts(
+    writer: &mut Writer<'_>,
+    name: &str,
+    lanes: &Expr,
+    machine: &Machine,
+) -> Result<ValueId, Diagnostic> {
+    let name = format!("{name}_lanes");
+    let mut number = -STEP;
+    let mut tensor = fill(writer, &name, (number, DType::I32), lanes.clone(), machine)?;
+    for lane in 1..SUMS {
+        number += 1.0;
+        tensor = fill_part(writer, (tensor, &name), lanes, (lane, 1), number)?;
+    }
+    let begin = writer.value(new!(writer, Begin, [tensor]).context(Unit::Main), &name)?;
+    let op = new!(writer, Fetch, [begin]).time(Expr::Literal(1)).packet(lanes.clone());
+    let stream = writer.value(op, &name)?;
+    let op = new!(writer, Collect, [stream]).time(Expr::Literal(1)).packet(lanes.clone());
+    let stream = writer.value(op, &name)?;
+    writer.value(new!(writer, ToVrf, [stream]).at_auto().element(lanes.clone()), &name)
+}
+
+/// The guard that always holds.
+fn always() -> Result<Guards<Number>, Diagnostic> {
+    let refuse = |why: String| Diagnostic::error("plan-kernel", Span::default(), why);
+    Ok(Guards(vec![("xxxx".parse().map_err(refuse)?, Slot::Apply)]))
+}
