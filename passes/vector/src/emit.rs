@@ -4,7 +4,7 @@ use super::chain::{Chain, Operation, Source, Step};
 use super::search::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use visa_algebra::{Axes, Equality, Expr, PadKind, equal_streams, padded_terms};
+use visa_algebra::{Axes, Equality, Expr, PadKind, equal, equal_streams, padded_terms};
 use visa_ir::build::NewOp;
 use visa_ir::context::{Attr, Context};
 use visa_ir::diag::Diagnostic;
@@ -165,12 +165,27 @@ impl<'a> Emitter<'a> {
         let narrow = match trims {
             true => (None, self.tidy(lower)),
             false => {
-                let halves = Expr::pair([time.clone(), packet.clone().stride(narrow)]);
-                (Some(self.tidy(halves)), self.tidy(packet.clone().modulo(narrow)))
+                let halves = [
+                    Expr::pair([time.clone(), packet.clone().stride(narrow)]),
+                    packet.clone().modulo(narrow),
+                ];
+                let whole = Expr::pair([time.clone(), packet.clone()]);
+                let [time, half] = self.tidy_parts(halves, &whole);
+                (Some(time), half)
             }
         };
         let element = self.tidy(Expr::pair([time.clone(), packet.clone()]));
         Ok(Lanes { time, packet, element, narrow })
+    }
+
+    /// Parts of a mapping as people would write them. Parts of a padded term are kept if each by itself does not tell
+    /// where the padding is.
+    fn tidy_parts(&self, parts: [Expr; 2], whole: &Expr) -> [Expr; 2] {
+        let short = parts.clone().map(|part| self.tidy(part));
+        match equal(&Expr::pair(short.clone()), whole, self.axes) {
+            Equality::Equal => short,
+            Equality::Different { .. } | Equality::Unknown { .. } => parts,
+        }
     }
 
     /// A mapping as people would write it.
