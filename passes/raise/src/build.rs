@@ -1,6 +1,6 @@
 //! The graph of a function of the tensor level.
 
-use crate::graph::{Clauses, Declared, Graph, Id, Kind, Node};
+use crate::graph::{Clauses, Declared, FREE, Graph, Id, Kind, Node};
 use crate::order::{without_last_padding, without_order};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -242,14 +242,14 @@ impl Builder<'_> {
                 &*contract.over()?,
                 contract.tree()?,
                 contract.keep()?.as_deref(),
-                self.of_contract(op)?,
+                (self.of_contract(op)?, contract.free()),
             );
             let kind = contract.kind()?;
             clauses.push(("kind", kind.to_string()));
         }
         if let Some(reduce) = Reduce::cast(op) {
-            clauses =
-                self.sum(&*reduce.over()?, reduce.tree()?, reduce.keep()?.as_deref(), self.of_reduce(op)?);
+            let counts = (self.of_reduce(op)?, reduce.free());
+            clauses = self.sum(&*reduce.over()?, reduce.tree()?, reduce.keep()?.as_deref(), counts);
             clauses.push(("op", reduce.op()?.to_string()));
         }
         if let Some(scatter) = gather::ScatterInto::cast(op) {
@@ -278,8 +278,8 @@ impl Builder<'_> {
         Ok((clauses, values))
     }
 
-    /// The clauses of a sum: its positions, in their order where the result depends on it.
-    fn sum(&self, over: &Expr, tree: i64, keep: Option<&Expr>, counts: Counts) -> Clauses {
+    /// The clauses of a sum: its positions, in their order where the result depends on it and the order is not free.
+    fn sum(&self, over: &Expr, tree: i64, keep: Option<&Expr>, (counts, free): (Counts, bool)) -> Clauses {
         let plain = match counts {
             Counts { order: false, padding } => without_order(over, self.axes, padding),
             Counts { order: true, padding: true } => None,
@@ -292,6 +292,9 @@ impl Builder<'_> {
             clauses.push(("tree", tree.to_string()));
         }
         clauses.extend(keep.map(|keep| ("keep", keep.to_string())));
+        if counts.order && free {
+            clauses.push((FREE, "yes".to_owned()));
+        }
         clauses
     }
 

@@ -45,6 +45,9 @@ pub enum Kind {
     Operation(Declared),
 }
 
+/// The clause of a sum whose result depends on its order, and whose order is free.
+pub(crate) const FREE: &str = "free";
+
 /// A declaration, which is the same as itself alone.
 #[derive(Clone, Copy)]
 pub struct Declared(pub &'static OpDecl);
@@ -146,6 +149,12 @@ impl Graph {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// Returns true if a sum has no order that its result depends on.
+    #[must_use]
+    pub(crate) fn has_free_sums(&self) -> bool {
+        self.nodes.iter().any(|node| node.clause(FREE).is_some())
     }
 
     /// The value that a node is: one that is there already, where a rule or the same node gives it.

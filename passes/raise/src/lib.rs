@@ -9,6 +9,7 @@ pub mod tensor;
 
 mod build;
 mod data;
+mod direct;
 mod order;
 
 /// The passes of this crate, a module a file.

@@ -2,6 +2,7 @@
 
 use crate::build::{Sums, build};
 use crate::data::small_integers;
+use crate::direct::{direct, is_open, order_results};
 use crate::graph::Graph;
 use crate::tensor::equal::{Proved, equal};
 use crate::tensor::ruleset::RuleSet;
@@ -15,11 +16,12 @@ use visa_ir::module::{Module, OpId, ValueId};
 use visa_ir::verify::Analysis as _;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{Func, signature};
+use visa_mapping::raise::close::closed;
 use visa_mapping::raise::function::{Raised, raise};
 use visa_mapping::tensor::value::Value;
 use visa_mapping::{Tensor, array_layout};
 use visa_numerics::{load, to_f64};
-use visa_reference::{KernelArguments, LogicalResult, Options, Signature, evaluate, interface};
+use visa_reference::{KernelArguments, LogicalResult, Options, Signature, entry_point, evaluate, interface};
 
 /// Most elements of arguments and results for which two kernels are evaluated.
 const MAX_ELEMENTS: u64 = 1 << 24;
@@ -46,8 +48,10 @@ pub enum Verdict {
     },
     /// They sum the same elements, in another order.
     UpToOrder {
-        /// Values of the graph without orders.
+        /// Values of the graph without orders, or classes of the e-graph.
         values: usize,
+        /// The rules of the tensor level that the proof uses; none if both have the same graph.
+        rules: Vec<String>,
     },
     /// They differ.
     Different(Difference),
@@ -87,22 +91,57 @@ pub struct Kernel<'a> {
     pub entry: Option<&'a str>,
 }
 
-/// The relation of two kernels.
+/// The relation of two kernels. If clauses of one are open, both are compared as functions of the tensor level.
 ///
 /// # Errors
-/// A kernel that does not exist, or that has no function at the tensor level.
+/// A kernel that does not exist, that has no function at the tensor level, or whose results depend on an open clause.
 pub fn prove(ctx: &Context, left: Kernel<'_>, right: Kernel<'_>) -> Result<Verdict, Diagnostic> {
+    let functions = [left, right].map(|kernel| entry_point(ctx, kernel.module, kernel.entry));
+    let [first, second] = functions;
+    let (first, second) = (first?, second?);
+    if !is_open(ctx, left.module, first) && !is_open(ctx, right.module, second) {
+        return compare(ctx, left, right, None);
+    }
+    let functions = [direct(ctx, left.module, first)?, direct(ctx, right.module, second)?];
+    let [left, right] = [with_arrays(ctx, left.module, first)?, with_arrays(ctx, right.module, second)?];
+    let kernel = |module| Kernel { module, entry: None };
+    compare(ctx, kernel(&left), kernel(&right), Some(functions))
+}
+
+/// The function of a kernel, whose results have their axes in the order of the kernel's arrays.
+fn with_arrays(ctx: &Context, module: &Module, func: OpId) -> Result<Module, Diagnostic> {
+    let mut raised = direct(ctx, module, func)?;
+    // Types of an open kernel by axes stand for all choices.
+    let types = if is_open(ctx, module, func) { Some(closed(ctx, module)?.0) } else { None };
+    let module = types.as_ref().unwrap_or(module);
+    let entry = Func::of(module.op(ctx, func))?.name()?;
+    let wanted = result_axes(ctx, module, &entry, &DeclaredAxes::build(ctx, module).0)?;
+    order_results(ctx, &mut raised, &wanted)?;
+    Ok(raised.module)
+}
+
+/// The relation of two kernels without open clauses; `functions` are theirs, if they are known.
+fn compare(
+    ctx: &Context,
+    left: Kernel<'_>,
+    right: Kernel<'_>,
+    functions: Option<[Raised; 2]>,
+) -> Result<Verdict, Diagnostic> {
     let kernels = [left, right];
     let [first, second] = kernels.map(|kernel| interface(ctx, kernel.module, kernel.entry));
     let (first, second) = (first?, second?);
     if let Some(difference) = other_interface(&first, &second) {
         return Ok(Verdict::Different(Difference::Interface(difference)));
     }
-    let [one, other] = [(left, &first), (right, &second)].map(|(kernel, signature)| {
-        let func = named(ctx, kernel.module, &signature.entry)?;
-        Ok((raise(ctx, kernel.module, func)?, DeclaredAxes::build(ctx, kernel.module).0))
-    });
-    let (one, other): ((Raised, Axes), (Raised, Axes)) = (one?, other?);
+    let raised = |kernel: Kernel<'_>, signature: &Signature| {
+        raise(ctx, kernel.module, named(ctx, kernel.module, &signature.entry)?)
+    };
+    let [one, other] = match functions {
+        Some(functions) => functions,
+        None => [raised(left, &first)?, raised(right, &second)?],
+    };
+    let axes = |kernel: Kernel<'_>| DeclaredAxes::build(ctx, kernel.module).0;
+    let (one, other): ((Raised, Axes), (Raised, Axes)) = ((one, axes(left)), (other, axes(right)));
     let arrays = [(left, &first, &one.1), (right, &second, &other.1)]
         .map(|(kernel, signature, axes)| result_axes(ctx, kernel.module, &signature.entry, axes));
     let [ours, theirs] = arrays;
@@ -114,11 +153,9 @@ pub fn prove(ctx: &Context, left: Kernel<'_>, right: Kernel<'_>) -> Result<Verdi
         let again = build(ctx, &other.0.module, other.0.func, &other.1, sums, built.graph)?;
         exact &= !again.graph.has(&ROUNDS);
         if again.results == results && same_sizes(&one.1, &other.1) && same_arrays {
-            let values = again.graph.len();
-            return Ok(match sums {
-                Sums::InOrder => Verdict::Equal { values, rules: Vec::new() },
-                Sums::InAnyOrder => Verdict::UpToOrder { values },
-            });
+            let (values, rules) = (again.graph.len(), Vec::new());
+            let ordered = sums == Sums::InOrder && !again.graph.has_free_sums();
+            return Ok(same(ordered, values, rules));
         }
         let comparable = sums == Sums::InOrder && same_arrays && same_sizes(&one.1, &other.1);
         if let Some(axes) = joined(&one.1, &other.1).filter(|_| comparable) {
@@ -126,11 +163,16 @@ pub fn prove(ctx: &Context, left: Kernel<'_>, right: Kernel<'_>) -> Result<Verdi
             let set = rules(ctx)?;
             let proved = equal(ctx, [&one.0, &other.0], (&axes, whole), &set)?;
             if let Some(Proved { classes, rules }) = proved {
-                return Ok(Verdict::Equal { values: classes, rules });
+                return Ok(same(!again.graph.has_free_sums(), classes, rules));
             }
         }
     }
     by_evaluation(ctx, kernels, [&first, &second], exact)
+}
+
+/// The verdict on functions that are the same, bit for bit if their sums are `ordered`.
+fn same(ordered: bool, values: usize, rules: Vec<String>) -> Verdict {
+    if ordered { Verdict::Equal { values, rules } } else { Verdict::UpToOrder { values, rules } }
 }
 
 /// The rules of a context. They were read before.
@@ -325,9 +367,14 @@ impl fmt::Display for Verdict {
             Self::Equal { rules, .. } => {
                 write!(f, "equal: both are the same by the rules `{}`", rules.join("`, `"))
             }
-            Self::UpToOrder { values } => write!(
+            Self::UpToOrder { values, rules } if rules.is_empty() => write!(
                 f,
                 "equal up to order of sums: without the orders both are the same graph of {values} values"
+            ),
+            Self::UpToOrder { rules, .. } => write!(
+                f,
+                "equal up to order of sums: the order of a sum is free, and both are the same by the rules `{}`",
+                rules.join("`, `")
             ),
             Self::Different(Difference::Interface(why)) => write!(f, "different: {why}"),
             Self::Different(Difference::Element { result, index, values: [one, other] }) => {

@@ -195,7 +195,11 @@ impl Kernel {
     }
 }
 
-fn entry_point(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<OpId, Diagnostic> {
+/// The kernel of a module with a name, or the only one.
+///
+/// # Errors
+/// No such kernel, or several without a name.
+pub fn entry_point(ctx: &Context, module: &Module, entry: Option<&str>) -> Result<OpId, Diagnostic> {
     let functions = module.ops(module.body()).iter().filter_map(|&id| Func::cast(module.op(ctx, id)));
     let kernels: Vec<(String, OpId)> =
         functions.map(|func| Ok((func.name()?.to_string(), func.id))).collect::<Result<_, Diagnostic>>()?;

@@ -24,5 +24,5 @@ mod view;
 
 pub use evaluate::{KernelArguments, LogicalResult, Options, evaluate};
 pub use fast::Allowed;
-pub use interface::{ScalarInfo, Signature, TensorInfo, interface};
+pub use interface::{ScalarInfo, Signature, TensorInfo, entry_point, interface};
 pub use limits::MAX_ELEMENTS;

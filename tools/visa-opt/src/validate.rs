@@ -40,7 +40,7 @@ impl Instrument for Validation {
                     let message = format!("pass `{}`, `@{name}`: {verdict}", pass.name);
                     warning(message)
                 }
-                // Open mappings have no tensor level yet.
+                // Results that depend on an open mapping have no tensor level.
                 Err(why) => {
                     let message = format!("pass `{}`, `@{name}`: not compared: {}", pass.name, why.message);
                     warning(message)

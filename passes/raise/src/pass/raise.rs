@@ -1,17 +1,16 @@
 //! Replaces each kernel by its function of the tensor level.
 
+use crate::direct::direct;
 use crate::tensor::canonical::{Canonical, MAX_OPERATIONS, Statistics, canonical};
 use crate::tensor::reals::{Folded, folded};
 use crate::tensor::ruleset::RuleSet;
 use std::collections::HashMap;
 use visa_ir::build::NewOp;
-use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueId};
-use visa_ir::open::{self, Opening};
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
-use visa_mapping::raise::function::{Raised, RaisedByAxes, raise, raise_by_axes};
+use visa_mapping::raise::function::Raised;
 use visa_pass::{Configured, Level, Pass, PassCx};
 
 visa_pass::options! {
@@ -65,10 +64,9 @@ fn replace(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnosti
         if !cx.module.op(cx.ctx, id).is(&FUNC) {
             continue;
         }
-        let is_open =
-            open::first_below(cx.ctx, cx.module, id, |kind| kind == Opening::Configuration).is_some();
-        let direct = if is_open { by_axes(cx.ctx, cx.module, id) } else { raise(cx.ctx, cx.module, id) };
-        match direct.and_then(|direct| canonical(cx.ctx, direct, &rules, settings.explain)) {
+        match direct(cx.ctx, cx.module, id)
+            .and_then(|direct| canonical(cx.ctx, direct, &rules, settings.explain))
+        {
             Ok(canonical) => {
                 cx.count("e-nodes", canonical.statistics.map_or(0, |statistics| statistics.e_nodes as u64));
                 if settings.explain {
@@ -168,12 +166,6 @@ fn remark_of(func: OpRef<'_>, folded: &Folded) -> Option<Diagnostic> {
     };
     let kept = |remark: Diagnostic, why: &String| remark.note(format!("kept: {why}"), None);
     Some(folded.kept.iter().fold(remark, kept))
-}
-
-/// A function with open clauses. They decide the order of its sums, and must decide nothing else.
-fn by_axes(ctx: &Context, module: &Module, func: OpId) -> Result<Raised, Diagnostic> {
-    let RaisedByAxes { raised, incomplete, .. } = raise_by_axes(ctx, module, func)?;
-    incomplete.map_or(Ok(raised), Err)
 }
 
 /// Uses the first of several equal values of a block in place of the others.
