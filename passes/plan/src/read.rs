@@ -76,6 +76,8 @@ struct Reader<'a> {
     /// The axes that count coordinates.
     counters: &'a Counters,
     machine: &'a Machine,
+    /// Contractions whose maps have no other operands.
+    separate: &'a HashSet<OpId>,
     /// Bytes that HBM moves together.
     unit: u64,
     arrays: Vec<Array>,
@@ -109,7 +111,8 @@ struct OpenRegion {
     extra: Option<Slot>,
 }
 
-/// Divides a function into steps. HBM moves `unit` bytes together.
+/// Divides a function into steps. HBM moves `unit` bytes together. Maps after a contraction in `separate` are in another
+/// step, if they have other operands.
 ///
 /// # Errors
 /// An operation that no step computes.
@@ -119,6 +122,7 @@ pub fn read(
     func: OpId,
     (axes, counters): (&Axes, &Counters),
     (machine, unit): (&Machine, u64),
+    separate: &HashSet<OpId>,
 ) -> Result<Kernel, Diagnostic> {
     let op = module.op(ctx, func);
     let name = Func::of(op)?.name()?.to_string();
@@ -128,6 +132,7 @@ pub fn read(
         axes,
         counters,
         machine,
+        separate,
         unit,
         arrays: Vec::new(),
         known: HashMap::new(),
@@ -473,7 +478,11 @@ impl Reader<'_> {
             return Err(not_multiplied(*op, dtype));
         }
         if op.keep()?.is_some() {
-            return Err(unplanned(*op, "a sum with `keep`"));
+            let message = "the planner has no step for a sum with `keep`".to_owned();
+            let fix =
+                "count the digits of its axes with `tm.split` of both operands, and sum over some of them"
+                    .to_owned();
+            return Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix));
         }
         if op.kind()? != ContractionKind::Add {
             return Err(unplanned(*op, "a contraction of kind `max`"));
@@ -541,8 +550,9 @@ impl Reader<'_> {
             if !same || epilogue.cast.is_some() {
                 break;
             }
+            let fused = !self.separate.contains(&op.id);
             let known = |own: &ValueId| {
-                *own == value || self.known.contains_key(own) || self.constants.contains_key(own)
+                *own == value || fused && self.known.contains_key(own) || self.constants.contains_key(own)
             };
             if next.is(&map::DECL) && next.operands().iter().all(known) {
                 self.compose(Map::of(next)?, value, &mut epilogue, &mut inputs)?;

@@ -3,10 +3,10 @@
 use crate::array::{Array, GROUP_BYTES};
 use crate::counters::Counters;
 use crate::explain::remark;
-use crate::read::{Kernel, read};
+use crate::read::{Kernel, Step, Work, read};
 use crate::search::{Outcome, Search};
 use crate::writer::{Writer, new};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::{Module, OpId, ValueId};
@@ -98,28 +98,56 @@ fn plan(
         MemoryModel::Flat => GROUP_BYTES,
         MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
     };
-    let kernel = read(cx.ctx, cx.module, func, (search.axes, counters), (search.machine, unit))?;
-    check_size(cx, search, func, &kernel)?;
-    let mut outcomes = Vec::new();
-    for step in &kernel.steps {
-        let inputs: Vec<&Array> = step.inputs.iter().map(|&number| &kernel.arrays[number]).collect();
-        let outcome = search.run(&step.work, &inputs);
+    let mut separate = HashSet::new();
+    let (kernel, outcomes) = loop {
+        let kernel =
+            read(cx.ctx, cx.module, func, (search.axes, counters), (search.machine, unit), &separate)?;
+        check_size(cx, search, func, &kernel)?;
+        match plan_steps(search, &kernel) {
+            Ok(outcomes) => break (kernel, outcomes),
+            // Perhaps no slice holds the other operands of its maps: another step reads them then.
+            Err((step, _)) if has_operands(&step.work) && separate.insert(step.op) => {}
+            Err((step, refused)) => return Err(impossible(cx.module, cx, step.op, refused)),
+        }
+    };
+    for (step, outcome) in kernel.steps.iter().zip(&outcomes) {
         cx.count("explored", outcome.counted.explored);
         cx.count("pruned", outcome.counted.pruned);
         cx.count("lowered", outcome.lowered.len() as u64);
-        match outcome.lowered.first() {
-            Some(best) => cx.count("cycles", best.cycles),
-            None => return Err(impossible(cx.module, cx, step.op, outcome.refused)),
-        }
+        cx.count("cycles", outcome.lowered[0].cycles);
         if explain {
             let span = cx.module.op(cx.ctx, step.op).span();
-            remark(&step.work, &outcome, span).into_iter().for_each(|remark| cx.report(remark));
+            remark(&step.work, outcome, span).into_iter().for_each(|remark| cx.report(remark));
         }
-        outcomes.push(outcome);
     }
     let written = write(cx, search, func, &kernel, &outcomes)?;
     *cx.module = written;
     Ok(())
+}
+
+/// The plans of all steps, or the first step that has none, with the error of its first plan.
+fn plan_steps<'k>(
+    search: &Search<'_>,
+    kernel: &'k Kernel,
+) -> Result<Vec<Outcome>, (&'k Step, Option<Diagnostic>)> {
+    let mut outcomes = Vec::new();
+    for step in &kernel.steps {
+        let inputs: Vec<&Array> = step.inputs.iter().map(|&number| &kernel.arrays[number]).collect();
+        let outcome = search.run(&step.work, &inputs);
+        if outcome.lowered.is_empty() {
+            return Err((step, outcome.refused));
+        }
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+/// Returns true if maps after a contraction have other operands.
+fn has_operands(work: &Work) -> bool {
+    match work {
+        Work::Contraction(problem) => !problem.epilogue.operands.is_empty(),
+        Work::Region(_) | Work::Single(_) => false,
+    }
 }
 
 /// Refuses arrays that together are larger than HBM.
