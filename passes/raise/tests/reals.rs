@@ -165,6 +165,35 @@ fn are_near(left: &[Vec<f64>], right: &[Vec<f64>]) -> bool {
     })
 }
 
+/// Values that double with each operation: a maximum of itself, a sum and a number in its own exponent.
+#[test]
+fn values_that_double_are_bounded() {
+    let ctx = Context::new(&[&visa_mapping::DIALECT]);
+    let rules = RuleSet::builtin(&ctx).expect("the rules are read");
+    for (operation, is_folded) in [("max(x, x)", true), ("x + x", false), ("x + exp(x)", false)] {
+        let mut text = "visa 1
+tm.axes [S = 16]
+tm.func @f(%x: !tm.tensor<f32, [S]>) {
+  %m0 = tm.constant f32, values [0]
+  %m = tm.for [S / 4](%j, %mj) %m0 {
+    %b = tm.extract %x, %j along [S / 4], part [S % 4]
+    %r = tm.reduce Max %b over [S % 4]
+    %v0 = tm.map [m, r: max(m, r)] %mj, %r
+"
+        .to_owned();
+        for number in 0..60 {
+            let next = number + 1;
+            text.push_str(&format!("    %v{next} = tm.map [x: {operation}] %v{number}\n"));
+        }
+        text.push_str("    tm.yield %v60\n  }\n  tm.return %m\n}\n");
+        let module = module(&ctx, &text);
+        let func = module.ops(module.body()).iter().find(|&&id| Func::cast(module.op(&ctx, id)).is_some());
+        let raised = Raised { func: *func.expect("a function"), module };
+        let folded = folded(&ctx, &raised, &rules).expect("it is read");
+        assert_eq!(!folded.loops.is_empty(), is_folded, "{operation}: {:?}", folded.kept);
+    }
+}
+
 #[test]
 fn folded_loops_compute_the_same_numbers() {
     let ctx = Context::new(&[&visa_mapping::DIALECT]);

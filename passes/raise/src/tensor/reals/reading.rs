@@ -15,6 +15,9 @@ use visa_numerics::{DType, ReduceName};
 /// Most steps of rules for one value. A rule may undo another one.
 const MAX_STEPS: usize = 256;
 
+/// Most factors of a number, nested ones included: each step may double them.
+const MAX_SIZE: usize = 2_000;
+
 /// The values of a loop's step that are separate factors.
 #[derive(Default)]
 pub(crate) struct Symbols {
@@ -34,6 +37,7 @@ pub(crate) struct Reading<'t, 'a> {
     laws: &'t Laws,
     symbols: &'t Symbols,
     open: HashMap<Id, bool>,
+    known: HashMap<Id, Real>,
     steps: usize,
     /// The laws that were used.
     pub(crate) used: BTreeSet<&'static str>,
@@ -42,7 +46,15 @@ pub(crate) struct Reading<'t, 'a> {
 impl<'t, 'a> Reading<'t, 'a> {
     /// A reader for which `symbols` are factors.
     pub(crate) fn new(terms: &'t mut Terms<'a>, laws: &'t Laws, symbols: &'t Symbols) -> Self {
-        Self { terms, laws, symbols, open: HashMap::new(), steps: 0, used: BTreeSet::new() }
+        Self {
+            terms,
+            laws,
+            symbols,
+            open: HashMap::new(),
+            known: HashMap::new(),
+            steps: 0,
+            used: BTreeSet::new(),
+        }
     }
 
     /// The value that a step computes: a symbol at its end is no factor.
@@ -58,10 +70,19 @@ impl<'t, 'a> Reading<'t, 'a> {
     /// # Errors
     /// A class without a term.
     pub(crate) fn read(&mut self, value: Id) -> Result<Real, Reason> {
-        match self.symbol(value) {
-            Some(factor) => Ok(Real::factor(factor)),
-            None => self.inside(value),
+        if let Some(factor) = self.symbol(value) {
+            return Ok(Real::factor(factor));
         }
+        let value = self.terms.graph.find(value);
+        if let Some(known) = self.known.get(&value) {
+            return Ok(known.clone());
+        }
+        let real = self.inside(value)?;
+        if real.size() > MAX_SIZE {
+            return Err(format!("a number has more than {MAX_SIZE} factors"));
+        }
+        self.known.insert(value, real.clone());
+        Ok(real)
     }
 
     fn symbol(&self, value: Id) -> Option<Factor> {

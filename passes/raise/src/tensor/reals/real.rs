@@ -112,6 +112,18 @@ impl Product {
         Some(Self { powers, exponent: self.exponent.scaled(-1.0) })
     }
 
+    /// Number of factors, with those inside of others.
+    #[must_use]
+    fn size(&self) -> usize {
+        let inside = |factor: &Factor| match factor {
+            Factor::Rounded(_, inner) => inner.1.size(),
+            Factor::Sum(_, inner) => inner.size(),
+            Factor::Value(_) | Factor::Before(_) | Factor::After(_) => 0,
+            Factor::Free(_) | Factor::Where { .. } => 0,
+        };
+        self.powers.keys().map(|factor| 1 + inside(factor)).sum::<usize>() + self.exponent.size()
+    }
+
     /// Returns true if it is one.
     #[must_use]
     pub(crate) fn is_one(&self) -> bool {
@@ -166,6 +178,12 @@ impl Real {
     #[must_use]
     pub(crate) fn number(number: f64) -> Self {
         Self::one(Product::default(), number)
+    }
+
+    /// Number of products and factors, with those inside of others.
+    #[must_use]
+    pub(crate) fn size(&self) -> usize {
+        self.0.keys().map(|product| 1 + product.size()).sum()
     }
 
     /// A factor.

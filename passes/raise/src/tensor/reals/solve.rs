@@ -13,7 +13,7 @@ use super::reading::{Reading, Symbols};
 use super::real::{Factor, Product, Real};
 use super::terms::{Reason, Terms, is};
 use egg::Id;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use visa_ir::context::Attr;
 use visa_mapping::ops::reduce;
@@ -103,8 +103,13 @@ impl<'t, 'a> Solver<'t, 'a> {
     /// if the value is no such maximum.
     fn leaves(&mut self, number: usize, after: Id) -> Result<Option<Vec<Leaf>>, Reason> {
         let (mut leaves, mut open, mut own) = (Vec::new(), vec![(after, Vec::<Arc<str>>::new())], 0);
+        let mut seen = HashSet::new();
         while let Some((id, axes)) = open.pop() {
+            // A maximum of a value with itself is the value.
             let term = self.terms.term(id)?;
+            if !seen.insert((self.terms.graph.find(id), axes.clone())) {
+                continue;
+            }
             if self.terms.graph.find(id) == self.terms.graph.find(self.step.symbols.before[number]) {
                 // The maximum of a value along its own axis is not the value.
                 own += if axes.iter().any(|axis| self.terms.has(id, axis)) { 2 } else { 1 };
