@@ -5,12 +5,13 @@ use crate::contraction::emit::{Planned, Values};
 use crate::contraction::guess::{Parts, guess};
 use crate::contraction::layout::Layout;
 use crate::contraction::space::Space;
-use crate::contraction::{Choice, Contraction};
+use crate::contraction::{Choice, Contraction, Mode};
 use crate::memory::Transfers;
 use crate::read::Work;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::writer::{Writer, new};
+use std::collections::HashMap;
 use visa_algebra::Axes;
 use visa_cost::{Bound, MemoryModel, Report};
 use visa_ir::context::Context;
@@ -30,6 +31,10 @@ const LEAST_LOWERED: usize = 3;
 const RANK_MARGIN: u64 = 20;
 /// Plans that are lowered or refused by an engine.
 const MOST_TRIED: usize = 48;
+/// Refused plans after which the other plans of their family are left out.
+const MOST_REFUSED: usize = 12;
+/// Rankings of plans, each without the families that engines refused before.
+const MOST_ROUNDS: usize = 4;
 /// Plans that are ranked by the prices of their transfers.
 const MOST_RANKED: usize = 400;
 
@@ -79,6 +84,44 @@ pub struct Outcome {
     pub refused: Option<Diagnostic>,
 }
 
+/// Plans of a contraction that cut its sum alike. An engine that refuses the mappings of one often refuses all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Family {
+    stationary: usize,
+    mode: Mode,
+    /// Parts of the sum.
+    sum: u64,
+}
+
+impl Family {
+    fn of(choice: &Choice) -> Self {
+        let share = if choice.share_sum { choice.share } else { 1 };
+        Self { stationary: choice.stationary, mode: choice.mode, sum: choice.sum * share }
+    }
+}
+
+/// The plans that engines refused.
+#[derive(Default)]
+struct Refusals {
+    families: HashMap<Family, usize>,
+    /// The first error.
+    first: Option<Diagnostic>,
+}
+
+impl Refusals {
+    fn add(&mut self, family: Option<Family>, why: Diagnostic) {
+        if let Some(family) = family {
+            *self.families.entry(family).or_default() += 1;
+        }
+        self.first.get_or_insert(why);
+    }
+
+    /// Returns true if plans of a family are left out.
+    fn covers(&self, family: Family) -> bool {
+        self.families.get(&family).is_some_and(|refused| *refused >= MOST_REFUSED)
+    }
+}
+
 /// Plans with their cycles by counts, the best first, and the extent of the search.
 type Ranked = (Vec<(u64, Plan)>, Counted);
 
@@ -92,6 +135,14 @@ pub struct Counted {
 }
 
 impl Plan {
+    /// The family of a plan of a contraction.
+    fn family(&self) -> Option<Family> {
+        match self {
+            Self::Contraction(plan) => Some(Family::of(&plan.0)),
+            Self::Region(_) | Self::Single => None,
+        }
+    }
+
     /// True if loops repeat the pipelines, so that iterations can overlap.
     fn has_loops(&self) -> bool {
         match self {
@@ -103,42 +154,72 @@ impl Plan {
 }
 
 impl Search<'_> {
-    /// The best plans of a step that reads `inputs`.
+    /// The best plans of a step that reads `inputs`. Where engines refuse all plans that were lowered, plans of other
+    /// families are ranked.
     #[must_use]
     pub fn run(&self, work: &Work, inputs: &[&Array]) -> Outcome {
         let prices = Transfers::new(self.axes, self.machine, self.model);
-        let (ranked, counted) = match work {
-            Work::Contraction(problem) => self.contractions(problem, &prices),
-            Work::Region(region) => self.regions(region, &prices),
-            Work::Single(_) => (vec![(0, Plan::Single)], Counted { explored: 1, pruned: 0 }),
-        };
-        let (mut lowered, mut refused) = (Vec::new(), None);
-        for (ranked, plan) in ranked.into_iter().take(MOST_TRIED) {
-            let best = lowered.iter().map(|known: &Candidate| known.cycles).min();
-            let worse = best.is_some_and(|best| ranked > best + best / RANK_MARGIN);
-            if lowered.len() == MOST_LOWERED || worse && lowered.len() >= LEAST_LOWERED {
+        let mut refusals = Refusals::default();
+        let mut explored = Counted { explored: 0, pruned: 0 };
+        let mut lowered = Vec::new();
+        for _ in 0..MOST_ROUNDS {
+            let (ranked, counted) = match work {
+                Work::Contraction(problem) => self.contractions(problem, &prices, &refusals),
+                Work::Region(region) => self.regions(region, &prices),
+                Work::Single(_) => (vec![(0, Plan::Single)], Counted { explored: 1, pruned: 0 }),
+            };
+            explored.explored += counted.explored;
+            explored.pruned += counted.pruned;
+            let before = refusals.families.len();
+            lowered = self.lower(work, inputs, ranked, &mut refusals);
+            if !lowered.is_empty() || refusals.families.len() == before {
                 break;
             }
+        }
+        lowered.sort_by_key(|candidate| candidate.cycles);
+        Outcome { lowered, counted: explored, refused: refusals.first }
+    }
+
+    /// Lowers the best plans of those that are ranked.
+    fn lower(
+        &self,
+        work: &Work,
+        inputs: &[&Array],
+        ranked: Vec<(u64, Plan)>,
+        refusals: &mut Refusals,
+    ) -> Vec<Candidate> {
+        let (mut lowered, mut tried) = (Vec::new(), 0);
+        for (ranked, plan) in ranked {
+            let best = lowered.iter().map(|known: &Candidate| known.cycles).min();
+            let worse = best.is_some_and(|best| ranked > best + best / RANK_MARGIN);
+            if tried == MOST_TRIED || lowered.len() == MOST_LOWERED || worse && lowered.len() >= LEAST_LOWERED
+            {
+                break;
+            }
+            if plan.family().is_some_and(|family| refusals.covers(family)) {
+                continue;
+            }
+            tried += 1;
             match self.report(work, inputs, &plan) {
                 Ok(report) => {
                     let (cycles, bound) = (report.totals.cycles, report.bound);
                     lowered.push(Candidate { plan, ranked, cycles, bound });
                 }
-                Err(why) => {
-                    refused.get_or_insert(why);
-                }
+                Err(why) => refusals.add(plan.family(), why),
             }
         }
-        lowered.sort_by_key(|candidate| candidate.cycles);
-        Outcome { lowered, counted, refused }
+        lowered
     }
 
     /// The plans of a contraction.
-    fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>) -> Ranked {
+    fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>, refusals: &Refusals) -> Ranked {
         let (mut all, mut explored, mut limit) = (Vec::new(), 0, u64::MAX);
         let space = Space { problem, axes: self.axes, machine: self.machine, model: self.model };
         let pruned = space.each(&mut |choice, layout| {
             explored += 1;
+            if refusals.covers(Family::of(&choice)) {
+                return limit;
+            }
             if let Some(parts) = guess(problem, &choice, &layout, self.machine, self.model) {
                 all.push((parts.total(&layout), choice, layout, parts));
             }

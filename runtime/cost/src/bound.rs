@@ -1,4 +1,4 @@
-//! Lower bound of the cycles of a program's work: the least work of each resource, and the start-up of a transfer
+//! Lower bound of the cycles of a program's work: the least work of each resource, and the start-ups of the transfers
 //! before and after it. Nothing here knows of a schedule, of a choice, or of the pricing of transfers.
 
 use std::ops::Range;
@@ -9,6 +9,7 @@ use visa_loops::{Program as Loops, iterations};
 use visa_machine::Machine;
 use visa_numerics::DType;
 
+use crate::model::MemoryModel;
 use crate::report::{Bound, BoundPart};
 
 /// The work of a program, of all chips.
@@ -29,7 +30,7 @@ struct KernelWork {
 
 /// The least cycles of a program that takes `cycles`.
 #[must_use]
-pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound {
+pub(crate) fn bound(program: &Program, machine: &Machine, model: MemoryModel, cycles: u64) -> Bound {
     let chips = program.chips.max(1) as u128;
     let mut work = KernelWork::default();
     for (command, loops) in program.flat() {
@@ -47,11 +48,20 @@ pub(crate) fn bound(program: &Program, machine: &Machine, cycles: u64) -> Bound 
     let host = work.host.min(buffers(Space::HOST, true) + buffers(Space::HOST, false));
     let computing = computing(&work, chips, machine);
     let moving = moving(hbm, host, chips, machine);
-    let most = computing.iter().map(|part| part.cycles).fold(0, u64::max);
-    let startups = startups(program, machine);
-    let start = startups * machine.timing.dma_startup_cycles;
-    let chain = if startups > 0 { most.saturating_add(start) } else { 0 };
-    let all = computing.into_iter().chain(moving).chain([BoundPart { of: "start-ups", cycles: chain }]);
+    let chain = Chains::new(program, machine).map_or(0, |chains| {
+        let kinds = [is_contraction, is_vector, |_: &Exec, _: &Machine| true];
+        let chain = computing.iter().zip(kinds).map(|(part, kind)| {
+            let startups = chains.startups(kind, machine, model);
+            let start = startups.saturating_mul(machine.timing.dma_startup_cycles);
+            if startups > 0 { part.cycles.saturating_add(start) } else { 0 }
+        });
+        chain.fold(0, u64::max)
+    });
+    let idle = idle(program, machine, model);
+    let transfers = if idle > 0 { moving[0].cycles.saturating_add(idle) } else { 0 };
+    let transfers = BoundPart { of: "dma", cycles: transfers };
+    let chain = BoundPart { of: "start-ups", cycles: chain };
+    let all = computing.into_iter().chain(moving).chain([chain, transfers]);
     let mut parts: Vec<BoundPart> = all.filter(|part| part.cycles > 0).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.cycles));
     let least = parts.first().map_or(0, |part| part.cycles);
@@ -177,29 +187,115 @@ impl AccessRange {
     }
 }
 
-/// Number of start-ups of a transfer before and after all runs of the Tensor Unit: 2 if every run needs data that an
-/// earlier command moved or made, and is needed by a later command.
-fn startups(program: &Program, machine: &Machine) -> u64 {
-    let all = program.flat();
-    // Commands that run in some iterations only may leave others without the bytes that they need.
-    let always = |command: &Command| command.when.is_empty();
-    let places = |command| if always(command) { places(command, machine) } else { Vec::new() };
-    let all: Vec<_> = all.into_iter().map(|(command, _)| (command, places(command))).collect();
-    let count = all.len();
-    let needs = |later: usize, earlier: usize| {
-        let (reads, writes) = (&all[later].1, &all[earlier].1);
-        reads
-            .iter()
-            .filter(|place| !place.write)
-            .any(|read| writes.iter().any(|place: &AccessRange| place.write && place.meets(read)))
+/// Cycles of start-ups in which HBM moves nothing. Where one queue makes all transfers, each argument and each result
+/// in HBM takes one at least, unless fewer transfers do. Otherwise the first transfer does.
+fn idle(program: &Program, machine: &Machine, model: MemoryModel) -> u64 {
+    let makes = |command: &Command| match &command.kind {
+        CommandKind::Dma(dma) => !dma.pcie && [dma.from, dma.to].contains(&Space::HBM),
+        CommandKind::Exec(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => {
+            false
+        }
     };
-    let is_run = |at: usize| matches!(all[at].0.kind, CommandKind::Exec(_));
-    if !(0..count).any(is_run) || count > MAX_COMMANDS {
-        return 0;
+    let always = |command: &Command, loops: &[u64]| {
+        command.when.is_empty() && iterations(loops, &command.when).is_some_and(|times| times > 0)
+    };
+    let all = program.flat();
+    let transfers = all.iter().filter(|(command, loops)| makes(command) && always(command, loops)).count();
+    let buffers = program.buffers.iter().filter(|buffer| buffer.space == Space::HBM).count();
+    let starts = match model {
+        MemoryModel::Flat => transfers.min(buffers),
+        MemoryModel::Book | MemoryModel::Detailed => transfers.min(buffers).min(1),
+    };
+    (starts as u64).saturating_mul(machine.timing.dma_startup_cycles)
+}
+
+/// A kind of runs of the Tensor Unit.
+type RunKind = fn(&Exec, &Machine) -> bool;
+
+/// Returns true if a run multiplies.
+fn is_contraction(exec: &Exec, machine: &Machine) -> bool {
+    let mut flow = Flow { packets: 0, packet: 0 };
+    exec.stages.iter().any(|stage| {
+        let cost = stage.cost(machine, flow);
+        flow = cost.out;
+        cost.macs > 0
+    })
+}
+
+/// Returns true if a run passes the vector engine.
+fn is_vector(exec: &Exec, machine: &Machine) -> bool {
+    let mut flow = Flow { packets: 0, packet: 0 };
+    exec.stages.iter().any(|stage| {
+        let cost = stage.cost(machine, flow);
+        flow = cost.out;
+        cost.engine == Engine::VECTOR
+    })
+}
+
+/// The tensor transfers that the runs of the Tensor Unit depend on, and those that depend on them.
+struct Chains<'a> {
+    commands: Vec<&'a Command>,
+    /// For each command, the commands whose data it needs, directly or not.
+    needed: Vec<Vec<bool>>,
+}
+
+impl<'a> Chains<'a> {
+    /// The dependences of a program; `None` if there are too many commands to compare.
+    fn new(program: &'a Program, machine: &Machine) -> Option<Self> {
+        let all = program.flat();
+        if all.len() > MAX_COMMANDS {
+            return None;
+        }
+        // Commands that run in some iterations only may leave others without the bytes that they need.
+        let always = |command: &Command| command.when.is_empty();
+        let places = |command| if always(command) { places(command, machine) } else { Vec::new() };
+        let commands: Vec<&Command> = all.into_iter().map(|(command, _)| command).collect();
+        let places: Vec<_> = commands.iter().map(|command| places(command)).collect();
+        let direct = |later: usize, earlier: usize| {
+            let writes =
+                |read: &AccessRange| places[earlier].iter().any(|place| place.write && place.meets(read));
+            places[later].iter().filter(|place| !place.write).any(writes)
+        };
+        let mut needed: Vec<Vec<bool>> = Vec::new();
+        for later in 0..commands.len() {
+            let mut own = vec![false; commands.len()];
+            for earlier in (0..later).filter(|&earlier| direct(later, earlier)) {
+                own[earlier] = true;
+                own.iter_mut().zip(&needed[earlier]).for_each(|(own, other)| *own |= other);
+            }
+            needed.push(own);
+        }
+        Some(Self { commands, needed })
     }
-    let before = (0..count).filter(|&at| is_run(at)).all(|at| (0..at).any(|earlier| needs(at, earlier)));
-    let after = (0..count).filter(|&at| is_run(at)).all(|at| (at + 1..count).any(|later| needs(later, at)));
-    u64::from(before) + u64::from(after)
+
+    /// Start-ups of transfers in a row before the first run of a kind, and after the last one. Each run has the data
+    /// of as many transfers before it, and is the source of as many after it. Queues of several clusters work in
+    /// parallel, unless every transfer takes all of them.
+    fn startups(&self, kind: RunKind, machine: &Machine, model: MemoryModel) -> u64 {
+        let queues = match model {
+            MemoryModel::Flat => 1,
+            MemoryModel::Book | MemoryModel::Detailed => machine.topology.clusters_per_chip.max(1),
+        };
+        let count = self.commands.len();
+        let is_transfer = |at: &usize| match &self.commands[*at].kind {
+            CommandKind::Dma(dma) => !dma.pcie,
+            CommandKind::Indexed(_) => true,
+            CommandKind::Exec(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => false,
+        };
+        let is_run = |at: &usize| match &self.commands[*at].kind {
+            CommandKind::Exec(exec) => kind(exec, machine),
+            CommandKind::Dma(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => {
+                false
+            }
+        };
+        let before = |run: usize| (0..run).filter(is_transfer).filter(|&at| self.needed[run][at]).count();
+        let after = |run: usize| (run..count).filter(is_transfer).filter(|&at| self.needed[at][run]).count();
+        let least = |around: &dyn Fn(usize) -> usize| {
+            let least = (0..count).filter(is_run).map(around).min();
+            least.map_or(0, |least| (least as u64).div_ceil(queues))
+        };
+        least(&before) + least(&after)
+    }
 }
 
 /// Most commands whose dependences are checked, each command with each other.

@@ -83,7 +83,7 @@ pub fn priced(
     let timeline = scheduled.map(|scheduled| timeline(scheduled, machine, each == Each::PlaceAndMemory));
     let totals = totals(&tallies, machine, program.chips);
     let assumptions = assumptions(&tallies, rows);
-    let bound = bound(program, machine, totals.cycles);
+    let bound = bound(program, machine, model, totals.cycles);
     let report = Report {
         program: program.name.clone(),
         machine: machine.name.clone(),

@@ -427,7 +427,8 @@ pub struct Bound {
 pub struct BoundPart {
     /// `contraction`, `vector`, `fetch`: the work of these engines, spread over all slices at their full rate. `hbm`,
     /// `pcie`: each argument once in, each result once out. `start-ups`: the greatest of the engines' work, with the
-    /// start-up of a transfer before and after it.
+    /// start-ups of the transfers that each of its runs needs before it, and that need each of its runs. `dma`: `hbm` and
+    /// the start-up before it; where all transfers share a queue, one for each argument and result.
     pub of: &'static str,
     /// Cycles.
     pub cycles: u64,

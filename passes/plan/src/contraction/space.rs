@@ -53,13 +53,29 @@ impl Space<'_> {
         pruned
     }
 
-    /// Cycles that each plan of a distribution takes at least: those of its multiplications, and of a load and a
-    /// store.
+    /// Cycles that each plan of a distribution takes at least: its multiplications or its loads, whichever take longer,
+    /// and the start-ups of a load and of a store.
     fn least(&self, choice: &Choice) -> u64 {
         let clusters = if choice.cluster.is_some() { self.machine.topology.clusters_per_chip } else { 1 };
         let a_slice = elements(PACKET_BYTES, self.problem.dtype()) * ROWS;
         let work = self.problem.products() / (choice.slices() * clusters * a_slice);
-        work + 2 * self.machine.timing.dma_startup_cycles
+        work.max(self.loads(choice)) + 2 * self.machine.timing.dma_startup_cycles
+    }
+
+    /// Cycles in which all networks of data memory write the operands, each as often as the distribution copies it.
+    fn loads(&self, choice: &Choice) -> u64 {
+        let bytes = |operand: usize| {
+            let problem = self.problem;
+            let elements = problem.batch.size * problem.free[operand].size * problem.sum.size;
+            elements * u64::from(problem.operands[operand].dtype.bits()) / 8
+        };
+        // Clusters that divide one operand copy the other one.
+        let copied = |role: Role| choice.clusters(role);
+        let rows = bytes(choice.stationary) * choice.stream * copied(Role::Stream);
+        let stream = bytes(1 - choice.stationary) * (choice.rows / choice.share) * copied(Role::Rows);
+        let (timing, topology) = (&self.machine.timing, &self.machine.topology);
+        let networks = self.machine.pes_per_chip() * topology.dmns_per_pe;
+        (rows + stream) / (networks * timing.dm_bytes_per_cycle_per_dmn).max(1)
     }
 }
 

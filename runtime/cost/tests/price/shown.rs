@@ -50,7 +50,7 @@ busy      main 100 (16.6%), sub 20 (3.3%), dma 501 (83.4%)
 work      12976128 MACs, 16.47% of peak, 16896.00 operations per HBM byte
 bytes     HBM 1536 read 0 written, DM 286720 read 1536 written
 assumed   timing.dma_startup_cycles: book 10 gives the start-up time as approximate
-bound     99 cycles by contraction (fetch 14); the program takes 6.07 times as long
+bound     599 cycles by start-ups (contraction 99, fetch 14); the program takes 1.00 times as long
 ";
     assert_eq!(text, expected);
 }
