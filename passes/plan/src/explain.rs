@@ -143,6 +143,9 @@ fn division(region: &Region, choice: &RegionChoice) -> Vec<String> {
     if choice.neighbours {
         all.push("neighbouring rows are in neighbouring slices".to_owned());
     }
+    if choice.queues {
+        all.push("the DMA engines of two clusters divide the transfers".to_owned());
+    }
     if choice.tiles > 1 {
         all.push(format!("a loop over {} tiles: loads run in parallel with the pipelines", choice.tiles));
     }

@@ -263,13 +263,17 @@ impl Search<'_> {
     /// The plans of a region.
     fn regions(&self, region: &Region, prices: &Transfers<'_>) -> Ranked {
         let (mut all, mut explored) = (Vec::new(), 0);
+        let priced = |choice: &RegionChoice| {
+            let planned = PlannedRegion::new(region, choice, self.axes, self.machine)?;
+            region_guess::cycles(&planned, prices)
+        };
         for choice in region_guess::choices(region, self.axes, self.machine) {
             explored += 1;
-            let Some(planned) = PlannedRegion::new(region, &choice, self.axes, self.machine) else {
-                continue;
-            };
-            if let Some(total) = region_guess::cycles(&planned, prices) {
-                all.push((total, Plan::Region(choice)));
+            let Some(total) = priced(&choice) else { continue };
+            let divided = RegionChoice { queues: prices.has_queues() && choice.tiles == 1, ..choice };
+            match priced(&divided).filter(|queued| *queued < total) {
+                Some(queued) => all.push((queued, Plan::Region(divided))),
+                None => all.push((total, Plan::Region(choice))),
             }
         }
         all.sort_by_key(|(total, _)| *total);

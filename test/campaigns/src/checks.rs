@@ -80,7 +80,7 @@ pub fn opt(about: &str, text: &str, args: &[&str]) -> Ran {
 /// Runs a kernel, compared with the evaluator.
 pub fn run(about: &str, text: &str, more: &[String]) -> Ran {
     let with = |extra: &[&str]| {
-        let fixed = ["-", "--check", "--threads", "1", "--memory", "536870912"];
+        let fixed = ["-", "--check", "--threads", "1", "--memory", "1073741824"];
         let args: Vec<String> =
             fixed.iter().chain(extra).map(|&arg| arg.to_owned()).chain(more.iter().cloned()).collect();
         ran(about, text, |io| visa_run::run(&Registry::standard(), &args, io))

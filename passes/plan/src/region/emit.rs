@@ -52,18 +52,18 @@ pub(super) struct Held {
 }
 
 impl PlannedRegion<'_> {
-    /// Cycles to load an input; `None` if no engine moves it.
+    /// Cycles to load an input by the engines of a cluster; `None` if no engine moves it.
     #[must_use]
-    pub fn load(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
+    pub fn load(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
-        prices.load(None, &self.first_tile(array), &self.in_memory(array, self.layout.loaded(array)))
+        prices.load(queue, &self.first_tile(array), &self.in_memory(array, self.layout.loaded(array)))
     }
 
-    /// Cycles to store an output; `None` if no engine moves it.
+    /// Cycles to store an output by the engines of a cluster; `None` if no engine moves it.
     #[must_use]
-    pub fn store(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
+    pub fn store(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
-        prices.store(array, None, &self.in_memory(array, self.element(slot)), &self.first_tile(array))
+        prices.store(array, queue, &self.in_memory(array, self.element(slot)), &self.first_tile(array))
     }
 
     /// Returns true if the store of an output moves the padding of rows.
@@ -126,6 +126,7 @@ impl PlannedRegion<'_> {
                 .map(|(result, &slot)| {
                     let array = self.array(slot);
                     let op = new!(writer, ToHbm, [result]).at_auto().element(array.layout(self.layout.axes));
+                    let op = op.queue(self.store_queue(slot).map(u64::cast_signed));
                     writer.value(op.padded(self.stores_padding(slot)), &array.name)
                 })
                 .collect();
@@ -147,6 +148,7 @@ impl PlannedRegion<'_> {
             let mut filled = Vec::new();
             for ((result, &whole), &slot) in results.into_iter().zip(carried).zip(&self.region.outputs) {
                 let op = new!(writer, ToTile, [result, whole, index]).along(rows.tile().into());
+                let op = op.queue(self.store_queue(slot).map(u64::cast_signed));
                 filled.push(writer.value(op.padded(self.stores_padding(slot)), &self.array(slot).name)?);
             }
             writer.end(new!(writer, Yield, filled));
@@ -214,6 +216,7 @@ impl PlannedRegion<'_> {
         let (layout, machine) = (&self.layout, self.machine);
         let op = new!(writer, ToDm, [source]).at_auto().cluster(self.tidy(layout.cluster(machine)));
         let op = op.slice(self.tidy(layout.slice(machine))).element(layout.loaded(array));
+        let op = op.queue(self.load_queue(slot).map(u64::cast_signed));
         let value = writer.value(op, &format!("{}_dm", array.name))?;
         held.dm[slot] = Some(value);
         Ok(value)

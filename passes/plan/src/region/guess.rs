@@ -37,7 +37,15 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
                     for neighbours in [false, true] {
                         for apart in [false, true] {
                             if (!neighbours || slices > 1) && (!apart || reduces) {
-                                all.push(RegionChoice { rows, clusters, slices, tiles, neighbours, apart });
+                                all.push(RegionChoice {
+                                    rows,
+                                    clusters,
+                                    slices,
+                                    tiles,
+                                    neighbours,
+                                    apart,
+                                    queues: false,
+                                });
                             }
                         }
                     }
@@ -97,17 +105,51 @@ pub fn cycles(planned: &PlannedRegion<'_>, prices: &Transfers<'_>) -> Option<u64
         return None;
     }
     let region = planned.region;
-    let mut moved = 0;
+    let (mut loads, mut stores) = (Moved::default(), Moved::default());
     for &slot in &region.inputs {
-        moved += planned.load(slot, prices)?;
+        let queue = planned.load_queue(slot);
+        loads.add(queue, planned.load(slot, queue, prices)?, planned.load(slot, None, prices)?);
     }
     for &slot in &region.outputs {
-        moved += planned.store(slot, prices)?;
+        let queue = planned.store_queue(slot);
+        stores.add(queue, planned.store(slot, queue, prices)?, planned.store(slot, None, prices)?);
     }
     let result = |slot: usize| &region.values[slot].array;
     let pipelines = region.operations.iter();
     let computed: u64 =
         pipelines.map(|operation| planned.pipeline(&operation.computation, result(operation.result))).sum();
-    let tiles = planned.layout.rows.tiles();
-    Some(if tiles == 1 { moved + computed } else { tiles * moved.max(computed) + moved.min(computed) })
+    let (tiles, startup) = (planned.layout.rows.tiles(), planned.machine.timing.dma_startup_cycles);
+    let moved = loads.cycles(startup) + stores.cycles(startup);
+    if tiles == 1 {
+        return Some(moved + computed);
+    }
+    Some(tiles * moved.max(computed) + moved.min(computed))
+}
+
+/// Transfers in the queues of two clusters.
+#[derive(Clone, Copy, Default)]
+struct Moved {
+    /// Cycles of each queue.
+    busy: [u64; 2],
+    /// Cycles by the engines of all clusters, and the number of transfers.
+    all: u64,
+    count: u64,
+}
+
+impl Moved {
+    /// Adds a transfer of `cycles` in a queue, or in both, which takes `all` cycles with all engines.
+    fn add(&mut self, queue: Option<u64>, cycles: u64, all: u64) {
+        for (number, busy) in (0..).zip(&mut self.busy) {
+            if queue.is_none_or(|queue| queue == number) {
+                *busy += cycles;
+            }
+        }
+        (self.all, self.count) = (self.all + all, self.count + 1);
+    }
+
+    /// Cycles until both queues have ended. HBM serves them one after the other, but for the start-ups.
+    fn cycles(&self, startup: u64) -> u64 {
+        let memory = self.all.saturating_sub(self.count.saturating_sub(1) * startup);
+        self.busy[0].max(self.busy[1]).max(memory)
+    }
 }

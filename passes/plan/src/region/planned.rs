@@ -17,6 +17,8 @@ pub struct PlannedRegion<'a> {
     pub machine: &'a Machine,
     /// True if lanes hold elements that stay apart in reductions, where both are possible.
     pub apart: bool,
+    /// True if the engines of two clusters divide the transfers.
+    pub queues: bool,
 }
 
 impl<'a> PlannedRegion<'a> {
@@ -28,7 +30,31 @@ impl<'a> PlannedRegion<'a> {
         axes: &'a Axes,
         machine: &'a Machine,
     ) -> Option<Self> {
-        Some(Self { region, layout: RegionLayout::new(region, choice, axes)?, machine, apart: choice.apart })
+        Some(Self {
+            region,
+            layout: RegionLayout::new(region, choice, axes)?,
+            machine,
+            apart: choice.apart,
+            queues: choice.queues,
+        })
+    }
+
+    /// The cluster whose DMA engines load an input; `None` for those of all clusters.
+    #[must_use]
+    pub fn load_queue(&self, slot: Slot) -> Option<u64> {
+        self.divided_queue(&self.region.inputs, slot)
+    }
+
+    /// The cluster whose DMA engines store an output; `None` for those of all clusters.
+    #[must_use]
+    pub fn store_queue(&self, slot: Slot) -> Option<u64> {
+        self.divided_queue(&self.region.outputs, slot)
+    }
+
+    /// The queue of one of several transfers that two clusters divide; `None` for a single one.
+    fn divided_queue(&self, all: &[Slot], slot: Slot) -> Option<u64> {
+        let number = all.iter().position(|own| *own == slot).filter(|_| self.queues && all.len() > 1)?;
+        Some(number as u64 % 2)
     }
 
     /// The array of a value.
