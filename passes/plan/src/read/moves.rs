@@ -1,6 +1,6 @@
 //! Steps with one plan: coordinates, constants with an axis, rows that an index chooses.
 
-use crate::array::Array;
+use crate::array::{Array, MostPadding};
 use crate::read::{Reader, Step, Work, unplanned};
 use crate::region::{Computation, Operation};
 use crate::single::indexed::{distance, fits_scratchpad};
@@ -19,6 +19,8 @@ const MOST_RUNS: usize = 64;
 impl Reader<'_> {
     /// Appends a step with one plan, whose result is `out`. Returns the number of its array.
     pub(super) fn single(&mut self, op: OpRef<'_>, kind: Move, out: Array, inputs: Vec<usize>) -> usize {
+        // Transfers within HBM move no padding along: rows without gaps are whole units together.
+        let out = Array { most_padding: MostPadding::Quarter, ..out };
         let number = self.add(op.results()[0], out.clone());
         let work = Work::Single(Box::new(Single { kind, out }));
         self.steps.push(Step { work, inputs, outputs: vec![number], op: op.id });
