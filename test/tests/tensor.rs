@@ -12,28 +12,79 @@ const OPERATIONS: usize = 10_000;
 /// Time that is certainly too long: it takes about a second without optimisation.
 const MOST: Duration = Duration::from_secs(60);
 
-#[test]
-fn ten_thousand_operations_are_evaluated() {
+/// A chain of maps.
+fn maps() -> String {
     let mut text = "visa 1\ntm.axes [N = 8]\n\ntm.func @f(%v0: !tm.tensor<f32, [N]>) {\n".to_owned();
     for number in 0..OPERATIONS {
         writeln!(text, "  %v{} = tm.map [v: v + 1] %v{number}", number + 1).expect("a string");
     }
     writeln!(text, "  tm.return %v{OPERATIONS}\n}}").expect("a string");
-    let run = |tool: &str, words: &[&str], text: &str| {
-        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let mut io = Io::buffered(text.as_bytes(), Path::new(env!("CARGO_MANIFEST_DIR")));
-        let code = match tool {
-            "visa-opt" => Tool::standard().opt(&words, &mut io),
-            _ => Tool::standard().run(&words, &mut io),
-        };
-        let errors = String::from_utf8(io.stderr).expect("text");
-        assert_eq!(code, 0, "{tool}: {errors}");
-        String::from_utf8(io.stdout).expect("text")
+    text
+}
+
+/// A chain of contractions of an integer matrix with itself, each a step of a plan.
+fn contractions(count: usize) -> String {
+    let mut text =
+        "visa 1\ntm.axes [M = 64, N = 64]\n\ntm.func @f(%v0: !tm.tensor<i8, [M, N]>, %w: !tm.tensor<i8, \
+                    [M, N]>) {\n"
+            .to_owned();
+    for number in 0..count {
+        writeln!(text, "  %v{} = tm.contract %v0, %w over [N]", number + 1).expect("a string");
+    }
+    writeln!(text, "  tm.return %v{count}\n}}").expect("a string");
+    text
+}
+
+/// The exit code, the output and the findings of a tool.
+fn run(tool: &str, words: &[&str], text: &str) -> (i32, String, String) {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let mut io = Io::buffered(text.as_bytes(), Path::new(env!("CARGO_MANIFEST_DIR")));
+    let code = match tool {
+        "visa-opt" => Tool::standard().opt(&words, &mut io),
+        _ => Tool::standard().run(&words, &mut io),
     };
+    let [printed, errors] = [io.stdout, io.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
+    (code, printed, errors)
+}
+
+/// The output of a tool that finds nothing wrong.
+fn good(tool: &str, words: &[&str], text: &str) -> String {
+    let (code, printed, errors) = run(tool, words, text);
+    assert_eq!(code, 0, "{tool}: {errors}");
+    printed
+}
+
+#[test]
+fn ten_thousand_operations_are_evaluated() {
+    let text = maps();
     let start = Instant::now();
-    let printed = run("visa-run", &["-", "--arg", "v0=iota"], &text);
+    let printed = good("visa-run", &["-", "--arg", "v0=iota"], &text);
     assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
     assert!(printed.contains("first [10000, 10001, 10002, 10003, "), "{printed}");
-    let generic = run("visa-opt", &["-", "--print-generic"], &text);
-    assert_eq!(run("visa-opt", &["-"], &generic), run("visa-opt", &["-"], &text));
+    let generic = good("visa-opt", &["-", "--print-generic"], &text);
+    assert_eq!(good("visa-opt", &["-"], &generic), good("visa-opt", &["-"], &text));
+}
+
+#[test]
+fn ten_thousand_operations_are_planned_with_fewer_candidates() {
+    let start = Instant::now();
+    let (code, printed, errors) = run("visa-run", &["-", "--plan=explain", "--cost"], &maps());
+    assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
+    assert_eq!(code, 0, "{errors}");
+    assert!(printed.contains(" cycles on rngd"), "{printed}");
+    assert!(errors.contains("ranked by counts, 1 lowered and priced"), "{errors}");
+    assert!(
+        errors.contains("the search ended at its limit of plans: others rank near the best one"),
+        "{errors}"
+    );
+}
+
+#[test]
+fn more_steps_than_are_planned_are_refused() {
+    let start = Instant::now();
+    let (code, _, errors) = run("visa-run", &["-", "--plan", "--cost"], &contractions(513));
+    assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
+    assert_eq!(code, 1);
+    let message = "the function has 513 steps, each a transfer, pipelines and a store; expected at most 512";
+    assert!(errors.contains(message), "{errors}");
 }

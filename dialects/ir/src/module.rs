@@ -10,7 +10,7 @@ use crate::stamp::Clock;
 pub use crate::stamp::Stamp;
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::rc::Rc;
 
@@ -276,6 +276,7 @@ pub struct Module {
     ops: Vec<OpData>,
     values: Vec<ValueData>,
     blocks: Vec<BlockData>,
+    comments: BTreeMap<Span, Rc<str>>,
     clock: Clock,
 }
 
@@ -288,6 +289,7 @@ impl Default for Module {
             ops: Vec::new(),
             values: Vec::new(),
             blocks: vec![BlockData::default()],
+            comments: BTreeMap::new(),
             clock: Clock::default(),
         }
     }
@@ -396,6 +398,18 @@ impl Module {
         let block = self.ops[anchor.at()].parent;
         let at = self.position(anchor).expect("an anchor is in its block");
         self.insert(block, at, spec)
+    }
+
+    /// Gives an operation a comment, whose lines the printer writes before it. Comments are found by the operation's
+    /// span, which passes preserve. Of operations that replace this one, the first has the comment.
+    pub fn set_comment(&mut self, op: OpId, text: &str) {
+        self.clock.tick();
+        self.comments.insert(self.ops[op.at()].span, text.into());
+    }
+
+    /// The comments, by the span of their operations.
+    pub(crate) fn comments(&self) -> &BTreeMap<Span, Rc<str>> {
+        &self.comments
     }
 
     /// Gives an operation one more region, and returns its block.

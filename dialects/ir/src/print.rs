@@ -5,10 +5,11 @@ use crate::decl::{ClauseKind, OpDecl, Trait};
 use crate::location::{LocId, Location};
 use crate::module::{BlockId, Module, OpId, OpRef, ValueId};
 use crate::open;
-use crate::span::Source;
+use crate::span::{Source, Span};
 use rustc_hash::FxBuildHasher as Fast;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 /// A textual form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,7 @@ pub fn print_located(ctx: &Context, module: &Module, form: Form, source: &Source
 
 fn printed(mut printer: Printer<'_>) -> String {
     let Printer { ctx, module, form, .. } = printer;
+    printer.comments = module.comments().clone();
     let location = |ctx: &Context| module.location.unwrap_or_else(|| ctx.location(Location::Unknown));
     match form {
         Form::Pretty if module.extra.is_empty() => {
@@ -96,13 +98,15 @@ struct Printer<'a> {
     form: Form,
     locations: Locations<'a>,
     names: HashMap<ValueId, String, Fast>,
+    /// Comments that are not printed yet.
+    comments: BTreeMap<Span, Rc<str>>,
     out: String,
 }
 
 impl<'a> Printer<'a> {
     fn new(ctx: &'a Context, module: &'a Module, form: Form) -> Self {
         let (locations, names) = (Locations::Omitted, name_values(ctx, module));
-        Self { ctx, module, form, locations, names, out: String::new() }
+        Self { ctx, module, form, locations, names, comments: BTreeMap::new(), out: String::new() }
     }
 
     fn block(&mut self, block: BlockId, depth: usize) {
@@ -134,6 +138,7 @@ impl<'a> Printer<'a> {
 
     fn op(&mut self, id: OpId, depth: usize) {
         let op = self.module.op(self.ctx, id);
+        self.comment(op.span(), depth);
         self.indent(depth);
         if !op.results().is_empty() {
             self.values(op.results());
@@ -148,6 +153,17 @@ impl<'a> Printer<'a> {
         }
         self.location(op.given_location(), |_| op.location());
         self.out.push('\n');
+    }
+
+    /// Writes the comment of the operations at `span` before the first of them. An empty line sets it off.
+    fn comment(&mut self, span: Span, depth: usize) {
+        for line in self.comments.remove(&span).iter().flat_map(|text| text.lines()) {
+            if !line.is_empty() {
+                self.indent(depth);
+                let _ = write!(self.out, "// {line}");
+            }
+            self.out.push('\n');
+        }
     }
 
     /// Adds a location, if locations are printed: the given one, or the one that `location` finds.
@@ -354,47 +370,61 @@ fn has_marks(op: OpRef<'_>, decl: &OpDecl) -> bool {
 /// A name for every value: the one it was written with if that is free in its scope, else a number.
 fn name_values(ctx: &Context, module: &Module) -> HashMap<ValueId, String, Fast> {
     let mut names = HashMap::default();
-    name_block(ctx, module, module.body(), &mut HashSet::new(), &mut 0, &mut names);
+    name_block(ctx, module, module.body(), &mut Scope::default(), &mut names);
     names
+}
+
+/// The names of a region and those around it.
+#[derive(Clone, Default)]
+struct Scope {
+    taken: HashSet<String, Fast>,
+    /// The last number that was given to a value of the same name: names are only added, so lower ones stay taken.
+    last: HashMap<Rc<str>, usize, Fast>,
+    /// The number of the next value without a name.
+    next: usize,
+}
+
+impl Scope {
+    /// A name that is free, for a value that was written with `name`.
+    fn free(&mut self, name: Option<&Rc<str>>) -> String {
+        let Some(name) = name else {
+            self.next += 1;
+            return (self.next - 1).to_string();
+        };
+        if self.taken.insert(name.to_string()) {
+            return name.to_string();
+        }
+        let last = self.last.entry(Rc::clone(name)).or_default();
+        loop {
+            *last += 1;
+            let numbered = format!("{name}_{last}");
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    }
 }
 
 fn name_block(
     ctx: &Context,
     module: &Module,
     block: BlockId,
-    taken: &mut HashSet<String>,
-    next: &mut usize,
+    scope: &mut Scope,
     names: &mut HashMap<ValueId, String, Fast>,
 ) {
-    let mut give = |value: ValueId, taken: &mut HashSet<String>| {
-        let name = match module.value_name(value) {
-            Some(name) if !taken.contains(&**name) => {
-                taken.insert(name.to_string());
-                name.to_string()
-            }
-            Some(name) => {
-                let free = (1..).map(|n| format!("{name}_{n}")).find(|name| !taken.contains(name));
-                let name = free.unwrap_or_default();
-                taken.insert(name.clone());
-                name
-            }
-            None => {
-                *next += 1;
-                (*next - 1).to_string()
-            }
-        };
-        names.insert(value, name);
+    let mut give = |value: ValueId, scope: &mut Scope| {
+        names.insert(value, scope.free(module.value_name(value)));
     };
     for &arg in module.args(block) {
-        give(arg, taken);
+        give(arg, scope);
     }
     let ops: Vec<_> = module.ops(block).iter().map(|&id| module.op(ctx, id)).collect();
     for op in &ops {
-        op.results().iter().for_each(|&result| give(result, taken));
+        op.results().iter().for_each(|&result| give(result, scope));
     }
     for op in &ops {
         for &region in op.regions() {
-            name_block(ctx, module, region, &mut taken.clone(), &mut next.clone(), names);
+            name_block(ctx, module, region, &mut scope.clone(), names);
         }
     }
 }

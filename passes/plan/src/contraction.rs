@@ -3,6 +3,7 @@
 pub mod emit;
 pub mod guess;
 pub mod layout;
+pub mod reasons;
 pub mod space;
 
 use crate::array::Array;

@@ -1,23 +1,28 @@
 //! The decisions of a plan as remarks: distribution, reuse, the bound, and the next best plan.
 
+use crate::contraction::emit::Planned;
 use crate::contraction::layout::Layout;
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role};
 use crate::cut::Group;
+use crate::effort::Ending;
 use crate::read::Work;
+use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice};
-use crate::search::{Candidate, Outcome, Plan};
+use crate::residency;
+use crate::search::{Candidate, Outcome, Plan, Search};
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::span::Span;
 use visa_machine::Unit;
 
 /// The remark of a step: its cycles and their bound, its decisions, the extent of the search, the next best plan.
 #[must_use]
-pub fn remark(work: &Work, outcome: &Outcome, span: Span) -> Option<Diagnostic> {
+pub fn remark(search: &Search<'_>, work: &Work, outcome: &Outcome, span: Span) -> Option<Diagnostic> {
     let best = outcome.lowered.first()?;
     let message = format!("{}{}", counted(best.cycles, "cycle"), bound(best));
     let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("plan-kernel", span, message) };
     let decisions = lines(work, &best.plan);
-    let remark = decisions.into_iter().fold(remark, |remark, line| remark.note(line, None));
+    let all = decisions.into_iter().chain(places(search, work, &best.plan)).chain(best.binding.clone());
+    let remark = all.fold(remark, |remark, line| remark.note(line, None));
     let (explored, pruned) = (counted(outcome.counted.explored, "plan"), outcome.counted.pruned);
     let pruned = if pruned == 0 {
         String::new()
@@ -27,14 +32,52 @@ pub fn remark(work: &Work, outcome: &Outcome, span: Span) -> Option<Diagnostic> 
     let lowered = outcome.lowered.len();
     let remark =
         remark.note(format!("{pruned}{explored} ranked by counts, {lowered} lowered and priced"), None);
+    let remark = remark.note(ending(outcome.ending), None);
     let Some(next) = outcome.lowered.iter().find(|next| next.cycles > best.cycles) else {
         return Some(remark);
     };
+    Some(remark.note(runner_up(work, best, next), None))
+}
+
+/// The runner-up: its decisions that differ, and the component of its report that is greater.
+fn runner_up(work: &Work, best: &Candidate, next: &Candidate) -> String {
     let before = lines(work, &best.plan);
     let differences: Vec<String> =
         lines(work, &next.plan).into_iter().filter(|line| !before.contains(line)).collect();
-    let cycles = counted(next.cycles, "cycle");
-    Some(remark.note(format!("the next best plan takes {cycles}: {}", differences.join("; ")), None))
+    let differences = if differences.is_empty() {
+        "it differs by nothing of the above".to_owned()
+    } else {
+        differences.join("; ")
+    };
+    let lost = match best.components.greatest_growth(&next.components) {
+        Some(("overlap", cycles)) => format!("; it lost because {cycles} cycles less run in parallel"),
+        Some((part, cycles)) => format!("; it lost because its {part} take {cycles} cycles more"),
+        None => String::new(),
+    };
+    format!("the next best plan takes {}: {differences}{lost}", counted(next.cycles, "cycle"))
+}
+
+/// The places of the values of a plan, and their reuse.
+fn places(search: &Search<'_>, work: &Work, plan: &Plan) -> Vec<String> {
+    let (axes, machine) = (search.axes, search.machine);
+    match (work, plan) {
+        (Work::Contraction(problem), Plan::Contraction(plan)) => {
+            let (choice, layout) = &**plan;
+            residency::of_contraction(&Planned { problem, choice, layout, axes, machine })
+        }
+        (Work::Region(region), Plan::Region(choice)) => PlannedRegion::new(region, choice, axes, machine)
+            .map_or_else(Vec::new, |planned| residency::of_region(&planned)),
+        (Work::Contraction(_) | Work::Region(_) | Work::Single(_), _) => Vec::new(),
+    }
+}
+
+/// The reason why a search ended.
+fn ending(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Complete => "the search is complete: no other plan ranks within a twentieth of the best one",
+        Ending::Nodes => "the search ended at its limit of plans: others rank near the best one",
+        Ending::Time => "the time limit ended the search: another machine may find another plan",
+    }
 }
 
 /// The distance from the bound of the report.
@@ -113,6 +156,14 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
             "a slice collects the results of {} before the store: longer runs",
             Layout::gathered(choice).0
         ));
+    }
+    if choice.neighbours {
+        all.push("neighbouring rows are in neighbouring slices".to_owned());
+    }
+    if choice.spread {
+        all.push(
+            "unused slices are between the used ones, so that all networks of data memory work".to_owned(),
+        );
     }
     let (row_tiles, stream_tiles) = (layout.rows.tiles(), layout.stream.tiles());
     if choice.queues {

@@ -2,17 +2,21 @@
 //!
 //! [`read`] divides a function into steps. A step is planned by itself: [`contraction`] enumerates its plans, each a
 //! plain value whose cycles follow from counts; [`search`] lowers the best of them and keeps the one with the fewest
-//! cycles in the report. [`writer`] writes operations. [`cut`] divides axes among parts of the machine.
+//! cycles in the report, within the limits of [`effort`]. [`writer`] writes operations. [`cut`] divides axes among
+//! parts of the machine.
 
 pub mod array;
 pub mod contraction;
 pub mod counters;
 pub mod cut;
+pub mod effort;
 pub mod explain;
+pub mod memo;
 pub mod memory;
 pub mod order;
 pub mod read;
 pub mod region;
+pub mod residency;
 pub mod search;
 pub mod single;
 pub mod vector;

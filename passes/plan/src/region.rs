@@ -8,6 +8,7 @@ pub mod lanes;
 pub mod layout;
 pub mod pieces;
 pub mod planned;
+pub mod reasons;
 
 use crate::array::Array;
 use crate::order::ReduceOrder;

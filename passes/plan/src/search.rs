@@ -6,14 +6,16 @@ use crate::contraction::guess::{Parts, guess};
 use crate::contraction::layout::Layout;
 use crate::contraction::space::Space;
 use crate::contraction::{Choice, Contraction, Mode};
+use crate::effort::{Effort, Ending};
 use crate::memory::Transfers;
 use crate::read::Work;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::writer::{Writer, new};
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use visa_algebra::Axes;
-use visa_cost::{Bound, MemoryModel, Report};
+use visa_cost::{Bound, Components, MemoryModel, Report};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::{Module, ValueId};
@@ -25,11 +27,15 @@ use visa_select::price::{allocated, first, report};
 
 /// Plans that are lowered.
 const MOST_LOWERED: usize = 8;
+/// Operations of regions that are lowered: long regions have fewer candidates.
+const MOST_OPERATIONS: usize = 4096;
+/// Operations of regions that are ranked: of long regions, evenly spaced candidates are.
+const MOST_RANKED_OPERATIONS: usize = 1 << 20;
 /// Plans that are lowered, however much their rank is above the best plan so far.
 const LEAST_LOWERED: usize = 3;
 /// Ranks of overlapping iterations are up to a twentieth too high: beyond, no plan is better than the best so far.
 const RANK_MARGIN: u64 = 20;
-/// Plans that are lowered or refused by an engine.
+/// Plans that are lowered or refused by an engine. As many are ranked after the time has ended.
 const MOST_TRIED: usize = 48;
 /// Refused plans after which the other plans of their family are left out.
 const MOST_REFUSED: usize = 12;
@@ -50,6 +56,8 @@ pub struct Search<'a> {
     pub machine: &'a Machine,
     /// The model of memories.
     pub model: MemoryModel,
+    /// The limits of the search.
+    pub effort: &'a Effort,
 }
 
 /// A plan of a step.
@@ -72,6 +80,10 @@ pub struct Candidate {
     pub cycles: u64,
     /// The bound of the report, which shares no code with the search.
     pub bound: Bound,
+    /// The cycles by the work of the commands.
+    pub components: Components,
+    /// The resource that binds, in words.
+    pub binding: Option<String>,
 }
 
 /// The result of a search.
@@ -80,6 +92,8 @@ pub struct Outcome {
     pub lowered: Vec<Candidate>,
     /// The extent of the search.
     pub counted: Counted,
+    /// The reason why it ended.
+    pub ending: Ending,
     /// The error of the first plan that an engine refused, if there is one.
     pub refused: Option<Diagnostic>,
 }
@@ -132,6 +146,8 @@ pub struct Counted {
     pub explored: u64,
     /// Distributions without a plan of interest, by the bound of their multiplications and start-ups.
     pub pruned: u64,
+    /// True if ranked plans were left out, because their number is limited.
+    pub limited: bool,
 }
 
 impl Plan {
@@ -160,40 +176,55 @@ impl Search<'_> {
     pub fn run(&self, work: &Work, inputs: &[&Array]) -> Outcome {
         let prices = Transfers::new(self.axes, self.machine, self.model);
         let mut refusals = Refusals::default();
-        let mut explored = Counted { explored: 0, pruned: 0 };
-        let mut lowered = Vec::new();
+        let mut explored = Counted { explored: 0, pruned: 0, limited: false };
+        let (mut lowered, mut ending) = (Vec::new(), Ending::Complete);
         for _ in 0..MOST_ROUNDS {
             let (ranked, counted) = match work {
                 Work::Contraction(problem) => self.contractions(problem, &prices, &refusals),
                 Work::Region(region) => self.regions(region, &prices),
-                Work::Single(_) => (vec![(0, Plan::Single)], Counted { explored: 1, pruned: 0 }),
+                Work::Single(_) => {
+                    (vec![(0, Plan::Single)], Counted { explored: 1, pruned: 0, limited: false })
+                }
             };
             explored.explored += counted.explored;
             explored.pruned += counted.pruned;
+            explored.limited |= counted.limited;
             let before = refusals.families.len();
-            lowered = self.lower(work, inputs, ranked, &mut refusals);
+            (lowered, ending) = self.lower(work, inputs, ranked, &mut refusals, counted.limited);
             if !lowered.is_empty() || refusals.families.len() == before {
                 break;
             }
         }
         lowered.sort_by_key(|candidate| candidate.cycles);
-        Outcome { lowered, counted: explored, refused: refusals.first }
+        if self.effort.is_over() {
+            ending = Ending::Time;
+        }
+        Outcome { lowered, counted: explored, ending, refused: refusals.first }
     }
 
-    /// Lowers the best plans of those that are ranked.
+    /// Lowers the best plans of those that are ranked; `limited` if others are not. Returns the reason why it ended.
     fn lower(
         &self,
         work: &Work,
         inputs: &[&Array],
         ranked: Vec<(u64, Plan)>,
         refusals: &mut Refusals,
-    ) -> Vec<Candidate> {
-        let (mut lowered, mut tried) = (Vec::new(), 0);
+        limited: bool,
+    ) -> (Vec<Candidate>, Ending) {
+        let (mut lowered, mut tried, most) = (Vec::new(), 0, most_lowered(work));
+        let mut ending = if limited { Ending::Nodes } else { Ending::Complete };
         for (ranked, plan) in ranked {
             let best = lowered.iter().map(|known: &Candidate| known.cycles).min();
             let worse = best.is_some_and(|best| ranked > best + best / RANK_MARGIN);
-            if tried == MOST_TRIED || lowered.len() == MOST_LOWERED || worse && lowered.len() >= LEAST_LOWERED
-            {
+            if worse && lowered.len() >= LEAST_LOWERED {
+                ending = Ending::Complete;
+                break;
+            }
+            if tried == MOST_TRIED || lowered.len() == most {
+                ending = Ending::Nodes;
+                break;
+            }
+            if !lowered.is_empty() && self.effort.look() {
                 break;
             }
             if plan.family().is_some_and(|family| refusals.covers(family)) {
@@ -202,41 +233,47 @@ impl Search<'_> {
             tried += 1;
             match self.report(work, inputs, &plan) {
                 Ok(report) => {
+                    let (components, binding) = (Components::of(&report), report.binding());
                     let (cycles, bound) = (report.totals.cycles, report.bound);
-                    lowered.push(Candidate { plan, ranked, cycles, bound });
+                    lowered.push(Candidate { plan, ranked, cycles, bound, components, binding });
                 }
                 Err(why) => refusals.add(plan.family(), why),
             }
         }
-        lowered
+        (lowered, ending)
     }
 
     /// The plans of a contraction.
     fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>, refusals: &Refusals) -> Ranked {
-        let (mut all, mut explored, mut limit) = (Vec::new(), 0, u64::MAX);
+        let (mut all, mut explored, mut limit, mut limited) = (Vec::new(), 0, u64::MAX, false);
         let space = Space { problem, axes: self.axes, machine: self.machine, model: self.model };
         let pruned = space.each(&mut |choice, layout| {
             explored += 1;
             if refusals.covers(Family::of(&choice)) {
-                return limit;
+                return ControlFlow::Continue(limit);
             }
             if let Some(parts) = guess(problem, &choice, &layout, self.machine, self.model) {
                 all.push((parts.total(&layout), choice, layout, parts));
             }
             if all.len() == 8 * MOST_RANKED {
-                select(&mut all, |(total, ..)| *total);
+                limited |= select(&mut all, |(total, ..)| *total);
                 limit = all.last().map_or(u64::MAX, |(total, ..)| *total);
             }
-            limit
+            let ends = self.effort.ends() && all.len() >= MOST_TRIED;
+            if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(limit) }
         });
-        select(&mut all, |(total, ..)| *total);
-        let priced = all.into_iter().filter_map(|(_, choice, layout, parts)| {
-            let (total, choice) = self.in_queues(problem, choice, &layout, parts, prices)?;
-            Some((total, Plan::Contraction(Box::new((choice, layout)))))
-        });
-        let mut priced: Vec<_> = priced.collect();
+        limited |= select(&mut all, |(total, ..)| *total);
+        let mut priced = Vec::new();
+        for (_, choice, layout, parts) in all {
+            if priced.len() >= MOST_TRIED && self.effort.look() {
+                break;
+            }
+            if let Some((total, choice)) = self.in_queues(problem, choice, &layout, parts, prices) {
+                priced.push((total, Plan::Contraction(Box::new((choice, layout)))));
+            }
+        }
         priced.sort_by_key(|(total, _)| *total);
-        (priced, Counted { explored, pruned })
+        (priced, Counted { explored, pruned, limited })
     }
 
     /// Cycles of a plan by the prices of its transfers, and the plan with them in the queues of two clusters if that is
@@ -267,7 +304,12 @@ impl Search<'_> {
             let planned = PlannedRegion::new(region, choice, self.axes, self.machine)?;
             region_guess::cycles(&planned, prices)
         };
-        for choice in region_guess::choices(region, self.axes, self.machine) {
+        let choices = region_guess::choices(region, self.axes, self.machine);
+        let step = (choices.len() * region.operations.len()).div_ceil(MOST_RANKED_OPERATIONS).max(1);
+        for choice in choices.into_iter().step_by(step) {
+            if self.effort.ends() && all.len() >= MOST_TRIED {
+                break;
+            }
             explored += 1;
             let Some(total) = priced(&choice) else { continue };
             let divided = RegionChoice { queues: prices.has_queues() && choice.tiles == 1, ..choice };
@@ -277,7 +319,7 @@ impl Search<'_> {
             }
         }
         all.sort_by_key(|(total, _)| *total);
-        (all, Counted { explored, pruned: 0 })
+        (all, Counted { explored, pruned: 0, limited: step > 1 })
     }
 
     /// The report of a plan.
@@ -337,10 +379,20 @@ impl Search<'_> {
     }
 }
 
-/// Keeps the best plans.
-fn select<T>(all: &mut Vec<T>, key: impl Fn(&T) -> u64) {
+/// Plans of a step that are lowered.
+fn most_lowered(work: &Work) -> usize {
+    match work {
+        Work::Contraction(_) | Work::Single(_) => MOST_LOWERED,
+        Work::Region(region) => (MOST_OPERATIONS / region.operations.len().max(1)).clamp(1, MOST_LOWERED),
+    }
+}
+
+/// Keeps the best plans. Returns true if there are others.
+fn select<T>(all: &mut Vec<T>, key: impl Fn(&T) -> u64) -> bool {
     all.sort_by_key(&key);
+    let limited = all.len() > MOST_RANKED;
     all.truncate(MOST_RANKED);
+    limited
 }
 
 /// That a plan is one of another step.

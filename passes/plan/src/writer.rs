@@ -3,14 +3,18 @@
 use std::cell::Cell;
 use visa_ir::build::NewOp;
 use visa_ir::context::Context;
+use visa_ir::decl::OpDecl;
 use visa_ir::decl::make_type;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::result_types;
-use visa_ir::module::{BlockId, Module, OpId, TypeId, ValueId};
+use visa_ir::module::{BlockId, Module, OpId, OpSpec, TypeId, ValueId};
 use visa_ir::open::unknown;
 use visa_ir::span::Span;
 use visa_mapping::index::{INDEX, Index};
 use visa_mapping::ops::func::Func;
+use visa_mapping::ops::view::TILE;
+use visa_stream::ops::contract::{ACCUMULATE_DECL, ALIGN_DECL, CONTRACT_DECL};
+use visa_stream::ops::{begin, cast, collect, fetch, switch, transpose, vector_inter};
 
 /// Starts an operation of a view: `new!(writer, Collect, [stream])`.
 macro_rules! new {
@@ -19,6 +23,21 @@ macro_rules! new {
     };
 }
 pub(crate) use new;
+
+/// The content of the stages of a pipeline, for the names of their results.
+static STAGES: [(&OpDecl, &str); 11] = [
+    (&TILE, "tile"),
+    (&begin::DECL, "stream"),
+    (&fetch::DECL, "packets"),
+    (&switch::DECL, "shared"),
+    (&collect::DECL, "flits"),
+    (&ALIGN_DECL, "aligned"),
+    (&CONTRACT_DECL, "products"),
+    (&ACCUMULATE_DECL, "sums"),
+    (&vector_inter::DECL, "added"),
+    (&cast::DECL, "cast"),
+    (&transpose::DECL, "transposed"),
+];
 
 /// A module while it is written.
 pub struct Writer<'c> {
@@ -32,6 +51,8 @@ pub struct Writer<'c> {
     origin: Cell<Span>,
     /// Number of spans within `origin` that have been used.
     spans: Cell<u32>,
+    /// The comment of the next operation.
+    comment: String,
 }
 
 impl<'c> Writer<'c> {
@@ -39,7 +60,8 @@ impl<'c> Writer<'c> {
     #[must_use]
     pub fn new(ctx: &'c Context, module: Module) -> Self {
         let block = module.body();
-        Self { ctx, module, block, origin: Cell::new(Span { start: 0, end: 256 }), spans: Cell::new(0) }
+        let origin = Cell::new(Span { start: 0, end: 256 });
+        Self { ctx, module, block, origin, spans: Cell::new(0), comment: String::new() }
     }
 
     /// Writes for the operation at `span` from now on.
@@ -58,9 +80,31 @@ impl<'c> Writer<'c> {
         Span { start: origin.start + from, end: (origin.end + from).saturating_sub(cut) }
     }
 
+    /// Gives the next operation a comment: a line after those that it already has.
+    pub fn comment(&mut self, text: &str) {
+        self.comment.push_str(text);
+        self.comment.push('\n');
+    }
+
+    /// Begins a part of the kernel: a comment, after an empty line unless the part begins its block.
+    pub fn part(&mut self, text: &str) {
+        if self.comment.is_empty() && !self.module.ops(self.block).is_empty() {
+            self.comment.push('\n');
+        }
+        self.comment(text);
+    }
+
+    fn append(&mut self, spec: OpSpec) -> OpId {
+        let id = self.module.append(self.block, spec);
+        if !self.comment.is_empty() {
+            self.module.set_comment(id, &std::mem::take(&mut self.comment));
+        }
+        id
+    }
+
     /// Appends an operation without results.
     pub fn end(&mut self, op: impl Into<NewOp<'c>>) -> OpId {
-        self.module.append(self.block, op.into().spec())
+        self.append(op.into().spec())
     }
 
     /// Appends an operation, and returns its result, called `name`.
@@ -69,7 +113,8 @@ impl<'c> Writer<'c> {
     /// The operation has no result type: its clauses do not fit its operands.
     pub fn value(&mut self, op: impl Into<NewOp<'c>>, name: &str) -> Result<ValueId, Diagnostic> {
         let spec = op.into().result(unknown(self.ctx), Some(name.into())).spec();
-        let id = self.module.append(self.block, spec);
+        let id = self.append(spec);
+        self.name_stage(id, name);
         let written = self.module.op(self.ctx, id);
         let value = written.results()[0];
         if let Some((decl, infer)) = written.decl().and_then(|decl| Some((decl, decl.infer?))) {
@@ -77,6 +122,14 @@ impl<'c> Writer<'c> {
             self.module.set_type(value, types[0]);
         }
         Ok(value)
+    }
+
+    /// Renames the result of a stage of a pipeline: the name of its tensor, and the content of the stage.
+    fn name_stage(&mut self, id: OpId, name: &str) {
+        let op = self.module.op(self.ctx, id);
+        let Some((_, content)) = STAGES.iter().find(|(decl, _)| op.is(decl)) else { return };
+        let value = op.results()[0];
+        self.module.set_value_name(value, Some(format!("{name}_{content}").into()));
     }
 
     /// Appends a loop that carries the values `initial`, called `names` after it, and in its body, whose index is
@@ -95,7 +148,7 @@ impl<'c> Writer<'c> {
         let carried = initial.iter().zip(names).map(|(&value, &name)| (self.module.ty(value), name));
         let carried: Vec<(TypeId, &str)> = carried.collect();
         let op = carried.iter().fold(op.into(), |op, &(ty, name)| op.result(ty, Some(name.into())));
-        let id = self.module.append(self.block, op.spec());
+        let id = self.append(op.spec());
         let block = self.module.add_region(id);
         let index = self.argument(block, make_type(self.ctx, &INDEX, Index), index);
         let values: Vec<ValueId> = carried.iter().map(|&(ty, name)| self.argument(block, ty, name)).collect();

@@ -7,6 +7,7 @@ mod anatomy;
 mod banks;
 mod bound;
 mod command;
+mod components;
 mod fit;
 mod footprint;
 mod held;
@@ -31,6 +32,7 @@ mod transfer;
 mod walks;
 
 pub use anatomy::Anatomy;
+pub use components::Components;
 pub use fit::{FitError, Sample, fit};
 pub use held::Held;
 pub use indices::KnownIndices;

@@ -38,6 +38,8 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         assume_indices: _,
         threads: _,
         sum_order: _,
+        time_limit: _,
+        advise: _,
         memory: _,
     } = flags;
     let mut roles = FileRoles::new(&io.cwd);

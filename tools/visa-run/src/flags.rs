@@ -2,7 +2,7 @@
 
 use crate::data::{Bound, Source};
 use crate::formats::{self, Format};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use visa_cost::AssumedRows;
 use visa_opt::SharedFlags;
@@ -48,6 +48,15 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "",
           conflicts_with_all = ["select_configs", "schedule", "allocate", "select_transfers"])]
     pub(crate) plan: Option<String>,
+    /// Most seconds for --plan at the tensor level. If the time ends the search, a note reports it: the answer depends
+    /// on the machine. Without it, the number of plans is limited.
+    #[arg(long, value_name = "SECONDS", requires = "plan", allow_hyphen_values = true,
+          value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) time_limit: Option<String>,
+    /// Compare a kernel that is written in full with the plan of its function: the cycles of both, and the changes by
+    /// their gain. Also report pipelines and transfers that could be cheaper by themselves.
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) advise: bool,
     /// Write the kernel after --plan and the other flags that choose, before `--pass-pipeline`; `-` is standard
     /// output.
     #[arg(long, value_name = "FILE.visa")]

@@ -22,14 +22,17 @@ const MOST_RUNS: u64 = 1 << 21;
 /// Most runs whose memory a picture follows.
 const MOST_WITH_MEMORY: u64 = 200_000;
 
+/// The source of advice that is the explanation of a plan.
+pub(crate) const PLAN: &str = "plan";
+
 /// Returns true if a timeline is requested.
 pub(crate) fn asked(flags: &Flags) -> bool {
     flags.timeline.is_some() || flags.trace.is_some() || flags.viewer.is_some() || flags.format().is_picture()
 }
 
-/// Returns true if advice is shown.
+/// Returns true if advice is collected.
 pub(crate) fn advised(flags: &Flags) -> bool {
-    flags.timeline.is_some() || flags.format().shows_advice()
+    flags.timeline.is_some() || flags.format().shows_advice() || flags.advise
 }
 
 /// The extent of the record of each run of a program: for a chart as much as it can show.
@@ -102,7 +105,7 @@ pub(crate) fn document(kernel: Kernel<'_>, timeline: Option<Timeline>) -> Docume
     let advice = advice.into_iter().map(|(from, finding)| {
         let place = written.place(finding.span);
         let (text, line) = (place.map(|(text, _)| text), place.map(|(_, line)| line));
-        Advice { from, message: finding.message, text, line }
+        Advice { from, message: whole(from, &finding), text, line }
     });
     collect(TimelineInput {
         program,
@@ -116,6 +119,15 @@ pub(crate) fn document(kernel: Kernel<'_>, timeline: Option<Timeline>) -> Docume
         theirs: compared.map_or_else(BTreeMap::new, |compared| compared.spans.clone()),
         advice: advice.collect(),
     })
+}
+
+/// The message of a finding; of a plan also its notes, in lines after it.
+fn whole(from: &str, finding: &Diagnostic) -> String {
+    if from != PLAN {
+        return finding.message.clone();
+    }
+    let lines = std::iter::once(&finding.message).chain(finding.notes.iter().map(|note| &note.message));
+    lines.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
 fn beside(compared: &Comparison) -> Compared {

@@ -2,9 +2,10 @@
 
 use crate::console::{Console, Outcome, Stopped};
 use crate::flags::Flags;
+use crate::stages::advise::Given;
 use crate::stages::compile::Compiled;
 use crate::stages::run::Progress;
-use crate::stages::{arguments, choose, compile, cost, entry, evaluate, load, report, run};
+use crate::stages::{advise, arguments, choose, compile, cost, entry, evaluate, load, report, run};
 use visa_opt::{Io, Registry};
 use visa_pass::Level;
 
@@ -27,6 +28,9 @@ fn stages(
     let mut loaded = load::load(registry, flags, console)?;
     entry::of_one_level(&mut loaded, flags);
     if flags.plan.is_none() && Level::of(&loaded.ctx, &loaded.module) == Level::Tensor {
+        if flags.advise {
+            return Err(console.stop_with(advise::of_function(&flags.file)));
+        }
         return evaluate::evaluate(loaded, registry, flags, console);
     }
     let mut chosen = choose::choose(loaded, registry, flags, console)?;
@@ -35,11 +39,15 @@ fn stages(
         let Compiled { program, ports, given, .. } = &compiled;
         let tensors = arguments::of_indices(program, ports, given, flags, console)?;
         let costed = cost::cost(compiled.program, &chosen.ctx, &tensors, flags, console)?;
-        report::report(&chosen, &compiled.ports, None, costed, compiled.advice, flags, console)?;
+        let given = Given { advice: compiled.advice, written: compiled.written };
+        let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
+        report::report(&chosen, &compiled.ports, None, costed, advice, flags, console)?;
         return Ok(true);
     }
     let ran = run::run(&chosen, &compiled, flags, console, progress)?;
     let costed = cost::cost(compiled.program, &chosen.ctx, &ran.tensors, flags, console)?;
-    report::report(&chosen, &compiled.ports, Some(&ran), costed, compiled.advice, flags, console)?;
+    let given = Given { advice: compiled.advice, written: compiled.written };
+    let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
+    report::report(&chosen, &compiled.ports, Some(&ran), costed, advice, flags, console)?;
     Ok(ran.held())
 }

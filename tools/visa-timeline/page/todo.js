@@ -1,10 +1,13 @@
-// Advice: the lower bound of the kernel, part by part, and advice.
+// Advice: the lower bound of the kernel, part by part, the explanation of its plan, and advice.
 
 function startTodo() {
   const box = byId('todo');
-  box.append(...boundParts(), make('h3', {}, 'Advice'));
-  if (!T.advice.length) { box.append(make('p', { class: 'quiet' }, 'No advice.')); return; }
-  box.append(make('ul', { class: 'advice' }, ...T.advice.map(adviceItem)));
+  const [plan, advice] = [true, false].map((planned) => T.advice.filter(({ from }) => (from === 'plan') === planned));
+  box.append(...boundParts());
+  if (plan.length) box.append(make('h3', {}, 'Plan'), make('ul', { class: 'advice plan' }, ...plan.map(adviceItem)));
+  box.append(make('h3', {}, 'Advice'));
+  if (!advice.length) { box.append(make('p', { class: 'quiet' }, 'No advice.')); return; }
+  box.append(make('ul', { class: 'advice' }, ...advice.map(adviceItem)));
 }
 
 function boundParts() {

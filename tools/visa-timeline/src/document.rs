@@ -334,7 +334,7 @@ pub struct Roofline {
 /// A suggestion.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
-    /// The pass that suggests it: `advise` or `lint`.
+    /// Its source: `advise` and `lint` for passes that suggest it, `plan` for the decisions of a plan.
     pub from: &'static str,
     /// Its text.
     pub message: String,

@@ -4,6 +4,7 @@
 
 mod analyses;
 mod builders;
+mod comments;
 mod declarations;
 mod irdl;
 mod locations;

@@ -203,6 +203,7 @@ impl Planned<'_> {
             return body(writer, None, whole);
         }
         let name = cut.group().axes.first().map_or_else(|| "i".to_owned(), |axis| axis.to_lowercase());
+        writer.part(&self.why_tiles(cut));
         let op = new!(writer, For, [whole]).over(cut.tile());
         let out = &self.problem.out.name;
         let results = writer.repeat(op, &name, &[whole], &[out], |writer, index, carried| {
@@ -248,6 +249,8 @@ impl Planned<'_> {
         };
         let element = layout.loaded(self.problem, choice, operand, self.axes);
         let transfer = if operand == choice.stationary { Move::Operand } else { Move::Stream };
+        writer.part(&self.why_load(operand));
+        self.why_queue(transfer).iter().for_each(|why| writer.comment(why));
         let op = new!(writer, ToDm, [source]).at_auto().cluster(self.tidy(layout.cluster(self.machine)));
         let op = op.queue(self.queue(transfer));
         let loaded = writer.value(op.slice(self.tidy(slices)).element(element), &format!("{name}_dm"))?;
@@ -283,6 +286,7 @@ impl Planned<'_> {
     fn weights(&self, writer: &mut Writer<'_>, source: ValueId) -> Result<ValueId, Diagnostic> {
         let (layout, dtype) = (self.layout, self.problem.dtype());
         let begin = self.load(writer, self.choice.stationary, source, Unit::Main)?;
+        writer.comment(&self.why_rows());
         let name = &self.problem.operands[self.choice.stationary].name;
         let flit = elements(FLIT_BYTES, dtype);
         let [promoted, row] = self.row_terms();
@@ -370,6 +374,7 @@ impl Planned<'_> {
         let [promoted, _] = self.row_terms();
         let reused = [promoted, layout.rows.part(Part::Reuse)];
         let time = shared().chain([terms.products]).chain(reused.clone());
+        writer.comment(&self.why_packets());
         let op = new!(writer, Align, [stream, weights]).time(self.dimension(time));
         let stream = writer.value(op.packet(self.tidy(terms.aligned)), name)?;
         let kept = outer.into_iter().chain([layout.stream.part(Part::Share)]).chain(reused).collect();
@@ -460,6 +465,7 @@ impl Planned<'_> {
             results.time.retain(|term| *term != promoted);
             let stream = writer.value(new!(writer, VectorInit, [results.stream]), name)?;
             let slices = self.tidy(self.layout.result_slices(choice, false, self.machine));
+            writer.comment(&self.why_added());
             let op = new!(writer, VectorInterSliceReduce, [stream]).op(ReduceName::Add).slice(slices);
             let stream = writer.value(op.time(Some(self.dimension(results.time.clone()))), name)?;
             results.stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
@@ -469,6 +475,7 @@ impl Planned<'_> {
         let mut operands = Vec::new();
         for (array, &value) in epilogue.operands.iter().zip(&values.epilogue) {
             let terms = self.local(array);
+            writer.part(&self.why_operand(array));
             operands.push(vector::load_operand(writer, &resident, array, value, &terms, self.axes)?);
         }
         if choice.sum > 1 {
@@ -481,6 +488,7 @@ impl Planned<'_> {
             let op = new!(writer, Collect, [stream]).time(self.dimension(results.time.clone()));
             results.stream = writer.value(op.packet(self.tidy(results.packet.clone())), name)?;
         }
+        writer.comment(&self.why_map(expression));
         results.stream = vector::apply(writer, expression, results.stream, &operands, name)?;
         self.commit(writer, results)
     }
@@ -509,6 +517,7 @@ impl Planned<'_> {
             let time = std::iter::once(self.layout.batch.part(Part::Time));
             let time = time.chain([columns[0].clone(), rows]);
             let packet = columns[1].clone().pad(elements(FLIT_BYTES, dtype), PadKind::Top);
+            writer.comment(&self.why_transposed());
             let op = new!(writer, Transpose, [results.stream]).time(self.dimension(time));
             results.stream = writer.value(op.packet(self.tidy(packet)), name)?;
         }
@@ -551,6 +560,7 @@ impl Planned<'_> {
     /// Collects runs of several slices in one.
     fn gather(&self, writer: &mut Writer<'_>, results: ValueId, runs: &Runs) -> Result<ValueId, Diagnostic> {
         let (choice, out) = (self.choice, &self.problem.out);
+        self.why_gather().iter().for_each(|why| writer.part(why));
         let begin = writer.value(new!(writer, Begin, [results]).context(Unit::Main), &out.name)?;
         let op = new!(writer, Fetch, [begin]).time(self.dimension(runs.outer.iter().cloned()));
         let stream = writer.value(op.packet(self.tidy(runs.run.clone())), &out.name)?;

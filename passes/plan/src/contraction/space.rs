@@ -4,6 +4,7 @@
 use crate::array::whole_groups;
 use crate::contraction::layout::{Layout, PACKET_BYTES, elements};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
+use std::ops::ControlFlow;
 use visa_algebra::Axes;
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
@@ -30,10 +31,9 @@ pub struct Space<'a> {
 }
 
 impl Space<'_> {
-    /// Calls `visit` for each plan whose cuts exist, until it returns. It returns the most cycles that a plan of
-    /// interest may take: distributions whose plans all take more are left out. Returns the
-    /// number of these.
-    pub fn each(&self, visit: &mut dyn FnMut(Choice, Layout) -> u64) -> u64 {
+    /// Calls `visit` for each plan whose cuts exist, until it breaks. It returns the most cycles that a plan of
+    /// interest may take: distributions whose plans all take more are left out. Returns the number of these.
+    pub fn each(&self, visit: &mut dyn FnMut(Choice, Layout) -> ControlFlow<(), u64>) -> u64 {
         let (mut limit, mut pruned) = (u64::MAX, 0);
         for stationary in [0, 1] {
             for mode in modes(self.problem) {
@@ -43,8 +43,10 @@ impl Space<'_> {
                         continue;
                     }
                     for choice in self.refined(choice) {
-                        if let Some(layout) = Layout::new(self.problem, &choice) {
-                            limit = visit(choice, layout);
+                        let Some(layout) = Layout::new(self.problem, &choice) else { continue };
+                        match visit(choice, layout) {
+                            ControlFlow::Continue(most) => limit = most,
+                            ControlFlow::Break(()) => return pruned,
                         }
                     }
                 }

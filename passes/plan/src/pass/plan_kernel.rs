@@ -2,13 +2,16 @@
 
 use crate::array::{Array, GROUP_BYTES};
 use crate::counters::Counters;
+use crate::effort::{Effort, Ending, limit};
 use crate::explain::remark;
+use crate::memo::Memo;
 use crate::read::{Kernel, Step, Work, read};
 use crate::search::{Outcome, Search};
 use crate::writer::{Writer, new};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use visa_cost::MemoryModel;
-use visa_ir::diag::{Diagnostic, counted};
+use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::{Module, OpId, ValueId};
 use visa_machine::Machine;
 use visa_mapping::Dim;
@@ -16,12 +19,18 @@ use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC, Return};
 use visa_memory::HBM_UNIT;
 use visa_pass::{Configured, Level, Pass, PassCx};
+use visa_select::effort::watch::Watch;
+
+/// Most steps of a function.
+const MOST_STEPS: usize = 512;
 
 visa_pass::options! {
     /// The options.
     struct Settings {
         explain: bool = ("explain", "false", "report the decisions of each step as remarks, with the bound and the \
              next best plan"),
+        time_limit: String = ("time-limit", "", "most seconds for all functions, such as `2.5`; then each step has \
+             the best plan so far, which depends on the machine. Empty: the number of plans is limited alone"),
     }
 }
 
@@ -41,6 +50,8 @@ pub static PASS: Pass = Pass {
         ("explored", "plans ranked by counts"),
         ("pruned", "distributions without a plan of interest, by their bound"),
         ("lowered", "plans lowered and priced"),
+        ("node-limit", "steps whose search ended at its limit of plans"),
+        ("time-limit", "steps whose search the time limit ended"),
         ("cycles", "cycles of all steps"),
     ],
     ..Pass::with::<Settings>()
@@ -48,12 +59,16 @@ pub static PASS: Pass = Pass {
 
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-        plan_all(cx, self.explain)
+        let limit = limit(&self.time_limit).map_err(|error| vec![error])?;
+        let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()));
+        let planned = plan_all(cx, &all, self.explain);
+        watch.tell(None);
+        planned
     }
 }
 
 /// Plans all functions of the tensor level.
-fn plan_all(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
+fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
     let counters = Counters::new(cx.ctx, cx.module, &axes).map_err(|why| vec![why])?;
     counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
@@ -78,6 +93,7 @@ fn plan_all(cx: &mut PassCx<'_>, explain: bool) -> Result<(), Vec<Diagnostic>> {
             axes: &axes,
             machine: &machine,
             model: *model,
+            effort,
         };
         match plan(cx, &search, func, (&counters, explain)) {
             Ok(()) => cx.module.erase(func),
@@ -98,44 +114,46 @@ fn plan(
         MemoryModel::Flat => GROUP_BYTES,
         MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
     };
-    let mut separate = HashSet::new();
+    let (mut separate, mut memo) = (HashSet::new(), Memo::default());
     let (kernel, outcomes) = loop {
         let kernel =
             read(cx.ctx, cx.module, func, (search.axes, counters), (search.machine, unit), &separate)?;
+        check_steps(cx, func, &kernel)?;
         check_size(cx, search, func, &kernel)?;
-        match plan_steps(search, &kernel) {
+        match plan_steps(search, &kernel, &mut memo) {
             Ok(outcomes) => break (kernel, outcomes),
             // Perhaps no slice holds the other operands of its maps: another step reads them then.
             Err((step, _)) if has_operands(&step.work) && separate.insert(step.op) => {}
-            Err((step, refused)) => return Err(impossible(cx.module, cx, step.op, refused)),
+            Err((step, outcome)) => return Err(impossible(cx, step.op, &outcome)),
         }
     };
     for (step, outcome) in kernel.steps.iter().zip(&outcomes) {
-        cx.count("explored", outcome.counted.explored);
-        cx.count("pruned", outcome.counted.pruned);
-        cx.count("lowered", outcome.lowered.len() as u64);
+        count(cx, outcome);
         cx.count("cycles", outcome.lowered[0].cycles);
         if explain {
             let span = cx.module.op(cx.ctx, step.op).span();
-            remark(&step.work, outcome, span).into_iter().for_each(|remark| cx.report(remark));
+            remark(search, &step.work, outcome, span).into_iter().for_each(|remark| cx.report(remark));
         }
     }
+    cut(cx, func, &outcomes).into_iter().for_each(|remark| cx.report(remark));
     let written = write(cx, search, func, &kernel, &outcomes)?;
     *cx.module = written;
     Ok(())
 }
 
-/// The plans of all steps, or the first step that has none, with the error of its first plan.
+/// The plans of all steps, or the first step that has none, with its outcome.
 fn plan_steps<'k>(
     search: &Search<'_>,
     kernel: &'k Kernel,
-) -> Result<Vec<Outcome>, (&'k Step, Option<Diagnostic>)> {
+    memo: &mut Memo,
+) -> Result<Vec<Rc<Outcome>>, (&'k Step, Rc<Outcome>)> {
     let mut outcomes = Vec::new();
-    for step in &kernel.steps {
+    for (number, step) in kernel.steps.iter().enumerate() {
+        search.effort.begin(number + 1, kernel.steps.len());
         let inputs: Vec<&Array> = step.inputs.iter().map(|&number| &kernel.arrays[number]).collect();
-        let outcome = search.run(&step.work, &inputs);
+        let outcome = memo.outcome(&step.work, &inputs, || search.run(&step.work, &inputs));
         if outcome.lowered.is_empty() {
-            return Err((step, outcome.refused));
+            return Err((step, outcome));
         }
         outcomes.push(outcome);
     }
@@ -148,6 +166,31 @@ fn has_operands(work: &Work) -> bool {
         Work::Contraction(problem) => !problem.epilogue.operands.is_empty(),
         Work::Region(_) | Work::Single(_) => false,
     }
+}
+
+/// Counts the extent of a search.
+fn count(cx: &mut PassCx<'_>, outcome: &Outcome) {
+    cx.count("explored", outcome.counted.explored);
+    cx.count("pruned", outcome.counted.pruned);
+    cx.count("lowered", outcome.lowered.len() as u64);
+    match outcome.ending {
+        Ending::Complete => {}
+        Ending::Nodes => cx.count("node-limit", 1),
+        Ending::Time => cx.count("time-limit", 1),
+    }
+}
+
+/// Refuses functions with more steps than passes after this one order and allocate within seconds.
+fn check_steps(cx: &PassCx<'_>, func: OpId, kernel: &Kernel) -> Result<(), Diagnostic> {
+    let steps = kernel.steps.len();
+    if steps <= MOST_STEPS {
+        return Ok(());
+    }
+    let message = format!(
+        "the function has {steps} steps, each a transfer, pipelines and a store; expected at most {MOST_STEPS}"
+    );
+    let fix = "divide it into functions, and plan them one by one".to_owned();
+    Err(Diagnostic::error("plan-kernel", cx.module.op(cx.ctx, func).span(), message).fix(fix))
 }
 
 /// Refuses arrays that together are larger than HBM.
@@ -170,9 +213,30 @@ fn check_size(cx: &PassCx<'_>, search: &Search<'_>, func: OpId, kernel: &Kernel)
         .fix("divide an axis of it among several functions".to_owned()))
 }
 
-/// That no plan of a step fits the machine.
-fn impossible(module: &Module, cx: &PassCx<'_>, step: OpId, why: Option<Diagnostic>) -> Diagnostic {
-    let op = module.op(cx.ctx, step);
+/// The remark that the time limit ended the search of some steps.
+fn cut(cx: &PassCx<'_>, func: OpId, outcomes: &[Rc<Outcome>]) -> Option<Diagnostic> {
+    let ended = outcomes.iter().filter(|outcome| outcome.ending == Ending::Time).count();
+    if ended == 0 {
+        return None;
+    }
+    let steps = counted(outcomes.len() as u64, "step");
+    let message = format!(
+        "the time limit ended the search of {ended} of {steps}: another machine, or another run, may find another plan"
+    );
+    let error = Diagnostic::error("time-limit", cx.module.op(cx.ctx, func).span(), message);
+    let fix = "leave the time limit out for the same plan everywhere".to_owned();
+    Some(Diagnostic { severity: Severity::Remark, ..error.fix(fix) })
+}
+
+/// That no plan of a step fits the machine, or none was found within the time limit.
+fn impossible(cx: &PassCx<'_>, step: OpId, outcome: &Outcome) -> Diagnostic {
+    let op = cx.module.op(cx.ctx, step);
+    if outcome.ending == Ending::Time {
+        let message = format!("the time limit ended the search before a plan of `{op}` was found");
+        let fix = "raise the time limit, or leave it out".to_owned();
+        return Diagnostic::error("plan-kernel", op.span(), message).fix(fix);
+    }
+    let why = &outcome.refused;
     let message = format!("no plan of `{op}` fits the machine");
     let error = Diagnostic::error("plan-kernel", op.span(), message);
     match why {
@@ -183,13 +247,23 @@ fn impossible(module: &Module, cx: &PassCx<'_>, step: OpId, why: Option<Diagnost
     }
 }
 
+/// The comment at the beginning of a step: its results and operands.
+fn title(kernel: &Kernel, number: usize) -> String {
+    let step = &kernel.steps[number];
+    let names = |arrays: &[usize]| {
+        arrays.iter().map(|&array| format!("%{}", kernel.arrays[array].name)).collect::<Vec<_>>().join(", ")
+    };
+    let (all, results, operands) = (kernel.steps.len(), names(&step.outputs), names(&step.inputs));
+    format!("Step {} of {all} reads {operands} and writes {results} in HBM.", number + 1)
+}
+
 /// The module with the kernel at its end.
 fn write(
     cx: &PassCx<'_>,
     search: &Search<'_>,
     func: OpId,
     kernel: &Kernel,
-    outcomes: &[Outcome],
+    outcomes: &[Rc<Outcome>],
 ) -> Result<Module, Diagnostic> {
     let mut writer = Writer::new(cx.ctx, cx.module.clone());
     writer.write_for(cx.module.op(cx.ctx, func).span());
@@ -198,7 +272,10 @@ fn write(
     for (number, array) in kernel.arrays[..kernel.arguments].iter().enumerate() {
         values.insert(number, writer.argument(body, array.ty(cx.ctx, search.axes), &array.name));
     }
-    for (step, outcome) in kernel.steps.iter().zip(outcomes) {
+    for (number, (step, outcome)) in kernel.steps.iter().zip(outcomes).enumerate() {
+        if kernel.steps.len() > 1 {
+            writer.part(&title(kernel, number));
+        }
         let best = &outcome.lowered[0];
         writer.write_for(cx.module.op(cx.ctx, step.op).span());
         let inputs: Vec<ValueId> = step.inputs.iter().map(|number| values[number]).collect();

@@ -138,6 +138,7 @@ impl PlannedRegion<'_> {
         }
         let names: Vec<&str> = outputs.iter().map(|array| array.name.as_str()).collect();
         let index = rows.group().axes.first().map_or_else(|| "i".to_owned(), |axis| axis.to_lowercase());
+        writer.part(&self.why_tiles());
         let op = new!(writer, For, initial.iter().copied()).over(rows.tile());
         writer.repeat(op, &index, &initial, &names, |writer, index, carried| {
             let mut tiles = Vec::new();
@@ -180,6 +181,7 @@ impl PlannedRegion<'_> {
             held.hbm[slot] = Some(input);
         }
         for operation in &self.region.operations {
+            writer.part(&self.why_pipeline(operation));
             let result = match &operation.computation {
                 Computation::Map { expression, operands, cast } => {
                     self.map(writer, &mut held, operation, (expression.as_ref(), operands), *cast)?
@@ -214,6 +216,7 @@ impl PlannedRegion<'_> {
             (None, None) => return Err(unwritten(array)),
         };
         let (layout, machine) = (&self.layout, self.machine);
+        writer.comment(&self.why_load(slot));
         let op = new!(writer, ToDm, [source]).at_auto().cluster(self.tidy(layout.cluster(machine)));
         let op = op.slice(self.tidy(layout.slice(machine))).element(layout.loaded(array));
         let op = op.queue(self.load_queue(slot).map(u64::cast_signed));

@@ -1,6 +1,6 @@
 //! The amount of work of choosing. It is counted, never timed: the same kernel gets the same choice on every machine.
 
-use crate::effort::watch::Watch;
+use crate::effort::watch::{Progress, Watch};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -100,7 +100,8 @@ impl Budget {
     /// Counts units of work.
     pub fn spend(&self, units: u64) {
         self.spent.set(self.spent.get().saturating_add(units));
-        self.watch.tell(Some((self.spent.get().min(self.most), self.most)));
+        let (done, most) = (self.spent.get().min(self.most), self.most);
+        self.watch.tell(Some(Progress::Candidates { done, most }));
     }
 
     /// Does some work, and counts the mapping algebra's effort for it.

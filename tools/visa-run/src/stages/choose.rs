@@ -6,8 +6,9 @@ use crate::passes::{self, Refused};
 use crate::relabelled::{Relabelled, relabelled};
 use crate::stages::close::{inline, run};
 use crate::stages::load::Loaded;
-use crate::stages::plan;
+use crate::stages::plan::{self, Planned};
 use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
 use visa_ir::print::{Form, print};
 use visa_opt::Registry;
@@ -21,6 +22,8 @@ pub(crate) struct Chosen {
     pub(crate) logical: Option<Module>,
     /// The function of the tensor level that was planned, if results are compared with it.
     pub(crate) function: Option<Module>,
+    /// The explanation of the plan, if the page shows it.
+    pub(crate) explained: Vec<Diagnostic>,
     /// The dimensions that it relabels.
     pub(crate) relabelled: Vec<Relabelled>,
 }
@@ -33,17 +36,17 @@ pub(crate) fn choose(
     console: &mut Console<'_>,
 ) -> Outcome<Chosen> {
     let Loaded { ctx, mut module } = loaded;
-    let function = match &flags.plan {
+    let planned = match &flags.plan {
         Some(options) => plan::plan(&ctx, &mut module, options, registry, flags, console)?,
         None => close(&ctx, &mut module, registry, flags, console)?,
     };
-    let function = function.filter(|_| flags.check);
+    let (function, explained) = (planned.function.filter(|_| flags.check), planned.explained);
     emit(&ctx, &module, flags, console)?;
     let relabelled = relabelled(&ctx, &module);
     let logical = (flags.check || flags.shadow).then(|| module.clone());
     check_level(&ctx, &module, flags, console)?;
     pass_pipeline(&ctx, &mut module, registry, flags, console)?;
-    Ok(Chosen { ctx, module, logical, function, relabelled })
+    Ok(Chosen { ctx, module, logical, function, explained, relabelled })
 }
 
 /// Inlines, and closes open clauses by the passes that the flags name.
@@ -53,7 +56,7 @@ fn close(
     registry: &Registry,
     flags: &Flags,
     console: &mut Console<'_>,
-) -> Outcome<Option<Module>> {
+) -> Outcome<Planned> {
     inline(ctx, module, &registry.passes, console)?;
     let asked = [
         ("select-configs", flags.select_configs.as_deref()),
@@ -62,7 +65,7 @@ fn close(
         ("select-transfers", flags.select_transfers.then_some("")),
     ];
     run(ctx, module, &registry.passes, &asked, console)?;
-    Ok(None)
+    Ok(Planned::default())
 }
 
 /// Writes the kernel to the file of `--emit`.

@@ -1,5 +1,6 @@
 //! The stages of a run, in their order. Each takes the values of earlier ones, and gives one.
 
+pub(crate) mod advise;
 pub(crate) mod arguments;
 pub(crate) mod choose;
 pub(crate) mod close;

@@ -1,0 +1,80 @@
+//! The reasons of a plan, as comments of the operations that it writes.
+
+use crate::contraction::reasons::{axes, formula};
+use crate::cut::Part;
+use crate::order::ReduceOrder;
+use crate::region::planned::PlannedRegion;
+use crate::region::{Arm, Computation, Operation, Slot};
+use visa_ir::diag::counted;
+
+impl PlannedRegion<'_> {
+    /// The name of a value, as it is written.
+    fn name(&self, slot: Slot) -> String {
+        format!("%{}", self.array(slot).name)
+    }
+
+    /// The computation of a pipeline, as it is written.
+    #[must_use]
+    pub fn why_pipeline(&self, operation: &Operation) -> String {
+        let result = &self.array(operation.result).name;
+        match &operation.computation {
+            Computation::Map { expression, operands, cast } => {
+                let names: Vec<String> = operands.iter().map(|&slot| self.name(slot)).collect();
+                let value = expression.as_ref().map_or_else(|| names.join(", "), |own| formula(own, &names));
+                let cast = cast.map_or_else(String::new, |dtype| format!(" as `{dtype}`"));
+                format!("%{result} = {value}{cast}.")
+            }
+            Computation::Compare { operand, .. } => {
+                format!("%{result} = comparisons of {} with numbers, a bit each.", self.name(*operand))
+            }
+            Computation::Choose { condition, arms: [first, second] } => {
+                let arm = |arm: &Arm| match arm {
+                    Arm::Value(slot) => self.name(*slot),
+                    Arm::Bits(bits) => format!("the bits {bits:#x}"),
+                };
+                let (condition, first, second) = (self.name(*condition), arm(first), arm(second));
+                format!("%{result} = {first} where {condition} is not 0, else {second}.")
+            }
+            Computation::Reduce { op, operand, axis, order } => {
+                let order = match order {
+                    ReduceOrder::Free => "in any order",
+                    ReduceOrder::Sequential => "one element after the other",
+                    ReduceOrder::Lanes => "in trees of four",
+                };
+                format!("%{result} = {op} of {} over [{axis}], {order}.", self.name(*operand))
+            }
+        }
+    }
+
+    /// The reason of the distribution of an input.
+    #[must_use]
+    pub fn why_load(&self, slot: Slot) -> String {
+        let rows = &self.layout.rows;
+        let (name, group) = (&self.array(slot).name, axes(rows.group()));
+        let parts =
+            [(Part::Cluster, "cluster"), (Part::Slice, "slice")].map(|(part, name)| (rows.count(part), name));
+        let named: Vec<String> =
+            parts.iter().filter(|(count, _)| *count > 1).map(|&(count, name)| counted(count, name)).collect();
+        if named.is_empty() {
+            return format!("One slice computes: it loads all of %{name}.");
+        }
+        if self.array(slot).axes.iter().any(|axis| self.layout.is_row(axis)) {
+            return format!(
+                "{} divide {group}, which nothing reduces: each slice loads its part of %{name}.",
+                named.join(" of ")
+            );
+        }
+        format!("Each slice loads all of %{name}: it has no {group}.")
+    }
+
+    /// The reason of the loop over tiles.
+    #[must_use]
+    pub fn why_tiles(&self) -> String {
+        let rows = &self.layout.rows;
+        format!(
+            "{} of {}: one is loaded and stored while another is computed.",
+            counted(rows.tiles(), "tile"),
+            axes(rows.group())
+        )
+    }
+}

@@ -1,0 +1,135 @@
+//! The places of the values of a plan, and the reuse of each byte that is loaded, for explanations.
+
+use crate::array::Array;
+use crate::contraction::Role;
+use crate::contraction::emit::Planned;
+use crate::region::planned::PlannedRegion;
+use crate::region::{Arm, Computation, Slot};
+use visa_algebra::Axes;
+use visa_ir::diag::counted;
+use visa_numerics::DType;
+
+/// Bytes of a number of elements.
+fn bytes(elements: u64, dtype: DType) -> u64 {
+    elements.saturating_mul(u64::from(dtype.bits())).div_ceil(8)
+}
+
+/// Elements of an array.
+fn elements(array: &Array, axes: &Axes) -> u64 {
+    array.axes.iter().filter_map(|name| axes.id(name)).map(|id| axes.size(id)).product()
+}
+
+/// The number of times, with a decimal if it is not whole.
+fn times(dividend: u64, divisor: u64) -> String {
+    match (dividend / divisor, dividend % divisor) {
+        (1, 0) => "once".to_owned(),
+        (2, 0) => "twice".to_owned(),
+        (whole, 0) => format!("{whole} times"),
+        (_, _) => format!("{:.1} times", dividend as f64 / divisor as f64),
+    }
+}
+
+/// The places of the operands of a contraction.
+#[must_use]
+pub fn of_contraction(planned: &Planned<'_>) -> Vec<String> {
+    let choice = planned.choice;
+    let mut all: Vec<String> =
+        [choice.stationary, 1 - choice.stationary].iter().filter_map(|&at| operand(planned, at)).collect();
+    for array in &planned.problem.epilogue.operands {
+        all.push(format!("`%{}` is in the vector register file, for each sum", array.name));
+    }
+    all.push(format!(
+        "`%{}` is in data memory between its pipeline and its store, and is stored once",
+        planned.problem.out.name
+    ));
+    all
+}
+
+/// The places of an operand; `None` if its layout has no size.
+fn operand(planned: &Planned<'_>, number: usize) -> Option<String> {
+    let (problem, choice, layout, axes) = (planned.problem, planned.choice, planned.layout, planned.axes);
+    let array = &problem.operands[number];
+    let held = layout.loaded(problem, choice, number, axes).size(axes).ok()?;
+    let both = |role: Role| choice.clusters(role);
+    let copies = if number == choice.stationary {
+        choice.stream * both(Role::Stream)
+    } else {
+        choice.rows / choice.share * both(Role::Rows) * layout.rows.tiles()
+    };
+    let loaded = copies * elements(array, axes);
+    let slices = choice.slices() * if choice.cluster.is_some() { 2 } else { 1 };
+    let file = if number == choice.stationary {
+        format!("; {} at a time in the register file", counted(choice.row, "row"))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "`%{}` takes {} of data memory in each of {}{file}; loaded {}, and each loaded element is multiplied {}",
+        array.name,
+        counted(bytes(held, array.dtype), "byte"),
+        counted(slices, "slice"),
+        times(copies, 1),
+        times(problem.products(), loaded.max(1)),
+    ))
+}
+
+/// The values that a computation reads.
+fn reads(computation: &Computation) -> Vec<Slot> {
+    match computation {
+        Computation::Map { operands, .. } => operands.clone(),
+        Computation::Reduce { operand, .. } | Computation::Compare { operand, .. } => vec![*operand],
+        Computation::Choose { condition, arms } => {
+            let values = arms.iter().filter_map(|arm| match arm {
+                Arm::Value(slot) => Some(*slot),
+                Arm::Bits(_) => None,
+            });
+            std::iter::once(*condition).chain(values).collect()
+        }
+    }
+}
+
+/// The places of the values of a region.
+#[must_use]
+pub fn of_region(planned: &PlannedRegion<'_>) -> Vec<String> {
+    let region = planned.region;
+    let mut all = Vec::new();
+    for (slot, value) in region.values.iter().enumerate().filter(|(slot, value)| value.storage == *slot) {
+        let stored = |other: &&Slot| region.values[**other].storage == slot;
+        let readers =
+            region.operations.iter().filter(|own| reads(&own.computation).iter().any(|r| stored(&r)));
+        let readers = readers.count() as u64;
+        let held: u64 = planned.layout.local(&value.array).iter().map(|local| local.size).product();
+        let uses = [
+            region.inputs.contains(&slot).then(|| "loaded once".to_owned()),
+            (readers > 0).then(|| format!("read by {}", counted(readers, "pipeline"))),
+            region.outputs.iter().any(|out| stored(&out)).then(|| "stored once".to_owned()),
+        ];
+        let uses: Vec<String> = uses.into_iter().flatten().collect();
+        all.push(format!(
+            "`%{}` takes {} of data memory in a slice: {}",
+            value.array.name,
+            counted(bytes(held, value.array.dtype), "byte"),
+            uses.join(", ")
+        ));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_decimal_if_they_need_one() {
+        let all = [(64, 16), (7, 7), (14, 7), (33, 64), (100, 96), (0, 7)];
+        let texts = all.map(|(dividend, divisor)| times(dividend, divisor));
+        assert_eq!(texts, ["4 times", "once", "twice", "0.5 times", "1.0 times", "0 times"]);
+    }
+
+    #[test]
+    fn bytes_are_whole() {
+        assert_eq!(bytes(3, DType::I4), 2);
+        assert_eq!(bytes(4, DType::Bf16), 8);
+        assert_eq!(bytes(u64::MAX, DType::F32), u64::MAX.div_ceil(8));
+    }
+}
