@@ -16,8 +16,8 @@ struct Shared {
     engines: u64,
 }
 
-/// Deals the segments of a transfer within a chip, in bytes, to some of its engines. The fastest of these by the `book` model
-/// is taken:
+/// Deals the segments of a transfer within a chip, in bytes, to some of its engines. The fastest of these by the
+/// `book` model is taken:
 ///
 /// - A single segment is shared by as many engines as its loops can be split for. Slices are split first, so that an
 ///   engine has slices that are side by side. Between memories of two kinds the loops of an engine may also go from

@@ -36,8 +36,8 @@ impl<'a> Transfers<'a> {
         self.priced(source, result, queue, self.axes)
     }
 
-    /// Cycles of a store of an array, or of a tile of it, by these engines, with the padding that it moves; `None` if no
-    /// engine makes it.
+    /// Cycles of a store of an array, or of a tile of it, by these engines, with the padding that it moves; `None`
+    /// if no engine makes it.
     #[must_use]
     pub fn store(&self, array: &Array, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
         let padded = array.stores_padding(source, result, self.axes);

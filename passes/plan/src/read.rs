@@ -111,8 +111,8 @@ struct OpenRegion {
     extra: Option<Slot>,
 }
 
-/// Divides a function into steps. HBM moves `unit` bytes together. Maps after a contraction in `separate` are in another
-/// step, if they have other operands.
+/// Divides a function into steps. HBM moves `unit` bytes together. Maps after a contraction in `separate` are in
+/// another step, if they have other operands.
 ///
 /// # Errors
 /// An operation that no step computes.

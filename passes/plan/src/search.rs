@@ -276,8 +276,8 @@ impl Search<'_> {
         (priced, Counted { explored, pruned, limited })
     }
 
-    /// Cycles of a plan by the prices of its transfers, and the plan with them in the queues of two clusters if that is
-    /// faster.
+    /// Cycles of a plan by the prices of its transfers, and the plan with them in the queues of two clusters if that
+    /// is faster.
     fn in_queues(
         &self,
         problem: &Contraction,

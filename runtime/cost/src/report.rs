@@ -425,10 +425,10 @@ pub struct Bound {
 /// The least that a resource must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BoundPart {
-    /// `contraction`, `vector`, `fetch`: the work of these engines, spread over all slices at their full rate. `hbm`,
-    /// `pcie`: each argument once in, each result once out. `start-ups`: the greatest of the engines' work, with the
-    /// start-ups of the transfers that each of its runs needs before it, and that need each of its runs. `dma`: `hbm` and
-    /// the start-up before it; where all transfers share a queue, one for each argument and result.
+    /// `contraction`, `vector`, `fetch`: the work of these engines, spread over all slices at their full rate.
+    /// `hbm`, `pcie`: each argument once in, each result once out. `start-ups`: the greatest of the engines' work,
+    /// with the start-ups of the transfers that each of its runs needs before it, and that need each of its runs.
+    /// `dma`: `hbm` and the start-up before it; where all transfers share a queue, one for each argument and result.
     pub of: &'static str,
     /// Cycles.
     pub cycles: u64,

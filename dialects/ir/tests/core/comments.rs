@@ -18,7 +18,7 @@ fn each_line_is_printed_before_the_operation_in_both_forms() {
     module.set_comment(op(&ctx, &module, "toy.make"), "\nfour, because\nof the flit");
     let comment = "  // four, because\n  // of the flit\n";
     let pretty = &TEXT.replace("  %m = toy", &format!("\n{comment}  %m = toy"));
-    assert_eq!(print(&ctx, &module, Form::Pretty), pretty);
+    assert_eq!(print(&ctx, &module, Form::Pretty), *pretty);
     let generic = print(&ctx, &module, Form::Generic);
     assert!(
         generic.contains("\n\n    // four, because\n    // of the flit\n    %m = \"toy.make\""),

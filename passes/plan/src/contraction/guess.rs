@@ -50,8 +50,8 @@ impl Parts {
     /// Cycles of all iterations if transfers are divided among the queues of two clusters: `queued` has the cycles of
     /// the transfers with the engines of one cluster each. HBM serves both queues one after the other.
     ///
-    /// Without loops, one queue has the streamed operand and the other one the remaining loads. In loops, one queue has
-    /// the loads and the other one the stores.
+    /// Without loops, one queue has the streamed operand and the other one the remaining loads. In loops, one queue
+    /// has the loads and the other one the stores.
     #[must_use]
     pub fn in_queues(&self, queued: &Self, layout: &Layout, startup: u64) -> u64 {
         let (rows, columns) = (layout.rows.tiles(), layout.stream.tiles());

@@ -55,8 +55,8 @@ impl Space<'_> {
         pruned
     }
 
-    /// Cycles that each plan of a distribution takes at least: its multiplications or its loads, whichever take longer,
-    /// and the start-ups of a load and of a store.
+    /// Cycles that each plan of a distribution takes at least: its multiplications or its loads, whichever take
+    /// longer, and the start-ups of a load and of a store.
     fn least(&self, choice: &Choice) -> u64 {
         let clusters = if choice.cluster.is_some() { self.machine.topology.clusters_per_chip } else { 1 };
         let a_slice = elements(PACKET_BYTES, self.problem.dtype()) * ROWS;

@@ -117,8 +117,8 @@ impl Reader<'_> {
                 Ok(id)
             }
             Some(_) | None => {
-                let message = "the planner has no step for a reduction with `keep` alone: its results are undefined at \
-                               most coordinates";
+                let message = "the planner has no step for a reduction with `keep` alone: its results are undefined \
+                               at most coordinates";
                 let fix = format!(
                     "count them by another axis, with `tm.rearrange` from `{kept}`, and nothing else"
                 );

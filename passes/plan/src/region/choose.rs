@@ -230,8 +230,8 @@ fn is_zero() -> Comparisons<Number> {
     Comparisons(vec![(Compare::Equal, Some(Number(0.0)))])
 }
 
-/// The guards under which elements of a stream are replaced, which are those of value `kept` or of neither: id 1 stands
-/// for the second value.
+/// The guards under which elements of a stream are replaced, which are those of value `kept` or of neither: id 1
+/// stands for the second value.
 fn guards(arms: [Arm; 2], kept: Option<usize>) -> Result<Guards<Number>, Diagnostic> {
     let mut all = Vec::new();
     for (at, (arm, id)) in arms.into_iter().zip(["xxx0", "xxx1"]).enumerate() {

@@ -239,7 +239,8 @@ impl PlannedRegion<'_> {
         self.fetch_from(writer, (source, &value.array.name), (value.read, conversion), [time, packet])
     }
 
-    /// Fetches a tensor of data memory, which has a name, in flits of eight lanes; in another format after a conversion.
+    /// Fetches a tensor of data memory, which has a name, in flits of eight lanes; in another format after a
+    /// conversion.
     pub(super) fn fetch_from(
         &self,
         writer: &mut Writer<'_>,
