@@ -41,7 +41,8 @@ fn run(tool: &str, words: &[&str], text: &str) -> (i32, String, String) {
     let mut io = Io::buffered(text.as_bytes(), Path::new(env!("CARGO_MANIFEST_DIR")));
     let code = match tool {
         "visa-opt" => Tool::standard().opt(&words, &mut io),
-        _ => Tool::standard().run(&words, &mut io),
+        "visa-run" => Tool::standard().run(&words, &mut io),
+        other => panic!("`{other}` is no tool of this test"),
     };
     let [printed, errors] = [io.stdout, io.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
     (code, printed, errors)

@@ -115,11 +115,11 @@ impl Array {
         Tensor { maps: vec![Expr::Literal(1), Expr::pair(terms)], ..whole }
     }
 
-    /// Returns true if a transfer of `source` to `result`, the array or a tile of it, moves the padding of rows, so
-    /// that it writes whole units of HBM (book 11).
+    /// The axes of a transfer of `source` to `result`, the array or a tile of it, that moves the padding of rows, so
+    /// that it writes whole units of HBM (book 11); `None` if it moves none.
     #[must_use]
-    pub fn stores_padding(&self, source: &Tensor, result: &Tensor, axes: &Axes) -> bool {
-        self.unit > GROUP_BYTES && padded_axes(source, result, axes).is_some()
+    pub fn padded_axes(&self, source: &Tensor, result: &Tensor, axes: &Axes) -> Option<Axes> {
+        if self.unit > GROUP_BYTES { padded_axes(source, result, axes) } else { None }
     }
 
     /// Its type.

@@ -9,7 +9,7 @@ pub mod space;
 use crate::array::Array;
 use crate::cut::Group;
 use visa_algebra::Axes;
-use visa_machine::Unit;
+use visa_machine::{Machine, Unit};
 use visa_mapping::expression::Expression;
 use visa_numerics::DType;
 
@@ -171,6 +171,12 @@ impl Choice {
     #[must_use]
     pub fn slices(&self) -> u64 {
         self.batch * self.sum * self.stream * self.rows
+    }
+
+    /// Slices of a cluster for each one that computes, from one to the next: 1 if neighbours do.
+    #[must_use]
+    pub fn apart(&self, machine: &Machine) -> u64 {
+        if self.spread { machine.topology.slices_per_cluster / self.slices() } else { 1 }
     }
 
     /// The cluster whose DMA engines make a transfer; `None` for those of all clusters.

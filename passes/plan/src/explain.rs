@@ -67,7 +67,9 @@ fn places(search: &Search<'_>, work: &Work, plan: &Plan) -> Vec<String> {
         }
         (Work::Region(region), Plan::Region(choice)) => PlannedRegion::new(region, choice, axes, machine)
             .map_or_else(Vec::new, |planned| residency::of_region(&planned)),
-        (Work::Contraction(_) | Work::Region(_) | Work::Single(_), _) => Vec::new(),
+        (Work::Single(_), Plan::Contraction(_) | Plan::Region(_) | Plan::Single)
+        | (Work::Contraction(_), Plan::Region(_) | Plan::Single)
+        | (Work::Region(_), Plan::Contraction(_) | Plan::Single) => Vec::new(),
     }
 }
 
@@ -92,7 +94,9 @@ fn lines(work: &Work, plan: &Plan) -> Vec<String> {
         (Work::Contraction(problem), Plan::Contraction(plan)) => contraction(problem, &plan.0, &plan.1),
         (Work::Region(region), Plan::Region(choice)) => division(region, choice),
         (Work::Single(single), Plan::Single) => vec![single.explain()],
-        (Work::Contraction(_) | Work::Region(_) | Work::Single(_), _) => Vec::new(),
+        (Work::Single(_), Plan::Contraction(_) | Plan::Region(_))
+        | (Work::Contraction(_), Plan::Region(_) | Plan::Single)
+        | (Work::Region(_), Plan::Contraction(_) | Plan::Single) => Vec::new(),
     }
 }
 
@@ -167,13 +171,12 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
     }
     let (row_tiles, stream_tiles) = (layout.rows.tiles(), layout.stream.tiles());
     if choice.queues {
-        all.push(match row_tiles * stream_tiles {
-            1 => format!(
+        all.push(if row_tiles * stream_tiles == 1 {
+            format!(
                 "{streamed} is loaded by the DMA engines of cluster 1, in parallel with {held} by those of 0"
-            ),
-            _ => {
-                "the DMA engines of cluster 0 load, in parallel with stores by those of cluster 1".to_owned()
-            }
+            )
+        } else {
+            "the DMA engines of cluster 0 load, in parallel with stores by those of cluster 1".to_owned()
         });
     }
     if row_tiles * stream_tiles > 1 {

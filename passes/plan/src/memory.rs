@@ -8,7 +8,6 @@ use visa_cost::MemoryModel;
 use visa_lowering::transfers::Start;
 use visa_machine::Machine;
 use visa_mapping::ops::transfer::moves_whole_groups;
-use visa_mapping::transfer::padding::padded_axes;
 use visa_mapping::{DM, HBM, Tensor, transfer};
 use visa_select::transfer::choose::TransferCx;
 
@@ -40,8 +39,7 @@ impl<'a> Transfers<'a> {
     /// if no engine makes it.
     #[must_use]
     pub fn store(&self, array: &Array, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
-        let padded = array.stores_padding(source, result, self.axes);
-        match padded_axes(source, result, self.axes).filter(|_| padded) {
+        match array.padded_axes(source, result, self.axes) {
             Some(axes) => self.priced(source, result, queue, &axes),
             None => self.priced(source, result, queue, self.axes),
         }

@@ -22,12 +22,11 @@ impl ReduceOrder {
     /// A clause of another kind.
     pub fn of(op: Reduce<'_>) -> Result<Option<Self>, Diagnostic> {
         // Extrema may be taken in any order.
-        let any = op.free() || matches!(op.op()?, ReduceName::Max | ReduceName::Min);
-        Ok(match op.tree()? {
-            _ if any => Some(Self::Free),
-            1 => Some(Self::Sequential),
-            4 => Some(Self::Lanes),
-            _ => None,
-        })
+        if op.free() || matches!(op.op()?, ReduceName::Max | ReduceName::Min) {
+            return Ok(Some(Self::Free));
+        }
+        let orders = [(1, Self::Sequential), (4, Self::Lanes)];
+        let tree = op.tree()?;
+        Ok(orders.into_iter().find(|(neighbours, _)| *neighbours == tree).map(|(_, order)| order))
     }
 }

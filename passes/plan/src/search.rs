@@ -374,7 +374,9 @@ impl Search<'_> {
             (Work::Single(single), Plan::Single) => {
                 single.write(writer, inputs, axes, machine).map(|out| vec![out])
             }
-            (Work::Contraction(_) | Work::Region(_) | Work::Single(_), _) => Err(other_step()),
+            (Work::Single(_), Plan::Contraction(_) | Plan::Region(_))
+            | (Work::Contraction(_), Plan::Region(_) | Plan::Single)
+            | (Work::Region(_), Plan::Contraction(_) | Plan::Single) => Err(other_step()),
         }
     }
 }

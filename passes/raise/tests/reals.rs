@@ -96,10 +96,7 @@ const RESULTS: [&str; 4] = ["%o", "%l", "%m", "%a, %m, %l"];
 fn loop_text(random: &mut Random) -> String {
     // Each second operation of a loop, on average of three, is that of the online softmax.
     let rate = 2 + random.below(8);
-    let mut pick = |count: usize| match random.below(rate) {
-        0 => random.below(count),
-        _ => 0,
-    };
+    let mut pick = |count: usize| if random.below(rate) == 0 { random.below(count) } else { 0 };
     let body: Vec<&str> = OPERATIONS.iter().map(|choices| choices[pick(choices.len())]).collect();
     let (low, first) = (["-1e30", "0"][pick(2)], ["0", "1"][pick(2)]);
     let (result, branch) = (RESULTS[pick(RESULTS.len())], pick(2) == 1);

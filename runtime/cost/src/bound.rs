@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use visa_engine::{Access, Engine, Flow, Space};
+use visa_engine::{Access, Engine, Flow, Space, StageCost};
 use visa_hw::program::{Buffer, Command, CommandKind, Context, Dma, Exec, Program};
 use visa_loops::{Program as Loops, iterations};
 use visa_machine::Machine;
@@ -33,9 +33,10 @@ struct KernelWork {
 pub(crate) fn bound(program: &Program, machine: &Machine, model: MemoryModel, cycles: u64) -> Bound {
     let chips = program.chips.max(1) as u128;
     let mut work = KernelWork::default();
-    for (command, loops) in program.flat() {
+    let all = program.flat();
+    for (command, loops) in &all {
         // Where it takes too long to count, nothing is counted: the bound is lower than it could be.
-        let times = iterations(&loops, &command.when).unwrap_or_default();
+        let times = iterations(loops, &command.when).unwrap_or_default();
         add(command, times, chips, machine, &mut work);
     }
     let buffers = |space: Space, argument: bool| {
@@ -48,7 +49,8 @@ pub(crate) fn bound(program: &Program, machine: &Machine, model: MemoryModel, cy
     let host = work.host.min(buffers(Space::HOST, true) + buffers(Space::HOST, false));
     let computing = computing(&work, chips, machine);
     let moving = moving(hbm, host, chips, machine);
-    let chain = Chains::new(program, machine).map_or(0, |chains| {
+    let chain = Chains::new(&all, machine).map_or(0, |chains| {
+        // In the order of the engines' work.
         let kinds = [is_contraction, is_vector, |_: &Exec, _: &Machine| true];
         let chain = computing.iter().zip(kinds).map(|(part, kind)| {
             let startups = chains.startups(kind, machine, model);
@@ -57,12 +59,12 @@ pub(crate) fn bound(program: &Program, machine: &Machine, model: MemoryModel, cy
         });
         chain.fold(0, u64::max)
     });
-    let idle = idle(program, machine, model);
+    let idle = idle(program, &all, machine, model);
     let transfers = if idle > 0 { moving[0].cycles.saturating_add(idle) } else { 0 };
     let transfers = BoundPart { of: "dma", cycles: transfers };
     let chain = BoundPart { of: "start-ups", cycles: chain };
-    let all = computing.into_iter().chain(moving).chain([chain, transfers]);
-    let mut parts: Vec<BoundPart> = all.filter(|part| part.cycles > 0).collect();
+    let bounds = computing.into_iter().chain(moving).chain([chain, transfers]);
+    let mut parts: Vec<BoundPart> = bounds.filter(|part| part.cycles > 0).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.cycles));
     let least = parts.first().map_or(0, |part| part.cycles);
     Bound { cycles: least, times: cycles as f64 / least.max(1) as f64, parts }
@@ -189,7 +191,7 @@ impl AccessRange {
 
 /// Cycles of start-ups in which HBM moves nothing. Where one queue makes all transfers, each argument and each result
 /// in HBM takes one at least, unless fewer transfers do. Otherwise the first transfer does.
-fn idle(program: &Program, machine: &Machine, model: MemoryModel) -> u64 {
+fn idle(program: &Program, all: &[(&Command, Vec<u64>)], machine: &Machine, model: MemoryModel) -> u64 {
     let makes = |command: &Command| match &command.kind {
         CommandKind::Dma(dma) => !dma.pcie && [dma.from, dma.to].contains(&Space::HBM),
         CommandKind::Exec(_) | CommandKind::Indexed(_) | CommandKind::Loop(_) | CommandKind::Launch(_) => {
@@ -199,7 +201,6 @@ fn idle(program: &Program, machine: &Machine, model: MemoryModel) -> u64 {
     let always = |command: &Command, loops: &[u64]| {
         command.when.is_empty() && iterations(loops, &command.when).is_some_and(|times| times > 0)
     };
-    let all = program.flat();
     let transfers = all.iter().filter(|(command, loops)| makes(command) && always(command, loops)).count();
     let buffers = program.buffers.iter().filter(|buffer| buffer.space == Space::HBM).count();
     let starts = match model {
@@ -214,21 +215,20 @@ type RunKind = fn(&Exec, &Machine) -> bool;
 
 /// Returns true if a run multiplies.
 fn is_contraction(exec: &Exec, machine: &Machine) -> bool {
-    let mut flow = Flow { packets: 0, packet: 0 };
-    exec.stages.iter().any(|stage| {
-        let cost = stage.cost(machine, flow);
-        flow = cost.out;
-        cost.macs > 0
-    })
+    costs(exec, machine).any(|cost| cost.macs > 0)
 }
 
 /// Returns true if a run passes the vector engine.
 fn is_vector(exec: &Exec, machine: &Machine) -> bool {
-    let mut flow = Flow { packets: 0, packet: 0 };
-    exec.stages.iter().any(|stage| {
-        let cost = stage.cost(machine, flow);
-        flow = cost.out;
-        cost.engine == Engine::VECTOR
+    costs(exec, machine).any(|cost| cost.engine == Engine::VECTOR)
+}
+
+/// The costs of the stages of a run.
+fn costs<'a>(exec: &'a Exec, machine: &'a Machine) -> impl Iterator<Item = StageCost> + 'a {
+    exec.stages.iter().scan(Flow { packets: 0, packet: 0 }, |flow, stage| {
+        let cost = stage.cost(machine, *flow);
+        *flow = cost.out;
+        Some(cost)
     })
 }
 
@@ -241,15 +241,14 @@ struct Chains<'a> {
 
 impl<'a> Chains<'a> {
     /// The dependences of a program; `None` if there are too many commands to compare.
-    fn new(program: &'a Program, machine: &Machine) -> Option<Self> {
-        let all = program.flat();
+    fn new(all: &[(&'a Command, Vec<u64>)], machine: &Machine) -> Option<Self> {
         if all.len() > MAX_COMMANDS {
             return None;
         }
         // Commands that run in some iterations only may leave others without the bytes that they need.
         let always = |command: &Command| command.when.is_empty();
         let places = |command| if always(command) { places(command, machine) } else { Vec::new() };
-        let commands: Vec<&Command> = all.into_iter().map(|(command, _)| command).collect();
+        let commands: Vec<&Command> = all.iter().map(|(command, _)| *command).collect();
         let places: Vec<_> = commands.iter().map(|command| places(command)).collect();
         let direct = |later: usize, earlier: usize| {
             let writes =

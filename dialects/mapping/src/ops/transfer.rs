@@ -643,7 +643,8 @@ pub(super) fn check_transfer(
     let free = free_axes(op, cx, 0);
     let order = stream_order(op)?;
     let chips = cx.analysis::<Frames>().cross_chips(op, [source, result], axes);
-    check_queue(op, constraints[3], chips || order.is_some())?;
+    let specified = [ENGINES, TIME, PACKET].iter().any(|clause| flag(&op, clause.name));
+    check_queue(op, constraints[3], chips || specified)?;
     transfer(source, result, &free, order.as_ref(), chips, axes, &machine(op)).map_err(|error| {
         let clause = error.clause();
         let [held, stream, ..] = constraints;

@@ -188,7 +188,7 @@ impl Planned<'_> {
     /// Returns true if the store moves the padding of rows.
     fn stores_padding(&self) -> bool {
         let out = &self.problem.out;
-        out.stores_padding(&self.results(), &self.first_tile(out), self.axes)
+        out.padded_axes(&self.results(), &self.first_tile(out), self.axes).is_some()
     }
 
     /// Writes a loop over the tiles of a cut, if there are several, that fills `whole`.
@@ -565,8 +565,7 @@ impl Planned<'_> {
         let op = new!(writer, Fetch, [begin]).time(self.dimension(runs.outer.iter().cloned()));
         let stream = writer.value(op.packet(self.tidy(runs.run.clone())), &out.name)?;
         let (slice1, slice0) = Layout::gathered(choice);
-        let apart =
-            if choice.spread { self.machine.topology.slices_per_cluster / choice.slices() } else { 1 };
+        let apart = choice.apart(self.machine);
         let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast1);
         let op = op.slice1(Some(integer(slice1))).slice0(Some(integer(slice0 * apart)));
         let op = op.slice(Some(self.tidy(self.layout.result_slices(choice, true, self.machine))));

@@ -265,9 +265,7 @@ impl Counts<'_> {
         };
         let collected = if gathered > 1 {
             let flits = bytes(results, out).div_ceil(FLIT_BYTES.min(bytes(run, out).max(1)));
-            let all = self.machine.topology.slices_per_cluster;
-            let apart = if choice.spread { all / choice.slices() } else { 1 };
-            (flits + 1) * gathered * inside * apart + LATENCY
+            (flits + 1) * gathered * inside * choice.apart(self.machine) + LATENCY
         } else {
             0
         };

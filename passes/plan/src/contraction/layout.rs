@@ -301,7 +301,7 @@ fn ring(rows: Expr, choice: &Choice) -> [Expr; 2] {
 fn around_rings(outer: [Expr; 4], ring: Expr, choice: &Choice, machine: &Machine) -> Expr {
     let (all, used) = (machine.topology.slices_per_cluster, choice.slices());
     if choice.spread && used < all {
-        let unused = Expr::Literal(1).pad(all / used, PadKind::Top);
+        let unused = Expr::Literal(1).pad(choice.apart(machine), PadKind::Top);
         return side_by_side(outer.into_iter().chain([unused, ring]));
     }
     padded(side_by_side(outer.into_iter().chain([ring])), all, used)

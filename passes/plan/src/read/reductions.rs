@@ -25,7 +25,7 @@ impl Reader<'_> {
         let over = axis_list(&*op.over()?).ok().filter(|over| over.len() == 1 || order == ReduceOrder::Free);
         match over {
             Some(over) if op.keep()?.is_none() => self.reduce_axes(op, &over, order),
-            _ => self.reduce_positions(op, order),
+            Some(_) | None => self.reduce_positions(op, order),
         }
     }
 

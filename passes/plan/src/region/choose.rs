@@ -124,7 +124,7 @@ impl PlannedRegion<'_> {
         let ids = if others.is_empty() { None } else { Some(self.ids(writer, held, choice, piece)?) };
         let replaced = match others[..] {
             [_, slot] => Some(self.bits_in_file(writer, held, (slot, array), piece)?),
-            _ => None,
+            [] | [_] | [_, _, _, ..] => None,
         };
         let [time, packet] = self.stream_of(array, piece);
         let stream = self.fetch(writer, held, streamed, [&time, &packet])?;

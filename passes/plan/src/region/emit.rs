@@ -70,7 +70,7 @@ impl PlannedRegion<'_> {
     fn stores_padding(&self, slot: Slot) -> bool {
         let array = self.array(slot);
         let source = self.in_memory(array, self.element(slot));
-        array.stores_padding(&source, &self.first_tile(array), self.layout.axes)
+        array.padded_axes(&source, &self.first_tile(array), self.layout.axes).is_some()
     }
 
     /// Returns true if the lanes of a reduction hold the reduced axis, dimension `at` of the operand's `count`.

@@ -240,18 +240,26 @@ fn inward(product: &Product) -> Product {
     moved.times(&Product::of(Factor::Sum(axes.clone(), Box::new(inner))))
 }
 
+/// The rounded factors of a product that occur once, with their formats and their contents.
+fn rounded_factors(product: &Product) -> impl Iterator<Item = (Factor, DType, Box<(Number, Product)>)> {
+    product.powers.iter().filter(|(_, power)| **power == 1).filter_map(|(factor, _)| match factor {
+        Factor::Rounded(format, inside) => Some((factor.clone(), *format, inside.clone())),
+        Factor::Value(_)
+        | Factor::Before(_)
+        | Factor::After(_)
+        | Factor::Free(_)
+        | Factor::Where { .. }
+        | Factor::Sum(..) => None,
+    })
+}
+
 /// A product whose exponential function, or that of a rounded factor, has a further summand; `None` without one.
 fn with_exponent(inner: &Product, more: &Real) -> Option<Product> {
     if !inner.exponent.0.is_empty() {
         return Some(Product { powers: inner.powers.clone(), exponent: inner.exponent.plus(more) });
     }
-    let rounded = |(factor, power): (&Factor, &i32)| match (factor, power) {
-        (Factor::Rounded(format, inside), 1) if !inside.1.exponent.0.is_empty() => {
-            Some((factor.clone(), *format, inside.clone()))
-        }
-        (_, _) => None,
-    };
-    let (factor, format, mut inside) = inner.powers.iter().find_map(rounded)?;
+    let (factor, format, mut inside) =
+        rounded_factors(inner).find(|(_, _, inside)| !inside.1.exponent.0.is_empty())?;
     inside.1.exponent = inside.1.exponent.plus(more);
     let mut moved = inner.clone();
     moved.powers.remove(&factor);
@@ -261,11 +269,7 @@ fn with_exponent(inner: &Product, more: &Real) -> Option<Product> {
 /// A product whose tests are part of a rounded factor, if there is one: so all sums have the same weights.
 fn with_tests_rounded(inner: &Product) -> Product {
     let is_test = |factor: &Factor| matches!(factor, Factor::Where { .. });
-    let rounded = inner.powers.iter().find_map(|(factor, power)| match (factor, power) {
-        (Factor::Rounded(format, inside), 1) => Some((factor.clone(), *format, inside.clone())),
-        (_, _) => None,
-    });
-    let Some((factor, format, inside)) = rounded else { return inner.clone() };
+    let Some((factor, format, inside)) = rounded_factors(inner).next() else { return inner.clone() };
     let mut moved = inner.clone();
     let mut tests = Product::default();
     tests

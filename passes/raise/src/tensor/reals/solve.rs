@@ -300,7 +300,7 @@ impl<'t, 'a> Solver<'t, 'a> {
                     let (inside, before) = product.divided(&mut depends);
                     (before, vec![Arc::clone(&axis)], inside)
                 }
-                _ => return Err(format!("{} adds a product of sums", self.name(number))),
+                [_, ..] => return Err(format!("{} adds a product of sums", self.name(number))),
             };
             let mut depends = |factor: &Factor| self.is_along(factor, &axis);
             let block = sums.is_empty() && self.step.frame.block != 1 && !inside.is_one();
