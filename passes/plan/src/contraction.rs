@@ -66,7 +66,7 @@ pub struct Contraction {
 }
 
 /// The content of a packet of the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// Columns of the result: products of a packet stay separate, and are summed over time.
     Columns,
@@ -75,7 +75,7 @@ pub enum Mode {
 }
 
 /// A role of axes in a contraction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Axes of both operands and the result.
     Batch,
@@ -86,7 +86,7 @@ pub enum Role {
 }
 
 /// The dimension that takes the slices which a sum between slices frees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Promotion {
     /// None: the first slice of each group has the result.
     None,
@@ -99,7 +99,7 @@ pub enum Promotion {
 }
 
 /// The slices whose results a slice collects before the store, so that it writes longer runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gather {
     /// None.
     None,
@@ -123,7 +123,7 @@ pub enum Move {
 }
 
 /// A plan of a contraction, as a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Choice {
     /// Number of the operand in the register file; the other one streams.
     pub stationary: usize,

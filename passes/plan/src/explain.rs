@@ -21,7 +21,7 @@ pub fn remark(search: &Search<'_>, work: &Work, outcome: &Outcome, span: Span) -
     let message = format!("{}{}", counted(best.cycles, "cycle"), bound(best));
     let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("plan-kernel", span, message) };
     let decisions = lines(work, &best.plan);
-    let all = decisions.into_iter().chain(places(search, work, &best.plan)).chain(best.binding.clone());
+    let all = decisions.into_iter().chain(places(search, work, best)).chain(best.binding.clone());
     let remark = all.fold(remark, |remark, line| remark.note(line, None));
     let (explored, pruned) = (counted(outcome.counted.explored, "plan"), outcome.counted.pruned);
     let pruned = if pruned == 0 {
@@ -58,15 +58,15 @@ fn runner_up(work: &Work, best: &Candidate, next: &Candidate) -> String {
 }
 
 /// The places of the values of a plan, and their reuse.
-fn places(search: &Search<'_>, work: &Work, plan: &Plan) -> Vec<String> {
-    let (axes, machine) = (search.axes, search.machine);
-    match (work, plan) {
+fn places(search: &Search<'_>, work: &Work, best: &Candidate) -> Vec<String> {
+    let (axes, machine, ways) = (search.axes, search.machine, &best.ways);
+    match (work, &best.plan) {
         (Work::Contraction(problem), Plan::Contraction(plan)) => {
             let (choice, layout) = &**plan;
-            residency::of_contraction(&Planned { problem, choice, layout, axes, machine })
+            residency::of_contraction(&Planned { problem, choice, layout, axes, machine }, ways)
         }
         (Work::Region(region), Plan::Region(choice)) => PlannedRegion::new(region, choice, axes, machine)
-            .map_or_else(Vec::new, |planned| residency::of_region(&planned)),
+            .map_or_else(Vec::new, |planned| residency::of_region(&planned, ways)),
         (Work::Single(_), Plan::Contraction(_) | Plan::Region(_) | Plan::Single)
         | (Work::Contraction(_), Plan::Region(_) | Plan::Single)
         | (Work::Region(_), Plan::Contraction(_) | Plan::Single) => Vec::new(),

@@ -11,6 +11,8 @@ pub mod counters;
 pub mod cut;
 pub mod effort;
 pub mod explain;
+pub mod flow;
+pub mod joint;
 pub mod memo;
 pub mod memory;
 pub mod order;

@@ -42,6 +42,17 @@ pub enum Work {
     Single(Box<Single>),
 }
 
+impl Work {
+    /// The number of its results.
+    #[must_use]
+    pub fn results(&self) -> usize {
+        match self {
+            Self::Contraction(_) | Self::Single(_) => 1,
+            Self::Region(region) => region.outputs.len(),
+        }
+    }
+}
+
 /// A step of a kernel.
 pub struct Step {
     /// Its computation.

@@ -3,11 +3,15 @@
 use crate::array::Array;
 use crate::contraction::Role;
 use crate::contraction::emit::Planned;
+use crate::flow::Ways;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Arm, Computation, Slot};
 use visa_algebra::Axes;
 use visa_ir::diag::counted;
 use visa_numerics::DType;
+
+/// The load of a value that a step before leaves in data memory.
+const HERE: &str = "left there by a step before";
 
 /// Bytes of a number of elements.
 fn bytes(elements: u64, dtype: DType) -> u64 {
@@ -29,24 +33,27 @@ fn times(dividend: u64, divisor: u64) -> String {
     }
 }
 
-/// The places of the operands of a contraction.
+/// The places of the operands of a contraction, and of its result.
 #[must_use]
-pub fn of_contraction(planned: &Planned<'_>) -> Vec<String> {
+pub fn of_contraction(planned: &Planned<'_>, ways: &Ways) -> Vec<String> {
     let choice = planned.choice;
+    let operands = [choice.stationary, 1 - choice.stationary];
     let mut all: Vec<String> =
-        [choice.stationary, 1 - choice.stationary].iter().filter_map(|&at| operand(planned, at)).collect();
+        operands.iter().filter_map(|&at| operand(planned, at, ways.here[at])).collect();
     for array in &planned.problem.epilogue.operands {
         all.push(format!("`%{}` is in the vector register file, for each sum", array.name));
     }
-    all.push(format!(
-        "`%{}` is in data memory between its pipeline and its store, and is stored once",
-        planned.problem.out.name
-    ));
+    let name = &planned.problem.out.name;
+    all.push(if ways.stores[0] {
+        format!("`%{name}` is in data memory between its pipeline and its store, and is stored once")
+    } else {
+        format!("`%{name}` stays in data memory, where later steps read it: nothing stores it")
+    });
     all
 }
 
 /// The places of an operand; `None` if its layout has no size.
-fn operand(planned: &Planned<'_>, number: usize) -> Option<String> {
+fn operand(planned: &Planned<'_>, number: usize, is_here: bool) -> Option<String> {
     let (problem, choice, layout, axes) = (planned.problem, planned.choice, planned.layout, planned.axes);
     let array = &problem.operands[number];
     let held = layout.loaded(problem, choice, number, axes).size(axes).ok()?;
@@ -63,12 +70,12 @@ fn operand(planned: &Planned<'_>, number: usize) -> Option<String> {
     } else {
         String::new()
     };
+    let loads = if is_here { HERE.to_owned() } else { format!("loaded {}", times(copies, 1)) };
     Some(format!(
-        "`%{}` takes {} of data memory in each of {}{file}; loaded {}, and each loaded element is multiplied {}",
+        "`%{}` takes {} of data memory in each of {}{file}; {loads}, and each of its elements there is multiplied {}",
         array.name,
         counted(bytes(held, array.dtype), "byte"),
         counted(slices, "slice"),
-        times(copies, 1),
         times(problem.products(), loaded.max(1)),
     ))
 }
@@ -90,7 +97,7 @@ fn reads(computation: &Computation) -> Vec<Slot> {
 
 /// The places of the values of a region.
 #[must_use]
-pub fn of_region(planned: &PlannedRegion<'_>) -> Vec<String> {
+pub fn of_region(planned: &PlannedRegion<'_>, ways: &Ways) -> Vec<String> {
     let region = planned.region;
     let mut all = Vec::new();
     for (slot, value) in region.values.iter().enumerate().filter(|(slot, value)| value.storage == *slot) {
@@ -100,9 +107,15 @@ pub fn of_region(planned: &PlannedRegion<'_>) -> Vec<String> {
         let readers = readers.count() as u64;
         let held: u64 = planned.layout.local(&value.array).iter().map(|local| local.size).product();
         let uses = [
-            region.inputs.contains(&slot).then(|| "loaded once".to_owned()),
+            region
+                .inputs
+                .iter()
+                .position(|own| *own == slot)
+                .map(|at| if ways.here[at] { HERE.to_owned() } else { "loaded once".to_owned() }),
             (readers > 0).then(|| format!("read by {}", counted(readers, "pipeline"))),
-            region.outputs.iter().any(|out| stored(&out)).then(|| "stored once".to_owned()),
+            region.outputs.iter().position(|out| stored(&out)).map(|at| {
+                if ways.stores[at] { "stored once".to_owned() } else { "left for later steps".to_owned() }
+            }),
         ];
         let uses: Vec<String> = uses.into_iter().flatten().collect();
         all.push(format!(

@@ -7,6 +7,7 @@ use crate::contraction::layout::Layout;
 use crate::contraction::space::Space;
 use crate::contraction::{Choice, Contraction, Mode};
 use crate::effort::{Effort, Ending};
+use crate::flow::{Given, Ways, Written};
 use crate::memory::Transfers;
 use crate::read::Work;
 use crate::region::planned::PlannedRegion;
@@ -16,12 +17,15 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use visa_algebra::Axes;
 use visa_cost::{Bound, Components, MemoryModel, Report};
+use visa_engine::words::TensorMemory;
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::{Module, ValueId};
 use visa_ir::verify::verify;
 use visa_machine::Machine;
+use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::func::Return;
+use visa_mapping::{Dim, Tensor};
 use visa_pass::{Options, PassCx};
 use visa_select::price::{allocated, first, report};
 
@@ -61,6 +65,7 @@ pub struct Search<'a> {
 }
 
 /// A plan of a step.
+#[derive(Clone)]
 pub enum Plan {
     /// Of a contraction.
     Contraction(Box<(Choice, Layout)>),
@@ -71,9 +76,12 @@ pub enum Plan {
 }
 
 /// A plan with its cost.
+#[derive(Clone)]
 pub struct Candidate {
     /// The plan.
     pub plan: Plan,
+    /// The ways of its inputs and results.
+    pub ways: Ways,
     /// Cycles by counts and the prices of transfers.
     pub ranked: u64,
     /// Cycles of the report.
@@ -160,7 +168,8 @@ impl Plan {
     }
 
     /// True if loops repeat the pipelines, so that iterations can overlap.
-    fn has_loops(&self) -> bool {
+    #[must_use]
+    pub fn has_loops(&self) -> bool {
         match self {
             Self::Contraction(plan) => plan.1.rows.tiles() * plan.1.stream.tiles() > 1,
             Self::Region(choice) => choice.tiles > 1,
@@ -231,16 +240,31 @@ impl Search<'_> {
                 continue;
             }
             tried += 1;
-            match self.report(work, inputs, &plan) {
-                Ok(report) => {
-                    let (components, binding) = (Components::of(&report), report.binding());
-                    let (cycles, bound) = (report.totals.cycles, report.bound);
-                    lowered.push(Candidate { plan, ranked, cycles, bound, components, binding });
-                }
-                Err(why) => refusals.add(plan.family(), why),
+            let family = plan.family();
+            let ways = Ways::stored(inputs.len(), work.results());
+            match self.candidate(work, inputs, (plan, ways), ranked) {
+                Ok(candidate) => lowered.push(candidate),
+                Err(why) => refusals.add(family, why),
             }
         }
         (lowered, ending)
+    }
+
+    /// A plan with its report.
+    ///
+    /// # Errors
+    /// A plan that an engine refuses.
+    pub fn candidate(
+        &self,
+        work: &Work,
+        inputs: &[&Array],
+        (plan, ways): (Plan, Ways),
+        ranked: u64,
+    ) -> Result<Candidate, Diagnostic> {
+        let report = self.report(work, inputs, &plan, &ways)?;
+        let (components, binding) = (Components::of(&report), report.binding());
+        let (cycles, bound) = (report.totals.cycles, report.bound);
+        Ok(Candidate { plan, ways, ranked, cycles, bound, components, binding })
     }
 
     /// The plans of a contraction.
@@ -264,11 +288,12 @@ impl Search<'_> {
         });
         limited |= select(&mut all, |(total, ..)| *total);
         let mut priced = Vec::new();
+        let ways = Ways::stored(problem.operands.len(), 1);
         for (_, choice, layout, parts) in all {
             if priced.len() >= MOST_TRIED && self.effort.look() {
                 break;
             }
-            if let Some((total, choice)) = self.in_queues(problem, choice, &layout, parts, prices) {
+            if let Some((total, choice)) = self.in_queues(problem, choice, &layout, (parts, &ways), prices) {
                 priced.push((total, Plan::Contraction(Box::new((choice, layout)))));
             }
         }
@@ -278,17 +303,19 @@ impl Search<'_> {
 
     /// Cycles of a plan by the prices of its transfers, and the plan with them in the queues of two clusters if that
     /// is faster.
-    fn in_queues(
+    #[must_use]
+    pub fn in_queues(
         &self,
         problem: &Contraction,
         choice: Choice,
         layout: &Layout,
-        parts: Parts,
+        (parts, ways): (Parts, &Ways),
         prices: &Transfers<'_>,
     ) -> Option<(u64, Choice)> {
         let (axes, machine) = (self.axes, self.machine);
-        let priced =
-            |choice: &Choice| Planned { problem, choice, layout, axes, machine }.transfers(parts, prices);
+        let priced = |choice: &Choice| {
+            Planned { problem, choice, layout, axes, machine }.transfers(parts, ways, prices)
+        };
         let all = priced(&choice)?;
         let plain = (all.total(layout), choice);
         let divided = Choice { queues: true, ..choice };
@@ -300,9 +327,10 @@ impl Search<'_> {
     /// The plans of a region.
     fn regions(&self, region: &Region, prices: &Transfers<'_>) -> Ranked {
         let (mut all, mut explored) = (Vec::new(), 0);
+        let ways = Ways::stored(region.inputs.len(), region.outputs.len());
         let priced = |choice: &RegionChoice| {
             let planned = PlannedRegion::new(region, choice, self.axes, self.machine)?;
-            region_guess::cycles(&planned, prices)
+            region_guess::cycles(&planned, &ways, prices)
         };
         let choices = region_guess::choices(region, self.axes, self.machine);
         let step = (choices.len() * region.operations.len()).div_ceil(MOST_RANKED_OPERATIONS).max(1);
@@ -323,13 +351,20 @@ impl Search<'_> {
     }
 
     /// The report of a plan.
-    fn report(&self, work: &Work, inputs: &[&Array], plan: &Plan) -> Result<Report, Diagnostic> {
-        let mut module = self.kernel(work, inputs, plan)?;
+    fn report(&self, work: &Work, inputs: &[&Array], plan: &Plan, ways: &Ways) -> Result<Report, Diagnostic> {
+        self.report_of(self.kernel(work, inputs, plan, ways)?, plan.has_loops())
+    }
+
+    /// The report of a kernel, whose commands are ordered first if it has loops.
+    ///
+    /// # Errors
+    /// A kernel that an engine refuses.
+    pub fn report_of(&self, mut module: Module, has_loops: bool) -> Result<Report, Diagnostic> {
         let findings = verify(self.ctx, &module);
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(first(findings));
         }
-        if plan.has_loops() {
+        if has_loops {
             let pass = &visa_schedule::passes::schedule::PASS;
             let options = Options::defaults(pass.options);
             (pass.run)(&mut PassCx::new(self.ctx, &mut module, &options)).map_err(first)?;
@@ -338,18 +373,45 @@ impl Search<'_> {
     }
 
     /// A kernel that is one step.
-    fn kernel(&self, work: &Work, inputs: &[&Array], plan: &Plan) -> Result<Module, Diagnostic> {
+    fn kernel(&self, work: &Work, inputs: &[&Array], plan: &Plan, ways: &Ways) -> Result<Module, Diagnostic> {
         let mut writer = Writer::new(self.ctx, self.declarations.clone());
         let body = writer.function("step");
         let ty = |array: &Array| array.ty(self.ctx, self.axes);
-        let values: Vec<ValueId> =
-            inputs.iter().map(|array| writer.argument(body, ty(array), &array.name)).collect();
-        let results = self.write(&mut writer, work, plan, &values)?;
-        writer.end(new!(writer, Return, results));
+        let mut given = Vec::new();
+        for (number, array) in inputs.iter().enumerate() {
+            given.push(if ways.here[number] {
+                let tensor = self.input(work, plan, number)?;
+                let op = new!(writer, Empty).memory(TensorMemory::Dm).dtype(array.dtype).at_auto();
+                let op = op.cluster(Some(tensor.dim(Dim::Cluster))).slice(Some(tensor.dim(Dim::Slice)));
+                Given::Here(writer.value(op.element(tensor.dim(Dim::Element)), &array.name)?)
+            } else {
+                Given::Stored(writer.argument(body, ty(array), &array.name))
+            });
+        }
+        let results = self.write(&mut writer, work, plan, (&given, &ways.stores))?;
+        writer.end(new!(writer, Return, results.into_iter().filter_map(|result| result.stored)));
         Ok(writer.module)
     }
 
-    /// Writes a step by a plan. Returns its results in HBM.
+    /// The tensor of an input when a plan has it in data memory.
+    fn input(&self, work: &Work, plan: &Plan, number: usize) -> Result<Tensor, Diagnostic> {
+        let (axes, machine) = (self.axes, self.machine);
+        match (work, plan) {
+            (Work::Contraction(problem), Plan::Contraction(plan)) => {
+                let (choice, layout) = &**plan;
+                Ok(Planned { problem, choice, layout, axes, machine }.operand_tensor(number))
+            }
+            (Work::Region(region), Plan::Region(choice)) => {
+                let planned = PlannedRegion::new(region, choice, axes, machine).ok_or_else(other_step)?;
+                Ok(planned.input(region.inputs[number]))
+            }
+            (Work::Single(_), Plan::Contraction(_) | Plan::Region(_) | Plan::Single)
+            | (Work::Contraction(_), Plan::Region(_) | Plan::Single)
+            | (Work::Region(_), Plan::Contraction(_) | Plan::Single) => Err(other_step()),
+        }
+    }
+
+    /// Writes a step by a plan, and stores those results that `stores` has.
     ///
     /// # Errors
     /// A plan that an engine refuses.
@@ -358,21 +420,23 @@ impl Search<'_> {
         writer: &mut Writer<'_>,
         work: &Work,
         plan: &Plan,
-        inputs: &[ValueId],
-    ) -> Result<Vec<ValueId>, Diagnostic> {
+        (inputs, stores): (&[Given], &[bool]),
+    ) -> Result<Vec<Written>, Diagnostic> {
         let (axes, machine) = (self.axes, self.machine);
         match (work, plan) {
             (Work::Contraction(problem), Plan::Contraction(plan)) => {
                 let (choice, layout) = &**plan;
-                let values = Values { operands: [inputs[0], inputs[1]], epilogue: inputs[2..].to_vec() };
-                Planned { problem, choice, layout, axes, machine }.write(writer, &values).map(|out| vec![out])
+                let values = Values { operands: [inputs[0], inputs[1]], epilogue: loaded(&inputs[2..])? };
+                let planned = Planned { problem, choice, layout, axes, machine };
+                planned.write(writer, &values, stores[0]).map(|out| vec![out])
             }
             (Work::Region(region), Plan::Region(choice)) => {
                 let planned = PlannedRegion::new(region, choice, axes, machine);
-                planned.map_or_else(|| Err(other_step()), |planned| planned.write(writer, inputs))
+                planned.ok_or_else(other_step)?.write(writer, inputs, stores)
             }
             (Work::Single(single), Plan::Single) => {
-                single.write(writer, inputs, axes, machine).map(|out| vec![out])
+                let out = single.write(writer, &loaded(inputs)?, axes, machine)?;
+                Ok(vec![Written { stored: Some(out), held: None }])
             }
             (Work::Single(_), Plan::Contraction(_) | Plan::Region(_))
             | (Work::Contraction(_), Plan::Region(_) | Plan::Single)
@@ -395,6 +459,15 @@ fn select<T>(all: &mut Vec<T>, key: impl Fn(&T) -> u64) -> bool {
     let limited = all.len() > MOST_RANKED;
     all.truncate(MOST_RANKED);
     limited
+}
+
+/// Inputs that are all in HBM.
+fn loaded(inputs: &[Given]) -> Result<Vec<ValueId>, Diagnostic> {
+    let value = |given: &Given| match given {
+        Given::Stored(value) => Ok(*value),
+        Given::Here(_) => Err(other_step()),
+    };
+    inputs.iter().map(value).collect()
 }
 
 /// That a plan is one of another step.

@@ -5,6 +5,7 @@ use crate::contraction::guess::Parts;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Move, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
+use crate::flow::{Given, Ways, Written};
 use crate::memory::Transfers;
 use crate::vector::{self, Resident};
 use crate::writer::{Writer, new};
@@ -18,7 +19,7 @@ use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::to_tile::ToTile;
 use visa_mapping::ops::transfer::{ToDm, ToHbm};
 use visa_mapping::ops::view::Tile;
-use visa_mapping::{DM, Tensor};
+use visa_mapping::{DM, Dim, Tensor};
 use visa_numerics::{DType, ReduceName};
 use visa_stream::ops::begin::Begin;
 use visa_stream::ops::cast::Cast;
@@ -46,12 +47,12 @@ pub struct Planned<'a> {
     pub machine: &'a Machine,
 }
 
-/// The values of a contraction in HBM.
+/// The inputs of a contraction.
 #[derive(Clone)]
 pub struct Values {
     /// The operands.
-    pub operands: [ValueId; 2],
-    /// The operands of the epilogue.
+    pub operands: [Given; 2],
+    /// The operands of the epilogue, in HBM.
     pub epilogue: Vec<ValueId>,
 }
 
@@ -102,23 +103,32 @@ impl Runs {
 }
 
 impl Planned<'_> {
-    /// Writes the contraction. Returns the result in HBM.
+    /// Writes the contraction, and stores its result if `stores`, or a loop writes it.
     ///
     /// # Errors
     /// A plan that an engine refuses.
-    pub fn write(&self, writer: &mut Writer<'_>, values: &Values) -> Result<ValueId, Diagnostic> {
+    pub fn write(
+        &self,
+        writer: &mut Writer<'_>,
+        values: &Values,
+        stores: bool,
+    ) -> Result<Written, Diagnostic> {
         let out = &self.problem.out;
         let (rows, columns) = (&self.layout.rows, &self.layout.stream);
         if rows.tiles() * columns.tiles() == 1 {
             let weights = self.weights(writer, values.operands[self.choice.stationary])?;
             let result = self.stream(writer, values, weights)?;
+            if !stores {
+                return Ok(Written { stored: None, held: Some(result) });
+            }
             let op = new!(writer, ToHbm, [result]).at_auto().element(out.layout(self.axes));
             let op = op.padded(self.stores_padding()).queue(self.queue(Move::Store));
-            return writer.value(op, &out.name);
+            let stored = writer.value(op, &out.name)?;
+            return Ok(Written { stored: Some(stored), held: Some(result) });
         }
         let op = new!(writer, Empty).memory(TensorMemory::Hbm).dtype(out.dtype).at_auto();
         let whole = writer.value(op.element(out.layout(self.axes)), &out.name)?;
-        self.repeat(writer, rows, whole, |writer, row, whole| {
+        let stored = self.repeat(writer, rows, whole, |writer, row, whole| {
             let mut values = values.clone();
             let stationary = self.choice.stationary;
             self.tile(writer, rows, row, &mut values)?;
@@ -136,26 +146,45 @@ impl Planned<'_> {
                 let op = op.queue(self.queue(Move::Store));
                 writer.value(op, &out.name)
             })
-        })
+        })?;
+        Ok(Written { stored: Some(stored), held: None })
+    }
+
+    /// The tensor that an operand is in when its pipeline begins.
+    #[must_use]
+    pub fn operand_tensor(&self, operand: usize) -> Tensor {
+        let (layout, choice) = (self.layout, self.choice);
+        let slice = if operand == choice.stationary {
+            layout.slices(choice, self.machine)
+        } else {
+            layout.loaded_slices(choice, self.machine)
+        };
+        let element = layout.loaded(self.problem, choice, operand, self.axes);
+        self.in_memory(slice, element, self.problem.operands[operand].dtype)
     }
 
     /// Cycles of the transfers of an iteration in the queues of the plan, instead of the guessed ones; `None` if no
     /// engine makes one of them.
     #[must_use]
-    pub fn transfers(&self, parts: Parts, prices: &Transfers<'_>) -> Option<Parts> {
-        let (problem, choice, layout) = (self.problem, self.choice, self.layout);
-        let load = |operand: usize, queue: Option<u64>, slice: Expr| {
-            let array = &problem.operands[operand];
-            let element = layout.loaded(problem, choice, operand, self.axes);
-            prices.load(queue, &self.first_tile(array), &self.in_memory(slice, element, array.dtype))
+    pub fn transfers(&self, parts: Parts, ways: &Ways, prices: &Transfers<'_>) -> Option<Parts> {
+        let (problem, choice) = (self.problem, self.choice);
+        let load = |operand: usize, queue: Option<u64>| {
+            if ways.here[operand] {
+                return Some(0);
+            }
+            prices.load(queue, &self.first_tile(&problem.operands[operand]), &self.operand_tensor(operand))
         };
         let [operand, stream, store] =
             [Move::Operand, Move::Stream, Move::Store].map(|transfer| choice.queue(transfer));
         let out = &problem.out;
         Some(Parts {
-            rows: load(choice.stationary, operand, layout.slices(choice, self.machine))?,
-            stream: load(1 - choice.stationary, stream, layout.loaded_slices(choice, self.machine))?,
-            store: prices.store(out, store, &self.results(), &self.first_tile(out))?,
+            rows: load(choice.stationary, operand)?,
+            stream: load(1 - choice.stationary, stream)?,
+            store: if ways.stores[0] {
+                prices.store(out, store, &self.results(), &self.first_tile(out))?
+            } else {
+                0
+            },
             ..parts
         })
     }
@@ -175,7 +204,8 @@ impl Planned<'_> {
     }
 
     /// The results of an iteration in data memory.
-    fn results(&self) -> Tensor {
+    #[must_use]
+    pub fn results(&self) -> Tensor {
         let slices = self.layout.result_slices(self.choice, true, self.machine);
         self.in_memory(slices, self.stored(), self.problem.out.dtype)
     }
@@ -223,37 +253,47 @@ impl Planned<'_> {
         values: &mut Values,
     ) -> Result<(), Diagnostic> {
         let Some(index) = index else { return Ok(()) };
-        let arrays = self.problem.operands.iter().chain(&self.problem.epilogue.operands);
-        for (array, value) in arrays.zip(values.operands.iter_mut().chain(&mut values.epilogue)) {
+        let mut tile = |array: &Array, value: &mut ValueId| {
             if position(array, cut).is_some() {
-                *value = writer
-                    .value(new!(writer, Tile, [*value, index]).along(cut.tile().into()), &array.name)?;
+                let op = new!(writer, Tile, [*value, index]).along(cut.tile().into());
+                *value = writer.value(op, &array.name)?;
+            }
+            Ok(())
+        };
+        for (array, given) in self.problem.operands.iter().zip(&mut values.operands) {
+            match given {
+                Given::Stored(value) => tile(array, value)?,
+                Given::Here(_) => {}
             }
         }
-        Ok(())
+        let epilogue = self.problem.epilogue.operands.iter().zip(&mut values.epilogue);
+        epilogue.into_iter().try_for_each(|(array, value)| tile(array, value))
     }
 
-    /// Loads an operand into data memory, and begins a pipeline on it.
+    /// Loads an operand into data memory, if it is not there, and begins a pipeline on it.
     fn load(
         &self,
         writer: &mut Writer<'_>,
         operand: usize,
-        source: ValueId,
+        given: Given,
         unit: Unit,
     ) -> Result<ValueId, Diagnostic> {
-        let (layout, choice, name) = (self.layout, self.choice, &self.problem.operands[operand].name);
-        let slices = if operand == choice.stationary {
-            layout.slices(choice, self.machine)
-        } else {
-            layout.loaded_slices(choice, self.machine)
+        let name = &self.problem.operands[operand].name;
+        let loaded = match given {
+            Given::Here(value) => {
+                writer.part(&self.why_here(operand));
+                value
+            }
+            Given::Stored(source) => {
+                let transfer = if operand == self.choice.stationary { Move::Operand } else { Move::Stream };
+                writer.part(&self.why_load(operand));
+                self.why_queue(transfer).iter().for_each(|why| writer.comment(why));
+                let tensor = self.operand_tensor(operand);
+                let op = new!(writer, ToDm, [source]).at_auto().cluster(tensor.dim(Dim::Cluster));
+                let op = op.queue(self.queue(transfer)).slice(tensor.dim(Dim::Slice));
+                writer.value(op.element(tensor.dim(Dim::Element)), &format!("{name}_dm"))?
+            }
         };
-        let element = layout.loaded(self.problem, choice, operand, self.axes);
-        let transfer = if operand == choice.stationary { Move::Operand } else { Move::Stream };
-        writer.part(&self.why_load(operand));
-        self.why_queue(transfer).iter().for_each(|why| writer.comment(why));
-        let op = new!(writer, ToDm, [source]).at_auto().cluster(self.tidy(layout.cluster(self.machine)));
-        let op = op.queue(self.queue(transfer));
-        let loaded = writer.value(op.slice(self.tidy(slices)).element(element), &format!("{name}_dm"))?;
         writer.value(new!(writer, Begin, [loaded]).context(unit), name)
     }
 
@@ -283,7 +323,7 @@ impl Planned<'_> {
     }
 
     /// Loads the stationary operand into the register file.
-    fn weights(&self, writer: &mut Writer<'_>, source: ValueId) -> Result<ValueId, Diagnostic> {
+    fn weights(&self, writer: &mut Writer<'_>, source: Given) -> Result<ValueId, Diagnostic> {
         let (layout, dtype) = (self.layout, self.problem.dtype());
         let begin = self.load(writer, self.choice.stationary, source, Unit::Main)?;
         writer.comment(&self.why_rows());

@@ -49,6 +49,15 @@ impl Planned<'_> {
         parts.into_iter().filter_map(divided).collect()
     }
 
+    /// The reason why an operand is not loaded.
+    #[must_use]
+    pub fn why_here(&self, operand: usize) -> String {
+        format!(
+            "%{} is in data memory: the slices that computed it hold what they read.",
+            self.operand(operand)
+        )
+    }
+
     /// The reason of the distribution of an operand when it is loaded.
     #[must_use]
     pub fn why_load(&self, operand: usize) -> String {

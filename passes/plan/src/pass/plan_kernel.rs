@@ -1,22 +1,24 @@
 //! Plans kernels: replaces functions of the tensor level by kernels of the memory level.
 
 use crate::array::{Array, GROUP_BYTES};
+use crate::joint::assemble::Assembly;
 use crate::counters::Counters;
 use crate::effort::{Effort, Ending, limit};
 use crate::explain::remark;
+use crate::flow::Ways;
+use crate::joint::Joint;
 use crate::memo::Memo;
 use crate::read::{Kernel, Step, Work, read};
-use crate::search::{Outcome, Search};
-use crate::writer::{Writer, new};
-use std::collections::{HashMap, HashSet};
+use crate::search::{Outcome, Plan, Search};
+use std::collections::HashSet;
 use std::rc::Rc;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
-use visa_ir::module::{Module, OpId, ValueId};
+use visa_ir::module::OpId;
 use visa_machine::Machine;
 use visa_mapping::Dim;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::func::{ALIAS, AXES, FUNC, Return};
+use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
 use visa_memory::HBM_UNIT;
 use visa_pass::{Configured, Level, Pass, PassCx};
 use visa_select::effort::watch::Watch;
@@ -127,6 +129,12 @@ fn plan(
             Err((step, outcome)) => return Err(impossible(cx, step.op, &outcome)),
         }
     };
+    let span = |op: OpId| cx.module.op(cx.ctx, op).span();
+    let outcomes = Joint { search, kernel: &kernel, outcomes: &outcomes, span: &span }.run(func)?;
+    let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
+    let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
+    let assembly = Assembly { search, kernel: &kernel, plans: &plans, span: &span };
+    let written = assembly.write(cx.module.clone(), func)?;
     for (step, outcome) in kernel.steps.iter().zip(&outcomes) {
         count(cx, outcome);
         cx.count("cycles", outcome.lowered[0].cycles);
@@ -136,7 +144,6 @@ fn plan(
         }
     }
     cut(cx, func, &outcomes).into_iter().for_each(|remark| cx.report(remark));
-    let written = write(cx, search, func, &kernel, &outcomes)?;
     *cx.module = written;
     Ok(())
 }
@@ -245,44 +252,4 @@ fn impossible(cx: &PassCx<'_>, step: OpId, outcome: &Outcome) -> Diagnostic {
             .note("its operands do not fit data memory and the register file in any distribution", None)
             .fix("give large axes sizes with factors of two: loops and slices divide them evenly".to_owned()),
     }
-}
-
-/// The comment at the beginning of a step: its results and operands.
-fn title(kernel: &Kernel, number: usize) -> String {
-    let step = &kernel.steps[number];
-    let names = |arrays: &[usize]| {
-        arrays.iter().map(|&array| format!("%{}", kernel.arrays[array].name)).collect::<Vec<_>>().join(", ")
-    };
-    let (all, results, operands) = (kernel.steps.len(), names(&step.outputs), names(&step.inputs));
-    format!("Step {} of {all} reads {operands} and writes {results} in HBM.", number + 1)
-}
-
-/// The module with the kernel at its end.
-fn write(
-    cx: &PassCx<'_>,
-    search: &Search<'_>,
-    func: OpId,
-    kernel: &Kernel,
-    outcomes: &[Rc<Outcome>],
-) -> Result<Module, Diagnostic> {
-    let mut writer = Writer::new(cx.ctx, cx.module.clone());
-    writer.write_for(cx.module.op(cx.ctx, func).span());
-    let body = writer.function(&kernel.name);
-    let mut values: HashMap<usize, ValueId> = HashMap::new();
-    for (number, array) in kernel.arrays[..kernel.arguments].iter().enumerate() {
-        values.insert(number, writer.argument(body, array.ty(cx.ctx, search.axes), &array.name));
-    }
-    for (number, (step, outcome)) in kernel.steps.iter().zip(outcomes).enumerate() {
-        if kernel.steps.len() > 1 {
-            writer.part(&title(kernel, number));
-        }
-        let best = &outcome.lowered[0];
-        writer.write_for(cx.module.op(cx.ctx, step.op).span());
-        let inputs: Vec<ValueId> = step.inputs.iter().map(|number| values[number]).collect();
-        let results = search.write(&mut writer, &step.work, &best.plan, &inputs)?;
-        values.extend(step.outputs.iter().copied().zip(results));
-    }
-    let results: Vec<ValueId> = kernel.results.iter().map(|number| values[number]).collect();
-    writer.end(new!(writer, Return, results));
-    Ok(writer.module)
 }

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::contraction::layout::{FLIT_BYTES, elements};
 use crate::cut::{Cut, side_by_side};
+use crate::flow::{Given, Written};
 use crate::memory::Transfers;
 use crate::order::ReduceOrder;
 use crate::region::lanes::ReducedLanes;
@@ -55,22 +56,33 @@ impl PlannedRegion<'_> {
     /// Cycles to load an input by the engines of a cluster; `None` if no engine moves it.
     #[must_use]
     pub fn load(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<u64> {
+        prices.load(queue, &self.first_tile(self.array(slot)), &self.input(slot))
+    }
+
+    /// The tensor that an input is in when pipelines read it.
+    #[must_use]
+    pub fn input(&self, slot: Slot) -> Tensor {
         let array = self.array(slot);
-        prices.load(queue, &self.first_tile(array), &self.in_memory(array, self.layout.loaded(array)))
+        self.in_memory(array, self.layout.loaded(array))
+    }
+
+    /// The tensor that an output is in when its pipeline has ended.
+    #[must_use]
+    pub fn output(&self, slot: Slot) -> Tensor {
+        self.in_memory(self.array(slot), self.element(slot))
     }
 
     /// Cycles to store an output by the engines of a cluster; `None` if no engine moves it.
     #[must_use]
     pub fn store(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<u64> {
         let array = self.array(slot);
-        prices.store(array, queue, &self.in_memory(array, self.element(slot)), &self.first_tile(array))
+        prices.store(array, queue, &self.output(slot), &self.first_tile(array))
     }
 
     /// Returns true if the store of an output moves the padding of rows.
     fn stores_padding(&self, slot: Slot) -> bool {
         let array = self.array(slot);
-        let source = self.in_memory(array, self.element(slot));
-        array.padded_axes(&source, &self.first_tile(array), self.layout.axes).is_some()
+        array.padded_axes(&self.output(slot), &self.first_tile(array), self.layout.axes).is_some()
     }
 
     /// Returns true if the lanes of a reduction hold the reduced axis, dimension `at` of the operand's `count`.
@@ -111,23 +123,31 @@ impl PlannedRegion<'_> {
         Tensor { kind: &DM, unit: None, dtype: array.dtype, maps }
     }
 
-    /// Writes the region. Returns its outputs in HBM.
+    /// Writes the region, and stores those of its results that `stores` has, or all if a loop writes them.
     ///
     /// # Errors
     /// A plan that an engine refuses.
-    pub fn write(&self, writer: &mut Writer<'_>, inputs: &[ValueId]) -> Result<Vec<ValueId>, Diagnostic> {
+    pub fn write(
+        &self,
+        writer: &mut Writer<'_>,
+        inputs: &[Given],
+        stores: &[bool],
+    ) -> Result<Vec<Written>, Diagnostic> {
         let rows = &self.layout.rows;
         let outputs: Vec<&Array> = self.region.outputs.iter().map(|&slot| self.array(slot)).collect();
         if rows.tiles() == 1 {
             let results = self.operations(writer, inputs)?;
+            let results = results.into_iter().zip(&self.region.outputs).zip(stores);
             return results
-                .into_iter()
-                .zip(&self.region.outputs)
-                .map(|(result, &slot)| {
+                .map(|((result, &slot), stores)| {
+                    if !stores {
+                        return Ok(Written { stored: None, held: Some(result) });
+                    }
                     let array = self.array(slot);
                     let op = new!(writer, ToHbm, [result]).at_auto().element(array.layout(self.layout.axes));
                     let op = op.queue(self.store_queue(slot).map(u64::cast_signed));
-                    writer.value(op.padded(self.stores_padding(slot)), &array.name)
+                    let stored = writer.value(op.padded(self.stores_padding(slot)), &array.name)?;
+                    Ok(Written { stored: Some(stored), held: Some(result) })
                 })
                 .collect();
         }
@@ -140,7 +160,7 @@ impl PlannedRegion<'_> {
         let index = rows.group().axes.first().map_or_else(|| "i".to_owned(), |axis| axis.to_lowercase());
         writer.part(&self.why_tiles());
         let op = new!(writer, For, initial.iter().copied()).over(rows.tile());
-        writer.repeat(op, &index, &initial, &names, |writer, index, carried| {
+        let stored = writer.repeat(op, &index, &initial, &names, |writer, index, carried| {
             let mut tiles = Vec::new();
             for (&slot, &input) in self.region.inputs.iter().zip(inputs) {
                 tiles.push(self.tile(writer, rows, index, slot, input)?);
@@ -154,7 +174,8 @@ impl PlannedRegion<'_> {
             }
             writer.end(new!(writer, Yield, filled));
             Ok(())
-        })
+        })?;
+        Ok(stored.into_iter().map(|value| Written { stored: Some(value), held: None }).collect())
     }
 
     /// The tile of an input, if it has rows.
@@ -164,21 +185,26 @@ impl PlannedRegion<'_> {
         rows: &Cut,
         index: ValueId,
         slot: Slot,
-        input: ValueId,
-    ) -> Result<ValueId, Diagnostic> {
+        given: Given,
+    ) -> Result<Given, Diagnostic> {
+        let Given::Stored(input) = given else { return Ok(given) };
         let array = self.array(slot);
         if rows.group().axes.first().is_none_or(|axis| array.position(axis).is_none()) {
-            return Ok(input);
+            return Ok(given);
         }
-        writer.value(new!(writer, Tile, [input, index]).along(rows.tile().into()), &array.name)
+        let op = new!(writer, Tile, [input, index]).along(rows.tile().into());
+        writer.value(op, &array.name).map(Given::Stored)
     }
 
     /// Writes the operations. Returns the outputs in data memory.
-    fn operations(&self, writer: &mut Writer<'_>, inputs: &[ValueId]) -> Result<Vec<ValueId>, Diagnostic> {
+    fn operations(&self, writer: &mut Writer<'_>, inputs: &[Given]) -> Result<Vec<ValueId>, Diagnostic> {
         let count = self.region.values.len();
         let mut held = Held { hbm: vec![None; count], dm: vec![None; count], bits: vec![None; count] };
         for (&slot, &input) in self.region.inputs.iter().zip(inputs) {
-            held.hbm[slot] = Some(input);
+            match input {
+                Given::Stored(value) => held.hbm[slot] = Some(value),
+                Given::Here(value) => held.dm[slot] = Some(value),
+            }
         }
         for operation in &self.region.operations {
             writer.part(&self.why_pipeline(operation));

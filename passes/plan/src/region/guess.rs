@@ -1,6 +1,7 @@
 //! All plans of a region, and their cycles from counts and the prices of transfers.
 
 use crate::array::Array;
+use crate::flow::Ways;
 use crate::memory::Transfers;
 use crate::region::layout::LANES;
 use crate::region::planned::PlannedRegion;
@@ -98,19 +99,21 @@ impl PlannedRegion<'_> {
     }
 }
 
-/// Cycles of a plan; `None` if it does not fit.
+/// Cycles of a plan whose values go these ways; `None` if it does not fit.
 #[must_use]
-pub fn cycles(planned: &PlannedRegion<'_>, prices: &Transfers<'_>) -> Option<u64> {
+pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) -> Option<u64> {
     if !planned.fits() {
         return None;
     }
     let region = planned.region;
     let (mut loads, mut stores) = (Moved::default(), Moved::default());
-    for &slot in &region.inputs {
+    let loaded = region.inputs.iter().zip(&ways.here).filter(|(_, here)| !**here);
+    for (&slot, _) in loaded {
         let queue = planned.load_queue(slot);
         loads.add(queue, planned.load(slot, queue, prices)?, planned.load(slot, None, prices)?);
     }
-    for &slot in &region.outputs {
+    let stored = region.outputs.iter().zip(&ways.stores).filter(|(_, stores)| **stores);
+    for (&slot, _) in stored {
         let queue = planned.store_queue(slot);
         stores.add(queue, planned.store(slot, queue, prices)?, planned.store(slot, None, prices)?);
     }

@@ -1,0 +1,508 @@
+//! Chooses the plans of several steps together: a step may leave a value in data memory, in the place where the next
+//! one reads it, so that neither a store nor a load moves it.
+//!
+//! Each step has entries: plans with the ways of their values, and their cycles by counts. Steps are added in order
+//! to the states of the values between them, and the least cycles of each state are kept. The best sequences are
+//! lowered as a whole, with their commands in the order of `schedule`, next to the one in which all values are in
+//! HBM, and the report decides.
+
+pub mod assemble;
+
+use crate::contraction::emit::Planned;
+use crate::contraction::guess::{Parts, guess};
+use crate::contraction::layout::Layout;
+use crate::contraction::space::Space;
+use crate::contraction::{Choice, Contraction, Gather};
+use crate::flow::{Ways, place};
+use crate::joint::assemble::Assembly;
+use crate::memory::Transfers;
+use crate::read::{Kernel, Step, Work};
+use crate::region::planned::PlannedRegion;
+use crate::region::{Region, RegionChoice, guess as region_guess};
+use crate::search::{Candidate, Outcome, Plan, Search};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpId;
+use visa_ir::span::Span;
+use visa_machine::Unit;
+
+/// Most steps that are planned together.
+const MOST_STEPS: usize = 24;
+/// States of the values between steps that are kept.
+const MOST_STATES: usize = 48;
+/// Plans of a step with the same places of its values that are priced.
+const MOST_ALIKE: usize = 2;
+/// Values of a step whose ways are all tried.
+const MOST_FREE: usize = 6;
+/// Sequences that are lowered as a whole.
+const MOST_LOWERED: usize = 6;
+
+/// The number of a place in data memory.
+type Place = usize;
+
+/// Places in data memory, by their texts.
+#[derive(Default)]
+struct Places(HashMap<String, Place>);
+
+impl Places {
+    fn number(&mut self, text: String) -> Place {
+        let next = self.0.len();
+        *self.0.entry(text).or_insert(next)
+    }
+}
+
+/// A plan that could leave its results where later steps read them, or read values where they are.
+struct Open {
+    plan: OpenPlan,
+    /// The place of each input when pipelines read it; `None` for one that the step always loads.
+    takes: Vec<Option<Place>>,
+    /// The place of each result; `None` for one that no other step reads there.
+    gives: Vec<Option<Place>>,
+}
+
+/// The values of a step that may pass in data memory: true for each input and each result that may.
+struct Wanted {
+    inputs: Vec<bool>,
+    results: Vec<bool>,
+}
+
+/// A plan before its transfers are priced.
+enum OpenPlan {
+    Contraction(Choice, Parts),
+    Region(RegionChoice),
+}
+
+/// A plan of a step with the ways of its values.
+struct Entry {
+    plan: Plan,
+    ways: Ways,
+    takes: Vec<Option<Place>>,
+    gives: Vec<Option<Place>>,
+    /// Cycles by counts and the prices of transfers.
+    cycles: u64,
+    /// True if it is the best plan of the step by itself.
+    is_own: bool,
+}
+
+/// The ways and places that entries have in common.
+type Alike = (Ways, Vec<Option<Place>>, Vec<Option<Place>>);
+
+/// A value between steps: its place in data memory, and true if it is in HBM.
+type Between = (Option<Place>, bool);
+
+/// The values between steps, by the numbers of their arrays.
+type State = BTreeMap<usize, Between>;
+
+/// The numbers of the entries of the first steps, with their cycles.
+#[derive(Clone)]
+struct Sequence {
+    entries: Vec<usize>,
+    cycles: u64,
+}
+
+/// The steps of a kernel, with the best plans of each by itself.
+pub struct Joint<'a> {
+    /// The environment.
+    pub search: &'a Search<'a>,
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// The best plans of each step by itself.
+    pub outcomes: &'a [Rc<Outcome>],
+    /// The places of the operations in the source.
+    pub span: &'a dyn Fn(OpId) -> Span,
+}
+
+impl Joint<'_> {
+    /// The outcomes of all steps, with plans that leave values in data memory first where they take fewer cycles
+    /// together.
+    ///
+    /// # Errors
+    /// A plan that an engine refuses.
+    pub fn run(&self, func: OpId) -> Result<Vec<Rc<Outcome>>, Diagnostic> {
+        let steps = self.kernel.steps.len();
+        let own = || self.outcomes.to_vec();
+        if steps == 1 || steps > MOST_STEPS || self.search.effort.look() {
+            return Ok(own());
+        }
+        let mut places = Places::default();
+        let passed = self.passed();
+        let all = self.kernel.steps.iter().zip(self.outcomes);
+        let open: Vec<Vec<Open>> =
+            all.map(|(step, own)| self.open(step, own, &passed, &mut places)).collect();
+        let shared = self.shared(&open);
+        if shared.values().all(HashSet::is_empty) {
+            return Ok(own());
+        }
+        let entries: Vec<Vec<Entry>> =
+            (0..steps).map(|number| self.entries(number, &open[number], &shared, &mut places)).collect();
+        let mut best = (self.cycles(func, &self.stored())?, None);
+        for sequence in self.sequences(&entries).into_iter().take(MOST_LOWERED) {
+            let chosen: Vec<&Entry> =
+                entries.iter().zip(&sequence.entries).map(|(all, &number)| &all[number]).collect();
+            let plans: Vec<(&Plan, &Ways)> = chosen.iter().map(|entry| (&entry.plan, &entry.ways)).collect();
+            if let Ok(cycles) = self.cycles(func, &plans)
+                && cycles < best.0
+            {
+                best = (cycles, Some(chosen));
+            }
+        }
+        let Some(chosen) = best.1 else { return Ok(own()) };
+        chosen.into_iter().enumerate().map(|(number, entry)| self.outcome(number, entry)).collect()
+    }
+
+    /// The best plans of each step by itself.
+    fn stored(&self) -> Vec<(&Plan, &Ways)> {
+        let best = self.outcomes.iter().filter_map(|outcome| outcome.lowered.first());
+        best.map(|best| (&best.plan, &best.ways)).collect()
+    }
+
+    /// Cycles of the kernel with these plans.
+    fn cycles(&self, func: OpId, plans: &[(&Plan, &Ways)]) -> Result<u64, Diagnostic> {
+        let (search, kernel) = (self.search, self.kernel);
+        let assembly = Assembly { search, kernel, plans, span: self.span };
+        let module = assembly.write(search.declarations.clone(), func)?;
+        Ok(search.report_of(module, true)?.totals.cycles)
+    }
+
+    /// The outcome of a step with the plan of an entry in front.
+    fn outcome(&self, number: usize, entry: &Entry) -> Result<Rc<Outcome>, Diagnostic> {
+        let (step, own) = (&self.kernel.steps[number], &self.outcomes[number]);
+        if entry.is_own {
+            return Ok(Rc::clone(own));
+        }
+        let inputs: Vec<_> = step.inputs.iter().map(|&array| &self.kernel.arrays[array]).collect();
+        let plan = (entry.plan.clone(), entry.ways.clone());
+        let best = self.search.candidate(&step.work, &inputs, plan, entry.cycles)?;
+        let mut lowered: Vec<Candidate> = vec![best];
+        lowered.extend(own.lowered.iter().cloned());
+        Ok(Rc::new(Outcome {
+            lowered,
+            counted: own.counted,
+            ending: own.ending,
+            refused: own.refused.clone(),
+        }))
+    }
+
+    /// True for each input of a step that it could read in data memory.
+    fn readable(step: &Step) -> Vec<bool> {
+        let readable = |number: usize| match &step.work {
+            Work::Contraction(problem) => number < problem.operands.len(),
+            Work::Region(_) => true,
+            Work::Single(_) => false,
+        };
+        (0..step.inputs.len()).map(readable).collect()
+    }
+
+    /// The arrays that a step could leave in data memory for another one.
+    fn passed(&self) -> HashSet<usize> {
+        let steps = &self.kernel.steps;
+        let left = steps.iter().filter(|step| match step.work {
+            Work::Contraction(_) | Work::Region(_) => true,
+            Work::Single(_) => false,
+        });
+        let left: HashSet<usize> = left.flat_map(|step| step.outputs.iter().copied()).collect();
+        let read = steps.iter().flat_map(|step| step.inputs.iter().zip(Self::readable(step)));
+        read.filter(|(_, readable)| *readable)
+            .map(|(array, _)| *array)
+            .filter(|own| left.contains(own))
+            .collect()
+    }
+
+    /// The plans of a step, if one of its values may pass in data memory.
+    fn open(&self, step: &Step, own: &Outcome, passed: &HashSet<usize>, places: &mut Places) -> Vec<Open> {
+        let inputs = step.inputs.iter().zip(Self::readable(step));
+        let inputs = inputs.map(|(array, readable)| readable && passed.contains(array)).collect();
+        let wanted =
+            Wanted { inputs, results: step.outputs.iter().map(|own| passed.contains(own)).collect() };
+        if !wanted.inputs.contains(&true) && !wanted.results.contains(&true) {
+            return Vec::new();
+        }
+        match &step.work {
+            Work::Contraction(problem) => {
+                let most = own.lowered.first().map_or(0, |best| best.ranked);
+                self.contractions(problem, &wanted, most, places)
+            }
+            Work::Region(region) => self.regions(region, &wanted, places),
+            Work::Single(_) => Vec::new(),
+        }
+    }
+
+    /// The plans of a contraction without loops that take at most `most` cycles, without their transfers: of those
+    /// that differ by their context alone, the fastest.
+    fn contractions(
+        &self,
+        problem: &Contraction,
+        wanted: &Wanted,
+        most: u64,
+        places: &mut Places,
+    ) -> Vec<Open> {
+        let Search { axes, machine, model, .. } = *self.search;
+        let mut fastest: BTreeMap<Choice, (Choice, Parts)> = BTreeMap::new();
+        Space { problem, axes, machine, model }.each(&mut |choice, layout| {
+            let tiled = layout.rows.tiles() * layout.stream.tiles() > 1;
+            if !tiled && choice.gather == Gather::None {
+                let parts = guess(problem, &choice, &layout, machine, model);
+                if let Some(parts) = parts.filter(|parts| parts.weights + parts.compute <= most) {
+                    let best =
+                        fastest.entry(Choice { unit: Unit::Main, ..choice }).or_insert((choice, parts));
+                    if parts.compute < best.1.compute {
+                        *best = (choice, parts);
+                    }
+                }
+            }
+            if self.search.effort.ends() { ControlFlow::Break(()) } else { ControlFlow::Continue(u64::MAX) }
+        });
+        let mut all = Vec::new();
+        for (choice, parts) in fastest.into_values() {
+            let Some(layout) = Layout::new(problem, &choice) else { continue };
+            let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
+            let takes = wanted.inputs.iter().enumerate().map(|(operand, wanted)| {
+                wanted.then(|| places.number(place(&planned.operand_tensor(operand))))
+            });
+            let takes = takes.collect();
+            let gives =
+                wanted.results.iter().map(|wanted| wanted.then(|| places.number(place(&planned.results()))));
+            let gives = gives.collect();
+            all.push(Open { plan: OpenPlan::Contraction(choice, parts), takes, gives });
+        }
+        all
+    }
+
+    /// The plans of a region without loops.
+    fn regions(&self, region: &Region, wanted: &Wanted, places: &mut Places) -> Vec<Open> {
+        let Search { axes, machine, .. } = *self.search;
+        let choices = region_guess::choices(region, axes, machine);
+        let mut all = Vec::new();
+        for choice in choices.into_iter().filter(|choice| choice.tiles == 1) {
+            let Some(planned) = PlannedRegion::new(region, &choice, axes, machine) else { continue };
+            let takes = region.inputs.iter().zip(&wanted.inputs);
+            let takes =
+                takes.map(|(&slot, wanted)| wanted.then(|| places.number(place(&planned.input(slot)))));
+            let takes = takes.collect();
+            let gives = region.outputs.iter().zip(&wanted.results);
+            let gives =
+                gives.map(|(&slot, wanted)| wanted.then(|| places.number(place(&planned.output(slot)))));
+            let gives = gives.collect();
+            all.push(Open { plan: OpenPlan::Region(choice), takes, gives });
+        }
+        all
+    }
+
+    /// The places that a step can leave each array in and another one can read it in.
+    fn shared(&self, open: &[Vec<Open>]) -> HashMap<usize, HashSet<Place>> {
+        let (mut taken, mut shared) = (HashMap::<usize, HashSet<Place>>::new(), HashMap::new());
+        for (step, open) in self.kernel.steps.iter().zip(open) {
+            for own in open {
+                for (array, place) in step.inputs.iter().zip(&own.takes) {
+                    taken.entry(*array).or_default().extend(place);
+                }
+            }
+        }
+        for (step, open) in self.kernel.steps.iter().zip(open) {
+            for (at, array) in step.outputs.iter().enumerate() {
+                let Some(taken) = taken.get(array) else { continue };
+                let given = open.iter().filter_map(|own| own.gives[at]).filter(|place| taken.contains(place));
+                shared.insert(*array, given.collect());
+            }
+        }
+        shared
+    }
+
+    /// Returns true if all steps that read an array could read it in data memory, and the kernel does not return it.
+    fn can_stay(&self, array: usize) -> bool {
+        let kernel = self.kernel;
+        let reads = |step: &Step| {
+            step.inputs.iter().zip(Self::readable(step)).all(|(own, readable)| *own != array || readable)
+        };
+        !kernel.results.contains(&array) && kernel.steps.iter().all(reads)
+    }
+
+    /// The entries of a step: its best plan by itself, and the best ones for each way of its values.
+    fn entries(
+        &self,
+        number: usize,
+        open: &[Open],
+        shared: &HashMap<usize, HashSet<Place>>,
+        places: &mut Places,
+    ) -> Vec<Entry> {
+        let step = &self.kernel.steps[number];
+        let mut all: Vec<Entry> = self.own(number, places).into_iter().collect();
+        let prices = Transfers::new(self.search.axes, self.search.machine, self.search.model);
+        let is_shared =
+            |array: &usize, place: &Place| shared.get(array).is_some_and(|all| all.contains(place));
+        let mut alike: BTreeMap<Alike, Vec<(u64, &Open)>> = BTreeMap::new();
+        for own in open {
+            let takes = step.inputs.iter().zip(&own.takes);
+            let takes: Vec<Option<Place>> =
+                takes.map(|(array, place)| place.filter(|place| is_shared(array, place))).collect();
+            let gives = step.outputs.iter().zip(&own.gives);
+            let gives: Vec<Option<Place>> =
+                gives.map(|(array, place)| place.filter(|place| is_shared(array, place))).collect();
+            for ways in self.ways(step, &takes, &gives) {
+                let Some(cycles) = self.counted(step, own, &ways, &prices) else { continue };
+                let taken = takes.iter().zip(&ways.here).map(|(place, here)| place.filter(|_| *here));
+                let best = alike.entry((ways.clone(), taken.collect(), gives.clone())).or_default();
+                let at = best.partition_point(|(known, _)| *known <= cycles);
+                best.insert(at, (cycles, own));
+                best.truncate(MOST_ALIKE);
+            }
+        }
+        for ((ways, takes, gives), best) in alike {
+            let priced = best.into_iter().filter_map(|(_, own)| self.priced(step, own, &ways, &prices));
+            if let Some((cycles, plan)) = priced.min_by_key(|(cycles, _)| *cycles) {
+                all.push(Entry { plan, ways, takes, gives, cycles, is_own: false });
+            }
+        }
+        all
+    }
+
+    /// The best plan of a step by itself; `None` if it has none.
+    fn own(&self, number: usize, places: &mut Places) -> Option<Entry> {
+        let (step, best) = (&self.kernel.steps[number], self.outcomes[number].lowered.first()?);
+        let Search { axes, machine, .. } = *self.search;
+        let gives = match (&step.work, &best.plan) {
+            (Work::Contraction(problem), Plan::Contraction(plan)) if !best.plan.has_loops() => {
+                let planned = Planned { problem, choice: &plan.0, layout: &plan.1, axes, machine };
+                vec![Some(places.number(place(&planned.results())))]
+            }
+            (Work::Region(region), Plan::Region(choice)) if !best.plan.has_loops() => {
+                let planned = PlannedRegion::new(region, choice, axes, machine)?;
+                let output = |&slot| Some(places.number(place(&planned.output(slot))));
+                region.outputs.iter().map(output).collect()
+            }
+            (Work::Contraction(_) | Work::Region(_) | Work::Single(_), _) => vec![None; step.outputs.len()],
+        };
+        let (takes, ways) = (vec![None; step.inputs.len()], best.ways.clone());
+        let (plan, cycles) = (best.plan.clone(), best.ranked);
+        Some(Entry { plan, ways, takes, gives, cycles, is_own: true })
+    }
+
+    /// The ways of the values of a step: each input with a place may be there, and each result with a place may stay
+    /// there.
+    fn ways(&self, step: &Step, takes: &[Option<Place>], gives: &[Option<Place>]) -> Vec<Ways> {
+        let inputs = (0..takes.len()).filter(|&at| takes[at].is_some()).map(|at| (true, at));
+        let results = (0..gives.len()).filter(|&at| gives[at].is_some() && self.can_stay(step.outputs[at]));
+        let free: Vec<(bool, usize)> = inputs.chain(results.map(|at| (false, at))).take(MOST_FREE).collect();
+        let mut all = Vec::new();
+        for chosen in 0..1_u32 << free.len() {
+            let mut ways = Ways::stored(takes.len(), gives.len());
+            for (bit, &(is_input, at)) in free.iter().enumerate() {
+                match (chosen >> bit & 1 == 1, is_input) {
+                    (true, true) => ways.here[at] = true,
+                    (true, false) => ways.stores[at] = false,
+                    (false, _) => {}
+                }
+            }
+            if gives.iter().any(Option::is_some) || ways.are_linked() {
+                all.push(ways);
+            }
+        }
+        all
+    }
+
+    /// Cycles of a plan by counts.
+    fn counted(&self, step: &Step, own: &Open, ways: &Ways, prices: &Transfers<'_>) -> Option<u64> {
+        match (&step.work, &own.plan) {
+            (Work::Contraction(problem), OpenPlan::Contraction(choice, parts)) => {
+                let layout = Layout::new(problem, choice)?;
+                let mut parts = *parts;
+                if ways.here[choice.stationary] {
+                    parts.rows = 0;
+                }
+                if ways.here[1 - choice.stationary] {
+                    parts.stream = 0;
+                }
+                if !ways.stores[0] {
+                    parts.store = 0;
+                }
+                Some(parts.total(&layout))
+            }
+            (Work::Region(_), OpenPlan::Region(_)) => {
+                self.priced(step, own, ways, prices).map(|(cycles, _)| cycles)
+            }
+            (Work::Single(_), OpenPlan::Contraction(..) | OpenPlan::Region(_))
+            | (Work::Contraction(_), OpenPlan::Region(_))
+            | (Work::Region(_), OpenPlan::Contraction(..)) => None,
+        }
+    }
+
+    /// Cycles of a plan by counts and the prices of its transfers.
+    fn priced(&self, step: &Step, own: &Open, ways: &Ways, prices: &Transfers<'_>) -> Option<(u64, Plan)> {
+        let Search { axes, machine, .. } = *self.search;
+        match (&step.work, &own.plan) {
+            (Work::Contraction(problem), OpenPlan::Contraction(choice, parts)) => {
+                let layout = Layout::new(problem, choice)?;
+                let (cycles, choice) =
+                    self.search.in_queues(problem, *choice, &layout, (*parts, ways), prices)?;
+                Some((cycles, Plan::Contraction(Box::new((choice, layout)))))
+            }
+            (Work::Region(region), OpenPlan::Region(choice)) => {
+                let cycles = |choice: &RegionChoice| {
+                    region_guess::cycles(&PlannedRegion::new(region, choice, axes, machine)?, ways, prices)
+                };
+                let (all, divided) =
+                    (cycles(choice)?, RegionChoice { queues: prices.has_queues(), ..*choice });
+                let queued = cycles(&divided).filter(|queued| *queued < all);
+                Some(queued.map_or((all, Plan::Region(*choice)), |queued| (queued, Plan::Region(divided))))
+            }
+            (Work::Single(_), OpenPlan::Contraction(..) | OpenPlan::Region(_))
+            | (Work::Contraction(_), OpenPlan::Region(_))
+            | (Work::Region(_), OpenPlan::Contraction(..)) => None,
+        }
+    }
+
+    /// The best sequences of entries, those of the fewest cycles first.
+    fn sequences(&self, entries: &[Vec<Entry>]) -> Vec<Sequence> {
+        let arguments: State = (0..self.kernel.arguments).map(|array| (array, (None, true))).collect();
+        let mut states = BTreeMap::from([(arguments, vec![Sequence { entries: Vec::new(), cycles: 0 }])]);
+        for (number, entries) in entries.iter().enumerate() {
+            let mut next: BTreeMap<State, Vec<Sequence>> = BTreeMap::new();
+            for (state, sequences) in &states {
+                for (at, entry) in entries.iter().enumerate() {
+                    let Some(after) = self.after(number, state, entry) else { continue };
+                    let best = next.entry(after).or_default();
+                    for sequence in sequences {
+                        let mut sequence = sequence.clone();
+                        sequence.entries.push(at);
+                        sequence.cycles += entry.cycles;
+                        best.push(sequence);
+                    }
+                    best.sort_by_key(|sequence| sequence.cycles);
+                    best.truncate(MOST_LOWERED);
+                }
+            }
+            let mut kept: Vec<(State, Vec<Sequence>)> = next.into_iter().collect();
+            kept.sort_by_key(|(_, sequences)| sequences[0].cycles);
+            kept.truncate(MOST_STATES);
+            states = kept.into_iter().collect();
+        }
+        let mut all: Vec<Sequence> = states.into_values().flatten().collect();
+        all.sort_by_key(|sequence| sequence.cycles);
+        all
+    }
+
+    /// The values between steps after step `number`; `None` if one of its inputs is elsewhere.
+    fn after(&self, number: usize, state: &State, entry: &Entry) -> Option<State> {
+        let (kernel, step) = (self.kernel, &self.kernel.steps[number]);
+        for (at, array) in step.inputs.iter().enumerate() {
+            let (place, stored) = *state.get(array)?;
+            let found =
+                if entry.ways.here[at] { place.is_some() && place == entry.takes[at] } else { stored };
+            if !found {
+                return None;
+            }
+        }
+        let mut after = state.clone();
+        for (at, array) in step.outputs.iter().enumerate() {
+            after.insert(*array, (entry.gives[at], entry.ways.stores[at]));
+        }
+        let later = |array: &usize| {
+            kernel.results.contains(array)
+                || kernel.steps[number + 1..].iter().any(|step| step.inputs.contains(array))
+        };
+        after.retain(|array, _| later(array));
+        Some(after)
+    }
+}
