@@ -20,7 +20,7 @@ use crate::read::{Kernel, Step, Work};
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::search::{Candidate, Outcome, Plan, Search};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
@@ -31,13 +31,17 @@ use visa_machine::Unit;
 /// Most steps that are planned together.
 const MOST_STEPS: usize = 24;
 /// States of the values between steps that are kept.
-const MOST_STATES: usize = 48;
+const MOST_STATES: usize = 2048;
 /// Plans of a step with the same places of its values that are priced.
 const MOST_ALIKE: usize = 2;
 /// Values of a step whose ways are all tried.
 const MOST_FREE: usize = 6;
+/// Places of a value between steps that are considered, by each count of cycles.
+const MOST_PLACES: usize = 200;
 /// Sequences that are lowered as a whole.
-const MOST_LOWERED: usize = 6;
+const MOST_LOWERED: usize = 12;
+/// Sequences among them with the same values in data memory.
+const MOST_SIMILAR: usize = 4;
 
 /// The number of a place in data memory.
 type Place = usize;
@@ -99,6 +103,8 @@ type State = BTreeMap<usize, Between>;
 #[derive(Clone)]
 struct Sequence {
     entries: Vec<usize>,
+    /// The arrays that a step reads in data memory.
+    passed: BTreeSet<usize>,
     cycles: u64,
 }
 
@@ -112,6 +118,18 @@ pub struct Joint<'a> {
     pub outcomes: &'a [Rc<Outcome>],
     /// The places of the operations in the source.
     pub span: &'a dyn Fn(OpId) -> Span,
+}
+
+/// The fewest cycles of a step that leaves each array in each place, or reads it there.
+#[derive(Default)]
+struct Fastest(BTreeMap<usize, BTreeMap<Place, u64>>);
+
+impl Fastest {
+    fn add(&mut self, array: usize, place: Option<Place>, cycles: u64) {
+        let Some(place) = place else { return };
+        let known = self.0.entry(array).or_default().entry(place).or_insert(cycles);
+        *known = cycles.min(*known);
+    }
 }
 
 impl Joint<'_> {
@@ -131,14 +149,15 @@ impl Joint<'_> {
         let all = self.kernel.steps.iter().zip(self.outcomes);
         let open: Vec<Vec<Open>> =
             all.map(|(step, own)| self.open(step, own, &passed, &mut places)).collect();
-        let shared = self.shared(&open);
+        let shared =
+            self.shared(&open, &Transfers::new(self.search.axes, self.search.machine, self.search.model));
         if shared.values().all(HashSet::is_empty) {
             return Ok(own());
         }
         let entries: Vec<Vec<Entry>> =
             (0..steps).map(|number| self.entries(number, &open[number], &shared, &mut places)).collect();
         let mut best = (self.cycles(func, &self.stored())?, None);
-        for sequence in self.sequences(&entries).into_iter().take(MOST_LOWERED) {
+        for sequence in self.sequences(&entries) {
             let chosen: Vec<&Entry> =
                 entries.iter().zip(&sequence.entries).map(|(all, &number)| &all[number]).collect();
             let plans: Vec<(&Plan, &Ways)> = chosen.iter().map(|entry| (&entry.plan, &entry.ways)).collect();
@@ -187,12 +206,11 @@ impl Joint<'_> {
 
     /// True for each input of a step that it could read in data memory.
     fn readable(step: &Step) -> Vec<bool> {
-        let readable = |number: usize| match &step.work {
-            Work::Contraction(problem) => number < problem.operands.len(),
-            Work::Region(_) => true,
+        let readable = |_: &usize| match &step.work {
+            Work::Contraction(_) | Work::Region(_) => true,
             Work::Single(_) => false,
         };
-        (0..step.inputs.len()).map(readable).collect()
+        step.inputs.iter().map(readable).collect()
     }
 
     /// The arrays that a step could leave in data memory for another one.
@@ -258,9 +276,11 @@ impl Joint<'_> {
         for (choice, parts) in fastest.into_values() {
             let Some(layout) = Layout::new(problem, &choice) else { continue };
             let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
-            let takes = wanted.inputs.iter().enumerate().map(|(operand, wanted)| {
-                wanted.then(|| places.number(place(&planned.operand_tensor(operand))))
-            });
+            let takes = wanted
+                .inputs
+                .iter()
+                .enumerate()
+                .map(|(operand, wanted)| wanted.then(|| places.number(place(&planned.input(operand)))));
             let takes = takes.collect();
             let gives =
                 wanted.results.iter().map(|wanted| wanted.then(|| places.number(place(&planned.results()))));
@@ -290,24 +310,49 @@ impl Joint<'_> {
         all
     }
 
-    /// The places that a step can leave each array in and another one can read it in.
-    fn shared(&self, open: &[Vec<Open>]) -> HashMap<usize, HashSet<Place>> {
-        let (mut taken, mut shared) = (HashMap::<usize, HashSet<Place>>::new(), HashMap::new());
-        for (step, open) in self.kernel.steps.iter().zip(open) {
-            for own in open {
-                for (array, place) in step.inputs.iter().zip(&own.takes) {
-                    taken.entry(*array).or_default().extend(place);
-                }
-            }
-        }
-        for (step, open) in self.kernel.steps.iter().zip(open) {
-            for (at, array) in step.outputs.iter().enumerate() {
-                let Some(taken) = taken.get(array) else { continue };
-                let given = open.iter().filter_map(|own| own.gives[at]).filter(|place| taken.contains(place));
-                shared.insert(*array, given.collect());
-            }
+    /// The places that a step can leave each array in and another one can read it in: those with the fewest cycles
+    /// of both steps, with the transfers that remain if all values between steps stay in data memory, and those with
+    /// the fewest cycles without any transfers, whose counts are not exact.
+    fn shared(&self, open: &[Vec<Open>], prices: &Transfers<'_>) -> HashMap<usize, HashSet<Place>> {
+        let passed = |own: &Open| Ways {
+            here: own.takes.iter().map(Option::is_some).collect(),
+            stores: own.gives.iter().map(Option::is_none).collect(),
+        };
+        let none =
+            |own: &Open| Ways { here: vec![true; own.takes.len()], stores: vec![false; own.gives.len()] };
+        let mut shared = self.fastest(open, prices, &passed);
+        for (array, places) in self.fastest(open, prices, &none) {
+            shared.entry(array).or_default().extend(places);
         }
         shared
+    }
+
+    /// The places of each array with the fewest cycles of the step that leaves it there and the one that reads it
+    /// there, if values go these ways.
+    fn fastest(
+        &self,
+        open: &[Vec<Open>],
+        prices: &Transfers<'_>,
+        ways: &dyn Fn(&Open) -> Ways,
+    ) -> HashMap<usize, HashSet<Place>> {
+        let (mut given, mut taken) = (Fastest::default(), Fastest::default());
+        for (step, open) in self.kernel.steps.iter().zip(open) {
+            for own in open {
+                let Some(cycles) = self.counted(step, own, &ways(own), prices) else { continue };
+                let (inputs, results) =
+                    (step.inputs.iter().zip(&own.takes), step.outputs.iter().zip(&own.gives));
+                inputs.for_each(|(array, place)| taken.add(*array, *place, cycles));
+                results.for_each(|(array, place)| given.add(*array, *place, cycles));
+            }
+        }
+        let both = |(array, given): (usize, BTreeMap<Place, u64>)| {
+            let taken = taken.0.get(&array)?;
+            let sum = |(place, cycles): (Place, u64)| Some((cycles + taken.get(&place)?, place));
+            let mut all: Vec<(u64, Place)> = given.into_iter().filter_map(sum).collect();
+            all.sort_unstable();
+            Some((array, all.into_iter().take(MOST_PLACES).map(|(_, place)| place).collect()))
+        };
+        given.0.into_iter().filter_map(both).collect()
     }
 
     /// Returns true if all steps that read an array could read it in data memory, and the kernel does not return it.
@@ -417,6 +462,9 @@ impl Joint<'_> {
                 if !ways.stores[0] {
                     parts.store = 0;
                 }
+                let operands = &ways.here[problem.operands.len()..];
+                let loaded = operands.iter().filter(|here| !**here).count();
+                parts.operands = parts.operands * loaded as u64 / operands.len().max(1) as u64;
                 Some(parts.total(&layout))
             }
             (Work::Region(_), OpenPlan::Region(_)) => {
@@ -456,7 +504,10 @@ impl Joint<'_> {
     /// The best sequences of entries, those of the fewest cycles first.
     fn sequences(&self, entries: &[Vec<Entry>]) -> Vec<Sequence> {
         let arguments: State = (0..self.kernel.arguments).map(|array| (array, (None, true))).collect();
-        let mut states = BTreeMap::from([(arguments, vec![Sequence { entries: Vec::new(), cycles: 0 }])]);
+        let mut states = BTreeMap::from([(
+            arguments,
+            vec![Sequence { entries: Vec::new(), passed: BTreeSet::new(), cycles: 0 }],
+        )]);
         for (number, entries) in entries.iter().enumerate() {
             let mut next: BTreeMap<State, Vec<Sequence>> = BTreeMap::new();
             for (state, sequences) in &states {
@@ -467,10 +518,11 @@ impl Joint<'_> {
                         let mut sequence = sequence.clone();
                         sequence.entries.push(at);
                         sequence.cycles += entry.cycles;
+                        let inputs = self.kernel.steps[number].inputs.iter().zip(&entry.ways.here);
+                        sequence.passed.extend(inputs.filter(|(_, here)| **here).map(|(array, _)| *array));
                         best.push(sequence);
                     }
-                    best.sort_by_key(|sequence| sequence.cycles);
-                    best.truncate(MOST_LOWERED);
+                    keep_different(best);
                 }
             }
             let mut kept: Vec<(State, Vec<Sequence>)> = next.into_iter().collect();
@@ -479,7 +531,7 @@ impl Joint<'_> {
             states = kept.into_iter().collect();
         }
         let mut all: Vec<Sequence> = states.into_values().flatten().collect();
-        all.sort_by_key(|sequence| sequence.cycles);
+        keep_different(&mut all);
         all
     }
 
@@ -505,4 +557,16 @@ impl Joint<'_> {
         after.retain(|array, _| later(array));
         Some(after)
     }
+}
+
+/// Keeps the best sequences, the fewest cycles first, of which few have the same values in data memory.
+fn keep_different(all: &mut Vec<Sequence>) {
+    all.sort_by_key(|sequence| sequence.cycles);
+    let mut similar: HashMap<BTreeSet<usize>, usize> = HashMap::new();
+    all.retain(|sequence| {
+        let count = similar.entry(sequence.passed.clone()).or_default();
+        *count += 1;
+        *count <= MOST_SIMILAR
+    });
+    all.truncate(MOST_LOWERED);
 }

@@ -288,7 +288,7 @@ impl Search<'_> {
         });
         limited |= select(&mut all, |(total, ..)| *total);
         let mut priced = Vec::new();
-        let ways = Ways::stored(problem.operands.len(), 1);
+        let ways = Ways::stored(problem.operands.len() + problem.epilogue.operands.len(), 1);
         for (_, choice, layout, parts) in all {
             if priced.len() >= MOST_TRIED && self.effort.look() {
                 break;
@@ -399,7 +399,7 @@ impl Search<'_> {
         match (work, plan) {
             (Work::Contraction(problem), Plan::Contraction(plan)) => {
                 let (choice, layout) = &**plan;
-                Ok(Planned { problem, choice, layout, axes, machine }.operand_tensor(number))
+                Ok(Planned { problem, choice, layout, axes, machine }.input(number))
             }
             (Work::Region(region), Plan::Region(choice)) => {
                 let planned = PlannedRegion::new(region, choice, axes, machine).ok_or_else(other_step)?;
@@ -426,7 +426,7 @@ impl Search<'_> {
         match (work, plan) {
             (Work::Contraction(problem), Plan::Contraction(plan)) => {
                 let (choice, layout) = &**plan;
-                let values = Values { operands: [inputs[0], inputs[1]], epilogue: loaded(&inputs[2..])? };
+                let values = Values { operands: [inputs[0], inputs[1]], epilogue: inputs[2..].to_vec() };
                 let planned = Planned { problem, choice, layout, axes, machine };
                 planned.write(writer, &values, stores[0]).map(|out| vec![out])
             }

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::contraction::layout::{SUMS, in_memory};
 use crate::cut::{side_by_side, tidy};
+use crate::flow::Given;
 use crate::writer::{Writer, new};
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind};
@@ -13,6 +14,7 @@ use visa_machine::Unit;
 use visa_mapping::error::mapping_error;
 use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::transfer::ToDm;
+use visa_mapping::{DM, Dim, Tensor};
 use visa_numerics::DType;
 use visa_stream::ops::begin::Begin;
 use visa_stream::ops::collect::Collect;
@@ -46,7 +48,15 @@ pub fn computed(dtype: DType) -> DType {
     if dtype.is_float() { DType::F32 } else { DType::I32 }
 }
 
-/// Loads an operand into the vector register file.
+/// The tensor in data memory of an operand.
+#[must_use]
+pub fn operand_tensor(resident: &Resident, array: &Array, terms: &Terms, axes: &Axes) -> Tensor {
+    let element = in_memory(terms.memory.iter().cloned(), array.dtype, axes);
+    let maps = vec![Expr::Literal(1), resident.cluster.clone(), resident.slice.clone(), element];
+    Tensor { kind: &DM, unit: None, dtype: array.dtype, maps }
+}
+
+/// Loads an operand into the vector register file, first from HBM if it is there.
 ///
 /// # Errors
 /// A layout that an engine refuses.
@@ -54,14 +64,20 @@ pub fn load_operand(
     writer: &mut Writer<'_>,
     resident: &Resident,
     array: &Array,
-    source: ValueId,
+    given: Given,
     terms: &Terms,
     axes: &Axes,
 ) -> Result<ValueId, Diagnostic> {
     let name = &array.name;
-    let op = new!(writer, ToDm, [source]).at_auto().cluster(resident.cluster.clone()).queue(resident.queue);
-    let element = in_memory(terms.memory.iter().cloned(), array.dtype, axes);
-    let loaded = writer.value(op.slice(resident.slice.clone()).element(element), &format!("{name}_dm"))?;
+    let loaded = match given {
+        Given::Here(value) => value,
+        Given::Stored(source) => {
+            let tensor = operand_tensor(resident, array, terms, axes);
+            let op = new!(writer, ToDm, [source]).at_auto().cluster(tensor.dim(Dim::Cluster));
+            let op = op.queue(resident.queue).slice(tensor.dim(Dim::Slice));
+            writer.value(op.element(tensor.dim(Dim::Element)), &format!("{name}_dm"))?
+        }
+    };
     let begin = writer.value(new!(writer, Begin, [loaded]).context(Unit::Main), name)?;
     let [time, packet] = match &terms.packet {
         Some(packet) => [side_by_side(terms.outer.iter().cloned()), packet.clone()],

@@ -1,7 +1,7 @@
 //! Writes a planned contraction: loads, the register file, the stream past it, and the store.
 
 use crate::array::{Array, whole_groups};
-use crate::contraction::guess::Parts;
+use crate::contraction::guess::{LATENCY, Parts};
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Move, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
@@ -52,8 +52,8 @@ pub struct Planned<'a> {
 pub struct Values {
     /// The operands.
     pub operands: [Given; 2],
-    /// The operands of the epilogue, in HBM.
-    pub epilogue: Vec<ValueId>,
+    /// The operands of the epilogue.
+    pub epilogue: Vec<Given>,
 }
 
 /// A stream of results, with its mappings.
@@ -150,9 +150,19 @@ impl Planned<'_> {
         Ok(Written { stored: Some(stored), held: None })
     }
 
-    /// The tensor that an operand is in when its pipeline begins.
+    /// The tensor that an input, an operand or one of the epilogue's, is in when its pipeline begins.
     #[must_use]
-    pub fn operand_tensor(&self, operand: usize) -> Tensor {
+    pub fn input(&self, number: usize) -> Tensor {
+        let operands = self.problem.operands.len();
+        if number < operands {
+            return self.operand_tensor(number);
+        }
+        let array = &self.problem.epilogue.operands[number - operands];
+        vector::operand_tensor(&self.resident(), array, &self.local(array), self.axes)
+    }
+
+    /// The tensor that an operand is in when its pipeline begins.
+    fn operand_tensor(&self, operand: usize) -> Tensor {
         let (layout, choice) = (self.layout, self.choice);
         let slice = if operand == choice.stationary {
             layout.slices(choice, self.machine)
@@ -177,7 +187,14 @@ impl Planned<'_> {
         let [operand, stream, store] =
             [Move::Operand, Move::Stream, Move::Store].map(|transfer| choice.queue(transfer));
         let out = &problem.out;
+        let mut operands = 0;
+        for (number, array) in (problem.operands.len()..).zip(&problem.epilogue.operands) {
+            let loaded = !ways.here[number];
+            let load = || prices.load(operand, &self.first_tile(array), &self.input(number));
+            operands += LATENCY + if loaded { load()? } else { 0 };
+        }
         Some(Parts {
+            operands,
             rows: load(choice.stationary, operand)?,
             stream: load(1 - choice.stationary, stream)?,
             store: if ways.stores[0] {
@@ -253,21 +270,17 @@ impl Planned<'_> {
         values: &mut Values,
     ) -> Result<(), Diagnostic> {
         let Some(index) = index else { return Ok(()) };
-        let mut tile = |array: &Array, value: &mut ValueId| {
-            if position(array, cut).is_some() {
-                let op = new!(writer, Tile, [*value, index]).along(cut.tile().into());
-                *value = writer.value(op, &array.name)?;
-            }
-            Ok(())
-        };
-        for (array, given) in self.problem.operands.iter().zip(&mut values.operands) {
+        let arrays = self.problem.operands.iter().chain(&self.problem.epilogue.operands);
+        for (array, given) in arrays.zip(values.operands.iter_mut().chain(&mut values.epilogue)) {
             match given {
-                Given::Stored(value) => tile(array, value)?,
-                Given::Here(_) => {}
+                Given::Stored(value) if position(array, cut).is_some() => {
+                    let op = new!(writer, Tile, [*value, index]).along(cut.tile().into());
+                    *value = writer.value(op, &array.name)?;
+                }
+                Given::Stored(_) | Given::Here(_) => {}
             }
         }
-        let epilogue = self.problem.epilogue.operands.iter().zip(&mut values.epilogue);
-        epilogue.into_iter().try_for_each(|(array, value)| tile(array, value))
+        Ok(())
     }
 
     /// Loads an operand into data memory, if it is not there, and begins a pipeline on it.

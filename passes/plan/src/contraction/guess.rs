@@ -11,7 +11,7 @@ use visa_memory::HBM_UNIT;
 use visa_numerics::DType;
 
 /// Latency of a pipeline, in cycles.
-const LATENCY: u64 = 40;
+pub const LATENCY: u64 = 40;
 /// Cycles to set up a load of the register file through the pipeline.
 const LOAD_SETUP: u64 = 20;
 
