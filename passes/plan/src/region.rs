@@ -9,6 +9,7 @@ pub mod layout;
 pub mod pieces;
 pub mod planned;
 pub mod reasons;
+pub mod turn;
 
 use crate::array::Array;
 use crate::order::ReduceOrder;

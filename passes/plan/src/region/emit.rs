@@ -94,6 +94,15 @@ impl PlannedRegion<'_> {
         }
     }
 
+    /// The dimensions of a reduction of an operand along an axis; `None` if the axis has one position.
+    #[must_use]
+    pub fn lanes(&self, operand: Slot, axis: &str, order: ReduceOrder) -> Option<ReducedLanes> {
+        let local = self.layout.local(self.array(operand));
+        let at = local.iter().position(|own| own.map == Expr::axis(axis))?;
+        let in_lanes = self.in_lanes(order, at, local.len());
+        Some(ReducedLanes::new(local, at, in_lanes))
+    }
+
     /// The layout of a computed value in data memory.
     fn element(&self, slot: Slot) -> Expr {
         let array = self.array(slot);
@@ -260,9 +269,14 @@ impl PlannedRegion<'_> {
         [time, packet]: [&Expr; 2],
     ) -> Result<ValueId, Diagnostic> {
         let source = self.resident(writer, held, slot)?;
+        let (name, formats) = (&self.array(slot).name, self.read_formats(slot));
+        self.fetch_from(writer, (source, name), formats, [time, packet])
+    }
+
+    /// The format in which a value is read, and the conversion to it.
+    fn read_formats(&self, slot: Slot) -> (DType, Option<DType>) {
         let value = &self.region.values[slot];
-        let conversion = (value.read != value.array.dtype).then_some(value.read);
-        self.fetch_from(writer, (source, &value.array.name), (value.read, conversion), [time, packet])
+        (value.read, (value.read != value.array.dtype).then_some(value.read))
     }
 
     /// Fetches a tensor of data memory, which has a name, in flits of eight lanes; in another format after a
@@ -277,8 +291,9 @@ impl PlannedRegion<'_> {
         let begin = writer.value(new!(writer, Begin, [source]).context(Unit::Main), name)?;
         let op = new!(writer, Fetch, [begin]).dtype(conversion);
         let stream = writer.value(op.time(time.clone()).packet(packet.clone()), name)?;
-        let flit = elements(FLIT_BYTES, read);
-        let packet = if flit > LANES { packet.clone().pad(flit, PadKind::Top) } else { packet.clone() };
+        let flit = elements(FLIT_BYTES, read).max(LANES);
+        let whole = packet.size(self.layout.axes).is_ok_and(|size| size >= flit);
+        let packet = if whole { packet.clone() } else { packet.clone().pad(flit, PadKind::Top) };
         writer.value(new!(writer, Collect, [stream]).time(time.clone()).packet(packet), name)
     }
 
@@ -441,14 +456,10 @@ impl PlannedRegion<'_> {
     ) -> Result<ValueId, Diagnostic> {
         let array = self.array(operation.result);
         let name = &array.name;
-        let local = self.layout.local(self.array(operand));
-        let Some(at) = local.iter().position(|own| own.map == Expr::axis(axis)) else {
+        let Some(lanes) = self.lanes(operand, axis, order) else {
             return self.single(writer, held, array, operand);
         };
-        let in_lanes = self.in_lanes(order, at, local.len());
-        let lanes = ReducedLanes::new(local, at, in_lanes);
-        let [time, packet] = lanes.fetched().map(|map| self.tidy(map));
-        let stream = self.fetch(writer, held, operand, [&time, &packet])?;
+        let stream = self.reduced_stream(writer, held, operand, &lanes)?;
         let stream = writer.value(new!(writer, VectorInit, [stream]), name)?;
         let branch = new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional);
         let stream = writer.value(branch, name)?;
@@ -458,11 +469,28 @@ impl PlannedRegion<'_> {
         let stream = writer.value(new_op.axis(Expr::axis(axis)).time(time).packet(packet), name)?;
         let stream = self.widen(writer, stream, &lanes, name)?;
         let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
-        if in_lanes {
+        if lanes.are_reduced() {
             let op = new!(writer, Commit, [stream]).at_auto().element(self.element(operation.result));
             return writer.value(op, &format!("{name}_dm"));
         }
         self.commit(writer, array, stream)
+    }
+
+    /// Fetches the operand of a reduction, after its pipeline that turns it if there is one.
+    fn reduced_stream(
+        &self,
+        writer: &mut Writer<'_>,
+        held: &mut Held,
+        operand: Slot,
+        lanes: &ReducedLanes,
+    ) -> Result<ValueId, Diagnostic> {
+        let turned = self.turned(operand, lanes);
+        let whole = if turned.is_some() { &lanes.neighbours() } else { lanes };
+        let [time, packet] = whole.fetched().map(|map| self.tidy(map));
+        let Some(rows) = turned else { return self.fetch(writer, held, operand, [&time, &packet]) };
+        let source = self.turn(writer, held, operand, lanes, rows)?;
+        let (name, formats) = (&self.array(operand).name, self.read_formats(operand));
+        self.fetch_from(writer, (source, name), formats, [&time, &packet])
     }
 
     /// Narrows a stream to four lanes.

@@ -87,7 +87,10 @@ impl PlannedRegion<'_> {
                 let all: u64 = operands.iter().map(|&slot| flits(&values[slot].array)).sum();
                 2 * flits(result) + all + LATENCY * operands.len() as u64
             }
-            Computation::Reduce { operand, .. } => 2 * flits(&values[*operand].array) + LATENCY,
+            Computation::Reduce { operand, axis, order, .. } => match self.lanes(*operand, axis, *order) {
+                Some(lanes) => self.reduction_cycles(*operand, &lanes),
+                None => flits(result) + LATENCY,
+            },
             Computation::Compare { .. } => flits(result) + LATENCY,
             // The ids of the condition, and the bits of a value twice: as integers, and into the register file.
             Computation::Choose { condition, arms } => {

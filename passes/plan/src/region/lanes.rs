@@ -6,6 +6,7 @@ use crate::region::layout::{LANES, Local};
 use visa_algebra::{Expr, PadKind};
 
 /// The dimensions of a reduction.
+#[derive(Clone)]
 pub struct ReducedLanes {
     /// The reduced axis.
     reduced: Local,
@@ -13,31 +14,86 @@ pub struct ReducedLanes {
     lanes: Local,
     /// The other dimensions, slowest first.
     others: Vec<Expr>,
+    /// Number of their positions.
+    steps: u64,
     /// True if the lanes hold the reduced axis.
     in_lanes: bool,
+    /// True if memory holds the elements of a packet next to each other.
+    are_neighbours: bool,
 }
+
+/// Least elements of a packet: 8 bytes (book 8).
+const LEAST_PACKET: u64 = 2;
+/// Latency of the fetch, the reduction and the commit.
+const LATENCY: u64 = 4;
 
 impl ReducedLanes {
     /// A reduction of dimension `at` of `local`.
     #[must_use]
     pub fn new(mut local: Vec<Local>, at: usize, in_lanes: bool) -> Self {
+        let are_neighbours = in_lanes == (at + 1 == local.len()) || local.len() == 1;
         let reduced = local.remove(at);
         let lanes = if in_lanes { Some(reduced.clone()) } else { local.pop() };
         let lanes = lanes.unwrap_or_else(|| Local::new(Expr::Literal(1), 1));
-        Self { reduced, lanes, others: local.into_iter().map(|own| own.map).collect(), in_lanes }
+        let steps = local.iter().map(|own| own.size).product();
+        let others = local.into_iter().map(|own| own.map).collect();
+        Self { reduced, lanes, others, steps, in_lanes, are_neighbours }
     }
 
-    fn time(&self, inner: impl IntoIterator<Item = Expr>) -> Expr {
+    /// The reduction of the same elements, where memory holds those of a packet next to each other.
+    #[must_use]
+    pub fn neighbours(&self) -> Self {
+        Self { are_neighbours: true, ..self.clone() }
+    }
+
+    /// Number of rows that are apart in memory and that packets gather; `None` if there are none.
+    #[must_use]
+    pub fn rows(&self) -> Option<u64> {
+        (!self.are_neighbours && !self.in_lanes).then_some(self.lanes.size)
+    }
+
+    /// Cycles of the pipeline: the fetch or the reduction binds. The first result waits for all its packets.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        let (packets, lanes) = (self.lanes.size.div_ceil(LANES), self.lanes.size.min(LANES));
+        let halves = if self.are_few() { 1 } else { 2 * packets };
+        let (repeated, summed) =
+            if self.in_lanes { (1, halves) } else { (self.reduced.size, self.reduced.size) };
+        let accesses = if self.are_neighbours { 1 } else { lanes.next_multiple_of(LEAST_PACKET) };
+        let (fetched, reduced) = (packets * accesses, halves);
+        self.steps * repeated * fetched.max(reduced) + if summed > 1 { summed } else { 0 } + LATENCY
+    }
+
+    /// The lanes in groups of `rows` rows, and the reduced axis in packets.
+    pub(super) fn exchanged(&self, rows: u64) -> ([Expr; 2], [Expr; 2]) {
+        (self.lanes.packets(rows), self.reduced.packets(LANES))
+    }
+
+    /// Number of matrices of `rows` rows and a packet of columns.
+    pub(super) fn matrices(&self, rows: u64) -> u64 {
+        self.steps * (self.lanes.size / rows) * self.reduced.size.div_ceil(LANES)
+    }
+
+    /// All dimensions but the lanes and the reduced one, around `inner`.
+    pub(super) fn time(&self, inner: impl IntoIterator<Item = Expr>) -> Expr {
         side_by_side(self.others.iter().cloned().chain(inner))
     }
 
     /// Time and packet of the fetch. The reduced axis is innermost in time: it takes as few slots of the accumulator
-    /// as possible.
+    /// as possible. Padding is read one element at a time, as the elements are, where these are not neighbours.
     #[must_use]
     pub fn fetched(&self) -> [Expr; 2] {
-        let [outer, packet] = self.lanes.packets(LANES);
+        let least = self.lanes.size.next_multiple_of(LEAST_PACKET);
+        let lanes = if self.are_neighbours { LANES } else { least.min(LANES) };
+        let [outer, packet] = self.lanes.packets(lanes);
         let inside = if self.in_lanes { None } else { Some(self.reduced.map.clone()) };
         [self.time(std::iter::once(outer).chain(inside)), packet]
+    }
+
+    /// True if the lanes hold the reduced axis: a packet of results has one element.
+    #[must_use]
+    pub fn are_reduced(&self) -> bool {
+        self.in_lanes
     }
 
     /// True if four lanes hold all elements of a packet.
