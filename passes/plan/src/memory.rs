@@ -60,7 +60,10 @@ impl<'a> Transfers<'a> {
         }
         let names = source.axis_names(axes);
         let free = |axis: AxisId| names.iter().all(|name| **name != *axes.name(axis));
-        let start = Start { read: 0, write: 0, dtype: source.dtype };
+        // A move within data memory has another address at its end.
+        let half = (self.machine.memory.dm_bytes_per_slice / 2).cast_signed();
+        let write = if source.is(&DM) && result.is(&DM) { half } else { 0 };
+        let start = Start { read: 0, write, dtype: source.dtype };
         let (pcie, machine, model) = (false, self.machine, self.model);
         let cx = TransferCx { source, result, start, free: &free, pcie, queue, axes, machine, model };
         let cycles =

@@ -103,6 +103,8 @@ struct Reader<'a> {
     converted: HashMap<ValueId, (ValueId, Prologue)>,
     /// The arrays of the coordinates along axes.
     coordinates: HashMap<Arc<str>, usize>,
+    /// Coordinates that regions count.
+    counted: HashMap<ValueId, [Arc<str>; 2]>,
     /// The region that is being read.
     region: OpenRegion,
 }
@@ -152,6 +154,7 @@ pub fn read(
         constants: HashMap::new(),
         converted: HashMap::new(),
         coordinates: HashMap::new(),
+        counted: HashMap::new(),
         region: OpenRegion::default(),
     };
     let block = op.regions()[0];
@@ -319,8 +322,13 @@ impl Reader<'_> {
         if let Some(&slot) = self.region.slots.get(&value) {
             return Ok(slot);
         }
-        let number = self.number(op, value)?;
-        let slot = self.input(number);
+        let slot = match self.counted.get(&value).cloned() {
+            Some(counters) => self.counts(op, value, counters)?,
+            None => {
+                let number = self.number(op, value)?;
+                self.input(number)
+            }
+        };
         self.region.slots.insert(value, slot);
         Ok(slot)
     }

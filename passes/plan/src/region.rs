@@ -2,6 +2,7 @@
 //! pipeline to the next.
 
 pub mod choose;
+pub mod coordinates;
 pub mod emit;
 pub mod guess;
 pub mod lanes;
@@ -52,6 +53,11 @@ pub enum Computation {
         axis: Arc<str>,
         /// The order.
         order: ReduceOrder,
+    },
+    /// The coordinates along the only axis of the result.
+    Coordinates {
+        /// The axes of the steps and of the lanes that count them.
+        counters: [Arc<str>; 2],
     },
     /// The bits of comparisons with numbers.
     Compare {

@@ -85,6 +85,7 @@ fn reads(computation: &Computation) -> Vec<Slot> {
     match computation {
         Computation::Map { operands, .. } => operands.clone(),
         Computation::Reduce { operand, .. } | Computation::Compare { operand, .. } => vec![*operand],
+        Computation::Coordinates { .. } => Vec::new(),
         Computation::Choose { condition, arms } => {
             let values = arms.iter().filter_map(|arm| match arm {
                 Arm::Value(slot) => Some(*slot),

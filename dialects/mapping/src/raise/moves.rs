@@ -215,10 +215,18 @@ fn inserted(
     let inside = Coverage::new(tile, cx.axes, op.span())?;
     let whole = Coverage::new(to, cx.axes, op.span())?;
     let mut held = BTreeMap::new();
+    let of_elements = to.dim(Dim::Element).axis_names(cx.axes);
+    let is_same = |axis: &AxisId| !new.held.contains_key(axis) && !old.held.contains_key(axis);
     // Along an axis that the part does not mention, it is at coordinate 0.
     for axis in inside.axes().chain(whole.axes()) {
         let size = Set::all(cx.axes, axis, op.span())?.len();
-        held.insert(axis, Set::of(&inside.held(axis, size)));
+        let part = inside.held(axis, size);
+        // Written alike in all slices, the elements stay the same along the axes of these.
+        let of_slices = of_elements.iter().all(|name| **name != *cx.axes.name(axis));
+        if of_slices && is_same(&axis) && part == whole.held(axis, size) {
+            continue;
+        }
+        held.insert(axis, Set::of(&part));
     }
     let operands = [new.value, old.value].into_iter().chain(first.operands);
     let part = part(cx, &held);

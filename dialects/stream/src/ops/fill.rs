@@ -75,8 +75,8 @@ pub static DECL: OpDecl = OpDecl {
         Interface(&Semantics(raised)),
         Interface(&Formula::Number(element)),
         Interface(&LowerStage(|cx, op| loops::fill(cx, op, &cx.plan::<FillPlan>(op)?.0, number(op)?))),
-        // It is read where it lies, not one element of it over and over.
-        Interface(&Introduces(&["chip", "cluster", "slice", "element"])),
+        // It is read where it lies, not one element of it over and over. All slices have the same.
+        Interface(&Introduces(&["element"])),
     ],
     ..OpDecl::BASE
 };

@@ -2,14 +2,17 @@
 
 use crate::array::{Array, MostPadding};
 use crate::read::{Reader, Step, Work, unplanned};
-use crate::region::{Computation, Operation};
+use crate::region::{Computation, Operation, Slot};
 use crate::single::indexed::{distance, fits_scratchpad};
 use crate::single::{Move, Single, generate};
+use std::collections::HashSet;
+use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, counted};
-use visa_ir::module::{OpRef, ValueId};
+use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::constant::{Constant, Coordinate};
 use visa_mapping::ops::gather::{Gather, ScatterInto};
+use visa_mapping::ops::{cast, contract, map, where_};
 use visa_mapping::tensor::value::one_axis;
 use visa_numerics::{DType, engine_cast};
 
@@ -27,7 +30,7 @@ impl Reader<'_> {
         number
     }
 
-    /// The coordinates along an axis, which one slice counts.
+    /// The coordinates along an axis. Regions count them, if they alone read them; else one slice counts for all.
     pub(super) fn coordinates(&mut self, op: Coordinate<'_>) -> Result<(), Diagnostic> {
         let axis = one_axis(*op, "C1", "axis", &*op.axis()?)?;
         if let Some(&number) = self.coordinates.get(&axis) {
@@ -38,9 +41,58 @@ impl Reader<'_> {
         let counters = self.counters.of(size).ok_or_else(|| unplanned(*op, "an index without counters"))?;
         let out = self.array(op.results()[0], &self.name(op.results()[0]), *op)?;
         self.check_slice(*op, &out, size)?;
+        let uses = self.module.uses(op.results()[0]);
+        if !uses.is_empty() && uses.iter().all(|user| self.is_of_region(*user)) {
+            self.counted.insert(op.results()[0], counters);
+            return Ok(());
+        }
         let number = self.single(*op, Move::Coordinates { counters }, out, Vec::new());
         self.coordinates.insert(axis, number);
         Ok(())
+    }
+
+    /// The slot of coordinates that the open region counts.
+    pub(super) fn counts(
+        &mut self,
+        op: OpRef<'_>,
+        value: ValueId,
+        counters: [Arc<str>; 2],
+    ) -> Result<Slot, Diagnostic> {
+        let array = self.array(value, &self.name(value), op)?;
+        let counts = |own: &&Operation| {
+            matches!(own.computation, Computation::Coordinates { .. })
+                && self.region.values[own.result].array.axes == array.axes
+        };
+        if let Some(known) = self.region.operations.iter().find(counts) {
+            return Ok(known.result);
+        }
+        let result = self.new_slot(array);
+        self.region.operations.push(Operation { computation: Computation::Coordinates { counters }, result });
+        Ok(result)
+    }
+
+    /// Returns true if an operation that reads coordinates is a part of a region. A map after a contraction may be a
+    /// part of that.
+    fn is_of_region(&self, user: OpId) -> bool {
+        let op = self.module.op(self.ctx, user);
+        let chooses = op.is(&where_::DECL) || op.is(&where_::COMPARE);
+        chooses || op.is(&map::DECL) && !op.operands().iter().any(|value| self.is_contracted(*value))
+    }
+
+    /// Returns true if a value is a contraction, or maps and conversions of one.
+    fn is_contracted(&self, value: ValueId) -> bool {
+        let (mut open, mut seen) = (vec![value], HashSet::new());
+        while let Some(value) = open.pop() {
+            let Some(op) = self.module.def_op(value).filter(|op| seen.insert(*op)) else { continue };
+            let op = self.module.op(self.ctx, op);
+            if op.is(&contract::DECL) {
+                return true;
+            }
+            if op.is(&map::DECL) || op.is(&cast::DECL) {
+                open.extend(op.operands());
+            }
+        }
+        false
     }
 
     /// Refuses numbers of 32 bits that do not fit a slice with the commands that make them.

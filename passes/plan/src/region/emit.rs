@@ -44,7 +44,7 @@ use visa_stream::ops::vector_lanes::{VectorConcat, VectorPad, VectorSplit, Vecto
 
 /// The values of a region while it is written.
 pub(super) struct Held {
-    /// In HBM.
+    /// In HBM, or in data memory of one slice.
     hbm: Vec<Option<ValueId>>,
     /// In data memory.
     dm: Vec<Option<ValueId>>,
@@ -126,7 +126,7 @@ impl PlannedRegion<'_> {
         array.first_tile(&tiles, self.layout.axes)
     }
 
-    fn in_memory(&self, array: &Array, element: Expr) -> Tensor {
+    pub(super) fn in_memory(&self, array: &Array, element: Expr) -> Tensor {
         let (cluster, slice) = (self.layout.cluster(self.machine), self.layout.slice(self.machine));
         let maps = vec![Expr::Literal(1), self.tidy(cluster), self.tidy(slice), element];
         Tensor { kind: &DM, unit: None, dtype: array.dtype, maps }
@@ -144,8 +144,11 @@ impl PlannedRegion<'_> {
     ) -> Result<Vec<Written>, Diagnostic> {
         let rows = &self.layout.rows;
         let outputs: Vec<&Array> = self.region.outputs.iter().map(|&slot| self.array(slot)).collect();
+        let mut given: Vec<(Slot, Given)> =
+            self.region.inputs.iter().copied().zip(inputs.iter().copied()).collect();
+        given.extend(self.coordinates(writer)?);
         if rows.tiles() == 1 {
-            let results = self.operations(writer, inputs)?;
+            let results = self.operations(writer, &given)?;
             let results = results.into_iter().zip(&self.region.outputs).zip(stores);
             return results
                 .map(|((result, &slot), stores)| {
@@ -171,8 +174,8 @@ impl PlannedRegion<'_> {
         let op = new!(writer, For, initial.iter().copied()).over(rows.tile());
         let stored = writer.repeat(op, &index, &initial, &names, |writer, index, carried| {
             let mut tiles = Vec::new();
-            for (&slot, &input) in self.region.inputs.iter().zip(inputs) {
-                tiles.push(self.tile(writer, rows, index, slot, input)?);
+            for &(slot, input) in &given {
+                tiles.push((slot, self.tile(writer, rows, index, slot, input)?));
             }
             let results = self.operations(writer, &tiles)?;
             let mut filled = Vec::new();
@@ -206,18 +209,26 @@ impl PlannedRegion<'_> {
     }
 
     /// Writes the operations. Returns the outputs in data memory.
-    fn operations(&self, writer: &mut Writer<'_>, inputs: &[Given]) -> Result<Vec<ValueId>, Diagnostic> {
+    fn operations(
+        &self,
+        writer: &mut Writer<'_>,
+        given: &[(Slot, Given)],
+    ) -> Result<Vec<ValueId>, Diagnostic> {
         let count = self.region.values.len();
         let mut held = Held { hbm: vec![None; count], dm: vec![None; count], bits: vec![None; count] };
-        for (&slot, &input) in self.region.inputs.iter().zip(inputs) {
-            match input {
+        for &(slot, given) in given {
+            match given {
                 Given::Stored(value) => held.hbm[slot] = Some(value),
                 Given::Here(value) => held.dm[slot] = Some(value),
             }
         }
         for operation in &self.region.operations {
-            writer.part(&self.why_pipeline(operation));
+            if !matches!(operation.computation, Computation::Coordinates { .. }) {
+                writer.part(&self.why_pipeline(operation));
+            }
             let result = match &operation.computation {
+                // Before all others, once.
+                Computation::Coordinates { .. } => continue,
                 Computation::Map { expression, operands, cast } => {
                     self.map(writer, &mut held, operation, (expression.as_ref(), operands), *cast)?
                 }

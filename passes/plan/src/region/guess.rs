@@ -70,7 +70,9 @@ impl PlannedRegion<'_> {
                 let (_, others) = self.chosen(*condition, *arms);
                 self.pieces_with(&others, &values[operation.result].array).is_some()
             }
-            Computation::Reduce { .. } | Computation::Compare { .. } => true,
+            Computation::Reduce { .. } | Computation::Compare { .. } | Computation::Coordinates { .. } => {
+                true
+            }
         });
         let held: u64 = (0..values.len()).map(|slot| words(&slot) * WORD).sum();
         let copies = if self.layout.rows.tiles() > 1 { 2 } else { 1 };
@@ -92,6 +94,8 @@ impl PlannedRegion<'_> {
                 None => flits(result) + LATENCY,
             },
             Computation::Compare { .. } => flits(result) + LATENCY,
+            // Before the loop, if there is one.
+            Computation::Coordinates { .. } => 0,
             // The ids of the condition, and the bits of a value twice: as integers, and into the register file.
             Computation::Choose { condition, arms } => {
                 let (_, others) = self.chosen(*condition, *arms);
@@ -120,6 +124,14 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
         let queue = planned.store_queue(slot);
         stores.add(queue, planned.store(slot, queue, prices)?, planned.store(slot, None, prices)?);
     }
+    let mut counted = 0;
+    for operation in &region.operations {
+        if let Computation::Coordinates { .. } = operation.computation {
+            let [cycles, moved] = planned.counted(operation.result, prices)?;
+            counted += cycles;
+            loads.add(None, moved, moved);
+        }
+    }
     let result = |slot: usize| &region.values[slot].array;
     let pipelines = region.operations.iter();
     let computed: u64 =
@@ -127,9 +139,9 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
     let (tiles, startup) = (planned.layout.rows.tiles(), planned.machine.timing.dma_startup_cycles);
     let moved = loads.cycles(startup) + stores.cycles(startup);
     if tiles == 1 {
-        return Some(moved + computed);
+        return Some(moved + counted + computed);
     }
-    Some(tiles * moved.max(computed) + moved.min(computed))
+    Some(counted + tiles * moved.max(computed) + moved.min(computed))
 }
 
 /// Transfers in the queues of two clusters.

@@ -24,6 +24,11 @@ impl PlannedRegion<'_> {
                 let cast = cast.map_or_else(String::new, |dtype| format!(" as `{dtype}`"));
                 format!("%{result} = {value}{cast}.")
             }
+            Computation::Coordinates { .. } => {
+                let whole = !self.array(operation.result).axes.iter().any(|axis| self.layout.is_row(axis));
+                let counts = if whole { "each slice counts" } else { "one slice counts" };
+                format!("%{result} = coordinates, which {counts} by a running sum of eight lanes.")
+            }
             Computation::Compare { operand, .. } => {
                 format!("%{result} = comparisons of {} with numbers, a bit each.", self.name(*operand))
             }

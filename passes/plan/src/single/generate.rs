@@ -32,18 +32,26 @@ use visa_stream::ops::vector_branch::VectorBranch;
 /// [`SUMS`] as a number.
 const STEP: f64 = 8.0;
 
-/// Fills data memory of the first slice with a number.
+/// The mappings of the clusters and of the slices that hold a tensor.
+pub type Slices = [Expr; 2];
+
+/// The first slice of the first cluster.
+#[must_use]
+pub fn first_slice(machine: &Machine) -> Slices {
+    [machine.topology.clusters_per_chip, machine.topology.slices_per_cluster]
+        .map(|count| Expr::Literal(1).pad(count, PadKind::Top))
+}
+
+/// Fills data memory of some slices with a number.
 pub(super) fn fill(
     writer: &mut Writer<'_>,
     name: &str,
     (number, dtype): (f64, DType),
     element: Expr,
-    machine: &Machine,
+    [cluster, slice]: &Slices,
 ) -> Result<ValueId, Diagnostic> {
-    let one = |count: u64| Expr::Literal(1).pad(count, PadKind::Top);
-    let (clusters, slices) = (machine.topology.clusters_per_chip, machine.topology.slices_per_cluster);
     let op = new!(writer, FillTensor).value(Number(number)).at_auto().dtype(dtype);
-    writer.value(op.cluster(one(clusters)).slice(one(slices)).element(element), name)
+    writer.value(op.cluster(cluster.clone()).slice(slice.clone()).element(element), name)
 }
 
 /// Fills `count` elements of a tensor from number `first` of its axis on.
@@ -58,7 +66,7 @@ fn fill_part(
     writer.value(new!(writer, FillView, [tensor]).value(Number(number)).element(element), name)
 }
 
-/// The coordinates along the axis of `out`: eight lanes from -8 to -1, to which each step adds 8.
+/// The coordinates along the axis of `out` in HBM, counted by one slice.
 ///
 /// # Errors
 /// An axis whose coordinates do not fit a slice.
@@ -69,10 +77,37 @@ pub fn coordinates(
     axes: &Axes,
     machine: &Machine,
 ) -> Result<ValueId, Diagnostic> {
+    let view = counted(writer, out, counters, &first_slice(machine), axes)?;
+    writer.value(new!(writer, ToHbm, [view]).at_auto().element(out.layout(axes)), &out.name)
+}
+
+/// The layout of counted coordinates along the axis of `out` in a slice: whole steps of eight lanes.
+///
+/// # Errors
+/// An axis without a size.
+pub fn counted_layout(out: &Array, axes: &Axes) -> Result<Expr, Diagnostic> {
+    let axis = out.axes.first().map_or(Expr::Literal(1), |axis| Expr::axis(axis));
+    let size = axis.size(axes).map_err(|why| visa_mapping::error::mapping_error(why, Span::default()))?;
+    let whole = size.next_multiple_of(SUMS);
+    Ok(if whole == size { axis } else { axis.pad(whole, PadKind::Top) })
+}
+
+/// The coordinates along the axis of `out` in data memory, counted by each of some slices: eight lanes from -8 to -1,
+/// to which each step adds 8.
+///
+/// # Errors
+/// An axis whose coordinates do not fit a slice.
+pub fn counted(
+    writer: &mut Writer<'_>,
+    out: &Array,
+    counters: &[Arc<str>; 2],
+    slices: &Slices,
+    axes: &Axes,
+) -> Result<ValueId, Diagnostic> {
     let (name, [steps, lanes]) = (&out.name, counters.clone().map(|axis| Expr::axis(&axis)));
-    let start = starts(writer, name, &lanes, machine)?;
+    let start = starts(writer, name, &lanes, slices)?;
     let all = side_by_side([steps.clone(), lanes.clone()]);
-    let eights = fill(writer, name, (STEP, DType::I8), all.clone(), machine)?;
+    let eights = fill(writer, name, (STEP, DType::I8), all.clone(), slices)?;
     let begin = writer.value(new!(writer, Begin, [eights]).context(Unit::Main), name)?;
     let op = new!(writer, Fetch, [begin]).dtype(Some(DType::I32));
     let stream = writer.value(op.time(steps.clone()).packet(lanes.clone()), name)?;
@@ -84,12 +119,8 @@ pub fn coordinates(
     let stream = writer.value(op.write_back(Some(Rc::new(always()?))), name)?;
     let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
     let counted = writer.value(new!(writer, Commit, [stream]).at_auto().element(all), name)?;
-    let axis = out.axes.first().map_or(Expr::Literal(1), |axis| Expr::axis(axis));
-    let size = axis.size(axes).map_err(|why| visa_mapping::error::mapping_error(why, writer.span()))?;
-    let whole = size.next_multiple_of(SUMS);
-    let element = if whole == size { axis } else { axis.pad(whole, PadKind::Top) };
-    let view = writer.value(new!(writer, Relabel, [counted]).element(Some(Rc::new(element))), name)?;
-    writer.value(new!(writer, ToHbm, [view]).at_auto().element(out.layout(axes)), name)
+    let element = Some(Rc::new(counted_layout(out, axes)?));
+    writer.value(new!(writer, Relabel, [counted]).element(element), name)
 }
 
 /// Numbers along the axis of `out`: the first one fills the array, and each later run of equal numbers its part.
@@ -111,7 +142,7 @@ pub fn numbers(
     for (first, count) in runs(numbers) {
         let number = numbers[usize::try_from(first).map_err(|_| not_indexed(out))?];
         tensor = Some(match tensor {
-            None => fill(writer, name, (number, wide), tidy(&whole, axes), machine)?,
+            None => fill(writer, name, (number, wide), tidy(&whole, axes), &first_slice(machine))?,
             Some(tensor) => fill_part(writer, (tensor, name), &axis, (first, count), number)?,
         });
     }
@@ -163,15 +194,10 @@ fn not_indexed(out: &Array) -> Diagnostic {
 }
 
 /// The register of a running sum that counts from 0 by eights: each lane is 8 less than its number.
-fn starts(
-    writer: &mut Writer<'_>,
-    name: &str,
-    lanes: &Expr,
-    machine: &Machine,
-) -> Result<ValueId, Diagnostic> {
+fn starts(writer: &mut Writer<'_>, name: &str, lanes: &Expr, slices: &Slices) -> Result<ValueId, Diagnostic> {
     let name = format!("{name}_lanes");
     let mut number = -STEP;
-    let mut tensor = fill(writer, &name, (number, DType::I32), lanes.clone(), machine)?;
+    let mut tensor = fill(writer, &name, (number, DType::I32), lanes.clone(), slices)?;
     for lane in 1..SUMS {
         number += 1.0;
         tensor = fill_part(writer, (tensor, &name), lanes, (lane, 1), number)?;

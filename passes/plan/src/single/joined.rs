@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::single::Part;
-use crate::single::generate::fill;
+use crate::single::generate::{fill, first_slice};
 use crate::writer::{Writer, new};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub fn write(
             }
             Part::Number(number, count) => {
                 let element = filled(out, axis, *count);
-                (fill(writer, &out.name, (*number, out.dtype), element, machine)?, *count)
+                (fill(writer, &out.name, (*number, out.dtype), element, &first_slice(machine))?, *count)
             }
         };
         let at = i64::try_from(first).map_err(|_| lacking(writer))?;
