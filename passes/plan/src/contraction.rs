@@ -8,6 +8,7 @@ pub mod space;
 
 use crate::array::Array;
 use crate::cut::Group;
+use crate::tables::FetchTable;
 use visa_algebra::Axes;
 use visa_machine::{Machine, Unit};
 use visa_mapping::expression::Expression;
@@ -36,10 +37,20 @@ pub struct Epilogue {
 /// The conversion of an operand at its fetch (book 08).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prologue {
-    /// The format that is contracted, if it is another than that in memory.
+    /// The table that replaces each element first.
+    pub table: Option<FetchTable>,
+    /// The format that is contracted, if it is another than that in memory or in the table.
     pub dtype: Option<DType>,
     /// The zero point that is subtracted after the conversion.
     pub zero_points: Option<Vec<i64>>,
+}
+
+impl Prologue {
+    /// The format after the conversion of elements of format `stored`.
+    #[must_use]
+    pub fn format(&self, stored: DType) -> DType {
+        self.dtype.unwrap_or_else(|| self.table.as_ref().map_or(stored, |table| table.to))
+    }
 }
 
 /// A contraction to plan.
@@ -207,7 +218,7 @@ impl Contraction {
     /// The format of the operands in the contraction.
     #[must_use]
     pub fn dtype(&self) -> DType {
-        self.prologues[0].dtype.unwrap_or(self.operands[0].dtype)
+        self.prologues[0].format(self.operands[0].dtype)
     }
 
     /// The role of the innermost axis of the result that has more than one position; `None` if all have one.

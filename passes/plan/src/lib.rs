@@ -21,6 +21,7 @@ pub mod region;
 pub mod residency;
 pub mod search;
 pub mod single;
+pub mod tables;
 pub mod vector;
 pub mod writer;
 

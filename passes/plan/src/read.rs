@@ -11,6 +11,7 @@ use crate::counters::Counters;
 use crate::cut::Group;
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
 use crate::single::Single;
+use crate::tables::{FetchTable, Tables};
 use crate::vector;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use visa_mapping::ops::cast::{self, Cast, SUBTRACT_ZERO, SubtractZero};
 use visa_mapping::ops::constant::{CONSTANT, Constant, Coordinate, INDEX};
 use visa_mapping::ops::contract::{self, Contract};
 use visa_mapping::ops::func::{Func, RETURN, argument_name};
-use visa_mapping::ops::gather::{GATHER, Gather, SCATTER_INTO, ScatterInto};
+use visa_mapping::ops::gather::{GATHER, Gather, LOOKUP, SCATTER_INTO, ScatterInto};
 use visa_mapping::ops::map::{self, Map};
 use visa_mapping::ops::reduce::{self, Reduce};
 use visa_mapping::ops::where_::{self, Compare, Where};
@@ -86,6 +87,8 @@ struct Reader<'a> {
     axes: &'a Axes,
     /// The axes that count coordinates.
     counters: &'a Counters,
+    /// The tables that fetches look elements up in.
+    tables: &'a Tables,
     machine: &'a Machine,
     /// Contractions whose maps have no other operands.
     separate: &'a HashSet<OpId>,
@@ -133,7 +136,7 @@ pub fn read(
     ctx: &Context,
     module: &Module,
     func: OpId,
-    (axes, counters): (&Axes, &Counters),
+    (axes, counters, tables): (&Axes, &Counters, &Tables),
     (machine, unit): (&Machine, u64),
     separate: &HashSet<OpId>,
 ) -> Result<Kernel, Diagnostic> {
@@ -144,6 +147,7 @@ pub fn read(
         module,
         axes,
         counters,
+        tables,
         machine,
         separate,
         unit,
@@ -215,11 +219,12 @@ impl Reader<'_> {
         if op.is(&SUBTRACT_ZERO) {
             return self.subtract_zero(SubtractZero::of(op)?);
         }
-        if self.is_prologue(op) {
-            let dtype = self.array(op.results()[0], "", op)?.dtype;
-            let prologue = Prologue { dtype: Some(dtype), zero_points: None };
+        if let Some(prologue) = self.prologue(op)? {
             self.converted.insert(op.results()[0], (op.operands()[0], prologue));
             return Ok(());
+        }
+        if let Some(table) = self.tables.of_op(op, self.machine)? {
+            return self.lookup(op, table);
         }
         if op.is(&cast::DECL) && !Cast::of(op)?.bits() {
             self.begin(op, &[])?;
@@ -256,20 +261,41 @@ impl Reader<'_> {
         Err(unplanned(op, &format!("`{op}`")))
     }
 
-    /// Returns true if an operation converts to a format that only contractions read, or only contractions use it.
-    fn is_prologue(&self, op: OpRef<'_>) -> bool {
+    /// The conversion of an operation at the fetch of contractions, if only they use its result.
+    fn prologue(&self, op: OpRef<'_>) -> Result<Option<Prologue>, Diagnostic> {
         let types = op.operand_type::<Value>(0).zip(op.result_type::<Value>(0));
-        let Some((from, to)) = types.filter(|_| op.is(&cast::DECL)) else { return false };
+        let converts = op.is(&LOOKUP) || op.is(&cast::DECL) && !Cast::of(op)?.bits();
+        let Some((from, to)) = types.filter(|_| converts) else { return Ok(None) };
         let uses = self.module.uses(op.results()[0]);
         let contracts = |user: &OpId| {
             let user = self.module.op(self.ctx, *user);
             user.is(&contract::DECL) || user.is(&SUBTRACT_ZERO)
         };
-        fetch_cast(from.dtype, to.dtype).is_some()
-            && to.dtype.accumulator().is_some()
+        let alone = to.dtype.accumulator().is_some()
             && !uses.is_empty()
             && uses.iter().all(contracts)
-            && self.known.contains_key(&op.operands()[0])
+            && self.known.contains_key(&op.operands()[0]);
+        let table = self.tables.of_op(op, self.machine)?;
+        let cast = op.is(&cast::DECL) && self.machine.fetch_cast(from.dtype, to.dtype).is_some();
+        let dtype = cast.then_some(to.dtype);
+        Ok((alone && (cast || table.is_some())).then_some(Prologue { table, dtype, zero_points: None }))
+    }
+
+    /// A look-up: at the fetch of the pipelines that read the result.
+    fn lookup(&mut self, op: OpRef<'_>, table: FetchTable) -> Result<(), Diagnostic> {
+        let operand = op.operands()[0];
+        let converted = |slot: &Slot| self.region.values[*slot].storage != *slot;
+        if self.region.slots.get(&operand).is_some_and(converted) {
+            self.close()?;
+        }
+        self.begin(op, &[])?;
+        let source = self.slot(op, operand)?;
+        let result = self.result(op)?;
+        let stored = &self.region.values[source];
+        let array = Array { name: self.region.values[result].array.name.clone(), ..stored.array.clone() };
+        self.region.values[result] =
+            RegionValue { array, read: table.to, table: Some(table), storage: source };
+        Ok(())
     }
 
     fn subtract_zero(&mut self, op: SubtractZero<'_>) -> Result<(), Diagnostic> {
@@ -345,8 +371,8 @@ impl Reader<'_> {
 
     /// A new value of the region.
     fn new_slot(&mut self, array: Array) -> Slot {
-        let (slot, read) = (self.region.values.len(), array.dtype);
-        self.region.values.push(RegionValue { array, read, storage: slot });
+        let slot = self.region.values.len();
+        self.region.values.push(RegionValue::stored(array, slot));
         slot
     }
 
@@ -404,11 +430,13 @@ impl Reader<'_> {
             return Ok(());
         }
         let stored = &self.region.values[source];
-        if fetch_cast(from, to).is_none() || stored.storage != source || vector::computed(to) != to {
+        let stays = !stored.is_converted() && (stored.storage == source || stored.table.is_some());
+        if fetch_cast(from, to).is_none() || !stays || vector::computed(to) != to {
             return Err(unplanned(op, &format!("a conversion of `{from}` to `{to}`")));
         }
         let array = Array { name: self.region.values[result].array.name.clone(), ..stored.array.clone() };
-        self.region.values[result] = RegionValue { array, read: to, storage: source };
+        let (table, storage) = (stored.table.clone(), stored.storage);
+        self.region.values[result] = RegionValue { array, read: to, table, storage };
         Ok(())
     }
 
@@ -467,7 +495,7 @@ impl Reader<'_> {
         // A conversion at the fetch is in no memory until a pipeline writes it.
         let array = Array { dtype: converted.read, ..converted.array };
         let result = region.values.len();
-        region.values.push(RegionValue { array, read: converted.read, storage: result });
+        region.values.push(RegionValue::stored(array, result));
         let computation = Computation::Map { expression: None, operands: vec![slot], cast: None };
         region.operations.push(Operation { computation, result });
         Some(result)

@@ -14,6 +14,7 @@ pub mod turn;
 
 use crate::array::Array;
 use crate::order::ReduceOrder;
+use crate::tables::FetchTable;
 use std::sync::Arc;
 use visa_mapping::expression::Expression;
 use visa_mapping::tensor::numbers::Number;
@@ -89,10 +90,26 @@ pub struct Operation {
 pub struct RegionValue {
     /// Its name, format in memory and axes.
     pub array: Array,
+    /// The table that replaces each element when a pipeline reads it.
+    pub table: Option<FetchTable>,
     /// The format in which the vector engine reads it.
     pub read: DType,
     /// The value whose memory holds it: itself, or the one that it converts.
     pub storage: Slot,
+}
+
+impl RegionValue {
+    /// A value in data memory.
+    #[must_use]
+    pub fn stored(array: Array, slot: Slot) -> Self {
+        Self { read: array.dtype, array, table: None, storage: slot }
+    }
+
+    /// Returns true if a fetch converts it, after the table if it has one.
+    #[must_use]
+    pub fn is_converted(&self) -> bool {
+        self.read != self.table.as_ref().map_or(self.array.dtype, |table| table.to)
+    }
 }
 
 /// A region to plan.

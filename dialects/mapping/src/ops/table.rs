@@ -109,8 +109,18 @@ fn own_numbers(op: Table<'_>, from: DType, to: DType) -> Result<LookupTable, Dia
 /// Returns true if a table without `values` makes `to` of `from`.
 #[must_use]
 pub fn converts(from: DType, to: DType) -> bool {
-    let indexes = from.is_stored() && from.bits() <= TABLE_INDEX_BITS;
-    indexes && (0..1 << from.bits()).all(|pattern| exactly(from, from_pattern(from, pattern), to).is_some())
+    own(from, to).is_some()
+}
+
+/// The table without `values` that makes `to` of `from`; `None` if `to` lacks a number, or `from` indexes no table.
+#[must_use]
+pub fn own(from: DType, to: DType) -> Option<LookupTable> {
+    if !from.is_stored() || from.bits() > TABLE_INDEX_BITS {
+        return None;
+    }
+    let entry = |pattern| exactly(from, from_pattern(from, pattern), to);
+    let entries: Option<Vec<Bits>> = (0..1 << from.bits()).map(entry).collect();
+    entries.map(|entries| LookupTable { to, entries })
 }
 
 /// The same number of another format, if it has it; any NaN is one.

@@ -313,7 +313,10 @@ impl Planned<'_> {
     /// The fetch of an operand, without its mappings.
     fn fetch<'c>(&self, writer: &Writer<'c>, operand: usize, begin: ValueId) -> FetchBuilder<'c> {
         let prologue = &self.problem.prologues[operand];
-        new!(writer, Fetch, [begin]).dtype(prologue.dtype).zero_points(prologue.zero_points.clone())
+        let table = prologue.table.as_ref();
+        let dtype = prologue.dtype.or(table.map(|table| table.to));
+        let op = new!(writer, Fetch, [begin]).table(table.map(|table| &*table.name)).dtype(dtype);
+        op.zero_points(prologue.zero_points.clone())
     }
 
     fn tidy(&self, map: Expr) -> Expr {

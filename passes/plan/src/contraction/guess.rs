@@ -102,7 +102,12 @@ impl Counts<'_> {
     fn parts(&self) -> Option<Parts> {
         let (choice, problem) = (self.choice, self.problem);
         let masked = choice.mode == Mode::Tree && self.layout.depth != self.layout.sum.count(Part::Time);
-        if !self.fits || masked && choice.unit == Unit::Dual || !self.moves_groups(0) || !self.moves_groups(1)
+        // Masks and tables belong to the main context (book 08).
+        let table = problem.prologues[1 - choice.stationary].table.is_some();
+        if !self.fits
+            || (masked || table) && choice.unit == Unit::Dual
+            || !self.moves_groups(0)
+            || !self.moves_groups(1)
         {
             return None;
         }

@@ -10,6 +10,7 @@ use crate::joint::Joint;
 use crate::memo::Memo;
 use crate::read::{Kernel, Step, Work, read};
 use crate::search::{Outcome, Plan, Search};
+use crate::tables::Tables;
 use std::collections::HashSet;
 use std::rc::Rc;
 use visa_cost::MemoryModel;
@@ -19,6 +20,7 @@ use visa_machine::Machine;
 use visa_mapping::Dim;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
+use visa_mapping::ops::table::TABLE;
 use visa_memory::HBM_UNIT;
 use visa_pass::{Configured, Level, Pass, PassCx};
 use visa_select::effort::watch::Watch;
@@ -75,11 +77,13 @@ fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), V
     let counters = Counters::new(cx.ctx, cx.module, &axes).map_err(|why| vec![why])?;
     counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
     let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
+    let tables = Tables::new(cx.ctx, cx.module, &machine).map_err(|why| vec![why])?;
+    tables.declare(cx.ctx, cx.module);
     let top = cx.module.body();
     let all: Vec<OpId> = cx.module.ops(top).to_vec();
     let declares = |id: &OpId| {
         let op = cx.module.op(cx.ctx, *id);
-        op.is(&AXES) || op.is(&ALIAS)
+        op.is(&AXES) || op.is(&ALIAS) || op.is(&TABLE)
     };
     let declared: Vec<OpId> = all.iter().copied().filter(declares).collect();
     let mut declarations = cx.module.clone();
@@ -97,7 +101,7 @@ fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), V
             model: *model,
             effort,
         };
-        match plan(cx, &search, func, (&counters, explain)) {
+        match plan(cx, &search, func, (&counters, &tables, explain)) {
             Ok(()) => cx.module.erase(func),
             Err(why) => errors.push(why),
         }
@@ -110,7 +114,7 @@ fn plan(
     cx: &mut PassCx<'_>,
     search: &Search<'_>,
     func: OpId,
-    (counters, explain): (&Counters, bool),
+    (counters, tables, explain): (&Counters, &Tables, bool),
 ) -> Result<(), Diagnostic> {
     let unit = match search.model {
         MemoryModel::Flat => GROUP_BYTES,
@@ -118,8 +122,14 @@ fn plan(
     };
     let (mut separate, mut memo) = (HashSet::new(), Memo::default());
     let (kernel, outcomes) = loop {
-        let kernel =
-            read(cx.ctx, cx.module, func, (search.axes, counters), (search.machine, unit), &separate)?;
+        let kernel = read(
+            cx.ctx,
+            cx.module,
+            func,
+            (search.axes, counters, tables),
+            (search.machine, unit),
+            &separate,
+        )?;
         check_steps(cx, func, &kernel)?;
         check_size(cx, search, func, &kernel)?;
         match plan_steps(search, &kernel, &mut memo) {

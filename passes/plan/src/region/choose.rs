@@ -176,7 +176,8 @@ impl PlannedRegion<'_> {
         }
         let (source, value) = (self.bits(writer, held, slot)?, self.array(slot));
         let [time, packet] = self.operand_stream(value, array, piece);
-        let stream = self.fetch_from(writer, (source, &value.name), (DType::I32, None), [&time, &packet])?;
+        let stream =
+            self.fetch_from(writer, (source, &value.name), (DType::I32, (None, None)), [&time, &packet])?;
         self.to_file(writer, &value.name, stream, [time, packet])
     }
 

@@ -115,7 +115,7 @@ impl PlannedRegion<'_> {
             let time = self.dimension(array.axes.iter().map(|axis| Expr::axis(axis)));
             let lane = Expr::Literal(1).pad(LANES, PadKind::Top);
             let source = (tensor, array.name.as_str());
-            let stream = self.fetch_from(writer, source, (array.dtype, None), [&time, &lane])?;
+            let stream = self.fetch_from(writer, source, (array.dtype, (None, None)), [&time, &lane])?;
             let op = new!(writer, Commit, [stream]).at_auto().element(self.apart(array));
             tensor = writer.value(op, &format!("{}_groups", array.name))?;
         }

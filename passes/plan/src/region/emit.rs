@@ -11,6 +11,7 @@ use crate::region::layout::{LANES, Local};
 use crate::region::pieces::Piece;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Computation, Operation, Slot};
+use crate::tables::FetchTable;
 use crate::vector;
 use crate::writer::{Writer, new};
 use std::rc::Rc;
@@ -284,23 +285,24 @@ impl PlannedRegion<'_> {
         self.fetch_from(writer, (source, name), formats, [time, packet])
     }
 
-    /// The format in which a value is read, and the conversion to it.
-    fn read_formats(&self, slot: Slot) -> (DType, Option<DType>) {
+    /// The format in which a value is read, with the table and the conversion before it.
+    fn read_formats(&self, slot: Slot) -> (DType, (Option<&FetchTable>, Option<DType>)) {
         let value = &self.region.values[slot];
-        (value.read, (value.read != value.array.dtype).then_some(value.read))
+        let conversion = value.is_converted().then_some(value.read);
+        (value.read, (value.table.as_ref(), conversion))
     }
 
-    /// Fetches a tensor of data memory, which has a name, in flits of eight lanes; in another format after a
-    /// conversion.
+    /// Fetches a tensor of data memory, which has a name, in flits of eight lanes; in another format after a table and
+    /// a conversion.
     pub(super) fn fetch_from(
         &self,
         writer: &mut Writer<'_>,
         (source, name): (ValueId, &str),
-        (read, conversion): (DType, Option<DType>),
+        (read, (table, conversion)): (DType, (Option<&FetchTable>, Option<DType>)),
         [time, packet]: [&Expr; 2],
     ) -> Result<ValueId, Diagnostic> {
         let begin = writer.value(new!(writer, Begin, [source]).context(Unit::Main), name)?;
-        let op = new!(writer, Fetch, [begin]).dtype(conversion);
+        let op = new!(writer, Fetch, [begin]).table(table.map(|table| &*table.name)).dtype(conversion);
         let stream = writer.value(op.time(time.clone()).packet(packet.clone()), name)?;
         let flit = elements(FLIT_BYTES, read).max(LANES);
         let whole = packet.size(self.layout.axes).is_ok_and(|size| size >= flit);
