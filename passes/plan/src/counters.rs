@@ -95,7 +95,10 @@ impl Counters {
 }
 
 /// The positions of a reduction over parts of axes, or over several axes in their order; `None` for another operation.
-fn positions(op: OpRef<'_>, axes: &Axes) -> Result<Option<u64>, Diagnostic> {
+///
+/// # Errors
+/// An operation without its clauses.
+pub fn positions(op: OpRef<'_>, axes: &Axes) -> Result<Option<u64>, Diagnostic> {
     let Some(reduce) = Reduce::cast(op) else { return Ok(None) };
     let (over, any) = (reduce.over()?, ReduceOrder::of(reduce)? == Some(ReduceOrder::Free));
     let whole = axis_list(&over).is_ok_and(|names| names.len() == 1 || any);

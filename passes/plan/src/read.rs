@@ -7,7 +7,7 @@ mod relabels;
 
 use crate::array::{Array, MostPadding};
 use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
-use crate::counters::Counters;
+use crate::counters::{Counters, positions};
 use crate::cut::Group;
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
 use crate::single::Single;
@@ -104,12 +104,25 @@ struct Reader<'a> {
     constants: HashMap<ValueId, f64>,
     /// Values that are conversions of others, for contractions alone.
     converted: HashMap<ValueId, (ValueId, Prologue)>,
+    /// Values that are conversions of others at the fetch of the pipelines that read them.
+    fetched: HashMap<ValueId, FetchedValue>,
     /// The arrays of the coordinates along axes.
     coordinates: HashMap<Arc<str>, usize>,
     /// Coordinates that regions count.
     counted: HashMap<ValueId, [Arc<str>; 2]>,
     /// The region that is being read.
     region: OpenRegion,
+}
+
+/// A conversion of a value at the fetch of the pipelines that read it.
+#[derive(Clone)]
+struct FetchedValue {
+    /// The value, which is in HBM.
+    source: ValueId,
+    /// The table that replaces each element first.
+    table: Option<FetchTable>,
+    /// The format.
+    to: DType,
 }
 
 /// A region while it is read.
@@ -157,6 +170,7 @@ pub fn read(
         steps: Vec::new(),
         constants: HashMap::new(),
         converted: HashMap::new(),
+        fetched: HashMap::new(),
         coordinates: HashMap::new(),
         counted: HashMap::new(),
         region: OpenRegion::default(),
@@ -223,10 +237,15 @@ impl Reader<'_> {
             self.converted.insert(op.results()[0], (op.operands()[0], prologue));
             return Ok(());
         }
-        if let Some(table) = self.tables.of_op(op, self.machine)? {
+        let table = self.tables.of_op(op, self.machine)?;
+        let casts = op.is(&cast::DECL) && !Cast::of(op)?.bits();
+        if (casts || table.is_some()) && self.convert_at_fetch(op, table.clone())? {
+            return Ok(());
+        }
+        if let Some(table) = table {
             return self.lookup(op, table);
         }
-        if op.is(&cast::DECL) && !Cast::of(op)?.bits() {
+        if casts {
             self.begin(op, &[])?;
             return self.cast(op);
         }
@@ -348,15 +367,47 @@ impl Reader<'_> {
         if let Some(&slot) = self.region.slots.get(&value) {
             return Ok(slot);
         }
-        let slot = match self.counted.get(&value).cloned() {
-            Some(counters) => self.counts(op, value, counters)?,
-            None => {
+        let slot = match (self.counted.get(&value).cloned(), self.fetched.get(&value).cloned()) {
+            (Some(counters), _) => self.counts(op, value, counters)?,
+            (None, Some(FetchedValue { source, table, to })) => {
+                let source = self.slot(op, source)?;
+                let array = Array { name: self.name(value), ..self.region.values[source].array.clone() };
+                self.region.values.push(RegionValue { array, read: to, table, storage: source });
+                self.region.values.len() - 1
+            }
+            (None, None) => {
                 let number = self.number(op, value)?;
                 self.input(number)
             }
         };
         self.region.slots.insert(value, slot);
         Ok(slot)
+    }
+
+    /// Converts a value at the fetch of the pipelines that read it: true if the value is in HBM, and regions and the
+    /// maps after contractions alone read the conversion.
+    fn convert_at_fetch(&mut self, op: OpRef<'_>, table: Option<FetchTable>) -> Result<bool, Diagnostic> {
+        let types = op.operand_type::<Value>(0).zip(op.result_type::<Value>(0));
+        let Some((from, to)) = types.map(|(from, to)| (from.dtype, to.dtype)) else { return Ok(false) };
+        let (mut source, result) = (op.operands()[0], op.results()[0]);
+        let mut table = table;
+        if let Some(before) = self.fetched.get(&source).filter(|_| table.is_none()) {
+            (source, table) = (before.source, before.table.clone());
+        }
+        let reads = |user: &OpId| {
+            let user = self.module.op(self.ctx, *user);
+            let computes = [&map::DECL, &reduce::DECL, &where_::DECL, &where_::COMPARE];
+            let whole = positions(user, self.axes).is_ok_and(|positions| positions.is_none());
+            whole && computes.into_iter().any(|decl| user.is(decl))
+                || table.is_some() && user.is(&cast::DECL) && fetch_cast(to, vector::computed(to)).is_some()
+        };
+        let uses = self.module.uses(result);
+        let casts = table.is_some() || fetch_cast(from, to).is_some() && vector::computed(to) == to;
+        if !casts || !self.known.contains_key(&source) || uses.is_empty() || !uses.iter().all(reads) {
+            return Ok(false);
+        }
+        self.fetched.insert(result, FetchedValue { source, table, to });
+        Ok(true)
     }
 
     /// The slot of an array that the region reads.
@@ -599,7 +650,7 @@ impl Reader<'_> {
             }
             let fused = !self.separate.contains(&op.id);
             let known = |own: &ValueId| {
-                *own == value || fused && self.known.contains_key(own) || self.constants.contains_key(own)
+                *own == value || fused && self.in_hbm(*own).is_some() || self.constants.contains_key(own)
             };
             if next.is(&map::DECL) && next.operands().iter().all(known) {
                 self.compose(Map::of(next)?, value, &mut epilogue, &mut inputs)?;
@@ -626,6 +677,17 @@ impl Reader<'_> {
         (op.results().len() == 1).then_some(op)
     }
 
+    /// The value in HBM that an operand of an epilogue is, if need be before its conversion to the format of the
+    /// vector engine; `None` if a pipeline computes it.
+    fn in_hbm(&self, value: ValueId) -> Option<ValueId> {
+        let source = match self.fetched.get(&value) {
+            Some(FetchedValue { table: Some(_), .. }) => return None,
+            Some(FetchedValue { source, table: None, .. }) => *source,
+            None => value,
+        };
+        self.known.contains_key(&source).then_some(source)
+    }
+
     /// Appends a map of `value` to an epilogue.
     fn compose(
         &self,
@@ -649,7 +711,8 @@ impl Reader<'_> {
                 terms.push(Term::Number(number));
                 continue;
             }
-            let number = self.number(*op, operand)?;
+            let stored = self.in_hbm(operand).unwrap_or(operand);
+            let number = self.number(*op, stored)?;
             let at = inputs.iter().position(|own| *own == number).unwrap_or_else(|| {
                 inputs.push(number);
                 epilogue.operands.push(self.arrays[number].clone());
