@@ -326,28 +326,33 @@ impl Search<'_> {
 
     /// The plans of a region.
     fn regions(&self, region: &Region, prices: &Transfers<'_>) -> Ranked {
-        let (mut all, mut explored) = (Vec::new(), 0);
+        let (mut all, mut explored, mut best) = (Vec::new(), 0, u64::MAX);
         let ways = Ways::stored(region.inputs.len(), region.outputs.len());
-        let priced = |choice: &RegionChoice| {
-            let planned = PlannedRegion::new(region, choice, self.axes, self.machine)?;
-            region_guess::cycles(&planned, &ways, prices)
-        };
+        let planned = |choice: &RegionChoice| PlannedRegion::new(region, choice, self.axes, self.machine);
+        let priced = |choice: &RegionChoice| region_guess::cycles(&planned(choice)?, &ways, prices);
         let choices = region_guess::choices(region, self.axes, self.machine);
         let step = (choices.len() * region.operations.len()).div_ceil(MOST_RANKED_OPERATIONS).max(1);
-        for choice in choices.into_iter().step_by(step) {
-            if self.effort.ends() && all.len() >= MOST_TRIED {
+        let least = |choice: RegionChoice| Some((region_guess::least(&planned(&choice)?)?, choice));
+        let mut choices: Vec<_> = choices.into_iter().step_by(step).filter_map(least).collect();
+        choices.sort_by_key(|(least, _)| *least);
+        let count = choices.len() as u64;
+        for (least, choice) in choices {
+            let worse = all.len() >= MOST_TRIED && least > best + best / RANK_MARGIN;
+            if worse || self.effort.ends() && all.len() >= MOST_TRIED {
                 break;
             }
             explored += 1;
             let Some(total) = priced(&choice) else { continue };
             let divided = RegionChoice { queues: prices.has_queues() && choice.tiles == 1, ..choice };
-            match priced(&divided).filter(|queued| *queued < total) {
-                Some(queued) => all.push((queued, Plan::Region(divided))),
-                None => all.push((total, Plan::Region(choice))),
-            }
+            let (total, choice) = match priced(&divided).filter(|queued| *queued < total) {
+                Some(queued) => (queued, divided),
+                None => (total, choice),
+            };
+            best = best.min(total);
+            all.push((total, Plan::Region(choice)));
         }
         all.sort_by_key(|(total, _)| *total);
-        (all, Counted { explored, pruned: 0, limited: step > 1 })
+        (all, Counted { explored, pruned: count - explored, limited: step > 1 })
     }
 
     /// The report of a plan.

@@ -106,6 +106,30 @@ impl PlannedRegion<'_> {
     }
 }
 
+/// Cycles that a plan takes at least, without the prices of its transfers; `None` if it does not fit.
+#[must_use]
+pub fn least(planned: &PlannedRegion<'_>) -> Option<u64> {
+    if !planned.fits() {
+        return None;
+    }
+    let (region, axes, timing) = (planned.region, planned.layout.axes, &planned.machine.timing);
+    let result = |slot: usize| &region.values[slot].array;
+    let bytes = |slot: &usize| {
+        let array = result(*slot);
+        let elements = array.axes.iter().filter_map(|axis| axes.id(axis)).map(|id| axes.size(id));
+        elements.product::<u64>() * u64::from(array.dtype.bits()) / 8
+    };
+    let moved: u64 = region.inputs.iter().chain(&region.outputs).map(bytes).sum();
+    let pipelines = region.operations.iter();
+    let computed: u64 =
+        pipelines.map(|operation| planned.pipeline(&operation.computation, result(operation.result))).sum();
+    // The queues of two clusters run at the same time.
+    let transfers = (region.inputs.len() + region.outputs.len()) as u64;
+    let (tiles, startups) = (planned.layout.rows.tiles(), transfers * timing.dma_startup_cycles / 2);
+    let transfers = (moved / timing.hbm_bytes_per_cycle.max(1)).max(tiles * startups);
+    Some(if tiles == 1 { transfers + computed } else { transfers.max(tiles * computed) })
+}
+
 /// Cycles of a plan whose values go these ways; `None` if it does not fit.
 #[must_use]
 pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) -> Option<u64> {
