@@ -1,12 +1,12 @@
 //! Plans kernels: replaces functions of the tensor level by kernels of the memory level.
 
 use crate::array::{Array, GROUP_BYTES};
-use crate::joint::assemble::Assembly;
 use crate::counters::Counters;
 use crate::effort::{Effort, Ending, limit};
 use crate::explain::remark;
 use crate::flow::Ways;
 use crate::joint::Joint;
+use crate::joint::assemble::Assembly;
 use crate::memo::Memo;
 use crate::read::{Kernel, Step, Work, read};
 use crate::search::{Outcome, Plan, Search};
