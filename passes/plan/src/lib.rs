@@ -19,6 +19,7 @@ pub mod order;
 pub mod read;
 pub mod region;
 pub mod residency;
+pub mod running;
 pub mod search;
 pub mod single;
 pub mod tables;

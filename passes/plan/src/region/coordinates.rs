@@ -8,7 +8,7 @@ use crate::memory::Transfers;
 use crate::region::layout::LANES;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Computation, Slot};
-use crate::single::generate::{Slices, counted, counted_layout, first_slice};
+use crate::running::{Slices, counted, counted_layout, first_slice};
 use crate::writer::{Writer, new};
 use std::sync::Arc;
 use visa_algebra::{Expr, PadKind};

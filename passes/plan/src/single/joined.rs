@@ -1,8 +1,8 @@
 //! Parts of an array along an axis, one after the other: inputs, and numbers around them.
 
 use crate::array::Array;
+use crate::running::{fill, first_slice};
 use crate::single::Part;
-use crate::single::generate::{fill, first_slice};
 use crate::writer::{Writer, new};
 use std::rc::Rc;
 use std::sync::Arc;
