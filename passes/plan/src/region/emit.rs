@@ -288,7 +288,7 @@ impl PlannedRegion<'_> {
     /// The format in which a value is read, with the table and the conversion before it.
     fn read_formats(&self, slot: Slot) -> (DType, (Option<&FetchTable>, Option<DType>)) {
         let value = &self.region.values[slot];
-        let conversion = value.is_converted().then_some(value.read);
+        let conversion = (value.read != value.array.dtype).then_some(value.read);
         (value.read, (value.table.as_ref(), conversion))
     }
 
