@@ -5,7 +5,7 @@ use crate::contraction::layout::Layout;
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role};
 use crate::cut::Group;
 use crate::effort::Ending;
-use crate::read::Work;
+use crate::program::Work;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice};
 use crate::residency;
@@ -14,13 +14,19 @@ use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::span::Span;
 use visa_machine::Unit;
 
-/// The remark of a step: its cycles and their bound, its decisions, the extent of the search, the next best plan.
+/// The remark of a step: its place in the program, its cycles and their bound, its decisions, the extent of the
+/// search, the next best plan.
 #[must_use]
-pub fn remark(search: &Search<'_>, work: &Work, outcome: &Outcome, span: Span) -> Option<Diagnostic> {
+pub fn remark(
+    search: &Search<'_>,
+    work: &Work,
+    outcome: &Outcome,
+    (place, span): (Option<String>, Span),
+) -> Option<Diagnostic> {
     let best = outcome.lowered.first()?;
     let message = format!("{}{}", counted(best.cycles, "cycle"), bound(best));
     let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("plan-kernel", span, message) };
-    let decisions = lines(work, &best.plan);
+    let decisions = place.into_iter().chain(lines(work, &best.plan));
     let all = decisions.into_iter().chain(places(search, work, best)).chain(best.binding.clone());
     let remark = all.fold(remark, |remark, line| remark.note(line, None));
     let (explored, pruned) = (counted(outcome.counted.explored, "plan"), outcome.counted.pruned);

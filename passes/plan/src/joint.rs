@@ -7,6 +7,7 @@
 //! HBM, and the report decides.
 
 pub mod assemble;
+pub mod straight;
 
 use crate::contraction::emit::Planned;
 use crate::contraction::guess::{Parts, guess};
@@ -16,7 +17,7 @@ use crate::contraction::{Choice, Contraction, Gather};
 use crate::flow::{Ways, place};
 use crate::joint::assemble::Assembly;
 use crate::memory::Transfers;
-use crate::read::{Kernel, Step, Work};
+use crate::program::{Kernel, Operand, Step, Work};
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::search::{Candidate, Outcome, Plan, Search};
@@ -24,8 +25,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::OpId;
-use visa_ir::span::Span;
+use visa_ir::module::{Module, OpId};
 use visa_machine::Unit;
 
 /// Most steps that are planned together.
@@ -116,8 +116,8 @@ pub struct Joint<'a> {
     pub kernel: &'a Kernel,
     /// The best plans of each step by itself.
     pub outcomes: &'a [Rc<Outcome>],
-    /// The places of the operations in the source.
-    pub span: &'a dyn Fn(OpId) -> Span,
+    /// The module with the function.
+    pub source: &'a Module,
 }
 
 /// The fewest cycles of a step that leaves each array in each place, or reads it there.
@@ -180,7 +180,7 @@ impl Joint<'_> {
     /// Cycles of the kernel with these plans.
     fn cycles(&self, func: OpId, plans: &[(&Plan, &Ways)]) -> Result<u64, Diagnostic> {
         let (search, kernel) = (self.search, self.kernel);
-        let assembly = Assembly { search, kernel, plans, span: self.span };
+        let assembly = Assembly { search, kernel, plans, source: self.source };
         let module = assembly.write(search.declarations.clone(), func)?;
         Ok(search.report_of(module, true)?.totals.cycles)
     }
@@ -503,7 +503,8 @@ impl Joint<'_> {
 
     /// The best sequences of entries, those of the fewest cycles first.
     fn sequences(&self, entries: &[Vec<Entry>]) -> Vec<Sequence> {
-        let arguments: State = (0..self.kernel.arguments).map(|array| (array, (None, true))).collect();
+        let arguments = self.kernel.arguments.iter().filter_map(Operand::array);
+        let arguments: State = arguments.map(|array| (array, (None, true))).collect();
         let mut states = BTreeMap::from([(
             arguments,
             vec![Sequence { entries: Vec::new(), passed: BTreeSet::new(), cycles: 0 }],

@@ -1,7 +1,7 @@
 //! Equal steps of a function, which have the same plan: they are searched once.
 
 use crate::array::Array;
-use crate::read::Work;
+use crate::program::Work;
 use crate::search::Outcome;
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -2,20 +2,26 @@
 
 mod choices;
 mod moves;
+mod parts;
+mod programs;
 mod reductions;
 mod relabels;
+mod storage;
 
 use crate::array::{Array, MostPadding};
 use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
 use crate::counters::{Counters, positions};
 use crate::cut::Group;
+use crate::placement::InPlace;
+use crate::program::{Item, Kernel, Step, Work};
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
-use crate::single::Single;
+use crate::shared::Shared;
 use crate::tables::{FetchTable, Tables};
 use crate::vector;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
-use visa_algebra::{Axes, AxisId};
+use visa_algebra::{Axes, AxisId, Expr};
 use visa_engine::words::ContractionKind;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -25,60 +31,13 @@ use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::cast::{self, Cast, SUBTRACT_ZERO, SubtractZero};
 use visa_mapping::ops::constant::{CONSTANT, Constant, Coordinate, INDEX};
 use visa_mapping::ops::contract::{self, Contract};
-use visa_mapping::ops::func::{Func, RETURN, argument_name};
+use visa_mapping::ops::func::Func;
 use visa_mapping::ops::gather::{GATHER, Gather, LOOKUP, SCATTER_INTO, ScatterInto};
 use visa_mapping::ops::map::{self, Map};
 use visa_mapping::ops::reduce::{self, Reduce};
 use visa_mapping::ops::where_::{self, Compare, Where};
 use visa_mapping::tensor::value::{Value, axis_list};
 use visa_numerics::{DType, engine_cast, fetch_cast};
-
-/// The computation of a step.
-pub enum Work {
-    /// A contraction. Its inputs are the two operands, then those of the epilogue.
-    Contraction(Box<Contraction>),
-    /// Maps, conversions and reductions.
-    Region(Box<Region>),
-    /// A step with one plan.
-    Single(Box<Single>),
-}
-
-impl Work {
-    /// The number of its results.
-    #[must_use]
-    pub fn results(&self) -> usize {
-        match self {
-            Self::Contraction(_) | Self::Single(_) => 1,
-            Self::Region(region) => region.outputs.len(),
-        }
-    }
-}
-
-/// A step of a kernel.
-pub struct Step {
-    /// Its computation.
-    pub work: Work,
-    /// Numbers of the arrays that it reads.
-    pub inputs: Vec<usize>,
-    /// Numbers of the arrays that it writes.
-    pub outputs: Vec<usize>,
-    /// The operation at its beginning.
-    pub op: OpId,
-}
-
-/// A kernel as steps between arrays.
-pub struct Kernel {
-    /// Its name.
-    pub name: String,
-    /// All arrays: first the arguments, then the results of the steps.
-    pub arrays: Vec<Array>,
-    /// Number of arguments.
-    pub arguments: usize,
-    /// The steps, in an order in which they can run.
-    pub steps: Vec<Step>,
-    /// Numbers of the arrays that it returns.
-    pub results: Vec<usize>,
-}
 
 /// Reads a kernel while it is divided.
 struct Reader<'a> {
@@ -92,6 +51,10 @@ struct Reader<'a> {
     machine: &'a Machine,
     /// Contractions whose maps have no other operands.
     separate: &'a HashSet<OpId>,
+    /// Values that other parts of the program share.
+    shared: &'a Shared,
+    /// The functions that are planned: results that may be written where arguments are.
+    in_place: &'a InPlace,
     /// Bytes that HBM moves together.
     unit: u64,
     arrays: Vec<Array>,
@@ -100,6 +63,18 @@ struct Reader<'a> {
     /// Operations that a step before has computed.
     fused: HashSet<OpId>,
     steps: Vec<Step>,
+    /// The items of the block that is being read.
+    items: Vec<Item>,
+    /// The loops around the block, for messages.
+    loops: Vec<String>,
+    /// Arrays that are in the memory of others.
+    aliases: HashMap<usize, usize>,
+    /// Arrays that are views.
+    views: HashSet<usize>,
+    /// Arrays that are parts of others.
+    cuts: HashSet<usize>,
+    /// Parts of values.
+    extracted: HashMap<ValueId, Extracted>,
     /// The numbers that values are everywhere.
     constants: HashMap<ValueId, f64>,
     /// Values that are conversions of others, for contractions alone.
@@ -123,6 +98,16 @@ struct FetchedValue {
     table: Option<FetchTable>,
     /// The format.
     to: DType,
+}
+
+/// A part of a value, which a restriction leaves without the axes that are cut.
+#[derive(Clone)]
+struct Extracted {
+    value: ValueId,
+    along: Rc<Expr>,
+    axes: Vec<Arc<str>>,
+    numbers: Vec<ValueId>,
+    index: i64,
 }
 
 /// A region while it is read.
@@ -150,6 +135,7 @@ pub fn read(
     module: &Module,
     func: OpId,
     (axes, counters, tables): (&Axes, &Counters, &Tables),
+    (shared, in_place): (&Shared, &InPlace),
     (machine, unit): (&Machine, u64),
     separate: &HashSet<OpId>,
 ) -> Result<Kernel, Diagnostic> {
@@ -163,11 +149,19 @@ pub fn read(
         tables,
         machine,
         separate,
+        shared,
+        in_place,
         unit,
         arrays: Vec::new(),
         known: HashMap::new(),
         fused: HashSet::new(),
         steps: Vec::new(),
+        items: Vec::new(),
+        loops: Vec::new(),
+        aliases: HashMap::new(),
+        views: HashSet::new(),
+        cuts: HashSet::new(),
+        extracted: HashMap::new(),
         constants: HashMap::new(),
         converted: HashMap::new(),
         fetched: HashMap::new(),
@@ -175,25 +169,11 @@ pub fn read(
         counted: HashMap::new(),
         region: OpenRegion::default(),
     };
-    let block = op.regions()[0];
-    for (number, &argument) in module.args(block).iter().enumerate() {
-        let array = reader.array(argument, &argument_name(op, number), op)?;
-        let array = Array { most_padding: MostPadding::Quarter, ..array };
-        reader.add(argument, array);
-    }
-    let arguments = reader.arrays.len();
-    let mut results = Vec::new();
-    for &id in module.ops(block) {
-        let op = module.op(ctx, id);
-        if op.is(&RETURN) {
-            reader.close()?;
-            results =
-                op.operands().iter().map(|value| reader.number(op, *value)).collect::<Result<_, _>>()?;
-        } else if !reader.fused.contains(&id) {
-            reader.step(op)?;
-        }
-    }
-    Ok(Kernel { name, arrays: reader.arrays, arguments, steps: reader.steps, results })
+    let arguments = reader.arguments(op)?;
+    let mut results = reader.block(op.regions()[0])?;
+    reader.separate_results(&mut results, &arguments, op);
+    let Reader { arrays, aliases, steps, items, .. } = reader;
+    Ok(Kernel { name, arrays, arguments, aliases, steps, body: items, results })
 }
 
 impl Reader<'_> {
@@ -206,7 +186,7 @@ impl Reader<'_> {
             dtype: ty.dtype,
             axes: ty.axes.clone(),
             unit: self.unit,
-            most_padding: MostPadding::Whole,
+            most_padding: self.shared.padding(value).unwrap_or(MostPadding::Whole),
         })
     }
 
@@ -270,7 +250,7 @@ impl Reader<'_> {
         if op.is(&SCATTER_INTO) {
             return self.scatter(ScatterInto::of(op)?);
         }
-        if self.relabels(op)? {
+        if self.relabels(op)? || self.parts(op)? || self.flows(op)? {
             return Ok(());
         }
         self.close()?;
@@ -527,7 +507,8 @@ impl Reader<'_> {
             operations: region.operations,
         };
         let inputs = region.inputs.iter().map(|(_, number)| *number).collect();
-        self.steps.push(Step { work: Work::Region(Box::new(work)), inputs, outputs: numbers, op: first });
+        let first = self.module.op(self.ctx, first);
+        self.push(Work::Region(Box::new(work)), inputs, numbers, first);
         Ok(extra)
     }
 
@@ -614,12 +595,7 @@ impl Reader<'_> {
         };
         let output = self.add(last, out);
         let inputs = numbers.into_iter().chain(inputs).collect();
-        self.steps.push(Step {
-            work: Work::Contraction(Box::new(computation)),
-            inputs,
-            outputs: vec![output],
-            op: op.id,
-        });
+        self.push(Work::Contraction(Box::new(computation)), inputs, vec![output], *op);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use crate::contraction::{Choice, Contraction, Mode};
 use crate::effort::{Effort, Ending};
 use crate::flow::{Given, Ways, Written};
 use crate::memory::Transfers;
-use crate::read::Work;
+use crate::program::Work;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::writer::{Writer, new};

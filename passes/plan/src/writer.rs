@@ -1,13 +1,14 @@
 //! Writes the operations of a kernel at the memory level. The types of results follow from the operations.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use visa_ir::build::NewOp;
 use visa_ir::context::Context;
 use visa_ir::decl::OpDecl;
 use visa_ir::decl::make_type;
 use visa_ir::diag::Diagnostic;
 use visa_ir::infer::result_types;
-use visa_ir::module::{BlockId, Module, OpId, OpSpec, TypeId, ValueId};
+use visa_ir::module::{BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::open::unknown;
 use visa_ir::span::Span;
 use visa_mapping::index::{INDEX, Index};
@@ -49,8 +50,8 @@ pub struct Writer<'c> {
     block: BlockId,
     /// The operation for which operations are written.
     origin: Cell<Span>,
-    /// Number of spans within `origin` that have been used.
-    spans: Cell<u32>,
+    /// Number of spans within each operation that have been used.
+    spans: RefCell<HashMap<Span, u32>>,
     /// The comment of the next operation.
     comment: String,
 }
@@ -61,20 +62,22 @@ impl<'c> Writer<'c> {
     pub fn new(ctx: &'c Context, module: Module) -> Self {
         let block = module.body();
         let origin = Cell::new(Span { start: 0, end: 256 });
-        Self { ctx, module, block, origin, spans: Cell::new(0), comment: String::new() }
+        Self { ctx, module, block, origin, spans: RefCell::default(), comment: String::new() }
     }
 
     /// Writes for the operation at `span` from now on.
     pub fn write_for(&self, span: Span) {
         self.origin.set(span);
-        self.spans.set(0);
     }
 
     /// A span within the operation for which operations are written, different from those before: reports and
     /// schedules tell commands apart by their spans.
     pub fn span(&self) -> Span {
-        let (origin, number) = (self.origin.get(), self.spans.get());
-        self.spans.set(number + 1);
+        let origin = self.origin.get();
+        let mut spans = self.spans.borrow_mut();
+        let count = spans.entry(origin).or_default();
+        let number = *count;
+        *count += 1;
         let length = origin.end.saturating_sub(origin.start).max(1);
         let (from, cut) = (number / length, number % length);
         Span { start: origin.start + from, end: (origin.end + from).saturating_sub(cut) }
@@ -122,6 +125,19 @@ impl<'c> Writer<'c> {
             self.module.set_type(value, types[0]);
         }
         Ok(value)
+    }
+
+    /// Appends an operation with the name and the clauses of `op`, and other operands and results. Returns these.
+    pub fn copy(
+        &mut self,
+        op: OpRef<'_>,
+        operands: Vec<ValueId>,
+        results: &[(TypeId, &str)],
+    ) -> Vec<ValueId> {
+        let spec = NewOp::copied(op).spec().spanned(self.span()).operands(operands);
+        let spec = results.iter().fold(spec, |spec, &(ty, name)| spec.result(ty, Some(name.into())));
+        let id = self.append(spec);
+        self.module.op(self.ctx, id).results().to_vec()
     }
 
     /// Renames the result of a stage of a pipeline: the name of its tensor, and the content of the stage.

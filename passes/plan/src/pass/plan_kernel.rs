@@ -7,9 +7,13 @@ use crate::explain::remark;
 use crate::flow::Ways;
 use crate::joint::Joint;
 use crate::joint::assemble::Assembly;
+use crate::joint::straight::straight_parts;
 use crate::memo::Memo;
-use crate::read::{Kernel, Step, Work, read};
+use crate::placement::{InPlace, pairs};
+use crate::program::{Kernel, Step, Work};
+use crate::read::read;
 use crate::search::{Outcome, Plan, Search};
+use crate::shared::Shared;
 use crate::tables::Tables;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -19,7 +23,8 @@ use visa_ir::module::OpId;
 use visa_machine::Machine;
 use visa_mapping::Dim;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
+use visa_mapping::facts::calls::CallGraph;
+use visa_mapping::ops::func::{ALIAS, AXES};
 use visa_mapping::ops::table::TABLE;
 use visa_memory::HBM_UNIT;
 use visa_pass::{Configured, Level, Pass, PassCx};
@@ -61,6 +66,15 @@ pub static PASS: Pass = Pass {
     ..Pass::with::<Settings>()
 };
 
+/// The functions that are planned.
+#[derive(Default)]
+struct Progress {
+    /// The plans of their steps.
+    memo: Memo,
+    /// Results that may be written where arguments are.
+    in_place: InPlace,
+}
+
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let limit = limit(&self.time_limit).map_err(|error| vec![error])?;
@@ -74,6 +88,7 @@ impl Configured for Settings {
 /// Plans all functions of the tensor level.
 fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
+    let shared = Shared::new(cx.ctx, cx.module).map_err(|why| vec![why])?;
     let counters = Counters::new(cx.ctx, cx.module, &axes).map_err(|why| vec![why])?;
     counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
     let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
@@ -88,11 +103,8 @@ fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), V
     let declared: Vec<OpId> = all.iter().copied().filter(declares).collect();
     let mut declarations = cx.module.clone();
     declarations.set_ops(top, declared);
-    let mut errors = Vec::new();
-    for &func in &all {
-        if !cx.module.op(cx.ctx, func).is(&FUNC) {
-            continue;
-        }
+    let (mut errors, mut progress) = (Vec::new(), Progress::default());
+    for &func in cx.analysis::<CallGraph>().callees_first() {
         let search = Search {
             ctx: cx.ctx,
             declarations: &declarations,
@@ -101,7 +113,7 @@ fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), V
             model: *model,
             effort,
         };
-        match plan(cx, &search, func, (&counters, &tables, explain)) {
+        match plan(cx, &search, func, (&counters, &tables, &shared), (&mut progress, explain)) {
             Ok(()) => cx.module.erase(func),
             Err(why) => errors.push(why),
         }
@@ -114,46 +126,45 @@ fn plan(
     cx: &mut PassCx<'_>,
     search: &Search<'_>,
     func: OpId,
-    (counters, tables, explain): (&Counters, &Tables, bool),
+    (counters, tables, shared): (&Counters, &Tables, &Shared),
+    (progress, explain): (&mut Progress, bool),
 ) -> Result<(), Diagnostic> {
     let unit = match search.model {
         MemoryModel::Flat => GROUP_BYTES,
         MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
     };
-    let (mut separate, mut memo) = (HashSet::new(), Memo::default());
+    let mut separate = HashSet::new();
     let (kernel, outcomes) = loop {
-        let kernel = read(
-            cx.ctx,
-            cx.module,
-            func,
-            (search.axes, counters, tables),
-            (search.machine, unit),
-            &separate,
-        )?;
+        let (numbering, memory) = ((search.axes, counters, tables), (shared, &progress.in_place));
+        let kernel = read(cx.ctx, cx.module, func, numbering, memory, (search.machine, unit), &separate)?;
         check_steps(cx, func, &kernel)?;
         check_size(cx, search, func, &kernel)?;
-        match plan_steps(search, &kernel, &mut memo) {
+        match plan_steps(search, &kernel, &mut progress.memo) {
             Ok(outcomes) => break (kernel, outcomes),
             // Perhaps no slice holds the other operands of its maps: another step reads them then.
             Err((step, _)) if has_operands(&step.work) && separate.insert(step.op) => {}
             Err((step, outcome)) => return Err(impossible(cx, step.op, &outcome)),
         }
     };
-    let span = |op: OpId| cx.module.op(cx.ctx, op).span();
-    let outcomes = Joint { search, kernel: &kernel, outcomes: &outcomes, span: &span }.run(func)?;
+    let outcomes = together(cx, search, func, &kernel, outcomes)?;
     let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
     let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
-    let assembly = Assembly { search, kernel: &kernel, plans: &plans, span: &span };
+    let assembly = Assembly { search, kernel: &kernel, plans: &plans, source: cx.module };
     let written = assembly.write(cx.module.clone(), func)?;
-    for (step, outcome) in kernel.steps.iter().zip(&outcomes) {
+    for (number, (step, outcome)) in kernel.steps.iter().zip(&outcomes).enumerate() {
         count(cx, outcome);
         cx.count("cycles", outcome.lowered[0].cycles);
         if explain {
             let span = cx.module.op(cx.ctx, step.op).span();
-            remark(search, &step.work, outcome, span).into_iter().for_each(|remark| cx.report(remark));
+            let place = place(&kernel, number);
+            remark(search, &step.work, outcome, (place, span))
+                .into_iter()
+                .for_each(|remark| cx.report(remark));
         }
     }
     cut(cx, func, &outcomes).into_iter().for_each(|remark| cx.report(remark));
+    let stores_last = |step: usize| !plans[step].0.has_loops();
+    progress.in_place.insert(kernel.name.clone(), pairs(&kernel, &stores_last, &progress.in_place));
     *cx.module = written;
     Ok(())
 }
@@ -175,6 +186,16 @@ fn plan_steps<'k>(
         outcomes.push(outcome);
     }
     Ok(outcomes)
+}
+
+/// The function and the loops of a step, if there is more than the step.
+fn place(kernel: &Kernel, number: usize) -> Option<String> {
+    let (steps, loops) = (kernel.steps.len(), &kernel.steps[number].loops);
+    let place = format!("step {} of {steps} of `@{}`", number + 1, kernel.name);
+    match loops {
+        Some(loops) => Some(format!("{place}, in {loops}")),
+        None => (steps > 1 || kernel.body.len() > 1).then_some(place),
+    }
 }
 
 /// Returns true if maps after a contraction have other operands.
@@ -213,7 +234,11 @@ fn check_steps(cx: &PassCx<'_>, func: OpId, kernel: &Kernel) -> Result<(), Diagn
 /// Refuses arrays that together are larger than HBM.
 fn check_size(cx: &PassCx<'_>, search: &Search<'_>, func: OpId, kernel: &Kernel) -> Result<(), Diagnostic> {
     let bytes = |array: &Array| array.tensor(search.axes).dim_bytes(Dim::Element, search.axes);
-    let sizes: Vec<u64> = kernel.arrays.iter().map(|array| bytes(array).unwrap_or(u64::MAX)).collect();
+    let stored = |number: usize| !kernel.aliases.contains_key(&number);
+    let arrays = kernel.arrays.iter().enumerate();
+    let sizes: Vec<u64> = arrays
+        .map(|(number, array)| if stored(number) { bytes(array).unwrap_or(u64::MAX) } else { 0 })
+        .collect();
     let (all, most) =
         (sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(*size)), search.machine.memory.hbm_bytes);
     if all <= most {
@@ -262,4 +287,20 @@ fn impossible(cx: &PassCx<'_>, step: OpId, outcome: &Outcome) -> Diagnostic {
             .note("its operands do not fit data memory and the register file in any distribution", None)
             .fix("give large axes sizes with factors of two: loops and slices divide them evenly".to_owned()),
     }
+}
+
+/// The outcomes of all steps, those of neighbouring steps planned together.
+fn together(
+    cx: &PassCx<'_>,
+    search: &Search<'_>,
+    func: OpId,
+    kernel: &Kernel,
+    mut outcomes: Vec<Rc<Outcome>>,
+) -> Result<Vec<Rc<Outcome>>, Diagnostic> {
+    for (steps, part) in straight_parts(kernel) {
+        let own = &outcomes[steps.clone()];
+        let joint = Joint { search, kernel: &part, outcomes: own, source: cx.module }.run(func)?;
+        outcomes.splice(steps, joint);
+    }
+    Ok(outcomes)
 }

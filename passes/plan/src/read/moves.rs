@@ -1,7 +1,8 @@
 //! Steps with one plan: coordinates, constants with an axis, rows that an index chooses.
 
 use crate::array::{Array, MostPadding};
-use crate::read::{Reader, Step, Work, unplanned};
+use crate::program::Work;
+use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation, Slot};
 use crate::single::indexed::{distance, fits_scratchpad};
 use crate::single::{Move, Single, generate};
@@ -20,13 +21,21 @@ use visa_numerics::{DType, engine_cast};
 const MOST_RUNS: usize = 64;
 
 impl Reader<'_> {
+    /// The limit on the padding of rows of a value that no step computes in pipelines.
+    pub(super) fn padding(&self, value: ValueId) -> MostPadding {
+        self.shared.padding(value).unwrap_or(MostPadding::Quarter)
+    }
+
     /// Appends a step with one plan, whose result is `out`. Returns the number of its array.
     pub(super) fn single(&mut self, op: OpRef<'_>, kind: Move, out: Array, inputs: Vec<usize>) -> usize {
         // Transfers within HBM move no padding along: rows without gaps are whole units together.
-        let out = Array { most_padding: MostPadding::Quarter, ..out };
+        let out = Array { most_padding: self.padding(op.results()[0]), ..out };
         let number = self.add(op.results()[0], out.clone());
-        let work = Work::Single(Box::new(Single { kind, out }));
-        self.steps.push(Step { work, inputs, outputs: vec![number], op: op.id });
+        if matches!(kind, Move::Relabel { .. }) {
+            self.views.insert(number);
+            self.aliases.extend(inputs.iter().map(|&input| (number, input)));
+        }
+        self.push(Work::Single(Box::new(Single { kind, out })), inputs, vec![number], op);
         number
     }
 

@@ -2,7 +2,8 @@
 
 use crate::array::Array;
 use crate::order::ReduceOrder;
-use crate::read::{Reader, Step, Work, unplanned};
+use crate::program::Work;
+use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation, Slot};
 use crate::single::{Move, Single};
 use std::collections::BTreeSet;
@@ -83,7 +84,7 @@ impl Reader<'_> {
         self.arrays.push(out.clone());
         let terms = self.arrays.len() - 1;
         let work = Work::Single(Box::new(Single { kind: Move::Relabel { source, before, after }, out }));
-        self.steps.push(Step { work, inputs: vec![number], outputs: vec![terms], op: op.id });
+        self.push(work, vec![number], vec![terms], *op);
         let last = next.unwrap_or(*op);
         self.region.ops.extend([op.id, last.id]);
         self.region.reduced.push(Arc::clone(&sum));

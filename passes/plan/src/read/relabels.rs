@@ -97,7 +97,7 @@ impl Reader<'_> {
         let returned =
             self.module.uses(result).iter().any(|user| self.module.op(self.ctx, *user).is(&RETURN));
         let natural = after.iter().flat_map(|term| term.axis_names(self.axes)).collect();
-        let axes = if returned { typed.axes } else { natural };
+        let axes = if returned || self.shared.has(result) { typed.axes } else { natural };
         Ok(Array { name: typed.name, axes, ..source.clone() })
     }
 

@@ -49,6 +49,7 @@ pub(crate) fn plan(
             keep_entry(ctx, module, flags, console)?;
             let function = module.clone();
             let explained = functions(ctx, module, options, registry, flags, console)?;
+            inline(ctx, module, &registry.passes, console)?;
             close(ctx, module, None, registry, console)?;
             Ok(Planned { function: Some(function), explained })
         }
