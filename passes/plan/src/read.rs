@@ -123,6 +123,8 @@ struct OpenRegion {
     reduced: Vec<Arc<str>>,
     /// A value that another step reads, and that is none of the function's.
     extra: Option<Slot>,
+    /// A value and an operation that reads the extra value in its place.
+    replaced: Option<(ValueId, OpId)>,
 }
 
 /// Divides a function into steps. HBM moves `unit` bytes together. Maps after a contraction in `separate` are in
@@ -514,7 +516,8 @@ impl Reader<'_> {
 
     /// The slot of a value that later steps read or the function returns; `None` if there is no such use.
     fn output(&self, region: &mut OpenRegion, value: ValueId) -> Option<Slot> {
-        let outside = self.module.uses(value).iter().any(|user| !region.ops.contains(user));
+        let inside = |user: &OpId| region.ops.contains(user) || region.replaced == Some((value, *user));
+        let outside = self.module.uses(value).iter().any(|user| !inside(user));
         let slot = region.slots[&value];
         let written = region.operations.iter().any(|own| own.result == slot);
         let converted = region.values[slot].clone();

@@ -218,6 +218,7 @@ impl Reader<'_> {
         let computation = Computation::Map { expression, operands: vec![operand], cast: None };
         self.region.operations.push(Operation { computation, result });
         self.region.extra = Some(result);
+        self.region.replaced = Some((index, op.id));
         self.close_with()?.ok_or_else(|| unplanned(op, "an index that no step computes"))
     }
 }
