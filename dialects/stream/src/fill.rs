@@ -1,7 +1,7 @@
 //! Fills: one number at every place of a tensor in data memory, or of a part of it (book 09, generate mode).
 
 use crate::plan::{PlanError, digits_of};
-use visa_algebra::{Axes, Expr, PadKind, place};
+use visa_algebra::{Axes, Cell, Expr, Map, MapError, PadKind, place};
 use visa_ir::diag::counted;
 use visa_loops::{Entry, Program, SequencerLimits, check, contiguous, distance, misaligned};
 use visa_machine::Machine;
@@ -46,7 +46,14 @@ impl Fill {
         if entries.is_empty() {
             entries.push(Entry::new(1, 1));
         }
-        let mut program = Program { entries, packet: 1, base: placed.base.saturating_add(distance(start)) };
+        Self::along(Program { entries, packet: 1, base: placed.base.saturating_add(distance(start)) }, dtype)
+    }
+
+    /// The loops over elements of `dtype` from a tensor's first one on.
+    ///
+    /// # Errors
+    /// 4-bit elements that begin or end in the middle of a byte.
+    pub fn along(mut program: Program, dtype: DType) -> Result<Self, PlanError> {
         program.merge();
         program.packet = contiguous(&program);
         let program = program.in_bytes(dtype).map_err(|error| error.message)?;
@@ -88,6 +95,19 @@ impl Fill {
             None => Ok(program),
         }
     }
+}
+
+/// Flags of the first `count` slices of a mapping: true for those with elements or with zeros.
+///
+/// # Errors
+/// A mapping that cannot be read.
+pub fn held(map: &Expr, count: u64, axes: &Axes) -> Result<Vec<bool>, MapError> {
+    let map = Map::new(map, axes)?;
+    let is_held = |cell: Option<Cell>| match cell {
+        Some(Cell::Live(_) | Cell::Pad(PadKind::Zero)) => true,
+        Some(Cell::Shared(_) | Cell::Pad(PadKind::Top | PadKind::Bottom)) | None => false,
+    };
+    Ok((0..count).map(|at| is_held(map.cell(at))).collect())
 }
 
 /// A number as elements of `dtype`, over and over in the 32 bits that generate mode writes.

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use visa_algebra::{
     Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement,
-    PlacedDigit, Placement, Step, crossings, digits, divide_across, loops_of, place, place_expr, step_text,
+    PadKind, PlacedDigit, Placement, Step, crossings, digits, divide_across, loops_of, place, place_expr,
+    step_text,
 };
 use visa_ir::diag::counted;
 use visa_loops::{Entry, Stride, distance};
@@ -480,7 +481,7 @@ pub struct TimeLoop {
 /// The time loops that an accumulation sums: those of `time` that `kept` leaves out. Order is preserved (book 19).
 ///
 /// # Errors
-/// If `kept` is no subsequence of `time`, or padding would be summed.
+/// If `kept` is no subsequence of `time`, or padding would be summed that is not zero.
 pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeLoop>, PlanError> {
     let found = digits_of(time, axes)?;
     if let Some(axis) = moved(&found, kept) {
@@ -508,7 +509,7 @@ pub fn accumulation(time: &Expr, kept: &Digits, axes: &Axes) -> Result<Vec<TimeL
                 Some(_) | None => (rest.extent, true),
             };
             let (limit, summed) = take;
-            if summed && rest.live < rest.extent {
+            if summed && rest.live < rest.extent && rest.kind != PadKind::Zero {
                 return Err(format!("time `{time}` has padding in a loop of {} that is summed", rest.extent));
             }
             loops.push(TimeLoop { limit, summed });

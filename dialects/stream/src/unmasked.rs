@@ -5,6 +5,7 @@
 
 use crate::ops::contract::{ACCUMULATE_DECL, ALIGN_DECL, CONTRACT_DECL};
 use crate::ops::fetch::DECL as FETCH_DECL;
+use crate::ops::fill_padding::fetch_of;
 use crate::plan::tree_depth;
 use std::fmt;
 use std::rc::Rc;
@@ -153,15 +154,6 @@ fn singles(map: &Expr, axes: &Axes) -> Option<u64> {
         below = below.checked_mul(term.size(axes).ok()?)?;
     }
     None
-}
-
-/// The fetch of a stream that is aligned.
-fn fetch_of(align: OpRef<'_>) -> Option<OpRef<'_>> {
-    let mut op = align.operand_def(0)?;
-    while !op.is(&FETCH_DECL) {
-        op = op.operand_def(0)?;
-    }
-    Some(op)
 }
 
 fn warning(contract: OpRef<'_>, fetch: OpRef<'_>, found: &Unmasked) -> Diagnostic {

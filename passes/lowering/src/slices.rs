@@ -1,12 +1,12 @@
 //! Slices of a chip that take part in a pipeline.
 
 use std::rc::Rc;
-use visa_algebra::{Axes, Cell, Expr, Map};
 use visa_ir::context::TypeId;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::error::mapping_error;
 use visa_mapping::{Dim, Tensor};
+use visa_stream::fill::held;
 use visa_stream::lower::StageCx;
 
 /// A flag for each slice of a chip, counted through its clusters.
@@ -31,12 +31,23 @@ impl Slices {
     /// # Errors
     /// A mapping that cannot be read, at `op`.
     pub fn of(cx: &StageCx<'_>, op: OpRef<'_>, tensor: &Tensor) -> Result<Self, Diagnostic> {
-        let topology = &cx.machine.topology;
-        let live = |dim: Dim, count: u64| {
-            live(&tensor.dim(dim), count, cx.axes).map_err(|error| mapping_error(error, op.span()))
-        };
-        let clusters = live(Dim::Cluster, topology.clusters_per_chip)?;
-        let slices = live(Dim::Slice, topology.slices_per_cluster)?;
+        let count = cx.machine.topology.slices_per_cluster;
+        let slices = held(&tensor.dim(Dim::Slice), count, cx.axes);
+        Self::in_clusters(cx, op, tensor, &slices.map_err(|error| mapping_error(error, op.span()))?)
+    }
+
+    /// Those of the clusters in which a tensor holds something, with a flag for each slice of a cluster.
+    ///
+    /// # Errors
+    /// A mapping that cannot be read, at `op`.
+    pub fn in_clusters(
+        cx: &StageCx<'_>,
+        op: OpRef<'_>,
+        tensor: &Tensor,
+        slices: &[bool],
+    ) -> Result<Self, Diagnostic> {
+        let clusters = held(&tensor.dim(Dim::Cluster), cx.machine.topology.clusters_per_chip, cx.axes);
+        let clusters = clusters.map_err(|error| mapping_error(error, op.span()))?;
         let in_cluster = |&cluster: &bool| slices.iter().map(move |&slice| cluster && slice);
         Ok(Self(clusters.iter().flat_map(in_cluster).collect()))
     }
@@ -70,12 +81,6 @@ impl Slices {
         }
         ranges
     }
-}
-
-/// Flags of the first `count` positions of a mapping: true for positions with data.
-fn live(map: &Expr, count: u64, axes: &Axes) -> Result<Vec<bool>, visa_algebra::MapError> {
-    let map = Map::new(map, axes)?;
-    Ok((0..count).map(|at| matches!(map.cell(at), Some(Cell::Live(_)))).collect())
 }
 
 #[cfg(test)]

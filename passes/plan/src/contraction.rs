@@ -156,6 +156,9 @@ pub struct Choice {
     pub share: u64,
     /// True if the slices of a ring divide the sum, false if they divide the streamed axes.
     pub share_sum: bool,
+    /// True if the slices divide more positions than the sum has: those beyond its end are zeros. The slices that
+    /// divide the sum are next to the ring, which divides the parts of each.
+    pub padded: bool,
     /// Iterations of a loop over the rows.
     pub row_tiles: u64,
     /// Iterations of a loop over the streamed axes.

@@ -150,6 +150,10 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
             choice.share
         ));
     }
+    if choice.padded {
+        let (sum, padded, size) = (axes(layout.sum.group()), layout.sum.padded(), layout.sum.size());
+        all.push(format!("slices divide {padded} positions of {sum}: those beyond {size} are zeros"));
+    }
     if choice.sum > 1 {
         let freed = match choice.promotion {
             Promotion::None => "the first slice of each group keeps the sums",

@@ -276,6 +276,16 @@ impl Joint<'_> {
         for (choice, parts) in fastest.into_values() {
             let Some(layout) = Layout::new(problem, &choice) else { continue };
             let planned = Planned { problem, choice: &choice, layout: &layout, axes, machine };
+            // Zeros beyond the end of the sum would go into a value that other steps may read.
+            if wanted
+                .inputs
+                .iter()
+                .take(2)
+                .enumerate()
+                .any(|(operand, wanted)| *wanted && planned.fills(operand))
+            {
+                continue;
+            }
             let takes = wanted
                 .inputs
                 .iter()

@@ -113,12 +113,19 @@ struct Family {
     mode: Mode,
     /// Parts of the sum.
     sum: u64,
+    /// True if the parts are padded.
+    padded: bool,
 }
 
 impl Family {
     fn of(choice: &Choice) -> Self {
         let share = if choice.share_sum { choice.share } else { 1 };
-        Self { stationary: choice.stationary, mode: choice.mode, sum: choice.sum * share }
+        Self {
+            stationary: choice.stationary,
+            mode: choice.mode,
+            sum: choice.sum * share,
+            padded: choice.padded,
+        }
     }
 }
 

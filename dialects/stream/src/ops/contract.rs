@@ -8,6 +8,7 @@ use crate::forgotten::DropsAxes;
 use crate::formula::Formula;
 use crate::lower::loops::accessed;
 use crate::lower::{LowerStage, StageCx};
+use crate::ops::fill_padding::check_summed;
 use crate::ops::store::ToTrf;
 use crate::pad::Pad;
 use crate::padding::padding_kept;
@@ -177,7 +178,11 @@ pub static ACCUMULATE_DECL: OpDecl = OpDecl {
           is [kept time, packet], the packet is the row padded to 8. `sequential` puts sums of one row into a \
           flit: time is [kept time, row, outer packet], the packet has 8 of its sums (book 19).",
     constraints: &[
-        ("C1", "the kept time loops are those of the input, in order (book 19)"),
+        (
+            "C1",
+            "the kept time loops are those of the input, in order (book 19); padding that is summed is zero, and \
+             nothing to the reduction",
+        ),
         ("C2", "the rest of [time, packet] is as the mode orders it (book 19)"),
         (
             "C3",
@@ -646,6 +651,8 @@ fn verify_accumulate(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic>
     let Some(result) = op.result_type::<Tensor>(0) else { return Ok(()) };
     let loops = &planned::<Accumulation>(op, cx)?.0;
     check_left_out(op, &source, &result, axes)?;
+    let is_max = reduction(op)? == ContractionKind::Max;
+    check_summed(op, &source, is_max, axes)?;
     let Some(outermost) = loops.iter().position(|time| time.summed) else { return Ok(()) };
     let steps: u64 = loops[outermost..].iter().filter(|time| !time.summed).map(|time| time.limit).product();
     let size = |dim: Dim| positions(op, dim, &source.dim(dim), axes);

@@ -38,6 +38,7 @@ use visa_stream::forgotten;
 use visa_stream::lower::address::Addresses;
 use visa_stream::lower::{self, LowerStage, StageCx, address, origin};
 use visa_stream::ops::begin::context;
+use visa_stream::ops::fill_padding::{self, FillPaddingPlan};
 use visa_stream::ops::vector_intra_slice_reduce::lower_valid_count;
 use visa_stream::ops::{commit_view, fill_view};
 use visa_stream::pipeline::{Pipeline, generates};
@@ -576,10 +577,14 @@ fn dma(cx: &StageCx<'_>, op: OpRef<'_>) -> Result<OpSpec, Diagnostic> {
 
 /// The pipeline that ends in `last`.
 fn exec(cx: &StageCx<'_>, last: OpRef<'_>, chain: &[OpRef<'_>]) -> Result<(OpSpec, Vec<OpSpec>), Diagnostic> {
-    let entering = match last.is(&fill_view::DECL) {
-        // The part alone takes part.
-        true => Rc::new(Slices::of(cx, last, &fill_view::part(last)?)?),
-        false => Slices::holding(cx, last, entering(last)?)?,
+    // Of a fill, the part alone takes part.
+    let entering = if last.is(&fill_view::DECL) {
+        Rc::new(Slices::of(cx, last, &fill_view::part(last)?)?)
+    } else if last.is(&fill_padding::DECL) {
+        let (plan, tensor) = (cx.plan::<FillPaddingPlan>(last)?, fill_padding::whole(last)?);
+        Rc::new(Slices::in_clusters(cx, last, &tensor, &plan.slices)?)
+    } else {
+        Slices::holding(cx, last, entering(last)?)?
     };
     // A slice that takes part anywhere is active: it may hold something between two exchanges only.
     let mut slices = (*entering).clone();
@@ -638,6 +643,8 @@ fn written(cx: &StageCx<'_>, last: OpRef<'_>, entering: &Slices) -> Result<Slice
         written.meet(&Slices::of(cx, last, &commit_view::part(last)?)?);
     } else if let Some(tile) = TileWrite::cast(last) {
         written.meet(&Slices::of(cx, last, &to_tile::part(tile, cx.axes)?)?);
+    } else if last.is(&fill_padding::DECL) {
+        // Its slices may hold nothing but padding.
     } else if let Some(&result) = last.results().first() {
         written.meet(&*Slices::holding(cx, last, last.module.ty(result))?);
     }

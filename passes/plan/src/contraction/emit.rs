@@ -27,6 +27,7 @@ use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
 use visa_stream::ops::contract::{Accumulate, Align, Contract};
 use visa_stream::ops::fetch::{Fetch, FetchBuilder};
+use visa_stream::ops::fill_padding::FillPadding;
 use visa_stream::ops::store::ToTrf;
 use visa_stream::ops::switch::Switch;
 use visa_stream::ops::transpose::Transpose;
@@ -304,10 +305,34 @@ impl Planned<'_> {
                 let tensor = self.operand_tensor(operand);
                 let op = new!(writer, ToDm, [source]).at_auto().cluster(tensor.dim(Dim::Cluster));
                 let op = op.queue(self.queue(transfer)).slice(tensor.dim(Dim::Slice));
-                writer.value(op.element(tensor.dim(Dim::Element)), &format!("{name}_dm"))?
+                let loaded = writer.value(op.element(tensor.dim(Dim::Element)), &format!("{name}_dm"))?;
+                self.filled(writer, operand, loaded)?
             }
         };
         writer.value(new!(writer, Begin, [loaded]).context(unit), name)
+    }
+
+    /// Fills an operand beyond the end of the sum, if the plan has that.
+    fn filled(
+        &self,
+        writer: &mut Writer<'_>,
+        operand: usize,
+        loaded: ValueId,
+    ) -> Result<ValueId, Diagnostic> {
+        if !self.fills(operand) {
+            return Ok(loaded);
+        }
+        writer.comment(&self.why_filled(operand));
+        let name = format!("{}_filled", self.problem.operands[operand].name);
+        let axis = self.layout.sum.group().mapping();
+        writer.value(new!(writer, FillPadding, [loaded]).axis(axis), &name)
+    }
+
+    /// Returns true if positions beyond the end of the sum are filled with zeros in data memory. Of an operand that no
+    /// slices divide along the sum, the fetch masks them.
+    #[must_use]
+    pub fn fills(&self, operand: usize) -> bool {
+        self.choice.padded && (operand != self.choice.stationary || self.choice.sum > 1)
     }
 
     /// The fetch of an operand, without its mappings.
@@ -333,9 +358,12 @@ impl Planned<'_> {
         divided(self.padded(map, depth, size).0, size, by)
     }
 
-    /// True if the sum has padding, which has to be zero.
+    /// True if the sum has padding, which has to be zero, and which fetches mask.
     fn masked(&self) -> bool {
-        self.choice.mode == Mode::Tree && self.layout.depth != self.layout.sum.count(Part::Time)
+        match self.choice.mode {
+            Mode::Tree => self.layout.depth != self.layout.sum.count(Part::Time),
+            Mode::Columns => self.choice.padded && self.choice.sum == 1,
+        }
     }
 
     /// Loads the stationary operand into the register file.
@@ -350,6 +378,9 @@ impl Planned<'_> {
         let outer = || std::iter::once(row.clone()).chain(around.clone());
         // Pieces of the sum that are padded separately stay separate.
         let (piece, sum, depth) = match self.choice.mode {
+            Mode::Columns if self.masked() => {
+                (Expr::Literal(1), layout.sum.group().mapping(), layout.sum.size())
+            }
             Mode::Columns => {
                 let depth = layout.depth * layout.sum.count(Part::Share);
                 (Expr::Literal(1), side_by_side(layout.sum.rest(&[Part::Slice])), depth)
@@ -363,7 +394,8 @@ impl Planned<'_> {
         let whole = self.padded(sum, depth, layout.row_depth(self.choice.mode, flit));
         let size = whole.1;
         let [flits, within] = divided(whole.0.clone(), size, flit);
-        let fetched = if self.masked() { layout.packet.min(size) } else { size };
+        let packets = if size.is_multiple_of(layout.packet) { layout.packet } else { flit };
+        let fetched = if self.masked() { packets.min(size) } else { size };
         let [fetched, packet] = divided(whole.0.clone(), size, fetched);
         let op = self.fetch(writer, self.choice.stationary, begin);
         let op = op.time(self.dimension(outer().chain([fetched])));
@@ -392,6 +424,7 @@ impl Planned<'_> {
     fn padded(&self, map: Expr, depth: u64, size: u64) -> (Expr, u64) {
         let kind = match self.choice.mode {
             Mode::Tree => PadKind::Zero,
+            Mode::Columns if self.masked() => PadKind::Zero,
             Mode::Columns => PadKind::Top,
         };
         (if size == depth { map } else { map.pad(size, kind) }, size)
@@ -413,7 +446,8 @@ impl Planned<'_> {
             layout.stream.part(Part::Promoted),
             layout.stream.part(Part::Time),
         ];
-        let shared = || outer.iter().cloned().chain([layout.share(choice)]);
+        let [members, _] = layout.exchanged(choice);
+        let shared = || outer.iter().cloned().chain([members.clone()]);
         let terms = self.stream_terms();
         let op = self.fetch(writer, operand, begin);
         let op = op.time(self.dimension(outer.iter().cloned().chain([terms.steps.clone()])));
@@ -446,7 +480,7 @@ impl Planned<'_> {
             Mode::Columns => {
                 let (columns, count) = (layout.stream.part(Part::Packet), layout.stream.count(Part::Packet));
                 let [flits, flit] = divided(columns.clone(), count, layout.flit);
-                let steps = layout.sum.part(Part::Time);
+                let [_, steps] = layout.exchanged(self.choice);
                 StreamTerms {
                     packet: up_to(columns.clone(), count, layout.flit),
                     inner: layout.sum.count(Part::Time),

@@ -22,6 +22,8 @@ pub struct Parts {
     pub rows: u64,
     /// The load of the streamed operand.
     pub stream: u64,
+    /// The fills of both operands beyond the end of the sum, the stationary one first.
+    pub fills: [u64; 2],
     /// The loads of the epilogue's operands.
     pub operands: u64,
     /// The load of the register file.
@@ -40,10 +42,12 @@ impl Parts {
         let tiles = rows * columns;
         let moved = rows * self.rows + tiles * (self.stream + self.operands + self.store);
         let computed = rows * self.weights + tiles * self.compute;
+        let [filled_rows, filled_stream] = self.fills;
         if tiles == 1 {
-            return self.rows + self.weights.max(self.stream + self.operands) + self.compute + self.store;
+            let stream = self.stream + filled_stream + self.operands;
+            return self.rows + (filled_rows + self.weights).max(stream) + self.compute + self.store;
         }
-        let ends = self.rows + self.weights + self.stream + self.store;
+        let ends = self.rows + filled_rows + self.weights + self.stream + filled_stream + self.store;
         (moved.max(computed + ends)).max(ends + self.compute)
     }
 
@@ -58,15 +62,16 @@ impl Parts {
         let tiles = rows * columns;
         let moved = |transfer: u64| transfer.saturating_sub(startup);
         if tiles == 1 {
-            let stream = queued.stream.max(self.rows + moved(self.stream));
-            let others = queued.rows + self.weights.max(queued.operands);
+            let stream = queued.stream.max(self.rows + moved(self.stream)) + self.fills[1];
+            let others = queued.rows + (self.fills[0] + self.weights).max(queued.operands);
             return stream.max(others) + self.compute + self.store;
         }
         let loads = rows * queued.rows + tiles * (queued.stream + queued.operands);
         let memory =
             rows * moved(self.rows) + tiles * (moved(self.stream) + moved(self.operands) + moved(self.store));
         let computed = rows * self.weights + tiles * self.compute;
-        let ends = queued.rows + self.weights + queued.stream + queued.store;
+        let filled: u64 = self.fills.iter().sum();
+        let ends = queued.rows + self.weights + queued.stream + filled + queued.store;
         let busiest = loads.max(tiles * queued.store).max(memory);
         (busiest + queued.store).max(computed + ends)
     }
@@ -116,6 +121,7 @@ impl Counts<'_> {
         Some(Parts {
             rows: self.load(choice.stationary),
             stream: self.load(1 - choice.stationary),
+            fills: self.fills(),
             operands: operands.sum(),
             weights: self.weights(),
             compute: self.pipeline() + collected,
@@ -153,6 +159,22 @@ impl Counts<'_> {
         let cuts = [&self.layout.batch, self.layout.free(operand, self.choice), &self.layout.sum];
         let held = cuts.iter().map(|cut| local(cut, elsewhere)).product();
         self.loading(array, held, run(array, &cuts, elsewhere))
+    }
+
+    /// Cycles to fill the operands with zeros beyond the end of the sum: slices without positions of it hold nothing
+    /// else of the stream, and rows end with them.
+    fn fills(&self) -> [u64; 2] {
+        let (choice, layout) = (self.choice, self.layout);
+        if !choice.padded {
+            return [0; 2];
+        }
+        let around: u64 = [&layout.batch, &layout.rows]
+            .iter()
+            .map(|cut| local(cut, Layout::elsewhere(choice, choice.stationary)))
+            .product();
+        let beyond = around * (layout.sum.padded() - layout.sum.size());
+        let rows = if choice.sum > 1 { bytes(beyond, self.problem.dtype()) } else { 0 };
+        [rows, self.streamed].map(|filled| filled / self.machine.limits.commit_size_sub.max(1))
     }
 
     /// Cycles to load an operand of the epilogue.

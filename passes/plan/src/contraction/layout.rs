@@ -83,7 +83,7 @@ impl Layout {
     pub fn slices(&self, choice: &Choice, machine: &Machine) -> Expr {
         let [batch, sum, stream, rows] =
             [&self.batch, &self.sum, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
-        on_slices([batch, sum, stream], rows, choice, machine)
+        on_slices(outer(batch, sum, stream, choice), rows, choice, machine)
     }
 
     /// The mapping of the slices after the sum between slices, or after they have `collected` results of each other.
@@ -103,7 +103,7 @@ impl Layout {
             Gather::Rows if collected => [freed, stream, digit],
             Gather::None | Gather::Promoted | Gather::Stream | Gather::Rows => [freed, stream, rows],
         };
-        on_slices([batch, freed, stream], rows, choice, machine)
+        on_slices(outer(batch, freed, stream, choice), rows, choice, machine)
     }
 
     /// The number of slices that a slice collects results of, and of those inside each of them: slice1 and slice0 of
@@ -113,7 +113,9 @@ impl Layout {
         match choice.gather {
             Gather::None => (1, 1),
             Gather::Rows => (choice.rows, 1),
+            Gather::Stream if choice.padded => (choice.stream, choice.sum * choice.rows),
             Gather::Stream => (choice.stream, choice.rows),
+            Gather::Promoted if choice.padded => (choice.sum, choice.rows),
             Gather::Promoted => (choice.sum, choice.stream * choice.rows),
         }
     }
@@ -126,6 +128,14 @@ impl Layout {
         }
         let [copies, _] = ring(self.rows.part(Part::Slice), choice);
         let [batch, sum, stream] = [&self.batch, &self.sum, &self.stream].map(|cut| cut.part(Part::Slice));
+        if choice.padded {
+            return around_rings(
+                [batch, stream, Expr::Literal(1), copies],
+                self.zeros(choice),
+                choice,
+                machine,
+            );
+        }
         around_rings([batch, sum, stream, copies], self.share(choice), choice, machine)
     }
 
@@ -145,6 +155,24 @@ impl Layout {
         cut.part(Part::Share)
     }
 
+    /// The mapping of all slices that divide a padded sum, with zeros where they hold nothing.
+    fn zeros(&self, choice: &Choice) -> Expr {
+        let parts = self.sum.group().mapping().stride(self.sum.count(Part::Time));
+        parts.pad(choice.sum * choice.share, PadKind::Zero)
+    }
+
+    /// The summed positions that a ring exchanges, slowest first: the slices of the ring, and those that each loads.
+    #[must_use]
+    pub fn exchanged(&self, choice: &Choice) -> [Expr; 2] {
+        let (share, steps) = (self.share(choice), self.sum.part(Part::Time));
+        if !choice.padded {
+            return [share, steps];
+        }
+        // Slices without positions of the sum send zeros.
+        let share = if choice.sum == 1 { self.zeros(choice) } else { share };
+        [share, self.sum.group().mapping().modulo(self.sum.count(Part::Time))]
+    }
+
     /// The parts of cuts that other slices hold when an operand is loaded.
     #[must_use]
     pub fn elsewhere(choice: &Choice, operand: usize) -> &'static [Part] {
@@ -160,7 +188,14 @@ impl Layout {
             [&self.batch, self.free(operand, choice), &self.sum].map(|cut| (position(array, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);
         let elsewhere = Self::elsewhere(choice, operand);
-        in_memory(cuts.map(|(_, cut)| side_by_side(cut.rest(elsewhere))), array.dtype, axes)
+        let held = |cut: &Cut| match operand == choice.stationary {
+            _ if !choice.padded || !std::ptr::eq(cut, &self.sum) => side_by_side(cut.rest(elsewhere)),
+            // The fetch makes zeros of the padding.
+            true if choice.sum == 1 => cut.group().mapping(),
+            true => side_by_side(cut.rest(elsewhere)),
+            false => self.exchanged(choice)[1].clone(),
+        };
+        in_memory(cuts.map(|(_, cut)| held(cut)), array.dtype, axes)
     }
 }
 
@@ -259,6 +294,14 @@ fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut>
 fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
     let group = &problem.sum;
     let share = if choice.share_sum { choice.share } else { 1 };
+    if choice.padded {
+        let held = group.size.div_ceil(choice.sum * share);
+        return Some(Cut::new(
+            group,
+            1,
+            &[(Part::Slice, choice.sum), (Part::Share, share), (Part::Time, held)],
+        ));
+    }
     if !group.size.is_multiple_of(choice.sum * share) {
         return None;
     }
@@ -279,14 +322,19 @@ fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
     Some(Cut::new(group, 1, &parts))
 }
 
+/// The slices around the rows, slowest first.
+fn outer(batch: Expr, sum: Expr, stream: Expr, choice: &Choice) -> [Expr; 3] {
+    if choice.padded { [batch, stream, sum] } else { [batch, sum, stream] }
+}
+
 /// A mapping of the used slices as one of all slices of a cluster.
 fn on_slices(outer: [Expr; 3], rows: Expr, choice: &Choice, machine: &Machine) -> Expr {
     if choice.share == 1 || !choice.spread {
-        let [batch, sum, stream] = outer;
-        return around_rings([batch, sum, stream, rows], Expr::Literal(1), choice, machine);
+        let [first, second, third] = outer;
+        return around_rings([first, second, third, rows], Expr::Literal(1), choice, machine);
     }
-    let ([copies, members], [batch, sum, stream]) = (ring(rows, choice), outer);
-    around_rings([batch, sum, stream, copies], members, choice, machine)
+    let ([copies, members], [first, second, third]) = (ring(rows, choice), outer);
+    around_rings([first, second, third, copies], members, choice, machine)
 }
 
 /// The rings among the slices that divide the rows, and the slices of a ring.

@@ -93,6 +93,14 @@ impl Planned<'_> {
         format!("Each slice loads the part of %{name} that meets its rows.")
     }
 
+    /// The reason of the zeros beyond the end of the sum.
+    #[must_use]
+    pub fn why_filled(&self, operand: usize) -> String {
+        let (sum, padded) = (self.layout.sum.group(), self.layout.sum.padded());
+        let name = self.operand(operand);
+        format!("Slices divide {padded} positions of {}: %{name} is zero beyond the {}.", axes(sum), sum.size)
+    }
+
     /// The reason of the engines of a transfer, if the plan assigns them.
     #[must_use]
     pub fn why_queue(&self, transfer: Move) -> Option<String> {

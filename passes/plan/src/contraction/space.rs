@@ -3,7 +3,7 @@
 
 use crate::array::whole_groups;
 use crate::contraction::layout::{Layout, PACKET_BYTES, elements};
-use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
+use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion, Role, SumOrder};
 use std::ops::ControlFlow;
 use visa_algebra::Axes;
 use visa_cost::MemoryModel;
@@ -97,6 +97,19 @@ fn powers(most: u64) -> impl Iterator<Item = u64> + Clone {
     std::iter::successors(Some(1_u64), |power| power.checked_mul(2)).take_while(move |&power| power <= most)
 }
 
+/// Returns true if `sum` groups of slices, and rings of `share` of them, may divide more positions than the sum has. A
+/// slice has all of its positions, or holds zeros; each group has some of them. Zeros change the order of a sum.
+fn pads(problem: &Contraction, mode: Mode, sum: u64, share: u64) -> bool {
+    let (group, parts) = (&problem.sum, sum * share);
+    let held = group.size.div_ceil(parts);
+    let whole = group.axes.len() == 1 && group.size.is_multiple_of(held);
+    let each = (sum - 1) * share * held < group.size;
+    // A table or a zero point makes other numbers of the zeros.
+    let stays = |prologue: &Prologue| prologue.table.is_none() && prologue.zero_points.is_none();
+    let zeros = problem.prologues.iter().all(stays);
+    problem.order == SumOrder::Free && mode == Mode::Columns && whole && each && zeros
+}
+
 /// The distributions over clusters and slices.
 fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: &Machine) -> Vec<Choice> {
     let slices = machine.topology.slices_per_cluster;
@@ -115,15 +128,17 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
         }
         for batch in powers(useful(problem.batch.size)) {
             for sum in powers(if free { useful(problem.sum.size) } else { 1 }) {
-                if !problem.sum.size.is_multiple_of(sum) || batch * sum > slices {
+                if batch * sum > slices {
                     continue;
                 }
                 for across in powers(useful(stream).min(slices / (batch * sum))) {
                     for down in powers(useful(rows).min(slices / (batch * sum * across))) {
                         let shares = powers(down).flat_map(|share| [(share, false), (share, true)]);
                         for (share, share_sum) in shares {
-                            let whole = problem.sum.size.is_multiple_of(sum * share);
-                            if share_sum && (share == 1 || !whole) {
+                            let whole = if share_sum { sum * share } else { sum };
+                            let padded = !problem.sum.size.is_multiple_of(whole);
+                            let pads = || share_sum && share == down && pads(problem, mode, sum, share);
+                            if share_sum && share == 1 || padded && !pads() {
                                 continue;
                             }
                             all.push(Choice {
@@ -137,6 +152,7 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                                 rows: down,
                                 share,
                                 share_sum,
+                                padded,
                                 row_tiles: 1,
                                 stream_tiles: 1,
                                 row: ROWS,
@@ -190,7 +206,8 @@ fn stores(
     let all = gathers.iter().filter(move |gather| possible(gather)).copied();
     all.flat_map(move |gather| {
         // Collected rows are neighbours, which unused slices around rings would separate.
-        let apart = gather == Gather::Rows && plan.share > 1;
+        // The slices that divide a padded sum are all next to each other.
+        let apart = gather == Gather::Rows && plan.share > 1 || plan.padded && plan.sum > 1;
         let spreads = [false, true].into_iter().filter(move |&spread| !spread || unused && !apart);
         spreads.map(move |spread| Choice { gather, spread, ..plan })
     })
