@@ -137,17 +137,34 @@ pub fn work(segments: &[Transfer], start: &Start, way: &Way<'_>) -> Result<DmaWo
 /// # Errors
 /// A limit of the sequencer.
 pub fn table(work: &DmaWork, dtype: DType, way: &Way<'_>) -> Result<EngineTable, AccessError> {
+    divided(work, dtype, way, &|programs| match way.pcie {
+        true => alone(programs),
+        false => deal(programs, way.media, way.engines(), way.machine),
+    })
+}
+
+/// Programs of a transfer by one engine, in bytes: of all engines, they move the same.
+///
+/// # Errors
+/// A limit of the sequencer.
+pub fn undivided(work: &DmaWork, dtype: DType, way: &Way<'_>) -> Result<EngineTable, AccessError> {
+    divided(work, dtype, way, &alone)
+}
+
+/// Programs of the engines, in bytes, where `divide` assigns segments that have no engines yet.
+fn divided(
+    work: &DmaWork,
+    dtype: DType,
+    way: &Way<'_>,
+    divide: &dyn Fn(&[PairedProgram]) -> EngineTable,
+) -> Result<EngineTable, AccessError> {
     match work {
         DmaWork::Any(segments) => {
             let mut programs = Vec::new();
             for segment in &segments.0 {
                 programs.extend_from_slice(&way.programs(segment, dtype)?.0);
             }
-            Ok(if way.pcie {
-                alone(&programs)
-            } else {
-                deal(&programs, way.media, way.engines(), way.machine)
-            })
+            Ok(divide(&programs))
         }
         DmaWork::Assigned(table) => {
             let parts = table.0.iter().map(|part| access::dma_part(part, dtype, way.machine));

@@ -66,8 +66,11 @@ impl<'a> Transfers<'a> {
         let start = Start { read: 0, write, dtype: source.dtype };
         let (pcie, machine, model) = (false, self.machine, self.model);
         let cx = TransferCx { source, result, start, free: &free, pcie, queue, axes, machine, model };
-        let cycles =
-            self.is_legal(source, result, &free).then(|| cx.price(None)).flatten().map(|(cycles, _)| cycles);
+        let price = || match model {
+            MemoryModel::Flat => cx.flat_price(),
+            MemoryModel::Book | MemoryModel::Detailed => cx.price(None).map(|(cycles, _)| cycles),
+        };
+        let cycles = self.is_legal(source, result, &free).then(price).flatten();
         self.known.borrow_mut().insert(key, cycles);
         cycles
     }

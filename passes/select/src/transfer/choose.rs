@@ -5,10 +5,13 @@ use visa_algebra::{Axes, AxisId, Expr, digits, rebuild};
 use visa_cost::{MemoryModel, transfer_cycles};
 use visa_engine::Space;
 use visa_hw::program::Dma;
-use visa_loops::Stride;
-use visa_lowering::transfers::{Start, Way, medium, table, work};
+use visa_loops::{EngineTable, Stride};
+use visa_lowering::transfers::{Start, Way, medium, table, undivided, work};
 use visa_machine::Machine;
 use visa_mapping::{StreamOrder, Tensor, Transfer, transfer};
+use visa_numerics::DType;
+use visa_sequencer::access::AccessError;
+use visa_sequencer::ops::dma::DmaWork;
 
 /// A clause of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,6 +168,22 @@ impl TransferCx<'_> {
     /// Cycles of a stream, or of the lowering's default, and the number of its loops. `None` if it is not legal.
     #[must_use]
     pub fn price(&self, order: Option<&StreamOrder>) -> Option<(u64, usize)> {
+        self.priced(order, self.model, &table)
+    }
+
+    /// Cycles by the `flat` model, whose price does not depend on the division among engines; `None` if no engine makes
+    /// the transfer.
+    #[must_use]
+    pub fn flat_price(&self) -> Option<u64> {
+        self.priced(None, MemoryModel::Flat, &undivided).map(|(cycles, _)| cycles)
+    }
+
+    fn priced(
+        &self,
+        order: Option<&StreamOrder>,
+        model: MemoryModel,
+        table: &dyn Fn(&DmaWork, DType, &Way<'_>) -> Result<EngineTable, AccessError>,
+    ) -> Option<(u64, usize)> {
         let segments =
             transfer(self.source, self.result, self.free, order, self.pcie, self.axes, self.machine).ok()?;
         let pcie = self.pcie;
@@ -174,7 +193,7 @@ impl TransferCx<'_> {
         let table = table(&work, self.start.dtype, &way).ok()?;
         let loops = table.0.iter().map(|part| part.loops.entries.len()).sum();
         let dma = Dma::of_table(pcie, media.map(Space::from), &table)?;
-        Some((transfer_cycles(&dma, self.machine, self.model).ok()?, loops))
+        Some((transfer_cycles(&dma, self.machine, model).ok()?, loops))
     }
 }
 
