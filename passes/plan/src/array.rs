@@ -1,5 +1,6 @@
 //! Arrays in HBM: the arguments, results and intermediate values of a kernel.
 
+use crate::image::Image;
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind, Side};
 use visa_ir::context::Context;
@@ -24,6 +25,10 @@ pub struct Array {
     pub unit: u64,
     /// The limit on the padding of rows.
     pub most_padding: MostPadding,
+    /// Number of the last axes that have no padding between them.
+    pub joined: usize,
+    /// The windows that its axes count, if it is an image.
+    pub image: Option<Image>,
 }
 
 /// The greatest part of a row that padding to whole units of HBM may add.
@@ -47,10 +52,23 @@ impl Array {
     #[must_use]
     pub fn layout(&self, axes: &Axes) -> Expr {
         let size = |name: &Arc<str>| axes.id(name).map_or(1, |id| axes.size(id));
+        if let Some(image) = &self.image {
+            let (row, padded) = (Expr::axis(&image.row), self.pitch(size(&image.row)));
+            let row = if padded == size(&image.row) { row } else { row.pad(padded, PadKind::Top) };
+            return Expr::pair(image.outer.iter().cloned().chain([row]));
+        }
         let Some(last) = self.axes.iter().rposition(|name| size(name) > 1) else {
             let all = Expr::pair(self.axes.iter().map(|name| Expr::axis(name)));
             return all.pad(whole_groups(1, self.dtype), PadKind::Top);
         };
+        if self.joined > 1 {
+            let (outer, inner) = self.axes.split_at(self.axes.len().saturating_sub(self.joined));
+            let (count, axis) = (inner.iter().map(size).product::<u64>(), |name: &Arc<str>| Expr::axis(name));
+            let within = inner.iter().skip(1).map(size).product();
+            let (row, padded) = (Expr::pair(inner.iter().map(axis)), self.joined_pitch(count, within));
+            let row = if padded == count { row } else { row.pad(padded, PadKind::Top) };
+            return Expr::pair(outer.iter().map(axis).chain([row]));
+        }
         let term = |(at, name): (usize, &Arc<str>)| {
             let (axis, padded) = (Expr::axis(name), self.pitch(size(name)));
             if at == last && padded != size(name) { axis.pad(padded, PadKind::Top) } else { axis }
@@ -91,6 +109,16 @@ impl Array {
             MostPadding::Whole => count,
         };
         if units - count <= most { units } else { groups }
+    }
+
+    /// Elements from the start of a row of several axes to the next one: also whole positions of the slowest of them,
+    /// which have `within` elements.
+    fn joined_pitch(&self, count: u64, within: u64) -> u64 {
+        let group = whole_groups(1, self.dtype);
+        let whole = |step: u64| (1..=step).map(|times| within * times).find(|end| end.is_multiple_of(step));
+        let ends = |step: u64| count.next_multiple_of(whole(step).unwrap_or(step * within));
+        let units = ends((self.unit * 8 / u64::from(self.dtype.bits())).max(1));
+        if units - count <= count / 4 { units } else { ends(group) }
     }
 
     /// Its tensor in HBM.

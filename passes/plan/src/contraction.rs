@@ -70,6 +70,8 @@ pub struct Contraction {
     pub sum: Group,
     /// The order of the sum.
     pub order: SumOrder,
+    /// Summed positions outside of windows, the slowest ones, if an operand is an image.
+    pub apart: Option<u64>,
     /// The format of the sums.
     pub accumulator: DType,
     /// The computation on each sum.
@@ -216,6 +218,12 @@ impl Contraction {
     #[must_use]
     pub fn products(&self) -> u64 {
         [self.batch.size, self.free[0].size, self.free[1].size, self.sum.size].iter().product()
+    }
+
+    /// Returns true if `parts` slices may divide the sum: parts of an image are whole windows.
+    #[must_use]
+    pub fn divides_sum(&self, parts: u64) -> bool {
+        self.apart.is_none_or(|apart| parts == 1 || apart.is_multiple_of(parts))
     }
 
     /// The format of the operands in the contraction.

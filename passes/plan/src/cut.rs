@@ -14,6 +14,12 @@ pub struct Group {
     pub size: u64,
     /// Positions of the slowest axis: a loop divides them.
     pub slowest: u64,
+    /// Positions of the last axis with its padding, if packets end with it.
+    pub row: Option<u64>,
+    /// Positions of the last axis.
+    pub last: u64,
+    /// Positions of the axis before the last one.
+    pub rows: u64,
 }
 
 /// A part of a cut: where its coordinate counts.
@@ -53,13 +59,33 @@ impl Group {
     #[must_use]
     pub fn new(names: &[Arc<str>], axes: &Axes) -> Self {
         let sizes: Vec<u64> = names.iter().filter_map(|name| axes.id(name)).map(|id| axes.size(id)).collect();
-        Self { axes: names.into(), size: sizes.iter().product(), slowest: sizes.iter().take(1).product() }
+        let (size, slowest) = (sizes.iter().product(), sizes.iter().take(1).product());
+        let from_last = |at: usize| sizes.iter().rev().nth(at).copied().unwrap_or(1);
+        Self { axes: names.into(), size, slowest, row: None, last: from_last(0), rows: from_last(1) }
+    }
+
+    /// The axes as one dimension, the last one with padding up to `row` positions.
+    #[must_use]
+    pub fn with_rows(names: &[Arc<str>], row: u64, axes: &Axes) -> Self {
+        let own = Self::new(names, axes);
+        Self { size: own.size / own.last.max(1) * row, row: Some(row), ..own }
     }
 
     /// The mapping of the whole group.
     #[must_use]
     pub fn mapping(&self) -> Expr {
-        Expr::pair(self.axes.iter().map(|name| Expr::axis(name)))
+        let mut terms: Vec<Expr> = self.axes.iter().map(|name| Expr::axis(name)).collect();
+        if let (Some(row), Some(last)) = (self.row, self.axes.last()) {
+            terms.pop();
+            terms.push(self.columns(last, row));
+        }
+        Expr::pair(terms)
+    }
+
+    /// The last axis with its padding up to `row` positions.
+    fn columns(&self, last: &str, row: u64) -> Expr {
+        let axis = Expr::axis(last);
+        if self.last == row { axis } else { axis.pad(row, PadKind::Top) }
     }
 }
 
@@ -139,8 +165,31 @@ impl Cut {
         if count == 1 {
             return Expr::Literal(1);
         }
-        let strided = if step == 1 { self.whole() } else { self.whole().stride(step) };
-        if product(&self.parts[..from]) == 1 { strided } else { strided.modulo(count) }
+        let first = product(&self.parts[..from]) == 1;
+        if let Some(parts) = self.around_rows(count, step, first) {
+            return parts;
+        }
+        part_of(self.whole(), count, step, first)
+    }
+
+    /// The mapping of `count` positions `step` apart as whole rows and a part of a row, if the group has rows; the
+    /// `first` ones have no others around them.
+    fn around_rows(&self, count: u64, step: u64, first: bool) -> Option<Expr> {
+        let (row, reach) = (self.group.row.filter(|_| self.tiles == 1)?, count * step);
+        let (last, outer) = self.group.axes.split_last()?;
+        let (rows, padded) = (self.group.size / row, self.padded() / row);
+        let whole = Expr::pair(outer.iter().map(|axis| Expr::axis(axis)));
+        let whole = if padded == rows { whole } else { whole.pad(padded, PadKind::Top) };
+        let columns = self.group.columns(last, row);
+        if step.is_multiple_of(row) {
+            return Some(part_of(whole, count, step / row, first));
+        }
+        if row.is_multiple_of(reach) {
+            return Some(part_of(columns, count, step, reach == row));
+        }
+        let splits = reach.is_multiple_of(row) && row.is_multiple_of(step);
+        let rows = || part_of(whole, reach / row, 1, first);
+        splits.then(|| side_by_side([rows(), part_of(columns, row / step, step, true)]))
     }
 
     /// The parts before `part`, and those after it.
@@ -166,6 +215,15 @@ impl Cut {
         }
         terms
     }
+}
+
+/// `count` positions of a mapping, `step` apart; the first ones have no others around them.
+fn part_of(map: Expr, count: u64, step: u64, first: bool) -> Expr {
+    if count == 1 {
+        return Expr::Literal(1);
+    }
+    let strided = if step == 1 { map } else { map.stride(step) };
+    if first { strided } else { strided.modulo(count) }
 }
 
 /// Several mappings as one dimension, without terms of one position.

@@ -286,11 +286,10 @@ impl Joint<'_> {
             {
                 continue;
             }
-            let takes = wanted
-                .inputs
-                .iter()
-                .enumerate()
-                .map(|(operand, wanted)| wanted.then(|| places.number(place(&planned.input(operand)))));
+            let takes = wanted.inputs.iter().enumerate().map(|(number, wanted)| {
+                let image = problem.operands.get(number).is_some_and(|array| array.image.is_some());
+                (*wanted && !image).then(|| places.number(place(&planned.input(number))))
+            });
             let takes = takes.collect();
             let gives =
                 wanted.results.iter().map(|wanted| wanted.then(|| places.number(place(&planned.results()))));

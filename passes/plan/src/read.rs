@@ -7,11 +7,13 @@ mod programs;
 mod reductions;
 mod relabels;
 mod storage;
+mod windows;
 
 use crate::array::{Array, MostPadding};
 use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
 use crate::counters::{Counters, positions};
 use crate::cut::Group;
+use crate::image::Image;
 use crate::placement::InPlace;
 use crate::program::{Item, Kernel, Step, Work};
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
@@ -25,7 +27,7 @@ use visa_algebra::{Axes, AxisId, Expr};
 use visa_engine::words::ContractionKind;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{Module, OpId, OpRef, ValueId};
+use visa_ir::module::{Module, OpId, OpRef, ValueDef, ValueId};
 use visa_machine::Machine;
 use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::cast::{self, Cast, SUBTRACT_ZERO, SubtractZero};
@@ -81,6 +83,8 @@ struct Reader<'a> {
     converted: HashMap<ValueId, (ValueId, Prologue)>,
     /// Values that are conversions of others at the fetch of the pipelines that read them.
     fetched: HashMap<ValueId, FetchedValue>,
+    /// Windows of arrays, by the numbers of these arrays.
+    windows: HashMap<ValueId, (usize, Array)>,
     /// The arrays of the coordinates along axes.
     coordinates: HashMap<Arc<str>, usize>,
     /// Coordinates that regions count.
@@ -167,6 +171,7 @@ pub fn read(
         constants: HashMap::new(),
         converted: HashMap::new(),
         fetched: HashMap::new(),
+        windows: HashMap::new(),
         coordinates: HashMap::new(),
         counted: HashMap::new(),
         region: OpenRegion::default(),
@@ -189,6 +194,8 @@ impl Reader<'_> {
             axes: ty.axes.clone(),
             unit: self.unit,
             most_padding: self.shared.padding(value).unwrap_or(MostPadding::Whole),
+            joined: 1,
+            image: None,
         })
     }
 
@@ -318,7 +325,32 @@ impl Reader<'_> {
     /// The number of the array of an operand of a contraction, which its fetch may convert.
     fn operand(&self, op: OpRef<'_>, value: ValueId) -> Result<usize, Diagnostic> {
         let source = self.converted.get(&value).map_or(value, |(source, _)| *source);
-        self.number(op, source)
+        match self.windows.get(&source) {
+            Some((number, _)) => Ok(*number),
+            None => self.number(op, source),
+        }
+    }
+
+    /// Leaves out the padding between the summed axes of an argument, if they are its last ones and a contraction
+    /// alone reads it.
+    fn join(&mut self, value: ValueId, number: usize, summed: &[Arc<str>]) {
+        let padded = |axis: &Arc<str>| self.arrays[number].pitch(self.size(axis)) != self.size(axis);
+        if !self.arrays[number].axes.last().is_some_and(padded) {
+            return;
+        }
+        let array = &mut self.arrays[number];
+        let last = array.axes.iter().rev().take_while(|axis| summed.contains(axis)).count();
+        let argument = matches!(self.module.def(value), ValueDef::Argument(..)) && self.loops.is_empty();
+        let alone = argument && self.module.uses(value).len() == 1 && self.shared.padding(value).is_none();
+        if alone && last > 1 && array.most_padding == MostPadding::Quarter {
+            array.joined = last;
+        }
+    }
+
+    /// The array of an operand of a contraction, with its windows.
+    fn operand_array(&self, value: ValueId, number: usize) -> Array {
+        let source = self.converted.get(&value).map_or(value, |(source, _)| *source);
+        self.windows.get(&source).map_or_else(|| self.arrays[number].clone(), |(_, array)| array.clone())
     }
 
     /// Continues the region, or begins another one if reductions along `reduced` would leave no rows to divide.
@@ -552,9 +584,6 @@ impl Reader<'_> {
 
     fn contraction(&mut self, op: Contract<'_>) -> Result<(), Diagnostic> {
         let numbers = [self.operand(*op, op.operands()[0])?, self.operand(*op, op.operands()[1])?];
-        let prologue =
-            |value| self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default();
-        let operands = numbers.map(|number| self.arrays[number].clone());
         let factor = op.operand_type::<Value>(0).map(|value| value.dtype);
         if let Some(dtype) = factor.filter(|dtype| dtype.accumulator().is_none()) {
             return Err(not_multiplied(*op, dtype));
@@ -570,6 +599,12 @@ impl Reader<'_> {
             return Err(unplanned(*op, "a contraction of kind `max`"));
         }
         let summed = axis_list(&*op.over()?).map_err(|why| unplanned(*op, &format!("`over`: {why}")))?;
+        for (&value, number) in op.operands().iter().zip(numbers) {
+            self.join(value, number, &summed);
+        }
+        let operands = [0, 1].map(|at| self.operand_array(op.operands()[at], numbers[at]));
+        let prologue =
+            |value| self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default();
         let result = op.results()[0];
         let ty = self.array(result, &self.name(result), *op)?;
         let tree = u64::try_from(op.tree()?).map_err(|_| unplanned(*op, "a negative tree"))?;
@@ -585,10 +620,12 @@ impl Reader<'_> {
         let shared = |axis: &&Arc<str>| operands.iter().all(|array| array.position(axis).is_some());
         let batch: Vec<_> =
             out.axes.iter().filter(shared).filter(|axis| !summed.contains(axis)).cloned().collect();
+        let (positions, apart) = self.summed(&operands, &summed, order);
         let computation = Contraction {
             batch: Group::new(&batch, self.axes),
-            free: [Group::new(&only(0, 1), self.axes), Group::new(&only(1, 0), self.axes)],
-            sum: Group::new(&self.in_array_order(&operands, &summed, order), self.axes),
+            free: [self.free(&operands[0], &only(0, 1)), self.free(&operands[1], &only(1, 0))],
+            sum: Group::new(&positions, self.axes),
+            apart,
             order,
             accumulator: ty.dtype,
             out: out.clone(),
@@ -600,6 +637,43 @@ impl Reader<'_> {
         let inputs = numbers.into_iter().chain(inputs).collect();
         self.push(Work::Contraction(Box::new(computation)), inputs, vec![output], *op);
         Ok(())
+    }
+
+    /// The axes of an operand that the other one lacks. Rows of windows are whole packets.
+    fn free(&self, array: &Array, names: &[Arc<str>]) -> Group {
+        let image = array.image.as_ref();
+        let row = names
+            .last()
+            .filter(|last| image.is_some_and(|image| image.windows.axis_names(self.axes).contains(last)));
+        // Parts of several axes that are apart in an array are whole rows, or parts of one.
+        let apart = || {
+            let at = names.iter().filter_map(|axis| array.position(axis));
+            let (first, last) = (at.clone().min(), at.max());
+            first.zip(last).is_some_and(|(first, last)| last - first + 1 > names.len())
+        };
+        let odd = |last: &&Arc<str>| names.len() > 1 && !self.size(last).is_power_of_two();
+        match row.or_else(|| names.last().filter(odd).filter(|_| apart())) {
+            Some(last) => Group::with_rows(names, Image::padded(self.size(last)), self.axes),
+            None => Group::new(names, self.axes),
+        }
+    }
+
+    /// The summed axes in their order, and the positions outside of windows if an operand is an image. In any order,
+    /// the positions within windows are the fastest.
+    fn summed(
+        &self,
+        operands: &[Array; 2],
+        summed: &[Arc<str>],
+        order: SumOrder,
+    ) -> (Vec<Arc<str>>, Option<u64>) {
+        let all = self.in_array_order(operands, summed, order);
+        let Some(image) = operands.iter().find_map(|array| array.image.as_ref()) else { return (all, None) };
+        if order != SumOrder::Free {
+            return (all, Some(1));
+        }
+        let (within, apart): (Vec<_>, Vec<_>) = all.into_iter().partition(|axis| image.within.contains(axis));
+        let count = apart.iter().map(|axis| self.size(axis)).product();
+        (apart.into_iter().chain(within).collect(), Some(count))
     }
 
     /// The summed axes: in any order that is the one of the operand in which they are innermost.

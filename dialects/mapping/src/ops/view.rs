@@ -13,6 +13,7 @@ use crate::view;
 use crate::view::tile::{ALONG, INDEX, SIZE};
 use crate::view::{ELEMENT, ViewKind, element, own_element, renamed, renamed_axes, renaming, tile};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use visa_algebra::{
     Axes, AxisId, Digit, Expr, Index, MapError, Opaque, Placement, Refinement, describe, digits,
     first_missing, first_unlike, padded_terms, place, place_expr, refines,
@@ -144,7 +145,7 @@ pub static RESHAPE: OpDecl = OpDecl {
         ("C1", CHIPS),
         ("C2", "view and source have the same size, live positions and padding"),
         ("C3", "each index is at one position, in the source and in the view"),
-        ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
+        ("C4", "axes of terms that change, old or new, occur in no other dimension of the tensor"),
     ],
     patterns: &[&MERGE_RESHAPES],
     interfaces: &[Interface(&ViewKind::Reshape), Interface(&Semantics(moves::shown))],
@@ -169,7 +170,7 @@ pub static WINDOW: OpDecl = OpDecl {
              as live",
         ),
         ("C3", "each index is at one position, in the source and in the view"),
-        ("C4", "axes of `element`, old or new, occur in no other dimension of the tensor"),
+        ("C4", "axes of terms that change, old or new, occur in no other dimension of the tensor"),
     ],
     interfaces: &[Interface(&ViewKind::Window), Interface(&Semantics(moves::shown))],
     example: "%w = tm.window %x element [C, $(H:1, Fh:1), $(W:1, Fw:1)]",
@@ -490,7 +491,7 @@ fn check_relabelled(op: OpRef<'_>, kind: ViewKind, axes: &Axes) -> Result<(), Di
             ));
         }
     }
-    check_others_keep_names(op, ours, theirs, axes)
+    check_others_keep_names(op, axes)
 }
 
 /// The sliding terms of a mapping as opaque axes.
@@ -500,19 +501,11 @@ fn windows(map: &Expr, axes: &Axes) -> Result<Opaque, MapError> {
 }
 
 /// C4 of a reshape and of a window.
-fn check_others_keep_names(op: OpRef<'_>, ours: Expr, theirs: Expr, axes: &Axes) -> Result<(), Diagnostic> {
-    let source = source(op)?;
-    let of = |maps: &[Expr]| Tensor { maps: maps.to_vec(), ..(*source).clone() }.axis_names(axes);
-    let others: Vec<Expr> = source
-        .kind
-        .dims
-        .iter()
-        .zip(&source.maps)
-        .filter(|(dim, _)| **dim != Dim::Element)
-        .map(|(_, map)| map.clone())
-        .collect();
-    let others = of(&others);
-    match of(&[ours, theirs]).into_iter().find(|name| others.contains(name)) {
+fn check_others_keep_names(op: OpRef<'_>, axes: &Axes) -> Result<(), Diagnostic> {
+    let others = other_axes(op, axes)?;
+    let [ours, theirs] = relabelled_terms(op, axes)?;
+    let named = ours.axis_names(axes).into_iter().chain(theirs.axis_names(axes));
+    match named.into_iter().find(|name| others.contains(name)) {
         Some(name) => {
             let message = format!(
                 "axis `{name}` occurs in another dimension of the tensor too, where it keeps its name"
@@ -521,6 +514,36 @@ fn check_others_keep_names(op: OpRef<'_>, ours: Expr, theirs: Expr, axes: &Axes)
         }
         None => Ok(()),
     }
+}
+
+/// The element mappings of a view and of its source, in the terms that a reshape or a window relabels. If other
+/// dimensions have axes of these mappings, equal terms around the others are left out.
+///
+/// # Errors
+/// An operation without its clauses.
+pub fn relabelled_terms(op: OpRef<'_>, axes: &Axes) -> Result<[Expr; 2], Diagnostic> {
+    let (ours, theirs) = (own_element(op)?, element(op)?);
+    let others = other_axes(op, axes)?;
+    if !ours.axis_names(axes).iter().chain(&theirs.axis_names(axes)).any(|name| others.contains(name)) {
+        return Ok([ours, theirs]);
+    }
+    let (own, source) = (ours.terms(), theirs.terms());
+    let equal = |pairs: &mut dyn Iterator<Item = (&&Expr, &&Expr)>| {
+        pairs.take_while(|(one, other)| one == other).count()
+    };
+    let first = equal(&mut own.iter().zip(&source));
+    let last = equal(&mut own[first..].iter().rev().zip(source[first..].iter().rev()));
+    let changed =
+        |terms: &[&Expr]| Expr::pair(terms[first..terms.len() - last].iter().map(|term| (*term).clone()));
+    Ok([changed(&own), changed(&source)])
+}
+
+/// The axes of a view's source in other dimensions than elements.
+fn other_axes(op: OpRef<'_>, axes: &Axes) -> Result<Vec<Arc<str>>, Diagnostic> {
+    let source = source(op)?;
+    let dims = source.kind.dims.iter().zip(&source.maps);
+    let maps = dims.filter(|(dim, _)| **dim != Dim::Element).map(|(_, map)| map.clone()).collect();
+    Ok(Tensor { maps, ..(*source).clone() }.axis_names(axes))
 }
 
 /// Returns true if each index has one position: no broadcast, and no digits of an axis that overlap.

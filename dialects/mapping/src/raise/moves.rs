@@ -6,6 +6,7 @@ use crate::ops::rename::{Rearrange, Rename};
 use crate::ops::restrict::{Extract, Insert};
 use crate::ops::to_tile::{self, TileWrite};
 use crate::ops::view::Tile;
+use crate::ops::view::relabelled_terms;
 use crate::ops::{chip_shuffle, constant, gather, number, skew};
 use crate::raise::sets::Set;
 use crate::raise::{Known, OPEN, Raising, both};
@@ -84,7 +85,8 @@ pub(crate) fn shown(cx: &mut Raising<'_>, op: OpRef<'_>) -> Result<(), Diagnosti
         ViewKind::Slice | ViewKind::Padding => source,
         ViewKind::Tile => tile(cx, op, source, &held)?,
         ViewKind::Reshape | ViewKind::Window => {
-            rearranged(cx, op, source, view::element(op)?, view::own_element(op)?)?
+            let [ours, theirs] = relabelled_terms(op, cx.axes)?;
+            rearranged(cx, op, source, theirs, ours)?
         }
         ViewKind::Relabel => {
             let old = operand(op, 0).ok_or_else(|| op.error("C0", "the operand is no tensor"))?;

@@ -6,6 +6,7 @@ use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, 
 use crate::contraction::{Choice, Contraction, Gather, Mode, Move, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
 use crate::flow::{Given, Ways, Written};
+use crate::image::{Image, windows};
 use crate::memory::Transfers;
 use crate::vector::{self, Resident};
 use crate::writer::{Writer, new};
@@ -18,7 +19,7 @@ use visa_mapping::ops::control::{For, Yield};
 use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::to_tile::ToTile;
 use visa_mapping::ops::transfer::{ToDm, ToHbm};
-use visa_mapping::ops::view::Tile;
+use visa_mapping::ops::view::{Tile, Window};
 use visa_mapping::{DM, Dim, Tensor};
 use visa_numerics::{DType, ReduceName};
 use visa_stream::ops::begin::Begin;
@@ -303,12 +304,14 @@ impl Planned<'_> {
                 writer.part(&self.why_load(operand));
                 self.why_queue(transfer).iter().for_each(|why| writer.comment(why));
                 let tensor = self.operand_tensor(operand);
+                let source = self.outer_windows(writer, operand, source)?;
                 let op = new!(writer, ToDm, [source]).at_auto().cluster(tensor.dim(Dim::Cluster));
                 let op = op.queue(self.queue(transfer)).slice(tensor.dim(Dim::Slice));
                 let loaded = writer.value(op.element(tensor.dim(Dim::Element)), &format!("{name}_dm"))?;
                 self.filled(writer, operand, loaded)?
             }
         };
+        let loaded = self.row_windows(writer, operand, loaded)?;
         writer.value(new!(writer, Begin, [loaded]).context(unit), name)
     }
 
@@ -333,6 +336,35 @@ impl Planned<'_> {
     #[must_use]
     pub fn fills(&self, operand: usize) -> bool {
         self.choice.padded && (operand != self.choice.stationary || self.choice.sum > 1)
+    }
+
+    /// An array in HBM, an image with the windows along other axes than its rows.
+    fn outer_windows(
+        &self,
+        writer: &mut Writer<'_>,
+        operand: usize,
+        source: ValueId,
+    ) -> Result<ValueId, Diagnostic> {
+        let array = &self.problem.operands[operand];
+        if !array.image.as_ref().is_some_and(Image::has_outer_windows) {
+            return Ok(source);
+        }
+        let element = array.layout(self.axes);
+        writer.value(new!(writer, Window, [source]).common(|op| op.element(element.into())), &array.name)
+    }
+
+    /// An operand in data memory, an image with the windows of its rows.
+    fn row_windows(
+        &self,
+        writer: &mut Writer<'_>,
+        operand: usize,
+        loaded: ValueId,
+    ) -> Result<ValueId, Diagnostic> {
+        let array = &self.problem.operands[operand];
+        let Some(image) = &array.image else { return Ok(loaded) };
+        let element = windows(&self.operand_tensor(operand).dim(Dim::Element), image);
+        let op = new!(writer, Window, [loaded]).common(|op| op.element(element.into()));
+        writer.value(op, &format!("{}_windows", array.name))
     }
 
     /// The fetch of an operand, without its mappings.

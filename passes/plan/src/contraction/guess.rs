@@ -131,6 +131,10 @@ impl Counts<'_> {
 
     /// Returns true if the load of an operand moves whole groups of bytes.
     fn moves_groups(&self, operand: usize) -> bool {
+        // Slices hold whole rows of an image.
+        if self.problem.operands[operand].image.is_some() {
+            return true;
+        }
         let cuts = [&self.layout.batch, self.layout.free(operand, self.choice), &self.layout.sum];
         moves_groups(&self.problem.operands[operand], &cuts, Layout::elsewhere(self.choice, operand))
     }
@@ -252,7 +256,9 @@ impl Counts<'_> {
             Mode::Tree => &layout.sum,
         };
         let cuts = [&layout.batch, &layout.stream, &layout.sum];
-        if innermost(&self.problem.operands[1 - choice.stationary], group, &cuts) {
+        if self.problem.operands[1 - choice.stationary].image.is_some()
+            || innermost(&self.problem.operands[1 - choice.stationary], group, &cuts)
+        {
             self.streamed.div_ceil(wide)
         } else {
             elements(self.streamed, self.problem.dtype())

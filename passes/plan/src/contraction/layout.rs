@@ -3,6 +3,7 @@
 use crate::array::{Array, whole_groups};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
 use crate::cut::{Cut, Group, Part, side_by_side, tidy};
+use crate::image::has_whole_rows;
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::{Machine, Unit};
 use visa_numerics::DType;
@@ -57,6 +58,9 @@ impl Layout {
         let rows = rows(&problem.free[choice.stationary], choice)?;
         let stream = stream(&problem.free[1 - choice.stationary], choice, flit, packet)?;
         let sum = sum(problem, choice, packet)?;
+        if !has_whole_rows(&stream) {
+            return None;
+        }
         let depth = match (choice.mode, sum.count(Part::Time)) {
             (Mode::Columns, depth) => depth,
             (Mode::Tree, depth) if depth <= flit => flit,
@@ -143,7 +147,15 @@ impl Layout {
     #[must_use]
     pub fn row_depth(&self, mode: Mode, flit: u64) -> u64 {
         match mode {
-            Mode::Columns => (self.depth * self.sum.count(Part::Share)).next_multiple_of(flit),
+            Mode::Columns => {
+                let (group, depth) = (self.sum.group(), self.depth * self.sum.count(Part::Share));
+                let whole = depth.next_multiple_of(flit);
+                // Padding of several axes ends after whole positions of the slowest one.
+                let within = group.size / group.slowest.max(1);
+                let ends =
+                    (whole..=whole + within * flit).step_by(usize::try_from(flit).unwrap_or(usize::MAX));
+                ends.into_iter().find(|end| *end == depth || end.is_multiple_of(within)).unwrap_or(whole)
+            }
             Mode::Tree => self.depth.next_multiple_of(flit),
         }
     }
@@ -184,6 +196,9 @@ impl Layout {
     #[must_use]
     pub fn loaded(&self, problem: &Contraction, choice: &Choice, operand: usize, axes: &Axes) -> Expr {
         let array = &problem.operands[operand];
+        if let Some(image) = &array.image {
+            return self.image(array, image, choice, axes);
+        }
         let mut cuts =
             [&self.batch, self.free(operand, choice), &self.sum].map(|cut| (position(array, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);
@@ -285,6 +300,7 @@ fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut>
                 few if few <= SUMS => SUMS,
                 many => many.next_multiple_of(flit.min(MOST_COLUMNS)).min(packet.min(MOST_COLUMNS)),
             };
+            let columns = group.row.map_or(columns, |row| columns.min(row));
             filled(group, tiles, &outer, Part::Time, &[(Part::Packet, columns)])
         }
     }

@@ -36,7 +36,7 @@ impl Space<'_> {
     pub fn each(&self, visit: &mut dyn FnMut(Choice, Layout) -> ControlFlow<(), u64>) -> u64 {
         let (mut limit, mut pruned) = (u64::MAX, 0);
         for stationary in [0, 1] {
-            for mode in modes(self.problem) {
+            for mode in modes(self.problem, stationary) {
                 for choice in distributions(self.problem, stationary, mode, self.machine) {
                     if self.least(&choice) > limit {
                         pruned += 1;
@@ -82,14 +82,18 @@ impl Space<'_> {
 }
 
 /// The packets that the order of the sum permits.
-fn modes(problem: &Contraction) -> Vec<Mode> {
+fn modes(problem: &Contraction, stationary: usize) -> Vec<Mode> {
+    let images = [stationary, 1 - stationary].map(|operand| problem.operands[operand].image.is_some());
     let tree = elements(PACKET_BYTES, problem.dtype());
     let permits = |neighbours: u64| match problem.order {
         SumOrder::Free => true,
         SumOrder::Exact(tree) => tree == neighbours || problem.sum.size == 1,
     };
     let modes = [(Mode::Columns, 1), (Mode::Tree, tree)];
-    modes.into_iter().filter(|(_, neighbours)| permits(*neighbours)).map(|(mode, _)| mode).collect()
+    // The windows of a packet are columns of the result.
+    let reads = |mode: Mode| !images[0] && (!images[1] || mode == Mode::Columns);
+    let all = modes.into_iter().filter(|(mode, neighbours)| permits(*neighbours) && reads(*mode));
+    all.map(|(mode, _)| mode).collect()
 }
 
 /// Powers of two up to `most`.
@@ -138,7 +142,8 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                             let whole = if share_sum { sum * share } else { sum };
                             let padded = !problem.sum.size.is_multiple_of(whole);
                             let pads = || share_sum && share == down && pads(problem, mode, sum, share);
-                            if share_sum && share == 1 || padded && !pads() {
+                            let apart = problem.divides_sum(whole);
+                            if share_sum && share == 1 || padded && !pads() || !apart {
                                 continue;
                             }
                             all.push(Choice {
@@ -273,6 +278,9 @@ impl Space<'_> {
     fn tiles(&self, operand: usize) -> u64 {
         let bits = |dtype: DType, count: u64| count * u64::from(dtype.bits());
         let (problem, free) = (self.problem, self.problem.free[operand].size);
+        if problem.operands[operand].image.is_some() {
+            return 1;
+        }
         let loaded = bits(problem.dtype(), problem.batch.size * free * problem.sum.size);
         let stored = bits(problem.out.dtype, problem.batch.size * free * problem.free[1 - operand].size);
         let worth = (loaded + stored) / 8 / LEAST_TILE_BYTES;

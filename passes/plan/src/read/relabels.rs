@@ -9,7 +9,7 @@ use visa_algebra::Expr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpRef, ValueId};
 use visa_mapping::ops::func::RETURN;
-use visa_mapping::ops::rename::{self, Merge, Rename, Split};
+use visa_mapping::ops::rename::{self, Merge, Rearrange, Rename, Split};
 use visa_mapping::ops::restrict::{CONCAT, Concat, EXTEND, Extend};
 use visa_mapping::tensor::value::{axis_list, one_axis};
 
@@ -32,6 +32,8 @@ impl Reader<'_> {
         } else if op.is(&rename::MERGE) {
             let own = Merge::of(op)?;
             self.exchange(op, &[(list(&*own.axes()?)?, list(&*own.to()?)?)])?;
+        } else if op.is(&rename::REARRANGE) {
+            self.windows(Rearrange::of(op)?)?;
         } else if op.is(&rename::BROADCAST) {
             self.broadcast(op)?;
         } else if op.is(&CONCAT) {
