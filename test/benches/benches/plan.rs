@@ -55,6 +55,19 @@ const PROBLEMS: &[Problem] = &[
     problem("tensor/attention.visa", "attention", &["Q=512", "S=512", "D=64"]),
     problem("tensor/quantised_gemv.visa", "quantised_gemv", &["N=4096", "K=4096"]),
     problem("tensor/moe_routing.visa", "moe", &["T=64", "H=256", "E=8", "O=64"]),
+    problem("plan/suite/conv.visa", "conv3x3", &["P=1", "C=64", "Y=58", "X=58", "O=64", "H=56", "W=56"]),
+    problem("plan/suite/ffn.visa", "swiglu", &["M=512", "D=1024", "F=4096"]),
+    problem("plan/suite/decode.visa", "qkv", &["D=3840", "Q=4096", "V=2048"]),
+    problem("plan/suite/decode.visa", "o_narrow", &["D=3840", "Q=4096"]),
+    problem("plan/suite/decode.visa", "ffn_i4", &["D=3840", "F=15360", "G=240", "Gf=960"]),
+    problem("plan/suite/maps.visa", "row", &["M=4096", "N=1024"]),
+    problem("plan/suite/maps.visa", "column", &["M=4096", "N=1024"]),
+    problem("plan/suite/maps.visa", "chain", &["M=4096", "N=1024"]),
+    problem("plan/suite/maps.visa", "layer_norm", &["M=1024", "N=1024"]),
+    problem("plan/suite/reductions.visa", "rows", &["M=4096", "N=1024"]),
+    problem("plan/suite/reductions.visa", "columns", &["M=4096", "N=1024"]),
+    problem("plan/suite/gathers.visa", "embedding", &["V=32000", "D=1024", "T=256"]),
+    problem("plan/suite/gathers.visa", "embedding_projected", &["V=32000", "D=1024", "T=256", "N=1024"]),
 ];
 
 impl Problem {
