@@ -185,6 +185,20 @@ impl<'a> PassCx<'a> {
         self.phases.push((phase, time));
     }
 
+    /// Runs another pass with its default options as a part of this one. Its findings are those of this pass, its
+    /// statistics are not.
+    ///
+    /// # Errors
+    /// Those of the other pass.
+    pub fn run(&mut self, pass: &Pass) -> Result<(), Vec<Diagnostic>> {
+        let options = Options::defaults(pass.options);
+        let mut inner = PassCx::new(self.ctx, self.module, &options);
+        let ran = (pass.run)(&mut inner);
+        let findings = inner.findings;
+        self.findings.extend(findings);
+        ran
+    }
+
     /// The count of a statistic so far.
     #[must_use]
     pub fn counted(&self, statistic: &str) -> u64 {

@@ -20,12 +20,15 @@ use std::rc::Rc;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpId;
+use visa_ir::open::{self, Opening};
+use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_mapping::Dim;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::facts::calls::CallGraph;
 use visa_mapping::ops::func::{ALIAS, AXES};
 use visa_mapping::ops::table::TABLE;
+use visa_mapping::tensor::value::Value;
 use visa_memory::HBM_UNIT;
 use visa_pass::{Configured, Level, Pass, PassCx};
 use visa_select::effort::watch::Watch;
@@ -53,7 +56,8 @@ pub static PASS: Pass = Pass {
           and the sums between slices. Sums keep their order unless they are `free`.\n\n\
           Addresses, passes of the vector engine and the order of commands stay open: `plan-vector`, `schedule` and \
           `allocate` choose them.",
-    takes: Level::Tensor,
+    takes: Level::Any,
+    open: true,
     gives: Level::Memory,
     statistics: &[
         ("explored", "plans ranked by counts"),
@@ -79,10 +83,41 @@ impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let limit = limit(&self.time_limit).map_err(|error| vec![error])?;
         let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()));
-        let planned = plan_all(cx, &all, self.explain);
+        check_level(cx)?;
+        let planned = close(cx).and_then(|()| plan_all(cx, &all, self.explain));
         watch.tell(None);
         planned
     }
+}
+
+/// Refuses a module without tensors.
+fn check_level(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    match Level::of(cx.ctx, cx.module) {
+        Level::Any | Level::Tensor | Level::Memory => Ok(()),
+        level @ (Level::Sequencer | Level::Hardware) => {
+            let message =
+                format!("found a module at the {level} level, expected the tensor or the memory level");
+            let error = Diagnostic::error("plan-kernel", Span::default(), message);
+            Err(vec![error.fix("run the pass before `lower-to-seq`".to_owned())])
+        }
+    }
+}
+
+/// Chooses the open configurations of kernels that are written at the memory level.
+fn close(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+    match open::first(cx.ctx, cx.module, |opening| opening == Opening::Configuration) {
+        Some(_) => cx.run(&visa_select::passes::select_configs::PASS),
+        None => Ok(()),
+    }
+}
+
+/// Returns true if a function has values: it is one of the tensor level.
+fn has_values(cx: &PassCx<'_>, func: OpId) -> bool {
+    let func = cx.module.op(cx.ctx, func);
+    let inside = func.regions().iter().flat_map(|&block| cx.module.walk(block)).map(|id| func.other(id));
+    let arguments = func.regions().iter().flat_map(|&block| cx.module.args(block));
+    let results = inside.flat_map(|op| op.results());
+    arguments.chain(results).any(|&value| cx.ctx.type_value::<Value>(cx.module.ty(value)).is_some())
 }
 
 /// Plans all functions of the tensor level.
@@ -104,7 +139,11 @@ fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), V
     let mut declarations = cx.module.clone();
     declarations.set_ops(top, declared);
     let (mut errors, mut progress) = (Vec::new(), Progress::default());
-    for &func in cx.analysis::<CallGraph>().callees_first() {
+    let functions = cx.analysis::<CallGraph>();
+    for &func in functions.callees_first() {
+        if !has_values(cx, func) {
+            continue;
+        }
         let search = Search {
             ctx: cx.ctx,
             declarations: &declarations,

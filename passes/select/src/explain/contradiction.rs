@@ -6,6 +6,7 @@ use crate::effort::budget::Budget;
 use crate::rules::ruleset::RuleSet;
 use std::rc::Rc;
 use visa_ir::context::Context;
+use visa_ir::decl::ClauseDecl;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId};
 use visa_ir::open::{Opening, is_open, open_up};
@@ -15,11 +16,13 @@ use visa_mapping::ops::func::FUNC;
 const MOST_CLAUSES: usize = 64;
 /// Most work for a kernel with one more open clause.
 const WORK: u64 = 2_000;
+/// The code of the error for a kernel without a legal configuration.
+const NONE_LEGAL: &str = "select-configs";
 /// Most clauses that an error names.
 const NAMED: usize = 4;
 
 /// An explicit clause.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Explicit {
     op: OpId,
     name: &'static str,
@@ -33,9 +36,15 @@ pub(crate) fn named(ctx: &Context, module: &Module, rules: &RuleSet, error: Diag
     let functions = module.ops(module.body()).iter().copied();
     let kept = functions.filter(|&id| id == function || !module.op(ctx, id).is(&FUNC));
     alone.set_ops(module.body(), kept.collect());
-    let explicit = explicit(ctx, &alone, function);
-    let guilty: Vec<Explicit> =
-        explicit.into_iter().filter(|clause| is_legal_without(ctx, &alone, rules, *clause)).collect();
+    let all = explicit(ctx, &alone, function);
+    let without = |clause: &Explicit| {
+        chosen(ctx, &alone, rules, |op, name| op == clause.op && name == clause.name).is_ok()
+    };
+    let guilty: Vec<Explicit> = all.iter().copied().filter(without).collect();
+    let guilty = match guilty[..] {
+        [only] => pair(ctx, &alone, rules, only, &all),
+        _ => guilty,
+    };
     let [first, others @ ..] = &guilty[..] else { return error };
     if others.is_empty() {
         return error;
@@ -44,7 +53,7 @@ pub(crate) fn named(ctx: &Context, module: &Module, rules: &RuleSet, error: Diag
     let span = |clause: &Explicit| module.op(ctx, clause.op).clause_span(clause.name);
     let message =
         format!("{} contradicts {}: no configuration satisfies both", text(first), text(&others[0]));
-    let named = Diagnostic::error("select-configs", span(first), message);
+    let named = Diagnostic::error(NONE_LEGAL, span(first), message);
     let named = others.iter().take(NAMED - 1).fold(named, |named, other| {
         named.note(format!("the contradicting {}", text(other)), Some(span(other)))
     });
@@ -75,14 +84,34 @@ fn explicit(ctx: &Context, module: &Module, function: OpId) -> Vec<Explicit> {
     all
 }
 
-/// Returns true if a kernel has a configuration when a clause is open.
-fn is_legal_without(ctx: &Context, module: &Module, rules: &RuleSet, clause: Explicit) -> bool {
-    let mut open = module.clone();
-    if open_up(ctx, &mut open, |op, own| op.id == clause.op && own.name == clause.name).is_err() {
-        return false;
+/// A clause without which a kernel has a configuration, and the nearest one that contradicts it when all others are
+/// open; the clause alone if it is in no configuration even then.
+fn pair(ctx: &Context, module: &Module, rules: &RuleSet, only: Explicit, all: &[Explicit]) -> Vec<Explicit> {
+    let (same, others): (Vec<Explicit>, Vec<Explicit>) =
+        all.iter().filter(|own| **own != only).partition(|own| own.op == only.op);
+    let is_refused = |explicit: &[Explicit]| {
+        let kept = |op: OpId, name: &str| explicit.iter().any(|own| own.op == op && own.name == name);
+        chosen(ctx, module, rules, |op, name| !kept(op, name)).is_err_and(|why| why.code == NONE_LEGAL)
+    };
+    if is_refused(&[only]) {
+        return vec![only];
     }
-    let Ok(computations) = driver::computations(ctx, &open) else { return false };
+    let other = same.into_iter().chain(others).find(|other| is_refused(&[only, *other]));
+    std::iter::once(only).chain(other).collect()
+}
+
+/// Chooses a kernel whose explicit clauses are open where `opens` holds for the operation and the clause.
+fn chosen(
+    ctx: &Context,
+    module: &Module,
+    rules: &RuleSet,
+    opens: impl Fn(OpId, &str) -> bool,
+) -> Result<(), Diagnostic> {
+    let mut open = module.clone();
+    let is_configuration = |clause: &ClauseDecl| clause.opening == Opening::Configuration;
+    open_up(ctx, &mut open, |op, own| is_configuration(own) && opens(op.id, own.name))?;
+    let computations = driver::computations(ctx, &open)?;
     let budget = Budget::new(WORK, ctx.data());
     let means = Means::new(rules, &budget, Rc::new(computations));
-    Driver { ctx, means: &means, tell: &mut drop }.run(&mut open).is_ok()
+    Driver { ctx, means: &means, tell: &mut drop }.run(&mut open)
 }

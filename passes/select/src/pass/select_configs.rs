@@ -9,7 +9,7 @@ use crate::effort::clock::{Clock, Phase};
 use crate::effort::watch::Watch;
 use crate::explain::advise::{Advice, ends, pipeline};
 use crate::explain::dump::Dump;
-use crate::explain::{refused, report};
+use crate::explain::{contradiction, refused, report};
 use crate::rules::ruleset::RuleSet;
 use std::rc::Rc;
 use visa_ir::diag::{Diagnostic, Severity};
@@ -161,6 +161,7 @@ fn chosen(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnostic
         }
     };
     let rules = ctx.data::<RuleSet>();
+    let written = cx.module.clone();
     let ran = driver::computations(ctx, cx.module).and_then(|computations| {
         let means = Means::new(&rules, &budget, Rc::new(computations));
         Driver { ctx, means: &means, tell: &mut tell }.run(cx.module)
@@ -168,7 +169,12 @@ fn chosen(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnostic
     cx.count("budget-spent", budget.spent());
     counts.into_iter().for_each(|(statistic, n)| cx.count(statistic, n));
     findings.into_iter().for_each(|finding| cx.report(finding));
-    ran.and(dumped).map_err(|refused| vec![refused])?;
+    let named = |refused: Diagnostic| match refused.code == PASS.name {
+        true => contradiction::named(ctx, &written, &rules, refused),
+        false => refused,
+    };
+    ran.map_err(|refused| vec![named(refused)])?;
+    dumped.map_err(|refused| vec![refused])?;
     dump.into_iter().flat_map(Dump::outputs).for_each(|output| cx.write(output));
     Ok(())
 }

@@ -15,6 +15,8 @@ enum Rule {
     Within(u64, u64),
     /// A power of two, from the first to the second number.
     Power(u64, u64),
+    /// The same, or 0 if the machine lacks the part.
+    PowerOrNone(u64, u64),
 }
 
 impl Rule {
@@ -22,6 +24,7 @@ impl Rule {
         match self {
             Rule::Within(least, most) => (least..=most).contains(&value),
             Rule::Power(least, most) => value.is_power_of_two() && (least..=most).contains(&value),
+            Rule::PowerOrNone(least, most) => value == 0 || Rule::Power(least, most).holds(value),
         }
     }
 
@@ -29,6 +32,7 @@ impl Rule {
         match self {
             Rule::Within(least, most) => format!("{least} to {most}"),
             Rule::Power(least, most) => format!("a power of two from {least} to {most}"),
+            Rule::PowerOrNone(least, most) => format!("0, or {}", Rule::Power(least, most).describe()),
         }
     }
 }
@@ -198,7 +202,7 @@ fn memory(memory: &Memory) -> Vec<Check> {
         ("memory.trf_bank_width", trf_bank_width, Rule::Power(8, 64)),
         ("memory.trf_cache_rows", trf_cache_rows, Rule::Power(1, 1024)),
         ("memory.vrf_bytes", vrf_bytes, Rule::Power(32, 1 << 20)),
-        ("memory.spm_bytes_per_pe", spm_bytes_per_pe, Rule::Power(32, 1 << 24)),
+        ("memory.spm_bytes_per_pe", spm_bytes_per_pe, Rule::PowerOrNone(32, 1 << 24)),
         // A page table of the interpreter stays small up to a tebibyte.
         ("memory.hbm_bytes", hbm_bytes, Rule::Within(1 << 20, 1 << 40)),
         ("memory.hbm_stacks", hbm_stacks, Rule::Power(1, 16)),
