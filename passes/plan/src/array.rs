@@ -1,6 +1,5 @@
 //! Arrays in HBM: the arguments, results and intermediate values of a kernel.
 
-use crate::image::Image;
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind, Side};
 use visa_ir::context::Context;
@@ -160,5 +159,36 @@ impl Array {
     #[must_use]
     pub fn position(&self, axis: &str) -> Option<usize> {
         self.axes.iter().position(|own| **own == *axis)
+    }
+}
+
+/// Columns of a packet of the stream, from the fewest.
+const COLUMNS: [u64; 3] = [8, 16, 32];
+
+/// The windows of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The terms around its rows in HBM, slowest first: axes, and windows along others.
+    pub outer: Vec<Expr>,
+    /// The axis of a row.
+    pub row: Arc<str>,
+    /// The windows within a row.
+    pub windows: Expr,
+    /// The axes of all windows and of their positions.
+    pub within: Vec<Arc<str>>,
+}
+
+impl Image {
+    /// Returns true if there are windows along other axes than that of a row.
+    #[must_use]
+    pub fn has_outer_windows(&self) -> bool {
+        self.outer.iter().any(|term| matches!(term, Expr::Slide(_)))
+    }
+
+    /// Columns of a row of `count` windows with their padding: whole packets.
+    #[must_use]
+    pub fn padded(count: u64) -> u64 {
+        let few = COLUMNS.into_iter().find(|columns| count <= *columns);
+        few.unwrap_or_else(|| count.next_multiple_of(COLUMNS[COLUMNS.len() - 1]))
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod emit;
 pub mod guess;
+pub mod images;
 pub mod layout;
 pub mod reasons;
 pub mod space;

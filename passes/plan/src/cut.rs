@@ -200,6 +200,19 @@ impl Cut {
         [names(&self.parts[..at]), names(self.parts.get(at + 1..).unwrap_or_default())]
     }
 
+    /// Returns true if each slice has whole rows of windows, and of whole images or of one image.
+    #[must_use]
+    pub fn has_whole_rows(&self) -> bool {
+        let Some(row) = self.group.row else { return true };
+        let product = |parts: &[Part]| parts.iter().map(|part| self.count(*part)).product::<u64>();
+        let (within, all) = (product(&[Part::Time, Part::Packet]), self.group.size / row);
+        let rows = product(&[Part::Promoted, Part::Time, Part::Packet]) / row;
+        let whole = all == self.group.rows
+            || rows > 0 && (self.group.rows.is_multiple_of(rows) || rows.is_multiple_of(self.group.rows));
+        let divided = product(&[Part::Cluster, Part::Slice, Part::Share]);
+        whole && within.is_multiple_of(row) && divided <= all.next_power_of_two()
+    }
+
     /// The mappings of all parts but those in `except`, slowest first. Adjacent parts are one mapping.
     #[must_use]
     pub fn rest(&self, except: &[Part]) -> Vec<Expr> {

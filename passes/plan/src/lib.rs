@@ -12,7 +12,6 @@ pub mod cut;
 pub mod effort;
 pub mod explain;
 pub mod flow;
-pub mod image;
 pub mod joint;
 pub mod memo;
 pub mod memory;

@@ -9,11 +9,10 @@ mod relabels;
 mod storage;
 mod windows;
 
-use crate::array::{Array, MostPadding};
+use crate::array::{Array, Image, MostPadding};
 use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
 use crate::counters::{Counters, positions};
 use crate::cut::Group;
-use crate::image::Image;
 use crate::placement::InPlace;
 use crate::program::{Item, Kernel, Step, Work};
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};

@@ -1,12 +1,12 @@
 //! Writes a planned contraction: loads, the register file, the stream past it, and the store.
 
-use crate::array::{Array, whole_groups};
+use crate::array::{Array, Image, whole_groups};
 use crate::contraction::guess::{LATENCY, Parts};
+use crate::contraction::images::windows;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Move, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
 use crate::flow::{Given, Ways, Written};
-use crate::image::{Image, windows};
 use crate::memory::Transfers;
 use crate::vector::{self, Resident};
 use crate::writer::{Writer, new};

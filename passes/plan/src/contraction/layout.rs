@@ -3,7 +3,6 @@
 use crate::array::{Array, whole_groups};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
 use crate::cut::{Cut, Group, Part, side_by_side, tidy};
-use crate::image::has_whole_rows;
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::{Machine, Unit};
 use visa_numerics::DType;
@@ -58,7 +57,7 @@ impl Layout {
         let rows = rows(&problem.free[choice.stationary], choice)?;
         let stream = stream(&problem.free[1 - choice.stationary], choice, flit, packet)?;
         let sum = sum(problem, choice, packet)?;
-        if !has_whole_rows(&stream) {
+        if !stream.has_whole_rows() {
             return None;
         }
         let depth = match (choice.mode, sum.count(Part::Time)) {

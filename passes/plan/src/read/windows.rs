@@ -1,7 +1,6 @@
 //! Windows of an image, for a contraction: a convolution.
 
-use crate::array::Array;
-use crate::image::Image;
+use crate::array::{Array, Image};
 use crate::read::{Reader, unplanned};
 use std::sync::Arc;
 use visa_algebra::Expr;

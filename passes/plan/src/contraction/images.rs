@@ -1,57 +1,11 @@
-//! Images that a contraction reads through windows: a convolution. A slice holds whole rows of the image, and the
-//! fetch of the stream reads each window where it lies. Windows along other axes are copies of these rows.
+//! The layout of an image in the slices of a contraction.
 
-use crate::array::Array;
+use crate::array::{Array, Image};
 use crate::contraction::Choice;
 use crate::contraction::layout::{Layout, in_memory};
 use crate::cut::{Cut, Group, Part, side_by_side};
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr};
-
-/// Columns of a packet of the stream, from the fewest.
-const COLUMNS: [u64; 3] = [8, 16, 32];
-
-/// The windows of an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
-    /// The terms around its rows in HBM, slowest first: axes, and windows along others.
-    pub outer: Vec<Expr>,
-    /// The axis of a row.
-    pub row: Arc<str>,
-    /// The windows within a row.
-    pub windows: Expr,
-    /// The axes of all windows and of their positions.
-    pub within: Vec<Arc<str>>,
-}
-
-impl Image {
-    /// Returns true if there are windows along other axes than that of a row.
-    #[must_use]
-    pub fn has_outer_windows(&self) -> bool {
-        self.outer.iter().any(|term| matches!(term, Expr::Slide(_)))
-    }
-
-    /// Columns of a row of `count` windows with their padding: whole packets.
-    #[must_use]
-    pub fn padded(count: u64) -> u64 {
-        let few = COLUMNS.into_iter().find(|columns| count <= *columns);
-        few.unwrap_or_else(|| count.next_multiple_of(COLUMNS[COLUMNS.len() - 1]))
-    }
-}
-
-/// Returns true if each slice has whole rows of windows, and of whole images or of one image.
-#[must_use]
-pub fn has_whole_rows(stream: &Cut) -> bool {
-    let group = stream.group();
-    let Some(row) = group.row else { return true };
-    let product = |parts: &[Part]| parts.iter().map(|part| stream.count(*part)).product::<u64>();
-    let (within, all) = (product(&[Part::Time, Part::Packet]), group.size / row);
-    let rows = product(&[Part::Promoted, Part::Time, Part::Packet]) / row;
-    let whole =
-        all == group.rows || rows > 0 && (group.rows.is_multiple_of(rows) || rows.is_multiple_of(group.rows));
-    let divided = product(&[Part::Cluster, Part::Slice, Part::Share]);
-    whole && within.is_multiple_of(row) && divided <= all.next_power_of_two()
-}
 
 impl Layout {
     /// The rows of an image that a slice holds.
