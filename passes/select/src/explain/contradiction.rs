@@ -22,7 +22,7 @@ const NONE_LEGAL: &str = "select-configs";
 const NAMED: usize = 4;
 
 /// An explicit clause.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Explicit {
     op: OpId,
     name: &'static str,
@@ -41,10 +41,6 @@ pub(crate) fn named(ctx: &Context, module: &Module, rules: &RuleSet, error: Diag
         chosen(ctx, &alone, rules, |op, name| op == clause.op && name == clause.name).is_ok()
     };
     let guilty: Vec<Explicit> = all.iter().copied().filter(without).collect();
-    let guilty = match guilty[..] {
-        [only] => pair(ctx, &alone, rules, only, &all),
-        _ => guilty,
-    };
     let [first, others @ ..] = &guilty[..] else { return error };
     if others.is_empty() {
         return error;
@@ -82,22 +78,6 @@ fn explicit(ctx: &Context, module: &Module, function: OpId) -> Vec<Explicit> {
     }
     all.truncate(MOST_CLAUSES);
     all
-}
-
-/// A clause without which a kernel has a configuration, and the nearest one that contradicts it when all others are
-/// open; the clause alone if it is in no configuration even then.
-fn pair(ctx: &Context, module: &Module, rules: &RuleSet, only: Explicit, all: &[Explicit]) -> Vec<Explicit> {
-    let (same, others): (Vec<Explicit>, Vec<Explicit>) =
-        all.iter().filter(|own| **own != only).partition(|own| own.op == only.op);
-    let is_refused = |explicit: &[Explicit]| {
-        let kept = |op: OpId, name: &str| explicit.iter().any(|own| own.op == op && own.name == name);
-        chosen(ctx, module, rules, |op, name| !kept(op, name)).is_err_and(|why| why.code == NONE_LEGAL)
-    };
-    if is_refused(&[only]) {
-        return vec![only];
-    }
-    let other = same.into_iter().chain(others).find(|other| is_refused(&[only, *other]));
-    std::iter::once(only).chain(other).collect()
 }
 
 /// Chooses a kernel whose explicit clauses are open where `opens` holds for the operation and the clause.
