@@ -8,6 +8,7 @@
 
 pub mod config;
 mod contexts;
+mod contradiction;
 pub mod distribution;
 pub mod driver;
 pub mod effort;

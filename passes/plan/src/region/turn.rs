@@ -1,6 +1,6 @@
 //! Operands of ordered reductions, turned by the Transpose Engine (book 27): memory holds the reduced axis innermost,
-//! and the lanes are rows that are apart. A packet gathers an element of each row, or a pipeline before exchanges both,
-//! so that the elements of a packet are neighbours.
+//! and the lanes are rows that are apart. A packet gathers an element of each row, or a pipeline before exchanges
+//! both, so that the elements of a packet are neighbours.
 
 use crate::contraction::layout::{FLIT_BYTES, elements};
 use crate::region::Slot;

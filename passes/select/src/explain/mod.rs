@@ -1,7 +1,6 @@
 //! Reports of a choice.
 
 pub(crate) mod advise;
-pub(crate) mod contradiction;
 pub(crate) mod dump;
 pub(crate) mod refused;
 pub(crate) mod report;

@@ -171,8 +171,8 @@ impl TransferCx<'_> {
         self.priced(order, self.model, &table)
     }
 
-    /// Cycles by the `flat` model, whose price does not depend on the division among engines; `None` if no engine makes
-    /// the transfer.
+    /// Cycles by the `flat` model, whose price does not depend on the division among engines; `None` if no engine
+    /// makes the transfer.
     #[must_use]
     pub fn flat_price(&self) -> Option<u64> {
         self.priced(None, MemoryModel::Flat, &undivided).map(|(cycles, _)| cycles)

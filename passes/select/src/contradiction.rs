@@ -28,8 +28,8 @@ struct Explicit {
     name: &'static str,
 }
 
-/// The error for a kernel without a legal configuration: the explicit clauses that contradict each other, if the kernel
-/// has a configuration without any one of them; otherwise `error`.
+/// The error for a kernel without a legal configuration: the explicit clauses that contradict each other, if the
+/// kernel has a configuration without any one of them; otherwise `error`.
 pub(crate) fn named(ctx: &Context, module: &Module, rules: &RuleSet, error: Diagnostic) -> Diagnostic {
     let Some(function) = around(ctx, module, &error) else { return error };
     let mut alone = module.clone();
