@@ -3,13 +3,13 @@
 use crate::config::choice::Choice;
 use crate::config::computation::Computations;
 use crate::config::memo::Means;
+use crate::contradiction;
 use crate::driver::{self, Chosen, Driver};
 use crate::effort::budget::{Budget, DEFAULT};
 use crate::effort::clock::{Clock, Phase};
 use crate::effort::watch::Watch;
 use crate::explain::advise::{Advice, ends, pipeline};
 use crate::explain::dump::Dump;
-use crate::contradiction;
 use crate::explain::{refused, report};
 use crate::rules::ruleset::RuleSet;
 use std::rc::Rc;
