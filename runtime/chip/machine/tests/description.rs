@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use visa_machine::{ASSUMED, FIGURES, Machine, MachineError};
 use visa_numerics::SumOrder;
 
-/// Fields that may be zero: latencies.
-const MAY_BE_ZERO: [&str; 12] = [
+/// Fields that may be zero: latencies, and a memory that a machine may lack.
+const MAY_BE_ZERO: [&str; 13] = [
+    "/memory/spm_bytes_per_pe",
     "/limits/valid_count_gates",
     "/timing/launch_cycles",
     "/timing/dma_startup_cycles",
