@@ -114,8 +114,13 @@ impl Array {
     /// which have `within` elements.
     fn joined_pitch(&self, count: u64, within: u64) -> u64 {
         let group = whole_groups(1, self.dtype);
-        let whole = |step: u64| (1..=step).map(|times| within * times).find(|end| end.is_multiple_of(step));
-        let ends = |step: u64| count.next_multiple_of(whole(step).unwrap_or(step * within));
+        let ends = |step: u64| {
+            let mut whole = within;
+            while !whole.is_multiple_of(step) {
+                whole += within;
+            }
+            count.next_multiple_of(whole)
+        };
         let units = ends((self.unit * 8 / u64::from(self.dtype.bits())).max(1));
         if units - count <= count / 4 { units } else { ends(group) }
     }

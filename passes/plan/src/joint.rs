@@ -487,7 +487,6 @@ impl Joint<'_> {
 
     /// Cycles of a plan by counts and the prices of its transfers.
     fn priced(&self, step: &Step, own: &Open, ways: &Ways, prices: &Transfers<'_>) -> Option<(u64, Plan)> {
-        let Search { axes, machine, .. } = *self.search;
         match (&step.work, &own.plan) {
             (Work::Contraction(problem), OpenPlan::Contraction(choice, parts)) => {
                 let layout = Layout::new(problem, choice)?;
@@ -496,13 +495,8 @@ impl Joint<'_> {
                 Some((cycles, Plan::Contraction(Box::new((choice, layout)))))
             }
             (Work::Region(region), OpenPlan::Region(choice)) => {
-                let cycles = |choice: &RegionChoice| {
-                    region_guess::cycles(&PlannedRegion::new(region, choice, axes, machine)?, ways, prices)
-                };
-                let (all, divided) =
-                    (cycles(choice)?, RegionChoice { queues: prices.has_queues(), ..*choice });
-                let queued = cycles(&divided).filter(|queued| *queued < all);
-                Some(queued.map_or((all, Plan::Region(*choice)), |queued| (queued, Plan::Region(divided))))
+                let (cycles, choice) = self.search.region_in_queues(region, *choice, ways, prices)?;
+                Some((cycles, Plan::Region(choice)))
             }
             (Work::Single(_), OpenPlan::Contraction(..) | OpenPlan::Region(_))
             | (Work::Contraction(_), OpenPlan::Region(_))

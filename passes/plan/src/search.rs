@@ -331,12 +331,31 @@ impl Search<'_> {
         Some(if total < plain.0 { (total, divided) } else { plain })
     }
 
+    /// Cycles of a plan of a region by the prices of its transfers, and the plan with them in the queues of two
+    /// clusters if that is faster.
+    #[must_use]
+    pub fn region_in_queues(
+        &self,
+        region: &Region,
+        choice: RegionChoice,
+        ways: &Ways,
+        prices: &Transfers<'_>,
+    ) -> Option<(u64, RegionChoice)> {
+        let cycles = |choice: &RegionChoice| {
+            let planned = PlannedRegion::new(region, choice, self.axes, self.machine)?;
+            region_guess::cycles(&planned, ways, prices)
+        };
+        let total = cycles(&choice)?;
+        let divided = RegionChoice { queues: prices.has_queues() && choice.tiles == 1, ..choice };
+        let queued = cycles(&divided).filter(|queued| *queued < total);
+        Some(queued.map_or((total, choice), |queued| (queued, divided)))
+    }
+
     /// The plans of a region.
     fn regions(&self, region: &Region, prices: &Transfers<'_>) -> Ranked {
         let (mut all, mut explored, mut best) = (Vec::new(), 0, u64::MAX);
         let ways = Ways::stored(region.inputs.len(), region.outputs.len());
         let planned = |choice: &RegionChoice| PlannedRegion::new(region, choice, self.axes, self.machine);
-        let priced = |choice: &RegionChoice| region_guess::cycles(&planned(choice)?, &ways, prices);
         let choices = region_guess::choices(region, self.axes, self.machine);
         let step = (choices.len() * region.operations.len()).div_ceil(MOST_RANKED_OPERATIONS).max(1);
         let least = |choice: RegionChoice| Some((region_guess::least(&planned(&choice)?)?, choice));
@@ -349,12 +368,8 @@ impl Search<'_> {
                 break;
             }
             explored += 1;
-            let Some(total) = priced(&choice) else { continue };
-            let divided = RegionChoice { queues: prices.has_queues() && choice.tiles == 1, ..choice };
-            let (total, choice) = match priced(&divided).filter(|queued| *queued < total) {
-                Some(queued) => (queued, divided),
-                None => (total, choice),
-            };
+            let priced = self.region_in_queues(region, choice, &ways, prices);
+            let Some((total, choice)) = priced else { continue };
             best = best.min(total);
             all.push((total, Plan::Region(choice)));
         }

@@ -190,9 +190,10 @@ impl Reader<'_> {
             let message = "the planner has no step for a scatter by an index that is no number of a row, or that \
                            does not fit scratchpad memory";
             let most = self.machine.memory.spm_bytes_per_pe * 8 / u64::from(DType::I32.bits());
-            let fix = match most {
-                0 => "write this part at the memory level: the machine has no scratchpad memory".to_owned(),
-                _ => format!("index rows by number, with `unit 1`, and in parts of at most {most} indices"),
+            let fix = if most == 0 {
+                "write this part at the memory level: the machine has no scratchpad memory".to_owned()
+            } else {
+                format!("index rows by number, with `unit 1`, and in parts of at most {most} indices")
             };
             return Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix));
         };

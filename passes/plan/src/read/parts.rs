@@ -40,10 +40,10 @@ impl Reader<'_> {
 
     /// Returns true if a mapping of coordinates has those of one position of the axes that are cut, and all others.
     fn holds_all(part: &Expr, cut: &[Arc<str>]) -> bool {
-        part.terms().into_iter().all(|term| match term {
-            Expr::Axis(_) | Expr::Literal(1) => true,
-            Expr::Modulo { inner, .. } => cut.iter().any(|axis| **inner == Expr::axis(axis)),
-            _ => false,
+        let of_cut = |inner: &Expr| cut.iter().any(|axis| *inner == Expr::axis(axis));
+        part.terms().into_iter().all(|term| {
+            matches!(term, Expr::Axis(_) | Expr::Literal(1))
+                || matches!(term, Expr::Modulo { inner, .. } if of_cut(inner))
         })
     }
 
