@@ -11,6 +11,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::span::Span;
 use visa_mapping::ops::constant::{Coordinate, INDEX};
+use visa_mapping::ops::contract::Contract;
 use visa_mapping::ops::func::AxesOp;
 use visa_mapping::ops::reduce::Reduce;
 use visa_mapping::tensor::attrs::{AxisSize, AxisSizes};
@@ -94,11 +95,17 @@ impl Counters {
     }
 }
 
-/// The positions of a reduction over parts of axes, or over several axes in their order; `None` for another operation.
+/// The positions of a reduction over parts of axes, or over several axes in their order, and of a contraction over
+/// several axes; `None` for another operation.
 ///
 /// # Errors
 /// An operation without its clauses.
 pub fn positions(op: OpRef<'_>, axes: &Axes) -> Result<Option<u64>, Diagnostic> {
+    if let Some(contract) = Contract::cast(op) {
+        let over = contract.over()?;
+        let several = axis_list(&over).is_ok_and(|names| names.len() > 1);
+        return Ok(over.size(axes).ok().filter(|_| several));
+    }
     let Some(reduce) = Reduce::cast(op) else { return Ok(None) };
     let (over, any) = (reduce.over()?, ReduceOrder::of(reduce)? == Some(ReduceOrder::Free));
     let whole = axis_list(&over).is_ok_and(|names| names.len() == 1 || any);

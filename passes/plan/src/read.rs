@@ -1,7 +1,9 @@
 //! Divides a function of the tensor level into steps: parts that are planned one by one and meet in HBM.
 
 mod choices;
+pub mod fallbacks;
 mod moves;
+mod orders;
 mod parts;
 mod programs;
 mod reductions;
@@ -15,6 +17,7 @@ use crate::counters::{Counters, positions};
 use crate::cut::Group;
 use crate::placement::InPlace;
 use crate::program::{Item, Kernel, Step, Work};
+use crate::read::fallbacks::Fallbacks;
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
 use crate::shared::Shared;
 use crate::tables::{FetchTable, Tables};
@@ -50,8 +53,8 @@ struct Reader<'a> {
     /// The tables that fetches look elements up in.
     tables: &'a Tables,
     machine: &'a Machine,
-    /// Contractions whose maps have no other operands.
-    separate: &'a HashSet<OpId>,
+    /// Contractions without a plan in their usual form.
+    fallbacks: &'a Fallbacks,
     /// Values that other parts of the program share.
     shared: &'a Shared,
     /// The functions that are planned: results that may be written where arguments are.
@@ -130,8 +133,7 @@ struct OpenRegion {
     replaced: Option<(ValueId, OpId)>,
 }
 
-/// Divides a function into steps. HBM moves `unit` bytes together. Maps after a contraction in `separate` are in
-/// another step, if they have other operands.
+/// Divides a function into steps. HBM moves `unit` bytes together.
 ///
 /// # Errors
 /// An operation that no step computes.
@@ -142,7 +144,7 @@ pub fn read(
     (axes, counters, tables): (&Axes, &Counters, &Tables),
     (shared, in_place): (&Shared, &InPlace),
     (machine, unit): (&Machine, u64),
-    separate: &HashSet<OpId>,
+    fallbacks: &Fallbacks,
 ) -> Result<Kernel, Diagnostic> {
     let op = module.op(ctx, func);
     let name = Func::of(op)?.name()?.to_string();
@@ -153,7 +155,7 @@ pub fn read(
         counters,
         tables,
         machine,
-        separate,
+        fallbacks,
         shared,
         in_place,
         unit,
@@ -523,6 +525,10 @@ impl Reader<'_> {
         if outputs.is_empty() {
             return Ok(None);
         }
+        if self.fallbacks.orders.contains(&first) {
+            let slot = outputs[0].1;
+            self.in_order(&mut region, slot, self.module.op(self.ctx, first));
+        }
         let rows = self.rows(&region);
         let mut numbers = Vec::new();
         for &(value, slot) in &outputs {
@@ -582,7 +588,7 @@ impl Reader<'_> {
     }
 
     fn contraction(&mut self, op: Contract<'_>) -> Result<(), Diagnostic> {
-        let numbers = [self.operand(*op, op.operands()[0])?, self.operand(*op, op.operands()[1])?];
+        let mut numbers = [self.operand(*op, op.operands()[0])?, self.operand(*op, op.operands()[1])?];
         let factor = op.operand_type::<Value>(0).map(|value| value.dtype);
         if let Some(dtype) = factor.filter(|dtype| dtype.accumulator().is_none()) {
             return Err(not_multiplied(*op, dtype));
@@ -597,7 +603,14 @@ impl Reader<'_> {
         if op.kind()? != ContractionKind::Add {
             return Err(unplanned(*op, "a contraction of kind `max`"));
         }
-        let summed = axis_list(&*op.over()?).map_err(|why| unplanned(*op, &format!("`over`: {why}")))?;
+        let mut summed = axis_list(&*op.over()?).map_err(|why| unplanned(*op, &format!("`over`: {why}")))?;
+        if self.fallbacks.sums.contains(&op.id) {
+            let sum = self.sum_axis(*op)?;
+            for number in &mut numbers {
+                *number = self.with_one_sum(*op, *number, (&summed, &sum))?;
+            }
+            summed = vec![sum];
+        }
         for (&value, number) in op.operands().iter().zip(numbers) {
             self.join(value, number, &summed);
         }
@@ -700,7 +713,7 @@ impl Reader<'_> {
             if !same || epilogue.cast.is_some() {
                 break;
             }
-            let fused = !self.separate.contains(&op.id);
+            let fused = !self.fallbacks.maps.contains(&op.id);
             let known = |own: &ValueId| {
                 *own == value || fused && self.in_hbm(*own).is_some() || self.constants.contains_key(own)
             };

@@ -4,6 +4,7 @@ pub mod generate;
 pub mod indexed;
 pub mod joined;
 pub mod relabelled;
+pub mod windows;
 
 use crate::array::Array;
 use crate::writer::Writer;
@@ -47,6 +48,13 @@ pub enum Move {
         before: Vec<Expr>,
         /// The same positions under the axes of the result.
         after: Vec<Expr>,
+    },
+    /// Windows of the input, each with its own elements.
+    Windows {
+        /// The input.
+        source: Array,
+        /// Axes of the input, and the windows along them.
+        slides: Vec<(Arc<str>, Expr)>,
     },
     /// Parts along an axis, one after the other.
     Join {
@@ -108,6 +116,9 @@ impl Single {
             Move::Relabel { source, before, after } => {
                 relabelled::write(writer, &self.out, (inputs, source), [before, after], axes)
             }
+            Move::Windows { source, slides } => {
+                windows::write(writer, &self.out, (inputs, source), slides, axes)
+            }
             Move::Join { axis, parts } => {
                 joined::write(writer, &self.out, inputs, (axis, parts), (axes, machine))
             }
@@ -121,6 +132,7 @@ impl Single {
             Move::Coordinates { .. } => "one slice counts the coordinates by a running sum of eight lanes",
             Move::Numbers(_) => "one slice is filled with the numbers",
             Move::Relabel { .. } => "the same elements under other axes",
+            Move::Windows { .. } => "each window is copied within HBM",
             Move::Join { .. } => "parts move within HBM",
             Move::Scatter { .. } => "rows move within HBM into a copy of the table",
             Move::Gather { distances: true, .. } => "rows move within HBM, by an index in HBM",

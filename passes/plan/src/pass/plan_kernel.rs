@@ -10,12 +10,12 @@ use crate::joint::assemble::Assembly;
 use crate::joint::straight::straight_parts;
 use crate::memo::Memo;
 use crate::placement::{InPlace, pairs};
-use crate::program::{Kernel, Step, Work};
+use crate::program::{Kernel, Step};
+use crate::read::fallbacks::{Fallbacks, has_windows};
 use crate::read::read;
 use crate::search::{Outcome, Plan, Search};
 use crate::shared::Shared;
 use crate::tables::Tables;
-use std::collections::HashSet;
 use std::rc::Rc;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
@@ -172,19 +172,15 @@ fn plan(
         MemoryModel::Flat => GROUP_BYTES,
         MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
     };
-    let mut separate = HashSet::new();
-    let (kernel, outcomes) = loop {
-        let (numbering, memory) = ((search.axes, counters, tables), (shared, &progress.in_place));
-        let kernel = read(cx.ctx, cx.module, func, numbering, memory, (search.machine, unit), &separate)?;
+    let (numbering, memory) = ((search.axes, counters, tables), (shared, &progress.in_place));
+    let reads = |fallbacks: &Fallbacks| {
+        let kernel = read(cx.ctx, cx.module, func, numbering, memory, (search.machine, unit), fallbacks)?;
         check_steps(cx, func, &kernel)?;
         check_size(cx, search, func, &kernel)?;
-        match plan_steps(search, &kernel, &mut progress.memo) {
-            Ok(outcomes) => break (kernel, outcomes),
-            // Perhaps no slice holds the other operands of its maps: another step reads them then.
-            Err((step, _)) if has_operands(&step.work) && separate.insert(step.op) => {}
-            Err((step, outcome)) => return Err(impossible(cx, step.op, &outcome)),
-        }
+        Ok(kernel)
     };
+    let (kernel, outcomes) = divide(search, &reads, &mut progress.memo)?
+        .map_err(|(step, outcome)| impossible(cx, step, &outcome))?;
     let outcomes = together(cx, search, func, &kernel, outcomes)?;
     let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
     let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
@@ -206,6 +202,47 @@ fn plan(
     progress.in_place.insert(kernel.name.clone(), pairs(&kernel, &stores_last, &progress.in_place));
     *cx.module = written;
     Ok(())
+}
+
+/// A kernel and the plans of its steps, or the first operation without a plan, with its outcome.
+type Divided = Result<(Kernel, Vec<Rc<Outcome>>), (OpId, Rc<Outcome>)>;
+
+/// Divides a function into steps with plans: contractions without a plan have their maps and their windows in other
+/// steps. Windows are also in other steps where that takes fewer cycles.
+fn divide(
+    search: &Search<'_>,
+    reads: &dyn Fn(&Fallbacks) -> Result<Kernel, Diagnostic>,
+    memo: &mut Memo,
+) -> Result<Divided, Diagnostic> {
+    let mut fallbacks = Fallbacks::default();
+    let planned = loop {
+        let kernel = reads(&fallbacks)?;
+        let (step, outcome) = match plan_steps(search, &kernel, memo) {
+            Ok(outcomes) => break (kernel, outcomes),
+            Err(refused) => refused,
+        };
+        if !fallbacks.add(step) {
+            return Ok(Err((step.op, outcome)));
+        }
+    };
+    let read_by_fetch = planned.0.steps.iter().filter(|step| has_windows(&step.work));
+    let before = fallbacks.windows.len();
+    fallbacks.windows.extend(read_by_fetch.map(|step| step.op));
+    if fallbacks.windows.len() == before {
+        return Ok(Ok(planned));
+    }
+    let kernel = reads(&fallbacks)?;
+    let copied = plan_steps(search, &kernel, memo).ok();
+    let better = copied.filter(|outcomes| cycles(outcomes) < cycles(&planned.1));
+    Ok(Ok(match better {
+        Some(outcomes) => (kernel, outcomes),
+        None => planned,
+    }))
+}
+
+/// The cycles of all steps.
+fn cycles(outcomes: &[Rc<Outcome>]) -> u64 {
+    outcomes.iter().map(|outcome| outcome.lowered[0].cycles).sum()
 }
 
 /// The plans of all steps, or the first step that has none, with its outcome.
@@ -234,14 +271,6 @@ fn place(kernel: &Kernel, number: usize) -> Option<String> {
     match loops {
         Some(loops) => Some(format!("{place}, in {loops}")),
         None => (steps > 1 || kernel.body.len() > 1).then_some(place),
-    }
-}
-
-/// Returns true if maps after a contraction have other operands.
-fn has_operands(work: &Work) -> bool {
-    match work {
-        Work::Contraction(problem) => !problem.epilogue.operands.is_empty(),
-        Work::Region(_) | Work::Single(_) => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reductions, as parts of a region.
 
 use crate::array::Array;
+use crate::counters::positions;
 use crate::order::ReduceOrder;
 use crate::program::Work;
 use crate::read::{Reader, unplanned};
@@ -59,9 +60,7 @@ impl Reader<'_> {
         let (over, keep) = (op.over()?, op.keep()?);
         let kept = keep.as_ref().map_or(Expr::Literal(1), |keep| (**keep).clone());
         let named = self.whole_axes(op, &Expr::pair([kept.clone(), (*over).clone()]))?;
-        let count = over.size(self.axes).ok();
-        let sum = count.and_then(|count| self.counters.of_sum(count));
-        let sum = sum.ok_or_else(|| unplanned(*op, "a reduction without an axis of its positions"))?;
+        let sum = self.sum_axis(*op)?;
         let (ctx, module) = (self.ctx, self.module);
         let next = if keep.is_some() { Some(module.op(ctx, self.counted(op, &kept)?)) } else { None };
         let new = match next {
@@ -80,17 +79,59 @@ impl Reader<'_> {
         let (before, after) = (dimensions(kept, (*over).clone()), dimensions(new, Expr::axis(&sum)));
         let axes = axis_list(&Expr::pair(after.iter().cloned()));
         let axes = axes.map_err(|why| unplanned(*op, &format!("axes that are none: {why}")))?;
-        let out = Array { name: format!("{}_terms", source.name), axes, ..source.clone() };
-        self.arrays.push(out.clone());
-        let terms = self.arrays.len() - 1;
-        let work = Work::Single(Box::new(Single { kind: Move::Relabel { source, before, after }, out }));
-        self.push(work, vec![number], vec![terms], *op);
+        let terms = self.terms(*op, number, [before, after], axes);
         let last = next.unwrap_or(*op);
         self.region.ops.extend([op.id, last.id]);
         self.region.reduced.push(Arc::clone(&sum));
         let (operand, result) = (self.input(terms), self.result(last)?);
         self.reduced(op.op()?, (operand, result), &[sum], order);
         Ok(())
+    }
+
+    /// The axis that counts the positions of a sum.
+    pub(super) fn sum_axis(&self, op: OpRef<'_>) -> Result<Arc<str>, Diagnostic> {
+        let sum = positions(op, self.axes)?.and_then(|count| self.counters.of_sum(count));
+        sum.ok_or_else(|| unplanned(op, "a sum without an axis of its positions"))
+    }
+
+    /// Appends a step that gives the terms of a sum other axes. Returns the number of its array.
+    fn terms(
+        &mut self,
+        op: OpRef<'_>,
+        number: usize,
+        [before, after]: [Vec<Expr>; 2],
+        axes: Vec<Arc<str>>,
+    ) -> usize {
+        let source = self.arrays[number].clone();
+        let out = Array { name: format!("{}_terms", source.name), axes, ..source.clone() };
+        self.arrays.push(out.clone());
+        let terms = self.arrays.len() - 1;
+        let work = Work::Single(Box::new(Single { kind: Move::Relabel { source, before, after }, out }));
+        self.push(work, vec![number], vec![terms], op);
+        terms
+    }
+
+    /// The number of an array whose axes `summed` are the axis `sum`: where they are, if they are neighbours in the
+    /// order of the sum, else innermost.
+    pub(super) fn with_one_sum(
+        &mut self,
+        op: OpRef<'_>,
+        number: usize,
+        (summed, sum): (&[Arc<str>], &Arc<str>),
+    ) -> Result<usize, Diagnostic> {
+        let axes = self.arrays[number].axes.clone();
+        let first = axes.windows(summed.len()).position(|own| own == summed);
+        let inner =
+            axes.iter().take(first.unwrap_or(axes.len())).filter(|axis| !summed.contains(axis)).count();
+        let mut after: Vec<Arc<str>> = axes.into_iter().filter(|axis| !summed.contains(axis)).collect();
+        after.insert(inner, Arc::clone(sum));
+        let terms = |axis: &Arc<str>| {
+            let own = if axis == sum { summed } else { std::slice::from_ref(axis) };
+            Expr::pair(own.iter().map(|axis| Expr::axis(axis)))
+        };
+        let before = after.iter().map(terms).collect();
+        let named = after.iter().map(|axis| Expr::axis(axis)).collect();
+        Ok(self.terms(op, number, [before, named], after))
     }
 
     /// The axes of a mapping that has each of their coordinates once.

@@ -1,65 +1,111 @@
-//! Windows of an image, for a contraction: a convolution.
+//! Windows of an array: an image whose windows the fetch of a contraction reads, or a copy of each window.
 
 use crate::array::{Array, Image};
-use crate::read::{Reader, unplanned};
+use crate::read::Reader;
+use crate::single::Move;
 use std::sync::Arc;
-use visa_algebra::Expr;
+use visa_algebra::{Axes, Expr};
 use visa_ir::diag::Diagnostic;
+use visa_ir::module::OpRef;
 use visa_mapping::ops::contract;
+use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::rename::Rearrange;
 use visa_mapping::tensor::value::axis_list;
 
+/// Axes of an array, and the terms that count their positions in the result.
+type Slides = Vec<(Arc<str>, Expr)>;
+
 impl Reader<'_> {
-    /// Windows of an array in HBM that contractions alone read.
+    /// Windows of an array in HBM. The fetch reads those that contractions alone read, along the innermost axis of
+    /// the array, unless such a contraction has no plan. Others are copied.
     pub(super) fn windows(&mut self, op: Rearrange<'_>) -> Result<(), Diagnostic> {
         self.close()?;
         let result = op.results()[0];
-        let contracts = |user: &_| self.module.op(self.ctx, *user).is(&contract::DECL);
-        if !self.module.uses(result).iter().all(contracts) {
-            let message = "the planner has no step for `tm.rearrange` that a contraction does not read";
-            let fix = "use `tm.split` or `tm.merge`, or read the windows by a contraction alone".to_owned();
-            return Err(Diagnostic::error("plan-kernel", op.span(), message.to_owned()).fix(fix));
-        }
+        let users = self.module.uses(result);
+        let fetched = users.iter().all(|user| {
+            let copied = self.fallbacks.windows.contains(user);
+            !copied && self.module.op(self.ctx, *user).is(&contract::DECL)
+        });
         let number = self.number(*op, op.operands()[0])?;
-        let source = self.arrays[number].clone();
-        let image = self.image(op, &source)?;
-        let terms = image.outer.iter().chain([&image.windows]);
-        let axes = terms.flat_map(|term| term.axis_names(self.axes)).collect();
-        let name = self.name(result);
-        self.windows.insert(result, (number, Array { name, axes, image: Some(image), ..source }));
+        let (source, slides) = (self.arrays[number].clone(), slides(op)?);
+        match image(&source, &slides, self.axes).filter(|_| fetched) {
+            Some(image) => {
+                let terms = image.outer.iter().chain([&image.windows]);
+                let axes = terms.flat_map(|term| term.axis_names(self.axes)).collect();
+                let name = self.name(result);
+                self.windows.insert(result, (number, Array { name, axes, image: Some(image), ..source }));
+            }
+            None => {
+                let out = self.copied(*op, &source, &slides)?;
+                self.single(*op, Move::Windows { source, slides }, out, vec![number]);
+            }
+        }
         Ok(())
     }
 
-    /// The image that a rearrangement reads windows of.
-    fn image(&self, op: Rearrange<'_>, source: &Array) -> Result<Image, Diagnostic> {
-        let refused = || {
-            let message = format!(
-                "the planner has no step for `tm.rearrange` whose last axis `{}` has no windows, or whose windows \
-                 have padding",
-                source.axes.last().map_or("", |axis| axis)
-            );
-            let fix =
-                "let windows slide along the innermost axis of the image, as `[X]` to `[$(W:1, F:1)]`; \
-                       `tm.extend` adds zeros around it"
-                    .to_owned();
-            Diagnostic::error("plan-kernel", op.span(), message).fix(fix)
-        };
-        let (from, to) = (op.from()?, op.to()?);
-        let from = axis_list(&from).map_err(|_| refused())?;
-        let to = to.terms();
-        let slides = |term: &Expr| matches!(term, Expr::Slide(_));
-        let plain = |term: &Expr| matches!(term, Expr::Axis(_));
-        if from.len() != to.len() || !to.iter().all(|term| slides(term) || plain(term)) {
-            return Err(refused());
+    /// The array of copied windows: in the order in which the transfer reads the most elements at once, but for a
+    /// result of the function, whose order is that of its type.
+    fn copied(&self, op: OpRef<'_>, source: &Array, slides: &Slides) -> Result<Array, Diagnostic> {
+        let result = op.results()[0];
+        let typed = self.array(result, &self.name(result), op)?;
+        let returned =
+            self.module.uses(result).iter().any(|user| self.module.op(self.ctx, *user).is(&RETURN));
+        if returned || self.shared.has(result) {
+            return Ok(typed);
         }
-        let term = |axis: &Arc<str>| {
-            from.iter().position(|own| own == axis).map_or_else(|| Expr::axis(axis), |at| to[at].clone())
-        };
-        let mut outer: Vec<Expr> = source.axes.iter().map(term).collect();
-        let windows = outer.pop().filter(slides).ok_or_else(refused)?;
-        let row = source.axes.last().cloned().ok_or_else(|| unplanned(*op, "an image without a row"))?;
-        let sliding = outer.iter().chain([&windows]).filter(|term| slides(term));
-        let within = sliding.flat_map(|term| term.axis_names(self.axes)).collect();
-        Ok(Image { outer, row, windows, within })
+        let (mut outer, mut positions, mut filters, mut inner) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for axis in &source.axes {
+            let Some((_, term)) = slides.iter().find(|(own, _)| own == axis) else {
+                inner.push(Arc::clone(axis));
+                continue;
+            };
+            let mut names = term.axis_names(self.axes);
+            names.sort_by_key(|name| self.size(name));
+            positions.extend(names.pop());
+            filters.extend(names);
+            // The axes before a window are outside of all windows.
+            outer.append(&mut inner);
+        }
+        let windows = if inner.is_empty() { [filters, positions] } else { [positions, filters] };
+        let axes = outer.into_iter().chain(windows.concat()).chain(inner).collect();
+        Ok(Array { axes, ..typed })
     }
+}
+
+/// The terms of a rearrangement, one for each axis.
+fn slides(op: Rearrange<'_>) -> Result<Slides, Diagnostic> {
+    let refused = || {
+        let message =
+            "the planner has no step for `tm.rearrange` between other terms than axes and windows".to_owned();
+        let fix = "write an axis for each term, as `from [Y, X], to [$(H:1, F:1), X]`; `tm.split` and `tm.merge` count \
+                   axes otherwise"
+            .to_owned();
+        Diagnostic::error("plan-kernel", op.span(), message).fix(fix)
+    };
+    let (from, to) = (op.from()?, op.to()?);
+    let from = axis_list(&from).map_err(|_| refused())?;
+    let to = to.terms();
+    let axis = |term: &Expr| matches!(term, Expr::Axis(_));
+    let counts = |term: &&Expr| {
+        axis(term) || term.slide().is_some_and(|terms| terms.iter().all(|(term, _)| axis(term)))
+    };
+    if from.len() != to.len() || !to.iter().all(counts) {
+        return Err(refused());
+    }
+    Ok(from.into_iter().zip(to.into_iter().cloned()).collect())
+}
+
+/// The image in which the windows are those of an array; `None` if there are none along its innermost axis.
+fn image(source: &Array, slides: &Slides, axes: &Axes) -> Option<Image> {
+    let term = |axis: &Arc<str>| {
+        let own = slides.iter().find(|(own, _)| own == axis);
+        own.map_or_else(|| Expr::axis(axis), |(_, term)| term.clone())
+    };
+    let (row, outer) = source.axes.split_last()?;
+    let outer: Vec<Expr> = outer.iter().map(term).collect();
+    let windows = Some(term(row)).filter(|term| term.slide().is_some())?;
+    let sliding = outer.iter().chain([&windows]).filter(|term| term.slide().is_some());
+    let within = sliding.flat_map(|term| term.axis_names(axes)).collect();
+    Some(Image { outer, row: Arc::clone(row), windows, within })
 }

@@ -1,6 +1,6 @@
 //! Writes a planned region: loads, a pipeline for each operation, and stores.
 
-use crate::array::Array;
+use crate::array::{Array, whole_groups};
 use crate::contraction::layout::{FLIT_BYTES, elements};
 use crate::cut::{Cut, side_by_side};
 use crate::flow::{Given, Written};
@@ -422,7 +422,13 @@ impl PlannedRegion<'_> {
     pub(super) fn operand_stream(&self, operand: &Array, array: &Array, piece: Option<&Piece>) -> [Expr; 2] {
         let mut local = self.local(operand, piece);
         let innermost = self.local(array, piece).pop();
-        let aligned = innermost.and_then(|last| local.iter().position(|own| *own == last));
+        // Rows that end with padding are packets by themselves.
+        let padded = |last: &Local| {
+            let odd = last.size > LANES && !last.size.is_multiple_of(LANES);
+            odd || whole_groups(last.size, operand.dtype) != last.size
+        };
+        let apart = local.last().filter(|last| padded(last)).map(|_| local.len() - 1);
+        let aligned = innermost.and_then(|last| local.iter().position(|own| *own == last)).or(apart);
         let [time, packet] = if let Some(at) = aligned {
             let [outer, packet] = local.remove(at).packets(LANES);
             [self.dimension(local.into_iter().map(|local| local.map).chain([outer])), packet]

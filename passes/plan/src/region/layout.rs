@@ -4,6 +4,7 @@ use crate::array::{Array, whole_groups};
 use crate::contraction::layout::{SUMS, in_memory};
 use crate::cut::{Cut, Group, Part, side_by_side};
 use crate::region::{Region, RegionChoice};
+use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::Machine;
 
@@ -100,7 +101,23 @@ impl<'a> RegionLayout<'a> {
         } else {
             [cluster, slice, (Part::Time, rest)]
         };
-        Some(Self { rows: Cut::new(group, choice.tiles, &parts), axes })
+        let layout = Self { rows: Cut::new(group, choice.tiles, &parts), axes };
+        region.values.iter().all(|value| !layout.splits_rows(&value.array)).then_some(layout)
+    }
+
+    /// Returns true if a slice holds several rows of an array, with padding to whole groups of 8 bytes after each:
+    /// packets of their elements would begin within groups.
+    fn splits_rows(&self, array: &Array) -> bool {
+        self.last(array).is_some_and(|(last, size)| {
+            let odd = whole_groups(size, array.dtype) != size;
+            odd && self.is_row(last) && self.rows.count(Part::Time) > size
+        })
+    }
+
+    /// The last axis of an array that has more than one position, and their number.
+    fn last<'b>(&self, array: &'b Array) -> Option<(&'b str, u64)> {
+        let sized = |axis: &'b Arc<str>| (&**axis, self.axes.id(axis).map_or(1, |id| self.axes.size(id)));
+        array.axes.iter().rev().map(sized).find(|(_, size)| *size > 1)
     }
 
     /// The mapping of the clusters.
@@ -158,8 +175,11 @@ impl<'a> RegionLayout<'a> {
         } else {
             whole_groups(last.size, array.dtype)
         };
+        let several = self.last(array).is_some_and(|(_, size)| last.size > size);
         let last = if whole == last.size { last.map } else { last.map.pad(whole, PadKind::Top) };
-        array.with_padding(side_by_side(local.into_iter().map(|local| local.map).chain([last])), self.axes)
+        let element = side_by_side(local.into_iter().map(|local| local.map).chain([last]));
+        // Packets of several rows leave no padding between them.
+        if several { element } else { array.with_padding(element, self.axes) }
     }
 
     /// Elements of a value in a slice, with padding.

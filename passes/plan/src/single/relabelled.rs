@@ -25,6 +25,9 @@ pub fn write(
         return Err(Diagnostic::error("plan-kernel", writer.span(), message));
     };
     let same = |one: &Expr, other: &Expr| equal(one, other, axes) == Equality::Equal;
+    if before == after {
+        return writer.value(new!(writer, ToHbm, [value]).at_auto().element(out.layout(axes)), &out.name);
+    }
     let view = match view(&source.layout(axes), [before, after], axes) {
         Some(view) => view,
         None => {
@@ -33,14 +36,10 @@ pub fn write(
             side_by_side(after.iter().cloned())
         }
     };
-    if before != after {
-        value = writer.value(
-            new!(writer, Reshape, [value]).common(|op| op.element(tidy(&view, axes).into())),
-            &out.name,
-        )?;
-    }
+    value = writer
+        .value(new!(writer, Reshape, [value]).common(|op| op.element(tidy(&view, axes).into())), &out.name)?;
     let layout = out.layout(axes);
-    if before != after && same(&view, &layout) {
+    if same(&view, &layout) {
         return Ok(value);
     }
     writer.value(new!(writer, ToHbm, [value]).at_auto().element(layout), &out.name)
