@@ -2,6 +2,7 @@
 
 mod choices;
 pub mod fallbacks;
+mod formats;
 mod moves;
 mod orders;
 mod parts;
@@ -18,6 +19,7 @@ use crate::cut::Group;
 use crate::placement::InPlace;
 use crate::program::{Item, Kernel, Step, Work};
 use crate::read::fallbacks::Fallbacks;
+use crate::read::formats::check_operands;
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
 use crate::shared::Shared;
 use crate::tables::{FetchTable, Tables};
@@ -206,8 +208,13 @@ impl Reader<'_> {
         self.arrays.len() - 1
     }
 
-    fn number(&self, op: OpRef<'_>, value: ValueId) -> Result<usize, Diagnostic> {
-        self.known.get(&value).copied().ok_or_else(|| unplanned(op, "an operand that no step computes"))
+    /// The number of the array of a value. A number that is the same everywhere becomes an array.
+    fn number(&mut self, op: OpRef<'_>, value: ValueId) -> Result<usize, Diagnostic> {
+        match (self.known.get(&value), self.constants.get(&value)) {
+            (Some(&number), _) => Ok(number),
+            (None, Some(&constant)) => self.filled(op, value, constant),
+            (None, None) => Err(unplanned(op, "an operand that no step computes")),
+        }
     }
 
     fn name(&self, value: ValueId) -> String {
@@ -324,7 +331,7 @@ impl Reader<'_> {
     }
 
     /// The number of the array of an operand of a contraction, which its fetch may convert.
-    fn operand(&self, op: OpRef<'_>, value: ValueId) -> Result<usize, Diagnostic> {
+    fn operand(&mut self, op: OpRef<'_>, value: ValueId) -> Result<usize, Diagnostic> {
         let source = self.converted.get(&value).map_or(value, |(source, _)| *source);
         match self.windows.get(&source) {
             Some((number, _)) => Ok(*number),
@@ -453,6 +460,7 @@ impl Reader<'_> {
     }
 
     fn map(&mut self, op: Map<'_>) -> Result<(), Diagnostic> {
+        check_operands(*op)?;
         let expression = op.expression()?;
         let (mut operands, mut terms) = (Vec::new(), Vec::new());
         for &operand in op.operands() {
@@ -777,7 +785,8 @@ impl Reader<'_> {
                 continue;
             }
             let stored = self.in_hbm(operand).unwrap_or(operand);
-            let number = self.number(*op, stored)?;
+            let number = self.known.get(&stored).copied();
+            let number = number.ok_or_else(|| unplanned(*op, "an operand that no step computes"))?;
             let at = inputs.iter().position(|own| *own == number).unwrap_or_else(|| {
                 inputs.push(number);
                 epilogue.operands.push(self.arrays[number].clone());

@@ -5,7 +5,7 @@ use crate::program::Work;
 use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation, Slot};
 use crate::single::indexed::{distance, fits_scratchpad};
-use crate::single::{Move, Single, generate};
+use crate::single::{Move, Part, Single, generate};
 use std::collections::HashSet;
 use std::sync::Arc;
 use visa_ir::diag::{Diagnostic, counted};
@@ -143,6 +143,22 @@ impl Reader<'_> {
         self.check_slice(*op, &out, values.0.len() as u64)?;
         self.single(*op, Move::Numbers(values.0.clone()), out, Vec::new());
         Ok(())
+    }
+
+    /// An array whose elements are all the same number. Each use has its own: it may be in a loop.
+    pub(super) fn filled(&mut self, op: OpRef<'_>, value: ValueId, number: f64) -> Result<usize, Diagnostic> {
+        let array = self.array(value, &self.name(value), op)?;
+        let Some(axis) = array.axes.last().cloned() else {
+            return Err(unplanned(op, "a number without an axis in memory"));
+        };
+        let count = self.size(&axis);
+        self.check_slice(op, &array, count)?;
+        let out = Array { most_padding: self.padding(value), ..array };
+        self.arrays.push(out.clone());
+        let filled = self.arrays.len() - 1;
+        let kind = Move::Join { axis, parts: vec![Part::Number(number, count)] };
+        self.push(Work::Single(Box::new(Single { kind, out })), Vec::new(), vec![filled], op);
+        Ok(filled)
     }
 
     /// Rows of a table that an index chooses. The index is in scratchpad memory if it is in HBM before and fits;

@@ -49,7 +49,8 @@ impl Reader<'_> {
             let op = self.module.op(self.ctx, id);
             if op.is(&RETURN) || op.is(&YIELD) {
                 self.close()?;
-                return op.operands().iter().map(|value| self.number(op, *value)).collect();
+                let operands = op.operands().to_vec();
+                return operands.into_iter().map(|value| self.number(op, value)).collect();
             }
             if !self.fused.contains(&id) {
                 self.step(op)?;

@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::counters::positions;
 use crate::order::ReduceOrder;
 use crate::program::Work;
+use crate::read::formats::check_reduction;
 use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation, Slot};
 use crate::single::{Move, Single};
@@ -24,6 +25,7 @@ impl Reader<'_> {
             let subject = format!("a reduction in trees of {}: lanes add 4 neighbours", op.tree()?);
             return Err(unplanned(*op, &subject));
         };
+        check_reduction(op)?;
         let over = axis_list(&*op.over()?).ok().filter(|over| over.len() == 1 || order == ReduceOrder::Free);
         match over {
             Some(over) if op.keep()?.is_none() => self.reduce_axes(op, &over, order),
