@@ -3,6 +3,7 @@
 
 use crate::contraction::layout::SUMS;
 use crate::order::ReduceOrder;
+use crate::selection::SelectedRows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use visa_algebra::Axes;
@@ -10,6 +11,7 @@ use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{Module, OpId, OpRef};
 use visa_ir::span::Span;
+use visa_machine::Machine;
 use visa_mapping::ops::constant::{Coordinate, INDEX};
 use visa_mapping::ops::contract::Contract;
 use visa_mapping::ops::func::AxesOp;
@@ -34,21 +36,24 @@ fn steps(size: u64) -> u64 {
 }
 
 impl Counters {
-    /// The axes for all indices and sums of a module.
+    /// The axes for all indices, selections and sums of a module.
     ///
     /// # Errors
     /// An operation without its axes.
-    pub fn new(ctx: &Context, module: &Module, axes: &Axes) -> Result<Self, Diagnostic> {
+    pub fn new(ctx: &Context, module: &Module, axes: &Axes, machine: &Machine) -> Result<Self, Diagnostic> {
         let mut counters = Self::default();
         for id in module.walk_all() {
             let op = module.op(ctx, id);
             if let Some(count) = positions(op, axes)? {
                 counters.sums.entry(count).or_insert_with(|| unused(&format!("Sum{count}"), axes));
             }
-            if !op.is(&INDEX) {
+            let axis = if op.is(&INDEX) {
+                one_axis(op, "C1", "axis", &*Coordinate::of(op)?.axis()?)?
+            } else if let Some(rows) = SelectedRows::of(ctx, module, op, (axes, machine))? {
+                rows.along
+            } else {
                 continue;
-            }
-            let axis = one_axis(op, "C1", "axis", &*Coordinate::of(op)?.axis()?)?;
+            };
             let Some(size) = axes.id(&axis).map(|id| axes.size(id)) else { continue };
             counters.lanes.get_or_insert_with(|| unused("Lanes", axes));
             let name = || unused(&format!("Steps{}", steps(size)), axes);

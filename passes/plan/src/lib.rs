@@ -23,6 +23,7 @@ pub mod region;
 pub mod residency;
 pub mod running;
 pub mod search;
+pub mod selection;
 pub mod shared;
 pub mod single;
 pub mod tables;

@@ -9,6 +9,7 @@ mod parts;
 mod programs;
 mod reductions;
 mod relabels;
+mod selected;
 mod storage;
 mod windows;
 
@@ -21,6 +22,7 @@ use crate::program::{Item, Kernel, Step, Work};
 use crate::read::fallbacks::Fallbacks;
 use crate::read::formats::check_operands;
 use crate::region::{Computation, Operation, Region, RegionValue, Slot};
+use crate::selection::SelectedRows;
 use crate::shared::Shared;
 use crate::tables::{FetchTable, Tables};
 use crate::vector;
@@ -87,6 +89,8 @@ struct Reader<'a> {
     converted: HashMap<ValueId, (ValueId, Prologue)>,
     /// Values that are conversions of others at the fetch of the pipelines that read them.
     fetched: HashMap<ValueId, FetchedValue>,
+    /// Rows that an index chooses, for a contraction alone.
+    selected: HashMap<ValueId, SelectedRows>,
     /// Windows of arrays, by the numbers of these arrays.
     windows: HashMap<ValueId, (usize, Array)>,
     /// The arrays of the coordinates along axes.
@@ -106,6 +110,18 @@ struct FetchedValue {
     table: Option<FetchTable>,
     /// The format.
     to: DType,
+}
+
+/// The operands of a contraction.
+struct Factors {
+    /// The numbers of their arrays.
+    numbers: [usize; 2],
+    /// The arrays, with their windows.
+    arrays: [Array; 2],
+    /// The conversions at their fetches.
+    prologues: [Prologue; 2],
+    /// The axes that are summed.
+    summed: Vec<Arc<str>>,
 }
 
 /// A part of a value, which a restriction leaves without the axes that are cut.
@@ -174,6 +190,7 @@ pub fn read(
         constants: HashMap::new(),
         converted: HashMap::new(),
         fetched: HashMap::new(),
+        selected: HashMap::new(),
         windows: HashMap::new(),
         coordinates: HashMap::new(),
         counted: HashMap::new(),
@@ -270,10 +287,10 @@ impl Reader<'_> {
         if self.relabels(op)? || self.parts(op)? || self.flows(op)? {
             return Ok(());
         }
-        self.close()?;
         if op.is(&contract::DECL) {
             return self.contraction(Contract::of(op)?);
         }
+        self.close()?;
         Err(unplanned(op, &format!("`{op}`")))
     }
 
@@ -596,7 +613,6 @@ impl Reader<'_> {
     }
 
     fn contraction(&mut self, op: Contract<'_>) -> Result<(), Diagnostic> {
-        let mut numbers = [self.operand(*op, op.operands()[0])?, self.operand(*op, op.operands()[1])?];
         let factor = op.operand_type::<Value>(0).map(|value| value.dtype);
         if let Some(dtype) = factor.filter(|dtype| dtype.accumulator().is_none()) {
             return Err(not_multiplied(*op, dtype));
@@ -611,6 +627,25 @@ impl Reader<'_> {
         if op.kind()? != ContractionKind::Add {
             return Err(unplanned(*op, "a contraction of kind `max`"));
         }
+        if let Some(at) = op.operands().iter().position(|value| self.selected.contains_key(value)) {
+            return self.contraction_of_all(op, at);
+        }
+        self.close()?;
+        let result = op.results()[0];
+        let ty = self.array(result, &self.name(result), *op)?;
+        let factors = self.factors(op, [op.operands()[0], op.operands()[1]])?;
+        let (epilogue, inputs, last) = self.epilogue(*op, &ty)?;
+        let out = self.array(last, &self.name(last), *op)?;
+        let inputs = factors.numbers.iter().copied().chain(inputs).collect();
+        let problem = self.problem(op, factors, (ty.dtype, out.clone()), epilogue)?;
+        let output = self.add(last, out);
+        self.push(Work::Contraction(Box::new(problem)), inputs, vec![output], *op);
+        Ok(())
+    }
+
+    /// The arrays of the operands of a contraction.
+    fn factors(&mut self, op: Contract<'_>, values: [ValueId; 2]) -> Result<Factors, Diagnostic> {
+        let mut numbers = [self.operand(*op, values[0])?, self.operand(*op, values[1])?];
         let mut summed = axis_list(&*op.over()?).map_err(|why| unplanned(*op, &format!("`over`: {why}")))?;
         if self.fallbacks.sums.contains(&op.id) {
             let sum = self.sum_axis(*op)?;
@@ -619,20 +654,28 @@ impl Reader<'_> {
             }
             summed = vec![sum];
         }
-        for (&value, number) in op.operands().iter().zip(numbers) {
+        for (&value, number) in values.iter().zip(numbers) {
             self.join(value, number, &summed);
         }
-        let operands = [0, 1].map(|at| self.operand_array(op.operands()[at], numbers[at]));
-        let prologue =
-            |value| self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default();
-        let result = op.results()[0];
-        let ty = self.array(result, &self.name(result), *op)?;
+        let arrays = [0, 1].map(|at| self.operand_array(values[at], numbers[at]));
+        let prologues = values.map(|value| {
+            self.converted.get(&value).map(|(_, prologue)| prologue.clone()).unwrap_or_default()
+        });
+        Ok(Factors { numbers, arrays, prologues, summed })
+    }
+
+    /// A contraction of `factors` whose sums have the format `accumulator`, and whose result is `out`.
+    fn problem(
+        &self,
+        op: Contract<'_>,
+        factors: Factors,
+        (accumulator, out): (DType, Array),
+        epilogue: Epilogue,
+    ) -> Result<Contraction, Diagnostic> {
+        let Factors { arrays: operands, prologues, summed, .. } = factors;
         let tree = u64::try_from(op.tree()?).map_err(|_| unplanned(*op, "a negative tree"))?;
         // Sums of integers wrap, so that they may be in any order.
-        let order = if op.free() || !ty.dtype.is_float() { SumOrder::Free } else { SumOrder::Exact(tree) };
-        let prologues = [prologue(op.operands()[0]), prologue(op.operands()[1])];
-        let (epilogue, inputs, last) = self.epilogue(*op, &ty)?;
-        let out = self.array(last, &self.name(last), *op)?;
+        let order = if op.free() || !accumulator.is_float() { SumOrder::Free } else { SumOrder::Exact(tree) };
         let only = |one: usize, other: usize| -> Vec<Arc<str>> {
             let kept = operands[one].axes.iter().filter(|axis| operands[other].position(axis).is_none());
             kept.cloned().collect()
@@ -641,22 +684,18 @@ impl Reader<'_> {
         let batch: Vec<_> =
             out.axes.iter().filter(shared).filter(|axis| !summed.contains(axis)).cloned().collect();
         let (positions, apart) = self.summed(&operands, &summed, order);
-        let computation = Contraction {
+        Ok(Contraction {
             batch: Group::new(&batch, self.axes),
             free: [self.free(&operands[0], &only(0, 1)), self.free(&operands[1], &only(1, 0))],
             sum: Group::new(&positions, self.axes),
             apart,
             order,
-            accumulator: ty.dtype,
-            out: out.clone(),
+            accumulator,
+            out,
             prologues,
             operands,
             epilogue,
-        };
-        let output = self.add(last, out);
-        let inputs = numbers.into_iter().chain(inputs).collect();
-        self.push(Work::Contraction(Box::new(computation)), inputs, vec![output], *op);
-        Ok(())
+        })
     }
 
     /// The axes of an operand that the other one lacks. Rows of windows are whole packets.

@@ -124,9 +124,9 @@ fn has_values(cx: &PassCx<'_>, func: OpId) -> bool {
 fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
     let shared = Shared::new(cx.ctx, cx.module).map_err(|why| vec![why])?;
-    let counters = Counters::new(cx.ctx, cx.module, &axes).map_err(|why| vec![why])?;
-    counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
     let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
+    let counters = Counters::new(cx.ctx, cx.module, &axes, &machine).map_err(|why| vec![why])?;
+    counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
     let tables = Tables::new(cx.ctx, cx.module, &machine).map_err(|why| vec![why])?;
     tables.declare(cx.ctx, cx.module);
     let top = cx.module.body();

@@ -68,16 +68,21 @@ impl Reader<'_> {
         counters: [Arc<str>; 2],
     ) -> Result<Slot, Diagnostic> {
         let array = self.array(value, &self.name(value), op)?;
+        Ok(self.counts_axis(array, counters))
+    }
+
+    /// The slot of the coordinates along the only axis of `array` that the open region counts.
+    pub(super) fn counts_axis(&mut self, array: Array, counters: [Arc<str>; 2]) -> Slot {
         let counts = |own: &&Operation| {
             matches!(own.computation, Computation::Coordinates { .. })
                 && self.region.values[own.result].array.axes == array.axes
         };
         if let Some(known) = self.region.operations.iter().find(counts) {
-            return Ok(known.result);
+            return known.result;
         }
         let result = self.new_slot(array);
         self.region.operations.push(Operation { computation: Computation::Coordinates { counters }, result });
-        Ok(result)
+        result
     }
 
     /// Returns true if an operation that reads coordinates is a part of a region. A map after a contraction may be a
@@ -164,6 +169,9 @@ impl Reader<'_> {
     /// Rows of a table that an index chooses. The index is in scratchpad memory if it is in HBM before and fits;
     /// otherwise a map makes distances in bytes of it.
     pub(super) fn gather(&mut self, op: Gather<'_>) -> Result<(), Diagnostic> {
+        if self.leave_to_contraction(op)? {
+            return Ok(());
+        }
         let (table, index) = (op.operands()[0], op.operands()[1]);
         let along = one_axis(*op, "C1", "along", &*op.along()?)?;
         let unit = u64::try_from(op.unit()?).map_err(|_| unplanned(*op, "a negative unit"))?;

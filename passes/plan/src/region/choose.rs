@@ -1,7 +1,7 @@
 //! Comparisons and choices of a region: execution ids of the vector engine, and operations that they guard (book 21).
 
 use crate::array::Array;
-use crate::region::emit::{Held, too_large, unwritten};
+use crate::region::emit::{Held, as_format, too_large, unwritten};
 use crate::region::pieces::Piece;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Arm, Slot};
@@ -19,7 +19,6 @@ use visa_stream::ops::vector::{VectorFinal, VectorInit};
 use visa_stream::ops::vector_alu::{VectorFxp, VectorLogic};
 use visa_stream::ops::vector_branch::VectorBranch;
 use visa_stream::ops::vector_log::VectorLog;
-use visa_stream::ops::vector_reinterpret::VectorReinterpret;
 
 /// Bits of an id that one operation tells apart: it has three immediates (book 21).
 const BITS: usize = 2;
@@ -210,20 +209,6 @@ fn compared(
 ) -> Result<ValueId, Diagnostic> {
     let branch = new!(writer, VectorBranch, [stream]).mode(IdSource::Comparison);
     writer.value(branch.compare(Some(Rc::new(with))), name)
-}
-
-/// Reads the words of a stream in another format.
-fn as_format(
-    writer: &mut Writer<'_>,
-    stream: ValueId,
-    from: DType,
-    to: DType,
-    name: &str,
-) -> Result<ValueId, Diagnostic> {
-    if from == to {
-        return Ok(stream);
-    }
-    writer.value(new!(writer, VectorReinterpret, [stream]).dtype(to), name)
 }
 
 /// The comparison whose bit is set where an element is 0.

@@ -42,6 +42,7 @@ use visa_stream::ops::vector::{VectorFinal, VectorInit};
 use visa_stream::ops::vector_branch::VectorBranch;
 use visa_stream::ops::vector_intra_slice_reduce::VectorIntraSliceReduce;
 use visa_stream::ops::vector_lanes::{VectorConcat, VectorPad, VectorSplit, VectorTrim};
+use visa_stream::ops::vector_reinterpret::VectorReinterpret;
 
 /// The values of a region while it is written.
 pub(super) struct Held {
@@ -487,6 +488,7 @@ impl PlannedRegion<'_> {
         let new_op = new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?);
         let stream = writer.value(new_op.axis(Expr::axis(axis)).time(time).packet(packet), name)?;
         let stream = self.widen(writer, stream, &lanes, name)?;
+        let stream = as_format(writer, stream, self.region.values[operand].read, array.dtype, name)?;
         let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
         if lanes.are_reduced() {
             let op = new!(writer, Commit, [stream]).at_auto().element(self.element(operation.result));
@@ -554,6 +556,20 @@ impl PlannedRegion<'_> {
         let stream = self.fetch(writer, held, operand, [&time, &packet])?;
         self.commit(writer, array, stream)
     }
+}
+
+/// Reads the words of a stream in another format.
+pub(super) fn as_format(
+    writer: &mut Writer<'_>,
+    stream: ValueId,
+    from: DType,
+    to: DType,
+    name: &str,
+) -> Result<ValueId, Diagnostic> {
+    if from == to {
+        return Ok(stream);
+    }
+    writer.value(new!(writer, VectorReinterpret, [stream]).dtype(to), name)
 }
 
 /// The reduction within a slice.
