@@ -1,5 +1,6 @@
 //! Chooses the plans of several steps together: a step may leave a value in data memory, in the place where the next
-//! one reads it, so that neither a store nor a load moves it.
+//! one reads it, so that neither a store nor a load moves it. Where the next one reads it elsewhere in data memory, one
+//! transfer moves it there.
 //!
 //! Each step has entries: plans with the ways of their values, and their cycles by counts. Steps are added in order
 //! to the states of the values between them, and the least cycles of each state are kept. The best sequences are
@@ -103,8 +104,8 @@ type State = BTreeMap<usize, Between>;
 #[derive(Clone)]
 struct Sequence {
     entries: Vec<usize>,
-    /// The arrays that a step reads in data memory.
-    passed: BTreeSet<usize>,
+    /// The arrays that a step finds in data memory, each with true if they are moved there.
+    passed: BTreeSet<(usize, bool)>,
     cycles: u64,
 }
 
@@ -395,7 +396,8 @@ impl Joint<'_> {
             let gives: Vec<Option<Place>> =
                 gives.map(|(array, place)| place.filter(|place| is_shared(array, place))).collect();
             for ways in self.ways(step, &takes, &gives) {
-                let Some(cycles) = self.counted(step, own, &ways, &prices) else { continue };
+                let counted = moved_as_stored(&ways, &gives);
+                let Some(cycles) = self.counted(step, own, &counted, &prices) else { continue };
                 let taken = takes.iter().zip(&ways.here).map(|(place, here)| place.filter(|_| *here));
                 let best = alike.entry((ways.clone(), taken.collect(), gives.clone())).or_default();
                 let at = best.partition_point(|(known, _)| *known <= cycles);
@@ -404,8 +406,12 @@ impl Joint<'_> {
             }
         }
         for ((ways, takes, gives), best) in alike {
-            let priced = best.into_iter().filter_map(|(_, own)| self.priced(step, own, &ways, &prices));
+            let counted = moved_as_stored(&ways, &gives);
+            let priced = best.into_iter().filter_map(|(_, own)| self.priced(step, own, &counted, &prices));
             if let Some((cycles, plan)) = priced.min_by_key(|(cycles, _)| *cycles) {
+                let moved = ways.stores.iter().zip(&counted.stores).filter(|(own, counted)| own != counted);
+                let startup = self.search.machine.timing.dma_startup_cycles;
+                let cycles = cycles.saturating_sub(moved.count() as u64 * startup);
                 all.push(Entry { plan, ways, takes, gives, cycles, is_own: false });
             }
         }
@@ -433,11 +439,11 @@ impl Joint<'_> {
         Some(Entry { plan, ways, takes, gives, cycles, is_own: true })
     }
 
-    /// The ways of the values of a step: each input with a place may be there, and each result with a place may stay
-    /// there.
+    /// The ways of the values of a step: each input with a place may be there, and each result may stay in its place,
+    /// or in data memory anywhere, from which the step that reads it moves it.
     fn ways(&self, step: &Step, takes: &[Option<Place>], gives: &[Option<Place>]) -> Vec<Ways> {
         let inputs = (0..takes.len()).filter(|&at| takes[at].is_some()).map(|at| (true, at));
-        let results = (0..gives.len()).filter(|&at| gives[at].is_some() && self.can_stay(step.outputs[at]));
+        let results = (0..gives.len()).filter(|&at| self.can_stay(step.outputs[at]));
         let free: Vec<(bool, usize)> = inputs.chain(results.map(|at| (false, at))).take(MOST_FREE).collect();
         let mut all = Vec::new();
         for chosen in 0..1_u32 << free.len() {
@@ -522,8 +528,7 @@ impl Joint<'_> {
                         let mut sequence = sequence.clone();
                         sequence.entries.push(at);
                         sequence.cycles += entry.cycles;
-                        let inputs = self.kernel.steps[number].inputs.iter().zip(&entry.ways.here);
-                        sequence.passed.extend(inputs.filter(|(_, here)| **here).map(|(array, _)| *array));
+                        sequence.passed.extend(self.passing(number, state, entry));
                         best.push(sequence);
                     }
                     keep_different(best);
@@ -539,13 +544,24 @@ impl Joint<'_> {
         all
     }
 
+    /// The inputs of a step that are in data memory, each with true if a transfer moves it there.
+    fn passing(&self, number: usize, state: &State, entry: &Entry) -> Vec<(usize, bool)> {
+        let inputs = self.kernel.steps[number].inputs.iter().zip(&entry.ways.here);
+        let stored = |array: &usize| state.get(array).is_none_or(|(_, stored)| *stored);
+        let passing = inputs.filter(|(array, here)| **here || !stored(array));
+        passing.map(|(array, here)| (*array, !*here)).collect()
+    }
+
     /// The values between steps after step `number`; `None` if one of its inputs is elsewhere.
     fn after(&self, number: usize, state: &State, entry: &Entry) -> Option<State> {
         let (kernel, step) = (self.kernel, &self.kernel.steps[number]);
         for (at, array) in step.inputs.iter().enumerate() {
             let (place, stored) = *state.get(array)?;
-            let found =
-                if entry.ways.here[at] { place.is_some() && place == entry.takes[at] } else { stored };
+            let found = if entry.ways.here[at] {
+                place.is_some() && place == entry.takes[at]
+            } else {
+                stored || !entry.plan.has_loops()
+            };
             if !found {
                 return None;
             }
@@ -563,10 +579,16 @@ impl Joint<'_> {
     }
 }
 
+/// The ways of values by which a plan is ranked: the spread of a value over slices makes a move of it fast, as a store.
+fn moved_as_stored(ways: &Ways, gives: &[Option<Place>]) -> Ways {
+    let stores = ways.stores.iter().zip(gives).map(|(stores, place)| *stores || place.is_none());
+    Ways { here: ways.here.clone(), stores: stores.collect() }
+}
+
 /// Keeps the best sequences, the fewest cycles first, of which few have the same values in data memory.
 fn keep_different(all: &mut Vec<Sequence>) {
     all.sort_by_key(|sequence| sequence.cycles);
-    let mut similar: HashMap<BTreeSet<usize>, usize> = HashMap::new();
+    let mut similar: HashMap<BTreeSet<(usize, bool)>, usize> = HashMap::new();
     all.retain(|sequence| {
         let count = similar.entry(sequence.passed.clone()).or_default();
         *count += 1;

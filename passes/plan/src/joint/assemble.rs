@@ -28,18 +28,29 @@ pub struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    /// The comment at the beginning of a step: its results and operands.
-    fn title(&self, number: usize) -> String {
+    /// The comment at the beginning of a step: its results and operands. `stored` is true for an array in HBM.
+    fn title(&self, number: usize, stored: &dyn Fn(usize) -> bool) -> String {
         let (step, ways) = (&self.kernel.steps[number], self.plans[number].1);
-        let names = |arrays: &[usize], flags: &[bool], flag: bool| {
-            let all = arrays.iter().zip(flags).filter(|(_, own)| **own == flag);
+        let names = |arrays: &[usize], flags: &[bool], flag: bool, is: &dyn Fn(usize) -> bool| {
+            let all = arrays.iter().zip(flags).filter(|(array, own)| **own == flag && is(**array));
             all.map(|(array, _)| format!("%{}", self.kernel.arrays[*array].name))
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        let read = [false, true].map(|here| names(&step.inputs, &ways.here, here));
-        let written = [true, false].map(|stores| names(&step.outputs, &ways.stores, stores));
-        let phrases = ["reads {}", "reads {} in data memory", "writes {} in HBM", "leaves {} in data memory"];
+        let (moved, any) = (|array: usize| !stored(array), |_: usize| true);
+        let read = [
+            names(&step.inputs, &ways.here, false, stored),
+            names(&step.inputs, &ways.here, false, &moved),
+            names(&step.inputs, &ways.here, true, &any),
+        ];
+        let written = [true, false].map(|stores| names(&step.outputs, &ways.stores, stores, &any));
+        let phrases = [
+            "reads {}",
+            "moves {} within data memory",
+            "reads {} in data memory",
+            "writes {} in HBM",
+            "leaves {} in data memory",
+        ];
         let named = read.iter().chain(&written).zip(phrases).filter(|(names, _)| !names.is_empty());
         let done: Vec<String> = named.map(|(names, phrase)| phrase.replace("{}", names)).collect();
         format!("Step {} of {} {}.", number + 1, self.kernel.steps.len(), done.join(" and "))
@@ -145,12 +156,14 @@ impl Body<'_> {
         let Assembly { search, kernel, plans, .. } = *self.assembly;
         let (step, (plan, ways)) = (&kernel.steps[number], plans[number]);
         if kernel.steps.len() > 1 {
-            writer.part(&self.assembly.title(number));
+            let stored = |array: usize| self.values.get(&array).is_some_and(|value| value.stored.is_some());
+            writer.part(&self.assembly.title(number, &stored));
         }
         writer.write_for(self.assembly.span(step.op));
         let given = step.inputs.iter().zip(&ways.here).map(|(array, here)| {
             let value = self.values.get(array)?;
-            if *here { value.held.map(Given::Here) } else { value.stored.map(Given::Stored) }
+            // A value that nothing stored moves within data memory.
+            if *here { value.held.map(Given::Here) } else { value.stored.or(value.held).map(Given::Stored) }
         });
         let given: Option<Vec<Given>> = given.collect();
         let given = given.ok_or_else(|| elsewhere(self.assembly.span(step.op)))?;
