@@ -24,6 +24,8 @@ pub enum Ending {
 /// The effort of planning a function.
 pub struct Effort {
     limit: Option<Limit>,
+    /// True if every plan is lowered, not the best by their ranks alone.
+    every: bool,
     watch: Rc<Watch>,
     /// The number of the step, and of all steps.
     step: Cell<(usize, usize)>,
@@ -43,7 +45,19 @@ impl Effort {
     pub fn new(limit: Option<Duration>, watch: Rc<Watch>) -> Self {
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
         let limit = end.map(|end| Limit { end, ended: Cell::new(false) });
-        Self { limit, watch, step: Cell::new((0, 0)), plans: Cell::new(0) }
+        Self { limit, every: false, watch, step: Cell::new((0, 0)), plans: Cell::new(0) }
+    }
+
+    /// The same effort, in which every plan is lowered if `every` is true.
+    #[must_use]
+    pub fn with_every(self, every: bool) -> Self {
+        Self { every, ..self }
+    }
+
+    /// Returns true if every plan is lowered: ranks then decide nothing.
+    #[must_use]
+    pub fn is_every(&self) -> bool {
+        self.every
     }
 
     /// Begins step `number` of `count`, the first one 1.

@@ -229,21 +229,22 @@ impl Search<'_> {
     ) -> (Vec<Candidate>, Ending) {
         let (mut lowered, mut tried, most) = (Vec::new(), 0, most_lowered(work));
         let mut ending = if limited { Ending::Nodes } else { Ending::Complete };
+        let every = self.effort.is_every();
         for (ranked, plan) in ranked {
             let best = lowered.iter().map(|known: &Candidate| known.cycles).min();
             let worse = best.is_some_and(|best| ranked > best + best / RANK_MARGIN);
-            if worse && lowered.len() >= LEAST_LOWERED {
+            if !every && worse && lowered.len() >= LEAST_LOWERED {
                 ending = Ending::Complete;
                 break;
             }
-            if tried == MOST_TRIED || lowered.len() == most {
+            if !every && (tried == MOST_TRIED || lowered.len() == most) {
                 ending = Ending::Nodes;
                 break;
             }
             if !lowered.is_empty() && self.effort.look() {
                 break;
             }
-            if plan.family().is_some_and(|family| refusals.covers(family)) {
+            if !every && plan.family().is_some_and(|family| refusals.covers(family)) {
                 continue;
             }
             tried += 1;
@@ -278,6 +279,7 @@ impl Search<'_> {
     fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>, refusals: &Refusals) -> Ranked {
         let (mut all, mut explored, mut limit, mut limited) = (Vec::new(), 0, u64::MAX, false);
         let space = Space { problem, axes: self.axes, machine: self.machine, model: self.model };
+        let every = self.effort.is_every();
         let pruned = space.each(&mut |choice, layout| {
             explored += 1;
             if refusals.covers(Family::of(&choice)) {
@@ -286,14 +288,14 @@ impl Search<'_> {
             if let Some(parts) = guess(problem, &choice, &layout, self.machine, self.model) {
                 all.push((parts.total(&layout), choice, layout, parts));
             }
-            if all.len() == 8 * MOST_RANKED {
+            if !every && all.len() == 8 * MOST_RANKED {
                 limited |= select(&mut all, |(total, ..)| *total);
                 limit = all.last().map_or(u64::MAX, |(total, ..)| *total);
             }
             let ends = self.effort.ends() && all.len() >= MOST_TRIED;
             if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(limit) }
         });
-        limited |= select(&mut all, |(total, ..)| *total);
+        limited |= !every && select(&mut all, |(total, ..)| *total);
         let mut priced = Vec::new();
         let ways = Ways::stored(problem.operands.len() + problem.epilogue.operands.len(), 1);
         for (_, choice, layout, parts) in all {
@@ -357,13 +359,15 @@ impl Search<'_> {
         let ways = Ways::stored(region.inputs.len(), region.outputs.len());
         let planned = |choice: &RegionChoice| PlannedRegion::new(region, choice, self.axes, self.machine);
         let choices = region_guess::choices(region, self.axes, self.machine);
-        let step = (choices.len() * region.operations.len()).div_ceil(MOST_RANKED_OPERATIONS).max(1);
+        let every = self.effort.is_every();
+        let operations = choices.len() * region.operations.len();
+        let step = if every { 1 } else { operations.div_ceil(MOST_RANKED_OPERATIONS).max(1) };
         let least = |choice: RegionChoice| Some((region_guess::least(&planned(&choice)?)?, choice));
         let mut choices: Vec<_> = choices.into_iter().step_by(step).filter_map(least).collect();
         choices.sort_by_key(|(least, _)| *least);
         let count = choices.len() as u64;
         for (least, choice) in choices {
-            let worse = all.len() >= MOST_TRIED && least > best + best / RANK_MARGIN;
+            let worse = !every && all.len() >= MOST_TRIED && least > best + best / RANK_MARGIN;
             if worse || self.effort.ends() && all.len() >= MOST_TRIED {
                 break;
             }

@@ -43,6 +43,8 @@ visa_pass::options! {
              next best plan"),
         time_limit: String = ("time-limit", "", "most seconds for all functions, such as `2.5`; then each step has \
              the best plan so far, which depends on the machine. Empty: the number of plans is limited alone"),
+        every: bool = ("every", "false", "lower every plan of each step instead of the best by their ranks, to test \
+             the ranks on small functions"),
     }
 }
 
@@ -82,7 +84,7 @@ struct Progress {
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let limit = limit(&self.time_limit).map_err(|error| vec![error])?;
-        let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()));
+        let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()).with_every(self.every));
         check_level(cx)?;
         let planned = close(cx).and_then(|()| plan_all(cx, &all, self.explain));
         watch.tell(None);
