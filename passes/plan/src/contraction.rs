@@ -6,6 +6,7 @@ pub mod images;
 pub mod layout;
 pub mod reasons;
 pub mod space;
+pub mod turn;
 
 use crate::array::Array;
 use crate::cut::Group;
@@ -86,6 +87,9 @@ pub enum Mode {
     Columns,
     /// Summed positions: the tree adds the products of a packet.
     Tree,
+    /// Columns of the result, each with some summed positions: the tree adds the products of these. Of formats of 8
+    /// bits, a packet of columns alone fills half of the multipliers.
+    Blocks,
 }
 
 /// A role of axes in a contraction.

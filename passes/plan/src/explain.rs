@@ -144,6 +144,7 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
     all.push(match choice.mode {
         Mode::Columns => format!("packets hold {columns}: products are summed over {sum} in time"),
         Mode::Tree => format!("packets hold {sum}: the tree sums their products"),
+        Mode::Blocks => format!("packets hold {columns} and {sum}: the tree sums 8 products for each column"),
     });
     let parts = [
         (choice.batch, axes(layout.batch.group())),

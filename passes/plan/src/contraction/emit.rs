@@ -312,6 +312,7 @@ impl Planned<'_> {
             }
         };
         let loaded = self.row_windows(writer, operand, loaded)?;
+        let loaded = self.turned(writer, operand, loaded)?;
         writer.value(new!(writer, Begin, [loaded]).context(unit), name)
     }
 
@@ -376,11 +377,11 @@ impl Planned<'_> {
         op.zero_points(prologue.zero_points.clone())
     }
 
-    fn tidy(&self, map: Expr) -> Expr {
+    pub(super) fn tidy(&self, map: Expr) -> Expr {
         tidy(&map, self.axes)
     }
 
-    fn dimension(&self, terms: impl IntoIterator<Item = Expr>) -> Expr {
+    pub(super) fn dimension(&self, terms: impl IntoIterator<Item = Expr>) -> Expr {
         self.tidy(side_by_side(terms))
     }
 
@@ -395,6 +396,7 @@ impl Planned<'_> {
         match self.choice.mode {
             Mode::Tree => self.layout.depth != self.layout.sum.count(Part::Time),
             Mode::Columns => self.choice.padded && self.choice.sum == 1,
+            Mode::Blocks => false,
         }
     }
 
@@ -413,7 +415,7 @@ impl Planned<'_> {
             Mode::Columns if self.masked() => {
                 (Expr::Literal(1), layout.sum.group().mapping(), layout.sum.size())
             }
-            Mode::Columns => {
+            Mode::Columns | Mode::Blocks => {
                 let depth = layout.depth * layout.sum.count(Part::Share);
                 (Expr::Literal(1), side_by_side(layout.sum.rest(&[Part::Slice])), depth)
             }
@@ -457,7 +459,7 @@ impl Planned<'_> {
         let kind = match self.choice.mode {
             Mode::Tree => PadKind::Zero,
             Mode::Columns if self.masked() => PadKind::Zero,
-            Mode::Columns => PadKind::Top,
+            Mode::Columns | Mode::Blocks => PadKind::Top,
         };
         (if size == depth { map } else { map.pad(size, kind) }, size)
     }
@@ -523,6 +525,21 @@ impl Planned<'_> {
                     steps,
                 }
             }
+            Mode::Blocks => {
+                let [steps, positions] = self.blocks();
+                let columns = layout.stream.part(Part::Packet);
+                let [flits, flit] = divided(columns.clone(), SUMS, layout.flit * SUMS / layout.packet);
+                let aligned = side_by_side([columns, positions.clone()]);
+                StreamTerms {
+                    packet: aligned.clone(),
+                    inner: layout.sum.count(Part::Time) * SUMS / layout.packet,
+                    flits: side_by_side([steps.clone(), flits]),
+                    flit: side_by_side([flit, positions]),
+                    products: steps.clone(),
+                    aligned,
+                    steps,
+                }
+            }
             Mode::Tree => {
                 let short = layout.packet.min(layout.depth);
                 // A mask of the fetch reaches packets of up to 256 bytes.
@@ -549,12 +566,12 @@ impl Planned<'_> {
         let columns = layout.stream.part(Part::Packet);
         let [_, row] = self.row_terms();
         let (products, mode) = match self.choice.mode {
-            Mode::Columns => (columns.clone(), AccumulatorOrder::Sequential),
+            Mode::Columns | Mode::Blocks => (columns.clone(), AccumulatorOrder::Sequential),
             Mode::Tree => (Expr::Literal(1), AccumulatorOrder::Interleaved),
         };
         let stream = writer.value(new!(writer, Contract, [stream]).packet(self.tidy(products)), name)?;
         let (time, packet): (Vec<Expr>, Expr) = match self.choice.mode {
-            Mode::Columns => {
+            Mode::Columns | Mode::Blocks => {
                 let [flits, flit] = divided(columns, layout.stream.count(Part::Packet), SUMS);
                 let row = match self.choice.promotion {
                     Promotion::Row => vec![layout.rows.part(Part::Promoted), layout.rows.part(Part::Row)],
@@ -730,7 +747,9 @@ impl Planned<'_> {
         let flit = match self.choice.mode {
             Mode::Tree if self.choice.transposed => None,
             Mode::Tree => Some((&layout.rows, Part::Row, layout.rows.part(Part::Row))),
-            Mode::Columns => Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet))),
+            Mode::Columns | Mode::Blocks => {
+                Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet)))
+            }
         };
         let last = cuts.iter().rev().map(|(_, cut)| *cut).find(|cut| !cut.rest(&except).is_empty());
         let narrow =
@@ -748,7 +767,7 @@ impl Planned<'_> {
         };
         let [outer, innermost] = match self.choice.mode {
             Mode::Tree => [Expr::Literal(1), innermost],
-            Mode::Columns => divided(innermost, layout.stream.count(Part::Packet), SUMS),
+            Mode::Columns | Mode::Blocks => divided(innermost, layout.stream.count(Part::Packet), SUMS),
         };
         let terms = cuts.iter().map(|(_, cut)| inside(cut)).chain([outer]);
         in_memory_around(terms, innermost, dtype, self.axes)
@@ -765,7 +784,7 @@ impl Planned<'_> {
         let memory = held.iter().map(|cut| side_by_side(cut.rest(&except))).collect();
         let (flit, part, packet) = match self.choice.mode {
             Mode::Tree => (&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), self.choice.row)),
-            Mode::Columns => (&layout.stream, Part::Packet, layout.stream.part(Part::Packet)),
+            Mode::Columns | Mode::Blocks => (&layout.stream, Part::Packet, layout.stream.part(Part::Packet)),
         };
         let has = held.iter().any(|cut| std::ptr::eq(*cut, flit));
         let mut outer: Vec<Expr> = Vec::new();
@@ -778,7 +797,7 @@ impl Planned<'_> {
         }
         let packet = has.then(|| match self.choice.mode {
             Mode::Tree => packet,
-            Mode::Columns => {
+            Mode::Columns | Mode::Blocks => {
                 let [time, packet] = divided(packet, layout.stream.count(Part::Packet), SUMS);
                 outer.push(time);
                 packet

@@ -124,7 +124,7 @@ impl Counts<'_> {
             fills: self.fills(),
             operands: operands.sum(),
             weights: self.weights(),
-            compute: self.pipeline() + collected,
+            compute: self.turn() + self.pipeline() + collected,
             store,
         })
     }
@@ -211,6 +211,14 @@ impl Counts<'_> {
         LOAD_SETUP + if along { bytes(words, dtype).div_ceil(FLIT_BYTES) } else { words }
     }
 
+    /// Cycles of the pipeline that turns the stream: a matrix of 8 flits at a time.
+    fn turn(&self) -> u64 {
+        match self.choice.mode {
+            Mode::Blocks => elements(self.streamed, self.problem.dtype()) / SUMS + LATENCY,
+            Mode::Columns | Mode::Tree => 0,
+        }
+    }
+
     /// Cycles of the pipeline: of its busiest engine, and those until its first result.
     fn pipeline(&self) -> u64 {
         let (choice, layout, dtype) = (self.choice, self.layout, self.problem.dtype());
@@ -219,12 +227,17 @@ impl Counts<'_> {
         let (shared, pieces) = (layout.stream.count(Part::Share), layout.sum.count(Part::Piece));
         let wide = if choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES };
         let (packets, flits, results) = match choice.mode {
-            Mode::Columns => {
+            Mode::Columns | Mode::Blocks => {
                 let columns = layout.stream.count(Part::Packet);
-                let packets = steps * layout.depth;
+                // A packet of blocks is a whole one, in one flit or two.
+                let (positions, filled) = match choice.mode {
+                    Mode::Blocks => (layout.packet / columns, layout.packet),
+                    Mode::Columns | Mode::Tree => (1, columns),
+                };
+                let packets = steps * layout.depth / positions;
                 (
                     packets,
-                    packets * columns.div_ceil(layout.flit),
+                    packets * filled.div_ceil(layout.flit),
                     steps * shared * reused * row * columns / SUMS,
                 )
             }
@@ -252,7 +265,7 @@ impl Counts<'_> {
     fn accesses(&self, wide: u64) -> u64 {
         let (layout, choice) = (self.layout, self.choice);
         let group = match choice.mode {
-            Mode::Columns => &layout.stream,
+            Mode::Columns | Mode::Blocks => &layout.stream,
             Mode::Tree => &layout.sum,
         };
         let cuts = [&layout.batch, &layout.stream, &layout.sum];
@@ -284,7 +297,7 @@ impl Counts<'_> {
         let contiguous = match choice.mode {
             Mode::Tree if choice.transposed => true,
             Mode::Tree => innermost(&problem.out, &layout.rows, &cuts),
-            Mode::Columns => innermost(&problem.out, &layout.stream, &cuts),
+            Mode::Columns | Mode::Blocks => innermost(&problem.out, &layout.stream, &cuts),
         };
         let run = if contiguous { run(&problem.out, &cuts, except) } else { 1 };
         let run = run.max(self.whole_rows(run));
@@ -309,7 +322,7 @@ impl Counts<'_> {
 /// Pieces of the sum in a row of the register file, which are padded separately.
 fn pieces(choice: &Choice, layout: &Layout) -> u64 {
     match choice.mode {
-        Mode::Columns => 1,
+        Mode::Columns | Mode::Blocks => 1,
         Mode::Tree => layout.sum.count(Part::Share) * layout.sum.count(Part::Piece),
     }
 }
@@ -344,18 +357,21 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
         bytes(cuts.iter().map(|cut| local(cut, Layout::elsewhere(choice, operand))).product(), dtype)
     };
     let (rows, stream) = (operand(choice.stationary), operand(1 - choice.stationary));
+    // The turned operand has separate memory.
+    let turned = if choice.mode == Mode::Blocks { stream } else { 0 };
     let except = result_except(choice.promotion != Promotion::None);
     let result = [&layout.batch, &layout.rows, &layout.stream].iter().map(|cut| local(cut, except)).product();
     let result = bytes(result, problem.out.dtype);
     // Loops hold two iterations of what they load and store.
     let copies = if layout.rows.tiles() * layout.stream.tiles() > 1 { 2 } else { 1 };
-    let memory = copies * (rows + stream + result) <= machine.memory.dm_bytes_per_slice;
+    let memory = copies * (rows + stream + turned + result) <= machine.memory.dm_bytes_per_slice;
     let (reused, _) = reused(choice, layout);
     let depth = pieces(choice, layout) * layout.row_depth(choice.mode, elements(FLIT_BYTES, dtype));
     let row = layout.batch.count(Part::Time) * reused * depth;
     let file = bytes(row, dtype) <= machine.trf_row_bytes(choice.row);
     let buffer = match choice.mode {
         Mode::Columns => reused <= 32,
+        Mode::Blocks => reused * choice.row <= 32,
         Mode::Tree => reused <= 128,
     };
     (memory && file && buffer, stream)

@@ -14,7 +14,7 @@ pub const FLIT_BYTES: u64 = 32;
 /// Elements of a flit of sums (book 19).
 pub const SUMS: u64 = 8;
 /// Most sums of a row in a packet (book 19).
-const MOST_COLUMNS: u64 = 32;
+pub const MOST_COLUMNS: u64 = 32;
 
 /// The cuts of the groups, and the sizes of packets.
 #[derive(Clone, Debug)]
@@ -57,11 +57,13 @@ impl Layout {
         let rows = rows(&problem.free[choice.stationary], choice)?;
         let stream = stream(&problem.free[1 - choice.stationary], choice, flit, packet)?;
         let sum = sum(problem, choice, packet)?;
-        if !stream.has_whole_rows() {
+        // The Transpose Engine exchanges whole matrices.
+        let whole = choice.mode != Mode::Blocks || stream.padded() == stream.size();
+        if !stream.has_whole_rows() || !whole {
             return None;
         }
         let depth = match (choice.mode, sum.count(Part::Time)) {
-            (Mode::Columns, depth) => depth,
+            (Mode::Columns | Mode::Blocks, depth) => depth,
             (Mode::Tree, depth) if depth <= flit => flit,
             (Mode::Tree, depth) => depth.next_multiple_of(packet),
         };
@@ -146,7 +148,7 @@ impl Layout {
     #[must_use]
     pub fn row_depth(&self, mode: Mode, flit: u64) -> u64 {
         match mode {
-            Mode::Columns => {
+            Mode::Columns | Mode::Blocks => {
                 let (group, depth) = (self.sum.group(), self.depth * self.sum.count(Part::Share));
                 let whole = depth.next_multiple_of(flit);
                 // Padding of several axes ends after whole positions of the slowest one.
@@ -289,13 +291,14 @@ fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut>
             filled(group, tiles, &[cluster, slices, promoted], Part::Time, &[share])
         }
         Mode::Tree => filled(group, tiles, &[cluster, slices, share, promoted], Part::Time, &[]),
-        Mode::Columns => {
+        Mode::Columns | Mode::Blocks => {
             if !group.slowest.is_multiple_of(tiles) {
                 return None;
             }
             let outer = [cluster, slices, share, promoted];
             let around: u64 = outer.iter().map(|(_, count)| count).product();
             let columns = match (group.size / tiles).div_ceil(around) {
+                _ if choice.mode == Mode::Blocks => SUMS,
                 few if few <= SUMS => SUMS,
                 many => many.next_multiple_of(flit.min(MOST_COLUMNS)).min(packet.min(MOST_COLUMNS)),
             };
@@ -322,12 +325,15 @@ fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
     }
     let held = group.size / (choice.sum * share);
     let pieces = match choice.mode {
-        Mode::Columns => 1,
+        Mode::Columns | Mode::Blocks => 1,
         Mode::Tree if choice.sum * share == 1 => 1,
         Mode::Tree => pieces(held, packet),
     };
     // In trees, the order of the sum permits padding at its end alone: inside, other positions would be neighbours.
     let is_cut = choice.sum * share * pieces > 1;
+    if choice.mode == Mode::Blocks && !held.is_multiple_of(packet / SUMS) {
+        return None;
+    }
     let whole = choice.mode == Mode::Columns || (held / pieces).is_multiple_of(packet);
     if problem.order != SumOrder::Free && is_cut && !whole {
         return None;

@@ -137,6 +137,11 @@ impl Planned<'_> {
                 format!("Packets hold {columns}: products stay apart, {sum} is summed in time.{context}")
             }
             Mode::Tree => format!("Packets hold {sum}: the tree sums their products.{context}"),
+            Mode::Blocks => {
+                format!(
+                    "Packets hold {columns} and {sum}: the tree sums 8 products for each column.{context}"
+                )
+            }
         }
     }
 

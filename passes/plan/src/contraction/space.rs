@@ -2,7 +2,7 @@
 //! and sums between slices that it permits.
 
 use crate::array::whole_groups;
-use crate::contraction::layout::{Layout, PACKET_BYTES, elements};
+use crate::contraction::layout::{Layout, MOST_COLUMNS, PACKET_BYTES, elements};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion, Role, SumOrder};
 use std::ops::ControlFlow;
 use visa_algebra::Axes;
@@ -59,7 +59,12 @@ impl Space<'_> {
     /// longer, and the start-ups of a load and of a store.
     fn least(&self, choice: &Choice) -> u64 {
         let clusters = if choice.cluster.is_some() { self.machine.topology.clusters_per_chip } else { 1 };
-        let a_slice = elements(PACKET_BYTES, self.problem.dtype()) * ROWS;
+        let packet = elements(PACKET_BYTES, self.problem.dtype());
+        let multiplied = match choice.mode {
+            Mode::Columns => packet.min(MOST_COLUMNS),
+            Mode::Tree | Mode::Blocks => packet,
+        };
+        let a_slice = multiplied * ROWS;
         let work = self.problem.products() / (choice.slices() * clusters * a_slice);
         work.max(self.loads(choice)) + 2 * self.machine.timing.dma_startup_cycles
     }
@@ -93,7 +98,19 @@ fn modes(problem: &Contraction, stationary: usize) -> Vec<Mode> {
     // The windows of a packet are columns of the result.
     let reads = |mode: Mode| !images[0] && (!images[1] || mode == Mode::Columns);
     let all = modes.into_iter().filter(|(mode, neighbours)| permits(*neighbours) && reads(*mode));
-    all.map(|(mode, _)| mode).collect()
+    let blocks = has_blocks(problem, 1 - stationary).then_some(Mode::Blocks);
+    all.map(|(mode, _)| mode).chain(blocks).collect()
+}
+
+/// Returns true if packets may hold blocks of a streamed operand: elements of 8 bits, whose columns are innermost, and
+/// which are summed in any order.
+fn has_blocks(problem: &Contraction, streamed: usize) -> bool {
+    let array = &problem.operands[streamed];
+    let narrow = array.dtype.bits() == 8 && problem.prologues[streamed] == Prologue::default();
+    let innermost = array.axes.last().is_some_and(|axis| problem.free[streamed].axes.contains(axis));
+    let images = problem.operands.iter().any(|array| array.image.is_some());
+    let one = problem.sum.axes.len() == 1;
+    problem.order == SumOrder::Free && problem.dtype().bits() == 8 && narrow && innermost && one && !images
 }
 
 /// Powers of two up to `most`.
@@ -188,13 +205,15 @@ fn stores(
     let flat = model == MemoryModel::Flat;
     let unused = !flat && plan.slices() < machine.topology.slices_per_cluster;
     let gathers: &[Gather] = match (plan.mode, innermost) {
-        (Mode::Tree | Mode::Columns, _) if flat => &[Gather::None],
+        (Mode::Tree | Mode::Columns | Mode::Blocks, _) if flat => &[Gather::None],
         (Mode::Tree, Some(Role::Rows)) if !plan.transposed => &[Gather::None, Gather::Rows, Gather::Promoted],
-        (Mode::Columns, Some(Role::Stream)) => &[Gather::None, Gather::Stream, Gather::Promoted],
+        (Mode::Columns | Mode::Blocks, Some(Role::Stream)) => {
+            &[Gather::None, Gather::Stream, Gather::Promoted]
+        }
         (Mode::Tree, Some(Role::Stream)) if plan.transposed => {
             &[Gather::None, Gather::Stream, Gather::Promoted]
         }
-        (Mode::Tree | Mode::Columns, _) => &[Gather::None],
+        (Mode::Tree | Mode::Columns | Mode::Blocks, _) => &[Gather::None],
     };
     let of_group = match innermost {
         Some(Role::Rows) => [Promotion::Reuse, Promotion::Row],
