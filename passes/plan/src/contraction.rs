@@ -163,8 +163,8 @@ pub struct Choice {
     pub share: u64,
     /// True if the slices of a ring divide the sum, false if they divide the streamed axes.
     pub share_sum: bool,
-    /// True if the slices divide more positions than the sum has: those beyond its end are zeros. The slices that
-    /// divide the sum are next to the ring, which divides the parts of each.
+    /// True if the slices divide more positions than the sum has: those beyond its end are zeros. If rings divide the
+    /// sum, the slices that divide it are next to the ring, which divides the parts of each.
     pub padded: bool,
     /// Iterations of a loop over the rows.
     pub row_tiles: u64,
@@ -192,6 +192,12 @@ impl Choice {
     #[must_use]
     pub fn slices(&self) -> u64 {
         self.batch * self.sum * self.stream * self.rows
+    }
+
+    /// True if the slices of a ring divide a sum of which some slices hold zeros alone.
+    #[must_use]
+    pub fn shares_zeros(&self) -> bool {
+        self.padded && self.share_sum
     }
 
     /// Slices of a cluster for each one that computes, from one to the next: 1 if neighbours do.

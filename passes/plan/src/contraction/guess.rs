@@ -178,7 +178,13 @@ impl Counts<'_> {
             .product();
         let beyond = around * (layout.sum.padded() - layout.sum.size());
         let rows = if choice.sum > 1 { bytes(beyond, self.problem.dtype()) } else { 0 };
-        [rows, self.streamed].map(|filled| filled / self.machine.limits.commit_size_sub.max(1))
+        let part = layout.sum.padded() / choice.sum;
+        let stream = match choice.mode {
+            // The last slices end with zeros.
+            Mode::Tree => self.streamed * (layout.sum.padded() - layout.sum.size()) / part,
+            Mode::Columns | Mode::Blocks => self.streamed,
+        };
+        [rows, stream].map(|filled| filled / self.machine.limits.commit_size_sub.max(1))
     }
 
     /// Cycles to load an operand of the epilogue.

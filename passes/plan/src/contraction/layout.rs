@@ -118,9 +118,9 @@ impl Layout {
         match choice.gather {
             Gather::None => (1, 1),
             Gather::Rows => (choice.rows, 1),
-            Gather::Stream if choice.padded => (choice.stream, choice.sum * choice.rows),
+            Gather::Stream if choice.shares_zeros() => (choice.stream, choice.sum * choice.rows),
             Gather::Stream => (choice.stream, choice.rows),
-            Gather::Promoted if choice.padded => (choice.sum, choice.rows),
+            Gather::Promoted if choice.shares_zeros() => (choice.sum, choice.rows),
             Gather::Promoted => (choice.sum, choice.stream * choice.rows),
         }
     }
@@ -133,7 +133,7 @@ impl Layout {
         }
         let [copies, _] = ring(self.rows.part(Part::Slice), choice);
         let [batch, sum, stream] = [&self.batch, &self.sum, &self.stream].map(|cut| cut.part(Part::Slice));
-        if choice.padded {
+        if choice.shares_zeros() {
             return around_rings(
                 [batch, stream, Expr::Literal(1), copies],
                 self.zeros(choice),
@@ -178,7 +178,7 @@ impl Layout {
     #[must_use]
     pub fn exchanged(&self, choice: &Choice) -> [Expr; 2] {
         let (share, steps) = (self.share(choice), self.sum.part(Part::Time));
-        if !choice.padded {
+        if !choice.shares_zeros() {
             return [share, steps];
         }
         // Slices without positions of the sum send zeros.
@@ -205,7 +205,7 @@ impl Layout {
         cuts.sort_by_key(|(position, _)| *position);
         let elsewhere = Self::elsewhere(choice, operand);
         let held = |cut: &Cut| match operand == choice.stationary {
-            _ if !choice.padded || !std::ptr::eq(cut, &self.sum) => side_by_side(cut.rest(elsewhere)),
+            _ if !choice.shares_zeros() || !std::ptr::eq(cut, &self.sum) => side_by_side(cut.rest(elsewhere)),
             // The fetch makes zeros of the padding.
             true if choice.sum == 1 => cut.group().mapping(),
             true => side_by_side(cut.rest(elsewhere)),
@@ -314,6 +314,7 @@ fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
     let share = if choice.share_sum { choice.share } else { 1 };
     if choice.padded {
         let held = group.size.div_ceil(choice.sum * share);
+        let held = if choice.mode == Mode::Tree { held.next_multiple_of(packet) } else { held };
         return Some(Cut::new(
             group,
             1,
@@ -345,7 +346,7 @@ fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
 
 /// The slices around the rows, slowest first.
 fn outer(batch: Expr, sum: Expr, stream: Expr, choice: &Choice) -> [Expr; 3] {
-    if choice.padded { [batch, stream, sum] } else { [batch, sum, stream] }
+    if choice.shares_zeros() { [batch, stream, sum] } else { [batch, sum, stream] }
 }
 
 /// A mapping of the used slices as one of all slices of a cluster.

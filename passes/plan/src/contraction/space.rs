@@ -125,10 +125,22 @@ fn pads(problem: &Contraction, mode: Mode, sum: u64, share: u64) -> bool {
     let held = group.size.div_ceil(parts);
     let whole = group.axes.len() == 1 && group.size.is_multiple_of(held);
     let each = (sum - 1) * share * held < group.size;
-    // A table or a zero point makes other numbers of the zeros.
+    mode == Mode::Columns && whole && each && may_pad(problem)
+}
+
+/// Returns true if `sum` slices may divide more positions than the sum of a tree has, each in whole packets, and the
+/// last one ends with zeros.
+fn pads_packets(problem: &Contraction, mode: Mode, sum: u64) -> bool {
+    let (group, packet) = (&problem.sum, elements(PACKET_BYTES, problem.dtype()));
+    let held = group.size.div_ceil(sum).next_multiple_of(packet);
+    let each = (sum - 1) * held < group.size && sum * held > group.size;
+    sum > 1 && mode == Mode::Tree && group.axes.len() == 1 && each && may_pad(problem)
+}
+
+/// Returns true if zeros may be added to a sum: in any order, of operands that no table and no zero point changes.
+fn may_pad(problem: &Contraction) -> bool {
     let stays = |prologue: &Prologue| prologue.table.is_none() && prologue.zero_points.is_none();
-    let zeros = problem.prologues.iter().all(stays);
-    problem.order == SumOrder::Free && mode == Mode::Columns && whole && each && zeros
+    problem.order == SumOrder::Free && problem.prologues.iter().all(stays)
 }
 
 /// The distributions over clusters and slices.
@@ -160,10 +172,13 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                             let padded = !problem.sum.size.is_multiple_of(whole);
                             let pads = || share_sum && share == down && pads(problem, mode, sum, share);
                             let apart = problem.divides_sum(whole);
-                            if share_sum && share == 1 || padded && !pads() || !apart {
+                            if share_sum && share == 1 || !apart {
                                 continue;
                             }
-                            all.push(Choice {
+                            let trees = !share_sum && pads_packets(problem, mode, sum);
+                            let exact = (!padded || pads()).then_some(padded);
+                            let variants = exact.into_iter().chain(trees.then_some(true));
+                            all.extend(variants.map(|padded| Choice {
                                 stationary,
                                 mode,
                                 unit: Unit::Main,
@@ -184,7 +199,7 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                                 gather: Gather::None,
                                 spread: false,
                                 queues: false,
-                            });
+                            }));
                         }
                     }
                 }
