@@ -98,16 +98,22 @@ impl Array {
         Expr::pair(terms.into_iter().cloned().chain([axis.pad(padded, PadKind::Top)]))
     }
 
-    /// Elements from the start of a row of `count` elements to the next one: whole units, or whole groups of 8 bytes.
+    /// Elements from the start of a row of `count` elements to the next one: whole units, rows of which several are a
+    /// unit, or whole groups of 8 bytes.
     #[must_use]
     pub fn pitch(&self, count: u64) -> u64 {
         let groups = whole_groups(count, self.dtype);
-        let units = count.next_multiple_of((self.unit * 8 / u64::from(self.dtype.bits())).max(1));
+        let unit = (self.unit * 8 / u64::from(self.dtype.bits())).max(1);
+        let units = count.next_multiple_of(unit);
         let most = match self.most_padding {
             MostPadding::Quarter => count / 4,
             MostPadding::Whole => count,
         };
-        if units - count <= most { units } else { groups }
+        if units - count <= most {
+            return units;
+        }
+        let several = groups.next_power_of_two();
+        if unit.is_multiple_of(several) && several - count <= count / 4 { several } else { groups }
     }
 
     /// Elements from the start of a row of several axes to the next one: also whole positions of the slowest of them,
