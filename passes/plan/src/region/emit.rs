@@ -26,7 +26,7 @@ use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::control::{For, Yield};
 use visa_mapping::ops::empty::Empty;
 use visa_mapping::ops::to_tile::ToTile;
-use visa_mapping::ops::transfer::{ToDm, ToHbm};
+use visa_mapping::ops::transfer::ToHbm;
 use visa_mapping::ops::view::Tile;
 use visa_mapping::{DM, Tensor};
 use visa_numerics::{DType, ReduceName, SliceReduceName};
@@ -55,12 +55,6 @@ pub(super) struct Held {
 }
 
 impl PlannedRegion<'_> {
-    /// Cycles to load an input by the engines of a cluster; `None` if no engine moves it.
-    #[must_use]
-    pub fn load(&self, slot: Slot, queue: Option<u64>, prices: &Transfers<'_>) -> Option<u64> {
-        prices.load(queue, &self.first_tile(self.array(slot)), &self.input(slot))
-    }
-
     /// The tensor that an input is in when pipelines read it.
     #[must_use]
     pub fn input(&self, slot: Slot) -> Tensor {
@@ -122,7 +116,7 @@ impl PlannedRegion<'_> {
         self.tidy(self.layout.computed(array))
     }
 
-    fn first_tile(&self, array: &Array) -> Tensor {
+    pub(super) fn first_tile(&self, array: &Array) -> Tensor {
         let rows = &self.layout.rows;
         let tiles: Vec<_> = rows.first_tile().filter(|_| rows.tiles() > 1).into_iter().collect();
         array.first_tile(&tiles, self.layout.axes)
@@ -172,6 +166,14 @@ impl PlannedRegion<'_> {
         }
         let names: Vec<&str> = outputs.iter().map(|array| array.name.as_str()).collect();
         let index = rows.group().axes.first().map_or_else(|| "i".to_owned(), |axis| axis.to_lowercase());
+        for (slot, given) in &mut given {
+            if let Given::Stored(source) = *given
+                && !self.is_tiled(*slot)
+            {
+                writer.comment("Each iteration reads the same of it: it is loaded before the loop.");
+                *given = Given::Here(self.loaded(writer, *slot, source)?);
+            }
+        }
         writer.part(&self.why_tiles());
         let op = new!(writer, For, initial.iter().copied()).over(rows.tile());
         let stored = writer.repeat(op, &index, &initial, &names, |writer, index, carried| {
@@ -192,7 +194,7 @@ impl PlannedRegion<'_> {
         Ok(stored.into_iter().map(|value| Written { stored: Some(value), held: None }).collect())
     }
 
-    /// The tile of an input, if it has rows.
+    /// The tile of an input in HBM.
     fn tile(
         &self,
         writer: &mut Writer<'_>,
@@ -202,12 +204,8 @@ impl PlannedRegion<'_> {
         given: Given,
     ) -> Result<Given, Diagnostic> {
         let Given::Stored(input) = given else { return Ok(given) };
-        let array = self.array(slot);
-        if rows.group().axes.first().is_none_or(|axis| array.position(axis).is_none()) {
-            return Ok(given);
-        }
         let op = new!(writer, Tile, [input, index]).along(rows.tile().into());
-        writer.value(op, &array.name).map(Given::Stored)
+        writer.value(op, &self.array(slot).name).map(Given::Stored)
     }
 
     /// Writes the operations. Returns the outputs in data memory.
@@ -263,12 +261,7 @@ impl PlannedRegion<'_> {
             (None, Some(source)) => source,
             (None, None) => return Err(unwritten(array)),
         };
-        let (layout, machine) = (&self.layout, self.machine);
-        writer.comment(&self.why_load(slot));
-        let op = new!(writer, ToDm, [source]).at_auto().cluster(self.tidy(layout.cluster(machine)));
-        let op = op.slice(self.tidy(layout.slice(machine))).element(layout.loaded(array));
-        let op = op.queue(self.load_queue(slot).map(u64::cast_signed));
-        let value = writer.value(op, &format!("{}_dm", array.name))?;
+        let value = self.loaded(writer, slot, source)?;
         held.dm[slot] = Some(value);
         Ok(value)
     }

@@ -137,10 +137,14 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
         return None;
     }
     let region = planned.region;
-    let (mut loads, mut stores) = (Moved::default(), Moved::default());
+    let (mut loads, mut stores, mut once) = (Moved::default(), Moved::default(), 0);
     let loaded = region.inputs.iter().zip(&ways.here).filter(|(_, here)| !**here);
     for (&slot, _) in loaded {
         let queue = planned.load_queue(slot);
+        if planned.layout.rows.tiles() > 1 && !planned.is_tiled(slot) {
+            once += planned.load(slot, queue, prices)?;
+            continue;
+        }
         loads.add(queue, planned.load(slot, queue, prices)?, planned.load(slot, None, prices)?);
     }
     let stored = region.outputs.iter().zip(&ways.stores).filter(|(_, stores)| **stores);
@@ -153,7 +157,11 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
         if let Computation::Coordinates { .. } = operation.computation {
             let [cycles, moved] = planned.counted(operation.result, prices)?;
             counted += cycles;
-            loads.add(None, moved, moved);
+            if planned.layout.rows.tiles() > 1 && !planned.is_tiled(operation.result) {
+                once += moved;
+            } else {
+                loads.add(None, moved, moved);
+            }
         }
     }
     let result = |slot: usize| &region.values[slot].array;
@@ -165,7 +173,7 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
     if tiles == 1 {
         return Some(moved + counted + computed);
     }
-    Some(counted + tiles * moved.max(computed) + moved.min(computed))
+    Some(once + counted + tiles * moved.max(computed) + moved.min(computed))
 }
 
 /// Transfers in the queues of two clusters.

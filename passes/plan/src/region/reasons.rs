@@ -72,6 +72,15 @@ impl PlannedRegion<'_> {
         format!("Each slice loads all of %{name}: it has no {group}.")
     }
 
+    /// The reason of an exchange of an input among the slices of a ring.
+    #[must_use]
+    pub fn why_exchange(&self, slot: Slot, ring: u64) -> String {
+        let name = &self.array(slot).name;
+        format!(
+            "{ring} slices need all of %{name}: each loads 1/{ring} of it, the switch exchanges the parts."
+        )
+    }
+
     /// The reason of the loop over tiles.
     #[must_use]
     pub fn why_tiles(&self) -> String {
