@@ -11,6 +11,7 @@ pub mod layout;
 pub mod pieces;
 pub mod planned;
 pub mod reasons;
+pub mod summed;
 pub mod turn;
 
 use crate::array::Array;
@@ -77,6 +78,25 @@ pub enum Computation {
     },
 }
 
+impl Computation {
+    /// The values that it reads.
+    #[must_use]
+    pub fn reads(&self) -> Vec<Slot> {
+        match self {
+            Self::Map { operands, .. } => operands.clone(),
+            Self::Reduce { operand, .. } | Self::Compare { operand, .. } => vec![*operand],
+            Self::Coordinates { .. } => Vec::new(),
+            Self::Choose { condition, arms } => {
+                let values = arms.iter().filter_map(|arm| match arm {
+                    Arm::Value(slot) => Some(*slot),
+                    Arm::Bits(_) => None,
+                });
+                std::iter::once(*condition).chain(values).collect()
+            }
+        }
+    }
+}
+
 /// An operation of a region.
 #[derive(Clone, Debug)]
 pub struct Operation {
@@ -128,6 +148,15 @@ pub struct Region {
     pub rows: Vec<Arc<str>>,
 }
 
+/// The division of a reduced axis among slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DividedSum {
+    /// The number of the axis among those of [`Region::divided_sums`].
+    pub axis: usize,
+    /// Slices of a group, each with a part of the axis.
+    pub slices: u64,
+}
+
 /// A plan of a region, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionChoice {
@@ -139,6 +168,8 @@ pub struct RegionChoice {
     pub slices: u64,
     /// Iterations of a loop over the rows.
     pub tiles: u64,
+    /// The reduced axis that slices divide.
+    pub sum: Option<DividedSum>,
     /// True if neighbouring rows are in neighbouring slices.
     pub neighbours: bool,
     /// True if lanes hold elements that stay apart in reductions, where both are possible.

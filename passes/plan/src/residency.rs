@@ -4,8 +4,8 @@ use crate::array::Array;
 use crate::contraction::Role;
 use crate::contraction::emit::Planned;
 use crate::flow::Ways;
+use crate::region::Slot;
 use crate::region::planned::PlannedRegion;
-use crate::region::{Arm, Computation, Slot};
 use visa_algebra::Axes;
 use visa_ir::diag::counted;
 use visa_numerics::DType;
@@ -80,22 +80,6 @@ fn operand(planned: &Planned<'_>, number: usize, is_here: bool) -> Option<String
     ))
 }
 
-/// The values that a computation reads.
-fn reads(computation: &Computation) -> Vec<Slot> {
-    match computation {
-        Computation::Map { operands, .. } => operands.clone(),
-        Computation::Reduce { operand, .. } | Computation::Compare { operand, .. } => vec![*operand],
-        Computation::Coordinates { .. } => Vec::new(),
-        Computation::Choose { condition, arms } => {
-            let values = arms.iter().filter_map(|arm| match arm {
-                Arm::Value(slot) => Some(*slot),
-                Arm::Bits(_) => None,
-            });
-            std::iter::once(*condition).chain(values).collect()
-        }
-    }
-}
-
 /// The places of the values of a region.
 #[must_use]
 pub fn of_region(planned: &PlannedRegion<'_>, ways: &Ways) -> Vec<String> {
@@ -104,7 +88,7 @@ pub fn of_region(planned: &PlannedRegion<'_>, ways: &Ways) -> Vec<String> {
     for (slot, value) in region.values.iter().enumerate().filter(|(slot, value)| value.storage == *slot) {
         let stored = |other: &&Slot| region.values[**other].storage == slot;
         let readers =
-            region.operations.iter().filter(|own| reads(&own.computation).iter().any(|r| stored(&r)));
+            region.operations.iter().filter(|own| own.computation.reads().iter().any(|r| stored(&r)));
         let readers = readers.count() as u64;
         let held: u64 = planned.layout.local(&value.array).iter().map(|local| local.size).product();
         let uses = [

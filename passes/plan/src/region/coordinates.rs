@@ -56,7 +56,7 @@ impl PlannedRegion<'_> {
             self.layout.axes.id(array.axes.first()?).map(|id| self.layout.axes.size(id).div_ceil(LANES))?;
         let moved = match self.holder(array) {
             Holder::All => 0,
-            Holder::One => self.spread(array, prices)?,
+            Holder::One => self.spread(slot, prices)?,
             Holder::Hbm => self.load(slot, None, prices)?,
         };
         let apart = if self.are_apart(array) { LANES * steps + LATENCY } else { 0 };
@@ -76,13 +76,14 @@ impl PlannedRegion<'_> {
     }
 
     /// Cycles to move parts of the coordinates from the slice that counts them to all others.
-    fn spread(&self, array: &Array, prices: &Transfers<'_>) -> Option<u64> {
+    fn spread(&self, slot: Slot, prices: &Transfers<'_>) -> Option<u64> {
+        let array = self.array(slot);
         let [cluster, slice] = first_slice(self.machine);
         let counted = counted_layout(array, self.layout.axes).ok()?;
         let element = if self.are_apart(array) { self.apart(array) } else { counted };
         let maps = vec![Expr::Literal(1), cluster, slice, element];
         let source = Tensor { kind: &DM, unit: None, dtype: array.dtype, maps };
-        prices.load(None, &source, &self.in_memory(array, self.layout.loaded(array)))
+        prices.load(None, &source, &self.in_memory(slot, self.layout.loaded(array)))
     }
 
     /// Writes the coordinates that the region counts.
@@ -105,7 +106,7 @@ impl PlannedRegion<'_> {
         let (array, axes) = (self.array(slot), self.layout.axes);
         let holder = self.holder(array);
         let slices: Slices = match holder {
-            Holder::All => [self.layout.cluster(self.machine), self.layout.slice(self.machine)],
+            Holder::All => [self.layout.cluster(self.machine), self.slices(slot)],
             Holder::One | Holder::Hbm => first_slice(self.machine),
         };
         let slices = slices.map(|map| self.tidy(map));

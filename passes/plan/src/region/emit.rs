@@ -40,6 +40,7 @@ use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::store::ToVrf;
 use visa_stream::ops::vector::{VectorFinal, VectorInit};
 use visa_stream::ops::vector_branch::VectorBranch;
+use visa_stream::ops::vector_inter::VectorInterSliceReduce;
 use visa_stream::ops::vector_intra_slice_reduce::VectorIntraSliceReduce;
 use visa_stream::ops::vector_lanes::{VectorConcat, VectorPad, VectorSplit, VectorTrim};
 use visa_stream::ops::vector_reinterpret::VectorReinterpret;
@@ -59,13 +60,13 @@ impl PlannedRegion<'_> {
     #[must_use]
     pub fn input(&self, slot: Slot) -> Tensor {
         let array = self.array(slot);
-        self.in_memory(array, self.layout.loaded(array))
+        self.in_memory(slot, self.layout.loaded(array))
     }
 
     /// The tensor that an output is in when its pipeline has ended.
     #[must_use]
     pub fn output(&self, slot: Slot) -> Tensor {
-        self.in_memory(self.array(slot), self.element(slot))
+        self.in_memory(slot, self.element(slot))
     }
 
     /// Cycles to store an output by the engines of a cluster; `None` if no engine moves it.
@@ -81,10 +82,17 @@ impl PlannedRegion<'_> {
         array.padded_axes(&self.output(slot), &self.first_tile(array), self.layout.axes).is_some()
     }
 
-    /// Returns true if the lanes of a reduction hold the reduced axis, dimension `at` of the operand's `count`.
-    fn in_lanes(&self, order: ReduceOrder, at: usize, count: usize) -> bool {
+    /// Returns true if the lanes of a reduction hold the reduced axis, dimension `at` of the operand's. Packets of a
+    /// part of an axis have no padding: each slice would have another count of elements.
+    fn in_lanes(&self, order: ReduceOrder, at: usize, local: &[Local]) -> bool {
         match order {
-            ReduceOrder::Free => count == 1 || at + 1 == count && !self.apart,
+            ReduceOrder::Free => {
+                let is_part = !matches!(local[at].map, Expr::Axis(_));
+                let fills =
+                    local[at].size.is_multiple_of(LANES) || [1, 2, LANES / 2].contains(&local[at].size);
+                let last = local.len() == 1 || at + 1 == local.len() && !self.apart;
+                last && (fills || !is_part)
+            }
             ReduceOrder::Lanes => true,
             ReduceOrder::Sequential => false,
         }
@@ -94,8 +102,8 @@ impl PlannedRegion<'_> {
     #[must_use]
     pub fn lanes(&self, operand: Slot, axis: &str, order: ReduceOrder) -> Option<ReducedLanes> {
         let local = self.layout.local(self.array(operand));
-        let at = local.iter().position(|own| own.map == Expr::axis(axis))?;
-        let in_lanes = self.in_lanes(order, at, local.len());
+        let at = local.iter().position(|own| *own == self.layout.held(axis))?;
+        let in_lanes = self.in_lanes(order, at, &local);
         Some(ReducedLanes::new(local, at, in_lanes))
     }
 
@@ -105,11 +113,12 @@ impl PlannedRegion<'_> {
         let writer = self.region.operations.iter().find(|own| own.result == slot);
         if let Some(Computation::Reduce { operand, axis, order, .. }) = writer.map(|own| &own.computation) {
             let local = self.layout.local(self.array(*operand));
-            let at = local.iter().position(|own| own.map == Expr::axis(axis));
-            if at.is_some_and(|at| self.in_lanes(*order, at, local.len())) {
+            let reduced = self.layout.held(axis);
+            let at = local.iter().position(|own| *own == reduced);
+            if at.is_some_and(|at| self.in_lanes(*order, at, &local)) {
                 // Each flit has one element: none of its neighbours is contiguous.
                 let whole = Expr::Literal(1).pad(crate::array::whole_groups(1, array.dtype), PadKind::Top);
-                let others = local.into_iter().map(|own| own.map).filter(|map| *map != Expr::axis(axis));
+                let others = local.into_iter().filter(|own| *own != reduced).map(|own| own.map);
                 return self.dimension(others.chain([whole]));
             }
         }
@@ -122,10 +131,10 @@ impl PlannedRegion<'_> {
         array.first_tile(&tiles, self.layout.axes)
     }
 
-    pub(super) fn in_memory(&self, array: &Array, element: Expr) -> Tensor {
-        let (cluster, slice) = (self.layout.cluster(self.machine), self.layout.slice(self.machine));
-        let maps = vec![Expr::Literal(1), self.tidy(cluster), self.tidy(slice), element];
-        Tensor { kind: &DM, unit: None, dtype: array.dtype, maps }
+    pub(super) fn in_memory(&self, slot: Slot, element: Expr) -> Tensor {
+        let cluster = self.tidy(self.layout.cluster(self.machine));
+        let maps = vec![Expr::Literal(1), cluster, self.slices(slot), element];
+        Tensor { kind: &DM, unit: None, dtype: self.array(slot).dtype, maps }
     }
 
     /// Writes the region, and stores those of its results that `stores` has, or all if a loop writes them.
@@ -362,9 +371,10 @@ impl PlannedRegion<'_> {
 
     /// A tensor in data memory that pieces of `array` fill.
     pub(super) fn empty(&self, writer: &mut Writer<'_>, array: &Array) -> Result<ValueId, Diagnostic> {
+        let contents = self.layout.contents(array);
         let op = new!(writer, Empty).memory(TensorMemory::Dm).dtype(array.dtype).at_auto();
         let op = op.cluster(Some(self.tidy(self.layout.cluster(self.machine))));
-        let op = op.slice(Some(self.tidy(self.layout.slice(self.machine))));
+        let op = op.slice(Some(self.tidy(self.layout.slice(contents, self.machine))));
         writer.value(op.element(self.tidy(self.layout.computed(array))), &format!("{}_dm", array.name))
     }
 
@@ -469,8 +479,9 @@ impl PlannedRegion<'_> {
     ) -> Result<ValueId, Diagnostic> {
         let array = self.array(operation.result);
         let name = &array.name;
+        let slices = self.layout.is_summed(axis).then(|| self.slices(operation.result));
         let Some(lanes) = self.lanes(operand, axis, order) else {
-            return self.single(writer, held, array, operand);
+            return self.single(writer, held, (array, operand), slices.map(|slices| (op, slices)));
         };
         let stream = self.reduced_stream(writer, held, operand, &lanes)?;
         let stream = writer.value(new!(writer, VectorInit, [stream]), name)?;
@@ -480,7 +491,10 @@ impl PlannedRegion<'_> {
         let [time, packet] = lanes.reduced().map(|map| self.tidy(map));
         let new_op = new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?);
         let stream = writer.value(new_op.axis(Expr::axis(axis)).time(time).packet(packet), name)?;
-        let stream = self.widen(writer, stream, &lanes, name)?;
+        let mut stream = self.widen(writer, stream, &lanes, name)?;
+        if let Some(slices) = slices {
+            stream = between_slices(writer, stream, (op, slices), name)?;
+        }
         let stream = as_format(writer, stream, self.region.values[operand].read, array.dtype, name)?;
         let stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
         if lanes.are_reduced() {
@@ -537,16 +551,21 @@ impl PlannedRegion<'_> {
         writer.value(new!(writer, VectorConcat, [stream]).time(time).packet(packet), name)
     }
 
-    /// A reduction along an axis of one position: the value itself.
+    /// A reduction along an axis of one position in a slice: the value itself, or that of several slices.
     fn single(
         &self,
         writer: &mut Writer<'_>,
         held: &mut Held,
-        array: &Array,
-        operand: Slot,
+        (array, operand): (&Array, Slot),
+        between: Option<(ReduceName, Expr)>,
     ) -> Result<ValueId, Diagnostic> {
         let [time, packet] = self.stream_of(array, None);
-        let stream = self.fetch(writer, held, operand, [&time, &packet])?;
+        let mut stream = self.fetch(writer, held, operand, [&time, &packet])?;
+        if let Some(between) = between {
+            stream = writer.value(new!(writer, VectorInit, [stream]), &array.name)?;
+            stream = between_slices(writer, stream, between, &array.name)?;
+            stream = writer.value(new!(writer, VectorFinal, [stream]), &array.name)?;
+        }
         self.commit(writer, array, stream)
     }
 }
@@ -563,6 +582,17 @@ pub(super) fn as_format(
         return Ok(stream);
     }
     writer.value(new!(writer, VectorReinterpret, [stream]).dtype(to), name)
+}
+
+/// Reduces the results of the slices of a group. `slices` is the mapping of the slices after it.
+fn between_slices(
+    writer: &mut Writer<'_>,
+    stream: ValueId,
+    (op, slices): (ReduceName, Expr),
+    name: &str,
+) -> Result<ValueId, Diagnostic> {
+    let op = new!(writer, VectorInterSliceReduce, [stream]).op(op).slice(slices);
+    writer.value(op, name)
 }
 
 /// The reduction within a slice.

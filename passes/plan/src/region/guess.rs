@@ -1,11 +1,12 @@
 //! All plans of a region, and their cycles from counts and the prices of transfers.
 
 use crate::array::Array;
+use crate::cut::Part;
 use crate::flow::Ways;
 use crate::memory::Transfers;
 use crate::region::layout::LANES;
 use crate::region::planned::PlannedRegion;
-use crate::region::{Computation, Region, RegionChoice};
+use crate::region::{Computation, DividedSum, Region, RegionChoice};
 use std::sync::Arc;
 use visa_algebra::Axes;
 use visa_machine::Machine;
@@ -30,23 +31,34 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
         .flat_map(|first| (first + 1..=region.rows.len()).map(move |end| (first, end - first)));
     let ranges: Vec<(usize, usize)> = if region.rows.is_empty() { vec![(0, 0)] } else { ranges.collect() };
     let reduces = region.operations.iter().any(|own| matches!(own.computation, Computation::Reduce { .. }));
+    let mut sums = vec![None];
+    for axis in 0..region.divided_sums().len() {
+        let groups = powers(machine.topology.slices_per_cluster).skip(1);
+        sums.extend(groups.map(|slices| Some(DividedSum { axis, slices })));
+    }
     for rows in ranges {
         let slowest = region.rows.get(rows.0).map_or(1, size);
         for tiles in powers(MOST_TILES.min(slowest)).filter(|tiles| slowest.is_multiple_of(*tiles)) {
             for clusters in powers(machine.topology.clusters_per_chip) {
                 for slices in powers(machine.topology.slices_per_cluster) {
-                    for neighbours in [false, true] {
-                        for apart in [false, true] {
-                            if (!neighbours || slices > 1) && (!apart || reduces) {
-                                all.push(RegionChoice {
-                                    rows,
-                                    clusters,
-                                    slices,
-                                    tiles,
-                                    neighbours,
-                                    apart,
-                                    queues: false,
-                                });
+                    let sums = sums.iter().filter(|sum| {
+                        sum.is_none_or(|sum| slices * sum.slices <= machine.topology.slices_per_cluster)
+                    });
+                    for &sum in sums {
+                        for neighbours in [false, true] {
+                            for apart in [false, true] {
+                                if (!neighbours || slices > 1 || sum.is_some()) && (!apart || reduces) {
+                                    all.push(RegionChoice {
+                                        rows,
+                                        clusters,
+                                        slices,
+                                        tiles,
+                                        sum,
+                                        neighbours,
+                                        apart,
+                                        queues: false,
+                                    });
+                                }
                             }
                         }
                     }
@@ -79,6 +91,12 @@ impl PlannedRegion<'_> {
         file && copies * held <= memory.dm_bytes_per_slice
     }
 
+    /// Cycles of a reduction between slices after that of each slice: a result passes once around its group.
+    fn between_slices(&self, axis: &str) -> u64 {
+        let cut = self.layout.sum.as_ref().filter(|_| self.layout.is_summed(axis));
+        cut.map_or(0, |cut| cut.count(Part::Slice) * self.machine.timing.inter_slice_cycles)
+    }
+
     /// Cycles of the pipeline of an operation.
     fn pipeline(&self, computation: &Computation, result: &Array) -> u64 {
         let values = &self.region.values;
@@ -89,10 +107,13 @@ impl PlannedRegion<'_> {
                 let all: u64 = operands.iter().map(|&slot| flits(&values[slot].array)).sum();
                 2 * flits(result) + all + LATENCY * operands.len() as u64
             }
-            Computation::Reduce { operand, axis, order, .. } => match self.lanes(*operand, axis, *order) {
-                Some(lanes) => self.reduction_cycles(*operand, &lanes),
-                None => flits(result) + LATENCY,
-            },
+            Computation::Reduce { operand, axis, order, .. } => {
+                let within = match self.lanes(*operand, axis, *order) {
+                    Some(lanes) => self.reduction_cycles(*operand, &lanes),
+                    None => flits(result) + LATENCY,
+                };
+                within + self.between_slices(axis)
+            }
             Computation::Compare { .. } => flits(result) + LATENCY,
             // Before the loop, if there is one.
             Computation::Coordinates { .. } => 0,

@@ -68,7 +68,7 @@ impl PlannedRegion<'_> {
     fn exchange(&self, array: &Array) -> Option<Exchange> {
         let (layout, machine) = (&self.layout, self.machine);
         let [local] = &layout.local(array)[..] else { return None };
-        if array.axes.iter().any(|axis| layout.is_row(axis)) {
+        if layout.sum.is_some() || array.axes.iter().any(|axis| layout.is_row(axis)) {
             return None;
         }
         let (count, flit) = (local.size, elements(FLIT_BYTES, array.dtype));
@@ -121,7 +121,7 @@ impl PlannedRegion<'_> {
         let op = op.queue(self.load_queue(slot).map(u64::cast_signed));
         let value = writer.value(op, &format!("{}_dm", array.name))?;
         match exchange {
-            Some(exchange) => self.exchanged(writer, array, &exchange, value),
+            Some(exchange) => self.exchanged(writer, slot, &exchange, value),
             None => Ok(value),
         }
     }
@@ -130,10 +130,11 @@ impl PlannedRegion<'_> {
     fn exchanged(
         &self,
         writer: &mut Writer<'_>,
-        array: &Array,
+        slot: Slot,
         exchange: &Exchange,
         loaded: ValueId,
     ) -> Result<ValueId, Diagnostic> {
+        let array = self.array(slot);
         let (name, flit) = (&array.name, exchange.flit);
         let ([number, part], count) = (exchange.parts(), exchange.count / exchange.ring);
         let [steps, packet] = if count == flit {
@@ -148,7 +149,7 @@ impl PlannedRegion<'_> {
         let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast01);
         let op = op.slice1(Some(exchange.ring.cast_signed())).slice0(Some(1));
         let op = op.time0(Some((count / flit).cast_signed()));
-        let op = op.slice(Some(self.tidy(self.layout.slice(self.machine)))).time(Some(time.clone()));
+        let op = op.slice(Some(self.slices(slot))).time(Some(time.clone()));
         let stream = writer.value(op, name)?;
         let op = new!(writer, Collect, [stream]).time(time).packet(self.tidy(packet));
         let stream = writer.value(op, name)?;

@@ -3,6 +3,7 @@
 use crate::array::{Array, whole_groups};
 use crate::contraction::layout::{SUMS, in_memory};
 use crate::cut::{Cut, Group, Part, side_by_side};
+use crate::region::summed::{GroupContents, group_slices};
 use crate::region::{Region, RegionChoice};
 use std::sync::Arc;
 use visa_algebra::{Axes, Expr, PadKind};
@@ -15,6 +16,8 @@ pub const LANES: u64 = SUMS;
 pub struct RegionLayout<'a> {
     /// The rows.
     pub rows: Cut,
+    /// The reduced axis that slices divide.
+    pub sum: Option<Cut>,
     /// The axes.
     pub axes: &'a Axes,
 }
@@ -94,6 +97,10 @@ impl<'a> RegionLayout<'a> {
         if divided > tile.next_power_of_two() {
             return None;
         }
+        let sum = match choice.sum {
+            Some(sum) => Some(region.sum_cut(sum, choice.neighbours, axes)?),
+            None => None,
+        };
         let rest = tile.div_ceil(divided);
         let (cluster, slice) = ((Part::Cluster, choice.clusters), (Part::Slice, choice.slices));
         let parts = if choice.neighbours {
@@ -101,7 +108,7 @@ impl<'a> RegionLayout<'a> {
         } else {
             [cluster, slice, (Part::Time, rest)]
         };
-        let layout = Self { rows: Cut::new(group, choice.tiles, &parts), axes };
+        let layout = Self { rows: Cut::new(group, choice.tiles, &parts), sum, axes };
         region.values.iter().all(|value| !layout.splits_rows(&value.array)).then_some(layout)
     }
 
@@ -127,11 +134,43 @@ impl<'a> RegionLayout<'a> {
         if self.rows.count(Part::Cluster) == all { part } else { part.pad(all, PadKind::Top) }
     }
 
-    /// The mapping of the slices.
+    /// The mapping of the slices, of which groups hold the same rows.
     #[must_use]
-    pub fn slice(&self, machine: &Machine) -> Expr {
-        let (part, all) = (self.rows.part(Part::Slice), machine.topology.slices_per_cluster);
-        if self.rows.count(Part::Slice) == all { part } else { part.pad(all, PadKind::Top) }
+    pub fn slice(&self, contents: GroupContents, machine: &Machine) -> Expr {
+        let (rows, all) = (self.rows.part(Part::Slice), machine.topology.slices_per_cluster);
+        let (part, used) = match &self.sum {
+            None => (rows, 1),
+            Some(cut) => (side_by_side([rows, group_slices(cut, contents)]), cut.count(Part::Slice)),
+        };
+        if self.rows.count(Part::Slice) * used == all { part } else { part.pad(all, PadKind::Top) }
+    }
+
+    /// The contents of the slices of a group: parts of an array, or copies.
+    #[must_use]
+    pub fn contents(&self, array: &Array) -> GroupContents {
+        if array.axes.iter().any(|axis| self.is_summed(axis)) {
+            GroupContents::Parts
+        } else {
+            GroupContents::Copies
+        }
+    }
+
+    /// Returns true if slices divide a reduced axis.
+    #[must_use]
+    pub fn is_summed(&self, axis: &str) -> bool {
+        self.sum.iter().flat_map(|cut| cut.group().axes.iter()).any(|own| **own == *axis)
+    }
+
+    /// The part of a reduced axis that a slice holds.
+    #[must_use]
+    pub fn held(&self, axis: &str) -> Local {
+        match self.sum.as_ref().filter(|_| self.is_summed(axis)) {
+            Some(cut) => Local::new(cut.part(Part::Time), cut.count(Part::Time)),
+            None => {
+                let size = self.axes.id(axis).map_or(1, |id| self.axes.size(id));
+                Local::new(Expr::axis(axis), size)
+            }
+        }
     }
 
     /// Returns true if an axis is one of the rows.
@@ -149,8 +188,7 @@ impl<'a> RegionLayout<'a> {
             if last_row == Some(at) {
                 all.push(Local::new(self.rows.part(Part::Time), self.rows.count(Part::Time)));
             } else if !self.is_row(axis) {
-                let size = self.axes.id(axis).map_or(1, |id| self.axes.size(id));
-                all.push(Local::new(Expr::axis(axis), size));
+                all.push(self.held(axis));
             }
         }
         all.retain(|local| local.size > 1);

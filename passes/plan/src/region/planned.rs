@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::cut::{side_by_side, tidy};
 use crate::region::layout::RegionLayout;
+use crate::region::summed::GroupContents;
 use crate::region::{Region, RegionChoice, Slot};
 use visa_algebra::{Axes, Expr};
 use visa_machine::Machine;
@@ -55,6 +56,16 @@ impl<'a> PlannedRegion<'a> {
     fn divided_queue(&self, all: &[Slot], slot: Slot) -> Option<u64> {
         let number = all.iter().position(|own| *own == slot).filter(|_| self.queues && all.len() > 1)?;
         Some(number as u64 % 2)
+    }
+
+    /// The mapping of the slices of a value in data memory.
+    #[must_use]
+    pub fn slices(&self, slot: Slot) -> Expr {
+        let (region, layout) = (self.region, &self.layout);
+        let summed = layout.sum.iter().flat_map(|cut| cut.group().axes.iter());
+        let last = summed.into_iter().any(|axis| region.is_last_sum(slot, axis));
+        let contents = if last { GroupContents::First } else { layout.contents(self.array(slot)) };
+        self.tidy(layout.slice(contents, self.machine))
     }
 
     /// The array of a value.

@@ -4,6 +4,7 @@ use crate::contraction::reasons::{axes, formula};
 use crate::cut::Part;
 use crate::order::ReduceOrder;
 use crate::region::planned::PlannedRegion;
+use crate::region::summed::GroupContents;
 use crate::region::{Arm, Computation, Operation, Slot};
 use visa_ir::diag::counted;
 
@@ -60,14 +61,24 @@ impl PlannedRegion<'_> {
             [(Part::Cluster, "cluster"), (Part::Slice, "slice")].map(|(part, name)| (rows.count(part), name));
         let named: Vec<String> =
             parts.iter().filter(|(count, _)| *count > 1).map(|&(count, name)| counted(count, name)).collect();
-        if named.is_empty() {
-            return format!("One slice computes: it loads all of %{name}.");
+        let has_rows = self.array(slot).axes.iter().any(|axis| self.layout.is_row(axis));
+        let mut divided = Vec::new();
+        if has_rows && !named.is_empty() {
+            divided.push(format!("{} divide {group}, which nothing reduces", named.join(" of ")));
         }
-        if self.array(slot).axes.iter().any(|axis| self.layout.is_row(axis)) {
-            return format!(
-                "{} divide {group}, which nothing reduces: each slice loads its part of %{name}.",
-                named.join(" of ")
-            );
+        let sum = self.layout.sum.as_ref();
+        if let Some(cut) = sum.filter(|_| self.layout.contents(self.array(slot)) == GroupContents::Parts) {
+            let slices = counted(cut.count(Part::Slice), "slice");
+            divided.push(format!(
+                "Groups of {slices} divide {}, and reduce their parts to one",
+                axes(cut.group())
+            ));
+        }
+        if !divided.is_empty() {
+            return format!("{}: each slice loads its part of %{name}.", divided.join(". "));
+        }
+        if named.is_empty() && sum.is_none() {
+            return format!("One slice computes: it loads all of %{name}.");
         }
         format!("Each slice loads all of %{name}: it has no {group}.")
     }
