@@ -1,6 +1,6 @@
 //! Chooses the plans of several steps together: a step may leave a value in data memory, in the place where the next
-//! one reads it, so that neither a store nor a load moves it. Where the next one reads it elsewhere in data memory, one
-//! transfer moves it there.
+//! one reads it, so that neither a store nor a load moves it. Where the next one reads it elsewhere in data memory,
+//! one transfer moves it there.
 //!
 //! Each step has entries: plans with the ways of their values, and their cycles by counts. Steps are added in order
 //! to the states of the values between them, and the least cycles of each state are kept. The best sequences are
@@ -35,6 +35,8 @@ const MOST_STEPS: usize = 24;
 const MOST_STATES: usize = 2048;
 /// Plans of a step with the same places of its values that are priced.
 const MOST_ALIKE: usize = 2;
+/// Plans of a step among them that leave a value for a move.
+const MOST_MOVED: usize = 6;
 /// Values of a step whose ways are all tried.
 const MOST_FREE: usize = 6;
 /// Places of a value between steps that are considered, by each count of cycles.
@@ -402,16 +404,23 @@ impl Joint<'_> {
                 let best = alike.entry((ways.clone(), taken.collect(), gives.clone())).or_default();
                 let at = best.partition_point(|(known, _)| *known <= cycles);
                 best.insert(at, (cycles, own));
-                best.truncate(MOST_ALIKE);
+                best.truncate(if counted == ways { MOST_ALIKE } else { MOST_MOVED });
             }
         }
         for ((ways, takes, gives), best) in alike {
             let counted = moved_as_stored(&ways, &gives);
             let priced = best.into_iter().filter_map(|(_, own)| self.priced(step, own, &counted, &prices));
-            if let Some((cycles, plan)) = priced.min_by_key(|(cycles, _)| *cycles) {
-                let moved = ways.stores.iter().zip(&counted.stores).filter(|(own, counted)| own != counted);
-                let startup = self.search.machine.timing.dma_startup_cycles;
-                let cycles = cycles.saturating_sub(moved.count() as u64 * startup);
+            let mut priced: Vec<(u64, Plan)> = priced.collect();
+            priced.sort_by_key(|(cycles, _)| *cycles);
+            // Those with the same cycles differ by little.
+            priced.dedup_by_key(|(cycles, _)| *cycles);
+            let moved =
+                ways.stores.iter().zip(&counted.stores).filter(|(own, counted)| own != counted).count();
+            let startup = self.search.machine.timing.dma_startup_cycles;
+            // The slices that hold a value decide how fast it moves, which its store does not tell exactly.
+            for (cycles, plan) in priced.into_iter().take(if moved == 0 { 1 } else { MOST_MOVED }) {
+                let cycles = cycles.saturating_sub(moved as u64 * startup);
+                let (ways, takes, gives) = (ways.clone(), takes.clone(), gives.clone());
                 all.push(Entry { plan, ways, takes, gives, cycles, is_own: false });
             }
         }
@@ -579,7 +588,8 @@ impl Joint<'_> {
     }
 }
 
-/// The ways of values by which a plan is ranked: the spread of a value over slices makes a move of it fast, as a store.
+/// The ways of values by which a plan is ranked: the spread of a value over slices makes a move of it fast, as it does
+/// a store.
 fn moved_as_stored(ways: &Ways, gives: &[Option<Place>]) -> Ways {
     let stores = ways.stores.iter().zip(gives).map(|(stores, place)| *stores || place.is_none());
     Ways { here: ways.here.clone(), stores: stores.collect() }

@@ -808,7 +808,7 @@ impl Planned<'_> {
 }
 
 /// A mapping of `size` positions in parts of `by` positions: the number of the part, and the position within it.
-fn divided(map: Expr, size: u64, by: u64) -> [Expr; 2] {
+pub(super) fn divided(map: Expr, size: u64, by: u64) -> [Expr; 2] {
     if size <= by { [Expr::Literal(1), map] } else { [map.clone().stride(by), map.modulo(by)] }
 }
 

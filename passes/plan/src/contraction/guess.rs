@@ -1,7 +1,7 @@
 //! Cycles of a plan from counts: requests, packets, flits, start-ups and overlap. It ranks plans; the report of the
 //! lowered kernel decides between the best.
 
-use crate::array::Array;
+use crate::array::{Array, GROUP_BYTES};
 use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, elements, position};
 use crate::contraction::{Choice, Contraction, Mode, Promotion};
 use crate::cut::{Cut, Part};
@@ -90,6 +90,26 @@ pub fn guess(
     Counts { problem, choice, layout, machine, model, fits, streamed }.parts()
 }
 
+/// Returns true if a pipeline turns the stream of a plan.
+#[must_use]
+pub fn turns(
+    problem: &Contraction,
+    choice: &Choice,
+    layout: &Layout,
+    machine: &Machine,
+    model: MemoryModel,
+) -> bool {
+    let (fits, streamed) = held(problem, choice, layout, machine);
+    let counts = Counts { problem, choice, layout, machine, model, fits, streamed };
+    counts.streaming(counts.busiest().0, counts.wide()).1
+}
+
+/// Columns of an array that the Transpose Engine exchanges with 8 summed positions: they fill 8 bytes.
+#[must_use]
+pub fn turned_rows(array: &Array) -> u64 {
+    elements(GROUP_BYTES, array.dtype)
+}
+
 /// A plan whose commands are counted.
 struct Counts<'a> {
     problem: &'a Contraction,
@@ -124,7 +144,7 @@ impl Counts<'_> {
             fills: self.fills(),
             operands: operands.sum(),
             weights: self.weights(),
-            compute: self.turn() + self.pipeline() + collected,
+            compute: self.pipeline() + collected,
             store,
         })
     }
@@ -217,21 +237,52 @@ impl Counts<'_> {
         LOAD_SETUP + if along { bytes(words, dtype).div_ceil(FLIT_BYTES) } else { words }
     }
 
-    /// Cycles of the pipeline that turns the stream: a matrix of 8 flits at a time.
-    fn turn(&self) -> u64 {
-        match self.choice.mode {
-            Mode::Blocks => elements(self.streamed, self.problem.dtype()) / SUMS + LATENCY,
-            Mode::Columns | Mode::Tree => 0,
+    /// Cycles of the pipeline that turns the stream, 8 bytes a cycle; `None` if the Transpose Engine cannot exchange
+    /// its columns and summed positions, or packets are neighbours without that.
+    fn turn(&self) -> Option<u64> {
+        let (problem, choice, layout) = (self.problem, self.choice, self.layout);
+        let array = &problem.operands[1 - choice.stationary];
+        let cycles = self.streamed / GROUP_BYTES + LATENCY;
+        match choice.mode {
+            Mode::Blocks => Some(cycles),
+            Mode::Tree => None,
+            Mode::Columns => {
+                let rows = turned_rows(array);
+                let whole = !choice.padded
+                    && layout.stream.padded() == layout.stream.size()
+                    && layout.stream.count(Part::Packet).is_multiple_of(rows)
+                    && layout.sum.count(Part::Time).is_multiple_of(SUMS);
+                let fills =
+                    rows * u64::from(array.dtype.bits()) == self.machine.limits.transpose_row_bytes * 8;
+                let apart = array.image.is_none() && !self.has_neighbours();
+                let fits = self.streamed <= self.machine.memory.dm_bytes_per_slice / 8;
+                (whole && fills && apart && fits && array.dtype.bits() >= 8).then_some(cycles)
+            }
         }
     }
 
-    /// Cycles of the pipeline: of its busiest engine, and those until its first result.
-    fn pipeline(&self) -> u64 {
+    /// Cycles of the stream from its fetch on, if the busiest engine after it takes `busiest`, with those of the
+    /// pipeline that turns it before, and true if there is one.
+    fn streaming(&self, busiest: u64, wide: u64) -> (u64, bool) {
+        let neighbours = busiest.max(self.streamed.div_ceil(wide) + LATENCY);
+        let gathered = busiest.max(self.accesses(wide) + LATENCY);
+        match self.turn().map(|turn| turn + neighbours) {
+            Some(turned) if turned < gathered || self.choice.mode == Mode::Blocks => (turned, true),
+            Some(_) | None => (gathered, false),
+        }
+    }
+
+    /// Bytes of a flit of the stream.
+    fn wide(&self) -> u64 {
+        if self.choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES }
+    }
+
+    /// Cycles of the busiest engine after the fetch, and those until its first result.
+    fn busiest(&self) -> (u64, u64) {
         let (choice, layout, dtype) = (self.choice, self.layout, self.problem.dtype());
         let (reused, row) = reused(choice, layout);
         let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
         let (shared, pieces) = (layout.stream.count(Part::Share), layout.sum.count(Part::Piece));
-        let wide = if choice.unit == Unit::Dual { PACKET_BYTES } else { FLIT_BYTES };
         let (packets, flits, results) = match choice.mode {
             Mode::Columns | Mode::Blocks => {
                 let columns = layout.stream.count(Part::Packet);
@@ -249,19 +300,28 @@ impl Counts<'_> {
             }
             Mode::Tree => {
                 let packets = steps * pieces * layout.depth.div_ceil(layout.packet);
-                (packets, steps * bytes(layout.depth * pieces, dtype).div_ceil(wide), steps * shared * reused)
+                (
+                    packets,
+                    steps * bytes(layout.depth * pieces, dtype).div_ceil(self.wide()),
+                    steps * shared * reused,
+                )
             }
         };
         // Float operations take four lanes at a time.
         let results = results * if self.problem.epilogue.expression.is_some() { 2 } else { 1 };
         let busiest = (flits * choice.share).max(packets * choice.share * reused).max(results);
-        let batch = layout.batch.count(Part::Time);
-        let mut cycles = (busiest * batch + LATENCY + choice.share).max(self.accesses(wide) + LATENCY);
+        (busiest * layout.batch.count(Part::Time) + LATENCY + choice.share, results)
+    }
+
+    /// Cycles of the pipeline: of its busiest engine, and those until its first result.
+    fn pipeline(&self) -> u64 {
+        let (choice, (busiest, results)) = (self.choice, self.busiest());
+        let (mut cycles, _) = self.streaming(busiest, self.wide());
         if choice.sum > 1 {
             cycles += self.machine.topology.slices_per_cluster;
             if self.problem.epilogue.expression.is_some() {
                 let kept = if choice.promotion == Promotion::None { 1 } else { choice.sum };
-                cycles += results * batch / kept + LATENCY;
+                cycles += results * self.layout.batch.count(Part::Time) / kept + LATENCY;
             }
         }
         cycles
@@ -269,19 +329,22 @@ impl Counts<'_> {
 
     /// Accesses of the stream's fetch. A packet of elements that are apart in data memory takes one for each.
     fn accesses(&self, wide: u64) -> u64 {
-        let (layout, choice) = (self.layout, self.choice);
-        let group = match choice.mode {
-            Mode::Columns | Mode::Blocks => &layout.stream,
-            Mode::Tree => &layout.sum,
-        };
-        let cuts = [&layout.batch, &layout.stream, &layout.sum];
-        if self.problem.operands[1 - choice.stationary].image.is_some()
-            || innermost(&self.problem.operands[1 - choice.stationary], group, &cuts)
-        {
+        if self.has_neighbours() {
             self.streamed.div_ceil(wide)
         } else {
             elements(self.streamed, self.problem.dtype())
         }
+    }
+
+    /// Returns true if data memory holds the elements of a packet next to each other.
+    fn has_neighbours(&self) -> bool {
+        let (layout, choice) = (self.layout, self.choice);
+        let array = &self.problem.operands[1 - choice.stationary];
+        let group = match choice.mode {
+            Mode::Columns | Mode::Blocks => &layout.stream,
+            Mode::Tree => &layout.sum,
+        };
+        array.image.is_some() || innermost(array, group, &[&layout.batch, &layout.stream, &layout.sum])
     }
 
     /// Elements of a contiguous run of results that is whole rows of the result, with their padding; 0 if it is not.
