@@ -57,15 +57,32 @@ impl Partial {
 /// Most buffers that all orders are tried for.
 pub const MAX_EXACT: usize = 7;
 
-/// Most pairs of buffers that the improvement of one order looks at.
-const MAX_STEPS: usize = 1 << 24;
+/// The extent of a search for orders of more buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// The end of all buffers that is low enough.
+    pub enough: u64,
+    /// Most pairs of buffers that the improvement of one order looks at.
+    pub steps: usize,
+}
+
+impl Effort {
+    /// The search for the least memory.
+    pub const LEAST: Self = Self { enough: 0, steps: 1 << 24 };
+}
 
 /// Places all buffers, as low as the search finds. `None` if an address would not fit 64 bits.
 #[must_use]
 pub fn pack(buffers: &[Buffer]) -> Option<Packing> {
+    pack_within(buffers, Effort::LEAST)
+}
+
+/// As [`pack`], by a search of this extent.
+#[must_use]
+pub fn pack_within(buffers: &[Buffer], effort: Effort) -> Option<Packing> {
     let mut packing = in_order(buffers, &[])?;
     for group in groups(buffers) {
-        let own = pack_group(buffers, group, packing.peak)?;
+        let own = pack_group(buffers, group, packing.peak, effort)?;
         packing.peak = packing.peak.max(own.peak);
         let addresses = packing.addresses.iter_mut().zip(own.addresses);
         addresses.for_each(|(address, own)| *address = address.or(own));
@@ -93,7 +110,7 @@ fn groups(buffers: &[Buffer]) -> Vec<Vec<usize>> {
 }
 
 /// Places the buffers of a group: as low as the search finds, or below `peak`, which others take.
-fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64) -> Option<Partial> {
+fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64, effort: Effort) -> Option<Partial> {
     group.sort_unstable();
     let own: Vec<_> = group.iter().map(|&at| buffers[at]).collect();
     let bound = peak.max(live_bytes(&own));
@@ -109,7 +126,7 @@ fn pack_group(buffers: &[Buffer], mut group: Vec<usize>, peak: u64) -> Option<Pa
         keep_better(&mut best, in_order(buffers, &order)?, order);
     }
     let (packing, order) = best?;
-    improve(buffers, packing, order, bound)
+    improve(buffers, packing, order, Effort { enough: bound.max(effort.enough), ..effort })
 }
 
 /// Places the buffers one after the other in the order given, as if all of them were needed all the time. `None`
@@ -158,7 +175,7 @@ fn in_order(buffers: &[Buffer], order: &[usize]) -> Option<Partial> {
     for &at in order {
         placed.add(at)?;
     }
-    Some(Partial { addresses: placed.addresses, peak: placed.peak })
+    Some(placed.now)
 }
 
 fn keep_better(best: &mut Option<(Partial, Vec<usize>)>, packing: Partial, order: Vec<usize>) {
@@ -169,20 +186,31 @@ fn keep_better(best: &mut Option<(Partial, Vec<usize>)>, packing: Partial, order
 
 /// Moves a buffer that ends at the peak forward in the order, to where the packing gets lowest of all orders not
 /// seen before, again and again. Keeps the best packing.
-fn improve(buffers: &[Buffer], mut best: Partial, mut order: Vec<usize>, bound: u64) -> Option<Partial> {
-    let mut orders = MAX_STEPS / (order.len() * buffers.len()).max(1);
+fn improve(buffers: &[Buffer], mut best: Partial, mut order: Vec<usize>, effort: Effort) -> Option<Partial> {
+    let mut orders = effort.steps / (order.len() * buffers.len()).max(1);
     let (mut seen, mut now) = (BTreeSet::new(), best.clone());
-    while best.peak > bound && orders > 0 {
+    let mut placed = PackedBuffer::new(buffers);
+    let none = placed.now.clone();
+    while best.peak > effort.enough && orders > 0 {
         let end = |at: usize| now.addresses[at].map(|address| address.saturating_add(buffers[at].bytes));
         let top = |&at: &usize| end(at) == Some(now.peak);
         let Some(place) = order.iter().rposition(top) else { break };
-        let mut next = None;
+        let mut next: Option<(Partial, Vec<usize>)> = None;
+        // The buffers in front of the moved one stay where they are from one order to the next.
+        let mut front = none.clone();
         for to in (0..place).take(orders) {
             let mut moved = order.clone();
             moved[to..=place].rotate_right(1);
             if !seen.contains(&moved) {
-                keep_better(&mut next, in_order(buffers, &moved)?, moved);
+                let lowest = next.as_ref().map_or(u64::MAX, |(known, _)| known.peak);
+                placed.now.clone_from(&front);
+                if placed.add_below(&moved[to..], lowest)? {
+                    next = Some((placed.now.clone(), moved));
+                }
             }
+            placed.now.clone_from(&front);
+            placed.add(order[to])?;
+            front.clone_from(&placed.now);
         }
         orders = orders.saturating_sub(place);
         let Some(found) = next else { break };
@@ -198,34 +226,54 @@ fn improve(buffers: &[Buffer], mut best: Partial, mut order: Vec<usize>, bound: 
 /// Buffers that have their place already.
 struct PackedBuffer<'a> {
     buffers: &'a [Buffer],
-    addresses: Vec<Option<u64>>,
-    peak: u64,
+    /// The buffers with bytes that each one meets, if it was asked for.
+    met: Vec<Option<Vec<usize>>>,
+    /// The bytes that others take while a buffer is placed.
+    taken: Vec<(u64, u64)>,
+    now: Partial,
 }
 
 impl<'a> PackedBuffer<'a> {
     fn new(buffers: &'a [Buffer]) -> Self {
-        Self { buffers, addresses: buffers.iter().map(|buffer| buffer.fixed).collect(), peak: 0 }
+        let addresses = buffers.iter().map(|buffer| buffer.fixed).collect();
+        let (met, taken) = (vec![None; buffers.len()], Vec::new());
+        Self { buffers, met, taken, now: Partial { addresses, peak: 0 } }
+    }
+
+    /// Places buffers one after the other. Returns false as soon as they end at `most` bytes or higher.
+    fn add_below(&mut self, order: &[usize], most: u64) -> Option<bool> {
+        for &at in order {
+            self.add(at)?;
+            if self.now.peak >= most {
+                return Some(false);
+            }
+        }
+        Some(self.now.peak < most)
     }
 
     /// Places buffer `at` at the lowest free place.
     fn add(&mut self, at: usize) -> Option<()> {
-        let buffer = &self.buffers[at];
-        let others = self.buffers.iter().zip(&self.addresses);
-        let mut taken: Vec<(u64, u64)> = others
-            .filter(|(other, _)| other.bytes > 0 && buffer.meets(other))
-            .filter_map(|(other, address)| Some(((*address)?, (*address)?.saturating_add(other.bytes))))
-            .collect();
-        taken.sort_unstable();
+        let (buffers, buffer, addresses) = (self.buffers, &self.buffers[at], &self.now.addresses);
+        let met = self.met[at].get_or_insert_with(|| {
+            let meets = |other: &usize| buffers[*other].bytes > 0 && buffer.meets(&buffers[*other]);
+            (0..buffers.len()).filter(meets).collect()
+        });
+        self.taken.clear();
+        self.taken.extend(met.iter().filter_map(|&other| {
+            let start = addresses[other]?;
+            Some((start, start.saturating_add(buffers[other].bytes)))
+        }));
+        self.taken.sort_unstable();
         let align = buffer.align.max(1);
         let mut address = 0_u64;
-        for (start, end) in taken {
+        for &(start, end) in &self.taken {
             if address.checked_add(buffer.bytes)? <= start {
                 break;
             }
             address = address.max(end.checked_next_multiple_of(align)?);
         }
-        self.peak = self.peak.max(address.checked_add(buffer.bytes)?);
-        self.addresses[at] = Some(address);
+        self.now.peak = self.now.peak.max(address.checked_add(buffer.bytes)?);
+        self.now.addresses[at] = Some(address);
         Some(())
     }
 }

@@ -5,7 +5,7 @@
 //! bytes it writes (book 28). Bytes that two tensors share cause such a wait, even if neither is needed any more;
 //! separate bytes do not.
 
-use super::pack::{Buffer, Packing, apart, pack};
+use super::pack::{Buffer, Effort, Packing, apart, live_bytes, pack_within};
 use super::tensors::Reach;
 
 /// Policy for the reuse of bytes.
@@ -63,7 +63,7 @@ pub fn place(
 ) -> Option<Packing> {
     let within = Within::new(buffers, reaches, capacity);
     if reuse == Reuse::Always {
-        return within.pack(buffers);
+        return within.pack(buffers, Effort::LEAST);
     }
     let mut alignments = roomy.iter().copied().chain([Room::Multiple(1)]);
     let kept_apart = alignments.clone().find_map(|align| {
@@ -78,7 +78,7 @@ pub fn place(
 #[must_use]
 pub fn least(buffers: &[Buffer], reaches: &[Reach]) -> Option<u64> {
     let within = Within::new(buffers, reaches, u64::MAX);
-    within.pack(buffers)?.peak.checked_add(within.after)
+    within.pack(buffers, Effort::LEAST)?.peak.checked_add(within.after)
 }
 
 /// The buffers at those multiples, if they are multiples of the alignments that the buffers demand.
@@ -136,14 +136,22 @@ impl Within {
         }
     }
 
-    fn pack(&self, buffers: &[Buffer]) -> Option<Packing> {
+    fn pack(&self, buffers: &[Buffer], effort: Effort) -> Option<Packing> {
+        // No packing of the free buffers takes less: of those that cannot fit, none is looked for.
+        let free: Vec<Buffer> = buffers.iter().filter(|buffer| buffer.fixed.is_none()).copied().collect();
+        if live_bytes(&free).checked_add(self.after)? > self.capacity {
+            return None;
+        }
         let guard = Buffer { bytes: self.before, align: 1, live: (0, usize::MAX), fixed: Some(0) };
         let guarded: Vec<_> = buffers.iter().copied().chain([guard]).collect();
-        let mut packing = pack(&guarded)?;
+        let mut packing = pack_within(&guarded, effort)?;
         packing.addresses.pop();
         (packing.peak.checked_add(self.after)? <= self.capacity).then_some(packing)
     }
 }
+
+/// Most pairs of buffers that the search for a longer rest looks at, of each rest.
+const REST_STEPS: usize = 1 << 18;
 
 /// The packing in which bytes rest as long as possible before they are used again: the more operations are between,
 /// the less likely the new command comes while the old one still runs. The longest rest is found by halving, as if
@@ -153,7 +161,10 @@ fn latest(buffers: &[Buffer], within: &Within) -> Option<Packing> {
     let rested = |rest: usize| {
         let later =
             |buffer: &Buffer| Buffer { live: (buffer.live.0, buffer.live.1.saturating_add(rest)), ..*buffer };
-        within.pack(&buffers.iter().map(later).collect::<Vec<_>>())
+        let enough = within.capacity.saturating_sub(within.after);
+        // A longer rest saves waits, not memory: it is not worth as long a search.
+        let steps = if rest == 0 { Effort::LEAST.steps } else { REST_STEPS };
+        within.pack(&buffers.iter().map(later).collect::<Vec<_>>(), Effort { enough, steps })
     };
     let mut best = rested(0)?;
     let (mut done, mut over) = (0, buffers.iter().map(|buffer| buffer.live.1).max().unwrap_or(0) + 1);

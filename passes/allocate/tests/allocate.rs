@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use visa_allocate::halves::{Resident, choose};
-use visa_allocate::pack::{Buffer, MAX_EXACT, Packing, live_bytes, pack, worst_point};
+use visa_allocate::pack::{Buffer, Effort, MAX_EXACT, Packing, live_bytes, pack, pack_within, worst_point};
 use visa_allocate::policy::{self, Reuse, Room};
 use visa_allocate::tensors::Reach;
 use visa_engine::words::RegionName;
@@ -124,6 +124,20 @@ proptest! {
         let packing = pack(&buffers).expect("small addresses");
         check(&buffers, &packing);
         prop_assert_eq!(packing.peak, least(&buffers, packing.peak), "{:?}", buffers);
+    }
+
+    #[test]
+    fn a_packing_that_is_low_enough_is_not_improved(buffers in large()) {
+        let within = |effort| pack_within(&buffers, effort).expect("small addresses");
+        let least = pack(&buffers).expect("small addresses");
+        prop_assert_eq!(&within(Effort::LEAST), &least);
+        let unsearched = within(Effort { steps: 0, ..Effort::LEAST });
+        check(&buffers, &unsearched);
+        prop_assert_eq!(&within(Effort { enough: u64::MAX, ..Effort::LEAST }), &unsearched);
+        prop_assert_eq!(&within(Effort { enough: unsearched.peak, ..Effort::LEAST }), &unsearched);
+        let enough = within(Effort { enough: least.peak, ..Effort::LEAST });
+        prop_assert_eq!(enough.peak, least.peak);
+        prop_assert!(least.peak <= unsearched.peak);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::policy::Reuse;
 use crate::space;
 use crate::tensors::{PlacedTensor, Site};
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::context::Attr;
 use visa_ir::diag::Diagnostic;
@@ -87,7 +88,8 @@ impl Configured for Settings {
         let (axes, support) = (cx.analysis::<DeclaredAxes>(), cx.analysis::<Support>());
         let frames = cx.analysis::<Frames>();
         let Settings { reuse } = self;
-        let mut demands = Demands { candidate: cx.module.clone(), known: HashMap::new() };
+        let facts = (Rc::clone(&axes), Rc::clone(&support), Rc::clone(&frames));
+        let mut demands = Demands { candidate: cx.module.clone(), facts, known: HashMap::new() };
         let mut errors = Vec::new();
         let mut used: BTreeMap<&'static str, u64> = BTreeMap::new();
         for id in cx.module.ops(cx.module.body()).to_vec() {
@@ -152,6 +154,8 @@ fn sized(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
 struct Demands {
     /// A copy of the module, in which candidate addresses are tried.
     candidate: Module,
+    /// Facts about it, which no address changes.
+    facts: (Rc<DeclaredAxes>, Rc<Support>, Rc<Frames>),
     known: HashMap<(&'static str, TypeId), u64>,
 }
 
@@ -180,7 +184,12 @@ impl Demands {
         self.candidate.set_clause(id, "at", Some(address));
         let op = self.candidate.op(ctx, id);
         let verify = op.decl().and_then(|decl| decl.verify);
-        verify.is_none_or(|verify| verify(op, &VerifyCx::new(ctx, &self.candidate)).is_ok())
+        let (axes, support, frames) = &self.facts;
+        let cx = VerifyCx::new(ctx, &self.candidate);
+        cx.know(Rc::clone(axes));
+        cx.know(Rc::clone(support));
+        cx.know(Rc::clone(frames));
+        verify.is_none_or(|verify| verify(op, &cx).is_ok())
     }
 }
 
