@@ -107,6 +107,14 @@ impl Best {
     }
 }
 
+/// The result of offering the plans of a loop.
+#[derive(Default)]
+struct Offered<'p> {
+    /// The plan that takes the fewest cycles, if one takes fewer than before.
+    taken: Option<&'p Plan>,
+    refused: Option<Diagnostic>,
+}
+
 struct Driver<'a> {
     ctx: &'a Context,
     func: OpId,
@@ -207,33 +215,55 @@ impl Driver<'_> {
         best
     }
 
+    /// Offers plans that differ by their buffers alone: two of each first.
+    fn offer_alike<'p>(
+        &mut self,
+        first: &Module,
+        body: &Body,
+        alike: &'p [Plan],
+        Offered { taken, refused }: &mut Offered<'p>,
+    ) {
+        let mut fits = false;
+        // One buffer saves room, not cycles.
+        for plan in alike {
+            if fits && plan.turns == 1 {
+                return;
+            }
+            let candidate = match as_planned(self.ctx, first, body, plan) {
+                Ok(Some(candidate)) => candidate,
+                Ok(None) => continue,
+                Err(why) => {
+                    refused.get_or_insert(why);
+                    continue;
+                }
+            };
+            match self.offer(candidate) {
+                Ok(true) => (*taken, fits) = (Some(plan), true),
+                // Where two buffers do not help, more do not either.
+                Ok(false) if !fits => return,
+                Ok(false) => {}
+                // A refusal for lack of room is the most informative one.
+                Err(why) => {
+                    let informs = |known: &Diagnostic| known.code == NO_ROOM || why.code != NO_ROOM;
+                    if !refused.as_ref().is_some_and(informs) {
+                        *refused = Some(why);
+                    }
+                }
+            }
+        }
+    }
+
     /// Lets the iterations of a loop overlap, if that pays.
     fn pipeline(&mut self, op: OpId) -> Result<(), Diagnostic> {
         let module = &self.scheduled.module;
         let Some(body) = body(self.ctx, module, op, self.axes)? else { return Ok(()) };
         let plans = plans_of(self.ctx, module, &body, &self.places()?, (&self.times, self.axes))?;
         let (first, before) = (module.clone(), self.scheduled.report.totals.cycles);
-        let (mut taken, mut refused): (Option<&Plan>, Option<Diagnostic>) = (None, None);
-        for plan in &plans.all {
-            let candidate = match as_planned(self.ctx, &first, &body, plan) {
-                Ok(Some(candidate)) => candidate,
-                Ok(None) => continue,
-                Err(why) => {
-                    refused = refused.or(Some(why));
-                    continue;
-                }
-            };
-            match self.offer(candidate) {
-                Ok(true) => taken = Some(plan),
-                Ok(false) => {}
-                // A refusal for lack of room is the most informative one.
-                Err(why) => {
-                    refused = Some(
-                        refused.filter(|known| known.code == NO_ROOM || why.code != NO_ROOM).unwrap_or(why),
-                    )
-                }
-            }
+        let mut offered = Offered::default();
+        for alike in plans.all.chunk_by(Plan::is_alike) {
+            self.offer_alike(&first, &body, alike, &mut offered);
         }
+        let Offered { taken, refused } = offered;
         let refused = refused.filter(|why| taken.is_none() || why.code == NO_ROOM);
         let cycles = [before, self.scheduled.report.totals.cycles];
         let said = pipelined(self.ctx, &first, &body, taken, plans.refused, refused);

@@ -41,6 +41,11 @@ pub(crate) enum Turning {
 }
 
 impl Plan {
+    /// Returns true if another plan has the same stages in the same order, with other buffers.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        self.stages == other.stages && self.order == other.order
+    }
+
     /// Number of stages.
     pub(crate) fn depth(&self) -> usize {
         self.stages.iter().max().map_or(0, |most| most + 1)
