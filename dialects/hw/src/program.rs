@@ -245,7 +245,7 @@ pub struct Dma {
 }
 
 /// A part of a transfer: the work of consecutive engines, each on an iteration of the outermost loops.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DmaPart {
     /// The first engine, counted through the PEs of a chip's clusters.
     pub first: u64,

@@ -152,8 +152,7 @@ impl Joint<'_> {
         let all = self.kernel.steps.iter().zip(self.outcomes);
         let open: Vec<Vec<Open>> =
             all.map(|(step, own)| self.open(step, own, &passed, &mut places)).collect();
-        let shared =
-            self.shared(&open, &Transfers::new(self.search.axes, self.search.machine, self.search.model));
+        let shared = self.shared(&open, self.search.prices);
         if shared.values().all(HashSet::is_empty) {
             return Ok(own());
         }
@@ -386,7 +385,7 @@ impl Joint<'_> {
     ) -> Vec<Entry> {
         let step = &self.kernel.steps[number];
         let mut all: Vec<Entry> = self.own(number, places).into_iter().collect();
-        let prices = Transfers::new(self.search.axes, self.search.machine, self.search.model);
+        let prices = self.search.prices;
         let is_shared =
             |array: &usize, place: &Place| shared.get(array).is_some_and(|all| all.contains(place));
         let mut alike: BTreeMap<Alike, Vec<(u64, &Open)>> = BTreeMap::new();
@@ -399,7 +398,7 @@ impl Joint<'_> {
                 gives.map(|(array, place)| place.filter(|place| is_shared(array, place))).collect();
             for ways in self.ways(step, &takes, &gives) {
                 let counted = moved_as_stored(&ways, &gives);
-                let Some(cycles) = self.counted(step, own, &counted, &prices) else { continue };
+                let Some(cycles) = self.counted(step, own, &counted, prices) else { continue };
                 let taken = takes.iter().zip(&ways.here).map(|(place, here)| place.filter(|_| *here));
                 let best = alike.entry((ways.clone(), taken.collect(), gives.clone())).or_default();
                 let at = best.partition_point(|(known, _)| *known <= cycles);
@@ -409,7 +408,7 @@ impl Joint<'_> {
         }
         for ((ways, takes, gives), best) in alike {
             let counted = moved_as_stored(&ways, &gives);
-            let priced = best.into_iter().filter_map(|(_, own)| self.priced(step, own, &counted, &prices));
+            let priced = best.into_iter().filter_map(|(_, own)| self.priced(step, own, &counted, prices));
             let mut priced: Vec<(u64, Plan)> = priced.collect();
             priced.sort_by_key(|(cycles, _)| *cycles);
             // Those with the same cycles differ by little.

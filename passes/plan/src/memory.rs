@@ -19,8 +19,8 @@ pub struct Transfers<'a> {
     known: RefCell<HashMap<PricedTransfer, Option<u64>>>,
 }
 
-/// A transfer by its source, its result and the cluster of its engines, as texts.
-type PricedTransfer = (String, String, Option<u64>);
+/// A transfer by the texts of its source and its result, the cluster of its engines, and whether it moves padding.
+type PricedTransfer = (String, String, Option<u64>, bool);
 
 impl<'a> Transfers<'a> {
     /// No prices yet.
@@ -32,17 +32,14 @@ impl<'a> Transfers<'a> {
     /// Cycles of a load by the engines of a cluster, or of all; `None` if no engine makes it.
     #[must_use]
     pub fn load(&self, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
-        self.priced(source, result, queue, self.axes)
+        self.priced(source, result, queue, None)
     }
 
     /// Cycles of a store of an array, or of a tile of it, by these engines, with the padding that it moves; `None`
     /// if no engine makes it.
     #[must_use]
     pub fn store(&self, array: &Array, queue: Option<u64>, source: &Tensor, result: &Tensor) -> Option<u64> {
-        match array.padded_axes(source, result, self.axes) {
-            Some(axes) => self.priced(source, result, queue, &axes),
-            None => self.priced(source, result, queue, self.axes),
-        }
+        self.priced(source, result, queue, array.padded_axes(source, result, self.axes).as_ref())
     }
 
     /// Returns true if transfers of different clusters run in parallel (book 10): in the models of requests, if the
@@ -53,8 +50,16 @@ impl<'a> Transfers<'a> {
         self.model != MemoryModel::Flat && several && self.machine.measured.is_none()
     }
 
-    fn priced(&self, source: &Tensor, result: &Tensor, queue: Option<u64>, axes: &Axes) -> Option<u64> {
-        let key = (source.to_string(), result.to_string(), queue);
+    /// Cycles of a transfer, with the axes of the padding that it moves.
+    fn priced(
+        &self,
+        source: &Tensor,
+        result: &Tensor,
+        queue: Option<u64>,
+        padded: Option<&Axes>,
+    ) -> Option<u64> {
+        let (axes, key) =
+            (padded.unwrap_or(self.axes), (source.to_string(), result.to_string(), queue, padded.is_some()));
         if let Some(&known) = self.known.borrow().get(&key) {
             return known;
         }

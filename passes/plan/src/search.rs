@@ -62,6 +62,8 @@ pub struct Search<'a> {
     pub model: MemoryModel,
     /// The limits of the search.
     pub effort: &'a Effort,
+    /// The prices of transfers, which all steps share.
+    pub prices: &'a Transfers<'a>,
 }
 
 /// A plan of a step.
@@ -190,14 +192,13 @@ impl Search<'_> {
     /// families are ranked.
     #[must_use]
     pub fn run(&self, work: &Work, inputs: &[&Array]) -> Outcome {
-        let prices = Transfers::new(self.axes, self.machine, self.model);
         let mut refusals = Refusals::default();
         let mut explored = Counted { explored: 0, pruned: 0, limited: false };
         let (mut lowered, mut ending) = (Vec::new(), Ending::Complete);
         for _ in 0..MOST_ROUNDS {
             let (ranked, counted) = match work {
-                Work::Contraction(problem) => self.contractions(problem, &prices, &refusals),
-                Work::Region(region) => self.regions(region, &prices),
+                Work::Contraction(problem) => self.contractions(problem, self.prices, &refusals),
+                Work::Region(region) => self.regions(region, self.prices),
                 Work::Single(_) => {
                     (vec![(0, Plan::Single)], Counted { explored: 1, pruned: 0, limited: false })
                 }
@@ -396,9 +397,11 @@ impl Search<'_> {
             return Err(first(findings));
         }
         if has_loops {
-            let pass = &visa_schedule::passes::schedule::PASS;
-            let options = Options::defaults(pass.options);
-            (pass.run)(&mut PassCx::new(self.ctx, &mut module, &options)).map_err(first)?;
+            // The passes of the vector engine are the same in every order of the commands.
+            for pass in [&visa_vector::passes::plan_vector::PASS, &visa_schedule::passes::schedule::PASS] {
+                let options = Options::defaults(pass.options);
+                (pass.run)(&mut PassCx::new(self.ctx, &mut module, &options)).map_err(first)?;
+            }
         }
         report(self.ctx, allocated(self.ctx, &module)?, None)
     }

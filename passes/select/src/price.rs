@@ -1,7 +1,8 @@
 //! The cost of a kernel without open configurations: it is allocated, lowered and priced as a whole.
 
+use std::convert::Infallible;
 use visa_allocate::passes::allocate;
-use visa_cost::{MemoryModel, Report};
+use visa_cost::{KnownPrices, MemoryModel, Report};
 use visa_ir::context::Context;
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
@@ -28,8 +29,13 @@ pub fn report(ctx: &Context, allocated: Module, name: Option<&str>) -> Result<Re
     let lowered = run(ctx, allocated, &[&lower_to_seq::PASS, &lower_to_hw::PASS])?;
     let program = visa_hw::compile(ctx, &lowered, name).map_err(first)?;
     let model = ctx.data::<MemoryModel>();
-    visa_cost::price(&program.started_first(), &ctx.data::<Machine>(), *model)
+    let Ok(known) = ctx.once::<_, _, Infallible>(Shared, || Ok(KnownPrices::default()));
+    visa_cost::price_knowing(&program.started_first(), &ctx.data::<Machine>(), *model, &known)
 }
+
+/// The question for the prices of transfers that all kernels of a context share.
+#[derive(PartialEq, Eq, Hash)]
+struct Shared;
 
 fn run(ctx: &Context, mut module: Module, passes: &[&'static Pass]) -> Result<Module, Diagnostic> {
     for pass in passes {

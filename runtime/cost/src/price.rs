@@ -11,6 +11,7 @@ use visa_numerics::DType;
 use crate::bound::{bound, of_command};
 use crate::command::CommandCost;
 use crate::indexed;
+use crate::known::KnownPrices;
 use crate::model::MemoryModel;
 use crate::prices::Terms;
 use crate::queues::Queues;
@@ -31,7 +32,21 @@ use crate::traffic::Traffic;
 /// # Errors
 /// A transfer for which the model has no price: an address outside of its map of HBM.
 pub fn price(program: &Program, machine: &Machine, model: MemoryModel) -> Result<Report, Diagnostic> {
-    priced(program, machine, model, &Rows::default(), Each::Nothing).map(|priced| priced.report)
+    price_knowing(program, machine, model, &KnownPrices::default())
+}
+
+/// As [`price`], with the prices of the transfers of other programs, which it extends. The report is the same.
+///
+/// # Errors
+/// As of [`price`].
+pub fn price_knowing(
+    program: &Program,
+    machine: &Machine,
+    model: MemoryModel,
+    known: &KnownPrices,
+) -> Result<Report, Diagnostic> {
+    let terms = (machine, model, &Rows::default());
+    priced_knowing(program, terms, Each::Nothing, known).map(|priced| priced.report)
 }
 
 /// Output for each run in addition to the report.
@@ -66,13 +81,23 @@ pub fn priced(
     rows: &Rows,
     each: Each,
 ) -> Result<Priced, Diagnostic> {
+    priced_knowing(program, (machine, model, rows), each, &KnownPrices::default())
+}
+
+fn priced_knowing(
+    program: &Program,
+    (machine, model, rows): (&Machine, MemoryModel, &Rows),
+    each: Each,
+    known: &KnownPrices,
+) -> Result<Priced, Diagnostic> {
     if let Some(scalar) = program.scalars.first() {
         let message = format!("`{}` has no number yet: prices depend on it", scalar.name);
         return Err(Diagnostic::error("price", scalar.span, message));
     }
     let device = program.device(machine).map_err(|why| Diagnostic::error("price", Span::default(), why))?;
     let machine = &*device;
-    let terms = Terms { machine, chips: program.chips, model, rows };
+    known.on(machine);
+    let terms = Terms { machine, chips: program.chips, model, rows, known };
     let (tallies, scheduled) = match each {
         Each::Nothing => (tallies(program, terms)?, None),
         Each::Place | Each::PlaceAndMemory => {

@@ -14,6 +14,7 @@ use visa_memory::{BankAccesses, CHANNEL_PERIOD};
 use crate::command::{CommandCost, exec_work, launch_work};
 use crate::footprint::{Region, dma_regions, exec_regions};
 use crate::indexed::{indexed_regions, indexed_work};
+use crate::known::KnownPrices;
 use crate::model::MemoryModel;
 use crate::report::{Stalls, Wait};
 use crate::rows::Rows;
@@ -27,6 +28,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) chips: usize,
     pub(crate) model: MemoryModel,
     pub(crate) rows: &'a Rows,
+    /// Prices of transfers of other programs.
+    pub(crate) known: &'a KnownPrices,
 }
 
 /// A command in an iteration of the loops around it.
@@ -133,9 +136,14 @@ impl<'a> Prices<'a> {
     }
 
     fn work(&self, command: &Command, indices: &[u64]) -> Result<CommandCost, Diagnostic> {
-        let Terms { machine, chips, model, rows } = self.terms;
+        let Terms { machine, chips, model, rows, known } = self.terms;
         match &command.kind {
-            CommandKind::Dma(dma) => dma_work(&dma.at(indices), command.span, machine, chips, model),
+            CommandKind::Dma(dma) => {
+                let (dma, span) = (dma.at(indices), command.span);
+                let work =
+                    known.transfer(&dma, chips, model, || dma_work(&dma, span, machine, chips, model))?;
+                Ok(CommandCost { span, ..work })
+            }
             CommandKind::Indexed(transfer) => {
                 indexed_work(&transfer.at(indices), command.span, machine, chips, model, rows)
             }

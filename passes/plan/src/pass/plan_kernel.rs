@@ -9,6 +9,7 @@ use crate::joint::Joint;
 use crate::joint::assemble::Assembly;
 use crate::joint::straight::straight_parts;
 use crate::memo::Memo;
+use crate::memory::Transfers;
 use crate::placement::{InPlace, pairs};
 use crate::program::{Kernel, Step};
 use crate::read::fallbacks::{Fallbacks, has_windows};
@@ -141,6 +142,7 @@ fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), V
     let mut declarations = cx.module.clone();
     declarations.set_ops(top, declared);
     let (mut errors, mut progress) = (Vec::new(), Progress::default());
+    let prices = Transfers::new(&axes, &machine, *model);
     let functions = cx.analysis::<CallGraph>();
     for &func in functions.callees_first() {
         if !has_values(cx, func) {
@@ -153,6 +155,7 @@ fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), V
             machine: &machine,
             model: *model,
             effort,
+            prices: &prices,
         };
         match plan(cx, &search, func, (&counters, &tables, &shared), (&mut progress, explain)) {
             Ok(()) => cx.module.erase(func),

@@ -30,8 +30,7 @@ pub(super) fn check_operands(op: OpRef<'_>) -> Result<(), Diagnostic> {
 pub(super) fn check_reduction(op: Reduce<'_>) -> Result<(), Diagnostic> {
     check_operands(*op)?;
     let (name, dtype) = (op.op()?, op.operand_type::<Value>(0).map(|value| value.dtype));
-    let Some(dtype) =
-        dtype.filter(|dtype| !reduce_op(name.into(), *dtype).is_some_and(|row| row.within_slice))
+    let Some(dtype) = dtype.filter(|dtype| !reduce_op(name, *dtype).is_some_and(|row| row.within_slice))
     else {
         return Ok(());
     };

@@ -47,6 +47,10 @@ pub static PASS: Pass = Pass {
     ..Pass::with::<Settings>()
 };
 
+/// The question for the built-in rules, which all modules of a context share.
+#[derive(PartialEq, Eq, Hash)]
+struct BuiltinRules;
+
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let expressions = cx.module.walk_all().into_iter();
@@ -56,7 +60,7 @@ impl Configured for Settings {
             return Ok(());
         }
         let axes = cx.analysis::<DeclaredAxes>();
-        let planner = Planner::new()?;
+        let planner = cx.ctx.once(BuiltinRules, Planner::new)?;
         let mut errors = Vec::new();
         let mut several = None;
         for id in expressions {

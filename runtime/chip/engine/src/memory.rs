@@ -153,7 +153,7 @@ impl Bank {
 }
 
 /// A memory of a slice or of the chip.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {
     /// A memory that DMA engines reach.
     Memory(Medium),

@@ -6,6 +6,7 @@ mod conflicts;
 mod doubles;
 mod indexed;
 mod kernel;
+mod known;
 mod loops;
 mod memory;
 mod order;
