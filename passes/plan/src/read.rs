@@ -569,7 +569,8 @@ impl Reader<'_> {
             outputs: outputs.iter().map(|(_, slot)| *slot).collect(),
             values: region.values,
             operations: region.operations,
-        };
+        }
+        .hoisted(self.axes);
         let inputs = region.inputs.iter().map(|(_, number)| *number).collect();
         let first = self.module.op(self.ctx, first);
         self.push(Work::Region(Box::new(work)), inputs, numbers, first);

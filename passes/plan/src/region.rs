@@ -5,6 +5,7 @@ pub mod choose;
 pub mod coordinates;
 pub mod emit;
 pub mod guess;
+pub mod hoist;
 pub mod inputs;
 pub mod lanes;
 pub mod layout;

@@ -38,7 +38,8 @@ impl Region {
     fn is_divisible(&self, along: &str) -> bool {
         self.operations.iter().all(|operation| match &operation.computation {
             Computation::Reduce { op, operand, axis, order } => {
-                **axis != *along || *order == ReduceOrder::Free && self.reduces_slices(*op, *operand)
+                **axis != *along
+                    || *order == ReduceOrder::Free && self.reduces_slices(*op, *operand, operation.result)
             }
             // One slice counts them.
             Computation::Coordinates { .. } => self.values[operation.result].array.position(along).is_none(),
@@ -46,8 +47,10 @@ impl Region {
         })
     }
 
-    fn reduces_slices(&self, op: ReduceName, operand: Slot) -> bool {
-        reduce_op(op, self.values[operand].read).is_some()
+    /// Returns true if the engine between slices has a reduction, after which it changes no format.
+    fn reduces_slices(&self, op: ReduceName, operand: Slot, result: Slot) -> bool {
+        let read = self.values[operand].read;
+        read == self.values[result].array.dtype && reduce_op(op, read).is_some()
     }
 
     /// Returns true if an operation reads a value, or the value in whose memory it is.
