@@ -19,7 +19,7 @@ fn program(loops: &[String], chips: usize, first: usize) -> Program {
     Program { name: "test".to_owned(), chips, pes: None, buffers, scalars, commands }
 }
 
-/// Rows of so many bytes, each to another slice.
+/// Rows of `bytes` bytes, each to another slice.
 fn rows(bytes: u64, from: u64) -> String {
     format!("[64 : {bytes} -> {SLICE}, {bytes} : 1 -> 1] : {bytes} @ {from} -> 0")
 }
