@@ -12,7 +12,7 @@ use visa_numerics::{DType, reduce_op, reduce_ops};
 ///
 /// # Errors
 /// Such an operand.
-pub(super) fn check_operands(op: OpRef<'_>) -> Result<(), Diagnostic> {
+pub(crate) fn check_operands(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let dtypes =
         (0..op.operands().len()).filter_map(|at| op.operand_type::<Value>(at)).map(|value| value.dtype);
     let narrow: BTreeSet<DType> = dtypes.filter(|dtype| vector::computed(*dtype) != *dtype).collect();
@@ -27,7 +27,7 @@ pub(super) fn check_operands(op: OpRef<'_>) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// Such a reduction.
-pub(super) fn check_reduction(op: Reduce<'_>) -> Result<(), Diagnostic> {
+pub(crate) fn check_reduction(op: Reduce<'_>) -> Result<(), Diagnostic> {
     check_operands(*op)?;
     let (name, dtype) = (op.op()?, op.operand_type::<Value>(0).map(|value| value.dtype));
     let Some(dtype) = dtype.filter(|dtype| !reduce_op(name, *dtype).is_some_and(|row| row.within_slice))
