@@ -59,7 +59,8 @@ fn accuracy(lowered: &[Candidate]) -> Option<String> {
     let percent = |permille: u64| format!("{}.{} %", permille / 10, permille % 10);
     let exact = distances.iter().filter(|distance| **distance == 0).count();
     Some(format!(
-        "ranks differ from cycles by at most {} in half of the plans and {} in nine tenths; {exact} by less than 0.1 %",
+        "ranks differ from cycles by at most {} in half of the plans and {} in nine tenths; {exact} by less than \
+         0.1 %",
         percent(at(5)),
         percent(at(9))
     ))

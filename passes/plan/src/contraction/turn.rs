@@ -1,5 +1,6 @@
 //! The streamed operand, turned by the Transpose Engine (book 27). Packets of columns would gather them where summed
-//! positions are innermost: afterwards columns are. Packets of blocks have 8 positions of each column next to each other.
+//! positions are innermost: afterwards columns are. Packets of blocks have 8 positions of each column next to each
+//! other.
 
 use crate::contraction::Mode;
 use crate::contraction::emit::{Planned, divided};
