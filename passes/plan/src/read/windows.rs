@@ -78,9 +78,10 @@ fn slides(op: Rearrange<'_>) -> Result<Slides, Diagnostic> {
     let refused = || {
         let message =
             "the planner has no step for `tm.rearrange` between other terms than axes and windows".to_owned();
-        let fix = "write an axis for each term, as `from [Y, X], to [$(H:1, F:1), X]`; `tm.split` and `tm.merge` \
+        let fix =
+            "write an axis for each term, as `from [Y, X], to [$(H:1, F:1), X]`; `tm.split` and `tm.merge` \
                    count axes otherwise"
-            .to_owned();
+                .to_owned();
         Diagnostic::error("plan-kernel", op.span(), message).fix(fix)
     };
     let (from, to) = (op.from()?, op.to()?);
