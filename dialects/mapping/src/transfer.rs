@@ -131,7 +131,8 @@ pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
 /// `free` names the axes that the tensor does not depend on. Chips take part where `chips` specifies it; otherwise
 /// each does the same in its own memories.
 ///
-/// Between memories of the clusters each copy is made of the copy in its place, where the source holds them all.
+/// From memories of the clusters each copy is made of the copy in its place, where the source holds them all: copies
+/// next to each other move as one run.
 ///
 /// Padding that follows the elements of a row on both sides moves along, as it is, where the row alone is no whole
 /// number of the bytes that the destination is written in (book 10).
@@ -149,7 +150,7 @@ pub fn transfer(
     axes: &Axes,
     machine: &Machine,
 ) -> Result<Vec<Transfer>, TransferError> {
-    if is_sram(from) && is_sram(to) {
+    if is_sram(from) {
         let held = from.axis_names(axes);
         let lacking = |axis: AxisId| free(axis) && held.iter().all(|name| **name != *axes.name(axis));
         if let Ok(found) = moved(from, to, &lacking, order, chips, axes, machine) {
