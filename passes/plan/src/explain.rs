@@ -226,8 +226,8 @@ fn division(region: &Region, choice: &RegionChoice) -> Vec<String> {
         1 => "one slice works".to_owned(),
         _ => format!("{} x {} slices divide `[{rows}]`", choice.clusters, choice.slices),
     }];
-    if let Some(sum) = choice.sum {
-        let axis = region.divided_sums().get(sum.axis).cloned().unwrap_or_default();
+    let sums = region.divided_sums();
+    if let Some((sum, axis)) = choice.sum.and_then(|sum| Some((sum, sums.get(sum.axis)?))) {
         all.push(format!("{} divide `[{axis}]`, and are reduced to one", counted(sum.slices, "slice")));
     }
     if choice.neighbours {

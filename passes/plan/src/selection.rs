@@ -74,7 +74,8 @@ impl SelectedRows {
         let products = kept.filter(|axis| !summed.contains(axis)).map(size).product::<u64>() * number;
         let bytes = rows.axes.iter().map(size).product::<u64>() * u64::from(rows.dtype.bits()) / 8;
         let terms: u64 = summed.iter().map(size).product();
-        let peak = machine.peak_operations_per_cycle(rows.dtype).unwrap_or(1);
+        // The contraction refuses other formats by name.
+        let Some(peak) = machine.peak_operations_per_cycle(rows.dtype) else { return Ok(None) };
         let (computed, moved) =
             (2 * products * terms / peak.max(1), MOVES * bytes / machine.timing.hbm_bytes_per_cycle.max(1));
         let fewer = products * SUM_BYTES <= bytes && computed <= moved;

@@ -3,11 +3,9 @@
 use crate::array::Array;
 use crate::counters::positions;
 use crate::order::ReduceOrder;
-use crate::program::Work;
 use crate::read::formats::check_reduction;
 use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation, Slot};
-use crate::single::{Move, Single};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use visa_algebra::{Expr, digits};
@@ -81,7 +79,7 @@ impl Reader<'_> {
         let (before, after) = (dimensions(kept, (*over).clone()), dimensions(new, Expr::axis(&sum)));
         let axes = axis_list(&Expr::pair(after.iter().cloned()));
         let axes = axes.map_err(|why| unplanned(*op, &format!("axes that are none: {why}")))?;
-        let terms = self.terms(*op, number, [before, after], axes);
+        let terms = self.under(*op, number, [before, after], ("terms", axes));
         let last = next.unwrap_or(*op);
         self.region.ops.extend([op.id, last.id]);
         self.region.reduced.push(Arc::clone(&sum));
@@ -94,23 +92,6 @@ impl Reader<'_> {
     pub(super) fn sum_axis(&self, op: OpRef<'_>) -> Result<Arc<str>, Diagnostic> {
         let sum = positions(op, self.axes)?.and_then(|count| self.counters.of_sum(count));
         sum.ok_or_else(|| unplanned(op, "a sum without an axis of its positions"))
-    }
-
-    /// Appends a step that gives the terms of a sum other axes. Returns the number of its array.
-    fn terms(
-        &mut self,
-        op: OpRef<'_>,
-        number: usize,
-        [before, after]: [Vec<Expr>; 2],
-        axes: Vec<Arc<str>>,
-    ) -> usize {
-        let source = self.arrays[number].clone();
-        let out = Array { name: format!("{}_terms", source.name), axes, ..source.clone() };
-        self.arrays.push(out.clone());
-        let terms = self.arrays.len() - 1;
-        let work = Work::Single(Box::new(Single { kind: Move::Relabel { source, before, after }, out }));
-        self.push(work, vec![number], vec![terms], op);
-        terms
     }
 
     /// The number of an array whose axes `summed` are the axis `sum`: where they are, if they are neighbours in the
@@ -133,7 +114,7 @@ impl Reader<'_> {
         };
         let before = after.iter().map(terms).collect();
         let named = after.iter().map(|axis| Expr::axis(axis)).collect();
-        Ok(self.terms(op, number, [before, named], after))
+        Ok(self.under(op, number, [before, named], ("terms", after)))
     }
 
     /// The axes of a mapping that has each of their coordinates once.

@@ -1,13 +1,14 @@
 //! Elements under other axes, and parts of an axis: views and moves within HBM.
 
 use crate::array::Array;
+use crate::program::Work;
 use crate::read::{Reader, unplanned};
 use crate::region::{Computation, Operation};
-use crate::single::{Move, Part};
+use crate::single::{Move, Part, Single};
 use std::sync::Arc;
 use visa_algebra::Expr;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{OpRef, ValueId};
+use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::rename::{self, Merge, Rearrange, Rename, Split};
 use visa_mapping::ops::restrict::{CONCAT, Concat, EXTEND, Extend};
@@ -86,6 +87,31 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Appends a step that gives the elements of an array other axes, or another order of them. Returns the number of
+    /// its array, whose name ends with `role`.
+    pub(super) fn under(
+        &mut self,
+        op: OpRef<'_>,
+        number: usize,
+        [before, after]: [Vec<Expr>; 2],
+        (role, axes): (&str, Vec<Arc<str>>),
+    ) -> usize {
+        let source = self.arrays[number].clone();
+        let out = Array { name: format!("{}_{role}", source.name), axes, ..source.clone() };
+        self.arrays.push(out.clone());
+        let result = self.arrays.len() - 1;
+        let work = Work::Single(Box::new(Single { kind: Move::Relabel { source, before, after }, out }));
+        self.push(work, vec![number], vec![result], op);
+        result
+    }
+
+    /// Returns true if the order of a result's axes is that of its type: the function returns it, or shares it with
+    /// others.
+    pub(super) fn has_typed_order(&self, result: ValueId) -> bool {
+        let returns = |user: &OpId| self.module.op(self.ctx, *user).is(&RETURN);
+        self.shared.has(result) || self.module.uses(result).iter().any(returns)
+    }
+
     /// The array of a result whose elements have the axes `after`: in this order, but for a result of the function,
     /// whose order is that of its type.
     fn relabelled(
@@ -96,10 +122,8 @@ impl Reader<'_> {
         after: &[Expr],
     ) -> Result<Array, Diagnostic> {
         let typed = self.array(result, &self.name(result), op)?;
-        let returned =
-            self.module.uses(result).iter().any(|user| self.module.op(self.ctx, *user).is(&RETURN));
         let natural = after.iter().flat_map(|term| term.axis_names(self.axes)).collect();
-        let axes = if returned || self.shared.has(result) { typed.axes } else { natural };
+        let axes = if self.has_typed_order(result) { typed.axes } else { natural };
         Ok(Array { name: typed.name, axes, ..source.clone() })
     }
 

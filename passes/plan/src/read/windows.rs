@@ -8,7 +8,6 @@ use visa_algebra::{Axes, Expr};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
 use visa_mapping::ops::contract;
-use visa_mapping::ops::func::RETURN;
 use visa_mapping::ops::rename::Rearrange;
 use visa_mapping::tensor::value::axis_list;
 
@@ -48,9 +47,7 @@ impl Reader<'_> {
     fn copied(&self, op: OpRef<'_>, source: &Array, slides: &Slides) -> Result<Array, Diagnostic> {
         let result = op.results()[0];
         let typed = self.array(result, &self.name(result), op)?;
-        let returned =
-            self.module.uses(result).iter().any(|user| self.module.op(self.ctx, *user).is(&RETURN));
-        if returned || self.shared.has(result) {
+        if self.has_typed_order(result) {
             return Ok(typed);
         }
         let (mut outer, mut positions, mut filters, mut inner) =

@@ -6,7 +6,6 @@ use crate::region::{Computation, Operation, Region, RegionValue, Slot};
 use crate::vector::substituted;
 use std::sync::Arc;
 use visa_algebra::Axes;
-
 use visa_mapping::expression::{Dag, Expression, Term};
 
 impl Region {
