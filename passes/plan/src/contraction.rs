@@ -5,6 +5,7 @@ pub mod guess;
 pub mod images;
 pub mod layout;
 pub mod reasons;
+pub mod rows;
 pub mod space;
 pub mod turn;
 
@@ -161,8 +162,11 @@ pub struct Choice {
     pub rows: u64,
     /// Slices of a ring that load different parts of the stream and exchange them; a divisor of `rows`.
     pub share: u64,
-    /// True if the slices of a ring divide the sum, false if they divide the streamed axes.
-    pub share_sum: bool,
+    /// Slices of a ring that divide the sum, a divisor of `share`; the ring divides the streamed axes among them.
+    pub share_sum: u64,
+    /// True if the slices of a ring that divide the sum load whole rows of the stream, and exchange parts of the sum
+    /// before.
+    pub by_rows: bool,
     /// True if the slices divide more positions than the sum has: those beyond its end are zeros. If rings divide the
     /// sum, the slices that divide it are next to the ring, which divides the parts of each.
     pub padded: bool,
@@ -197,7 +201,13 @@ impl Choice {
     /// True if the slices of a ring divide a sum of which some slices hold zeros alone.
     #[must_use]
     pub fn shares_zeros(&self) -> bool {
-        self.padded && self.share_sum
+        self.padded && self.share_sum > 1
+    }
+
+    /// Slices of a ring that divide the streamed axes.
+    #[must_use]
+    pub fn share_stream(&self) -> u64 {
+        self.share / self.share_sum
     }
 
     /// Slices of a cluster for each one that computes, from one to the next: 1 if neighbours do.

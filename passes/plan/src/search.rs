@@ -121,11 +121,10 @@ struct Family {
 
 impl Family {
     fn of(choice: &Choice) -> Self {
-        let share = if choice.share_sum { choice.share } else { 1 };
         Self {
             stationary: choice.stationary,
             mode: choice.mode,
-            sum: choice.sum * share,
+            sum: choice.sum * choice.share_sum,
             padded: choice.padded,
         }
     }

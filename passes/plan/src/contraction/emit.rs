@@ -166,13 +166,18 @@ impl Planned<'_> {
     /// The tensor that an operand is in when its pipeline begins.
     fn operand_tensor(&self, operand: usize) -> Tensor {
         let (layout, choice) = (self.layout, self.choice);
-        let slice = if operand == choice.stationary {
-            layout.slices(choice, self.machine)
-        } else {
-            layout.loaded_slices(choice, self.machine)
-        };
+        let dtype = self.problem.operands[operand].dtype;
+        if operand == choice.stationary {
+            let element = layout.loaded(self.problem, choice, operand, self.axes);
+            return self.in_memory(layout.slices(choice, self.machine), element, dtype);
+        }
+        if choice.by_rows {
+            let slice = layout.slices_of_rows(choice, self.machine);
+            return self.in_memory(slice, layout.loaded_rows(self.problem, choice, self.axes), dtype);
+        }
+        let slice = layout.loaded_slices(choice, self.machine);
         let element = layout.loaded(self.problem, choice, operand, self.axes);
-        self.in_memory(slice, element, self.problem.operands[operand].dtype)
+        self.in_memory(slice, element, dtype)
     }
 
     /// Cycles of the transfers of an iteration in the queues of the plan, instead of the guessed ones; `None` if no
@@ -311,6 +316,7 @@ impl Planned<'_> {
                 self.filled(writer, operand, loaded)?
             }
         };
+        let loaded = self.exchanged_rows(writer, operand, loaded)?;
         let loaded = self.row_windows(writer, operand, loaded)?;
         let loaded = self.turned(writer, operand, loaded)?;
         writer.value(new!(writer, Begin, [loaded]).context(unit), name)
@@ -822,6 +828,6 @@ fn to_sums(row: Expr, count: u64) -> Expr {
     up_to(row, count, SUMS)
 }
 
-fn integer(count: u64) -> i64 {
+pub(super) fn integer(count: u64) -> i64 {
     count.cast_signed()
 }

@@ -144,7 +144,7 @@ impl Counts<'_> {
             fills: self.fills(),
             operands: operands.sum(),
             weights: self.weights(),
-            compute: self.pipeline() + collected,
+            compute: self.exchange() + self.pipeline() + collected,
             store,
         })
     }
@@ -152,7 +152,8 @@ impl Counts<'_> {
     /// Returns true if the load of an operand moves whole groups of bytes.
     fn moves_groups(&self, operand: usize) -> bool {
         // Slices hold whole rows of an image.
-        if self.problem.operands[operand].image.is_some() {
+        let rows = operand != self.choice.stationary && self.choice.by_rows;
+        if self.problem.operands[operand].image.is_some() || rows {
             return true;
         }
         let cuts = [&self.layout.batch, self.layout.free(operand, self.choice), &self.layout.sum];
@@ -181,8 +182,18 @@ impl Counts<'_> {
     fn load(&self, operand: usize) -> u64 {
         let (array, elsewhere) = (&self.problem.operands[operand], Layout::elsewhere(self.choice, operand));
         let cuts = [&self.layout.batch, self.layout.free(operand, self.choice), &self.layout.sum];
-        let held = cuts.iter().map(|cut| local(cut, elsewhere)).product();
+        let held: u64 = cuts.iter().map(|cut| local(cut, elsewhere)).product();
+        if operand != self.choice.stationary && self.choice.by_rows {
+            // As many elements, in whole rows.
+            return self.loading(array, held, held / self.layout.batch.count(Part::Time).max(1));
+        }
         self.loading(array, held, run(array, &cuts, elsewhere))
+    }
+
+    /// Cycles of the pipeline that exchanges parts of whole rows.
+    fn exchange(&self) -> u64 {
+        let (share, packets) = (self.choice.share_sum, self.layout.row_packets());
+        if self.choice.by_rows { share * packets + share + LATENCY } else { 0 }
     }
 
     /// Cycles to fill the operands with zeros beyond the end of the sum: slices without positions of it hold nothing
@@ -426,8 +437,8 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
         bytes(cuts.iter().map(|cut| local(cut, Layout::elsewhere(choice, operand))).product(), dtype)
     };
     let (rows, stream) = (operand(choice.stationary), operand(1 - choice.stationary));
-    // The turned operand has separate memory.
-    let turned = if choice.mode == Mode::Blocks { stream } else { 0 };
+    // The turned operand, or that before an exchange, has separate memory.
+    let turned = if choice.mode == Mode::Blocks || choice.by_rows { stream } else { 0 };
     let except = result_except(choice.promotion != Promotion::None);
     let result = [&layout.batch, &layout.rows, &layout.stream].iter().map(|cut| local(cut, except)).product();
     let result = bytes(result, problem.out.dtype);

@@ -141,7 +141,16 @@ impl Layout {
                 machine,
             );
         }
-        around_rings([batch, sum, stream, copies], self.share(choice), choice, machine)
+        around_rings([batch, sum, stream, copies], self.share(), choice, machine)
+    }
+
+    /// The mapping of the slices into which whole rows of the streamed operand are loaded.
+    #[must_use]
+    pub fn slices_of_rows(&self, choice: &Choice, machine: &Machine) -> Expr {
+        let [copies, _] = ring(self.rows.part(Part::Slice), choice);
+        let [batch, stream] = [&self.batch, &self.stream].map(|cut| cut.part(Part::Slice));
+        let outer = [batch, Expr::Literal(1), stream, copies];
+        around_rings(outer, self.row_members(choice), choice, machine)
     }
 
     /// Positions of the sum, or of a piece of it that a slice loads, in a row of the register file: whole flits.
@@ -163,9 +172,8 @@ impl Layout {
 
     /// The mapping of the slices of a ring that load different parts of the stream.
     #[must_use]
-    pub fn share(&self, choice: &Choice) -> Expr {
-        let cut = if choice.share_sum { &self.sum } else { &self.stream };
-        cut.part(Part::Share)
+    pub fn share(&self) -> Expr {
+        side_by_side([&self.stream, &self.sum].map(|cut| cut.part(Part::Share)))
     }
 
     /// The mapping of all slices that divide a padded sum, with zeros where they hold nothing.
@@ -177,7 +185,7 @@ impl Layout {
     /// The summed positions that a ring exchanges, slowest first: the slices of the ring, and those that each loads.
     #[must_use]
     pub fn exchanged(&self, choice: &Choice) -> [Expr; 2] {
-        let (share, steps) = (self.share(choice), self.sum.part(Part::Time));
+        let (share, steps) = (self.share(), self.sum.part(Part::Time));
         if !choice.shares_zeros() {
             return [share, steps];
         }
@@ -284,7 +292,7 @@ fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut>
     let tiles = choice.stream_tiles;
     let (cluster, slices) = ((Part::Cluster, choice.clusters(Role::Stream)), (Part::Slice, choice.stream));
     let freed = if choice.promotion == Promotion::Stream { choice.sum } else { 1 };
-    let share = (Part::Share, if choice.share_sum { 1 } else { choice.share });
+    let share = (Part::Share, choice.share_stream());
     let promoted = (Part::Promoted, freed);
     match choice.mode {
         Mode::Tree if choice.transposed => {
@@ -311,7 +319,7 @@ fn stream(group: &Group, choice: &Choice, flit: u64, packet: u64) -> Option<Cut>
 /// The cut of the summed axes.
 fn sum(problem: &Contraction, choice: &Choice, packet: u64) -> Option<Cut> {
     let group = &problem.sum;
-    let share = if choice.share_sum { choice.share } else { 1 };
+    let share = choice.share_sum;
     if choice.padded {
         let held = group.size.div_ceil(choice.sum * share);
         let held = if choice.mode == Mode::Tree { held.next_multiple_of(packet) } else { held };

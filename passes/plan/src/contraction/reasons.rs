@@ -76,12 +76,13 @@ impl Planned<'_> {
     fn why_stream(&self, name: &str) -> String {
         let (choice, layout) = (self.choice, self.layout);
         if choice.share > 1 {
-            let cut = if choice.share_sum { &layout.sum } else { &layout.stream };
+            let parts = [(choice.share_stream(), &layout.stream), (choice.share_sum, &layout.sum)];
+            let divided = parts.iter().filter(|(count, _)| *count > 1);
+            let divided = divided.map(|(count, cut)| format!("1/{count} of its {}", axes(cut.group())));
             return format!(
-                "{} need the same part of %{name}: each loads 1/{} of its {}, the switch exchanges them.",
+                "{} need the same part of %{name}: each loads {}, the switch exchanges them.",
                 counted(choice.share, "slice"),
-                choice.share,
-                axes(cut.group())
+                divided.collect::<Vec<_>>().join(" and ")
             );
         }
         if choice.rows > 1 {
@@ -91,6 +92,15 @@ impl Planned<'_> {
             );
         }
         format!("Each slice loads the part of %{name} that meets its rows.")
+    }
+
+    /// The reason of the exchange of whole rows of the streamed operand.
+    #[must_use]
+    pub fn why_rows_exchanged(&self, operand: usize) -> String {
+        format!(
+            "The loads of %{} have whole rows, which are longer contiguous runs; the switch exchanges their parts.",
+            self.operand(operand)
+        )
     }
 
     /// The reason of the zeros beyond the end of the sum.

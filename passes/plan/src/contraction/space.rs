@@ -143,6 +143,16 @@ fn may_pad(problem: &Contraction) -> bool {
     problem.order == SumOrder::Free && problem.prologues.iter().all(stays)
 }
 
+/// Slices of rings of `share`, with those that divide the sum: all, none, or as many as packets of columns leave if
+/// `held` positions of the stream are fewer packets than slices.
+fn shares(share: u64, mode: Mode, held: u64) -> impl Iterator<Item = (u64, u64)> {
+    let columns = powers(held / MOST_COLUMNS).last();
+    let both = columns.filter(|columns| mode == Mode::Columns && *columns > 1 && *columns < share);
+    let sum = (share > 1).then_some(share);
+    let both = both.map(|columns| share / columns);
+    [Some(1), sum, both].into_iter().flatten().map(move |sum| (share, sum))
+}
+
 /// The distributions over clusters and slices.
 fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: &Machine) -> Vec<Choice> {
     let slices = machine.topology.slices_per_cluster;
@@ -166,16 +176,16 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                 }
                 for across in powers(useful(stream).min(slices / (batch * sum))) {
                     for down in powers(useful(rows).min(slices / (batch * sum * across))) {
-                        let shares = powers(down).flat_map(|share| [(share, false), (share, true)]);
-                        for (share, share_sum) in shares {
-                            let whole = if share_sum { sum * share } else { sum };
+                        let held = stream / (across * if cluster == Some(Role::Stream) { 2 } else { 1 });
+                        for (share, share_sum) in powers(down).flat_map(|share| shares(share, mode, held)) {
+                            let whole = sum * share_sum;
                             let padded = !problem.sum.size.is_multiple_of(whole);
-                            let pads = || share_sum && share == down && pads(problem, mode, sum, share);
-                            let apart = problem.divides_sum(whole);
-                            if share_sum && share == 1 || !apart {
+                            let sums = share > 1 && share_sum == share;
+                            let pads = || sums && share == down && pads(problem, mode, sum, share);
+                            if !problem.divides_sum(whole) {
                                 continue;
                             }
-                            let trees = !share_sum && pads_packets(problem, mode, sum);
+                            let trees = share_sum == 1 && pads_packets(problem, mode, sum);
                             let exact = (!padded || pads()).then_some(padded);
                             let variants = exact.into_iter().chain(trees.then_some(true));
                             all.extend(variants.map(|padded| Choice {
@@ -189,6 +199,7 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
                                 rows: down,
                                 share,
                                 share_sum,
+                                by_rows: false,
                                 padded,
                                 row_tiles: 1,
                                 stream_tiles: 1,
@@ -259,6 +270,7 @@ impl Space<'_> {
         let innermost = problem.innermost(base.stationary, axes);
         let rows = problem.free[base.stationary].size;
         let plain = problem.epilogue.expression.is_none();
+        let flat = self.model == MemoryModel::Flat;
         let mut all = Vec::new();
         let clusters = if base.cluster == Some(Role::Rows) { 2 } else { 1 };
         let row = rows.div_ceil(base.rows * clusters).next_power_of_two().min(ROWS);
@@ -298,7 +310,12 @@ impl Space<'_> {
                                     row,
                                     ..base
                                 };
-                                all.extend(stores(problem, plan, innermost, machine, self.model));
+                                let by_rows = !flat && stream_tiles == 1 && self.may_load_rows(&plan);
+                                let ways = [Some(false), by_rows.then_some(true)].into_iter().flatten();
+                                all.extend(ways.flat_map(|by_rows| {
+                                    let plan = Choice { by_rows, ..plan };
+                                    stores(problem, plan, innermost, machine, self.model)
+                                }));
                             }
                         }
                     }
@@ -306,6 +323,12 @@ impl Space<'_> {
             }
         }
         all
+    }
+
+    /// Returns true if the slices of a ring may load whole rows of the stream.
+    fn may_load_rows(&self, plan: &Choice) -> bool {
+        plan.share_sum > 1
+            && Layout::new(self.problem, plan).is_some_and(|layout| layout.may_load_rows(self.problem, plan))
     }
 
     /// Most iterations of a loop over the free axes of an operand.
