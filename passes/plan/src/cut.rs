@@ -1,6 +1,7 @@
 //! Cuts of a dimension of a step into parts: clusters, slices, time, rows, packets. A part of a cut is a mapping
 //! (book 03).
 
+use smallvec::SmallVec;
 use std::sync::Arc;
 use visa_algebra::{Axes, Equality, Expr, PadKind, digits, equal, rebuild};
 use visa_select::rules::rule::cuts_padding;
@@ -45,13 +46,16 @@ pub enum Part {
     Packet,
 }
 
+/// The parts of a cut with their counts. Few cuts have more, so that most need no allocation.
+pub type Parts = SmallVec<[(Part, u64); 6]>;
+
 /// A group cut into parts, the slowest first. A loop may divide the group evenly. The product of the parts' counts is
 /// at least the size of an iteration; positions beyond it are padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     group: Group,
     tiles: u64,
-    parts: Vec<(Part, u64)>,
+    parts: Parts,
 }
 
 impl Group {
@@ -93,7 +97,13 @@ impl Cut {
     /// A cut into `parts`, the slowest first, of each of `tiles` iterations.
     #[must_use]
     pub fn new(group: &Group, tiles: u64, parts: &[(Part, u64)]) -> Self {
-        Self { group: group.clone(), tiles, parts: parts.to_vec() }
+        Self::of(group, tiles, parts.into())
+    }
+
+    /// The same of parts that are together.
+    #[must_use]
+    pub fn of(group: &Group, tiles: u64, parts: Parts) -> Self {
+        Self { group: group.clone(), tiles, parts }
     }
 
     /// The group.

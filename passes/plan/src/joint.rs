@@ -13,8 +13,8 @@ pub mod straight;
 use crate::contraction::emit::Planned;
 use crate::contraction::guess::{Parts, guess};
 use crate::contraction::layout::Layout;
-use crate::contraction::space::Space;
-use crate::contraction::{Choice, Contraction, Gather};
+use crate::contraction::space::{Space, Visited};
+use crate::contraction::{Choice, Contraction};
 use crate::flow::{Ways, place};
 use crate::joint::assemble::Assembly;
 use crate::memory::Transfers;
@@ -260,16 +260,13 @@ impl Joint<'_> {
     ) -> Vec<Open> {
         let Search { axes, machine, model, .. } = *self.search;
         let mut fastest: BTreeMap<Choice, (Choice, Parts)> = BTreeMap::new();
-        Space { problem, axes, machine, model }.each(&mut |choice, layout| {
-            let tiled = layout.rows.tiles() * layout.stream.tiles() > 1;
-            if !tiled && choice.gather == Gather::None {
-                let parts = guess(problem, &choice, &layout, machine, model);
-                if let Some(parts) = parts.filter(|parts| parts.weights + parts.compute <= most) {
-                    let best =
-                        fastest.entry(Choice { unit: Unit::Main, ..choice }).or_insert((choice, parts));
-                    if parts.compute < best.1.compute {
-                        *best = (choice, parts);
-                    }
+        let visited = Visited::Straight { most };
+        Space { problem, axes, machine, model, visited }.each(&mut |choice, layout| {
+            let parts = guess(problem, &choice, &layout, machine, model);
+            if let Some(parts) = parts.filter(|parts| parts.weights + parts.compute <= most) {
+                let best = fastest.entry(Choice { unit: Unit::Main, ..choice }).or_insert((choice, parts));
+                if parts.compute < best.1.compute {
+                    *best = (choice, parts);
                 }
             }
             if self.search.effort.ends() { ControlFlow::Break(()) } else { ControlFlow::Continue(u64::MAX) }

@@ -4,7 +4,7 @@ use crate::array::Array;
 use crate::contraction::emit::{Planned, Values};
 use crate::contraction::guess::{Parts, guess};
 use crate::contraction::layout::Layout;
-use crate::contraction::space::Space;
+use crate::contraction::space::{Space, Visited};
 use crate::contraction::{Choice, Contraction, Mode};
 use crate::effort::{Effort, Ending};
 use crate::flow::{Given, Ways, Written};
@@ -278,7 +278,8 @@ impl Search<'_> {
     /// The plans of a contraction.
     fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>, refusals: &Refusals) -> Ranked {
         let (mut all, mut explored, mut limit, mut limited) = (Vec::new(), 0, u64::MAX, false);
-        let space = Space { problem, axes: self.axes, machine: self.machine, model: self.model };
+        let (axes, machine, model, visited) = (self.axes, self.machine, self.model, Visited::All);
+        let space = Space { problem, axes, machine, model, visited };
         let every = self.effort.is_every();
         let pruned = space.each(&mut |choice, layout| {
             explored += 1;

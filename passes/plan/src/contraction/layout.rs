@@ -2,7 +2,7 @@
 
 use crate::array::{Array, whole_groups};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
-use crate::cut::{Cut, Group, Part, side_by_side, tidy};
+use crate::cut::{Cut, Group, Part, Parts, side_by_side, tidy};
 use visa_algebra::{Axes, Expr, PadKind};
 use visa_machine::{Machine, Unit};
 use visa_numerics::DType;
@@ -275,16 +275,12 @@ fn rows(group: &Group, choice: &Choice) -> Option<Cut> {
     let (reused, promoted) = (freed(Promotion::Reuse), freed(Promotion::Row));
     let row = (Part::Row, choice.row / promoted.1);
     // One part has the name, in front of the rows or in front of their repetitions.
-    let (outer, inner) = if choice.promotion == Promotion::Row {
-        (vec![cluster], vec![promoted, row])
-    } else {
-        (vec![cluster, reused], vec![row])
-    };
-    if choice.neighbours {
-        return filled(group, tiles, &outer, Part::Reuse, &[&inner[..], &[slices]].concat());
+    match (choice.promotion == Promotion::Row, choice.neighbours) {
+        (true, true) => filled(group, tiles, &[cluster], Part::Reuse, &[promoted, row, slices]),
+        (true, false) => filled(group, tiles, &[cluster, slices], Part::Reuse, &[promoted, row]),
+        (false, true) => filled(group, tiles, &[cluster, reused], Part::Reuse, &[row, slices]),
+        (false, false) => filled(group, tiles, &[cluster, slices, reused], Part::Reuse, &[row]),
     }
-    let outer = [&outer[..1], &[slices], &outer[1..]].concat();
-    filled(group, tiles, &outer, Part::Reuse, &inner)
 }
 
 /// The cut of the streamed axes.
@@ -408,5 +404,6 @@ fn filled(
         return None;
     }
     let rest = size.div_ceil(around * within);
-    Some(Cut::new(group, tiles, &[outer, &[(part, rest)], inner].concat()))
+    let parts: Parts = outer.iter().chain(&[(part, rest)]).chain(inner).copied().collect();
+    Some(Cut::of(group, tiles, parts))
 }

@@ -28,6 +28,21 @@ pub struct Space<'a> {
     pub machine: &'a Machine,
     /// The model of memories.
     pub model: MemoryModel,
+    /// The plans that are visited.
+    pub visited: Visited,
+}
+
+/// The plans of a space that a search visits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visited {
+    /// All.
+    All,
+    /// Those whose values may stay in data memory: they have no loops and collect no results. Distributions whose
+    /// multiplications take more than `most` cycles are left out.
+    Straight {
+        /// The most cycles.
+        most: u64,
+    },
 }
 
 impl Space<'_> {
@@ -38,7 +53,7 @@ impl Space<'_> {
         for stationary in [0, 1] {
             for mode in modes(self.problem, stationary) {
                 for choice in distributions(self.problem, stationary, mode, self.machine) {
-                    if self.least(&choice) > limit {
+                    if self.exceeds(&choice, limit) {
                         pruned += 1;
                         continue;
                     }
@@ -55,9 +70,18 @@ impl Space<'_> {
         pruned
     }
 
-    /// Cycles that each plan of a distribution takes at least: its multiplications or its loads, whichever take
-    /// longer, and the start-ups of a load and of a store.
-    fn least(&self, choice: &Choice) -> u64 {
+    /// Returns true if no plan of a distribution is of interest. Each takes at least its multiplications or its loads,
+    /// whichever take longer, and the start-ups of a load and of a store. Values in data memory need no transfers.
+    fn exceeds(&self, choice: &Choice, limit: u64) -> bool {
+        let work = self.multiplications(choice);
+        match self.visited {
+            Visited::All => work.max(self.loads(choice)) + 2 * self.machine.timing.dma_startup_cycles > limit,
+            Visited::Straight { most } => work > most,
+        }
+    }
+
+    /// Cycles that the multiplications of each plan of a distribution take at least.
+    fn multiplications(&self, choice: &Choice) -> u64 {
         let clusters = if choice.cluster.is_some() { self.machine.topology.clusters_per_chip } else { 1 };
         let packet = elements(PACKET_BYTES, self.problem.dtype());
         let multiplied = match choice.mode {
@@ -65,8 +89,7 @@ impl Space<'_> {
             Mode::Tree | Mode::Blocks => packet,
         };
         let a_slice = multiplied * ROWS;
-        let work = self.problem.products() / (choice.slices() * clusters * a_slice);
-        work.max(self.loads(choice)) + 2 * self.machine.timing.dma_startup_cycles
+        self.problem.products() / (choice.slices() * clusters * a_slice)
     }
 
     /// Cycles in which all networks of data memory write the operands, each as often as the distribution copies it.
@@ -226,12 +249,12 @@ fn stores(
     plan: Choice,
     innermost: Option<Role>,
     machine: &Machine,
-    model: MemoryModel,
+    (model, visited): (MemoryModel, Visited),
 ) -> impl Iterator<Item = Choice> {
     let flat = model == MemoryModel::Flat;
     let unused = !flat && plan.slices() < machine.topology.slices_per_cluster;
     let gathers: &[Gather] = match (plan.mode, innermost) {
-        (Mode::Tree | Mode::Columns | Mode::Blocks, _) if flat => &[Gather::None],
+        (Mode::Tree | Mode::Columns | Mode::Blocks, _) if flat || visited != Visited::All => &[Gather::None],
         (Mode::Tree, Some(Role::Rows)) if !plan.transposed => &[Gather::None, Gather::Rows, Gather::Promoted],
         (Mode::Columns | Mode::Blocks, Some(Role::Stream)) => {
             &[Gather::None, Gather::Stream, Gather::Promoted]
@@ -314,7 +337,7 @@ impl Space<'_> {
                                 let ways = [Some(false), by_rows.then_some(true)].into_iter().flatten();
                                 all.extend(ways.flat_map(|by_rows| {
                                     let plan = Choice { by_rows, ..plan };
-                                    stores(problem, plan, innermost, machine, self.model)
+                                    stores(problem, plan, innermost, machine, (self.model, self.visited))
                                 }));
                             }
                         }
@@ -335,7 +358,7 @@ impl Space<'_> {
     fn tiles(&self, operand: usize) -> u64 {
         let bits = |dtype: DType, count: u64| count * u64::from(dtype.bits());
         let (problem, free) = (self.problem, self.problem.free[operand].size);
-        if problem.operands[operand].image.is_some() {
+        if problem.operands[operand].image.is_some() || self.visited != Visited::All {
             return 1;
         }
         let loaded = bits(problem.dtype(), problem.batch.size * free * problem.sum.size);
