@@ -121,10 +121,18 @@ pub(crate) fn placed(
 }
 
 /// Returns true if a transfer is one of PCIe: one side is host memory, or chips hold other parts after it than before.
-/// Otherwise each chip does the same in its own memories.
+/// Otherwise each chip does the same in its own memories. A chip that has a copy of the whole source takes its own.
 #[must_use]
-pub fn leaves_chip(from: &Tensor, to: &Tensor) -> bool {
-    from.map(Dim::Chip).is_none() || from.map(Dim::Chip) != to.map(Dim::Chip)
+pub fn leaves_chip(from: &Tensor, to: &Tensor, axes: &Axes) -> bool {
+    let (Some(before), Some(after)) = (from.map(Dim::Chip), to.map(Dim::Chip)) else { return true };
+    let same = || digits(before, axes).is_ok_and(|own| digits(after, axes).is_ok_and(|other| own == other));
+    if before == after || same() {
+        return false;
+    }
+    let copies = |map: &Expr| map.terms().into_iter().all(|term| matches!(term, Expr::Literal(_)));
+    let held = from.axis_names(axes);
+    let same_size = before.size(axes).ok() == after.size(axes).ok();
+    !(same_size && copies(before) && after.axis_names(axes).iter().all(|name| !held.contains(name)))
 }
 
 /// The loops that fill every live element of `to` from `from`. A gathered term of `to` reads by an offset table.

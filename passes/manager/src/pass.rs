@@ -170,6 +170,12 @@ impl<'a> PassCx<'a> {
         self.findings.push(finding);
     }
 
+    /// The warnings and remarks that were reported, for a pass that runs another one on a module of its own.
+    #[must_use]
+    pub fn into_findings(self) -> Vec<Diagnostic> {
+        self.findings
+    }
+
     /// Asks for a file to be written, if the pass succeeds.
     pub fn write(&mut self, output: Output) {
         self.outputs.push(output);

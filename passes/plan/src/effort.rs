@@ -26,6 +26,8 @@ pub struct Effort {
     limit: Option<Limit>,
     /// True if every plan is lowered, not the best by their ranks alone.
     every: bool,
+    /// True if all steps meet in HBM.
+    apart: Cell<bool>,
     watch: Rc<Watch>,
     /// The number of the step, and of all steps.
     step: Cell<(usize, usize)>,
@@ -45,7 +47,8 @@ impl Effort {
     pub fn new(limit: Option<Duration>, watch: Rc<Watch>) -> Self {
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
         let limit = end.map(|end| Limit { end, ended: Cell::new(false) });
-        Self { limit, every: false, watch, step: Cell::new((0, 0)), plans: Cell::new(0) }
+        let (apart, step, plans) = (Cell::new(false), Cell::new((0, 0)), Cell::new(0));
+        Self { limit, every: false, apart, watch, step, plans }
     }
 
     /// The same effort, in which every plan is lowered if `every` is true.
@@ -58,6 +61,16 @@ impl Effort {
     #[must_use]
     pub fn is_every(&self) -> bool {
         self.every
+    }
+
+    /// From now on, all steps meet in HBM if `apart` is true.
+    pub fn keep_apart(&self, apart: bool) {
+        self.apart.set(apart);
+    }
+
+    /// Returns true if all steps meet in HBM.
+    pub fn is_apart(&self) -> bool {
+        self.apart.get()
     }
 
     /// Begins step `number` of `count`, the first one 1.

@@ -176,7 +176,7 @@ impl Frames {
         // Chips that do not hold the tile would write theirs.
         let on_chips = |tile: &Tile<'_>| tile.places().any(|dim| dim == Dim::Chip);
         let cuts = |op| to_tile::tile(op, axes).is_ok_and(|tiles| tiles.first().is_some_and(on_chips));
-        leaves_chip(from, to)
+        leaves_chip(from, to, axes)
             || op.operands().first().is_some_and(|&source| self.on_chip(source).is_some())
             || self.written(op, axes).any(|frame| frame.chip != Affine::ZERO)
             || TileWrite::cast(op).is_some_and(cuts)

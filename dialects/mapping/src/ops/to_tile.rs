@@ -178,7 +178,7 @@ fn verify(op: OpRef<'_>, cx: &VerifyCx<'_>) -> Result<(), Diagnostic> {
     }
     let (part, tiles) = (part(*view, axes)?, tile(*view, axes)?);
     let on_chips = tiles.first().is_some_and(|tile| tile.places().any(|dim| dim == Dim::Chip));
-    if crate::transfer::leaves_chip(&source, &part) && !on_chips {
+    if crate::transfer::leaves_chip(&source, &part, axes) && !on_chips {
         let (from, to) = (source.dim(Dim::Chip), part.dim(Dim::Chip));
         return Err(op.error("C1", format!("the source is on chips `{from}`, the tensor on `{to}`")));
     }

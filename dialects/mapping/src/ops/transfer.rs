@@ -39,7 +39,8 @@ pub static TO_HBM: OpDecl = OpDecl {
     summary: "Moves a tensor to HBM.",
     doc: "From host memory by PCIe DMA, from HBM, data memory and scratchpad memory by tensor DMA, within each \
           chip (book 10): the chip mapping is then that of the source. With another `chip`, PCIe DMA moves between \
-          chips: `chip [4]` of a source on `[A]` gives each chip all of it.",
+          chips: `chip [4]` of a source on `[A]` gives each chip all of it. A chip that has a copy of the \
+          whole source, as from `[4]` to `[A]`, takes its own by tensor DMA.",
     constraints: &[
         ("C1", "the address is a multiple of the element size and the tensor fits (book 04)"),
         ("C2", "the source holds every element of the result (book 07)"),
@@ -147,7 +148,8 @@ pub static TO_DM: OpDecl = OpDecl {
     name: "tm.to_dm",
     summary: "Moves a tensor to data memory.",
     doc: "From HBM, scratchpad memory, or data memory in another layout. Each chip moves its own part by \
-          tensor DMA; with another `chip` than the source's, PCIe DMA moves between chips (book 10). \
+          tensor DMA; with another `chip` than the source's, PCIe DMA moves between chips (book 10), unless \
+          each chip has a copy of the source. \
           A gathered term of `element`, `R @ (3, 1, 5)`, is read by an offset table \
           (book 07). Along an axis that the tensor does not depend on, every position gets a copy. Padding \
           that follows a row on both sides moves along, as it is, where the row alone is no multiple of 8 \

@@ -1,6 +1,7 @@
 //! Plans kernels: replaces functions of the tensor level by kernels of the memory level.
 
 use crate::array::{Array, GROUP_BYTES};
+use crate::chips::{chips, plan_on};
 use crate::counters::Counters;
 use crate::effort::{Effort, Ending, limit};
 use crate::explain::remark;
@@ -87,7 +88,7 @@ impl Configured for Settings {
         let limit = limit(&self.time_limit).map_err(|error| vec![error])?;
         let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()).with_every(self.every));
         check_level(cx)?;
-        let planned = close(cx).and_then(|()| plan_all(cx, &all, self.explain));
+        let planned = close(cx).and_then(|()| plan_on_chips(cx, &all, self.explain));
         watch.tell(None);
         planned
     }
@@ -123,7 +124,21 @@ fn has_values(cx: &PassCx<'_>, func: OpId) -> bool {
     arguments.chain(results).any(|&value| cx.ctx.type_value::<Value>(cx.module.ty(value)).is_some())
 }
 
-/// Plans all functions of the tensor level.
+/// Plans all functions of the tensor level, on as many chips as they specify.
+fn plan_on_chips(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
+    let top = cx.module.ops(cx.module.body());
+    let funcs: Vec<OpId> = top.iter().copied().filter(|&func| has_values(cx, func)).collect();
+    let chips = match chips(cx, &funcs).map_err(|error| vec![error])? {
+        None | Some(1) => return plan_all(cx, effort, explain),
+        Some(chips) => chips,
+    };
+    plan_on(cx, (&funcs, chips), &PASS, &mut |cx, apart| {
+        effort.keep_apart(apart);
+        plan_all(cx, effort, explain)
+    })
+}
+
+/// Plans all functions of the tensor level on one chip.
 fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
     let shared = Shared::new(cx.ctx, cx.module).map_err(|why| vec![why])?;
@@ -370,6 +385,9 @@ fn together(
     kernel: &Kernel,
     mut outcomes: Vec<Rc<Outcome>>,
 ) -> Result<Vec<Rc<Outcome>>, Diagnostic> {
+    if search.effort.is_apart() {
+        return Ok(outcomes);
+    }
     for (steps, part) in straight_parts(kernel) {
         let own = &outcomes[steps.clone()];
         let joint = Joint { search, kernel: &part, outcomes: own, source: cx.module }.run(func)?;

@@ -47,7 +47,7 @@ impl Moves<'_> {
     ) -> Option<u64> {
         let start = Start { read, write, dtype: source.dtype };
         let Self { axes, machine, model } = *self;
-        let pcie = leaves_chip(source, result);
+        let pcie = leaves_chip(source, result, axes);
         let cx = TransferCx { source, result, start, free, pcie, queue: None, axes, machine, model };
         cx.price(None).map(|(cycles, _)| cycles)
     }
