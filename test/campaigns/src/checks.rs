@@ -98,6 +98,11 @@ pub fn evaluate(about: &str, text: &str) -> String {
     out
 }
 
+/// The checksums of results.
+pub(crate) fn crc(out: &str) -> Vec<&str> {
+    out.lines().filter_map(|line| line.split_once("crc32 ")).map(|(_, crc)| crc).collect()
+}
+
 /// Whether a kernel is small enough to be run: the product of its axes, as far as they can be read.
 fn is_small(text: &str) -> bool {
     let declared = text.lines().filter(|line| line.contains("tm.axes"));

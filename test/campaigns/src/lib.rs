@@ -14,6 +14,7 @@ pub mod choices;
 pub mod commands;
 pub mod compute;
 pub mod contractions;
+pub mod enumeration;
 pub mod files;
 pub mod host_rust;
 pub mod imports;

@@ -3,8 +3,9 @@
 use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT, Step};
 use crate::settings::Settings;
 use crate::{
-    addresses, bounds, chips, choices, compute, contractions, host_rust, imports, loops, mutants,
-    open_clauses, orders, overlaps, pipelines, plans, raised, rows, schedules, transfers, transposes,
+    addresses, bounds, chips, choices, compute, contractions, enumeration, host_rust, imports, loops,
+    mutants, open_clauses, orders, overlaps, pipelines, plans, raised, rows, schedules, transfers,
+    transposes,
 };
 
 /// What a campaign does.
@@ -134,6 +135,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random functions of the tensor level: the planned kernel has their results, in their order of sums",
         10_000,
         plans::run,
+    ),
+    drawn(
+        "enumeration",
+        "small products: the plan of `plan-kernel` against 1,500 plans that a separate generator writes",
+        100,
+        enumeration::run,
     ),
     drawn(
         "chips",

@@ -142,13 +142,8 @@ fn run_case(seed: u64, number: u64) -> bool {
     assert!(code == 0 && results.contains(" 0 differ"), "{about}: {results}{error}\n{text}\n{planned}");
     if !text.contains(", free") {
         let expected = checks::evaluate(&about, &text);
-        let same = crc(&results) == crc(&expected);
+        let same = checks::crc(&results) == checks::crc(&expected);
         assert!(same, "{about}: {results} is not {expected}\n{text}\n{planned}");
     }
     true
-}
-
-/// The checksums of results.
-fn crc(out: &str) -> Vec<&str> {
-    out.lines().filter_map(|line| line.split_once("crc32 ")).map(|(_, crc)| crc).collect()
 }

@@ -92,6 +92,11 @@ fn plans() {
 }
 
 #[test]
+fn enumeration() {
+    cases("enumeration", 1);
+}
+
+#[test]
 fn host_rust() {
     cases("host-rust", 150);
 }
@@ -155,6 +160,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "chips",
         "choices",
         "plans",
+        "enumeration",
         "raise",
         "loops",
         "schedules",
