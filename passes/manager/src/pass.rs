@@ -170,7 +170,7 @@ impl<'a> PassCx<'a> {
         self.findings.push(finding);
     }
 
-    /// The warnings and remarks that were reported, for a pass that runs another one on a module of its own.
+    /// The warnings and remarks that were reported, for a pass that runs another one on a separate module.
     #[must_use]
     pub fn into_findings(self) -> Vec<Diagnostic> {
         self.findings
