@@ -43,10 +43,12 @@ impl<'a> Addresses<'a> {
                 return Some(moved(address, entry, *counter - carry, *counter));
             }
             let past = carry - room;
-            let wrapped = past % entry.limit;
+            // Most steps go around once, which needs no division.
+            let (around, wrapped) =
+                if past < entry.limit { (0, past) } else { (past / entry.limit, past % entry.limit) };
             address = moved(address, entry, *counter, wrapped);
             *counter = wrapped;
-            carry = 1 + past / entry.limit;
+            carry = 1 + around;
         }
         None
     }

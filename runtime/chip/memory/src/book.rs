@@ -7,7 +7,8 @@ use crate::networks::Networks;
 use crate::ports::PortLoads;
 use crate::requests::request_count;
 use crate::scale::too_many;
-use std::collections::BTreeMap;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 use visa_loops::{Program, SeqError};
 use visa_machine::{Machine, Medium, Ports};
@@ -86,11 +87,12 @@ pub fn book(transfer: &Transfer, machine: &Machine) -> Result<Price, SeqError> {
         hbm_bytes: 0,
     };
     let startup = machine.timing.dma_startup_cycles;
+    let mut loads = loads(transfer, machine).into_iter();
     for (engine, descriptors) in &transfer.engines {
         let (mut cycles, mut starting) = (0_u64, 0_u64);
-        for descriptor in descriptors {
+        for (descriptor, load) in descriptors.iter().zip(&mut loads) {
             starting = starting.saturating_add(startup);
-            cycles = cycles.saturating_add(price.descriptor(descriptor, machine)?);
+            cycles = cycles.saturating_add(price.descriptor(descriptor, load?, machine)?);
         }
         price.engines.push((*engine, cycles.saturating_add(starting)));
         price.at_least(
@@ -102,11 +104,91 @@ pub fn book(transfer: &Transfer, machine: &Machine) -> Result<Price, SeqError> {
     Ok(price)
 }
 
+/// The loads of both sides of each descriptor, in order. All cores work them out if there are many requests. Sides
+/// that differ by their networks alone are worked out once.
+fn loads(transfer: &Transfer, machine: &Machine) -> Vec<Result<[SideLoad; 2], SeqError>> {
+    let mut different: Vec<(Memory, Program, Access)> = Vec::new();
+    let mut numbers: HashMap<(Memory, Program, Access), usize> = HashMap::new();
+    let mut number = |at: Memory, program: Program, access: Access| {
+        let first = match at.medium.decl().ports {
+            Ports::Networks => Networks::from_first(&program, machine),
+            Ports::Unbounded | Ports::Channels | Ports::Each(_) => None,
+        };
+        let (program, skipped) = first.unwrap_or((program, 0));
+        let side = (Memory { chip: 0, ..at }, program, access);
+        let number = *numbers.entry(side.clone()).or_insert_with(|| {
+            different.push(side);
+            different.len() - 1
+        });
+        (number, skipped)
+    };
+    let descriptors = transfer.engines.iter().flat_map(|(_, all)| all);
+    let sides = descriptors.map(|one| {
+        [(one.from, one.read(), Access::Read), (one.to, one.write(), Access::Write)]
+            .map(|(at, program, access)| number(at, program, access))
+    });
+    let sides: Vec<[(usize, usize); 2]> = sides.collect();
+    let of = |(at, program, access): &(Memory, Program, Access)| SideLoad::of(*at, program, *access, machine);
+    let requests = |(_, program, _): &(Memory, Program, Access)| request_count(program, machine);
+    let all = different.iter().map(|side| requests(side).unwrap_or(u64::MAX)).fold(0, u64::saturating_add);
+    let known: Vec<Result<SideLoad, SeqError>> =
+        if all < MANY { different.iter().map(of).collect() } else { different.par_iter().map(of).collect() };
+    let load = |(number, skipped): (usize, usize)| known[number].clone().map(|load| load.further(skipped));
+    sides.into_iter().map(|[read, write]| Ok([load(read)?, load(write)?])).collect()
+}
+
+/// Requests of a transfer that several cores look at: fewer take less time than to wake a core.
+const MANY: u64 = 1 << 12;
+
+/// The load of one side of a descriptor.
+#[derive(Clone)]
+struct SideLoad {
+    requests: u64,
+    /// The load on the parts of its memory.
+    parts: PartLoads,
+}
+
+/// The load on the parts of a memory.
+#[derive(Clone)]
+enum PartLoads {
+    Unbounded,
+    Channels(Box<Channels>),
+    Networks(Networks),
+    Ports(PortLoads),
+}
+
+impl SideLoad {
+    fn of(at: Memory, program: &Program, access: Access, machine: &Machine) -> Result<Self, SeqError> {
+        let requests = request_count(program, machine).ok_or_else(|| too_many(program))?;
+        let parts = match at.medium.decl().ports {
+            Ports::Unbounded => PartLoads::Unbounded,
+            Ports::Channels => PartLoads::Channels(Box::new(Channels::of(program, access, machine)?)),
+            Ports::Networks => PartLoads::Networks(Networks::of(program, machine)?),
+            Ports::Each(_) => PartLoads::Ports(PortLoads::of(program, at.medium, machine)?),
+        };
+        Ok(Self { requests, parts })
+    }
+
+    /// The load of the same requests `networks` further.
+    fn further(self, networks: usize) -> Self {
+        let parts = match self.parts {
+            PartLoads::Networks(load) => PartLoads::Networks(load.further(networks)),
+            parts @ (PartLoads::Unbounded | PartLoads::Channels(_) | PartLoads::Ports(_)) => parts,
+        };
+        Self { parts, ..self }
+    }
+}
+
 impl Price {
     /// Time of one descriptor after its start-up; adds its load on the resources that engines share.
-    fn descriptor(&mut self, descriptor: &Descriptor, machine: &Machine) -> Result<u64, SeqError> {
-        let read = self.side(descriptor.from, &descriptor.read(), Access::Read, machine)?;
-        let write = self.side(descriptor.to, &descriptor.write(), Access::Write, machine)?;
+    fn descriptor(
+        &mut self,
+        descriptor: &Descriptor,
+        [read, write]: [SideLoad; 2],
+        machine: &Machine,
+    ) -> Result<u64, SeqError> {
+        let read = self.side(descriptor.from, &read, Access::Read);
+        let write = self.side(descriptor.to, &write, Access::Write);
         let bytes = descriptor.loops.steps().ok_or_else(|| too_many(&descriptor.read()))?;
         self.bytes = self.bytes.saturating_add(bytes.saturating_mul(2));
         let ends = [descriptor.from, descriptor.to];
@@ -124,41 +206,32 @@ impl Price {
     }
 
     /// Cycles that an engine needs for one side of a descriptor if nothing else waits.
-    fn side(
-        &mut self,
-        at: Memory,
-        program: &Program,
-        access: Access,
-        machine: &Machine,
-    ) -> Result<u64, SeqError> {
-        let requests = request_count(program, machine).ok_or_else(|| too_many(program))?;
+    fn side(&mut self, at: Memory, load: &SideLoad, access: Access) -> u64 {
+        let requests = load.requests;
         self.requests = self.requests.saturating_add(requests);
-        Ok(match at.medium.decl().ports {
-            Ports::Unbounded => requests,
-            Ports::Channels => {
-                let asked = Channels::of(program, access, machine)?;
+        match &load.parts {
+            PartLoads::Unbounded => requests,
+            PartLoads::Channels(asked) => {
                 self.estimated = self.estimated.saturating_add(asked.estimated);
                 let units = asked.total().transfers;
                 let sum = self.hbm.entry(at.chip).or_insert_with(Channels::none);
-                *sum = std::mem::replace(sum, Channels::none()).plus(&asked);
+                *sum = std::mem::replace(sum, Channels::none()).plus(asked);
                 // A read of HBM over a boundary takes two transfers on the way to the engine too.
                 if access == Access::Read { units } else { requests }
             }
-            Ports::Networks => {
-                let asked = Networks::of(program, machine)?;
+            PartLoads::Networks(asked) => {
                 self.estimated = self.estimated.saturating_add(asked.estimated);
                 let sum = self.networks.entry(at.chip).or_insert_with(|| vec![0; asked.busy.len()]);
                 sum.iter_mut().zip(&asked.busy).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
                 asked.issue
             }
-            Ports::Each(_) => {
-                let asked = PortLoads::of(program, at.medium, machine)?;
+            PartLoads::Ports(asked) => {
                 self.estimated = self.estimated.saturating_add(asked.estimated);
                 let sum = self.ports.entry((at.medium, at.chip)).or_insert_with(|| vec![0; asked.busy.len()]);
                 sum.iter_mut().zip(&asked.busy).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
                 requests.max(asked.most())
             }
-        })
+        }
     }
 
     /// The transfer takes as long as the busiest resource that its engines share.

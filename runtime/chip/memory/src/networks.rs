@@ -23,6 +23,27 @@ pub struct Networks {
 }
 
 impl Networks {
+    /// The same program from the first network of a chip on, and the number of networks between: networks are alike.
+    /// `None` if it does not stay within data memory.
+    pub(crate) fn from_first(program: &Program, machine: &Machine) -> Option<(Program, usize)> {
+        let (first, end) = program.extent().ok()?;
+        let slices = machine.slices_per_chip();
+        let slice = machine.memory.dm_bytes_per_slice;
+        let networks = machine.pes_per_chip() * machine.topology.dmns_per_pe;
+        let network = slice.checked_mul(slices / networks)?;
+        let inside = first >= 0 && end.cast_unsigned() <= slice * slices;
+        let skipped = first.cast_unsigned().checked_div(network).filter(|_| inside)?;
+        let base = program.base - (skipped * network).cast_signed();
+        Some((Program { base, ..program.clone() }, usize::try_from(skipped).ok()?))
+    }
+
+    /// The load of the same requests `networks` further.
+    pub(crate) fn further(&self, networks: usize) -> Self {
+        let mut found = self.clone();
+        found.busy.rotate_right(networks);
+        found
+    }
+
     /// Load of the requests of a program in bytes; an address is `slice * (bytes of a slice's memory) + byte`.
     ///
     /// A network carries 128 bytes a cycle, so that a request of 256 takes two. The engine makes one a cycle, as
@@ -47,11 +68,22 @@ impl Networks {
     }
 }
 
+/// The bits that count to a power of two.
+fn bits(size: u64) -> Option<u32> {
+    size.is_power_of_two().then(|| size.trailing_zeros())
+}
+
 /// The queues of slices and the networks behind them, under the requests of one engine.
 struct Queues {
     /// Bytes of a slice's memory, and slices of a network.
     sizes: (u64, u64),
     bytes_per_cycle: u64,
+    /// Requests that the queue of a slice holds.
+    room: usize,
+    /// Bytes of the last request, and its cycles: neighbours are alike.
+    last: (u64, u64),
+    /// Bits of an address within a slice, and of a slice within a network, if both sizes are powers of two.
+    bits: Option<(u32, u32)>,
     /// When the requests are done that a slice's queue holds: as many a slice as fit, the oldest at its turn.
     done: Vec<u64>,
     /// The oldest of each slice.
@@ -70,6 +102,9 @@ impl Queues {
         Self {
             sizes: (machine.memory.dm_bytes_per_slice, slices / networks),
             bytes_per_cycle: machine.timing.dm_bytes_per_cycle_per_dmn,
+            room: machine.limits.dm_queue_requests as usize,
+            last: (0, 0),
+            bits: bits(machine.memory.dm_bytes_per_slice).zip(bits(slices / networks)),
             done: vec![0; (slices * machine.limits.dm_queue_requests) as usize],
             oldest: vec![0; slices as usize],
             free: vec![0; networks as usize],
@@ -80,25 +115,32 @@ impl Queues {
 
     /// Returns true if slice and network are bits of an address.
     fn splits_by_bits(&self) -> bool {
-        self.sizes.0.is_power_of_two() && self.sizes.1.is_power_of_two()
+        self.bits.is_some()
     }
 
     /// The slice and the network of an address. One past the end is in the last of each.
     fn place(&self, address: u64) -> (usize, usize) {
-        let slice = (address / self.sizes.0).min(self.oldest.len() as u64 - 1);
-        (slice as usize, (slice / self.sizes.1) as usize)
+        let last = self.oldest.len() as u64 - 1;
+        let (slice, network) = match self.bits {
+            Some((slice, network)) => ((address >> slice).min(last), (address >> slice).min(last) >> network),
+            None => ((address / self.sizes.0).min(last), (address / self.sizes.0).min(last) / self.sizes.1),
+        };
+        (slice as usize, network as usize)
     }
 
     /// Makes a request: as soon as the queue has room, and done when the network has done those before it.
     fn ask(&mut self, address: u64, bytes: u64) {
         let (slice, network) = self.place(address);
-        let cycles = bytes.div_ceil(self.bytes_per_cycle);
-        let room = self.done.len() / self.oldest.len();
+        if self.last.0 != bytes {
+            self.last = (bytes, bytes.div_ceil(self.bytes_per_cycle));
+        }
+        let (cycles, room) = (self.last.1, self.room);
         let oldest = &mut self.done[slice * room + self.oldest[slice]];
         let at = self.next.max(*oldest);
         let done = at.max(self.free[network]) + cycles;
         *oldest = done;
-        self.oldest[slice] = (self.oldest[slice] + 1) % room;
+        let next = self.oldest[slice] + 1;
+        self.oldest[slice] = if next == room { 0 } else { next };
         self.free[network] = done;
         self.busy[network] += cycles;
         self.next = at + 1;
@@ -186,6 +228,31 @@ mod tests {
         // One slice, and then one of the other network, which is taken to be like the first: 3 cycles are hidden.
         let outer = format!("[2 : {}, 4096 : 256, 256 : 1] : 256", 32 * SLICE);
         assert_eq!(of(&outer).issue, 4 * 4096 - 3);
+    }
+
+    /// Networks are alike: requests of later ones have the same load there, and those of a program from the first
+    /// network on are no others. A program past the end of data memory stays where it is.
+    #[test]
+    fn networks_are_alike() {
+        let machine = Machine::rngd();
+        let network = 32 * SLICE;
+        for skipped in [0, 1, 5] {
+            for loops in [format!("[5 : 768, 3 : {}", 3 * SLICE), format!("[4 : 512, 2 : {network}")] {
+                let base = skipped * network + 8;
+                let program = format!("{loops}, 256 : 1] : 256 @ {base}").parse().expect("a program");
+                let (first, found) = Networks::from_first(&program, &machine).expect("within data memory");
+                assert_eq!((first.base, found as u64), (8, skipped));
+                let whole = Networks::of(&program, &machine).expect("a load");
+                assert_eq!(Networks::of(&first, &machine).expect("a load").further(found), whole);
+                assert!(whole.busy[..found].iter().all(|busy| *busy == 0) && whole.busy[found] > 0);
+            }
+        }
+        let networks = machine.pes_per_chip() * machine.topology.dmns_per_pe;
+        let last = networks * network - 256;
+        let past = |base: u64| format!("[2 : 256, 256 : 1] : 256 @ {base}").parse().expect("a program");
+        assert_eq!(Networks::from_first(&past(last), &machine), None);
+        assert!(Networks::from_first(&past(last - 256), &machine).is_some());
+        assert_eq!(Networks::from_first(&"[2 : -512, 256 : 1] : 256".parse().expect("text"), &machine), None);
     }
 
     /// Where strides are no powers of two, every request is followed, and the result is the same.
