@@ -13,6 +13,8 @@ use crate::stages::{Plans, plans};
 use crate::tasks::{Task, Tasks};
 use crate::{improve, list};
 use std::collections::HashMap;
+use std::convert::Infallible;
+use std::rc::Rc;
 use visa_algebra::Axes;
 use visa_allocate::NO_ROOM;
 use visa_cost::{Queues, Report};
@@ -90,12 +92,41 @@ struct Best {
     bound: u64,
     /// True if no order takes less.
     proven: bool,
+    /// Conflicts of the solver.
+    conflicts: u64,
 }
 
 impl Best {
     fn of(tasks: &Tasks, order: Vec<usize>, bound: u64) -> Self {
         let cycles = tasks.placed(&order).1;
-        Self { order, cycles, bound, proven: cycles <= bound }
+        Self { order, cycles, bound, proven: cycles <= bound, conflicts: 0 }
+    }
+
+    /// The best order of commands: that of the program, of the list, of the search from both, or of the solver, with
+    /// at most `conflicts` conflicts.
+    fn search(tasks: &Tasks, conflicts: u64) -> Self {
+        let (written, listed) = ((0..tasks.0.len()).collect::<Vec<_>>(), list::order(tasks));
+        let mut best = Self::of(tasks, written.clone(), tasks.bound());
+        best.or(tasks, listed.clone());
+        for start in [written, listed] {
+            if !best.proven {
+                best.or(tasks, improve::order(tasks, start));
+            }
+        }
+        if best.proven || tasks.0.len() > exact::MAX_COMMANDS {
+            return best;
+        }
+        match exact::sooner(tasks, best.cycles, conflicts) {
+            Ok(found) => {
+                best.conflicts = found.conflicts;
+                best.cycles = tasks.placed(&found.order).1;
+                (best.order, best.proven) = (found.order, found.proven);
+            }
+            Err(Unfound::Proven(conflicts)) => (best.conflicts, best.proven) = (conflicts, true),
+            Err(Unfound::Undecided(conflicts)) => best.conflicts = conflicts,
+            Err(Unfound::TooLong) => {}
+        }
+        best
     }
 
     /// Another order, if it takes less.
@@ -169,7 +200,8 @@ impl Driver<'_> {
         let dependences = Dependences::of(self.ctx, module, &commands, &self.places()?);
         let work = CommandTimes { ctx: self.ctx, module, times: &self.times, axes: self.axes };
         let tasks = work.tasks(&commands, dependences.numbers())?;
-        let best = self.best(&tasks);
+        let best = self.best(tasks);
+        self.scheduled.conflicts += best.conflicts;
         if best.order.is_sorted() {
             return Ok(());
         }
@@ -186,32 +218,11 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// The best order of commands: that of the program, of the list, of the search from both, or of the solver.
-    fn best(&mut self, tasks: &Tasks) -> Best {
-        let (written, listed) = ((0..tasks.0.len()).collect::<Vec<_>>(), list::order(tasks));
-        let mut best = Best::of(tasks, written.clone(), tasks.bound());
-        best.or(tasks, listed.clone());
-        for start in [written, listed] {
-            if !best.proven {
-                best.or(tasks, improve::order(tasks, start));
-            }
-        }
-        if best.proven || tasks.0.len() > exact::MAX_COMMANDS {
-            return best;
-        }
-        match exact::sooner(tasks, best.cycles, self.effort.conflicts) {
-            Ok(found) => {
-                self.scheduled.conflicts += found.conflicts;
-                best.cycles = tasks.placed(&found.order).1;
-                (best.order, best.proven) = (found.order, found.proven);
-            }
-            Err(Unfound::Proven(conflicts)) => {
-                self.scheduled.conflicts += conflicts;
-                best.proven = true;
-            }
-            Err(Unfound::Undecided(conflicts)) => self.scheduled.conflicts += conflicts,
-            Err(Unfound::TooLong) => {}
-        }
+    /// The best order of commands. Whoever chooses a kernel orders those of equal costs many times.
+    fn best(&self, tasks: Tasks) -> Rc<Best> {
+        let conflicts = self.effort.conflicts;
+        let search = || Ok::<_, Infallible>(Best::search(&tasks, conflicts));
+        let Ok(best) = self.ctx.once((tasks.clone(), conflicts), search);
         best
     }
 

@@ -17,6 +17,10 @@ use std::rc::Rc;
 /// Most commands whose order is looked for exactly.
 pub const MAX_COMMANDS: usize = 40;
 
+/// Commands of a block whose search may have all conflicts. A conflict takes longer if there are more commands: of
+/// larger blocks, fewer conflicts are permitted in inverse proportion.
+const FULL_COMMANDS: u64 = 16;
+
 /// An order that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solution {
@@ -28,7 +32,8 @@ pub struct Solution {
     pub conflicts: u64,
 }
 
-/// An order in which all commands end in less than `known` cycles; the search has at most `conflicts` conflicts.
+/// An order in which all commands end in less than `known` cycles; the search has at most `conflicts` conflicts, or
+/// fewer if there are many commands.
 ///
 /// # Errors
 /// That there is none, or that none was found.
@@ -39,7 +44,9 @@ pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Solution, Unf
     let mut solver = Solver::default();
     let Some((starts, end)) = model(&mut solver, tasks, latest) else { return Err(Unfound::Proven(0)) };
     let mut resolver = Counting { inner: ResolutionResolver::default(), conflicts: Rc::clone(&counter) };
-    let mut limit = Limit { conflicts: Rc::clone(&counter), most: conflicts };
+    let many = FULL_COMMANDS.max(tasks.0.len() as u64);
+    let mut limit =
+        Limit { conflicts: Rc::clone(&counter), most: conflicts.saturating_mul(FULL_COMMANDS) / many };
     let mut brancher = solver.default_brancher();
     let going_on = |_: &Solver, _: SolutionReference<'_>, _: &DefaultBrancher, _: &Counting| {
         ControlFlow::<()>::Continue(())

@@ -1,9 +1,10 @@
 //! Commands as work in queues: duration of each, its queues meanwhile, and its predecessors.
 
+use std::collections::BinaryHeap;
 use visa_cost::Queues;
 
 /// A command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Task {
     /// From its start to its end.
     pub cycles: u64,
@@ -14,7 +15,7 @@ pub struct Task {
 }
 
 /// The commands of a block, in program order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tasks(pub Vec<Task>);
 
 impl Tasks {
@@ -72,19 +73,54 @@ impl Tasks {
         heads
     }
 
-    /// Lower bound of the cycles of all orders: the longest chain of needs, and for each queue the least time before
-    /// its commands, the commands one after the other, and the least time after them.
+    /// Lower bound of the cycles of all orders: the longest chain of needs, and for each queue the end of its commands
+    /// with what must come after them, if they could be interrupted.
     #[must_use]
     pub fn bound(&self) -> u64 {
         let (heads, tails) = (self.heads(), self.tails());
         let chain = (0..self.0.len()).map(|number| heads[number].saturating_add(tails[number])).max();
         let of_queue = |own: Vec<usize>| {
-            let own = || own.iter().copied();
-            let work = own().fold(0_u64, |sum, number| sum.saturating_add(self.0[number].cycles));
-            let before = own().map(|number| heads[number]).min().unwrap_or(0);
-            let behind = own().map(|number| tails[number].saturating_sub(self.0[number].cycles)).min();
-            before.saturating_add(work).saturating_add(behind.unwrap_or(0))
+            let command = |number: usize| {
+                let cycles = self.0[number].cycles;
+                Interruptible { head: heads[number], cycles, tail: tails[number].saturating_sub(cycles) }
+            };
+            interrupted(own.into_iter().map(command).collect())
         };
         chain.into_iter().chain(self.queues().map(of_queue)).max().unwrap_or(0)
+    }
+}
+
+/// A command of a queue that may be interrupted.
+struct Interruptible {
+    /// Least time before it.
+    head: u64,
+    cycles: u64,
+    /// Least time after it.
+    tail: u64,
+}
+
+/// The end of all commands of a queue, each with its tail, if of those that may start the one with the longest tail
+/// runs, and a later one interrupts it. No order ends sooner.
+fn interrupted(mut commands: Vec<Interruptible>) -> u64 {
+    commands.sort_by_key(|command| command.head);
+    let (mut ready, mut time, mut end, mut next) = (BinaryHeap::new(), 0_u64, 0_u64, 0);
+    loop {
+        while let Some(command) = commands.get(next).filter(|command| command.head <= time) {
+            ready.push((command.tail, command.cycles));
+            next += 1;
+        }
+        let later = commands.get(next).map(|command| command.head);
+        let Some((tail, cycles)) = ready.pop() else {
+            let Some(later) = later else { return end };
+            time = later;
+            continue;
+        };
+        let executed = later.map_or(cycles, |later| cycles.min(later - time));
+        time = time.saturating_add(executed);
+        if executed < cycles {
+            ready.push((tail, cycles - executed));
+        } else {
+            end = end.max(time.saturating_add(tail));
+        }
     }
 }

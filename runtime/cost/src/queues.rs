@@ -15,7 +15,7 @@ use crate::model::MemoryModel;
 const MAX_CLUSTERS: u64 = 16;
 
 /// Some of the queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Queues(u32);
 
 impl Queues {
