@@ -80,6 +80,26 @@ fn ten_thousand_operations_are_planned_with_fewer_candidates() {
     );
 }
 
+/// Several cores count plans and estimate transfers; the search has the same plans in the same order.
+#[test]
+fn plans_do_not_depend_on_the_number_of_threads() {
+    let text = "visa 1\ntm.axes [M = 100, N = 96, K = 200, P = 64]\n\ntm.func @f(%a: !tm.tensor<bf16, [M, K]>, \
+                %b: !tm.tensor<bf16, [K, N]>, %c: !tm.tensor<bf16, [N, P]>) {\n  %s = tm.contract %a, %b over [K], \
+                free\n  %h = tm.cast bf16 %s\n  %t = tm.contract %h, %c over [N], free\n  %o = tm.cast bf16 %t\n  \
+                tm.return %o\n}\n";
+    let words = ["-", "--plan=explain", "--cost", "--memory-model", "book"];
+    let planned = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        pool.install(|| run("visa-run", &words, text))
+    };
+    let one = planned(1);
+    assert_eq!(one.0, 0, "{}", one.2);
+    assert!(one.2.contains("ranked by counts"), "{}", one.2);
+    for threads in [2, 5] {
+        assert_eq!(planned(threads), one, "{threads} threads");
+    }
+}
+
 #[test]
 fn more_steps_than_are_planned_are_refused() {
     let start = Instant::now();

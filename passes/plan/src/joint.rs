@@ -21,7 +21,7 @@ use crate::memory::Transfers;
 use crate::program::{Kernel, Operand, Step, Work};
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
-use crate::search::{Candidate, Outcome, Plan, Search};
+use crate::search::{Candidate, Outcome, Plan, Search, in_queues};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -261,9 +261,12 @@ impl Joint<'_> {
         let Search { axes, machine, model, .. } = *self.search;
         let mut fastest: BTreeMap<Choice, (Choice, Parts)> = BTreeMap::new();
         let visited = Visited::Straight { most };
-        Space { problem, axes, machine, model, visited }.each(&mut |choice, layout| {
+        let count = |choice: Choice, layout: Layout, _: u64| {
             let parts = guess(problem, &choice, &layout, machine, model);
-            if let Some(parts) = parts.filter(|parts| parts.weights + parts.compute <= most) {
+            parts.filter(|parts| parts.weights + parts.compute <= most).map(|parts| (choice, parts))
+        };
+        Space { problem, axes, machine, model, visited }.each(&count, &mut |plan| {
+            if let Some((choice, parts)) = plan {
                 let best = fastest.entry(Choice { unit: Unit::Main, ..choice }).or_insert((choice, parts));
                 if parts.compute < best.1.compute {
                     *best = (choice, parts);
@@ -501,8 +504,7 @@ impl Joint<'_> {
         match (&step.work, &own.plan) {
             (Work::Contraction(problem), OpenPlan::Contraction(choice, parts)) => {
                 let layout = Layout::new(problem, choice)?;
-                let (cycles, choice) =
-                    self.search.in_queues(problem, *choice, &layout, (*parts, ways), prices)?;
+                let (cycles, choice) = in_queues(problem, *choice, &layout, (*parts, ways), prices)?;
                 Some((cycles, Plan::Contraction(Box::new((choice, layout)))))
             }
             (Work::Region(region), OpenPlan::Region(choice)) => {

@@ -1,8 +1,8 @@
 //! Cycles of transfers by the functions that the report uses, each different transfer once.
 
 use crate::array::Array;
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use visa_algebra::{Axes, AxisId};
 use visa_cost::MemoryModel;
 use visa_lowering::transfers::Start;
@@ -13,10 +13,12 @@ use visa_select::transfer::choose::TransferCx;
 
 /// Prices of transfers.
 pub struct Transfers<'a> {
-    axes: &'a Axes,
-    machine: &'a Machine,
+    /// The axes.
+    pub axes: &'a Axes,
+    /// The machine.
+    pub machine: &'a Machine,
     model: MemoryModel,
-    known: RefCell<HashMap<PricedTransfer, Option<u64>>>,
+    known: Mutex<HashMap<PricedTransfer, Option<u64>>>,
 }
 
 /// A transfer by the texts of its source and its result, the cluster of its engines, and whether it moves padding.
@@ -26,7 +28,7 @@ impl<'a> Transfers<'a> {
     /// No prices yet.
     #[must_use]
     pub fn new(axes: &'a Axes, machine: &'a Machine, model: MemoryModel) -> Self {
-        Self { axes, machine, model, known: RefCell::default() }
+        Self { axes, machine, model, known: Mutex::default() }
     }
 
     /// Cycles of a load by the engines of a cluster, or of all; `None` if no engine makes it.
@@ -60,9 +62,21 @@ impl<'a> Transfers<'a> {
     ) -> Option<u64> {
         let (axes, key) =
             (padded.unwrap_or(self.axes), (source.to_string(), result.to_string(), queue, padded.is_some()));
-        if let Some(&known) = self.known.borrow().get(&key) {
+        // No thread waits for another one's price, which may be divided among threads too.
+        if let Some(&known) = self.known().get(&key) {
             return known;
         }
+        let cycles = self.price(source, result, queue, axes);
+        self.known().insert(key, cycles);
+        cycles
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<PricedTransfer, Option<u64>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works out the cycles of a transfer.
+    fn price(&self, source: &Tensor, result: &Tensor, queue: Option<u64>, axes: &Axes) -> Option<u64> {
         let names = source.axis_names(axes);
         let free = |axis: AxisId| names.iter().all(|name| **name != *axes.name(axis));
         // A move within data memory has another address at its end.
@@ -75,9 +89,7 @@ impl<'a> Transfers<'a> {
             MemoryModel::Flat => cx.flat_price(),
             MemoryModel::Book | MemoryModel::Detailed => cx.price(None).map(|(cycles, _)| cycles),
         };
-        let cycles = self.is_legal(source, result, &free).then(price).flatten();
-        self.known.borrow_mut().insert(key, cycles);
-        cycles
+        self.is_legal(source, result, &free).then(price).flatten()
     }
 
     /// Returns true if a transfer writes data memory in whole groups (book 10).

@@ -13,6 +13,7 @@ use crate::program::Work;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice, guess as region_guess};
 use crate::writer::{Writer, new};
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use visa_algebra::Axes;
@@ -281,57 +282,38 @@ impl Search<'_> {
         let (axes, machine, model, visited) = (self.axes, self.machine, self.model, Visited::All);
         let space = Space { problem, axes, machine, model, visited };
         let every = self.effort.is_every();
-        let pruned = space.each(&mut |choice, layout| {
+        let count = |choice: Choice, layout: Layout, limit: u64| {
+            let parts = guess(problem, &choice, &layout, machine, model)?;
+            let total = parts.total(&layout);
+            // Without a limit, all plans are of interest.
+            (total < limit).then(|| (total, Box::new((choice, layout, parts))))
+        };
+        let pruned = space.each(&count, &mut |plan| {
             explored += 1;
-            if refusals.covers(Family::of(&choice)) {
-                return ControlFlow::Continue(limit);
-            }
-            if let Some(parts) = guess(problem, &choice, &layout, self.machine, self.model) {
-                all.push((parts.total(&layout), choice, layout, parts));
-            }
-            if !every && all.len() == 8 * MOST_RANKED {
-                limited |= select(&mut all, |(total, ..)| *total);
-                limit = all.last().map_or(u64::MAX, |(total, ..)| *total);
+            all.extend(plan.filter(|(_, plan)| !refusals.covers(Family::of(&plan.0))));
+            if !every && all.len() == 2 * MOST_RANKED {
+                limited |= select(&mut all, |(total, _)| *total);
+                limit = all.last().map_or(u64::MAX, |(total, _)| *total);
             }
             let ends = self.effort.ends() && all.len() >= MOST_TRIED;
             if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(limit) }
         });
-        limited |= !every && select(&mut all, |(total, ..)| *total);
-        let mut priced = Vec::new();
+        limited |= !every && select(&mut all, |(total, _)| *total);
+        let mut priced: Vec<(u64, Plan)> = Vec::new();
         let ways = Ways::stored(problem.operands.len() + problem.epilogue.operands.len(), 1);
-        for (_, choice, layout, parts) in all {
+        let price = |(_, plan): &(u64, Box<(Choice, Layout, Parts)>)| {
+            let (choice, layout, parts) = &**plan;
+            let (total, choice) = in_queues(problem, *choice, layout, (*parts, &ways), prices)?;
+            Some((total, Plan::Contraction(Box::new((choice, layout.clone())))))
+        };
+        for some in all.chunks(MOST_TRIED) {
             if priced.len() >= MOST_TRIED && self.effort.look() {
                 break;
             }
-            if let Some((total, choice)) = self.in_queues(problem, choice, &layout, (parts, &ways), prices) {
-                priced.push((total, Plan::Contraction(Box::new((choice, layout)))));
-            }
+            priced.par_extend(some.par_iter().filter_map(price));
         }
         priced.sort_by_key(|(total, _)| *total);
         (priced, Counted { explored, pruned, limited })
-    }
-
-    /// Cycles of a plan by the prices of its transfers, and the plan with them in the queues of two clusters if that
-    /// is faster.
-    #[must_use]
-    pub fn in_queues(
-        &self,
-        problem: &Contraction,
-        choice: Choice,
-        layout: &Layout,
-        (parts, ways): (Parts, &Ways),
-        prices: &Transfers<'_>,
-    ) -> Option<(u64, Choice)> {
-        let (axes, machine) = (self.axes, self.machine);
-        let priced = |choice: &Choice| {
-            Planned { problem, choice, layout, axes, machine }.transfers(parts, ways, prices)
-        };
-        let all = priced(&choice)?;
-        let plain = (all.total(layout), choice);
-        let divided = Choice { queues: true, ..choice };
-        let Some(queued) = priced(&divided).filter(|_| prices.has_queues()) else { return Some(plain) };
-        let total = all.in_queues(&queued, layout, machine.timing.dma_startup_cycles);
-        Some(if total < plain.0 { (total, divided) } else { plain })
     }
 
     /// Cycles of a plan of a region by the prices of its transfers, and the plan with them in the queues of two
@@ -477,6 +459,27 @@ impl Search<'_> {
             | (Work::Region(_), Plan::Contraction(_) | Plan::Single) => Err(other_step()),
         }
     }
+}
+
+/// Cycles of a plan by the prices of its transfers, and the plan with them in the queues of two clusters if that is
+/// faster.
+#[must_use]
+pub fn in_queues(
+    problem: &Contraction,
+    choice: Choice,
+    layout: &Layout,
+    (parts, ways): (Parts, &Ways),
+    prices: &Transfers<'_>,
+) -> Option<(u64, Choice)> {
+    let (axes, machine) = (prices.axes, prices.machine);
+    let priced =
+        |choice: &Choice| Planned { problem, choice, layout, axes, machine }.transfers(parts, ways, prices);
+    let all = priced(&choice)?;
+    let plain = (all.total(layout), choice);
+    let divided = Choice { queues: true, ..choice };
+    let Some(queued) = priced(&divided).filter(|_| prices.has_queues()) else { return Some(plain) };
+    let total = all.in_queues(&queued, layout, machine.timing.dma_startup_cycles);
+    Some(if total < plain.0 { (total, divided) } else { plain })
 }
 
 /// Plans of a step that are lowered.

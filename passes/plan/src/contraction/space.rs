@@ -4,12 +4,15 @@
 use crate::array::whole_groups;
 use crate::contraction::layout::{Layout, MOST_COLUMNS, PACKET_BYTES, elements};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion, Role, SumOrder};
+use rayon::prelude::*;
 use std::ops::ControlFlow;
 use visa_algebra::Axes;
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
 use visa_numerics::DType;
 
+/// Distributions whose plans are counted at the same time.
+const BATCH: usize = 16;
 /// Most iterations of a loop over tiles.
 const MOST_TILES: u64 = 64;
 /// Rows of the register file (book 18).
@@ -46,20 +49,33 @@ pub enum Visited {
 }
 
 impl Space<'_> {
-    /// Calls `visit` for each plan whose cuts exist, until it breaks. It returns the most cycles that a plan of
-    /// interest may take: distributions whose plans all take more are left out. Returns the number of these.
-    pub fn each(&self, visit: &mut dyn FnMut(Choice, Layout) -> ControlFlow<(), u64>) -> u64 {
+    /// Calls `count` for each plan whose cuts exist, with the most cycles that a plan of interest may take, and then
+    /// `visit` with its result, until that breaks. `visit` returns the most cycles: distributions whose plans all take
+    /// more are left out. Returns the number of these.
+    ///
+    /// All cores count the plans of a batch with the same limit, and `visit` has them in the order of the space. So
+    /// the results do not depend on the number of cores.
+    pub fn each<T: Send>(
+        &self,
+        count: &(dyn Fn(Choice, Layout, u64) -> Option<T> + Sync),
+        visit: &mut dyn FnMut(Option<T>) -> ControlFlow<(), u64>,
+    ) -> u64 {
         let (mut limit, mut pruned) = (u64::MAX, 0);
         for stationary in [0, 1] {
             for mode in modes(self.problem, stationary) {
-                for choice in distributions(self.problem, stationary, mode, self.machine) {
-                    if self.exceeds(&choice, limit) {
-                        pruned += 1;
-                        continue;
-                    }
-                    for choice in self.refined(choice) {
-                        let Some(layout) = Layout::new(self.problem, &choice) else { continue };
-                        match visit(choice, layout) {
+                for batch in distributions(self.problem, stationary, mode, self.machine).chunks(BATCH) {
+                    let kept: Vec<&Choice> =
+                        batch.iter().filter(|choice| !self.exceeds(choice, limit)).collect();
+                    pruned += (batch.len() - kept.len()) as u64;
+                    let counted = |base: &&Choice| -> Vec<Option<T>> {
+                        let refined = self.refined(**base).into_iter();
+                        let layouts =
+                            refined.filter_map(|choice| Some((choice, Layout::new(self.problem, &choice)?)));
+                        layouts.map(|(choice, layout)| count(choice, layout, limit)).collect()
+                    };
+                    let counted: Vec<Vec<Option<T>>> = kept.par_iter().map(counted).collect();
+                    for plan in counted.into_iter().flatten() {
+                        match visit(plan) {
                             ControlFlow::Continue(most) => limit = most,
                             ControlFlow::Break(()) => return pruned,
                         }
