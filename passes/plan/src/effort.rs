@@ -24,8 +24,8 @@ pub enum Ending {
 /// The effort of planning a function.
 pub struct Effort {
     limit: Option<Limit>,
-    /// True if every plan is lowered, not the best by their ranks alone.
-    every: bool,
+    /// The plans of a step that are lowered.
+    lowered: Lowered,
     /// True if all steps meet in HBM.
     apart: Cell<bool>,
     watch: Rc<Watch>,
@@ -33,6 +33,17 @@ pub struct Effort {
     step: Cell<(usize, usize)>,
     /// Plans of the step.
     plans: Cell<u64>,
+}
+
+/// The plans of a step that are lowered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lowered {
+    /// The best by their ranks.
+    Best,
+    /// All: ranks decide nothing.
+    Every,
+    /// This number of them, spread evenly over all ranks.
+    Sample(usize),
 }
 
 /// A limit of the time.
@@ -48,19 +59,28 @@ impl Effort {
         let end = limit.and_then(|limit| Instant::now().checked_add(limit));
         let limit = end.map(|end| Limit { end, ended: Cell::new(false) });
         let (apart, step, plans) = (Cell::new(false), Cell::new((0, 0)), Cell::new(0));
-        Self { limit, every: false, apart, watch, step, plans }
+        Self { limit, lowered: Lowered::Best, apart, watch, step, plans }
     }
 
-    /// The same effort, in which every plan is lowered if `every` is true.
+    /// The same effort, which lowers other plans of a step.
     #[must_use]
-    pub fn with_every(self, every: bool) -> Self {
-        Self { every, ..self }
+    pub fn with_lowered(self, lowered: Lowered) -> Self {
+        Self { lowered, ..self }
     }
 
-    /// Returns true if every plan is lowered: ranks then decide nothing.
+    /// Returns true if ranks leave no plan out.
     #[must_use]
     pub fn is_every(&self) -> bool {
-        self.every
+        self.lowered != Lowered::Best
+    }
+
+    /// The number of plans of a step in a sample; `None` if all or the best are lowered.
+    #[must_use]
+    pub fn sample(&self) -> Option<usize> {
+        match self.lowered {
+            Lowered::Sample(count) => Some(count),
+            Lowered::Best | Lowered::Every => None,
+        }
     }
 
     /// From now on, all steps meet in HBM if `apart` is true.

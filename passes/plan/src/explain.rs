@@ -42,11 +42,24 @@ pub fn remark(
         Some(accuracy) => remark.note(accuracy, None),
         None => remark,
     };
+    let remark = match search.effort.sample() {
+        Some(_) => remark.note(ranks(&outcome.lowered), None),
+        None => remark,
+    };
     let remark = remark.note(ending(outcome.ending), None);
     let Some(next) = outcome.lowered.iter().find(|next| next.cycles > best.cycles) else {
         return Some(remark);
     };
     Some(remark.note(runner_up(work, best, next), None))
+}
+
+/// The rank and the cycles of each plan, with a `~` in front if the plan has loops.
+fn ranks(lowered: &[Candidate]) -> String {
+    let plan = |candidate: &Candidate| {
+        let loops = if candidate.plan.has_loops() { "~" } else { "" };
+        format!("{loops}{}:{}", candidate.ranked, candidate.cycles)
+    };
+    format!("ranks and cycles: {}", lowered.iter().map(plan).collect::<Vec<_>>().join(" "))
 }
 
 /// The distance of the ranks of plans from their cycles; `None` if there are no plans.

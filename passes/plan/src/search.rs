@@ -231,7 +231,8 @@ impl Search<'_> {
         let (mut lowered, mut tried, most) = (Vec::new(), 0, most_lowered(work));
         let mut ending = if limited { Ending::Nodes } else { Ending::Complete };
         let every = self.effort.is_every();
-        for (ranked, plan) in ranked {
+        let step = self.effort.sample().map_or(1, |count| ranked.len().div_ceil(count).max(1));
+        for (ranked, plan) in ranked.into_iter().step_by(step) {
             let best = lowered.iter().map(|known: &Candidate| known.cycles).min();
             let worse = best.is_some_and(|best| ranked > best + best / RANK_MARGIN);
             if !every && worse && lowered.len() >= LEAST_LOWERED {

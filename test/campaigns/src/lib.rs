@@ -29,6 +29,7 @@ pub mod overlaps;
 pub mod pipelines;
 pub mod plans;
 pub mod raised;
+pub mod ranks;
 pub mod rows;
 pub mod schedules;
 mod settings;

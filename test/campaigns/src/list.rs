@@ -4,7 +4,7 @@ use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT
 use crate::settings::Settings;
 use crate::{
     addresses, bounds, chips, choices, compute, contractions, enumeration, host_rust, imports, loops,
-    mutants, open_clauses, orders, overlaps, pipelines, plans, raised, rows, schedules, transfers,
+    mutants, open_clauses, orders, overlaps, pipelines, plans, raised, ranks, rows, schedules, transfers,
     transposes,
 };
 
@@ -135,6 +135,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random functions of the tensor level: the planned kernel has their results, in their order of sums",
         10_000,
         plans::run,
+    ),
+    drawn(
+        "ranks",
+        "plans of random functions: the cycles that the planner predicts, against those of the report",
+        10_000,
+        ranks::run,
     ),
     drawn(
         "enumeration",

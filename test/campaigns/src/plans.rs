@@ -65,8 +65,8 @@ const ARGMAX_OF_X: &str = "%g = tm.reduce Max %x over [N]\n  %d = tm.map [x, m: 
      %a = tm.reduce Min %k over [N]\n  %y = tm.gather %x, %a along [N]";
 
 /// A contraction with an expression of the sums.
-fn contraction(random: &mut Random) -> String {
-    let [m, n, k] = [0; 3].map(|_| random.of(&SIZES));
+fn contraction(random: &mut Random, sizes: &[u64]) -> String {
+    let [m, n, k] = [0; 3].map(|_| random.of(sizes));
     let dtype = random.of(&FORMATS);
     let (left, right) = (random.of(&["[M, K]", "[K, M]"]), random.of(&["[K, N]", "[N, K]"]));
     let free = random.of(&["", ", free", ", free"]);
@@ -88,8 +88,8 @@ fn contraction(random: &mut Random) -> String {
 }
 
 /// Maps and reductions.
-fn region(random: &mut Random) -> String {
-    let [m, n] = [0; 2].map(|_| random.of(&SIZES));
+fn region(random: &mut Random, sizes: &[u64]) -> String {
+    let [m, n] = [0; 2].map(|_| random.of(sizes));
     let (argument, body) = random.of(&PROGRAMS);
     let argument = argument.replace('B', random.of(&["[N]", "[M]", "[M, N]", "[1]"]));
     let comma = if argument.is_empty() { "" } else { ", " };
@@ -112,6 +112,11 @@ fn region(random: &mut Random) -> String {
     )
 }
 
+/// A random function, whose axes have some of these sizes.
+pub(crate) fn function(random: &mut Random, sizes: &[u64]) -> String {
+    if random.below(2) == 0 { contraction(random, sizes) } else { region(random, sizes) }
+}
+
 /// Plans and runs random functions. At least nine of ten must have a plan.
 ///
 /// # Panics
@@ -130,7 +135,7 @@ pub fn run(settings: &Settings<'_>) {
 /// Plans and runs one function. Returns true if it had a plan.
 fn run_case(seed: u64, number: u64) -> bool {
     let mut random = Random::of_case(seed, number);
-    let text = if random.below(2) == 0 { contraction(&mut random) } else { region(&mut random) };
+    let text = function(&mut random, &SIZES);
     let model = random.of(&["--memory-model=flat", "--memory-model=book"]);
     let about = format!("plans, seed {seed}, case {number}, {model}");
     let passes = ["-", model, "--plan-kernel", "--plan-vector", "--schedule", "--allocate"];

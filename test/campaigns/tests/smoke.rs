@@ -97,6 +97,11 @@ fn enumeration() {
 }
 
 #[test]
+fn ranks() {
+    cases("ranks", 100);
+}
+
+#[test]
 fn host_rust() {
     cases("host-rust", 150);
 }
@@ -161,6 +166,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "choices",
         "plans",
         "enumeration",
+        "ranks",
         "raise",
         "loops",
         "schedules",

@@ -3,7 +3,7 @@
 use crate::array::{Array, GROUP_BYTES};
 use crate::chips::{chips, plan_on};
 use crate::counters::Counters;
-use crate::effort::{Effort, Ending, limit};
+use crate::effort::{Effort, Ending, Lowered, limit};
 use crate::explain::remark;
 use crate::flow::Ways;
 use crate::joint::Joint;
@@ -47,6 +47,8 @@ visa_pass::options! {
              the best plan so far, which depends on the machine. Empty: the number of plans is limited alone"),
         every: bool = ("every", "false", "lower every plan of each step instead of the best by their ranks, to test \
              the ranks on small functions"),
+        sample: i64 = ("sample", "0", "lower this number of plans of each step, spread evenly over all ranks, and \
+             report the rank and the cycles of each (`~` in front if the plan has loops); 0 for none"),
     }
 }
 
@@ -86,11 +88,32 @@ struct Progress {
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
         let limit = limit(&self.time_limit).map_err(|error| vec![error])?;
-        let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()).with_every(self.every));
+        let lowered = self.lowered()?;
+        let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()).with_lowered(lowered));
         check_level(cx)?;
         let planned = close(cx).and_then(|()| plan_on_chips(cx, &all, self.explain));
         watch.tell(None);
         planned
+    }
+}
+
+impl Settings {
+    /// The plans of a step that are lowered.
+    fn lowered(&self) -> Result<Lowered, Vec<Diagnostic>> {
+        let count = usize::try_from(self.sample).ok();
+        match count.filter(|&count| count == 0 || !self.every) {
+            Some(0) if self.every => Ok(Lowered::Every),
+            Some(0) => Ok(Lowered::Best),
+            Some(count) => Ok(Lowered::Sample(count)),
+            None => {
+                let message = format!(
+                    "found `sample={}` and `every={}`, expected a sample of 0 or more plans, and 0 with `every=true`",
+                    self.sample, self.every
+                );
+                let error = Diagnostic::error("plan-kernel", Span::default(), message);
+                Err(vec![error.fix("leave one of them out".to_owned())])
+            }
+        }
     }
 }
 
