@@ -1,5 +1,6 @@
 //! A contraction as one kernel: both operands from HBM, products summed, an expression of the sums, the result to HBM.
 
+pub mod added;
 pub mod emit;
 pub mod guess;
 pub mod images;
@@ -12,6 +13,7 @@ pub mod turn;
 use crate::array::Array;
 use crate::cut::Group;
 use crate::tables::FetchTable;
+use std::sync::Arc;
 use visa_algebra::Axes;
 use visa_machine::{Machine, Unit};
 use visa_mapping::expression::Expression;
@@ -33,6 +35,8 @@ pub struct Epilogue {
     pub expression: Option<Expression>,
     /// The other operands.
     pub operands: Vec<Array>,
+    /// The axis of the sums along which the results of the expression are added, in any order.
+    pub added: Option<Arc<str>>,
     /// The format of the result, if it is another than that of the expression.
     pub cast: Option<DType>,
 }
@@ -247,6 +251,12 @@ impl Contraction {
         self.apart.is_none_or(|apart| parts == 1 || apart.is_multiple_of(parts))
     }
 
+    /// True if the results along the batch are added: the result lacks its axis.
+    #[must_use]
+    pub fn adds_batch(&self) -> bool {
+        self.epilogue.added.is_some()
+    }
+
     /// The format of the operands in the contraction.
     #[must_use]
     pub fn dtype(&self) -> DType {
@@ -256,7 +266,7 @@ impl Contraction {
     /// The role of the innermost axis of the result that has more than one position; `None` if all have one.
     #[must_use]
     pub fn innermost(&self, stationary: usize, axes: &Axes) -> Option<Role> {
-        let long = |name: &&std::sync::Arc<str>| axes.id(name).is_some_and(|id| axes.size(id) > 1);
+        let long = |name: &&Arc<str>| axes.id(name).is_some_and(|id| axes.size(id) > 1);
         let last = self.out.axes.iter().rev().find(long)?;
         if self.free[stationary].axes.contains(last) {
             Some(Role::Rows)

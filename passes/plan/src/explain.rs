@@ -197,6 +197,9 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
         };
         all.push(format!("sums are added between {} slices; {freed}", choice.sum));
     }
+    if let Some(axis) = &problem.epilogue.added {
+        all.push(format!("results along `[{axis}]` are added in data memory"));
+    }
     if choice.transposed {
         all.push("the Transpose Engine exchanges rows and columns before the commit".to_owned());
     }

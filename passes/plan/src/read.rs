@@ -682,8 +682,8 @@ impl Reader<'_> {
             kept.cloned().collect()
         };
         let shared = |axis: &&Arc<str>| operands.iter().all(|array| array.position(axis).is_some());
-        let batch: Vec<_> =
-            out.axes.iter().filter(shared).filter(|axis| !summed.contains(axis)).cloned().collect();
+        let kept = out.axes.iter().chain(&epilogue.added);
+        let batch: Vec<_> = kept.filter(shared).filter(|axis| !summed.contains(axis)).cloned().collect();
         let (positions, apart) = self.summed(&operands, &summed, order);
         Ok(Contraction {
             batch: Group::new(&batch, self.axes),
@@ -752,20 +752,31 @@ impl Reader<'_> {
     /// numbers of these arrays, and its result.
     fn epilogue(&mut self, op: OpRef<'_>, ty: &Array) -> Result<(Epilogue, Vec<usize>, ValueId), Diagnostic> {
         let (mut epilogue, mut inputs, mut value) = (Epilogue::default(), Vec::new(), op.results()[0]);
+        let mut ty = ty.clone();
         let mut dtype = ty.dtype;
-        while let Some(next) = self.only_use(value) {
+        let (ctx, module) = (self.ctx, self.module);
+        while let Some(id) = self.only_use(value).map(|next| next.id) {
+            let next = module.op(ctx, id);
             let result = next.results()[0];
+            self.convert_operands(next)?;
+            let fused = !self.fallbacks.maps.contains(&op.id);
+            let known = |own: &ValueId| {
+                *own == value || fused && self.in_hbm(*own).is_some() || self.constants.contains_key(own)
+            };
+            if let Some(axis) = self.added(next, &epilogue, (op, &ty))? {
+                ty.axes.retain(|own| *own != axis);
+                epilogue.added = Some(axis);
+                self.fused.insert(next.id);
+                value = result;
+                continue;
+            }
             let after = self.array(result, "", next)?;
             let same = after.axes.len() == ty.axes.len()
                 && ty.axes.iter().all(|axis| after.position(axis).is_some());
             if !same || epilogue.cast.is_some() {
                 break;
             }
-            let fused = !self.fallbacks.maps.contains(&op.id);
-            let known = |own: &ValueId| {
-                *own == value || fused && self.in_hbm(*own).is_some() || self.constants.contains_key(own)
-            };
-            if next.is(&map::DECL) && next.operands().iter().all(known) {
+            if epilogue.added.is_none() && next.is(&map::DECL) && next.operands().iter().all(known) {
                 self.compose(Map::of(next)?, value, &mut epilogue, &mut inputs)?;
             } else if next.is(&cast::DECL)
                 && !Cast::of(next)?.bits()
@@ -780,6 +791,19 @@ impl Reader<'_> {
             value = result;
         }
         Ok((epilogue, inputs, value))
+    }
+
+    /// Converts the operands of a map at their fetch, where the conversions follow the contraction before the map.
+    fn convert_operands(&mut self, next: OpRef<'_>) -> Result<(), Diagnostic> {
+        let (ctx, module) = (self.ctx, self.module);
+        for &operand in next.operands().iter().filter(|_| next.is(&map::DECL)) {
+            let ValueDef::Result(id, _) = module.def(operand) else { continue };
+            let op = module.op(ctx, id);
+            if op.is(&cast::DECL) && !Cast::of(op)?.bits() {
+                self.convert_at_fetch(op, None)?;
+            }
+        }
+        Ok(())
     }
 
     /// The only operation that uses a value, if there is one.

@@ -14,6 +14,7 @@ pub mod planned;
 pub mod reasons;
 pub mod summed;
 pub mod turn;
+pub mod within;
 
 use crate::array::Array;
 use crate::order::ReduceOrder;

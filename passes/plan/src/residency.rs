@@ -61,7 +61,7 @@ fn operand(planned: &Planned<'_>, number: usize, is_here: bool) -> Option<String
     let copies = if number == choice.stationary {
         choice.stream * both(Role::Stream)
     } else {
-        choice.rows / choice.share * both(Role::Rows) * layout.rows.tiles()
+        choice.rows / choice.share * both(Role::Rows) * layout.stream_loads() / layout.stream.tiles()
     };
     let loaded = copies * elements(array, axes);
     let slices = choice.slices() * if choice.cluster.is_some() { 2 } else { 1 };

@@ -59,12 +59,12 @@ pub struct Values {
 }
 
 /// A stream of results, with its mappings.
-struct Results {
-    stream: ValueId,
+pub(super) struct Results {
+    pub(super) stream: ValueId,
     /// Time steps, slowest first.
-    time: Vec<Expr>,
+    pub(super) time: Vec<Expr>,
     /// Elements of a flit, of which the first [`SUMS`] are results.
-    packet: Expr,
+    pub(super) packet: Expr,
 }
 
 /// The mappings of the stream, within the time steps around a sum.
@@ -130,9 +130,15 @@ impl Planned<'_> {
         }
         let op = new!(writer, Empty).memory(TensorMemory::Hbm).dtype(out.dtype).at_auto();
         let whole = writer.value(op.element(out.layout(self.axes)), &out.name)?;
+        let (mut values, stationary) = (values.clone(), self.choice.stationary);
+        if let Given::Stored(source) = values.operands[1 - stationary]
+            && self.layout.loads_stream_once()
+        {
+            writer.part(&self.why_before_loop(1 - stationary));
+            values.operands[1 - stationary] = Given::Here(self.loaded(writer, 1 - stationary, source)?);
+        }
         let stored = self.repeat(writer, rows, whole, |writer, row, whole| {
             let mut values = values.clone();
-            let stationary = self.choice.stationary;
             self.tile(writer, rows, row, &mut values)?;
             let weights = self.weights(writer, values.operands[stationary])?;
             self.repeat(writer, columns, whole, |writer, column, whole| {
@@ -230,7 +236,7 @@ impl Planned<'_> {
     /// The results of an iteration in data memory.
     #[must_use]
     pub fn results(&self) -> Tensor {
-        let slices = self.layout.result_slices(self.choice, true, self.machine);
+        let slices = self.layout.result_slices(self.problem, self.choice, true, self.machine);
         self.in_memory(slices, self.stored(), self.problem.out.dtype)
     }
 
@@ -305,21 +311,32 @@ impl Planned<'_> {
                 value
             }
             Given::Stored(source) => {
-                let transfer = if operand == self.choice.stationary { Move::Operand } else { Move::Stream };
                 writer.part(&self.why_load(operand));
-                self.why_queue(transfer).iter().for_each(|why| writer.comment(why));
-                let tensor = self.operand_tensor(operand);
-                let source = self.outer_windows(writer, operand, source)?;
-                let op = new!(writer, ToDm, [source]).at_auto().cluster(tensor.dim(Dim::Cluster));
-                let op = op.queue(self.queue(transfer)).slice(tensor.dim(Dim::Slice));
-                let loaded = writer.value(op.element(tensor.dim(Dim::Element)), &format!("{name}_dm"))?;
-                self.filled(writer, operand, loaded)?
+                self.loaded(writer, operand, source)?
             }
         };
         let loaded = self.exchanged_rows(writer, operand, loaded)?;
         let loaded = self.row_windows(writer, operand, loaded)?;
         let loaded = self.turned(writer, operand, loaded)?;
         writer.value(new!(writer, Begin, [loaded]).context(unit), name)
+    }
+
+    /// Loads an operand into data memory.
+    fn loaded(
+        &self,
+        writer: &mut Writer<'_>,
+        operand: usize,
+        source: ValueId,
+    ) -> Result<ValueId, Diagnostic> {
+        let transfer = if operand == self.choice.stationary { Move::Operand } else { Move::Stream };
+        self.why_queue(transfer).iter().for_each(|why| writer.comment(why));
+        let tensor = self.operand_tensor(operand);
+        let source = self.outer_windows(writer, operand, source)?;
+        let op = new!(writer, ToDm, [source]).at_auto().cluster(tensor.dim(Dim::Cluster));
+        let op = op.queue(self.queue(transfer)).slice(tensor.dim(Dim::Slice));
+        let name = format!("{}_dm", self.problem.operands[operand].name);
+        let loaded = writer.value(op.element(tensor.dim(Dim::Element)), &name)?;
+        self.filled(writer, operand, loaded)
     }
 
     /// Fills an operand beyond the end of the sum, if the plan has that.
@@ -609,7 +626,7 @@ impl Planned<'_> {
             };
             results.time.retain(|term| *term != promoted);
             let stream = writer.value(new!(writer, VectorInit, [results.stream]), name)?;
-            let slices = self.tidy(self.layout.result_slices(choice, false, self.machine));
+            let slices = self.tidy(self.layout.computing_slices(choice, self.machine));
             writer.comment(&self.why_added());
             let op = new!(writer, VectorInterSliceReduce, [stream]).op(ReduceName::Add).slice(slices);
             let stream = writer.value(op.time(Some(self.dimension(results.time.clone()))), name)?;
@@ -635,14 +652,18 @@ impl Planned<'_> {
         }
         writer.comment(&self.why_map(expression));
         results.stream = vector::apply(writer, expression, results.stream, &operands, name)?;
+        let results = match &epilogue.added {
+            Some(axis) => self.added(writer, results, axis)?,
+            None => results,
+        };
         self.commit(writer, results)
     }
 
-    /// The distribution of the results.
+    /// The distribution of the sums.
     fn resident(&self) -> Resident {
         Resident {
             cluster: self.tidy(self.layout.cluster(self.machine)),
-            slice: self.tidy(self.layout.result_slices(self.choice, false, self.machine)),
+            slice: self.tidy(self.layout.computing_slices(self.choice, self.machine)),
             queue: self.queue(Move::Operand),
         }
     }
@@ -659,8 +680,8 @@ impl Planned<'_> {
         }
         if self.choice.transposed {
             let (rows, columns) = self.exchanged();
-            let time = std::iter::once(self.layout.batch.part(Part::Time));
-            let time = time.chain([columns[0].clone(), rows]);
+            let batch = (!problem.adds_batch()).then(|| self.layout.batch.part(Part::Time));
+            let time = batch.into_iter().chain([columns[0].clone(), rows]);
             let packet = columns[1].clone().pad(elements(FLIT_BYTES, dtype), PadKind::Top);
             writer.comment(&self.why_transposed());
             let op = new!(writer, Transpose, [results.stream]).time(self.dimension(time));
@@ -686,11 +707,9 @@ impl Planned<'_> {
         };
         let (except, [before, after]) = (self.except(), cut.around(part));
         let without = |parts: &[Part]| [&except[..], parts, &[part]].concat();
-        let mut cuts =
-            [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
-        cuts.sort_by_key(|(position, _)| *position);
-        let others = cuts.iter().filter(|(_, own)| !std::ptr::eq(*own, cut));
-        let mut outer: Vec<Expr> = others.flat_map(|(_, own)| own.rest(&except)).collect();
+        let cuts = layout.results(self.problem);
+        let others = cuts.into_iter().filter(|own| !std::ptr::eq(*own, cut));
+        let mut outer: Vec<Expr> = others.flat_map(|own| own.rest(&except)).collect();
         outer.extend(cut.rest(&without(&after)));
         let kept = |part: &&Part| !except.contains(part);
         let length = after.iter().filter(kept).map(|part| cut.count(*part)).product();
@@ -713,7 +732,8 @@ impl Planned<'_> {
         let apart = choice.apart(self.machine);
         let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast1);
         let op = op.slice1(Some(integer(slice1))).slice0(Some(integer(slice0 * apart)));
-        let op = op.slice(Some(self.tidy(self.layout.result_slices(choice, true, self.machine))));
+        let op =
+            op.slice(Some(self.tidy(self.layout.result_slices(self.problem, choice, true, self.machine))));
         let time = || runs.outer.iter().cloned().chain([runs.digit.clone()]);
         let stream = writer.value(op.time(Some(self.dimension(time()))), &out.name)?;
         let flit = elements(FLIT_BYTES, out.dtype);
@@ -747,9 +767,7 @@ impl Planned<'_> {
     /// The layout of the results of a slice, in the order of the array, with the elements of a flit innermost.
     fn packed(&self, dtype: DType) -> Expr {
         let (layout, except) = (self.layout, self.except());
-        let mut cuts =
-            [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(&self.problem.out, cut), cut));
-        cuts.sort_by_key(|(position, _)| *position);
+        let cuts = layout.results(self.problem);
         let flit = match self.choice.mode {
             Mode::Tree if self.choice.transposed => None,
             Mode::Tree => Some((&layout.rows, Part::Row, layout.rows.part(Part::Row))),
@@ -757,12 +775,12 @@ impl Planned<'_> {
                 Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet)))
             }
         };
-        let last = cuts.iter().rev().map(|(_, cut)| *cut).find(|cut| !cut.rest(&except).is_empty());
+        let last = cuts.iter().rev().find(|cut| !cut.rest(&except).is_empty());
         let narrow =
             self.choice.mode == Mode::Tree && whole_groups(self.choice.row, dtype) != self.choice.row;
-        let inside = |group: &Cut| last.is_some_and(|last| std::ptr::eq(last, group)) && !narrow;
+        let inside = |group: &Cut| last.is_some_and(|last| std::ptr::eq(*last, group)) && !narrow;
         let Some((group, part, innermost)) = flit.filter(|(group, _, _)| !inside(group)) else {
-            return in_memory(cuts.iter().map(|(_, cut)| side_by_side(cut.rest(&except))), dtype, self.axes);
+            return in_memory(cuts.iter().map(|cut| side_by_side(cut.rest(&except))), dtype, self.axes);
         };
         let inside = |cut: &Cut| {
             let mut except = except.clone();
@@ -775,7 +793,7 @@ impl Planned<'_> {
             Mode::Tree => [Expr::Literal(1), innermost],
             Mode::Columns | Mode::Blocks => divided(innermost, layout.stream.count(Part::Packet), SUMS),
         };
-        let terms = cuts.iter().map(|(_, cut)| inside(cut)).chain([outer]);
+        let terms = cuts.iter().map(|cut| inside(cut)).chain([outer]);
         in_memory_around(terms, innermost, dtype, self.axes)
     }
 
@@ -783,10 +801,7 @@ impl Planned<'_> {
     /// flit of results among them.
     fn local(&self, array: &Array) -> vector::Terms {
         let (layout, except) = (self.layout, self.except());
-        let mut cuts = [&layout.batch, &layout.rows, &layout.stream].map(|cut| (position(array, cut), cut));
-        cuts.sort_by_key(|(position, _)| *position);
-        let held: Vec<&Cut> =
-            cuts.iter().filter(|(position, _)| position.is_some()).map(|(_, cut)| *cut).collect();
+        let held = layout.held_of(array);
         let memory = held.iter().map(|cut| side_by_side(cut.rest(&except))).collect();
         let (flit, part, packet) = match self.choice.mode {
             Mode::Tree => (&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), self.choice.row)),

@@ -40,7 +40,8 @@ impl Parts {
     pub fn total(&self, layout: &Layout) -> u64 {
         let (rows, columns) = (layout.rows.tiles(), layout.stream.tiles());
         let tiles = rows * columns;
-        let moved = rows * self.rows + tiles * (self.stream + self.operands + self.store);
+        let loads = rows * self.rows + layout.stream_loads() * self.stream + tiles * self.operands;
+        let moved = (loads + (tiles - 1) * self.store).max(loads + self.last(layout)) + self.store;
         let computed = rows * self.weights + tiles * self.compute;
         let [filled_rows, filled_stream] = self.fills;
         if tiles == 1 {
@@ -49,6 +50,11 @@ impl Parts {
         }
         let ends = self.rows + filled_rows + self.weights + self.stream + filled_stream + self.store;
         (moved.max(computed + ends)).max(ends + self.compute)
+    }
+
+    /// Cycles of the pipelines of the last iteration, which no load overlaps.
+    fn last(&self, layout: &Layout) -> u64 {
+        self.compute + if layout.rows.tiles() > 1 { self.weights } else { 0 }
     }
 
     /// Cycles of all iterations if transfers are divided among the queues of two clusters: `queued` has the cycles of
@@ -66,14 +72,16 @@ impl Parts {
             let others = queued.rows + (self.fills[0] + self.weights).max(queued.operands);
             return stream.max(others) + self.compute + self.store;
         }
-        let loads = rows * queued.rows + tiles * (queued.stream + queued.operands);
-        let memory =
-            rows * moved(self.rows) + tiles * (moved(self.stream) + moved(self.operands) + moved(self.store));
+        let streams = layout.stream_loads();
+        let loads = rows * queued.rows + streams * queued.stream + tiles * queued.operands;
+        let memory = rows * moved(self.rows)
+            + streams * moved(self.stream)
+            + tiles * (moved(self.operands) + moved(self.store));
         let computed = rows * self.weights + tiles * self.compute;
         let filled: u64 = self.fills.iter().sum();
         let ends = queued.rows + self.weights + queued.stream + filled + queued.store;
         let busiest = loads.max(tiles * queued.store).max(memory);
-        (busiest + queued.store).max(computed + ends)
+        (busiest.max(loads + self.last(layout)) + queued.store).max(computed + ends)
     }
 }
 
@@ -221,14 +229,8 @@ impl Counts<'_> {
     /// Cycles to load an operand of the epilogue.
     fn operand(&self, array: &Array) -> u64 {
         let except = self.except();
-        let held = self.results().into_iter().filter(|cut| position(array, cut).is_some());
-        let held = held.map(|cut| local(cut, except)).product();
+        let held = self.layout.held_of(array).into_iter().map(|cut| local(cut, except)).product();
         self.loading(array, held, held) + LATENCY
-    }
-
-    /// The cuts of the result.
-    fn results(&self) -> [&Cut; 3] {
-        [&self.layout.batch, &self.layout.rows, &self.layout.stream]
     }
 
     fn except(&self) -> &'static [Part] {
@@ -335,6 +337,10 @@ impl Counts<'_> {
                 cycles += results * self.layout.batch.count(Part::Time) / kept + LATENCY;
             }
         }
+        if self.problem.adds_batch() {
+            cycles += results * self.layout.batch.count(Part::Time) + LATENCY;
+            cycles += if choice.batch > 1 { self.machine.topology.slices_per_cluster } else { 0 };
+        }
         cycles
     }
 
@@ -360,7 +366,7 @@ impl Counts<'_> {
 
     /// Elements of a contiguous run of results that is whole rows of the result, with their padding; 0 if it is not.
     fn whole_rows(&self, run: u64) -> u64 {
-        let (out, cuts) = (&self.problem.out, self.results());
+        let (out, cuts) = (&self.problem.out, self.layout.results(self.problem));
         let last = cuts.into_iter().filter(|cut| cut.size() > 1).max_by_key(|cut| position(out, cut));
         let Some(last) = last.filter(|cut| cut.group().axes.len() == 1 && cut.tiles() == 1) else { return 0 };
         let row = local(last, &[]);
@@ -370,10 +376,11 @@ impl Counts<'_> {
     /// Cycles of the store, and those to collect results of several slices before it.
     fn store(&self) -> (u64, u64) {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
-        let (out, cuts, except) = (problem.out.dtype, self.results(), self.except());
+        let (out, cuts, except) = (problem.out.dtype, layout.results(problem), self.except());
         let results: u64 = cuts.iter().map(|cut| local(cut, except)).product();
         let kept = choice.promotion != Promotion::None || choice.sum == 1;
         let slices = if kept { choice.slices() } else { choice.slices() / choice.sum };
+        let slices = if problem.adds_batch() { slices / choice.batch } else { slices };
         let contiguous = match choice.mode {
             Mode::Tree if choice.transposed => true,
             Mode::Tree => innermost(&problem.out, &layout.rows, &cuts),
@@ -440,11 +447,12 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
     // The turned operand, or that before an exchange, has separate memory.
     let turned = if choice.mode == Mode::Blocks || choice.by_rows { stream } else { 0 };
     let except = result_except(choice.promotion != Promotion::None);
-    let result = [&layout.batch, &layout.rows, &layout.stream].iter().map(|cut| local(cut, except)).product();
-    let result = bytes(result, problem.out.dtype);
+    let result = bytes(elements_of(&layout.results(problem), except), problem.out.dtype);
+    let sums = elements_of(&[&layout.batch, &layout.rows, &layout.stream], except);
+    let terms = if problem.adds_batch() { bytes(sums, problem.accumulator) } else { 0 };
     // Loops hold two iterations of what they load and store.
     let copies = if layout.rows.tiles() * layout.stream.tiles() > 1 { 2 } else { 1 };
-    let memory = copies * (rows + stream + turned + result) <= machine.memory.dm_bytes_per_slice;
+    let memory = copies * (rows + stream + turned + terms + result) <= machine.memory.dm_bytes_per_slice;
     let (reused, _) = reused(choice, layout);
     let depth = pieces(choice, layout) * layout.row_depth(choice.mode, elements(FLIT_BYTES, dtype));
     let row = layout.batch.count(Part::Time) * reused * depth;
@@ -454,7 +462,15 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
         Mode::Blocks => reused * choice.row <= 32,
         Mode::Tree => reused <= 128,
     };
-    (memory && file && buffer, stream)
+    let operands = problem.epilogue.operands.iter();
+    let words: u64 = operands.map(|array| elements_of(&layout.held_of(array), except)).sum();
+    let vectors = bytes(words, problem.accumulator) <= machine.memory.vrf_bytes;
+    (memory && file && buffer && vectors, stream)
+}
+
+/// Elements that a slice holds of an array with these cuts, with padding.
+fn elements_of(cuts: &[&Cut], except: &[Part]) -> u64 {
+    cuts.iter().map(|cut| local(cut, except)).product()
 }
 
 /// Positions of a cut that a slice holds, with padding.

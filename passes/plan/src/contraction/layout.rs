@@ -62,12 +62,29 @@ impl Layout {
         if !stream.has_whole_rows() || !whole {
             return None;
         }
+        // Each slice adds several results of the batch, without padding.
+        let evenly = problem.batch.size.is_multiple_of(choice.batch) && batch.count(Part::Time) > 1;
+        if problem.adds_batch() && !evenly {
+            return None;
+        }
         let depth = match (choice.mode, sum.count(Part::Time)) {
             (Mode::Columns | Mode::Blocks, depth) => depth,
             (Mode::Tree, depth) if depth <= flit => flit,
             (Mode::Tree, depth) => depth.next_multiple_of(packet),
         };
         Some(Self { batch, rows, stream, sum, flit, packet, depth })
+    }
+
+    /// Returns true if all iterations of a loop read the same of the stream, which is loaded before it.
+    #[must_use]
+    pub fn loads_stream_once(&self) -> bool {
+        self.rows.tiles() > 1 && self.stream.tiles() == 1
+    }
+
+    /// Number of times that loops load the stream.
+    #[must_use]
+    pub fn stream_loads(&self) -> u64 {
+        if self.loads_stream_once() { 1 } else { self.rows.tiles() * self.stream.tiles() }
     }
 
     /// The cut of the free axes of an operand.
@@ -91,16 +108,48 @@ impl Layout {
         on_slices(outer(batch, sum, stream, choice), rows, choice, machine)
     }
 
-    /// The mapping of the slices after the sum between slices, or after they have `collected` results of each other.
+    /// The cuts of the result, in the order of its axes.
     #[must_use]
-    pub fn result_slices(&self, choice: &Choice, collected: bool, machine: &Machine) -> Expr {
+    pub fn results(&self, problem: &Contraction) -> Vec<&Cut> {
+        let batch = (!problem.adds_batch()).then_some(&self.batch);
+        let mut cuts: Vec<&Cut> = batch.into_iter().chain([&self.rows, &self.stream]).collect();
+        cuts.sort_by_key(|cut| position(&problem.out, cut));
+        cuts
+    }
+
+    /// The cuts of the sums that an operand of the epilogue has, in the order of its axes.
+    #[must_use]
+    pub fn held_of(&self, array: &Array) -> Vec<&Cut> {
+        let mut cuts = [&self.batch, &self.rows, &self.stream].map(|cut| (position(array, cut), cut));
+        cuts.sort_by_key(|(position, _)| *position);
+        cuts.into_iter().filter_map(|(position, cut)| position.map(|_| cut)).collect()
+    }
+
+    /// The mapping of the slices of the result, or of those after they have `collected` results of each other.
+    #[must_use]
+    pub fn result_slices(
+        &self,
+        problem: &Contraction,
+        choice: &Choice,
+        collected: bool,
+        machine: &Machine,
+    ) -> Expr {
+        let batch = match self.batch.part(Part::Slice) {
+            batch if !problem.adds_batch() || choice.batch == 1 => batch,
+            _ => Expr::Literal(1).pad(choice.batch, PadKind::Top),
+        };
+        self.summed_slices((choice, batch), collected, machine)
+    }
+
+    /// The mapping of the slices after the sum between slices, in which `batch` counts those of the batch.
+    fn summed_slices(&self, (choice, batch): (&Choice, Expr), collected: bool, machine: &Machine) -> Expr {
         let freed = match choice.promotion {
             _ if choice.sum == 1 => Expr::Literal(1),
             Promotion::None => Expr::Literal(1).pad(choice.sum, PadKind::Top),
             Promotion::Stream => self.stream.part(Part::Promoted),
             Promotion::Reuse | Promotion::Row => self.rows.part(Part::Promoted),
         };
-        let [batch, stream, rows] = [&self.batch, &self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
+        let [stream, rows] = [&self.stream, &self.rows].map(|cut| cut.part(Part::Slice));
         let digit = Expr::Literal(Self::gathered(choice).0);
         let [freed, stream, rows] = match choice.gather {
             Gather::Promoted if collected => [digit, stream, rows],
@@ -123,6 +172,12 @@ impl Layout {
             Gather::Promoted if choice.shares_zeros() => (choice.sum, choice.rows),
             Gather::Promoted => (choice.sum, choice.stream * choice.rows),
         }
+    }
+
+    /// The mapping of the slices that compute the epilogue.
+    #[must_use]
+    pub fn computing_slices(&self, choice: &Choice, machine: &Machine) -> Expr {
+        self.summed_slices((choice, self.batch.part(Part::Slice)), false, machine)
     }
 
     /// The mapping of the slices into which the streamed operand is loaded.

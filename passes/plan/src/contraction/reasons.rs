@@ -49,9 +49,19 @@ impl Planned<'_> {
         parts.into_iter().filter_map(divided).collect()
     }
 
+    /// The reason why an operand is loaded before a loop.
+    #[must_use]
+    pub fn why_before_loop(&self, operand: usize) -> String {
+        let name = self.operand(operand);
+        format!("Each iteration reads the same of %{name}: it is loaded before the loop.")
+    }
+
     /// The reason why an operand is not loaded.
     #[must_use]
     pub fn why_here(&self, operand: usize) -> String {
+        if self.layout.loads_stream_once() {
+            return format!("%{} is in data memory since before the loop.", self.operand(operand));
+        }
         format!(
             "%{} is in data memory: the slices that computed it hold what they read.",
             self.operand(operand)
@@ -193,6 +203,16 @@ impl Planned<'_> {
             "the sums are in no memory before it"
         };
         format!("%{} = {map}: {memory}.", self.problem.out.name)
+    }
+
+    /// The reason of the sum along the batch.
+    #[must_use]
+    pub fn why_batch_added(&self, axis: &str) -> String {
+        let slices = match self.choice.batch {
+            1 => String::new(),
+            count => format!(" {} divide it: here their results are added, too.", counted(count, "slice")),
+        };
+        format!("The results along [{axis}] stay in data memory, and are added there.{slices}")
     }
 
     /// The reason of the exchange of rows and columns.

@@ -205,12 +205,16 @@ fn distributions(problem: &Contraction, stationary: usize, mode: Mode, machine: 
     };
     for cluster in clusters {
         let used = |role: Role, size: u64| cluster != Some(role) || size > 1;
+        // Results are added within a cluster.
+        if cluster == Some(Role::Batch) && problem.adds_batch() {
+            continue;
+        }
         if !used(Role::Batch, problem.batch.size) || !used(Role::Rows, rows) || !used(Role::Stream, stream) {
             continue;
         }
         for batch in powers(useful(problem.batch.size)) {
             for sum in powers(if free { useful(problem.sum.size) } else { 1 }) {
-                if batch * sum > slices {
+                if batch * sum > slices || sum > 1 && problem.adds_batch() {
                     continue;
                 }
                 for across in powers(useful(stream).min(slices / (batch * sum))) {

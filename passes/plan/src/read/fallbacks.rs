@@ -11,6 +11,8 @@ pub struct Fallbacks {
     pub windows: HashSet<OpId>,
     /// Contractions whose maps are in another step, if these have other operands.
     pub maps: HashSet<OpId>,
+    /// Contractions whose results another step adds.
+    pub added: HashSet<OpId>,
     /// Contractions whose summed axes are one axis.
     pub sums: HashSet<OpId>,
     /// Regions whose inputs are in the order of the first result.
@@ -23,6 +25,7 @@ impl Fallbacks {
         match &step.work {
             Work::Contraction(problem) => {
                 has_windows(&step.work) && self.windows.insert(step.op)
+                    || problem.adds_batch() && self.added.insert(step.op)
                     || !problem.epilogue.operands.is_empty() && self.maps.insert(step.op)
                     || problem.sum.axes.len() > 1 && self.sums.insert(step.op)
             }

@@ -1,6 +1,7 @@
 //! Reductions, as parts of a region.
 
 use crate::array::Array;
+use crate::contraction::Epilogue;
 use crate::counters::positions;
 use crate::order::ReduceOrder;
 use crate::read::formats::check_reduction;
@@ -11,9 +12,9 @@ use std::sync::Arc;
 use visa_algebra::{Expr, digits};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::{OpId, OpRef};
-use visa_mapping::ops::reduce::Reduce;
+use visa_mapping::ops::reduce::{self, Reduce};
 use visa_mapping::ops::rename::{REARRANGE, Rearrange};
-use visa_mapping::tensor::value::axis_list;
+use visa_mapping::tensor::value::{Value, axis_list};
 use visa_numerics::ReduceName;
 
 impl Reader<'_> {
@@ -86,6 +87,33 @@ impl Reader<'_> {
         let (operand, result) = (self.input(terms), self.result(last)?);
         self.reduced(op.op()?, (operand, result), &[sum], order);
         Ok(())
+    }
+
+    /// The axis along which an operation adds the results of an epilogue, after its expression, in any order: the only
+    /// axis of the batch of a contraction. `None` if the operation computes something else.
+    pub(super) fn added(
+        &self,
+        op: OpRef<'_>,
+        epilogue: &Epilogue,
+        (contraction, sums): (OpRef<'_>, &Array),
+    ) -> Result<Option<Arc<str>>, Diagnostic> {
+        let open = epilogue.expression.is_some() && epilogue.added.is_none() && epilogue.cast.is_none();
+        if !open || !op.is(&reduce::DECL) || self.fallbacks.added.contains(&contraction.id) {
+            return Ok(None);
+        }
+        let op = Reduce::of(op)?;
+        let adds = op.op()? == ReduceName::Add && ReduceOrder::of(op)? == Some(ReduceOrder::Free);
+        let over = axis_list(&*op.over()?).ok().filter(|_| adds && sums.dtype.is_float());
+        let Some([axis]) = over.as_deref().filter(|_| op.keep().is_ok_and(|keep| keep.is_none())) else {
+            return Ok(None);
+        };
+        let has = |at: usize, axis: &str| {
+            let operand = contraction.operand_type::<Value>(at);
+            operand.is_some_and(|value| value.axes.iter().any(|own| **own == *axis))
+        };
+        let mut batch = sums.axes.iter().filter(|axis| has(0, axis) && has(1, axis));
+        let only = batch.next() == Some(axis) && batch.next().is_none();
+        Ok((only && self.size(axis) > 1).then(|| Arc::clone(axis)))
     }
 
     /// The axis that counts the positions of a sum.

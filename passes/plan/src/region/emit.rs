@@ -10,6 +10,7 @@ use crate::region::lanes::ReducedLanes;
 use crate::region::layout::{LANES, Local};
 use crate::region::pieces::Piece;
 use crate::region::planned::PlannedRegion;
+use crate::region::within::{between_slices, reduced_within};
 use crate::region::{Computation, Operation, Slot};
 use crate::tables::FetchTable;
 use crate::vector;
@@ -30,7 +31,6 @@ use visa_mapping::ops::transfer::ToHbm;
 use visa_mapping::ops::view::Tile;
 use visa_mapping::{DM, Tensor};
 use visa_numerics::{DType, ReduceName, SliceReduceName};
-use visa_stream::branch::IdSource;
 use visa_stream::ops::begin::Begin;
 use visa_stream::ops::cast::Cast;
 use visa_stream::ops::collect::Collect;
@@ -39,10 +39,6 @@ use visa_stream::ops::commit_view::CommitView;
 use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::store::ToVrf;
 use visa_stream::ops::vector::{VectorFinal, VectorInit};
-use visa_stream::ops::vector_branch::VectorBranch;
-use visa_stream::ops::vector_inter::VectorInterSliceReduce;
-use visa_stream::ops::vector_intra_slice_reduce::VectorIntraSliceReduce;
-use visa_stream::ops::vector_lanes::{VectorConcat, VectorPad, VectorSplit, VectorTrim};
 use visa_stream::ops::vector_reinterpret::VectorReinterpret;
 
 /// The values of a region while it is written.
@@ -484,14 +480,8 @@ impl PlannedRegion<'_> {
             return self.single(writer, held, (array, operand), slices.map(|slices| (op, slices)));
         };
         let stream = self.reduced_stream(writer, held, operand, &lanes)?;
-        let stream = writer.value(new!(writer, VectorInit, [stream]), name)?;
-        let branch = new!(writer, VectorBranch, [stream]).mode(IdSource::Unconditional);
-        let stream = writer.value(branch, name)?;
-        let stream = self.narrow(writer, stream, &lanes, name)?;
-        let [time, packet] = lanes.reduced().map(|map| self.tidy(map));
-        let new_op = new!(writer, VectorIntraSliceReduce, [stream]).op(intra(op, array)?);
-        let stream = writer.value(new_op.axis(Expr::axis(axis)).time(time).packet(packet), name)?;
-        let mut stream = self.widen(writer, stream, &lanes, name)?;
+        let axes = self.layout.axes;
+        let mut stream = reduced_within(writer, stream, &lanes, (intra(op, array)?, axis), (name, axes))?;
         if let Some(slices) = slices {
             stream = between_slices(writer, stream, (op, slices), name)?;
         }
@@ -519,36 +509,6 @@ impl PlannedRegion<'_> {
         let source = self.turn(writer, held, operand, lanes, rows)?;
         let (name, formats) = (&self.array(operand).name, self.read_formats(operand));
         self.fetch_from(writer, (source, name), formats, [&time, &packet])
-    }
-
-    /// Narrows a stream to four lanes.
-    fn narrow(
-        &self,
-        writer: &mut Writer<'_>,
-        stream: ValueId,
-        lanes: &ReducedLanes,
-        name: &str,
-    ) -> Result<ValueId, Diagnostic> {
-        let [time, packet] = lanes.narrowed().map(|map| Rc::new(self.tidy(map)));
-        if lanes.are_few() {
-            return writer.value(new!(writer, VectorTrim, [stream]).packet(packet), name);
-        }
-        writer.value(new!(writer, VectorSplit, [stream]).time(time).packet(packet), name)
-    }
-
-    /// Widens the results to eight lanes.
-    fn widen(
-        &self,
-        writer: &mut Writer<'_>,
-        stream: ValueId,
-        lanes: &ReducedLanes,
-        name: &str,
-    ) -> Result<ValueId, Diagnostic> {
-        let [time, packet] = lanes.widened().map(|map| Rc::new(self.tidy(map)));
-        if lanes.are_padded() {
-            return writer.value(new!(writer, VectorPad, [stream]).packet(packet), name);
-        }
-        writer.value(new!(writer, VectorConcat, [stream]).time(time).packet(packet), name)
     }
 
     /// A reduction along an axis of one position in a slice: the value itself, or that of several slices.
@@ -582,17 +542,6 @@ pub(super) fn as_format(
         return Ok(stream);
     }
     writer.value(new!(writer, VectorReinterpret, [stream]).dtype(to), name)
-}
-
-/// Reduces the results of the slices of a group. `slices` is the mapping of the slices after it.
-fn between_slices(
-    writer: &mut Writer<'_>,
-    stream: ValueId,
-    (op, slices): (ReduceName, Expr),
-    name: &str,
-) -> Result<ValueId, Diagnostic> {
-    let op = new!(writer, VectorInterSliceReduce, [stream]).op(op).slice(slices);
-    writer.value(op, name)
 }
 
 /// The reduction within a slice.
