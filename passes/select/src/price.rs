@@ -30,7 +30,9 @@ pub fn report(ctx: &Context, allocated: Module, name: Option<&str>) -> Result<Re
     let program = visa_hw::compile(ctx, &lowered, name).map_err(first)?;
     let model = ctx.data::<MemoryModel>();
     let Ok(known) = ctx.once::<_, _, Infallible>(Shared, || Ok(KnownPrices::default()));
-    visa_cost::price_knowing(&program.started_first(), &ctx.data::<Machine>(), *model, &known)
+    let machine = ctx.data::<Machine>();
+    let program = visa_cost::with_table_loads(program.started_first(), &machine);
+    visa_cost::price_knowing(&program, &machine, *model, &known)
 }
 
 /// The question for the prices of transfers that all kernels of a context share.
