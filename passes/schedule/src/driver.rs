@@ -103,7 +103,7 @@ impl Best {
     }
 
     /// The best order of commands: that of the program, of the list, of the search from both, or of the solver, with
-    /// at most `conflicts` conflicts.
+    /// at most `conflicts` conflicts if there are few commands.
     fn search(tasks: &Tasks, conflicts: u64) -> Self {
         let (written, listed) = ((0..tasks.0.len()).collect::<Vec<_>>(), list::order(tasks));
         let mut best = Self::of(tasks, written.clone(), tasks.bound());
@@ -116,7 +116,7 @@ impl Best {
         if best.proven || tasks.0.len() > exact::MAX_COMMANDS {
             return best;
         }
-        match exact::sooner(tasks, best.cycles, conflicts) {
+        match exact::sooner(tasks, best.cycles, exact::permitted(tasks.0.len(), conflicts)) {
             Ok(found) => {
                 best.conflicts = found.conflicts;
                 best.cycles = tasks.placed(&found.order).1;
@@ -218,7 +218,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// The best order of commands. Whoever chooses a kernel orders those of equal costs many times.
+    /// The best order of commands. A search of kernels orders commands of equal costs many times.
     fn best(&self, tasks: Tasks) -> Rc<Best> {
         let conflicts = self.effort.conflicts;
         let search = || Ok::<_, Infallible>(Best::search(&tasks, conflicts));

@@ -32,8 +32,13 @@ pub struct Solution {
     pub conflicts: u64,
 }
 
-/// An order in which all commands end in less than `known` cycles; the search has at most `conflicts` conflicts, or
-/// fewer if there are many commands.
+/// The conflicts that the search of the order of `commands` may have, if that of a few may have `conflicts`.
+#[must_use]
+pub fn permitted(commands: usize, conflicts: u64) -> u64 {
+    conflicts.saturating_mul(FULL_COMMANDS) / FULL_COMMANDS.max(commands as u64)
+}
+
+/// An order in which all commands end in less than `known` cycles; the search has at most `conflicts` conflicts.
 ///
 /// # Errors
 /// That there is none, or that none was found.
@@ -44,9 +49,7 @@ pub fn sooner(tasks: &Tasks, known: u64, conflicts: u64) -> Result<Solution, Unf
     let mut solver = Solver::default();
     let Some((starts, end)) = model(&mut solver, tasks, latest) else { return Err(Unfound::Proven(0)) };
     let mut resolver = Counting { inner: ResolutionResolver::default(), conflicts: Rc::clone(&counter) };
-    let many = FULL_COMMANDS.max(tasks.0.len() as u64);
-    let mut limit =
-        Limit { conflicts: Rc::clone(&counter), most: conflicts.saturating_mul(FULL_COMMANDS) / many };
+    let mut limit = Limit { conflicts: Rc::clone(&counter), most: conflicts };
     let mut brancher = solver.default_brancher();
     let going_on = |_: &Solver, _: SolutionReference<'_>, _: &DefaultBrancher, _: &Counting| {
         ControlFlow::<()>::Continue(())

@@ -74,7 +74,7 @@ impl Tasks {
     }
 
     /// Lower bound of the cycles of all orders: the longest chain of needs, and for each queue the end of its commands
-    /// with what must come after them, if they could be interrupted.
+    /// and of those that depend on them, if its commands could be interrupted.
     #[must_use]
     pub fn bound(&self) -> u64 {
         let (heads, tails) = (self.heads(), self.tails());

@@ -1,7 +1,7 @@
 //! Orders of random tasks, against every order that they may have.
 
 use visa_cost::Queues;
-use visa_schedule::exact::{Unfound, sooner};
+use visa_schedule::exact::{Unfound, permitted, sooner};
 use visa_schedule::tasks::{Task, Tasks};
 use visa_schedule::{improve, list};
 use visa_support::Random;
@@ -100,6 +100,28 @@ fn a_search_from_an_order_ends_in_no_worse_one() {
     }
     assert!(better > 20, "{better} orders became better");
     assert!(best > 380, "{best} of 400 are the best");
+}
+
+/// Two commands of 4 cycles have a tail of 10 each, a third one of 6 cycles has none. The longest chain has 14 cycles,
+/// and the queue works for 14; but one of the two ends after 8 cycles at least, and its tail after 18.
+#[test]
+fn a_bound_counts_the_tails_of_several_commands() {
+    let queue = Queues::of_cluster(0);
+    let task = |cycles, uses, after: &[usize]| Task { cycles, uses, after: after.to_vec() };
+    let tail = |after| task(10, Queues::default(), &[after]);
+    let tasks = Tasks(vec![task(6, queue, &[]), task(4, queue, &[]), task(4, queue, &[]), tail(1), tail(2)]);
+    assert_eq!((tasks.bound(), least(&tasks, &mut Vec::new())), (18, 18));
+    // A command that starts late interrupts another one: both tails end at 9, not at 10.
+    let late = task(5, Queues::MAIN, &[]);
+    let tasks = Tasks(vec![late, task(7, queue, &[]), task(1, queue, &[0]), task(3, Queues::SUB, &[2])]);
+    assert_eq!((tasks.bound(), least(&tasks, &mut Vec::new())), (9, 11));
+}
+
+#[test]
+fn conflicts_are_fewer_for_more_commands() {
+    assert_eq!([0, 8, 16].map(|commands| permitted(commands, 20_000)), [20_000; 3]);
+    assert_eq!([32, 40].map(|commands| permitted(commands, 20_000)), [10_000, 8_000]);
+    assert_eq!((permitted(40, 1), permitted(17, u64::MAX)), (0, u64::MAX / 17));
 }
 
 #[test]
