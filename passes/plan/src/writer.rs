@@ -127,6 +127,15 @@ impl<'c> Writer<'c> {
         Ok(value)
     }
 
+    /// The result of an operation of the block so far, declared by `decl`, whose first operand is `operand`; `None` if
+    /// there is none.
+    #[must_use]
+    pub fn earlier(&self, decl: &'static OpDecl, operand: ValueId) -> Option<ValueId> {
+        let ops = self.module.ops(self.block).iter().map(|&id| self.module.op(self.ctx, id));
+        let mut found = ops.filter(|op| op.is(decl) && op.operands().first() == Some(&operand));
+        found.find_map(|op| op.results().first().copied())
+    }
+
     /// Appends an operation with the name and the clauses of `op`, and other operands and results. Returns these.
     pub fn copy(
         &mut self,

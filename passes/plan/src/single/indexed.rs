@@ -8,7 +8,7 @@ use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_machine::Machine;
 use visa_mapping::ops::indexed::{GatherToHbm, ScatterOp};
-use visa_mapping::ops::transfer::{ToHbm, ToSpm};
+use visa_mapping::ops::transfer::{TO_SPM, ToHbm, ToSpm};
 
 /// Bytes between the rows of an array in HBM along `along`; `None` if they are parts of bytes.
 #[must_use]
@@ -67,13 +67,16 @@ pub fn scatter(
     writer.value(op, &out.name)
 }
 
-/// Moves an index to the scratchpad memory of the first processing element.
+/// Moves an index to the scratchpad memory of the first processing element, unless a step before has moved it.
 fn in_scratchpad(
     writer: &mut Writer<'_>,
     value: ValueId,
     index: &Array,
     (axes, machine): (&Axes, &Machine),
 ) -> Result<ValueId, Diagnostic> {
+    if let Some(moved) = writer.earlier(&TO_SPM, value) {
+        return Ok(moved);
+    }
     let one = |count: u64| Expr::Literal(1).pad(count, PadKind::Top);
     let topology = &machine.topology;
     let op = new!(writer, ToSpm, [value]).at_auto().cluster(one(topology.clusters_per_chip));
