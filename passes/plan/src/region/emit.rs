@@ -311,11 +311,27 @@ impl PlannedRegion<'_> {
 
     /// The time and the packet of a pipeline over all elements of a value, or over a piece of them.
     pub(super) fn stream_of(&self, array: &Array, piece: Option<&Piece>) -> [Expr; 2] {
+        self.packets_of(array, piece, LANES)
+    }
+
+    /// The time and the packet of a pipeline over all elements of a value, or over a piece of them, in packets of
+    /// `lanes` elements.
+    fn packets_of(&self, array: &Array, piece: Option<&Piece>, lanes: u64) -> [Expr; 2] {
         let mut local = self.local(array, piece);
         let last = local.pop().unwrap_or_else(|| Local::new(Expr::Literal(1), 1));
-        let [outer, packet] = last.packets(LANES);
+        let [outer, packet] = last.packets(lanes);
         let time = self.dimension(local.into_iter().map(|local| local.map).chain([outer]));
         [time, self.tidy(packet)]
+    }
+
+    /// Elements of a packet of a pipeline that computes nothing after its fetch: as many of a flit as divide the
+    /// innermost dimension of `array`, as the vector engine at least.
+    #[must_use]
+    pub fn copied(&self, array: &Array) -> u64 {
+        let size = self.layout.local(array).last().map_or(1, |last| last.size);
+        let flit = elements(FLIT_BYTES, array.dtype);
+        let lanes = std::iter::successors(Some(flit), |lanes| Some(lanes / 2));
+        lanes.take_while(|lanes| *lanes > LANES).find(|lanes| size.is_multiple_of(*lanes)).unwrap_or(LANES)
     }
 
     fn map(
@@ -331,7 +347,8 @@ impl PlannedRegion<'_> {
         let Some(count) = self.pieces(operands, array) else { return Err(too_large(array)) };
         let mut result = if count == 1 { None } else { Some(self.empty(writer, array)?) };
         for piece in self.divided(array, count) {
-            let [time, packet] = self.stream_of(array, piece.as_ref());
+            let lanes = if expression.is_none() && cast.is_none() { self.copied(array) } else { LANES };
+            let [time, packet] = self.packets_of(array, piece.as_ref(), lanes);
             let mut files = Vec::new();
             for &slot in &others {
                 files.push(self.operand(writer, held, slot, array, piece.as_ref())?);

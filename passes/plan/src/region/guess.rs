@@ -102,6 +102,9 @@ impl PlannedRegion<'_> {
         let values = &self.region.values;
         let flits = |array: &Array| self.layout.elements(array) / LANES;
         match computation {
+            Computation::Map { expression: None, cast: None, .. } => {
+                flits(result) * LANES / self.copied(result) + LATENCY
+            }
             // Float operations take four lanes at a time.
             Computation::Map { operands, .. } => {
                 let all: u64 = operands.iter().map(|&slot| flits(&values[slot].array)).sum();
