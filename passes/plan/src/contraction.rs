@@ -5,6 +5,7 @@ pub mod emit;
 pub mod guess;
 pub mod images;
 pub mod layout;
+pub mod ordered;
 pub mod reasons;
 pub mod rows;
 pub mod space;
@@ -132,6 +133,8 @@ pub enum Gather {
     Stream,
     /// Those that the sum between slices freed.
     Promoted,
+    /// None: each slice puts its own results in the order of the array.
+    Own,
 }
 
 /// A transfer of a contraction.

@@ -203,11 +203,13 @@ fn contraction(problem: &Contraction, choice: &Choice, layout: &Layout) -> Vec<S
     if choice.transposed {
         all.push("the Transpose Engine exchanges rows and columns before the commit".to_owned());
     }
-    if choice.gather != Gather::None {
-        all.push(format!(
+    match choice.gather {
+        Gather::None => {}
+        Gather::Own => all.push("each slice orders its results before the store: longer runs".to_owned()),
+        Gather::Rows | Gather::Stream | Gather::Promoted => all.push(format!(
             "a slice collects the results of {} before the store: longer runs",
             Layout::gathered(choice).0
-        ));
+        )),
     }
     if choice.neighbours {
         all.push("neighbouring rows are in neighbouring slices".to_owned());

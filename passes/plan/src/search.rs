@@ -5,7 +5,7 @@ use crate::contraction::emit::{Planned, Values};
 use crate::contraction::guess::{Parts, guess};
 use crate::contraction::layout::Layout;
 use crate::contraction::space::{Space, Visited};
-use crate::contraction::{Choice, Contraction, Mode};
+use crate::contraction::{Choice, Contraction, Gather, Mode};
 use crate::effort::{Effort, Ending};
 use crate::flow::{Given, Ways, Written};
 use crate::memory::Transfers;
@@ -118,6 +118,8 @@ struct Family {
     sum: u64,
     /// True if the parts are padded.
     padded: bool,
+    /// True if slices order their results.
+    ordered: bool,
 }
 
 impl Family {
@@ -127,6 +129,7 @@ impl Family {
             mode: choice.mode,
             sum: choice.sum * choice.share_sum,
             padded: choice.padded,
+            ordered: choice.gather == Gather::Own,
         }
     }
 }

@@ -691,7 +691,7 @@ impl Planned<'_> {
         let committed = writer.value(op, &format!("{name}_dm"))?;
         match self.runs() {
             Some(runs) => self.gather(writer, committed, &runs),
-            None => Ok(committed),
+            None => self.in_order(writer, committed),
         }
     }
 
@@ -699,7 +699,7 @@ impl Planned<'_> {
     fn runs(&self) -> Option<Runs> {
         let layout = self.layout;
         let (cut, part) = match (self.choice.gather, self.choice.promotion) {
-            (Gather::None, _) | (Gather::Promoted, Promotion::None) => return None,
+            (Gather::None | Gather::Own, _) | (Gather::Promoted, Promotion::None) => return None,
             (Gather::Rows, _) => (&layout.rows, Part::Slice),
             (Gather::Stream, _) => (&layout.stream, Part::Slice),
             (Gather::Promoted, Promotion::Stream) => (&layout.stream, Part::Promoted),
@@ -718,6 +718,9 @@ impl Planned<'_> {
 
     /// The layout of the results that are stored.
     fn stored(&self) -> Expr {
+        if let Some(ordered) = self.ordered_layout() {
+            return ordered;
+        }
         self.runs().map_or_else(|| self.element(self.problem.out.dtype), |runs| self.dimension(runs.whole()))
     }
 
@@ -834,7 +837,7 @@ pub(super) fn divided(map: Expr, size: u64, by: u64) -> [Expr; 2] {
 }
 
 /// A mapping of `size` positions with padding up to `whole`, if that is more.
-fn up_to(map: Expr, size: u64, whole: u64) -> Expr {
+pub(super) fn up_to(map: Expr, size: u64, whole: u64) -> Expr {
     if size < whole { map.pad(whole, PadKind::Top) } else { map }
 }
 

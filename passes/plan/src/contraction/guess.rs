@@ -3,7 +3,7 @@
 
 use crate::array::{Array, GROUP_BYTES};
 use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, elements, position};
-use crate::contraction::{Choice, Contraction, Mode, Promotion};
+use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion};
 use crate::cut::{Cut, Part};
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
@@ -139,6 +139,7 @@ impl Counts<'_> {
         let table = problem.prologues[1 - choice.stationary].table.is_some();
         if !self.fits
             || (masked || table) && choice.unit == Unit::Dual
+            || choice.gather == Gather::Own && self.layout.ordered(problem, choice).is_none()
             || !self.moves_groups(0)
             || !self.moves_groups(1)
         {
@@ -386,7 +387,8 @@ impl Counts<'_> {
             Mode::Tree => innermost(&problem.out, &layout.rows, &cuts),
             Mode::Columns | Mode::Blocks => innermost(&problem.out, &layout.stream, &cuts),
         };
-        let run = if contiguous { run(&problem.out, &cuts, except) } else { 1 };
+        let ordered = layout.ordered(problem, choice);
+        let run = if contiguous || ordered.is_some() { run(&problem.out, &cuts, except) } else { 1 };
         let run = run.max(self.whole_rows(run));
         let ((gathered, inside), clusters) = (Layout::gathered(choice), self.clusters());
         let moved = Moved {
@@ -396,7 +398,9 @@ impl Counts<'_> {
             clusters,
             writes: true,
         };
-        let collected = if gathered > 1 {
+        let collected = if let Some(ordered) = ordered {
+            ordered.count + LATENCY
+        } else if gathered > 1 {
             let flits = bytes(results, out).div_ceil(FLIT_BYTES.min(bytes(run, out).max(1)));
             (flits + 1) * gathered * inside * choice.apart(self.machine) + LATENCY
         } else {

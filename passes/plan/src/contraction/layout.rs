@@ -155,7 +155,9 @@ impl Layout {
             Gather::Promoted if collected => [digit, stream, rows],
             Gather::Stream if collected => [freed, digit, rows],
             Gather::Rows if collected => [freed, stream, digit],
-            Gather::None | Gather::Promoted | Gather::Stream | Gather::Rows => [freed, stream, rows],
+            Gather::None | Gather::Own | Gather::Promoted | Gather::Stream | Gather::Rows => {
+                [freed, stream, rows]
+            }
         };
         on_slices(outer(batch, freed, stream, choice), rows, choice, machine)
     }
@@ -165,7 +167,7 @@ impl Layout {
     #[must_use]
     pub fn gathered(choice: &Choice) -> (u64, u64) {
         match choice.gather {
-            Gather::None => (1, 1),
+            Gather::None | Gather::Own => (1, 1),
             Gather::Rows => (choice.rows, 1),
             Gather::Stream if choice.shares_zeros() => (choice.stream, choice.sum * choice.rows),
             Gather::Stream => (choice.stream, choice.rows),
@@ -263,9 +265,7 @@ impl Layout {
         if let Some(image) = &array.image {
             return self.image(array, image, choice, axes);
         }
-        let mut cuts =
-            [&self.batch, self.free(operand, choice), &self.sum].map(|cut| (position(array, cut), cut));
-        cuts.sort_by_key(|(position, _)| *position);
+        let cuts = [&self.batch, self.free(operand, choice), &self.sum];
         let elsewhere = Self::elsewhere(choice, operand);
         let held = |cut: &Cut| match operand == choice.stationary {
             _ if !choice.shares_zeros() || !std::ptr::eq(cut, &self.sum) => side_by_side(cut.rest(elsewhere)),
@@ -274,8 +274,32 @@ impl Layout {
             true => side_by_side(cut.rest(elsewhere)),
             false => self.exchanged(choice)[1].clone(),
         };
-        in_memory(cuts.map(|(_, cut)| held(cut)), array.dtype, axes)
+        // A fetch masks elements that are evenly spaced.
+        let masked = choice.padded || choice.mode == Mode::Tree && self.depth != self.sum.count(Part::Time);
+        let mut terms: Vec<(Option<usize>, Expr)> = Vec::new();
+        for cut in cuts {
+            let (last, map) = (position(array, cut), held(cut));
+            if masked || cut.padded() != cut.size() || !is_interleaved(array, cut.group()) {
+                terms.push((last, map));
+                continue;
+            }
+            let tidied = tidy(&map, axes);
+            let of_axis = |term: &Expr| match &term.axis_names(axes)[..] {
+                [axis] => array.position(axis),
+                [] | [_, _, ..] => last,
+            };
+            terms.extend(tidied.terms().into_iter().map(|term| (of_axis(term), term.clone())));
+        }
+        terms.sort_by_key(|(position, _)| *position);
+        in_memory(terms.into_iter().map(|(_, term)| term), array.dtype, axes)
     }
+}
+
+/// Returns true if other axes of an array are between those of a group.
+fn is_interleaved(array: &Array, group: &Group) -> bool {
+    let at = || group.axes.iter().filter_map(|axis| array.position(axis));
+    let span = at().min().zip(at().max());
+    group.row.is_none() && span.is_some_and(|(first, last)| last - first + 1 > at().count())
 }
 
 /// Number of equal pieces of `depth` positions that are masked one by one; one if whole packets need no mask.

@@ -241,6 +241,10 @@ impl Planned<'_> {
         let (count, _) = Layout::gathered(self.choice);
         match self.choice.gather {
             Gather::None => None,
+            Gather::Own => Some(format!(
+                "The results are put in the order of %{}: the store writes longer contiguous runs.",
+                self.problem.out.name
+            )),
             Gather::Rows | Gather::Stream | Gather::Promoted => Some(format!(
                 "A slice collects the results of {}: the store writes longer contiguous runs.",
                 counted(count, "slice")

@@ -18,6 +18,9 @@ const MOST_TILES: u64 = 64;
 /// Rows of the register file (book 18).
 const ROWS: u64 = 8;
 
+/// Most results of a slice that are put in the order of the array where rows are innermost.
+const MOST_ORDERED: u64 = 256;
+
 /// Least bytes of a tile: a transfer's start-up takes as long as a few times as many.
 const LEAST_TILE_BYTES: u64 = 256 << 10;
 
@@ -273,15 +276,24 @@ fn stores(
 ) -> impl Iterator<Item = Choice> {
     let flat = model == MemoryModel::Flat;
     let unused = !flat && plan.slices() < machine.topology.slices_per_cluster;
+    let columns = problem.free[1 - plan.stationary].size;
+    let results = problem.batch.size * problem.free[0].size * problem.free[1].size / plan.slices();
     let gathers: &[Gather] = match (plan.mode, innermost) {
         (Mode::Tree | Mode::Columns | Mode::Blocks, _) if flat || visited != Visited::All => &[Gather::None],
         (Mode::Tree, Some(Role::Rows)) if !plan.transposed => &[Gather::None, Gather::Rows, Gather::Promoted],
+        // Packets of columns end with padding.
+        (Mode::Columns, Some(Role::Stream)) if !columns.is_multiple_of(MOST_COLUMNS) => {
+            &[Gather::None, Gather::Stream, Gather::Promoted, Gather::Own]
+        }
         (Mode::Columns | Mode::Blocks, Some(Role::Stream)) => {
             &[Gather::None, Gather::Stream, Gather::Promoted]
         }
         (Mode::Tree, Some(Role::Stream)) if plan.transposed => {
             &[Gather::None, Gather::Stream, Gather::Promoted]
         }
+        (Mode::Tree | Mode::Columns | Mode::Blocks, Some(Role::Batch)) => &[Gather::None, Gather::Own],
+        // Few results: otherwise, plans with the other operand in the register file take no longer.
+        (Mode::Columns, Some(Role::Rows)) if results <= MOST_ORDERED => &[Gather::None, Gather::Own],
         (Mode::Tree | Mode::Columns | Mode::Blocks, _) => &[Gather::None],
     };
     let of_group = match innermost {
@@ -291,7 +303,7 @@ fn stores(
     let kept = of_group.contains(&plan.promotion);
     let narrow = whole_groups(plan.row, problem.out.dtype) != plan.row && plan.mode == Mode::Tree;
     let possible = move |gather: &Gather| match gather {
-        Gather::None => true,
+        Gather::None | Gather::Own => true,
         Gather::Rows => plan.rows > 1 && !kept && !narrow,
         Gather::Stream => plan.stream > 1 && !kept,
         Gather::Promoted => kept && !narrow,
