@@ -205,6 +205,19 @@ impl Choice {
         self.batch * self.sum * self.stream * self.rows
     }
 
+    /// Returns true if a flit of results has rows of the register file, not columns: those of a tree, and those of
+    /// columns whose rows are innermost in the result.
+    #[must_use]
+    pub fn has_rows(&self, problem: &Contraction) -> bool {
+        match self.mode {
+            Mode::Tree => true,
+            Mode::Columns => {
+                self.row > 1 && self.promotion != Promotion::Row && problem.ends_with_rows(self.stationary)
+            }
+            Mode::Blocks => false,
+        }
+    }
+
     /// True if the slices of a ring divide a sum of which some slices hold zeros alone.
     #[must_use]
     pub fn shares_zeros(&self) -> bool {
@@ -264,6 +277,14 @@ impl Contraction {
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.prologues[0].format(self.operands[0].dtype)
+    }
+
+    /// Returns true if the last axis of the result is one of the rows.
+    #[must_use]
+    pub fn ends_with_rows(&self, stationary: usize) -> bool {
+        let last = |group: &Group| group.axes.iter().filter_map(|axis| self.out.position(axis)).max();
+        let rows = last(&self.free[stationary]);
+        rows > last(&self.free[1 - stationary]) && rows > last(&self.batch)
     }
 
     /// The role of the innermost axis of the result that has more than one position; `None` if all have one.

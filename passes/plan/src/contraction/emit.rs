@@ -583,26 +583,36 @@ impl Planned<'_> {
         }
     }
 
+    /// Returns true if a flit of results has rows of the register file, not columns.
+    fn has_rows(&self) -> bool {
+        self.choice.has_rows(self.problem)
+    }
+
     /// Sums products over time, which keeps the terms `kept`.
     fn sums(&self, writer: &mut Writer<'_>, stream: ValueId, kept: Vec<Expr>) -> Result<Results, Diagnostic> {
         let (layout, name) = (self.layout, &self.problem.out.name);
         let columns = layout.stream.part(Part::Packet);
         let [_, row] = self.row_terms();
-        let (products, mode) = match self.choice.mode {
-            Mode::Columns | Mode::Blocks => (columns.clone(), AccumulatorOrder::Sequential),
-            Mode::Tree => (Expr::Literal(1), AccumulatorOrder::Interleaved),
+        let products = match self.choice.mode {
+            Mode::Columns | Mode::Blocks => columns.clone(),
+            Mode::Tree => Expr::Literal(1),
         };
         let stream = writer.value(new!(writer, Contract, [stream]).packet(self.tidy(products)), name)?;
-        let (time, packet): (Vec<Expr>, Expr) = match self.choice.mode {
-            Mode::Columns | Mode::Blocks => {
+        let (time, packet, mode): (Vec<Expr>, Expr, _) = match self.choice.mode {
+            Mode::Columns | Mode::Blocks if !self.has_rows() => {
                 let [flits, flit] = divided(columns, layout.stream.count(Part::Packet), SUMS);
                 let row = match self.choice.promotion {
                     Promotion::Row => vec![layout.rows.part(Part::Promoted), layout.rows.part(Part::Row)],
                     Promotion::None | Promotion::Stream | Promotion::Reuse => vec![row],
                 };
-                (kept.into_iter().chain(row).chain([flits]).collect(), flit)
+                let time = kept.into_iter().chain(row).chain([flits]).collect();
+                (time, flit, AccumulatorOrder::Sequential)
             }
-            Mode::Tree => (kept, to_sums(row, self.choice.row)),
+            Mode::Columns | Mode::Blocks => {
+                let time = kept.into_iter().chain([columns]).collect();
+                (time, to_sums(row, self.choice.row), AccumulatorOrder::Interleaved)
+            }
+            Mode::Tree => (kept, to_sums(row, self.choice.row), AccumulatorOrder::Interleaved),
         };
         let op = new!(writer, Accumulate, [stream]).mode(mode).time(self.dimension(time.clone()));
         let stream = writer.value(op.packet(self.tidy(packet.clone())), name)?;
@@ -771,16 +781,15 @@ impl Planned<'_> {
     fn packed(&self, dtype: DType) -> Expr {
         let (layout, except) = (self.layout, self.except());
         let cuts = layout.results(self.problem);
-        let flit = match self.choice.mode {
-            Mode::Tree if self.choice.transposed => None,
-            Mode::Tree => Some((&layout.rows, Part::Row, layout.rows.part(Part::Row))),
-            Mode::Columns | Mode::Blocks => {
-                Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet)))
-            }
+        let flit = if self.choice.transposed {
+            None
+        } else if self.has_rows() {
+            Some((&layout.rows, Part::Row, layout.rows.part(Part::Row)))
+        } else {
+            Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet)))
         };
         let last = cuts.iter().rev().find(|cut| !cut.rest(&except).is_empty());
-        let narrow =
-            self.choice.mode == Mode::Tree && whole_groups(self.choice.row, dtype) != self.choice.row;
+        let narrow = self.has_rows() && whole_groups(self.choice.row, dtype) != self.choice.row;
         let inside = |group: &Cut| last.is_some_and(|last| std::ptr::eq(*last, group)) && !narrow;
         let Some((group, part, innermost)) = flit.filter(|(group, _, _)| !inside(group)) else {
             return in_memory(cuts.iter().map(|cut| side_by_side(cut.rest(&except))), dtype, self.axes);
@@ -792,9 +801,10 @@ impl Planned<'_> {
             }
             side_by_side(cut.rest(&except))
         };
-        let [outer, innermost] = match self.choice.mode {
-            Mode::Tree => [Expr::Literal(1), innermost],
-            Mode::Columns | Mode::Blocks => divided(innermost, layout.stream.count(Part::Packet), SUMS),
+        let [outer, innermost] = if self.has_rows() {
+            [Expr::Literal(1), innermost]
+        } else {
+            divided(innermost, layout.stream.count(Part::Packet), SUMS)
         };
         let terms = cuts.iter().map(|cut| inside(cut)).chain([outer]);
         in_memory_around(terms, innermost, dtype, self.axes)
@@ -806,9 +816,10 @@ impl Planned<'_> {
         let (layout, except) = (self.layout, self.except());
         let held = layout.held_of(array);
         let memory = held.iter().map(|cut| side_by_side(cut.rest(&except))).collect();
-        let (flit, part, packet) = match self.choice.mode {
-            Mode::Tree => (&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), self.choice.row)),
-            Mode::Columns | Mode::Blocks => (&layout.stream, Part::Packet, layout.stream.part(Part::Packet)),
+        let (flit, part, packet) = if self.has_rows() {
+            (&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), self.choice.row))
+        } else {
+            (&layout.stream, Part::Packet, layout.stream.part(Part::Packet))
         };
         let has = held.iter().any(|cut| std::ptr::eq(*cut, flit));
         let mut outer: Vec<Expr> = Vec::new();
@@ -819,13 +830,13 @@ impl Planned<'_> {
             }
             outer.extend(cut.rest(&except));
         }
-        let packet = has.then(|| match self.choice.mode {
-            Mode::Tree => packet,
-            Mode::Columns | Mode::Blocks => {
-                let [time, packet] = divided(packet, layout.stream.count(Part::Packet), SUMS);
-                outer.push(time);
-                packet
+        let packet = has.then(|| {
+            if self.has_rows() {
+                return packet;
             }
+            let [time, packet] = divided(packet, layout.stream.count(Part::Packet), SUMS);
+            outer.push(time);
+            packet
         });
         vector::Terms { memory, outer, packet }
     }

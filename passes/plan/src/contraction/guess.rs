@@ -306,11 +306,9 @@ impl Counts<'_> {
                     Mode::Columns | Mode::Tree => (1, columns),
                 };
                 let packets = steps * layout.depth / positions;
-                (
-                    packets,
-                    packets * filled.div_ceil(layout.flit),
-                    steps * shared * reused * row * columns / SUMS,
-                )
+                // A flit has a row of the register file, or the rows of a column.
+                let flits = if choice.has_rows(self.problem) { columns } else { row * columns / SUMS };
+                (packets, packets * filled.div_ceil(layout.flit), steps * shared * reused * flits)
             }
             Mode::Tree => {
                 let packets = steps * pieces * layout.depth.div_ceil(layout.packet);
@@ -382,11 +380,8 @@ impl Counts<'_> {
         let kept = choice.promotion != Promotion::None || choice.sum == 1;
         let slices = if kept { choice.slices() } else { choice.slices() / choice.sum };
         let slices = if problem.adds_batch() { slices / choice.batch } else { slices };
-        let contiguous = match choice.mode {
-            Mode::Tree if choice.transposed => true,
-            Mode::Tree => innermost(&problem.out, &layout.rows, &cuts),
-            Mode::Columns | Mode::Blocks => innermost(&problem.out, &layout.stream, &cuts),
-        };
+        let flit = if choice.has_rows(problem) { &layout.rows } else { &layout.stream };
+        let contiguous = choice.transposed || innermost(&problem.out, flit, &cuts);
         let ordered = layout.ordered(problem, choice);
         let run = if contiguous || ordered.is_some() { run(&problem.out, &cuts, except) } else { 1 };
         let run = run.max(self.whole_rows(run));
