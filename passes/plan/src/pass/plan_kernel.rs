@@ -5,6 +5,7 @@ use crate::chips::{chips, plan_on};
 use crate::counters::Counters;
 use crate::effort::{Effort, Ending, Lowered, limit};
 use crate::explain::remark;
+use crate::fixes::fix;
 use crate::flow::Ways;
 use crate::joint::Joint;
 use crate::joint::assemble::Assembly;
@@ -392,10 +393,16 @@ fn impossible(cx: &PassCx<'_>, step: OpId, outcome: &Outcome) -> Diagnostic {
     let why = &outcome.refused;
     let message = format!("no plan of `{op}` fits the machine");
     let error = Diagnostic::error("plan-kernel", op.span(), message);
-    match why {
+    let error = match why {
         Some(why) => error.note(format!("the first plan was refused: {}", why.message), None),
-        None => error
-            .note("its operands do not fit data memory and the register file in any distribution", None)
+        None => {
+            error.note("its operands do not fit data memory and the register file in any distribution", None)
+        }
+    };
+    match (fix(op), why) {
+        (Some(fix), _) => error.fix(fix),
+        (None, Some(_)) => error,
+        (None, None) => error
             .fix("give large axes sizes with factors of two: loops and slices divide them evenly".to_owned()),
     }
 }
