@@ -34,6 +34,7 @@ pub mod rows;
 pub mod schedules;
 mod settings;
 mod shared;
+pub mod sweep;
 pub mod transfers;
 pub mod transposes;
 

@@ -4,8 +4,8 @@ use crate::commands::{CODE_MUTANTS, DECIDE, EXPRESSIONS, FILECHECK, FUZZ, SELECT
 use crate::settings::Settings;
 use crate::{
     addresses, bounds, chips, choices, compute, contractions, enumeration, host_rust, imports, loops,
-    mutants, open_clauses, orders, overlaps, pipelines, plans, raised, ranks, rows, schedules, transfers,
-    transposes,
+    mutants, open_clauses, orders, overlaps, pipelines, plans, raised, ranks, rows, schedules, sweep,
+    transfers, transposes,
 };
 
 /// What a campaign does.
@@ -135,6 +135,12 @@ pub const CAMPAIGNS: &[Campaign] = &[
         "random functions of the tensor level: the planned kernel has their results, in their order of sums",
         10_000,
         plans::run,
+    ),
+    drawn(
+        "sweep",
+        "products and maps with broadcasts, of sizes from 1 to 4,096: all have a plan, and none differs",
+        60,
+        sweep::run,
     ),
     drawn(
         "ranks",

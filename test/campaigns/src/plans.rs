@@ -112,9 +112,37 @@ fn region(random: &mut Random, sizes: &[u64]) -> String {
     )
 }
 
+/// A convolution, or the greatest element of each window.
+fn windows(random: &mut Random) -> String {
+    let [h, w, c, o] =
+        [[1_u64, 3, 8, 14], [1, 4, 7, 8], [1, 3, 8, 16], [4, 7, 16, 32]].map(|all| random.of(&all));
+    let [p, fh, fw] = [[1_u64, 1, 2], [1, 2, 3], [1, 3, 3]].map(|all| random.of(&all));
+    let [sh, sw] = [0; 2].map(|_| random.of(&[1_u64, 1, 2]));
+    let (y, x) = ((h - 1) * sh + fh, (w - 1) * sw + fw);
+    let axes = format!("P = {p}, C = {c}, O = {o}, Y = {y}, X = {x}, H = {h}, W = {w}, F = {fh}, G = {fw}");
+    let image = random.of(&["[P, C, Y, X]", "[P, Y, X, C]"]);
+    let rearranged = format!("%w = tm.rearrange %x from [Y, X], to [$(H:{sh}, F:1), $(W:{sw}, G:1)]");
+    if random.below(3) == 0 {
+        return format!(
+            "visa 1\ntm.axes [{axes}]\ntm.func @f(%x: !tm.tensor<f32, {image}>) {{\n  {rearranged}\n  \
+             %y = tm.reduce Max %w over [F, G]\n  tm.return %y\n}}\n"
+        );
+    }
+    let filter = random.of(&["[O, C, F, G]", "[F, G, C, O]"]);
+    let over = random.of(&["[C, F, G], free", "[F, G, C], free", "[C, F, G]"]);
+    format!(
+        "visa 1\ntm.axes [{axes}]\ntm.func @f(%x: !tm.tensor<bf16, {image}>, %k: !tm.tensor<bf16, {filter}>) {{\n  \
+         {rearranged}\n  %y = tm.contract %k, %w over {over}\n  tm.return %y\n}}\n"
+    )
+}
+
 /// A random function, whose axes have some of these sizes.
 pub(crate) fn function(random: &mut Random, sizes: &[u64]) -> String {
-    if random.below(2) == 0 { contraction(random, sizes) } else { region(random, sizes) }
+    match random.below(5) {
+        0 => windows(random),
+        1 | 2 => contraction(random, sizes),
+        _ => region(random, sizes),
+    }
 }
 
 /// Plans and runs random functions. At least nine of ten must have a plan.

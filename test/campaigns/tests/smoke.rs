@@ -102,6 +102,11 @@ fn ranks() {
 }
 
 #[test]
+fn sweep() {
+    cases("sweep", 6);
+}
+
+#[test]
 fn host_rust() {
     cases("host-rust", 150);
 }
@@ -166,6 +171,7 @@ fn every_campaign_is_a_function_with_a_part_or_a_command() {
         "choices",
         "plans",
         "enumeration",
+        "sweep",
         "ranks",
         "raise",
         "loops",
