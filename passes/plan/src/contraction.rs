@@ -261,6 +261,16 @@ impl Contraction {
         [self.batch.size, self.free[0].size, self.free[1].size, self.sum.size].iter().product()
     }
 
+    /// Bytes of both operands and the result.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let (batch, sum) = (self.batch.size, self.sum.size);
+        let bits = |array: &Array, elements: u64| elements * u64::from(array.dtype.bits());
+        let operands =
+            self.operands.iter().zip(&self.free).map(|(array, free)| bits(array, batch * free.size * sum));
+        (operands.sum::<u64>() + bits(&self.out, batch * self.free[0].size * self.free[1].size)) / 8
+    }
+
     /// Returns true if `parts` slices may divide the sum: parts of an image are whole windows.
     #[must_use]
     pub fn divides_sum(&self, parts: u64) -> bool {

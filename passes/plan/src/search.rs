@@ -38,6 +38,10 @@ const MOST_OPERATIONS: usize = 4096;
 const MOST_RANKED_OPERATIONS: usize = 1 << 20;
 /// Plans that are lowered, however much their rank is above the best plan so far.
 const LEAST_LOWERED: usize = 3;
+/// The same limits for contractions of few bytes, whose reports take a few milliseconds.
+const SMALL_LOWERED: (usize, usize) = (24, 64);
+/// Most bytes of the operands and the result of such a contraction.
+const SMALL_BYTES: u64 = 256 << 10;
 /// Ranks of overlapping iterations are up to a twentieth too high: beyond, no plan is better than the best so far.
 const RANK_MARGIN: u64 = 20;
 /// Plans that are lowered or refused by an engine. As many are ranked after the time has ended.
@@ -231,18 +235,18 @@ impl Search<'_> {
         refusals: &mut Refusals,
         limited: bool,
     ) -> (Vec<Candidate>, Ending) {
-        let (mut lowered, mut tried, most) = (Vec::new(), 0, most_lowered(work));
+        let (mut lowered, mut tried, (least, most)) = (Vec::new(), 0, limits(work));
         let mut ending = if limited { Ending::Nodes } else { Ending::Complete };
         let every = self.effort.is_every();
         let step = self.effort.sample().map_or(1, |count| ranked.len().div_ceil(count).max(1));
         for (ranked, plan) in ranked.into_iter().step_by(step) {
             let best = lowered.iter().map(|known: &Candidate| known.cycles).min();
             let worse = best.is_some_and(|best| ranked > best + best / RANK_MARGIN);
-            if !every && worse && lowered.len() >= LEAST_LOWERED {
+            if !every && worse && lowered.len() >= least {
                 ending = Ending::Complete;
                 break;
             }
-            if !every && (tried == MOST_TRIED || lowered.len() == most) {
+            if !every && (tried == MOST_TRIED.max(most) || lowered.len() == most) {
                 ending = Ending::Nodes;
                 break;
             }
@@ -486,11 +490,14 @@ pub fn in_queues(
     Some(if total < plain.0 { (total, divided) } else { plain })
 }
 
-/// Plans of a step that are lowered.
-fn most_lowered(work: &Work) -> usize {
+/// Plans of a step that are lowered: as many as are lowered in any case, and most.
+fn limits(work: &Work) -> (usize, usize) {
     match work {
-        Work::Contraction(_) | Work::Single(_) => MOST_LOWERED,
-        Work::Region(region) => (MOST_OPERATIONS / region.operations.len().max(1)).clamp(1, MOST_LOWERED),
+        Work::Contraction(problem) if problem.bytes() <= SMALL_BYTES => SMALL_LOWERED,
+        Work::Contraction(_) | Work::Single(_) => (LEAST_LOWERED, MOST_LOWERED),
+        Work::Region(region) => {
+            (LEAST_LOWERED, (MOST_OPERATIONS / region.operations.len().max(1)).clamp(1, MOST_LOWERED))
+        }
     }
 }
 

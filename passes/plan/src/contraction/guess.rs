@@ -12,8 +12,12 @@ use visa_numerics::DType;
 
 /// Latency of a pipeline, in cycles.
 pub const LATENCY: u64 = 40;
-/// Cycles to set up a load of the register file through the pipeline.
+/// Cycles to set up a load of the register file through the pipeline on a calibrated machine.
 const LOAD_SETUP: u64 = 20;
+/// Latency of a load of the register file.
+const LOAD_LATENCY: u64 = 3;
+/// Latency of the pipeline of a contraction, apart from that of its ring, its tree and its sum between slices.
+const PASS_LATENCY: u64 = 6;
 
 /// The commands of an iteration, in cycles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -248,7 +252,10 @@ impl Counts<'_> {
         let words = layout.batch.count(Part::Time) * reused * row * depth;
         // Elements that are apart in data memory take an access each.
         let along = position(stationary, &layout.sum) >= position(stationary, &layout.rows);
-        LOAD_SETUP + if along { bytes(words, dtype).div_ceil(FLIT_BYTES) } else { words }
+        // The first flit waits for all of its elements.
+        let (cycles, first) =
+            if along { (bytes(words, dtype).div_ceil(FLIT_BYTES), 0) } else { (words, flit) };
+        cycles + if self.machine.measured.is_some() { LOAD_SETUP } else { LOAD_LATENCY + first }
     }
 
     /// Cycles of the pipeline that turns the stream, 8 bytes a cycle; `None` if the Transpose Engine cannot exchange
@@ -278,8 +285,8 @@ impl Counts<'_> {
     /// Cycles of the stream from its fetch on, if the busiest engine after it takes `busiest`, with those of the
     /// pipeline that turns it before, and true if there is one.
     fn streaming(&self, busiest: u64, wide: u64) -> (u64, bool) {
-        let neighbours = busiest.max(self.streamed.div_ceil(wide) + LATENCY);
-        let gathered = busiest.max(self.accesses(wide) + LATENCY);
+        let neighbours = busiest.max(self.streamed.div_ceil(wide) + self.latency());
+        let gathered = busiest.max(self.accesses(wide) + self.latency());
         match self.turn().map(|turn| turn + neighbours) {
             Some(turned) if turned < gathered || self.choice.mode == Mode::Blocks => (turned, true),
             Some(_) | None => (gathered, false),
@@ -322,7 +329,28 @@ impl Counts<'_> {
         // Float operations take four lanes at a time.
         let results = results * if self.problem.epilogue.expression.is_some() { 2 } else { 1 };
         let busiest = (flits * choice.share).max(packets * choice.share * reused).max(results);
-        (busiest * layout.batch.count(Part::Time) + LATENCY + choice.share, results)
+        (busiest * layout.batch.count(Part::Time) + self.latency() + choice.share, results)
+    }
+
+    /// Latency of the pipeline without its ring and its sum between slices.
+    fn latency(&self) -> u64 {
+        let packet = self.layout.packet.max(1);
+        let tree = match self.choice.mode {
+            Mode::Columns => 0,
+            Mode::Tree => packet.ilog2(),
+            Mode::Blocks => (packet / SUMS).max(1).ilog2(),
+        };
+        if self.machine.measured.is_some() { LATENCY } else { PASS_LATENCY + u64::from(tree) }
+    }
+
+    /// Cycles in which sums between slices go around a ring: the smallest one that holds a group (book 25).
+    fn between_slices(&self) -> u64 {
+        let (choice, machine) = (self.choice, self.machine);
+        if machine.measured.is_some() {
+            return machine.topology.slices_per_cluster;
+        }
+        let inside = if choice.shares_zeros() { choice.rows } else { choice.stream * choice.rows };
+        choice.sum * inside * choice.apart(machine) * machine.timing.inter_slice_cycles
     }
 
     /// Cycles of the pipeline: of its busiest engine, and those until its first result.
@@ -330,7 +358,7 @@ impl Counts<'_> {
         let (choice, (busiest, results)) = (self.choice, self.busiest());
         let (mut cycles, _) = self.streaming(busiest, self.wide());
         if choice.sum > 1 {
-            cycles += self.machine.topology.slices_per_cluster;
+            cycles += self.between_slices();
             if self.problem.epilogue.expression.is_some() {
                 let kept = if choice.promotion == Promotion::None { 1 } else { choice.sum };
                 cycles += results * self.layout.batch.count(Part::Time) / kept + LATENCY;
