@@ -1,5 +1,5 @@
-//! Results of a slice in the order of the array. Flits of sums hold rows or columns, and the batch is around them: where
-//! the batch is innermost in the array, or flits end with padding, another pipeline makes longer contiguous runs for the
+//! Results of a slice in the order of the array. Flits of sums hold rows or columns, and the batch is around them.
+//! Where the batch is innermost in the array, or flits end with padding, another pipeline makes longer runs for the
 //! store.
 
 use crate::array::whole_groups;
