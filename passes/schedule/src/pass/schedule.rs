@@ -17,8 +17,8 @@ visa_pass::options! {
         pipeline: bool = ("pipeline", "true", "whether iterations of loops overlap; without it, commands are \
              reordered within their blocks alone"),
         effort: i64 = ("effort", "400000", "operations of candidates that are lowered and priced, of a function"),
-        conflicts: i64 = ("conflicts", "20000", "conflicts after which the solver gives up the order of a block of up to \
-             16 commands; of larger blocks in inverse proportion"),
+        conflicts: i64 = ("conflicts", "20000", "conflicts after which the solver gives up the order of a block of up \
+             to 16 commands; of larger blocks in inverse proportion"),
     }
 }
 
