@@ -134,9 +134,10 @@ impl Layout {
         collected: bool,
         machine: &Machine,
     ) -> Expr {
-        let batch = match self.batch.part(Part::Slice) {
-            batch if !problem.adds_batch() || choice.batch == 1 => batch,
-            _ => Expr::Literal(1).pad(choice.batch, PadKind::Top),
+        let batch = if problem.adds_batch() && choice.batch > 1 {
+            Expr::Literal(1).pad(choice.batch, PadKind::Top)
+        } else {
+            self.batch.part(Part::Slice)
         };
         self.summed_slices((choice, batch), collected, machine)
     }
