@@ -43,15 +43,23 @@ struct Planned {
     cycles: u64,
 }
 
+/// The reason why a division has no kernels.
+enum Refusal {
+    /// The functions have no plan with axes of this size.
+    Plan(Vec<Diagnostic>),
+    /// The plan of one chip is none of all chips.
+    Parts(Vec<Diagnostic>),
+}
+
 /// Plans the functions of a module. If the flag is true, their steps meet in HBM.
 type PlanAll<'p> = &'p mut dyn FnMut(&mut PassCx<'_>, bool) -> Result<(), Vec<Diagnostic>>;
 
 /// Plans functions on `chips` chips. `plan` counts its cycles as the statistic of `pass`. Of several divisions the
-/// fastest one is taken. Where two axes are divided, values in data memory may be parts of one on some chips and parts
-/// of the other on the same chips; then the steps meet in HBM.
+/// fastest one is taken. Chips divide one axis of a value in data memory. Where steps with different axes would share
+/// such a value, the steps meet in HBM.
 ///
 /// # Errors
-/// No axis of a result that the chips can divide, or the errors of the plan of the first division.
+/// No axis of a result that the chips can divide, or the errors of the first division without kernels.
 pub fn plan_on(
     cx: &mut PassCx<'_>,
     (funcs, chips): (&[OpId], u64),
@@ -60,12 +68,14 @@ pub fn plan_on(
 ) -> Result<(), Vec<Diagnostic>> {
     let (mut best, mut refused) = (None::<Planned>, None);
     for parts in divisions(cx, funcs, chips).map_err(|error| vec![error])? {
-        let together = planned(cx, funcs, &parts, pass, &mut |cx| plan(cx, false));
-        let found = together.or_else(|_| planned(cx, funcs, &parts, pass, &mut |cx| plan(cx, true)));
+        let found = match planned(cx, funcs, &parts, pass, (false, plan)) {
+            Err(Refusal::Parts(_)) => planned(cx, funcs, &parts, pass, (true, plan)),
+            found => found,
+        };
         match found {
             Ok(found) if best.as_ref().is_none_or(|best| found.cycles < best.cycles) => best = Some(found),
             Ok(_) => {}
-            Err(errors) => refused = refused.or(Some(errors)),
+            Err(Refusal::Plan(errors) | Refusal::Parts(errors)) => refused = refused.or(Some(errors)),
         }
     }
     let Some(best) = best else { return refused.map_or(Ok(()), Err) };
@@ -81,24 +91,24 @@ fn planned(
     funcs: &[OpId],
     parts: &Parts,
     pass: &Pass,
-    plan: &mut dyn FnMut(&mut PassCx<'_>) -> Result<(), Vec<Diagnostic>>,
-) -> Result<Planned, Vec<Diagnostic>> {
+    (apart, plan): (bool, PlanAll<'_>),
+) -> Result<Planned, Refusal> {
     let mut module = cx.module.clone();
     funcs.iter().for_each(|&func| module.set_clause(func, "chips", None));
-    parts.sizes_of_a_part()?.apply(cx.ctx, &mut module)?;
+    parts.sizes_of_a_part().apply(cx.ctx, &mut module).map_err(Refusal::Plan)?;
     let before: Vec<OpId> = module.ops(module.body()).to_vec();
     let options = Options::defaults(pass.options);
     let mut inner = PassCx::new(cx.ctx, &mut module, &options);
-    plan(&mut inner)?;
+    plan(&mut inner, apart).map_err(Refusal::Plan)?;
     let counts: Vec<_> = pass.statistics.iter().map(|&(name, _)| (name, inner.counted(name))).collect();
     let (cycles, findings) = (inner.counted("cycles"), inner.into_findings());
     let new = |id: &OpId| !before.contains(id);
     let kernels: Vec<OpId> = module.ops(module.body()).iter().copied().filter(new).collect();
-    let module = restored(cx.ctx, module, &kernels, (parts, &cx.analysis::<DeclaredAxes>().0))?;
-    let errors = verify(cx.ctx, &module);
-    if errors.is_empty() {
-        Ok(Planned { module, findings, counts, cycles })
-    } else {
-        Err(parts.refused(errors))
-    }
+    let axes = &cx.analysis::<DeclaredAxes>().0;
+    let restored = restored(cx.ctx, module, &kernels, (parts, axes)).and_then(|module| {
+        let errors = verify(cx.ctx, &module);
+        if errors.is_empty() { Ok(module) } else { Err(errors) }
+    });
+    let module = restored.map_err(|errors| Refusal::Parts(parts.refused(errors)))?;
+    Ok(Planned { module, findings, counts, cycles })
 }

@@ -12,7 +12,7 @@ pub mod space;
 pub mod turn;
 
 use crate::array::Array;
-use crate::cut::Group;
+use crate::cut::{Group, Part};
 use crate::tables::FetchTable;
 use std::sync::Arc;
 use visa_algebra::Axes;
@@ -215,6 +215,17 @@ impl Choice {
                 self.row > 1 && self.promotion != Promotion::Row && problem.ends_with_rows(self.stationary)
             }
             Mode::Blocks => false,
+        }
+    }
+
+    /// The parts of cuts that other slices hold in the result.
+    #[must_use]
+    pub fn held_elsewhere(&self) -> &'static [Part] {
+        match self.promotion {
+            Promotion::None => &[Part::Cluster, Part::Slice],
+            Promotion::Stream | Promotion::Reuse | Promotion::Row => {
+                &[Part::Cluster, Part::Slice, Part::Promoted]
+            }
         }
     }
 

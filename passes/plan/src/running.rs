@@ -121,11 +121,9 @@ fn starts(writer: &mut Writer<'_>, name: &str, lanes: &Expr, slices: &Slices) ->
         number += 1.0;
         tensor = fill_part(writer, (tensor, &name), lanes, (lane, 1), number)?;
     }
-    let begin = writer.value(new!(writer, Begin, [tensor]).context(Unit::Main), &name)?;
-    let op = new!(writer, Fetch, [begin]).time(Expr::Literal(1)).packet(lanes.clone());
-    let stream = writer.value(op, &name)?;
-    let op = new!(writer, Collect, [stream]).time(Expr::Literal(1)).packet(lanes.clone());
-    let stream = writer.value(op, &name)?;
+    let maps = [Expr::Literal(1), lanes.clone()];
+    let stream = writer.fetch(tensor, maps.clone(), &name)?;
+    let stream = writer.collect(stream, maps, &name)?;
     writer.value(new!(writer, ToVrf, [stream]).at_auto().element(lanes.clone()), &name)
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use visa_algebra::Expr;
 use visa_ir::build::NewOp;
 use visa_ir::context::Context;
 use visa_ir::decl::OpDecl;
@@ -11,10 +12,14 @@ use visa_ir::infer::result_types;
 use visa_ir::module::{BlockId, Module, OpId, OpRef, OpSpec, TypeId, ValueId};
 use visa_ir::open::unknown;
 use visa_ir::span::Span;
+use visa_machine::Unit;
 use visa_mapping::index::{INDEX, Index};
 use visa_mapping::ops::func::Func;
 use visa_mapping::ops::view::TILE;
+use visa_stream::ops::begin::Begin;
+use visa_stream::ops::collect::Collect;
 use visa_stream::ops::contract::{ACCUMULATE_DECL, ALIGN_DECL, CONTRACT_DECL};
+use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::{begin, cast, collect, fetch, switch, transpose, vector_inter};
 
 /// Starts an operation of a view: `new!(writer, Collect, [stream])`.
@@ -182,6 +187,33 @@ impl<'c> Writer<'c> {
         self.block = outer;
         written?;
         Ok(self.module.op(self.ctx, id).results().to_vec())
+    }
+
+    /// Begins a pipeline of the main context with a tensor, and fetches it in these time steps and packets.
+    ///
+    /// # Errors
+    /// Mappings that do not fit the tensor.
+    pub fn fetch(
+        &mut self,
+        tensor: ValueId,
+        [time, packet]: [Expr; 2],
+        name: &str,
+    ) -> Result<ValueId, Diagnostic> {
+        let begin = self.value(new!(self, Begin, [tensor]).context(Unit::Main), name)?;
+        self.value(new!(self, Fetch, [begin]).time(time).packet(packet), name)
+    }
+
+    /// Collects packets into flits.
+    ///
+    /// # Errors
+    /// Mappings that do not fit the packets.
+    pub fn collect(
+        &mut self,
+        stream: ValueId,
+        [time, packet]: [Expr; 2],
+        name: &str,
+    ) -> Result<ValueId, Diagnostic> {
+        self.value(new!(self, Collect, [stream]).time(time).packet(packet), name)
     }
 
     /// Adds an argument to a block.

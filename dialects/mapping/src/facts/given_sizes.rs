@@ -15,6 +15,12 @@ use visa_ir::span::Span;
 pub struct GivenSizes(Vec<(String, u64)>);
 
 impl GivenSizes {
+    /// The sizes of axes of a module.
+    #[must_use]
+    pub fn new(sizes: Vec<(String, u64)>) -> Self {
+        Self(sizes)
+    }
+
     /// Reads texts such as `M=256`.
     ///
     /// # Errors

@@ -35,19 +35,19 @@ pub struct Parts {
 
 impl Parts {
     /// The sizes of the axes on one chip.
-    ///
-    /// # Errors
-    /// None for axes of a module.
-    pub fn sizes_of_a_part(&self) -> Result<GivenSizes, Vec<Diagnostic>> {
-        sizes(self.parts.iter().map(|part| (&part.axis, part.size)))
+    #[must_use]
+    pub fn sizes_of_a_part(&self) -> GivenSizes {
+        self.sizes(|part| part.size)
     }
 
     /// The sizes of the axes on all chips.
-    ///
-    /// # Errors
-    /// None for axes of a module.
-    pub fn sizes_of_all(&self) -> Result<GivenSizes, Vec<Diagnostic>> {
-        sizes(self.parts.iter().map(|part| (&part.axis, part.whole)))
+    #[must_use]
+    pub fn sizes_of_all(&self) -> GivenSizes {
+        self.sizes(|part| part.whole)
+    }
+
+    fn sizes(&self, size: impl Fn(&Part) -> u64) -> GivenSizes {
+        GivenSizes::new(self.parts.iter().map(|part| (part.axis.to_string(), size(part))).collect())
     }
 
     /// Number of chips.
@@ -127,11 +127,6 @@ impl Parts {
         let maps = dims.map(|(&dim, map)| if dim == Dim::Chip { chip.clone() } else { self.within(map) });
         Tensor { maps: maps.collect(), ..tensor.clone() }
     }
-}
-
-fn sizes<'p>(sizes: impl Iterator<Item = (&'p Arc<str>, u64)>) -> Result<GivenSizes, Vec<Diagnostic>> {
-    let texts: Vec<String> = sizes.map(|(axis, size)| format!("{axis}={size}")).collect();
-    GivenSizes::parse(&texts).map_err(|error| vec![error])
 }
 
 /// The divisions of the functions among `chips` chips.

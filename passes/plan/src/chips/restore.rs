@@ -50,7 +50,7 @@ pub fn restored(
         }
         module.set_clause(kernel, "chips", Some(ctx.attr(chips)));
     }
-    parts.sizes_of_all()?.apply(ctx, &mut module)?;
+    parts.sizes_of_all().apply(ctx, &mut module)?;
     Ok(module)
 }
 

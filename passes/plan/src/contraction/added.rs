@@ -12,13 +12,9 @@ use visa_algebra::Expr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_ir::span::Span;
-use visa_machine::Unit;
 use visa_mapping::error::mapping_error;
 use visa_numerics::{ReduceName, SliceReduceName};
-use visa_stream::ops::begin::Begin;
-use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
-use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::vector::VectorFinal;
 
 impl Planned<'_> {
@@ -55,11 +51,9 @@ impl Planned<'_> {
         lanes: &ReducedLanes,
     ) -> Result<ValueId, Diagnostic> {
         let name = &self.problem.out.name;
-        let [time, packet] = lanes.fetched().map(|map| self.tidy(map));
-        let begin = writer.value(new!(writer, Begin, [terms]).context(Unit::Main), name)?;
-        let op = new!(writer, Fetch, [begin]).time(time.clone()).packet(packet.clone());
-        let stream = writer.value(op, name)?;
-        writer.value(new!(writer, Collect, [stream]).time(time).packet(packet), name)
+        let maps = lanes.fetched().map(|map| self.tidy(map));
+        let stream = writer.fetch(terms, maps.clone(), name)?;
+        writer.collect(stream, maps, name)
     }
 
     /// The dimensions of the results: the batch is added in time, the lanes stay apart.

@@ -654,11 +654,9 @@ impl Planned<'_> {
             let element = self.element(self.problem.accumulator);
             let sums =
                 writer.value(new!(writer, Commit, [results.stream]).at_auto().element(element), name)?;
-            let begin = writer.value(new!(writer, Begin, [sums]).context(Unit::Main), name)?;
-            let op = new!(writer, Fetch, [begin]).time(self.dimension(results.time.clone()));
-            let stream = writer.value(op.packet(self.tidy(results.packet.clone())), name)?;
-            let op = new!(writer, Collect, [stream]).time(self.dimension(results.time.clone()));
-            results.stream = writer.value(op.packet(self.tidy(results.packet.clone())), name)?;
+            let maps = [self.dimension(results.time.clone()), self.tidy(results.packet.clone())];
+            let stream = writer.fetch(sums, maps.clone(), name)?;
+            results.stream = writer.collect(stream, maps, name)?;
         }
         writer.comment(&self.why_map(expression));
         results.stream = vector::apply(writer, expression, results.stream, &operands, name)?;
@@ -716,10 +714,10 @@ impl Planned<'_> {
             (Gather::Promoted, Promotion::Reuse | Promotion::Row) => (&layout.rows, Part::Promoted),
         };
         let (except, [before, after]) = (self.except(), cut.around(part));
-        let without = |parts: &[Part]| [&except[..], parts, &[part]].concat();
+        let without = |parts: &[Part]| [except, parts, &[part]].concat();
         let cuts = layout.results(self.problem);
         let others = cuts.into_iter().filter(|own| !std::ptr::eq(*own, cut));
-        let mut outer: Vec<Expr> = others.flat_map(|own| own.rest(&except)).collect();
+        let mut outer: Vec<Expr> = others.flat_map(|own| own.rest(except)).collect();
         outer.extend(cut.rest(&without(&after)));
         let kept = |part: &&Part| !except.contains(part);
         let length = after.iter().filter(kept).map(|part| cut.count(*part)).product();
@@ -738,9 +736,8 @@ impl Planned<'_> {
     fn gather(&self, writer: &mut Writer<'_>, results: ValueId, runs: &Runs) -> Result<ValueId, Diagnostic> {
         let (choice, out) = (self.choice, &self.problem.out);
         self.why_gather().iter().for_each(|why| writer.part(why));
-        let begin = writer.value(new!(writer, Begin, [results]).context(Unit::Main), &out.name)?;
-        let op = new!(writer, Fetch, [begin]).time(self.dimension(runs.outer.iter().cloned()));
-        let stream = writer.value(op.packet(self.tidy(runs.run.clone())), &out.name)?;
+        let maps = [self.dimension(runs.outer.iter().cloned()), self.tidy(runs.run.clone())];
+        let stream = writer.fetch(results, maps, &out.name)?;
         let (slice1, slice0) = Layout::gathered(choice);
         let apart = choice.apart(self.machine);
         let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast1);
@@ -761,15 +758,14 @@ impl Planned<'_> {
     fn exchanged(&self) -> (Expr, [Expr; 2]) {
         let stream = &self.layout.stream;
         let except = self.except();
-        let columns = side_by_side(stream.rest(&except));
+        let columns = side_by_side(stream.rest(except));
         let count = stream.count(Part::Time) * stream.count(Part::Share);
         (self.layout.rows.part(Part::Row), divided(columns, count, elements(8, self.problem.out.dtype)))
     }
 
     /// The parts of cuts that other slices hold in the result.
-    fn except(&self) -> Vec<Part> {
-        let moved = (self.choice.promotion != Promotion::None).then_some(Part::Promoted);
-        [Part::Cluster, Part::Slice].into_iter().chain(moved).collect()
+    fn except(&self) -> &'static [Part] {
+        self.choice.held_elsewhere()
     }
 
     /// The layout of the results of a slice, with the padding of rows.
@@ -788,14 +784,14 @@ impl Planned<'_> {
         } else {
             Some((&layout.stream, Part::Packet, layout.stream.part(Part::Packet)))
         };
-        let last = cuts.iter().rev().find(|cut| !cut.rest(&except).is_empty());
+        let last = cuts.iter().rev().find(|cut| !cut.rest(except).is_empty());
         let narrow = self.has_rows() && whole_groups(self.choice.row, dtype) != self.choice.row;
         let inside = |group: &Cut| last.is_some_and(|last| std::ptr::eq(*last, group)) && !narrow;
         let Some((group, part, innermost)) = flit.filter(|(group, _, _)| !inside(group)) else {
-            return in_memory(cuts.iter().map(|cut| side_by_side(cut.rest(&except))), dtype, self.axes);
+            return in_memory(cuts.iter().map(|cut| side_by_side(cut.rest(except))), dtype, self.axes);
         };
         let inside = |cut: &Cut| {
-            let mut except = except.clone();
+            let mut except = except.to_vec();
             if std::ptr::eq(cut, group) {
                 except.push(part);
             }
@@ -815,7 +811,7 @@ impl Planned<'_> {
     fn local(&self, array: &Array) -> vector::Terms {
         let (layout, except) = (self.layout, self.except());
         let held = layout.held_of(array);
-        let memory = held.iter().map(|cut| side_by_side(cut.rest(&except))).collect();
+        let memory = held.iter().map(|cut| side_by_side(cut.rest(except))).collect();
         let (flit, part, packet) = if self.has_rows() {
             (&layout.rows, Part::Row, to_sums(layout.rows.part(Part::Row), self.choice.row))
         } else {
@@ -824,7 +820,7 @@ impl Planned<'_> {
         let has = held.iter().any(|cut| std::ptr::eq(*cut, flit));
         let mut outer: Vec<Expr> = Vec::new();
         for cut in &held {
-            let mut except = except.clone();
+            let mut except = except.to_vec();
             if std::ptr::eq(*cut, flit) {
                 except.push(part);
             }

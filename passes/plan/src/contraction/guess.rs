@@ -239,7 +239,7 @@ impl Counts<'_> {
     }
 
     fn except(&self) -> &'static [Part] {
-        result_except(self.choice.promotion != Promotion::None)
+        self.choice.held_elsewhere()
     }
 
     /// Cycles to load the register file.
@@ -452,12 +452,6 @@ fn reused(choice: &Choice, layout: &Layout) -> (u64, u64) {
     }
 }
 
-/// The parts of cuts that other slices hold in the result.
-fn result_except(promoted: bool) -> &'static [Part] {
-    const MOVED: [Part; 3] = [Part::Cluster, Part::Slice, Part::Promoted];
-    if promoted { &MOVED } else { &MOVED[..2] }
-}
-
 /// True if `cut` is the last of `cuts` in the array.
 fn innermost(array: &Array, cut: &Cut, cuts: &[&Cut]) -> bool {
     cuts.iter().filter(|other| other.size() > 1).all(|other| position(array, other) <= position(array, cut))
@@ -473,7 +467,7 @@ fn held(problem: &Contraction, choice: &Choice, layout: &Layout, machine: &Machi
     let (rows, stream) = (operand(choice.stationary), operand(1 - choice.stationary));
     // The turned operand, or that before an exchange, has separate memory.
     let turned = if choice.mode == Mode::Blocks || choice.by_rows { stream } else { 0 };
-    let except = result_except(choice.promotion != Promotion::None);
+    let except = choice.held_elsewhere();
     let result = bytes(elements_of(&layout.results(problem), except), problem.out.dtype);
     let sums = elements_of(&[&layout.batch, &layout.rows, &layout.stream], except);
     let terms = if problem.adds_batch() { bytes(sums, problem.accumulator) } else { 0 };

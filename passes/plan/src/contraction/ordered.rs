@@ -5,17 +5,13 @@
 use crate::array::whole_groups;
 use crate::contraction::emit::{Planned, divided, up_to};
 use crate::contraction::layout::{FLIT_BYTES, Layout, elements, in_memory, position};
-use crate::contraction::{Choice, Contraction, Gather, Promotion};
+use crate::contraction::{Choice, Contraction, Gather};
 use crate::cut::{Cut, Part, side_by_side};
 use crate::writer::{Writer, new};
 use visa_algebra::Expr;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
-use visa_machine::Unit;
-use visa_stream::ops::begin::Begin;
-use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
-use visa_stream::ops::fetch::Fetch;
 
 /// Results in the order of the array.
 pub struct OrderedResults {
@@ -40,13 +36,12 @@ impl Layout {
         if choice.gather != Gather::Own || out.pitch(row) != row || images {
             return None;
         }
-        let moved: &[Part] = if choice.promotion == Promotion::None { &[] } else { &[Part::Promoted] };
-        let except = [&[Part::Cluster, Part::Slice], moved].concat();
+        let except = choice.held_elsewhere();
         let mut cuts = cuts.map(|cut| (position(out, cut), cut));
         cuts.sort_by_key(|(position, _)| *position);
         let (mut terms, mut count) = (Vec::new(), 1);
         for (_, cut) in cuts {
-            let (map, held) = held(cut, &except)?;
+            let (map, held) = held(cut, except)?;
             terms.push(map);
             count *= held;
         }
@@ -91,12 +86,9 @@ impl Planned<'_> {
         let element = in_memory(ordered.terms.clone(), out.dtype, self.axes);
         let [time, packet] = divided(side_by_side(ordered.terms), ordered.count, ordered.packet);
         let time = self.dimension([time]);
-        let begin = writer.value(new!(writer, Begin, [results]).context(Unit::Main), &out.name)?;
-        let op = new!(writer, Fetch, [begin]).time(time.clone()).packet(self.tidy(packet.clone()));
-        let stream = writer.value(op, &out.name)?;
+        let stream = writer.fetch(results, [time.clone(), self.tidy(packet.clone())], &out.name)?;
         let flit = up_to(packet, ordered.packet, elements(FLIT_BYTES, out.dtype));
-        let op = new!(writer, Collect, [stream]).time(time).packet(self.tidy(flit));
-        let stream = writer.value(op, &out.name)?;
+        let stream = writer.collect(stream, [time, self.tidy(flit)], &out.name)?;
         let op = new!(writer, Commit, [stream]).at_auto().element(element);
         writer.value(op, &format!("{}_ordered", out.name))
     }

@@ -11,11 +11,7 @@ use visa_algebra::{Axes, Expr, PadKind};
 use visa_engine::words::TopologyName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
-use visa_machine::Unit;
-use visa_stream::ops::begin::Begin;
-use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
-use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::switch::Switch;
 
 impl Layout {
@@ -100,10 +96,8 @@ impl Planned<'_> {
         let ([member, rows], batch) = (layout.row_parts(choice), layout.batch.part(Part::Time));
         let packet = self.tidy(layout.sum.part(Part::Time));
         let flit = packet.clone().pad(elements(FLIT_BYTES, array.dtype), PadKind::Top);
-        let begin = writer.value(new!(writer, Begin, [loaded]).context(Unit::Main), name)?;
         let time = self.dimension([batch.clone(), layout.sum.part(Part::Share), rows.clone()]);
-        let op = new!(writer, Fetch, [begin]).time(time).packet(packet);
-        let stream = writer.value(op, name)?;
+        let stream = writer.fetch(loaded, [time, packet], name)?;
         let time = self.dimension([batch, rows, member]);
         let op = new!(writer, Switch, [stream]).topology(TopologyName::InterTranspose);
         let op = op.slice1(Some(integer(choice.share_sum))).slice0(Some(1));
@@ -111,8 +105,7 @@ impl Planned<'_> {
         let op =
             op.slice(Some(self.tidy(layout.loaded_slices(choice, self.machine)))).time(Some(time.clone()));
         let stream = writer.value(op, name)?;
-        let op = new!(writer, Collect, [stream]).time(time).packet(self.tidy(flit));
-        let stream = writer.value(op, name)?;
+        let stream = writer.collect(stream, [time, self.tidy(flit)], name)?;
         let element = layout.loaded(problem, choice, operand, self.axes);
         writer.value(new!(writer, Commit, [stream]).at_auto().element(element), &format!("{name}_parts"))
     }

@@ -12,11 +12,7 @@ use visa_algebra::{Expr, PadKind};
 use visa_cost::MemoryModel;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
-use visa_machine::Unit;
-use visa_stream::ops::begin::Begin;
-use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
-use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::transpose::Transpose;
 
 /// Matrices that the Transpose Engine exchanges.
@@ -90,11 +86,8 @@ impl Planned<'_> {
         let flit = elements(FLIT_BYTES, array.dtype);
         let padded = |packet: &Expr| self.tidy(packet.clone().pad(flit, PadKind::Top));
         let time = self.dimension([outer.clone(), inner.clone()]);
-        let begin = writer.value(new!(writer, Begin, [loaded]).context(Unit::Main), name)?;
-        let op = new!(writer, Fetch, [begin]).time(time.clone()).packet(self.tidy(packet.clone()));
-        let stream = writer.value(op, name)?;
-        let op = new!(writer, Collect, [stream]).time(time).packet(padded(&packet));
-        let stream = writer.value(op, name)?;
+        let stream = writer.fetch(loaded, [time.clone(), self.tidy(packet.clone())], name)?;
+        let stream = writer.collect(stream, [time, padded(&packet)], name)?;
         let time = self.dimension([outer, packet]);
         let op = new!(writer, Transpose, [stream]).time(time).packet(padded(&inner));
         let stream = writer.value(op, name)?;

@@ -12,13 +12,10 @@ use visa_algebra::{Expr, PadKind};
 use visa_engine::words::TopologyName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
-use visa_machine::Unit;
 use visa_mapping::ops::transfer::ToDm;
 use visa_mapping::{DM, Dim, Tensor};
-use visa_stream::ops::begin::Begin;
 use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
-use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::switch::Switch;
 
 /// Latency of the pipeline that exchanges parts.
@@ -142,9 +139,8 @@ impl PlannedRegion<'_> {
         } else {
             [part.clone().stride(flit), part.modulo(flit)]
         };
-        let begin = writer.value(new!(writer, Begin, [loaded]).context(Unit::Main), name)?;
-        let op = new!(writer, Fetch, [begin]).time(self.dimension([steps.clone()]));
-        let stream = writer.value(op.packet(self.tidy(packet.clone())), name)?;
+        let maps = [self.dimension([steps.clone()]), self.tidy(packet.clone())];
+        let stream = writer.fetch(loaded, maps, name)?;
         let time = self.dimension([number, steps]);
         let op = new!(writer, Switch, [stream]).topology(TopologyName::Broadcast01);
         let op = op.slice1(Some(exchange.ring.cast_signed())).slice0(Some(1));

@@ -12,11 +12,7 @@ use crate::writer::{Writer, new};
 use visa_algebra::{Expr, PadKind};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
-use visa_machine::Unit;
-use visa_stream::ops::begin::Begin;
-use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
-use visa_stream::ops::fetch::Fetch;
 use visa_stream::ops::transpose::Transpose;
 
 /// Latency of a pipeline without computation: its fetch, its collection in flits and its commit.
@@ -67,11 +63,9 @@ impl PlannedRegion<'_> {
             "The Transpose Engine exchanges {rows} rows of %{name} with their elements: packets read neighbours."
         ));
         let [time, packet] = lanes.unturned(rows).map(|map| self.tidy(map));
-        let begin = writer.value(new!(writer, Begin, [source]).context(Unit::Main), name)?;
-        let op = new!(writer, Fetch, [begin]).time(time.clone()).packet(packet.clone());
-        let stream = writer.value(op, name)?;
+        let stream = writer.fetch(source, [time.clone(), packet.clone()], name)?;
         let whole = if flit > LANES { packet.pad(flit, PadKind::Top) } else { packet };
-        let stream = writer.value(new!(writer, Collect, [stream]).time(time).packet(whole), name)?;
+        let stream = writer.collect(stream, [time, whole], name)?;
         let [time, packet] = lanes.turned(rows).map(|map| self.tidy(map));
         let op = new!(writer, Transpose, [stream]).time(time).packet(packet.pad(flit, PadKind::Top));
         let stream = writer.value(op, name)?;

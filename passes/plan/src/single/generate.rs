@@ -11,13 +11,10 @@ use visa_algebra::{Axes, Expr, PadKind};
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::ValueId;
 use visa_ir::span::Span;
-use visa_machine::{Machine, Unit};
+use visa_machine::Machine;
 use visa_mapping::ops::transfer::ToHbm;
-use visa_stream::ops::begin::Begin;
 use visa_stream::ops::cast::Cast;
-use visa_stream::ops::collect::Collect;
 use visa_stream::ops::commit::Commit;
-use visa_stream::ops::fetch::Fetch;
 
 /// The coordinates along the axis of `out` in HBM, counted by one slice.
 ///
@@ -72,11 +69,8 @@ fn narrowed(
     axes: &Axes,
 ) -> Result<ValueId, Diagnostic> {
     let (name, time, packet) = (&out.name, tidy(&time, axes), tidy(&packet, axes));
-    let begin = writer.value(new!(writer, Begin, [tensor]).context(Unit::Main), name)?;
-    let op = new!(writer, Fetch, [begin]).time(time.clone()).packet(packet.clone());
-    let stream = writer.value(op, name)?;
-    let op = new!(writer, Collect, [stream]).time(time.clone()).packet(packet.clone());
-    let stream = writer.value(op, name)?;
+    let stream = writer.fetch(tensor, [time.clone(), packet.clone()], name)?;
+    let stream = writer.collect(stream, [time.clone(), packet.clone()], name)?;
     let flit = packet.clone().pad(elements(FLIT_BYTES, out.dtype), PadKind::Top);
     let op = new!(writer, Cast, [stream]).dtype(out.dtype).packet(tidy(&flit, axes));
     let stream = writer.value(op, name)?;

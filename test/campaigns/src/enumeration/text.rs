@@ -309,11 +309,9 @@ impl Plan<'_> {
         let outermost = if tree { None } else { beyond.text() };
         let fetched = if tree { beyond.text() } else { None };
         // One of the parts is exchanged around the others in time.
-        let [before, after] = match (ring, self.get(Field::Shared)) {
-            (None, _) => [None, None],
-            (_, 1) => [part.slice.text(), None],
-            _ => [None, part.slice.text()],
-        };
+        let exchanged = ring.and_then(|_| part.slice.text());
+        let [before, after] =
+            if self.get(Field::Shared) == 1 { [exchanged, None] } else { [None, exchanged] };
         let inner = if self.get(Field::Shared) == 1 {
             stepped.extent * if tree { beyond.extent } else { 1 }
         } else if tree {
