@@ -108,11 +108,18 @@ impl Adapter {
         self.table.as_ref().is_some_and(|table| elements.any(|index| outside(table, index)))
     }
 
-    /// Cycles from an element's entry to its exit.
+    /// Returns true if elements are indices of a table.
     pub(crate) const fn looks_up(&self) -> bool {
         self.table.is_some()
     }
 
+    /// Bytes that the table gives for `bytes` of data memory; `None` without a table.
+    pub(crate) fn looked_up(&self, bytes: u64) -> Option<u64> {
+        let table = self.table.as_ref()?;
+        Some((bytes * u64::from(table.to.bits())).div_ceil(u64::from(self.from.bits())))
+    }
+
+    /// Cycles from an element's entry to its exit.
     pub(crate) fn latency(&self, machine: &Machine) -> u64 {
         let table = self.table.as_ref().map_or(0, |_| machine.timing.fetch_table_cycles);
         table + self.cast.map_or(0, |_| machine.timing.fetch_cast_cycles)

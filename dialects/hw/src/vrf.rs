@@ -3,6 +3,7 @@
 
 use crate::clauses::machine;
 use crate::loops::{Loops, Written};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 use visa_engine::shadow::Shadow;
@@ -10,6 +11,9 @@ use visa_engine::{Access, Mismatch, SliceMemory, Space, Wire};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::module::OpRef;
 use visa_loops::Program;
+
+/// Bytes of a row of a register file or of the stash, in which a calibrated machine counts operands.
+pub(crate) const ROW_BYTES: usize = 32;
 
 /// The loops of a clause that reads the vector register file.
 pub(crate) struct RegisterFile(Loops);
@@ -79,6 +83,12 @@ impl RegisterFile {
     /// Where each packet's access begins, bytes.
     pub(crate) fn addresses(&self) -> &[u32] {
         self.0.addresses()
+    }
+
+    /// Rows of [`ROW_BYTES`] that are read, each counted once.
+    pub(crate) fn rows(&self) -> u64 {
+        let of_run = |run: &Range<usize>| run.start / ROW_BYTES..run.end.div_ceil(ROW_BYTES);
+        self.0.runs().iter().flat_map(of_run).collect::<BTreeSet<usize>>().len() as u64
     }
 
     /// That the register file is read there, or written.

@@ -17,15 +17,22 @@ pub enum Anatomy {
         ring: u64,
         /// Steps of the busiest engine of each pace, in the order of [`Pace::ALL`].
         steps: [u64; Pace::ALL.len()],
+        /// Rows of 32 bytes of register operands, or of the stash. Each is read once, whatever the number of steps.
+        rows: u64,
     },
     /// A transfer.
     Transfer {
-        /// Start-ups, one after the other: of indices too, where these choose rows.
+        /// Start-ups but those of `stores`, one after the other: of indices too, where these choose rows.
         starts: u64,
-        /// Cycles after its start-up by a model of memories, without the limit of `written`.
+        /// Start-ups that read the data memory of one cluster.
+        stores: u64,
+        /// Cycles after its start-up by a model of memories, without the limit of `written` and without `parts`.
         moving: u64,
-        /// Bytes that it writes into the data memory of the cluster that gets the most.
+        /// Bytes that it writes into the data memory of the cluster that gets the most. A request writes as long as
+        /// one of the most bytes.
         written: u64,
+        /// Units of HBM of which it writes a part.
+        parts: u64,
     },
     /// Anything else, in cycles.
     Other(u64),
@@ -37,16 +44,16 @@ impl Anatomy {
     pub fn ticks(&self, measured: &Measured) -> f64 {
         let cycle = measured.ticks_per_cycle.value;
         match *self {
-            Self::Pass { fill, ring, steps } => {
-                let each = Pace::ALL.into_iter().zip(steps);
-                let busiest =
-                    each.map(|(pace, steps)| steps as f64 * ticks(pace, measured)).fold(0.0, f64::max);
+            Self::Pass { fill, ring, steps, rows } => {
+                let busiest = longest(steps, measured);
                 let around = ring as f64 * measured.inter_slice_ticks.value;
-                measured.pass_startup_ticks.value + fill as f64 * cycle + around + busiest
+                let operands = rows as f64 * measured.register_row_ticks.value;
+                measured.pass_startup_ticks.value + fill as f64 * cycle + around + busiest + operands
             }
-            Self::Transfer { starts, moving, written } => {
+            Self::Transfer { starts, stores, moving, written, parts } => {
                 let longest = writing(written, measured).max(moving as f64 * cycle);
-                starts as f64 * measured.dma_startup_ticks.value + longest
+                let in_part = parts as f64 * measured.partial_write_ticks.value;
+                started(starts, stores, measured) + longest + in_part
             }
             Self::Other(cycles) => cycles as f64 * cycle,
         }
@@ -61,12 +68,22 @@ impl Anatomy {
         all.max_by(|own, other| time(own).total_cmp(&time(other))).map(|(pace, _)| pace)
     }
 
+    /// Returns true if a pass takes longer to read the rows of its operands than its busiest engine for its steps.
+    pub(crate) fn reads_rows_longest(&self, measured: &Measured) -> bool {
+        match *self {
+            Self::Pass { steps, rows, .. } => {
+                rows as f64 * measured.register_row_ticks.value > longest(steps, measured)
+            }
+            Self::Transfer { .. } | Self::Other(_) => false,
+        }
+    }
+
     /// Returns true if a transfer waits for data memory to be written.
     pub(crate) fn writes_longest(&self, measured: &Measured) -> bool {
         match *self {
-            Self::Transfer { moving, written, .. } => {
+            Self::Transfer { starts, stores, moving, written, .. } => {
                 let others = moving as f64 * measured.ticks_per_cycle.value;
-                writing(written, measured) > others.max(measured.dma_startup_ticks.value)
+                writing(written, measured) > others.max(started(starts, stores, measured))
             }
             Self::Pass { .. } | Self::Other(_) => false,
         }
@@ -76,18 +93,38 @@ impl Anatomy {
     #[must_use]
     pub fn figures(&self) -> Vec<usize> {
         let (always, where_used) = match *self {
-            Self::Pass { ring, steps, .. } => {
+            Self::Pass { ring, steps, rows, .. } => {
                 let paces = Pace::ALL.into_iter().zip(steps).map(|(pace, steps)| (of_pace(pace), steps));
-                (vec![figure::TICK, figure::PASS], paces.chain([(figure::INTER_SLICE, ring)]).collect())
+                let others = [(figure::INTER_SLICE, ring), (figure::REGISTER_ROW, rows)];
+                (vec![figure::TICK, figure::PASS], paces.chain(others).collect())
             }
-            Self::Transfer { written, .. } => {
-                (vec![figure::TICK, figure::DMA], vec![(figure::DM_WRITE, written)])
+            Self::Transfer { starts, stores, written, parts, .. } => {
+                let others = [
+                    (figure::DMA, starts),
+                    (figure::STORE, stores),
+                    (figure::DM_WRITE, written),
+                    (figure::PARTIAL_WRITE, parts),
+                ];
+                (vec![figure::TICK], others.to_vec())
             }
             Self::Other(_) => (vec![figure::TICK], Vec::new()),
         };
         let used = where_used.into_iter().filter(|(figure, part)| *part > 0 && !always.contains(figure));
         let used: Vec<usize> = used.map(|(figure, _)| figure).collect();
         [always, used].concat()
+    }
+
+    /// A transfer with what its requests write, and with the start of one that reads one cluster.
+    pub(crate) const fn requested(self, written: u64, parts: u64, reads_one_cluster: bool) -> Self {
+        match self {
+            Self::Transfer { starts, stores, moving, .. } if reads_one_cluster => {
+                Self::Transfer { starts: 0, stores: starts + stores, moving, written, parts }
+            }
+            Self::Transfer { starts, stores, moving, .. } => {
+                Self::Transfer { starts, stores, moving, written, parts }
+            }
+            Self::Pass { .. } | Self::Other(_) => self,
+        }
     }
 
     /// Its price in whole cycles where the machine was measured; else the book's.
@@ -99,6 +136,12 @@ impl Anatomy {
     }
 }
 
+/// Ticks of the steps of the busiest engine.
+fn longest(steps: [u64; Pace::ALL.len()], measured: &Measured) -> f64 {
+    let each = Pace::ALL.into_iter().zip(steps);
+    each.map(|(pace, steps)| steps as f64 * ticks(pace, measured)).fold(0.0, f64::max)
+}
+
 /// Ticks of a step.
 const fn ticks(pace: Pace, measured: &Measured) -> f64 {
     measured.figures()[of_pace(pace)].value
@@ -108,10 +151,14 @@ const fn ticks(pace: Pace, measured: &Measured) -> f64 {
 const fn of_pace(pace: Pace) -> usize {
     match pace {
         Pace::Cycle => figure::TICK,
-        Pace::RegisterOperand => figure::REGISTER_OPERAND,
         Pace::Contraction => figure::CONTRACTION,
         Pace::Table => figure::TABLE,
     }
+}
+
+/// Ticks of the start-ups of a transfer.
+fn started(starts: u64, stores: u64, measured: &Measured) -> f64 {
+    starts as f64 * measured.dma_startup_ticks.value + stores as f64 * measured.store_startup_ticks.value
 }
 
 /// Ticks of writing `written` bytes into the data memory of a cluster.

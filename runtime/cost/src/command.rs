@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use visa_engine::read_cache::CacheReads;
 use visa_engine::{BankUse, Engine, Flow, Pace, Space, TreeUse};
-use visa_hw::program::Exec;
+use visa_hw::program::{Exec, PlacedStage};
 use visa_ir::span::Span;
 use visa_machine::{Machine, Medium};
 use visa_numerics::DType;
@@ -63,7 +63,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let (mut engines, mut time) = (Vec::new(), PipelineTime::default());
     let (mut bytes, mut macs) = (Traffic::default(), BTreeMap::new());
     let (mut trees, mut bank_reads, mut bank_writes) = (None, None, 0);
-    let mut steps = [0; Pace::ALL.len()];
+    let (mut steps, mut rows) = ([0; Pace::ALL.len()], 0);
     for stage in &exec.stages {
         let cost = stage.cost(machine, flow);
         trees = stage.tree_use(machine, flow).map(|trees| (trees, cost.macs)).or(trees);
@@ -74,10 +74,9 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         }
         busy(&mut engines, cost.engine, cost.cycles);
         time = time.then(&cost);
-        for (pace, steps) in Pace::ALL.into_iter().zip(&mut steps) {
-            if pace == stage.pace() {
-                *steps = cost.cycles.max(*steps);
-            }
+        if machine.measured.is_some() {
+            measure(stage, cost.cycles, &mut steps);
+            rows = rows.max(stage.operand_rows(&stage.entering));
         }
         if cost.macs > 0 {
             let sum: &mut u64 = macs.entry(stage.entering.dtype).or_default();
@@ -110,7 +109,7 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let ring = if ring > 0 && is_partial(&exec.slices, all) { all.max(ring) } else { ring };
     let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
     let fill = time.latency.saturating_sub(around).saturating_sub(streaming);
-    let anatomy = Anatomy::Pass { fill, ring, steps };
+    let anatomy = Anatomy::Pass { fill, ring, steps, rows };
     CommandCost {
         resource: Resource::of_context(exec.context),
         queues: Queues::of_context(exec.context),
@@ -131,6 +130,25 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
         memory: None,
         anatomy,
         error: None,
+    }
+}
+
+/// Counts a stage's steps to its pace: of several stages, the slowest. What goes beyond the steps of a table is at the
+/// pace of cycles.
+fn measure(stage: &PlacedStage, cycles: u64, steps: &mut [u64; Pace::ALL.len()]) {
+    let mut count = |pace: Pace, own: u64| {
+        for (other, steps) in Pace::ALL.into_iter().zip(&mut *steps) {
+            if other == pace {
+                *steps = own.max(*steps);
+            }
+        }
+    };
+    match stage.paced() {
+        Some(paced) => {
+            count(stage.pace(), paced);
+            count(Pace::Cycle, cycles);
+        }
+        None => count(stage.pace(), cycles),
     }
 }
 
@@ -170,9 +188,11 @@ fn is_partial(slices: &[Range<usize>], all: u64) -> bool {
 
 /// The engine that a run waits for: the busiest by the book, or by the measured figures.
 fn bottleneck(anatomy: &Anatomy, machine: &Machine, book: &'static str) -> &'static str {
+    if machine.measured.as_ref().is_some_and(|measured| anatomy.reads_rows_longest(measured)) {
+        return Engine::VECTOR.0;
+    }
     let slow = machine.measured.as_ref().and_then(|measured| anatomy.busiest(measured));
     match slow {
-        Some(Pace::RegisterOperand) => Engine::VECTOR.0,
         Some(Pace::Contraction) => Engine::CONTRACTION.0,
         Some(Pace::Table) => Engine::FETCH.0,
         Some(Pace::Cycle) | None => book,

@@ -177,7 +177,7 @@ mod tests {
         let mut known =
             Machine::named("rngd-silicon").and_then(|machine| machine.measured).expect("a machine");
         for (figure, value) in
-            known.figures_mut().into_iter().zip([2.0, 300.0, 5.0, 3.0, 6.0, 1000.0, 300.0, 20.0])
+            known.figures_mut().into_iter().zip([2.0, 300.0, 5.0, 3.0, 6.0, 1000.0, 700.0, 11.0, 300.0, 20.0])
         {
             figure.value = value;
         }
@@ -185,17 +185,26 @@ mod tests {
     }
 
     fn anatomies() -> Vec<Anatomy> {
-        let pass = |fill, ring, steps| Anatomy::Pass { fill, ring, steps };
+        let pass = |fill, ring, steps, rows| Anatomy::Pass { fill, ring, steps, rows };
+        let moved = |starts, stores, moving, written, parts| Anatomy::Transfer {
+            starts,
+            stores,
+            moving,
+            written,
+            parts,
+        };
         let mut all = Vec::new();
         for steps in [16, 60, 120, 480, 2000] {
             all.extend([
-                pass(4, 0, [steps, 0, 0, 0]),
-                pass(4, 0, [0, steps, 0, 0]),
-                pass(11, 0, [0, 0, steps, 0]),
-                pass(5, 0, [0, 0, 0, steps]),
-                pass(3, steps, [1, 0, 0, 0]),
-                Anatomy::Transfer { starts: 1, moving: steps, written: 0 },
-                Anatomy::Transfer { starts: 1, moving: steps, written: steps * 4000 },
+                pass(4, 0, [steps, 0, 0], 0),
+                pass(4, 0, [steps, 0, 0], steps / 2),
+                pass(11, 0, [0, steps, 0], 0),
+                pass(5, 0, [0, 0, steps], 0),
+                pass(3, steps, [1, 0, 0], 0),
+                moved(1, 0, steps, 0, 0),
+                moved(1, 0, steps, steps * 4000, 0),
+                moved(0, 1, steps, 0, 0),
+                moved(0, 1, steps, 0, steps),
             ]);
         }
         all

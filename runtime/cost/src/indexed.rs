@@ -70,7 +70,7 @@ pub(crate) fn indexed_work(
     work.queues = Queues::of_parts([&transfer.part], machine, model);
     if let Anatomy::Transfer { starts, .. } = &mut work.anatomy {
         // Indices are read before rows move.
-        *starts = 2;
+        *starts += 1;
     }
     Ok(work.measured(machine))
 }

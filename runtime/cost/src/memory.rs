@@ -1,16 +1,19 @@
 //! Load of a transfer on the memories, as a price and as a report (books 10, 11).
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use visa_engine::Space;
 use visa_hw::program::{CHIP_STRIDE, Dma};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
-use visa_loops::{PairedEntry, PairedProgram, SeqError, Stride, code};
+use visa_loops::{PairedEntry, PairedProgram, Program, SeqError, Stride, code};
 use visa_machine::{Machine, Medium, Ports};
 use visa_memory::detailed::{ChannelTotals, Detailed, MAX_REQUESTS, Timing, extrapolate, simulate};
 use visa_memory::{
     Bound, Channels, Descriptor, Engine, HBM_UNIT, Memory, Price, Transfer, book, channel_cycles,
+    partial_units, repeated_reads, request_count,
 };
 
 use crate::anatomy::Anatomy;
@@ -29,6 +32,7 @@ pub(crate) fn work(
     requested: impl Fn() -> Result<Transfer, SeqError>,
 ) -> Result<CommandCost, Diagnostic> {
     let transfer = || requested().map_err(|error| refuse(model, flat.span, &error.message));
+    let machine = &*parts_apart(machine);
     match model {
         MemoryModel::Flat => Ok(flat),
         MemoryModel::Book => book_work(&transfer()?, flat, machine),
@@ -41,7 +45,9 @@ impl CommandCost {
     pub(crate) fn measured(self, machine: &Machine) -> Self {
         let moving = self.cycles.saturating_sub(machine.timing.dma_startup_cycles);
         let anatomy = match self.anatomy {
-            Anatomy::Transfer { starts, written, .. } => Anatomy::Transfer { starts, moving, written },
+            Anatomy::Transfer { starts, stores, written, parts, .. } => {
+                Anatomy::Transfer { starts, stores, moving, written, parts }
+            }
             Anatomy::Pass { .. } | Anatomy::Other(_) => self.anatomy,
         };
         let bottleneck = match &machine.measured {
@@ -50,6 +56,16 @@ impl CommandCost {
         };
         Self { cycles: anatomy.cycles(machine, self.cycles), anatomy, bottleneck, ..self }
     }
+}
+
+/// The machine on which a write of a part of a unit takes HBM as long as one of the whole, where it was measured: there
+/// such writes are charged by a figure.
+fn parts_apart(machine: &Machine) -> Cow<'_, Machine> {
+    let mut machine = Cow::Borrowed(machine);
+    if machine.measured.is_some() && machine.timing.hbm_partial_write_times != 1 {
+        machine.to_mut().timing.hbm_partial_write_times = 1;
+    }
+    machine
 }
 
 /// A transfer's price by the `detailed` model. The reason for its length is in the words of the `book` model.
@@ -118,26 +134,46 @@ fn banks(found: &Detailed, machine: &Machine) -> Vec<u64> {
     if banks.iter().all(|&accesses| accesses == 0) { Vec::new() } else { banks }
 }
 
-/// Bytes that a transfer writes into the data memory of the cluster that gets the most of a chip.
+/// Bytes that a transfer writes into the data memory of the cluster that gets the most of a chip, each request as if
+/// it had the most bytes of one.
 fn written(transfer: &Transfer, machine: &Machine) -> u64 {
-    let bytes = machine.topology.slices_per_cluster.saturating_mul(machine.memory.dm_bytes_per_slice);
     let mut clusters: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-    for descriptor in transfer.engines.iter().flat_map(|(_, told)| told) {
-        let Descriptor { to, loops, .. } = descriptor;
-        let (Medium::Dm, Some(all), Ok((start, end))) = (to.medium, loops.steps(), loops.write().extent())
-        else {
-            continue;
-        };
-        let of = |address: i64| address.max(0).cast_unsigned() / bytes.max(1);
-        let own = of(start)..=of(end.saturating_sub(1)).max(of(start));
+    for descriptor in transfer.descriptors() {
+        let (write, chip) = (descriptor.write(), descriptor.to.chip);
+        let own = clusters_of(descriptor.to, &write, machine);
+        let (Some(own), Some(all)) = (own, request_count(&write, machine)) else { continue };
         // Of loops over several clusters each gets as much as the others.
-        let share = all / own.clone().count().max(1) as u64;
+        let share = all.saturating_mul(machine.limits.dma_request_bytes) / own.clone().count().max(1) as u64;
         for cluster in own {
-            let sum = clusters.entry((to.chip, cluster)).or_default();
+            let sum = clusters.entry((chip, cluster)).or_default();
             *sum = sum.saturating_add(share);
         }
     }
     clusters.into_values().fold(0, u64::max)
+}
+
+/// The clusters of the data memory that a program is in; `None` for other memories.
+fn clusters_of(at: Memory, program: &Program, machine: &Machine) -> Option<RangeInclusive<u64>> {
+    let bytes = machine.topology.slices_per_cluster.saturating_mul(machine.memory.dm_bytes_per_slice);
+    let (Medium::Dm, Ok((start, end))) = (at.medium, program.extent()) else { return None };
+    let of = |address: i64| address.max(0).cast_unsigned() / bytes.max(1);
+    Some(of(start)..=of(end.saturating_sub(1)).max(of(start)))
+}
+
+/// Returns true if all that a transfer reads is in the data memory of one cluster.
+fn reads_one_cluster(transfer: &Transfer, machine: &Machine) -> bool {
+    let read = transfer.descriptors().map(|one| clusters_of(one.from, &one.read(), machine));
+    let clusters: Option<Vec<_>> = read.collect();
+    let all: Option<BTreeSet<u64>> = clusters.map(|clusters| clusters.into_iter().flatten().collect());
+    all.is_some_and(|all| all.len() == 1)
+}
+
+/// Units of HBM of which a transfer writes a part.
+fn written_in_part(transfer: &Transfer) -> Result<u64, SeqError> {
+    let to_hbm = transfer.descriptors().filter(|one| one.to.medium == Medium::Hbm);
+    to_hbm
+        .map(|one| partial_units(&one.write()))
+        .try_fold(0, |sum: u64, parts| Ok(sum.saturating_add(parts?)))
 }
 
 fn simulated_channels(found: &Detailed) -> Vec<ChannelReport> {
@@ -163,16 +199,31 @@ fn refuse(model: MemoryModel, span: Span, message: &dyn Display) -> Diagnostic {
 /// # Errors
 /// If an address is outside of RNGD's map of HBM.
 fn book_work(transfer: &Transfer, flat: CommandCost, machine: &Machine) -> Result<CommandCost, Diagnostic> {
-    let price =
-        book(transfer, machine).map_err(|error| refuse(MemoryModel::Book, flat.span, &error.message))?;
+    let refuse = |error: SeqError| refuse(MemoryModel::Book, flat.span, &error.message);
+    let mut price = book(transfer, machine).map_err(refuse)?;
+    let repeated = match &machine.measured {
+        Some(_) => {
+            let moving = repeated_reads(transfer, machine).map_err(refuse)?;
+            moving.saturating_add(machine.timing.dma_startup_cycles)
+        }
+        None => 0,
+    };
+    let parts = written_in_part(transfer).map_err(refuse)?;
+    let anatomy =
+        flat.anatomy.requested(written(transfer, machine), parts, reads_one_cluster(transfer, machine));
+    let mut reason = reason(&price, machine);
+    if repeated > price.cycles {
+        (price.cycles, price.bound) = (repeated, Bound::Channel);
+        reason =
+            "slices read the same bytes, which few channels of HBM hold: copies in HBM shorten it".to_owned();
+    }
     let mut assumed = flat.assumed.clone();
-    assumed.extend([
-        "limits.dma_read_ahead",
-        "timing.hbm_row_switch_cycles",
-        "timing.hbm_partial_write_times",
-    ]);
+    assumed.extend(["limits.dma_read_ahead", "timing.hbm_row_switch_cycles"]);
+    if machine.measured.is_none() {
+        assumed.push("timing.hbm_partial_write_times");
+    }
     let report = MemoryReport {
-        reason: reason(&price, machine),
+        reason,
         requests: price.requests,
         estimated: price.estimated,
         engines: price.engines.iter().map(|(_, cycles)| *cycles).collect(),
@@ -187,7 +238,7 @@ fn book_work(transfer: &Transfer, flat: CommandCost, machine: &Machine) -> Resul
         bottleneck: name(price.bound),
         engines: busy(&price, machine),
         memory: Some(report),
-        anatomy: Anatomy::Transfer { starts: 1, moving: price.cycles, written: written(transfer, machine) },
+        anatomy,
         assumed,
         ..flat
     })

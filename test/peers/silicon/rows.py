@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes a small kernel for each measured row: rows.py [--check].
 
-Each line of dma.csv and passes.csv is a command that was measured on silicon. Its kernel has one command like it, with
+Each line of dma.csv, passes.csv, loads.csv and stores.csv is a command that was measured on silicon. Its kernel has one command like it, with
 the shapes that the row says; what the row leaves open is as in the kernels that were measured. `rows.json` lists them:
-the file, the command's queue, the vendor's cycles, the measured ticks, and what was beside it.
+the file, the command's queue, the vendor's cycles, the measured ticks, and what was beside it. A row that another table has too has
+no kernel here.
 """
 import csv
 import json
@@ -110,6 +111,36 @@ DMA = [
     ("last", store({"N": 16, "B": 512}, "[N / 8]", "[N % 8, 1 # 32]", "[B]")),
     ("last", store({"C": 2, "N": 128, "B": 256}, "[C]", "[N, 1 # 2]", "[B]")),
     ("last", store({"N": 8, "B": 960}, "[1 # 2]", "[1 # 32, N]", "[B]")),
+]
+
+
+def striped(runs, size):
+    """Runs of a slice; eight neighbour slices hold neighbour rows."""
+    return load({"C": 2, "U": 32, "R": runs, "V": 8, "B": size}, "[C, U, R, V, B]", "[C]", "[U, V]", "[R, B]")
+
+
+def single(size, slices=256):
+    """One run a slice; where not all slices of a cluster have one, all networks do."""
+    spread = "[S]" if slices == 256 else f"[S, 1 # {256 // slices}]"
+    return load({"C": 2, "S": slices, "B": size}, "[C, S, B]", "[C]", spread, "[B]")
+
+
+LOADS = [
+    ("first", striped(120, 256)), ("first", striped(60, 512)), ("first", striped(30, 1024)), ("first", single(61440, 128)),
+    ("first", striped(240, 128)), ("first", single(30720)), ("first", single(122880, 64)), ("first", single(15360)),
+    (None, None), ("first", striped(30, 1920)), (None, None), (None, None), (None, None),
+    ("first", striped(12, 960)), ("first", striped(16, 960)),
+    ("first", load({"C": 2, "S": 256, "B": 7680}, "[B]", "[C]", "[S]", "[B]")),
+]
+
+STORES = [
+    ("last", store({"C": 2, "N": 128, "B": 120}, "[C]", "[N, 1 # 2]", "[B]")), (None, None),
+    ("last", store({"C": 2, "N": 256, "B": 16}, "[C]", "[N]", "[B]")),
+    ("last", store({"N": 16, "B": 480}, "[1 # 2]", "[1 # 16, N]", "[B]")), (None, None),
+    # One element of 2 bytes: a load for it would write less than 8 bytes.
+    (None, None),
+    ("last", store({"N": 256, "B": 1000}, "[1 # 2]", "[N]", "[B]", "bf16")),
+    ("last", store({"N": 256, "B": 8}, "[1 # 2]", "[N]", "[B]", "bf16")),
 ]
 
 
@@ -336,8 +367,19 @@ PASSES = [
 ]
 
 
+def measure(name, row):
+    if "size" in row:
+        return f", {row['size']} {row['size_unit']}"
+    return "" if name.startswith("dma") else f", runs of {row['run_bytes']} bytes"
+
+
+def time(row, column):
+    value = row.get(column)
+    return float(value) if value else None
+
+
 def all_rows():
-    for name, made in (("dma", DMA), ("passes", PASSES)):
+    for name, made in (("dma", DMA), ("passes", PASSES), ("loads", LOADS), ("stores", STORES)):
         with open(HERE / f"{name}.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == len(made), (name, len(rows), len(made))
@@ -348,18 +390,18 @@ def all_rows():
 def main():
     wrong, lines = [], []
     for name, row, (which, made) in all_rows():
-        kind = "dma" if name.startswith("dma") else row["unit"]
-        what = row["what"] + ("" if kind == "dma" else f", {row['size']} {row['size_unit']}")
+        kind = row.get("unit") or "dma"
+        what = row["what"] + measure(name, row)
         lines.append({
             "file": f"{name}.visa" if made else None,
             "kind": kind,
             "which": which if which in ("first", "second") else "last",
-            "kernels": (row.get("kernel") or row.get("kernels")).split(),
+            "kernels": (row.get("kernel") or row.get("kernels") or "").split(),
             "what": what,
-            "static_cycles": float(row["static_cycles"]),
-            "ticks": float(row["ticks"]),
+            "static_cycles": time(row, "static_cycles"),
+            "ticks": time(row, "ticks"),
             "bytes": int(row.get("bytes_moved") or 0),
-            "beside": row["beside"] or "",
+            "beside": row.get("beside") or "",
         })
         if not made:
             continue

@@ -15,7 +15,7 @@ use visa_engine::place::rngd;
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::{
     Access, BankWalk, Engine, Flow, Map, Mismatch, Pace, RunCx, SliceMemory, Space, Stage, StageCost, Stream,
-    Unit, Wire,
+    TABLE_BYTES, Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -296,6 +296,10 @@ impl Unit for FetchUnit {
 
     fn pace(&self) -> Pace {
         if self.adapter.looks_up() { Pace::Table } else { Pace::Cycle }
+    }
+
+    fn paced(&self) -> Option<u64> {
+        self.adapter.looked_up(self.loops.steps()).map(|bytes| bytes.div_ceil(TABLE_BYTES))
     }
 
     fn cost(&self, machine: &Machine, _input: Flow) -> StageCost {

@@ -4,15 +4,15 @@ use crate::attrs::{GUARDS, PROGRAM};
 use crate::build::{Build, verify};
 use crate::clauses::machine;
 use crate::ops::vector_lanes::{self, ChangesLanes as _};
-use crate::vrf::RegisterFile;
+use crate::vrf::{ROW_BYTES, RegisterFile};
 use crate::ways::way_bytes;
 use std::borrow::Cow;
 use visa_engine::place::{Station, rngd};
 use visa_engine::shadow::{Marker, Shadow};
 use visa_engine::words::LaneChange;
 use visa_engine::{
-    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, Pace, RunCx, SliceMemory, Stage, StageCost, Stash,
-    Stream, Unit, Wire,
+    Access, Bank, Engine, Flow, Lanes, Map, Mismatch, RunCx, SliceMemory, Stage, StageCost, Stash, Stream,
+    Unit, Wire,
 };
 use visa_ir::Word as _;
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
@@ -611,8 +611,15 @@ impl Unit for VectorUnit {
         Ok(Wire { dtype: row.to, ..input })
     }
 
-    fn pace(&self) -> Pace {
-        if self.ports.is_empty() { Pace::Cycle } else { Pace::RegisterOperand }
+    /// Both ports read at the same time: the one with more rows counts.
+    fn operand_rows(&self, input: &Wire) -> u64 {
+        let of_port = |port: &Port| match port {
+            Port::Vrf(file) => file.rows(),
+            Port::Stash => input
+                .stash
+                .map_or(0, |(_, held)| held.packets.saturating_mul(held.packet).div_ceil(ROW_BYTES as u64)),
+        };
+        self.ports.iter().map(of_port).fold(0, u64::max)
     }
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {

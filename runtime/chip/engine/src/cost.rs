@@ -34,18 +34,19 @@ impl Engine {
 pub enum Pace {
     /// A step a cycle.
     Cycle,
-    /// The Vector Engine where a packet meets a register or a stashed stream.
-    RegisterOperand,
     /// A contraction's packets.
     Contraction,
-    /// Reads whose elements are looked up in a table.
+    /// Look-ups of a fetch in a table, [`TABLE_BYTES`] a step.
     Table,
 }
 
 impl Pace {
     /// All of them, in the order of the enumeration.
-    pub const ALL: [Self; 4] = [Self::Cycle, Self::RegisterOperand, Self::Contraction, Self::Table];
+    pub const ALL: [Self; 3] = [Self::Cycle, Self::Contraction, Self::Table];
 }
+
+/// Bytes that a table gives in a step, before the fetch converts them: 32 look-ups of f4 to f8, 16 of f8 to bf16.
+pub const TABLE_BYTES: u64 = 32;
 
 /// Cost of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

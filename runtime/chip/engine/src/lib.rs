@@ -13,7 +13,7 @@ pub mod unwritten;
 pub mod wire;
 pub mod words;
 
-pub use cost::{BankUse, BankWalk, Engine, Pace, StageCost, TreeUse};
+pub use cost::{BankUse, BankWalk, Engine, Pace, StageCost, TABLE_BYTES, TreeUse};
 pub use memory::{Access, Bank, SliceMemory, Space};
 pub use running::RunCx;
 pub use stage::{Exchange, Map, Stage, Store, Unit};

@@ -23,9 +23,19 @@ pub trait Unit: Send + Sync {
     /// Cost for an input flow.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
 
-    /// Throughput in the steps that its cost counts, on a calibrated machine.
+    /// Throughput on a calibrated machine, in the steps of [`Unit::paced`].
     fn pace(&self) -> Pace {
         Pace::Cycle
+    }
+
+    /// Steps at [`Unit::pace`], where they are others than the cycles of its cost.
+    fn paced(&self) -> Option<u64> {
+        None
+    }
+
+    /// Rows of 32 bytes of a register file or of the stash that it reads as an operand, each counted once.
+    fn operand_rows(&self, _input: &Wire) -> u64 {
+        0
     }
 
     /// Cycles of its latency in which its packets come in: a machine that was measured does not count them again.

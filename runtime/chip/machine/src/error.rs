@@ -49,6 +49,19 @@ impl MachineError {
         })
     }
 
+    /// Refuses a figure that descriptions had before: its replacement is not in the same unit.
+    pub(crate) fn check_figures(written: &serde_json::Value) -> Result<(), Self> {
+        let old = written.get("measured").and_then(|measured| measured.get("register_operand_ticks"));
+        if old.is_none() {
+            return Ok(());
+        }
+        let (field, found) =
+            ("measured.register_operand_ticks", "a figure for each step of a pass".to_owned());
+        let expected = "`register_row_ticks`, for each row of 32 bytes of an operand, with \
+                        `store_startup_ticks` and `partial_write_ticks`: fit the machine again with `--fit`";
+        Err(Self::Invalid(vec![FieldError { field, found, expected: expected.to_owned() }]))
+    }
+
     /// Takes the position out of serde's message, which ends in it.
     pub(crate) fn from_serde(error: serde_json::Error) -> Self {
         let (line, column) = (error.line(), error.column());

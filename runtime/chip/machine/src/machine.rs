@@ -374,8 +374,9 @@ impl Machine {
     /// The machine that a JSON description makes of RNGD, checked. A byte order mark before the text is skipped.
     pub fn from_json(text: &str) -> Result<Self, MachineError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let machine: Self = serde_json::from_str(text).map_err(MachineError::from_serde)?;
         let written = serde_json::from_str(text).map_err(MachineError::from_serde)?;
+        MachineError::check_figures(&written)?;
+        let machine: Self = serde_json::from_str(text).map_err(MachineError::from_serde)?;
         MachineError::check_objects(&written)?;
         machine.validate()?;
         Ok(machine)

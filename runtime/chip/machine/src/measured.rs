@@ -13,15 +13,20 @@ pub struct Measured {
     pub ticks_per_cycle: Figure,
     /// Ticks before a pass of the Tensor Unit has its first packet.
     pub pass_startup_ticks: Figure,
-    /// Ticks of a packet in the Vector Engine where it meets a register or a stashed stream.
-    pub register_operand_ticks: Figure,
+    /// Ticks of each row of 32 bytes that a pass reads of a register file or of the stash.
+    pub register_row_ticks: Figure,
     /// Ticks of a packet in a contraction.
     pub contraction_ticks: Figure,
-    /// Ticks of an access of a fetch that looks up a table.
+    /// Ticks of 32 bytes that a table gives at the fetch.
     pub table_ticks: Figure,
-    /// Ticks before a transfer moves its first byte.
+    /// Ticks before a transfer moves its first byte, unless it reads the data memory of one cluster.
     pub dma_startup_ticks: Figure,
-    /// Bytes a tick that all engines together write into the data memory of a cluster.
+    /// Ticks before a transfer that reads the data memory of one cluster moves its first byte.
+    pub store_startup_ticks: Figure,
+    /// Ticks of each unit of HBM of which a transfer writes a part.
+    pub partial_write_ticks: Figure,
+    /// Bytes a tick that all engines together write into the data memory of a cluster, in requests of the most bytes. A
+    /// shorter request takes as long.
     pub dm_write_bytes_per_tick: Figure,
     /// Ticks of an inter-slice reduction for each slice of its ring, once a pass.
     pub inter_slice_ticks: Figure,
@@ -61,28 +66,34 @@ pub mod figure {
     pub const TICK: usize = 0;
     /// Of [`pass_startup_ticks`](super::Measured::pass_startup_ticks).
     pub const PASS: usize = 1;
-    /// Of [`register_operand_ticks`](super::Measured::register_operand_ticks).
-    pub const REGISTER_OPERAND: usize = 2;
+    /// Of [`register_row_ticks`](super::Measured::register_row_ticks).
+    pub const REGISTER_ROW: usize = 2;
     /// Of [`contraction_ticks`](super::Measured::contraction_ticks).
     pub const CONTRACTION: usize = 3;
     /// Of [`table_ticks`](super::Measured::table_ticks).
     pub const TABLE: usize = 4;
     /// Of [`dma_startup_ticks`](super::Measured::dma_startup_ticks).
     pub const DMA: usize = 5;
+    /// Of [`store_startup_ticks`](super::Measured::store_startup_ticks).
+    pub const STORE: usize = 6;
+    /// Of [`partial_write_ticks`](super::Measured::partial_write_ticks).
+    pub const PARTIAL_WRITE: usize = 7;
     /// Of [`dm_write_bytes_per_tick`](super::Measured::dm_write_bytes_per_tick).
-    pub const DM_WRITE: usize = 6;
+    pub const DM_WRITE: usize = 8;
     /// Of [`inter_slice_ticks`](super::Measured::inter_slice_ticks).
-    pub const INTER_SLICE: usize = 7;
+    pub const INTER_SLICE: usize = 9;
 }
 
 /// Names of the figures, as fields of a description.
-pub const FIGURES: [&str; 8] = [
+pub const FIGURES: [&str; 10] = [
     "measured.ticks_per_cycle",
     "measured.pass_startup_ticks",
-    "measured.register_operand_ticks",
+    "measured.register_row_ticks",
     "measured.contraction_ticks",
     "measured.table_ticks",
     "measured.dma_startup_ticks",
+    "measured.store_startup_ticks",
+    "measured.partial_write_ticks",
     "measured.dm_write_bytes_per_tick",
     "measured.inter_slice_ticks",
 ];
@@ -94,10 +105,12 @@ impl Measured {
         [
             &self.ticks_per_cycle,
             &self.pass_startup_ticks,
-            &self.register_operand_ticks,
+            &self.register_row_ticks,
             &self.contraction_ticks,
             &self.table_ticks,
             &self.dma_startup_ticks,
+            &self.store_startup_ticks,
+            &self.partial_write_ticks,
             &self.dm_write_bytes_per_tick,
             &self.inter_slice_ticks,
         ]
@@ -114,10 +127,12 @@ impl Measured {
         [
             &mut self.ticks_per_cycle,
             &mut self.pass_startup_ticks,
-            &mut self.register_operand_ticks,
+            &mut self.register_row_ticks,
             &mut self.contraction_ticks,
             &mut self.table_ticks,
             &mut self.dma_startup_ticks,
+            &mut self.store_startup_ticks,
+            &mut self.partial_write_ticks,
             &mut self.dm_write_bytes_per_tick,
             &mut self.inter_slice_ticks,
         ]
@@ -154,5 +169,15 @@ impl Measured {
 }
 
 /// Bounds of each figure. A figure that is a divisor cannot be 0.
-const BOUNDS: [std::ops::RangeInclusive<f64>; FIGURES.len()] =
-    [0.01..=1e3, 0.0..=1e6, 0.0..=1e4, 0.0..=1e4, 0.0..=1e4, 0.0..=1e6, 0.01..=1e6, 0.0..=1e4];
+const BOUNDS: [std::ops::RangeInclusive<f64>; FIGURES.len()] = [
+    0.01..=1e3,
+    0.0..=1e6,
+    0.0..=1e4,
+    0.0..=1e4,
+    0.0..=1e4,
+    0.0..=1e6,
+    0.0..=1e6,
+    0.0..=1e4,
+    0.01..=1e6,
+    0.0..=1e4,
+];

@@ -73,6 +73,11 @@ impl Engine {
 }
 
 impl Transfer {
+    /// The descriptors of all engines.
+    pub fn descriptors(&self) -> impl Iterator<Item = &Descriptor> {
+        self.engines.iter().flat_map(|(_, own)| own)
+    }
+
     /// A transfer within a chip: the loops of each engine, by its number. Chips are alike, so it is that of the first.
     #[must_use]
     pub fn of_chip(

@@ -39,15 +39,16 @@ fn main() -> ExitCode {
 
 fn run(flags: &Flags) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (rows, without) = row::priced(folder)?;
+    let all = row::rows(folder)?;
     for (name, against) in [("rngd-silicon", Against::Chip), ("rngd-schedule", Against::Schedule)] {
+        let (rows, without) = row::priced(folder, &all, against)?;
         let machine = Machine::named(name).ok_or_else(|| format!("there is no machine `{name}`"))?;
         let start = machine.measured.clone().ok_or_else(|| format!("`{name}` has no measured figures"))?;
         let whole = fitted(&rows, against, &start)?;
         println!("# {name}\n");
         report::figures(&whole);
-        report::rows(&rows, &without, against, &whole);
-        report::groups("Fitted on all rows", &rows, against, &whole);
+        report::rows(&rows, &without, &whole);
+        report::groups("Fitted on all rows", &rows, &whole);
         for (on, with) in [("qkv", "ffn"), ("ffn", "qkv")] {
             let (own, other): (Vec<_>, Vec<_>) = rows.iter().cloned().partition(|row| row.is_of(on));
             let half = fitted(&own, against, &start)?;
@@ -59,12 +60,7 @@ fn run(flags: &Flags) -> Result<(), String> {
                     .all(|figure| own.iter().any(|own| own.anatomy.figures().contains(figure)))
             };
             let (other, open): (Vec<_>, Vec<_>) = other.into_iter().partition(fixed);
-            report::groups(
-                &format!("Fitted on {on}, tried on what {with} alone has"),
-                &other,
-                against,
-                &half,
-            );
+            report::groups(&format!("Fitted on {on}, tried on what {with} alone has"), &other, &half);
             if !open.is_empty() {
                 println!("{} rows rest on figures that {on} does not have.\n", open.len());
             }
@@ -80,7 +76,7 @@ fn run(flags: &Flags) -> Result<(), String> {
 }
 
 fn fitted(rows: &[Priced], against: Against, start: &Measured) -> Result<Measured, String> {
-    let samples: Vec<Sample> = rows.iter().map(|row| row.sample(against)).collect();
+    let samples: Vec<Sample> = rows.iter().map(Priced::sample).collect();
     let (source, tick) = match against {
         Against::Chip => ("ticks of test/peers/silicon/rows.json", true),
         Against::Schedule => ("static_cycles of test/peers/silicon/rows.json", false),

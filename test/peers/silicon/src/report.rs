@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use visa_machine::{FIGURES, Measured};
 
-use crate::row::{Against, Priced, Row};
+use crate::row::{Priced, Row};
 
 /// The figures with their intervals.
 pub(crate) fn figures(measured: &Measured) {
@@ -18,34 +18,29 @@ pub(crate) fn figures(measured: &Measured) {
 }
 
 /// How many times as long the price is.
-fn ratio(row: &Priced, against: Against, measured: &Measured) -> f64 {
-    row.anatomy.ticks(measured) / row.row.time(against)
+fn ratio(row: &Priced, measured: &Measured) -> f64 {
+    row.anatomy.ticks(measured) / row.time
 }
 
 /// Each row, and those that no kernel of ours is like.
-pub(crate) fn rows(rows: &[Priced], without: &[Row], against: Against, measured: &Measured) {
+pub(crate) fn rows(rows: &[Priced], without: &[Row], measured: &Measured) {
     println!("| row | what | measured | price | |\n|---|---|---|---|---|");
     for row in rows {
-        let percent = 100.0 * (ratio(row, against, measured) - 1.0);
+        let percent = 100.0 * (ratio(row, measured) - 1.0);
         let price = row.anatomy.ticks(measured);
-        println!(
-            "| {} | {} | {} | {price:.0} | {percent:+.1}% |",
-            row.name,
-            row.row.what,
-            row.row.time(against)
-        );
+        println!("| {} | {} | {} | {price:.0} | {percent:+.1}% |", row.name, row.row.what, row.time);
     }
     for row in without {
-        println!("| | {} | {} | no command of ours | |", row.what, row.time(against));
+        println!("| | {} | | no command of ours | |", row.what);
     }
     println!();
 }
 
 /// How far rows are off, by their kind, and the worst by name.
-pub(crate) fn groups(title: &str, rows: &[Priced], against: Against, measured: &Measured) {
+pub(crate) fn groups(title: &str, rows: &[Priced], measured: &Measured) {
     let mut groups: BTreeMap<&str, Vec<(f64, &str)>> = BTreeMap::new();
     for row in rows {
-        let off = 100.0 * (ratio(row, against, measured) - 1.0);
+        let off = 100.0 * (ratio(row, measured) - 1.0);
         groups.entry(row.row.group()).or_default().push((off, row.name.as_str()));
     }
     println!("{title}:\n");

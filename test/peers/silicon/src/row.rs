@@ -20,10 +20,10 @@ pub(crate) struct Row {
     pub(crate) kernels: Vec<String>,
     /// What the command does.
     pub(crate) what: String,
-    /// Cycles of the vendor's schedule.
-    pub(crate) static_cycles: f64,
-    /// Measured ticks, the median.
-    pub(crate) ticks: f64,
+    /// Cycles of the vendor's schedule, where they are known.
+    static_cycles: Option<f64>,
+    /// Measured ticks, the median, where it was measured.
+    ticks: Option<f64>,
     /// Bytes moved by a transfer, 0 of a pass.
     pub(crate) bytes: u64,
     /// Commands that ran in parallel with it.
@@ -46,6 +46,8 @@ pub(crate) struct Priced {
     /// The kernel's name.
     pub(crate) name: String,
     pub(crate) anatomy: Anatomy,
+    /// Time that it is compared with.
+    pub(crate) time: f64,
 }
 
 /// What a row is compared with.
@@ -58,7 +60,8 @@ pub(crate) enum Against {
 }
 
 impl Row {
-    pub(crate) fn time(&self, against: Against) -> f64 {
+    /// Its time on one side; `None` if that side has none.
+    pub(crate) fn time(&self, against: Against) -> Option<f64> {
         match against {
             Against::Chip => self.ticks,
             Against::Schedule => self.static_cycles,
@@ -80,8 +83,8 @@ impl Row {
 const LARGE: u64 = 256 << 10;
 
 impl Priced {
-    pub(crate) fn sample(&self, against: Against) -> Sample {
-        Sample { anatomy: self.anatomy, ticks: self.row.time(against) }
+    pub(crate) fn sample(&self) -> Sample {
+        Sample { anatomy: self.anatomy, ticks: self.time }
     }
 
     pub(crate) fn is_of(&self, kernel: &str) -> bool {
@@ -89,24 +92,36 @@ impl Priced {
     }
 }
 
-/// Reads the rows and prices their kernels.
+/// Reads the rows.
 ///
 /// # Errors
-/// A file that is missing or wrong, or a kernel without the command.
-pub(crate) fn priced(folder: &Path) -> Result<(Vec<Priced>, Vec<Row>), String> {
+/// A file that is missing or wrong.
+pub(crate) fn rows(folder: &Path) -> Result<Vec<Row>, String> {
     let path = folder.join("rows.json");
     let text =
         std::fs::read_to_string(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))?;
-    let rows: Vec<Row> = serde_json::from_str(&text).map_err(|why| format!("{}: {why}", path.display()))?;
+    serde_json::from_str(&text).map_err(|why| format!("{}: {why}", path.display()))
+}
+
+/// The rows with a time on one side, with their kernels' prices, and those without a kernel.
+///
+/// # Errors
+/// A kernel that is missing, wrong, or without the command.
+pub(crate) fn priced(
+    folder: &Path,
+    rows: &[Row],
+    against: Against,
+) -> Result<(Vec<Priced>, Vec<Row>), String> {
     let (mut found, mut without) = (Vec::new(), Vec::new());
     for row in rows {
-        match &row.file {
-            Some(file) => {
-                let anatomy = anatomy(folder, file, &row).map_err(|why| format!("{file}: {why}"))?;
+        match (&row.file, row.time(against)) {
+            (Some(file), Some(time)) => {
+                let anatomy = anatomy(folder, file, row).map_err(|why| format!("{file}: {why}"))?;
                 let name = file.trim_end_matches(".visa").to_owned();
-                found.push(Priced { row, name, anatomy });
+                found.push(Priced { row: row.clone(), name, anatomy, time });
             }
-            None => without.push(row),
+            (None, Some(_)) => without.push(row.clone()),
+            (_, None) => {}
         }
     }
     Ok((found, without))

