@@ -12,9 +12,9 @@ const OPERATIONS: usize = 10_000;
 /// Time that is certainly too long: it takes about a second without optimisation.
 const MOST: Duration = Duration::from_secs(60);
 
-/// A chain of maps.
-fn maps() -> String {
-    let mut text = "visa 1\ntm.axes [N = 8]\n\ntm.func @f(%v0: !tm.tensor<f32, [N]>) {\n".to_owned();
+/// A chain of maps of a vector.
+fn maps(size: u64) -> String {
+    let mut text = format!("visa 1\ntm.axes [N = {size}]\n\ntm.func @f(%v0: !tm.tensor<f32, [N]>) {{\n");
     for number in 0..OPERATIONS {
         writeln!(text, "  %v{} = tm.map [v: v + 1] %v{number}", number + 1).expect("a string");
     }
@@ -57,7 +57,7 @@ fn good(tool: &str, words: &[&str], text: &str) -> String {
 
 #[test]
 fn ten_thousand_operations_are_evaluated() {
-    let text = maps();
+    let text = maps(8);
     let start = Instant::now();
     let printed = good("visa-run", &["-", "--arg", "v0=iota"], &text);
     assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
@@ -69,7 +69,7 @@ fn ten_thousand_operations_are_evaluated() {
 #[test]
 fn ten_thousand_operations_are_planned_with_fewer_candidates() {
     let start = Instant::now();
-    let (code, printed, errors) = run("visa-run", &["-", "--plan=explain", "--cost"], &maps());
+    let (code, printed, errors) = run("visa-run", &["-", "--plan=explain", "--cost"], &maps(8));
     assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
     assert_eq!(code, 0, "{errors}");
     assert!(printed.contains(" cycles on rngd"), "{printed}");
@@ -78,6 +78,31 @@ fn ten_thousand_operations_are_planned_with_fewer_candidates() {
         errors.contains("the search ended at its limit of plans: others rank near the best one"),
         "{errors}"
     );
+}
+
+/// Each slice holds 8 numbers of each of 10,001 values, 320 KB of its 512 KB. One slice alone would need 512 times as much:
+/// of the distributions that are ranked, these two fit.
+#[test]
+fn distributions_that_fit_are_ranked_among_those_of_ten_thousand_operations() {
+    let start = Instant::now();
+    let (code, printed, errors) = run("visa-run", &["-", "--plan", "--cost"], &maps(4096));
+    assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
+    assert_eq!(code, 0, "{errors}");
+    assert!(printed.contains(" cycles on rngd"), "{printed}");
+}
+
+/// With 16 numbers of each, the values take 640 KB.
+#[test]
+fn ten_thousand_operations_whose_values_do_not_fit_are_refused() {
+    let start = Instant::now();
+    let (code, _, errors) = run("visa-run", &["-", "--plan", "--cost"], &maps(8192));
+    assert!(start.elapsed() < MOST, "{:?}", start.elapsed());
+    assert_eq!(code, 1);
+    assert!(errors.contains("error[plan-kernel]: no plan of `tm.map` fits the machine"), "{errors}");
+    let message =
+        "it begins a step of 10000 operations, whose values do not fit data memory and the register file";
+    assert!(errors.contains(message), "{errors}");
+    assert!(errors.contains("= fix: divide the function into several, and plan them one by one"), "{errors}");
 }
 
 /// Several cores count plans and estimate transfers; the search has the same plans in the same order.

@@ -29,6 +29,15 @@ impl Work {
             Self::Region(region) => region.outputs.len(),
         }
     }
+
+    /// The number of its operations whose values a slice holds together.
+    #[must_use]
+    pub fn operations(&self) -> usize {
+        match self {
+            Self::Contraction(_) | Self::Single(_) => 1,
+            Self::Region(region) => region.operations.len(),
+        }
+    }
 }
 
 /// A step of a kernel.

@@ -349,10 +349,16 @@ impl Search<'_> {
         let (mut all, mut explored, mut best) = (Vec::new(), 0, u64::MAX);
         let ways = Ways::stored(region.inputs.len(), region.outputs.len());
         let planned = |choice: &RegionChoice| PlannedRegion::new(region, choice, self.axes, self.machine);
-        let choices = region_guess::choices(region, self.axes, self.machine);
+        let mut choices = region_guess::choices(region, self.axes, self.machine);
         let every = self.effort.is_every();
-        let operations = choices.len() * region.operations.len();
-        let step = if every { 1 } else { operations.div_ceil(MOST_RANKED_OPERATIONS).max(1) };
+        let ranked = |choices: &[RegionChoice]| {
+            (choices.len() * region.operations.len()).div_ceil(MOST_RANKED_OPERATIONS)
+        };
+        if !every && ranked(&choices) > 1 {
+            // Few distributions of a long region fit, and those that are evenly spaced may miss them.
+            choices.retain(|choice| planned(choice).is_some_and(|planned| planned.fits()));
+        }
+        let step = if every { 1 } else { ranked(&choices).max(1) };
         let least = |choice: RegionChoice| Some((region_guess::least(&planned(&choice)?)?, choice));
         let mut choices: Vec<_> = choices.into_iter().step_by(step).filter_map(least).collect();
         choices.sort_by_key(|(least, _)| *least);

@@ -39,6 +39,9 @@ use visa_select::effort::watch::Watch;
 /// Most steps of a function.
 const MOST_STEPS: usize = 512;
 
+/// Operations of a step of which the number, not the sizes of axes, is the likely reason that its values do not fit.
+const MOST_TOGETHER: usize = 64;
+
 visa_pass::options! {
     /// The options.
     struct Settings {
@@ -224,7 +227,7 @@ fn plan(
         Ok(kernel)
     };
     let (kernel, outcomes) = divide(search, &reads, &mut progress.memo)?
-        .map_err(|(step, outcome)| impossible(cx, step, &outcome))?;
+        .map_err(|(refused, outcome)| impossible(cx, refused, &outcome))?;
     let outcomes = together(cx, search, func, &kernel, outcomes)?;
     let best = outcomes.iter().filter_map(|outcome| outcome.lowered.first());
     let plans: Vec<(&Plan, &Ways)> = best.map(|best| (&best.plan, &best.ways)).collect();
@@ -248,8 +251,9 @@ fn plan(
     Ok(())
 }
 
-/// A kernel and the plans of its steps, or the first operation without a plan, with its outcome.
-type Divided = Result<(Kernel, Vec<Rc<Outcome>>), (OpId, Rc<Outcome>)>;
+/// A kernel and the plans of its steps, or the first operation without a plan and the number of operations of its
+/// step, with its outcome.
+type Divided = Result<(Kernel, Vec<Rc<Outcome>>), ((OpId, usize), Rc<Outcome>)>;
 
 /// Divides a function into steps with plans: contractions without a plan have their maps and their windows in other
 /// steps. Windows are also in other steps where that takes fewer cycles.
@@ -266,7 +270,7 @@ fn divide(
             Err(refused) => refused,
         };
         if !fallbacks.add(step) {
-            return Ok(Err((step.op, outcome)));
+            return Ok(Err(((step.op, step.work.operations()), outcome)));
         }
     };
     let read_by_fetch = planned.0.steps.iter().filter(|step| has_windows(&step.work));
@@ -383,7 +387,7 @@ fn cut(cx: &PassCx<'_>, func: OpId, outcomes: &[Rc<Outcome>]) -> Option<Diagnost
 }
 
 /// That no plan of a step fits the machine, or none was found within the time limit.
-fn impossible(cx: &PassCx<'_>, step: OpId, outcome: &Outcome) -> Diagnostic {
+fn impossible(cx: &PassCx<'_>, (step, operations): (OpId, usize), outcome: &Outcome) -> Diagnostic {
     let op = cx.module.op(cx.ctx, step);
     if outcome.ending == Ending::Time {
         let message = format!("the time limit ended the search before a plan of `{op}` was found");
@@ -395,6 +399,13 @@ fn impossible(cx: &PassCx<'_>, step: OpId, outcome: &Outcome) -> Diagnostic {
     let error = Diagnostic::error("plan-kernel", op.span(), message);
     let error = match why {
         Some(why) => error.note(format!("the first plan was refused: {}", why.message), None),
+        None if operations > 1 => error.note(
+            format!(
+                "it begins a step of {}, whose values do not fit data memory and the register file in any distribution",
+                counted(operations as u64, "operation")
+            ),
+            None,
+        ),
         None => {
             error.note("its operands do not fit data memory and the register file in any distribution", None)
         }
@@ -402,6 +413,9 @@ fn impossible(cx: &PassCx<'_>, step: OpId, outcome: &Outcome) -> Diagnostic {
     match (fix(op), why) {
         (Some(fix), _) => error.fix(fix),
         (None, Some(_)) => error,
+        (None, None) if operations > MOST_TOGETHER => {
+            error.fix("divide the function into several, and plan them one by one".to_owned())
+        }
         (None, None) => error
             .fix("give large axes sizes with factors of two: loops and slices divide them evenly".to_owned()),
     }

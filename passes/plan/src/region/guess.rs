@@ -71,10 +71,16 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
 
 impl PlannedRegion<'_> {
     /// Returns true if the operands of each operation fit the register file, and all values data memory.
-    fn fits(&self) -> bool {
+    #[must_use]
+    pub fn fits(&self) -> bool {
         let (values, memory) = (&self.region.values, &self.machine.memory);
         let words = |slot: &usize| self.layout.elements(&values[*slot].array);
-        let file = self.region.operations.iter().all(|operation| match &operation.computation {
+        let held: u64 = (0..values.len()).map(|slot| words(&slot) * WORD).sum();
+        let copies = if self.layout.rows.tiles() > 1 { 2 } else { 1 };
+        if copies * held > memory.dm_bytes_per_slice {
+            return false;
+        }
+        self.region.operations.iter().all(|operation| match &operation.computation {
             Computation::Map { operands, .. } => {
                 self.pieces(operands, &values[operation.result].array).is_some()
             }
@@ -85,10 +91,7 @@ impl PlannedRegion<'_> {
             Computation::Reduce { .. } | Computation::Compare { .. } | Computation::Coordinates { .. } => {
                 true
             }
-        });
-        let held: u64 = (0..values.len()).map(|slot| words(&slot) * WORD).sum();
-        let copies = if self.layout.rows.tiles() > 1 { 2 } else { 1 };
-        file && copies * held <= memory.dm_bytes_per_slice
+        })
     }
 
     /// Cycles of a reduction between slices after that of each slice: a result passes once around its group.
