@@ -143,10 +143,15 @@ impl Array {
         let whole = self.tensor(axes);
         let layout = whole.dim(Dim::Element);
         let terms = layout.terms().into_iter().map(|term| {
-            let tile = tiles.iter().find(|(axis, _)| *term == Expr::axis(axis));
+            // Of an axis with padding, a tile has none of it.
+            let divided = match term {
+                Expr::Pad { inner, kind: PadKind::Top, side: Side::High, .. } => inner,
+                other => other,
+            };
+            let tile = tiles.iter().find(|(axis, _)| *divided == Expr::axis(axis));
             let all = term.size(axes).ok();
             match tile.zip(all) {
-                Some(((_, size), all)) => term.clone().modulo(*size).pad(all, PadKind::Top),
+                Some(((_, size), all)) => divided.clone().modulo(*size).pad(all, PadKind::Top),
                 None => term.clone(),
             }
         });

@@ -3,7 +3,7 @@
 
 use crate::array::{Array, GROUP_BYTES};
 use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, elements, position};
-use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion};
+use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion};
 use crate::cut::{Cut, Part};
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
@@ -14,10 +14,11 @@ use visa_numerics::DType;
 pub const LATENCY: u64 = 40;
 /// Cycles to set up a load of the register file through the pipeline on a calibrated machine.
 const LOAD_SETUP: u64 = 20;
-/// Latency of a load of the register file.
-const LOAD_LATENCY: u64 = 3;
-/// Latency of the pipeline of a contraction, apart from that of its ring, its tree and its sum between slices.
-const PASS_LATENCY: u64 = 6;
+/// Stages of a load of the register file, each a cycle of latency: fetch, collect, store.
+const LOAD_STAGES: u64 = 3;
+/// Stages of the pipeline of a contraction, each a cycle of latency: fetch, collect, align, contract, accumulate,
+/// commit.
+const PASS_STAGES: u64 = 6;
 
 /// The commands of an iteration, in cycles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -252,10 +253,42 @@ impl Counts<'_> {
         let words = layout.batch.count(Part::Time) * reused * row * depth;
         // Elements that are apart in data memory take an access each.
         let along = position(stationary, &layout.sum) >= position(stationary, &layout.rows);
-        // The first flit waits for all of its elements.
-        let (cycles, first) =
-            if along { (bytes(words, dtype).div_ceil(FLIT_BYTES), 0) } else { (words, flit) };
-        cycles + if self.machine.measured.is_some() { LOAD_SETUP } else { LOAD_LATENCY + first }
+        let cycles = if along { bytes(words, dtype).div_ceil(FLIT_BYTES) } else { words };
+        let timing = &self.machine.timing;
+        let setup = if self.is_short_load() { 0 } else { timing.trf_load_setup_cycles };
+        let latency = LOAD_STAGES + self.adapter(self.choice.stationary) + setup;
+        cycles + if self.machine.measured.is_some() { LOAD_SETUP } else { latency }
+    }
+
+    /// Latency of the conversions of an operand at its fetch.
+    fn adapter(&self, operand: usize) -> u64 {
+        let (prologue, timing) = (&self.problem.prologues[operand], &self.machine.timing);
+        let table = if prologue.table.is_some() { timing.fetch_table_cycles } else { 0 };
+        let from = prologue.table.as_ref().map_or(self.problem.operands[operand].dtype, |table| table.to);
+        let cast = prologue.dtype.is_some_and(|to| to != from) || prologue.zero_points.is_some();
+        table + if cast { timing.fetch_cast_cycles } else { 0 }
+    }
+
+    /// Returns true if the load of the register file is a short command: of one contiguous run of data memory, as it
+    /// is there (book 18).
+    fn is_short_load(&self) -> bool {
+        let (choice, layout, problem) = (self.choice, self.layout, self.problem);
+        let array = &problem.operands[choice.stationary];
+        let (outer, row) = reused(choice, layout);
+        let batch = layout.batch.count(Part::Time);
+        let depth = match choice.mode {
+            Mode::Columns | Mode::Blocks => layout.depth * layout.sum.count(Part::Share),
+            Mode::Tree => layout.sum.count(Part::Time),
+        };
+        let whole = layout.row_depth(choice.mode, elements(FLIT_BYTES, problem.dtype()));
+        let last = innermost(array, &layout.sum, &[&layout.batch, &layout.rows, &layout.sum]);
+        let slowest =
+            batch == 1 || outer * row == 1 || position(array, &layout.batch) < position(array, &layout.rows);
+        problem.prologues[choice.stationary] == Prologue::default()
+            && (row == 1 || batch * outer == 1)
+            && last
+            && slowest
+            && depth == whole
     }
 
     /// Cycles of the pipeline that turns the stream, 8 bytes a cycle; `None` if the Transpose Engine cannot exchange
@@ -329,7 +362,8 @@ impl Counts<'_> {
         // Float operations take four lanes at a time.
         let results = results * if self.problem.epilogue.expression.is_some() { 2 } else { 1 };
         let busiest = (flits * choice.share).max(packets * choice.share * reused).max(results);
-        (busiest * layout.batch.count(Part::Time) + self.latency() + choice.share, results)
+        let ring = choice.share - 1;
+        (busiest * layout.batch.count(Part::Time) + self.latency() + ring, results)
     }
 
     /// Latency of the pipeline without its ring and its sum between slices.
@@ -340,7 +374,10 @@ impl Counts<'_> {
             Mode::Tree => packet.ilog2(),
             Mode::Blocks => (packet / SUMS).max(1).ilog2(),
         };
-        if self.machine.measured.is_some() { LATENCY } else { PASS_LATENCY + u64::from(tree) }
+        let cast = u64::from(self.problem.epilogue.cast.is_some());
+        let levels = u64::from(tree) * self.machine.timing.tree_level_cycles;
+        let adapter = self.adapter(1 - self.choice.stationary);
+        if self.machine.measured.is_some() { LATENCY } else { PASS_STAGES + adapter + levels + cast }
     }
 
     /// Cycles in which sums between slices go around a ring: the smallest one that holds a group (book 25).
