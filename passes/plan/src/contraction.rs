@@ -6,6 +6,7 @@ pub mod guess;
 pub mod images;
 pub mod layout;
 pub mod ordered;
+pub mod parts;
 pub mod reasons;
 pub mod rows;
 pub mod space;
@@ -13,6 +14,8 @@ pub mod turn;
 
 use crate::array::Array;
 use crate::cut::{Group, Part};
+use crate::expressions::computed;
+use crate::expressions::{KnownPasses, VectorPass};
 use crate::tables::FetchTable;
 use std::sync::Arc;
 use visa_algebra::Axes;
@@ -40,6 +43,8 @@ pub struct Epilogue {
     pub added: Option<Arc<str>>,
     /// The format of the result, if it is another than that of the expression.
     pub cast: Option<DType>,
+    /// The passes of the expression.
+    pub passes: KnownPasses,
 }
 
 /// The conversion of an operand at its fetch (book 08).
@@ -286,6 +291,18 @@ impl Contraction {
     #[must_use]
     pub fn divides_sum(&self, parts: u64) -> bool {
         self.apart.is_none_or(|apart| parts == 1 || apart.is_multiple_of(parts))
+    }
+
+    /// The passes of the epilogue's expression; `None` if it has none, or no passes were found.
+    #[must_use]
+    pub fn passes(&self) -> Option<&[VectorPass]> {
+        let epilogue = &self.epilogue;
+        let formats = || {
+            let operands = epilogue.operands.iter().map(|array| computed(array.dtype));
+            std::iter::once(self.accumulator).chain(operands).collect()
+        };
+        let expression = || epilogue.expression.as_ref().map(|expression| (expression, formats()));
+        epilogue.passes.of(0, || vec![expression()])
     }
 
     /// True if the results along the batch are added: the result lacks its axis.

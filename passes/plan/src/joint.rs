@@ -11,8 +11,9 @@ pub mod assemble;
 pub mod straight;
 
 use crate::contraction::emit::Planned;
-use crate::contraction::guess::{Parts, guess};
+use crate::contraction::guess::guess;
 use crate::contraction::layout::Layout;
+use crate::contraction::parts::Parts;
 use crate::contraction::space::{Space, Visited};
 use crate::contraction::{Choice, Contraction};
 use crate::flow::{Ways, place};
@@ -263,12 +264,12 @@ impl Joint<'_> {
         let visited = Visited::Straight { most };
         let count = |choice: Choice, layout: Layout, _: u64| {
             let parts = guess(problem, &choice, &layout, machine, model);
-            parts.filter(|parts| parts.weights + parts.compute <= most).map(|parts| (choice, parts))
+            parts.filter(|parts| parts.weights + parts.pipelines() <= most).map(|parts| (choice, parts))
         };
         Space { problem, axes, machine, model, visited }.each(&count, &mut |plan| {
             if let Some((choice, parts)) = plan {
                 let best = fastest.entry(Choice { unit: Unit::Main, ..choice }).or_insert((choice, parts));
-                if parts.compute < best.1.compute {
+                if parts.pipelines() < best.1.pipelines() {
                     *best = (choice, parts);
                 }
             }

@@ -12,6 +12,7 @@ pub mod counters;
 pub mod cut;
 pub mod effort;
 pub mod explain;
+pub mod expressions;
 pub mod fixes;
 pub mod flow;
 pub mod joint;

@@ -103,3 +103,32 @@ impl<'a> Transfers<'a> {
             .is_ok_and(|all| all.iter().all(|segment| moves_whole_groups(segment, align, source.is(&HBM))))
     }
 }
+
+/// A transfer of one cluster's engines: its cycles, and those in which it keeps HBM busy.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QueuedTransfer {
+    /// Cycles without waits.
+    pub cycles: u64,
+    /// Cycles of HBM: at most those of the same transfer by the engines of all clusters, without their start-up.
+    pub hbm: u64,
+}
+
+impl QueuedTransfer {
+    /// A transfer of `cycles` that takes `all` cycles by the engines of all clusters.
+    #[must_use]
+    pub fn new(cycles: u64, all: u64, machine: &Machine) -> Self {
+        Self { cycles, hbm: all.saturating_sub(machine.timing.dma_startup_cycles) }
+    }
+
+    /// Cycles until its end if one of another cluster, which has HBM first, runs for `parallel` cycles from its start
+    /// on.
+    #[must_use]
+    pub fn next_to(self, other: Self, parallel: u64) -> u64 {
+        let free = other.cycles.saturating_sub(other.hbm).max(1);
+        let slowed = (self.hbm * other.cycles).div_ceil(free).max(self.cycles);
+        if slowed <= parallel {
+            return slowed;
+        }
+        self.cycles + (parallel * (slowed - self.cycles)).div_ceil(slowed.max(1))
+    }
+}

@@ -17,6 +17,7 @@ use crate::array::{Array, Image, MostPadding};
 use crate::contraction::{Contraction, Epilogue, Prologue, SumOrder};
 use crate::counters::{Counters, positions};
 use crate::cut::Group;
+use crate::expressions::{self, KnownPasses};
 use crate::placement::InPlace;
 use crate::program::{Item, Kernel, Step, Work};
 use crate::read::fallbacks::Fallbacks;
@@ -438,10 +439,12 @@ impl Reader<'_> {
             let computes = [&map::DECL, &reduce::DECL, &where_::DECL, &where_::COMPARE];
             let whole = positions(user, self.axes).is_ok_and(|positions| positions.is_none());
             whole && computes.into_iter().any(|decl| user.is(decl))
-                || table.is_some() && user.is(&cast::DECL) && fetch_cast(to, vector::computed(to)).is_some()
+                || table.is_some()
+                    && user.is(&cast::DECL)
+                    && fetch_cast(to, expressions::computed(to)).is_some()
         };
         let uses = self.module.uses(result);
-        let casts = table.is_some() || fetch_cast(from, to).is_some() && vector::computed(to) == to;
+        let casts = table.is_some() || fetch_cast(from, to).is_some() && expressions::computed(to) == to;
         if !casts || !self.known.contains_key(&source) || uses.is_empty() || !uses.iter().all(reads) {
             return Ok(false);
         }
@@ -522,7 +525,7 @@ impl Reader<'_> {
         }
         let stored = &self.region.values[source];
         let stays = !stored.is_converted() && (stored.storage == source || stored.table.is_some());
-        if fetch_cast(from, to).is_none() || !stays || vector::computed(to) != to {
+        if fetch_cast(from, to).is_none() || !stays || expressions::computed(to) != to {
             return Err(unplanned(op, &format!("a conversion of `{from}` to `{to}`")));
         }
         let array = Array { name: self.region.values[result].array.name.clone(), ..stored.array.clone() };
@@ -569,6 +572,7 @@ impl Reader<'_> {
             outputs: outputs.iter().map(|(_, slot)| *slot).collect(),
             values: region.values,
             operations: region.operations,
+            passes: KnownPasses::default(),
         }
         .hoisted(self.axes);
         let inputs = region.inputs.iter().map(|(_, number)| *number).collect();

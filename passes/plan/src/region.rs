@@ -17,6 +17,8 @@ pub mod turn;
 pub mod within;
 
 use crate::array::Array;
+use crate::expressions::computed;
+use crate::expressions::{KnownPasses, VectorPass};
 use crate::order::ReduceOrder;
 use crate::tables::FetchTable;
 use std::sync::Arc;
@@ -148,6 +150,32 @@ pub struct Region {
     pub outputs: Vec<Slot>,
     /// The axes that clusters and slices may divide: those that no operation reduces.
     pub rows: Vec<Arc<str>>,
+    /// The passes of its maps.
+    pub passes: KnownPasses,
+}
+
+impl Region {
+    /// The passes of the map that is operation `number`; `None` if it has no expression, or no passes were found.
+    #[must_use]
+    pub fn passes(&self, number: usize) -> Option<&[VectorPass]> {
+        self.passes.of(number, || {
+            self.operations.iter().map(|operation| self.expression(&operation.computation)).collect()
+        })
+    }
+
+    /// The expression of a map, with the formats in which the vector engine reads its operands.
+    fn expression<'a>(&self, computation: &'a Computation) -> Option<(&'a Expression, Vec<DType>)> {
+        match computation {
+            Computation::Map { expression, operands, .. } => {
+                let formats = operands.iter().map(|&slot| computed(self.values[slot].read));
+                expression.as_ref().map(|expression| (expression, formats.collect()))
+            }
+            Computation::Reduce { .. }
+            | Computation::Coordinates { .. }
+            | Computation::Compare { .. }
+            | Computation::Choose { .. } => None,
+        }
+    }
 }
 
 /// The division of a reduced axis among slices.

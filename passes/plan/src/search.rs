@@ -2,8 +2,9 @@
 
 use crate::array::Array;
 use crate::contraction::emit::{Planned, Values};
-use crate::contraction::guess::{Parts, guess};
+use crate::contraction::guess::guess;
 use crate::contraction::layout::Layout;
+use crate::contraction::parts::Parts;
 use crate::contraction::space::{Space, Visited};
 use crate::contraction::{Choice, Contraction, Gather, Mode};
 use crate::effort::{Effort, Ending};

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::contraction::layout::{SUMS, in_memory};
 use crate::cut::{side_by_side, tidy};
+use crate::expressions::computed;
 use crate::flow::Given;
 use crate::writer::{Writer, new};
 use std::sync::Arc;
@@ -15,7 +16,6 @@ use visa_mapping::error::mapping_error;
 use visa_mapping::expression::{Expression, Term};
 use visa_mapping::ops::transfer::ToDm;
 use visa_mapping::{DM, Dim, Tensor};
-use visa_numerics::DType;
 use visa_stream::ops::begin::Begin;
 use visa_stream::ops::collect::Collect;
 use visa_stream::ops::fetch::Fetch;
@@ -40,12 +40,6 @@ pub struct Terms {
     pub outer: Vec<Expr>,
     /// The elements that a packet of the stream reads; `None` if all of them read the same one.
     pub packet: Option<Expr>,
-}
-
-/// The format in which the vector engine computes with elements of a format in memory (book 20).
-#[must_use]
-pub fn computed(dtype: DType) -> DType {
-    if dtype.is_float() { DType::F32 } else { DType::I32 }
 }
 
 /// The tensor in data memory of an operand.

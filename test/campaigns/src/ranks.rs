@@ -17,7 +17,7 @@ const SIZES: [u64; 10] = [1, 3, 4, 7, 8, 16, 24, 33, 48, 64];
 type Ranked = (u64, u64, bool);
 
 /// The greatest part of plans, in percent, whose predicted cycles differ by more than [`NEAR`].
-const MOST_FAR: usize = 60;
+const MOST_FAR: usize = 5;
 
 /// The distance, in thousandths of the reported cycles, that the share of near plans counts.
 const NEAR: u64 = 200;

@@ -1,9 +1,9 @@
 //! Writes a planned contraction: loads, the register file, the stream past it, and the store.
 
 use crate::array::{Array, Image, whole_groups};
-use crate::contraction::guess::{LATENCY, Parts};
 use crate::contraction::images::windows;
 use crate::contraction::layout::{FLIT_BYTES, Layout, SUMS, elements, in_memory, in_memory_around, position};
+use crate::contraction::parts::Parts;
 use crate::contraction::{Choice, Contraction, Gather, Mode, Move, Promotion};
 use crate::cut::{Cut, Part, side_by_side, tidy};
 use crate::flow::{Given, Ways, Written};
@@ -204,7 +204,7 @@ impl Planned<'_> {
         for (number, array) in (problem.operands.len()..).zip(&problem.epilogue.operands) {
             let loaded = !ways.here[number];
             let load = || prices.load(operand, &self.first_tile(array), &self.input(number));
-            operands += LATENCY + if loaded { load()? } else { 0 };
+            operands += if loaded { load()? } else { 0 };
         }
         Some(Parts {
             operands,
@@ -643,6 +643,13 @@ impl Planned<'_> {
             results.stream = writer.value(new!(writer, VectorFinal, [stream]), name)?;
         }
         let Some(expression) = &epilogue.expression else { return self.commit(writer, results) };
+        // Operands are loaded while sums between slices are computed.
+        let mut sums = None;
+        if choice.sum > 1 {
+            let element = self.element(self.problem.accumulator);
+            let op = new!(writer, Commit, [results.stream]).at_auto().element(element);
+            sums = Some(writer.value(op, name)?);
+        }
         let resident = self.resident();
         let mut operands = Vec::new();
         for (array, &value) in epilogue.operands.iter().zip(&values.epilogue) {
@@ -650,10 +657,7 @@ impl Planned<'_> {
             writer.part(&self.why_operand(array));
             operands.push(vector::load_operand(writer, &resident, array, value, &terms, self.axes)?);
         }
-        if choice.sum > 1 {
-            let element = self.element(self.problem.accumulator);
-            let sums =
-                writer.value(new!(writer, Commit, [results.stream]).at_auto().element(element), name)?;
+        if let Some(sums) = sums {
             let maps = [self.dimension(results.time.clone()), self.tidy(results.packet.clone())];
             let stream = writer.fetch(sums, maps.clone(), name)?;
             results.stream = writer.collect(stream, maps, name)?;

@@ -3,92 +3,22 @@
 
 use crate::array::{Array, GROUP_BYTES};
 use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, elements, position};
+use crate::contraction::parts::Parts;
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion};
 use crate::cut::{Cut, Part};
+use crate::expressions::computed;
+use crate::expressions::{STAGES, cycles as cycles_of};
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
 use visa_memory::HBM_UNIT;
 use visa_numerics::DType;
 
-/// Latency of a pipeline, in cycles.
-pub const LATENCY: u64 = 40;
+/// Latency of a pipeline on a calibrated machine, in cycles.
+const LATENCY: u64 = 40;
 /// Cycles to set up a load of the register file through the pipeline on a calibrated machine.
 const LOAD_SETUP: u64 = 20;
-/// Stages of a load of the register file, each a cycle of latency: fetch, collect, store.
-const LOAD_STAGES: u64 = 3;
-/// Stages of the pipeline of a contraction, each a cycle of latency: fetch, collect, align, contract, accumulate,
-/// commit.
-const PASS_STAGES: u64 = 6;
-
-/// The commands of an iteration, in cycles.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Parts {
-    /// The load of the stationary operand.
-    pub rows: u64,
-    /// The load of the streamed operand.
-    pub stream: u64,
-    /// The fills of both operands beyond the end of the sum, the stationary one first.
-    pub fills: [u64; 2],
-    /// The loads of the epilogue's operands.
-    pub operands: u64,
-    /// The load of the register file.
-    pub weights: u64,
-    /// The pipeline.
-    pub compute: u64,
-    /// The store.
-    pub store: u64,
-}
-
-impl Parts {
-    /// Cycles of all iterations, with loads and stores in parallel to pipelines where loops permit it.
-    #[must_use]
-    pub fn total(&self, layout: &Layout) -> u64 {
-        let (rows, columns) = (layout.rows.tiles(), layout.stream.tiles());
-        let tiles = rows * columns;
-        let loads = rows * self.rows + layout.stream_loads() * self.stream + tiles * self.operands;
-        let moved = (loads + (tiles - 1) * self.store).max(loads + self.last(layout)) + self.store;
-        let computed = rows * self.weights + tiles * self.compute;
-        let [filled_rows, filled_stream] = self.fills;
-        if tiles == 1 {
-            let stream = self.stream + filled_stream + self.operands;
-            return self.rows + (filled_rows + self.weights).max(stream) + self.compute + self.store;
-        }
-        let ends = self.rows + filled_rows + self.weights + self.stream + filled_stream + self.store;
-        (moved.max(computed + ends)).max(ends + self.compute)
-    }
-
-    /// Cycles of the pipelines of the last iteration, which no load overlaps.
-    fn last(&self, layout: &Layout) -> u64 {
-        self.compute + if layout.rows.tiles() > 1 { self.weights } else { 0 }
-    }
-
-    /// Cycles of all iterations if transfers are divided among the queues of two clusters: `queued` has the cycles of
-    /// the transfers with the engines of one cluster each. HBM serves both queues one after the other.
-    ///
-    /// Without loops, one queue has the streamed operand and the other one the remaining loads. In loops, one queue
-    /// has the loads and the other one the stores.
-    #[must_use]
-    pub fn in_queues(&self, queued: &Self, layout: &Layout, startup: u64) -> u64 {
-        let (rows, columns) = (layout.rows.tiles(), layout.stream.tiles());
-        let tiles = rows * columns;
-        let moved = |transfer: u64| transfer.saturating_sub(startup);
-        if tiles == 1 {
-            let stream = queued.stream.max(self.rows + moved(self.stream)) + self.fills[1];
-            let others = queued.rows + (self.fills[0] + self.weights).max(queued.operands);
-            return stream.max(others) + self.compute + self.store;
-        }
-        let streams = layout.stream_loads();
-        let loads = rows * queued.rows + streams * queued.stream + tiles * queued.operands;
-        let memory = rows * moved(self.rows)
-            + streams * moved(self.stream)
-            + tiles * (moved(self.operands) + moved(self.store));
-        let computed = rows * self.weights + tiles * self.compute;
-        let filled: u64 = self.fills.iter().sum();
-        let ends = queued.rows + self.weights + queued.stream + filled + queued.store;
-        let busiest = loads.max(tiles * queued.store).max(memory);
-        (busiest.max(loads + self.last(layout)) + queued.store).max(computed + ends)
-    }
-}
+/// Stages of the Contraction Engine, each a cycle of latency: align, contract, accumulate.
+const CONTRACTION_STAGES: u64 = 3;
 
 /// The commands of a plan; `None` if it does not fit the memories, or an engine does not make one of its transfers.
 #[must_use]
@@ -114,7 +44,7 @@ pub fn turns(
 ) -> bool {
     let (fits, streamed) = held(problem, choice, layout, machine);
     let counts = Counts { problem, choice, layout, machine, model, fits, streamed };
-    counts.streaming(counts.busiest().0, counts.wide()).1
+    counts.streaming(counts.busiest().0, counts.wide()).1.is_some()
 }
 
 /// Columns of an array that the Transpose Engine exchanges with 8 summed positions: they fill 8 bytes.
@@ -151,14 +81,19 @@ impl Counts<'_> {
             return None;
         }
         let (store, collected) = self.store();
-        let operands = problem.epilogue.operands.iter().map(|array| self.operand(array));
+        let epilogue = || problem.epilogue.operands.iter();
+        let (busiest, results) = self.busiest();
+        let (streamed, turn) = self.streaming(busiest, self.wide());
         Some(Parts {
             rows: self.load(choice.stationary),
             stream: self.load(1 - choice.stationary),
             fills: self.fills(),
-            operands: operands.sum(),
+            operands: epilogue().map(|array| self.operand(array)).sum(),
+            vectors: epilogue().map(|array| self.vector(array)).sum(),
             weights: self.weights(),
-            compute: self.exchange() + self.pipeline() + collected,
+            ordered: self.exchange() + turn.unwrap_or_default(),
+            compute: self.pipeline(streamed, results) + if self.is_separate() { 0 } else { collected },
+            epilogue: if self.is_separate() { self.epilogue(results) + collected } else { 0 },
             store,
         })
     }
@@ -207,7 +142,7 @@ impl Counts<'_> {
     /// Cycles of the pipeline that exchanges parts of whole rows.
     fn exchange(&self) -> u64 {
         let (share, packets) = (self.choice.share_sum, self.layout.row_packets());
-        if self.choice.by_rows { share * packets + share + LATENCY } else { 0 }
+        if self.choice.by_rows { share * (packets + 1) - 1 + self.stages(STAGES) } else { 0 }
     }
 
     /// Cycles to fill the operands with zeros beyond the end of the sum: slices without positions of it hold nothing
@@ -232,11 +167,56 @@ impl Counts<'_> {
         [rows, stream].map(|filled| filled / self.machine.limits.commit_size_sub.max(1))
     }
 
-    /// Cycles to load an operand of the epilogue.
+    /// Latency of a pipeline: `exact` by the machine's timing.
+    fn stages(&self, exact: u64) -> u64 {
+        if self.machine.measured.is_some() { LATENCY } else { exact }
+    }
+
+    /// Cycles to load an operand of the epilogue into data memory.
     fn operand(&self, array: &Array) -> u64 {
         let except = self.except();
         let held = self.layout.held_of(array).into_iter().map(|cut| local(cut, except)).product();
-        self.loading(array, held, held) + LATENCY
+        self.loading(array, held, held)
+    }
+
+    /// Cycles to load an operand of the epilogue into the vector register file.
+    fn vector(&self, array: &Array) -> u64 {
+        let held = self.layout.held_of(array);
+        let (flit, part) = if self.choice.has_rows(self.problem) {
+            (&self.layout.rows, Part::Row)
+        } else {
+            (&self.layout.stream, Part::Packet)
+        };
+        let all: u64 = held.iter().map(|cut| local(cut, self.except())).product();
+        let flits = if held.iter().any(|cut| std::ptr::eq(*cut, flit)) {
+            all / flit.count(part) * flit.count(part).div_ceil(SUMS)
+        } else {
+            all.div_ceil(SUMS)
+        };
+        let cast =
+            if computed(array.dtype) == array.dtype { 0 } else { self.machine.timing.fetch_cast_cycles };
+        flits + self.stages(STAGES + cast)
+    }
+
+    /// True if pipelines after the sum between slices compute the epilogue.
+    fn is_separate(&self) -> bool {
+        self.choice.sum > 1 && self.problem.epilogue.expression.is_some()
+    }
+
+    /// Cycles of these.
+    fn epilogue(&self, results: u64) -> u64 {
+        let kept = if self.choice.promotion == Promotion::None { 1 } else { self.choice.sum };
+        let flits = results * self.layout.batch.count(Part::Time) / kept;
+        match self.problem.passes().filter(|_| self.machine.measured.is_none()) {
+            Some(passes) => cycles_of(passes, flits, self.has_few_lanes(), self.machine),
+            // Float operations take four lanes at a time.
+            None => 2 * flits + LATENCY,
+        }
+    }
+
+    /// True if flits of results use at most four lanes.
+    fn has_few_lanes(&self) -> bool {
+        self.choice.has_rows(self.problem) && self.choice.row <= SUMS / 2
     }
 
     fn except(&self) -> &'static [Part] {
@@ -252,11 +232,12 @@ impl Counts<'_> {
         let depth = pieces(self.choice, layout) * layout.row_depth(self.choice.mode, flit);
         let words = layout.batch.count(Part::Time) * reused * row * depth;
         // Elements that are apart in data memory take an access each.
-        let along = position(stationary, &layout.sum) >= position(stationary, &layout.rows);
+        let last = innermost(stationary, &layout.sum, &[&layout.rows, &layout.sum]);
+        let along = last && ends_with(stationary, &layout.sum) || layout.depth == 1;
         let cycles = if along { bytes(words, dtype).div_ceil(FLIT_BYTES) } else { words };
         let timing = &self.machine.timing;
         let setup = if self.is_short_load() { 0 } else { timing.trf_load_setup_cycles };
-        let latency = LOAD_STAGES + self.adapter(self.choice.stationary) + setup;
+        let latency = STAGES + self.adapter(self.choice.stationary) + setup;
         cycles + if self.machine.measured.is_some() { LOAD_SETUP } else { latency }
     }
 
@@ -280,6 +261,8 @@ impl Counts<'_> {
             Mode::Columns | Mode::Blocks => layout.depth * layout.sum.count(Part::Share),
             Mode::Tree => layout.sum.count(Part::Time),
         };
+        // Padding that has to be zero is masked.
+        let ends = choice.mode != Mode::Tree && !(choice.padded && choice.sum == 1);
         let whole = layout.row_depth(choice.mode, elements(FLIT_BYTES, problem.dtype()));
         let last = innermost(array, &layout.sum, &[&layout.batch, &layout.rows, &layout.sum]);
         let slowest =
@@ -287,8 +270,9 @@ impl Counts<'_> {
         problem.prologues[choice.stationary] == Prologue::default()
             && (row == 1 || batch * outer == 1)
             && last
+            && ends_with(array, &layout.sum)
             && slowest
-            && depth == whole
+            && (depth == whole && !(choice.padded && choice.sum == 1) || ends && batch * outer * row == 1)
     }
 
     /// Cycles of the pipeline that turns the stream, 8 bytes a cycle; `None` if the Transpose Engine cannot exchange
@@ -296,7 +280,7 @@ impl Counts<'_> {
     fn turn(&self) -> Option<u64> {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
         let array = &problem.operands[1 - choice.stationary];
-        let cycles = self.streamed / GROUP_BYTES + LATENCY;
+        let cycles = self.streamed / GROUP_BYTES + self.stages(SUMS + STAGES);
         match choice.mode {
             Mode::Blocks => Some(cycles),
             Mode::Tree => None,
@@ -315,14 +299,16 @@ impl Counts<'_> {
         }
     }
 
-    /// Cycles of the stream from its fetch on, if the busiest engine after it takes `busiest`, with those of the
-    /// pipeline that turns it before, and true if there is one.
-    fn streaming(&self, busiest: u64, wide: u64) -> (u64, bool) {
-        let neighbours = busiest.max(self.streamed.div_ceil(wide) + self.latency());
-        let gathered = busiest.max(self.accesses(wide) + self.latency());
-        match self.turn().map(|turn| turn + neighbours) {
-            Some(turned) if turned < gathered || self.choice.mode == Mode::Blocks => (turned, true),
-            Some(_) | None => (gathered, false),
+    /// Cycles of the stream from its fetch on, if the busiest engine after it takes `busiest`, and those of the pipeline
+    /// that turns it before, if there is one.
+    fn streaming(&self, busiest: u64, wide: u64) -> (u64, Option<u64>) {
+        let neighbours = busiest.max(self.streamed.div_ceil(wide) + self.filling());
+        let gathered = busiest.max(self.accesses(wide) + self.filling());
+        match self.turn() {
+            Some(turn) if turn + neighbours < gathered || self.choice.mode == Mode::Blocks => {
+                (neighbours, Some(turn))
+            }
+            Some(_) | None => (gathered, None),
         }
     }
 
@@ -359,25 +345,48 @@ impl Counts<'_> {
                 )
             }
         };
-        // Float operations take four lanes at a time.
-        let results = results * if self.problem.epilogue.expression.is_some() { 2 } else { 1 };
-        let busiest = (flits * choice.share).max(packets * choice.share * reused).max(results);
-        let ring = choice.share - 1;
-        (busiest * layout.batch.count(Part::Time) + self.latency() + ring, results)
+        let (lanes, _) = self.computed();
+        let busiest = (flits * choice.share).max(packets * choice.share * reused).max(results * lanes);
+        (busiest * layout.batch.count(Part::Time) + self.filling(), results)
     }
 
-    /// Latency of the pipeline without its ring and its sum between slices.
+    /// Steps of the vector engine for a flit of results in the pipeline of the contraction, and the latency of its
+    /// operations.
+    fn computed(&self) -> (u64, u64) {
+        let epilogue = &self.problem.epilogue;
+        if self.is_separate() || epilogue.expression.is_none() {
+            return (1, 0);
+        }
+        match self.problem.passes().filter(|_| self.machine.measured.is_none()) {
+            Some([pass, ..]) => (pass.steps(self.has_few_lanes()), pass.latency(self.machine)),
+            Some([]) => (1, 0),
+            // Float operations take four lanes at a time.
+            None => (2, 0),
+        }
+    }
+
+    /// Latency of the pipeline without its sum between slices.
+    fn filling(&self) -> u64 {
+        self.latency() + self.computed().1 + self.choice.share - 1
+    }
+
+    /// Latency of the pipeline without its ring, its epilogue and its sum between slices.
     fn latency(&self) -> u64 {
         let packet = self.layout.packet.max(1);
         let tree = match self.choice.mode {
             Mode::Columns => 0,
-            Mode::Tree => packet.ilog2(),
+            // The levels above the summed positions add nothing.
+            Mode::Tree => packet.min(self.layout.sum.count(Part::Time).next_power_of_two()).ilog2(),
             Mode::Blocks => (packet / SUMS).max(1).ilog2(),
         };
         let cast = u64::from(self.problem.epilogue.cast.is_some());
         let levels = u64::from(tree) * self.machine.timing.tree_level_cycles;
         let adapter = self.adapter(1 - self.choice.stationary);
-        if self.machine.measured.is_some() { LATENCY } else { PASS_STAGES + adapter + levels + cast }
+        if self.machine.measured.is_some() {
+            LATENCY
+        } else {
+            STAGES + CONTRACTION_STAGES + adapter + levels + cast
+        }
     }
 
     /// Cycles in which sums between slices go around a ring: the smallest one that holds a group (book 25).
@@ -390,16 +399,15 @@ impl Counts<'_> {
         choice.sum * inside * choice.apart(machine) * machine.timing.inter_slice_cycles
     }
 
-    /// Cycles of the pipeline: of its busiest engine, and those until its first result.
-    fn pipeline(&self) -> u64 {
-        let (choice, (busiest, results)) = (self.choice, self.busiest());
-        let (mut cycles, _) = self.streaming(busiest, self.wide());
+    /// Cycles of the pipeline, of which the stream takes `streamed` until the flits of `results`, in an iteration of
+    /// the batch, are summed.
+    fn pipeline(&self, streamed: u64, results: u64) -> u64 {
+        let (choice, mut cycles) = (self.choice, streamed);
         if choice.sum > 1 {
             cycles += self.between_slices();
-            if self.problem.epilogue.expression.is_some() {
-                let kept = if choice.promotion == Promotion::None { 1 } else { choice.sum };
-                cycles += results * self.layout.batch.count(Part::Time) / kept + LATENCY;
-            }
+        } else if let Some([_, others @ ..]) = self.problem.passes() {
+            let flits = results * self.layout.batch.count(Part::Time);
+            cycles += cycles_of(others, flits, self.has_few_lanes(), self.machine);
         }
         if self.problem.adds_batch() {
             cycles += results * self.layout.batch.count(Part::Time) + LATENCY;
@@ -410,10 +418,20 @@ impl Counts<'_> {
 
     /// Accesses of the stream's fetch. A packet of elements that are apart in data memory takes one for each.
     fn accesses(&self, wide: u64) -> u64 {
-        if self.has_neighbours() {
+        let (choice, layout) = (self.choice, self.layout);
+        let array = &self.problem.operands[1 - choice.stationary];
+        // Packets of columns are padded to flits.
+        let (group, packet, fetched) = match choice.mode {
+            Mode::Columns | Mode::Blocks => {
+                let columns = layout.stream.count(Part::Packet);
+                (&layout.stream, columns, columns.next_multiple_of(layout.flit))
+            }
+            Mode::Tree => (&layout.sum, 1, 1),
+        };
+        if self.has_neighbours() && (array.image.is_some() || ends_with(array, group)) {
             self.streamed.div_ceil(wide)
         } else {
-            elements(self.streamed, self.problem.dtype())
+            elements(self.streamed, self.problem.dtype()) / packet * fetched
         }
     }
 
@@ -459,10 +477,10 @@ impl Counts<'_> {
             writes: true,
         };
         let collected = if let Some(ordered) = ordered {
-            ordered.count + LATENCY
+            ordered.count + self.stages(STAGES)
         } else if gathered > 1 {
             let flits = bytes(results, out).div_ceil(FLIT_BYTES.min(bytes(run, out).max(1)));
-            (flits + 1) * gathered * inside * choice.apart(self.machine) + LATENCY
+            (flits + 1) * gathered * inside * choice.apart(self.machine) + self.stages(STAGES) - 1
         } else {
             0
         };
@@ -492,6 +510,12 @@ fn reused(choice: &Choice, layout: &Layout) -> (u64, u64) {
 /// True if `cut` is the last of `cuts` in the array.
 fn innermost(array: &Array, cut: &Cut, cuts: &[&Cut]) -> bool {
     cuts.iter().filter(|other| other.size() > 1).all(|other| position(array, other) <= position(array, cut))
+}
+
+/// Returns true if the last axis of a cut is the last one of its axes in the array.
+fn ends_with(array: &Array, cut: &Cut) -> bool {
+    let last = cut.group().axes.last().filter(|_| cut.group().last > 1);
+    last.is_none_or(|axis| array.position(axis) == position(array, cut))
 }
 
 /// Returns true if the operands fit data memory and the register file; and the bytes of the stream in a slice.

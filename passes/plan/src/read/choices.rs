@@ -1,8 +1,8 @@
 //! Comparisons and choices, as parts of a region.
 
+use crate::expressions;
 use crate::read::{Reader, unplanned};
 use crate::region::{Arm, Computation, Operation};
-use crate::vector;
 use visa_ir::diag::Diagnostic;
 use visa_mapping::ops::where_::{Compare, Where};
 use visa_numerics::{DType, from_number};
@@ -23,7 +23,7 @@ impl Reader<'_> {
         let dtype = self.array(op.results()[0], "", *op)?.dtype;
         if !matches!(dtype, DType::I32 | DType::F32) {
             let message = format!("the planner has no step for a choice between values of `{dtype}`");
-            let wide = vector::computed(dtype);
+            let wide = expressions::computed(dtype);
             let fix = format!("convert both with `tm.cast {wide}`, and the result back");
             return Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix));
         }

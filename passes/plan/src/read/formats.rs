@@ -1,6 +1,6 @@
 //! Refuses formats that the vector engine does not compute with (books 20, 22).
 
-use crate::vector;
+use crate::expressions;
 use std::collections::BTreeSet;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
@@ -15,9 +15,9 @@ use visa_numerics::{DType, reduce_op, reduce_ops};
 pub(crate) fn check_operands(op: OpRef<'_>) -> Result<(), Diagnostic> {
     let dtypes =
         (0..op.operands().len()).filter_map(|at| op.operand_type::<Value>(at)).map(|value| value.dtype);
-    let narrow: BTreeSet<DType> = dtypes.filter(|dtype| vector::computed(*dtype) != *dtype).collect();
+    let narrow: BTreeSet<DType> = dtypes.filter(|dtype| expressions::computed(*dtype) != *dtype).collect();
     let Some(&dtype) = narrow.first() else { return Ok(()) };
-    let wide = vector::computed(dtype);
+    let wide = expressions::computed(dtype);
     let message = format!("`{op}` of `{dtype}`: the vector engine computes `i32` and `f32`");
     let fix = format!("convert the operand before, with `tm.cast {wide}`, and the result back");
     Err(Diagnostic::error("plan-kernel", op.span(), message).fix(fix))

@@ -135,7 +135,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let out = self.array(result, &self.name(result), *op)?;
-        let (wide, runs) = (crate::vector::computed(out.dtype), generate::runs(&values.0).len());
+        let (wide, runs) = (crate::expressions::computed(out.dtype), generate::runs(&values.0).len());
         if wide != out.dtype && engine_cast(wide, out.dtype).is_none() {
             return Err(unplanned(*op, &format!("a constant of `{}` with an axis", out.dtype)));
         }

@@ -2,18 +2,20 @@
 
 use crate::array::Array;
 use crate::cut::Part;
+use crate::expressions::{STAGES, cycles as cycles_of};
 use crate::flow::Ways;
-use crate::memory::Transfers;
+use crate::memory::{QueuedTransfer, Transfers};
 use crate::region::layout::LANES;
 use crate::region::planned::PlannedRegion;
-use crate::region::{Computation, DividedSum, Region, RegionChoice};
+use crate::region::{Computation, DividedSum, Operation, Region, RegionChoice, Slot};
+use std::collections::HashMap;
 use std::sync::Arc;
 use visa_algebra::Axes;
 use visa_machine::Machine;
 
 /// Most iterations of a loop over the rows.
 const MOST_TILES: u64 = 4096;
-/// Latency of a pipeline, in cycles.
+/// Latency of a pipeline on a calibrated machine, in cycles.
 const LATENCY: u64 = 30;
 /// Bytes of an element of the vector engine.
 const WORD: u64 = 4;
@@ -100,34 +102,63 @@ impl PlannedRegion<'_> {
         cut.map_or(0, |cut| cut.count(Part::Slice) * self.machine.timing.inter_slice_cycles)
     }
 
-    /// Cycles of the pipeline of an operation.
-    fn pipeline(&self, computation: &Computation, result: &Array) -> u64 {
-        let values = &self.region.values;
-        let flits = |array: &Array| self.layout.elements(array) / LANES;
-        match computation {
-            Computation::Map { expression: None, cast: None, .. } => {
-                flits(result) * LANES / self.copied(result) + LATENCY
-            }
+    /// Latency of a pipeline apart from the vector engine's operations.
+    fn latency(&self) -> u64 {
+        if self.machine.measured.is_some() { LATENCY } else { STAGES }
+    }
+
+    /// Cycles of the pipelines of the expression of a map.
+    fn expression(&self, number: usize, result: &Array) -> u64 {
+        let flits = self.layout.elements(result) / LANES;
+        let last = self.layout.local(result).pop().map_or(1, |last| last.size);
+        match self.region.passes(number).filter(|_| self.machine.measured.is_none()) {
+            Some(passes) => cycles_of(passes, flits, last <= LANES / 2, self.machine),
             // Float operations take four lanes at a time.
-            Computation::Map { operands, .. } => {
-                let all: u64 = operands.iter().map(|&slot| flits(&values[slot].array)).sum();
-                2 * flits(result) + all + LATENCY * operands.len() as u64
+            None => 2 * flits + self.latency(),
+        }
+    }
+
+    /// Cycles of the pipelines of operation `number`.
+    fn pipeline(&self, number: usize) -> u64 {
+        self.pipelines(number).iter().map(|(_, cycles)| cycles).sum()
+    }
+
+    /// The pipelines of operation `number` in order, each with the value that it reads and its cycles.
+    fn pipelines(&self, number: usize) -> Vec<(Slot, u64)> {
+        let Operation { computation, result } = &self.region.operations[number];
+        let values = &self.region.values;
+        let result = &values[*result].array;
+        let flits = |array: &Array| self.layout.elements(array) / LANES;
+        let load = |slot: Slot| (slot, flits(&values[slot].array) + self.latency());
+        match computation {
+            Computation::Map { expression: None, cast: None, operands } => {
+                let cycles = flits(result) * LANES / self.copied(result) + self.latency();
+                operands.iter().take(1).map(|&slot| (slot, cycles)).collect()
+            }
+            Computation::Map { operands, cast, .. } => {
+                let Some((streamed, others)) = self.streamed(operands) else { return Vec::new() };
+                let last = self.expression(number, result) + u64::from(cast.is_some());
+                others.into_iter().map(load).chain([(streamed, last)]).collect()
             }
             Computation::Reduce { operand, axis, order, .. } => {
                 let within = match self.lanes(*operand, axis, *order) {
                     Some(lanes) => self.reduction_cycles(*operand, &lanes),
-                    None => flits(result) + LATENCY,
+                    None => flits(result) + self.latency(),
                 };
-                within + self.between_slices(axis)
+                vec![(*operand, within + self.between_slices(axis))]
             }
-            Computation::Compare { .. } => flits(result) + LATENCY,
+            // Two operations for the first bits, a third one for others.
+            Computation::Compare { operand, with } => {
+                vec![(*operand, flits(result) + self.latency() + if with.0.len() > 2 { 3 } else { 2 })]
+            }
             // Before the loop, if there is one.
-            Computation::Coordinates { .. } => 0,
+            Computation::Coordinates { .. } => Vec::new(),
             // The ids of the condition, and the bits of a value twice: as integers, and into the register file.
             Computation::Choose { condition, arms } => {
-                let (_, others) = self.chosen(*condition, *arms);
-                let all: u64 = others.iter().map(|&slot| 2 * flits(&values[slot].array)).sum();
-                flits(result) + all + LATENCY * (1 + others.len() as u64)
+                let (streamed, others) = self.chosen(*condition, *arms);
+                let ids = others.first().map(|&condition| load(condition));
+                let bits = others.get(1).into_iter().flat_map(|&slot| [load(slot); 2]);
+                ids.into_iter().chain(bits).chain([(streamed, flits(result) + self.latency() + 1)]).collect()
             }
         }
     }
@@ -147,9 +178,7 @@ pub fn least(planned: &PlannedRegion<'_>) -> Option<u64> {
         elements.product::<u64>() * u64::from(array.dtype.bits()) / 8
     };
     let moved: u64 = region.inputs.iter().chain(&region.outputs).map(bytes).sum();
-    let pipelines = region.operations.iter();
-    let computed: u64 =
-        pipelines.map(|operation| planned.pipeline(&operation.computation, result(operation.result))).sum();
+    let computed: u64 = (0..region.operations.len()).map(|number| planned.pipeline(number)).sum();
     // The queues of two clusters run at the same time.
     let transfers = (region.inputs.len() + region.outputs.len()) as u64;
     let (tiles, startups) = (planned.layout.rows.tiles(), transfers * timing.dma_startup_cycles / 2);
@@ -164,6 +193,9 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
         return None;
     }
     let region = planned.region;
+    if planned.layout.rows.tiles() == 1 {
+        return straight(planned, ways, prices);
+    }
     let (mut loads, mut stores, mut once) = (Moved::default(), Moved::default(), 0);
     let loaded = region.inputs.iter().zip(&ways.here).filter(|(_, here)| !**here);
     for (&slot, _) in loaded {
@@ -191,16 +223,75 @@ pub fn cycles(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) 
             }
         }
     }
-    let result = |slot: usize| &region.values[slot].array;
-    let pipelines = region.operations.iter();
-    let computed: u64 =
-        pipelines.map(|operation| planned.pipeline(&operation.computation, result(operation.result))).sum();
+    let computed: u64 = (0..region.operations.len()).map(|number| planned.pipeline(number)).sum();
     let (tiles, startup) = (planned.layout.rows.tiles(), planned.machine.timing.dma_startup_cycles);
-    let moved = loads.cycles(startup) + stores.cycles(startup);
-    if tiles == 1 {
-        return Some(moved + counted + computed);
+    let (load, store) = (loads.cycles(startup), stores.cycles(startup));
+    // The store of an iteration follows the load of the next one; the pipelines of the last one run next to it.
+    let moved = tiles * load + tiles.saturating_sub(2) * store + store.max(computed) + store;
+    Some(once + counted + moved.max(load + tiles * computed + store))
+}
+
+/// Cycles of a plan without loops: each pipeline begins after the one before and the load of its value, each store
+/// after the pipelines that compute its value.
+fn straight(planned: &PlannedRegion<'_>, ways: &Ways, prices: &Transfers<'_>) -> Option<u64> {
+    let region = planned.region;
+    let loads: Vec<Slot> =
+        region.inputs.iter().zip(&ways.here).filter(|(_, here)| !**here).map(|(&slot, _)| slot).collect();
+    let mut queues = Queues::default();
+    let mut ready: HashMap<Slot, u64> = HashMap::new();
+    let mut computed = 0;
+    for (number, operation) in region.operations.iter().enumerate() {
+        if let Computation::Coordinates { .. } = operation.computation {
+            let [cycles, moved] = planned.counted(operation.result, prices)?;
+            (computed, queues.free) = (computed + cycles, queues.free.map(|free| free + moved));
+        }
+        for (slot, cycles) in planned.pipelines(number) {
+            let slot = region.values[slot].storage;
+            if loads.contains(&slot) && !ready.contains_key(&slot) {
+                let queue = planned.load_queue(slot);
+                let all = queue.map_or(Some(0), |_| planned.load(slot, None, prices))?;
+                let load = QueuedTransfer::new(planned.load(slot, queue, prices)?, all, prices.machine);
+                ready.insert(slot, queues.add(queue, load, 0));
+            }
+            computed = computed.max(ready.get(&slot).copied().unwrap_or_default()) + cycles;
+        }
+        ready.insert(operation.result, computed);
     }
-    Some(once + counted + tiles * moved.max(computed) + moved.min(computed))
+    let mut end = computed;
+    for (&slot, _) in region.outputs.iter().zip(&ways.stores).filter(|(_, stores)| **stores) {
+        let queue = planned.store_queue(slot);
+        let written = ready.get(&region.values[slot].storage).copied().unwrap_or(computed);
+        let all = queue.map_or(Some(0), |_| planned.store(slot, None, prices))?;
+        let store = QueuedTransfer::new(planned.store(slot, queue, prices)?, all, prices.machine);
+        end = end.max(queues.add(queue, store, written));
+    }
+    Some(end)
+}
+
+/// The queues of two clusters, in which transfers run one after the other.
+#[derive(Default)]
+struct Queues {
+    /// The cycle in which each is free.
+    free: [u64; 2],
+    /// The last transfer of each.
+    last: [QueuedTransfer; 2],
+}
+
+impl Queues {
+    /// Adds a transfer that starts at `from` at the earliest, in a queue or in both. Returns its end.
+    fn add(&mut self, queue: Option<u64>, transfer: QueuedTransfer, from: u64) -> u64 {
+        let Some(queue) = queue else {
+            let end = self.free[0].max(self.free[1]).max(from) + transfer.cycles;
+            (self.free, self.last) = ([end; 2], [transfer; 2]);
+            return end;
+        };
+        let (own, other) = if queue == 0 { (0, 1) } else { (1, 0) };
+        let start = self.free[own].max(from);
+        let parallel = self.free[other].saturating_sub(start);
+        let end = start + transfer.next_to(self.last[other], parallel);
+        (self.free[own], self.last[own]) = (end, transfer);
+        end
+    }
 }
 
 /// Transfers in the queues of two clusters.

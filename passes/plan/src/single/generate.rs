@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::contraction::layout::{FLIT_BYTES, elements};
 use crate::cut::{side_by_side, tidy};
+use crate::expressions;
 use crate::running::{counted, fill, fill_part, first_slice};
 use crate::vector;
 use crate::writer::{Writer, new};
@@ -43,7 +44,7 @@ pub fn numbers(
     machine: &Machine,
 ) -> Result<ValueId, Diagnostic> {
     let (name, axis) = (&out.name, Expr::pair(out.axes.iter().map(|axis| Expr::axis(axis))));
-    let wide = vector::computed(out.dtype);
+    let wide = expressions::computed(out.dtype);
     let [time, packet] = vector::packets(axis.clone(), axes)?;
     let whole = side_by_side([time.clone(), packet.clone()]);
     let mut tensor = None;
