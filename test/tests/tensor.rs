@@ -80,8 +80,8 @@ fn ten_thousand_operations_are_planned_with_fewer_candidates() {
     );
 }
 
-/// Each slice holds 8 numbers of each of 10,001 values, 320 KB of its 512 KB. One slice alone would need 512 times as much:
-/// of the distributions that are ranked, these two fit.
+/// Each slice holds 8 numbers of each of 10,001 values, 320 KB of its 512 KB. One slice alone would need 512 times as
+/// much: few of the distributions fit.
 #[test]
 fn distributions_that_fit_are_ranked_among_those_of_ten_thousand_operations() {
     let start = Instant::now();

@@ -76,8 +76,8 @@ fn passes(expression: &Expression, formats: &[DType], rules: &[VectorRule]) -> P
 }
 
 impl VectorPass {
-    /// Cycles of the vector engine for a flit; `few` if at most four lanes of it are used, which take no longer on four
-    /// lanes.
+    /// Cycles of the vector engine for a flit; `few` if at most four lanes of it are used, which take no longer on
+    /// four lanes.
     #[must_use]
     pub fn steps(&self, few: bool) -> u64 {
         if self.narrow && !few { 2 } else { 1 }

@@ -299,8 +299,8 @@ impl Counts<'_> {
         }
     }
 
-    /// Cycles of the stream from its fetch on, if the busiest engine after it takes `busiest`, and those of the pipeline
-    /// that turns it before, if there is one.
+    /// Cycles of the stream from its fetch on, if the busiest engine after it takes `busiest`, and those of the
+    /// pipeline that turns it before, if there is one.
     fn streaming(&self, busiest: u64, wide: u64) -> (u64, Option<u64>) {
         let neighbours = busiest.max(self.streamed.div_ceil(wide) + self.filling());
         let gathered = busiest.max(self.accesses(wide) + self.filling());

@@ -401,7 +401,8 @@ fn impossible(cx: &PassCx<'_>, (step, operations): (OpId, usize), outcome: &Outc
         Some(why) => error.note(format!("the first plan was refused: {}", why.message), None),
         None if operations > 1 => error.note(
             format!(
-                "it begins a step of {}, whose values do not fit data memory and the register file in any distribution",
+                "it begins a step of {}, whose values do not fit data memory and the register file in any \
+                 distribution",
                 counted(operations as u64, "operation")
             ),
             None,
