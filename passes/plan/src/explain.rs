@@ -244,9 +244,14 @@ fn division(region: &Region, choice: &RegionChoice) -> Vec<String> {
         1 => "one slice works".to_owned(),
         _ => format!("{} x {} slices divide `[{rows}]`", choice.clusters, choice.slices),
     }];
+    if choice.multiple > 1 {
+        all.push(format!("each slice has a multiple of {} rows: the last ones are padding", choice.multiple));
+    }
     let sums = region.divided_sums();
     if let Some((sum, axis)) = choice.sum.and_then(|sum| Some((sum, sums.get(sum.axis)?))) {
-        all.push(format!("{} divide `[{axis}]`, and are reduced to one", counted(sum.slices, "slice")));
+        let order = if sum.neighbours { ", neighbouring positions in neighbouring slices" } else { "" };
+        let slices = counted(sum.slices, "slice");
+        all.push(format!("{slices} divide `[{axis}]`, and are reduced to one{order}"));
     }
     if choice.neighbours {
         all.push("neighbouring rows are in neighbouring slices".to_owned());

@@ -185,6 +185,8 @@ pub struct DividedSum {
     pub axis: usize,
     /// Slices of a group, each with a part of the axis.
     pub slices: u64,
+    /// True if neighbouring positions are in neighbouring slices.
+    pub neighbours: bool,
 }
 
 /// A plan of a region, as a value.
@@ -196,6 +198,8 @@ pub struct RegionChoice {
     pub clusters: u64,
     /// Slices that divide the rows.
     pub slices: u64,
+    /// A divisor of the number of rows of a slice: the last ones may be padding.
+    pub multiple: u64,
     /// Iterations of a loop over the rows.
     pub tiles: u64,
     /// The reduced axis that slices divide.

@@ -87,7 +87,7 @@ impl PlannedRegion<'_> {
                 let fills =
                     local[at].size.is_multiple_of(LANES) || [1, 2, LANES / 2].contains(&local[at].size);
                 let last = local.len() == 1 || at + 1 == local.len() && !self.apart;
-                last && (fills || !is_part)
+                last && !self.layout.is_uneven(&local[at]) && (fills || !is_part)
             }
             ReduceOrder::Lanes => true,
             ReduceOrder::Sequential => false,

@@ -1,7 +1,7 @@
 //! All plans of a region, and their cycles from counts and the prices of transfers.
 
 use crate::array::Array;
-use crate::cut::Part;
+use crate::cut::{Group, Part};
 use crate::expressions::{STAGES, cycles as cycles_of};
 use crate::flow::Ways;
 use crate::memory::{QueuedTransfer, Transfers};
@@ -15,6 +15,8 @@ use visa_machine::Machine;
 
 /// Most iterations of a loop over the rows.
 const MOST_TILES: u64 = 4096;
+/// Greatest divisor of the number of rows of a slice: elements of a unit of HBM, of a byte each.
+const MOST_MULTIPLE: u64 = 256;
 /// Latency of a pipeline on a calibrated machine, in cycles.
 const LATENCY: u64 = 30;
 /// Bytes of an element of the vector engine.
@@ -23,45 +25,35 @@ const WORD: u64 = 4;
 /// Every division of the rows.
 #[must_use]
 pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionChoice> {
-    let powers = |most: u64| {
-        std::iter::successors(Some(1_u64), |power| power.checked_mul(2))
-            .take_while(move |&power| power <= most)
-    };
-    let size = |axis: &Arc<str>| axes.id(axis).map_or(1, |id| axes.size(id));
-    let mut all = Vec::new();
     let ranges = (0..=region.rows.len())
         .flat_map(|first| (first + 1..=region.rows.len()).map(move |end| (first, end - first)));
     let ranges: Vec<(usize, usize)> = if region.rows.is_empty() { vec![(0, 0)] } else { ranges.collect() };
     let reduces = region.operations.iter().any(|own| matches!(own.computation, Computation::Reduce { .. }));
-    let mut sums = vec![None];
-    for axis in 0..region.divided_sums().len() {
-        let groups = powers(machine.topology.slices_per_cluster).skip(1);
-        sums.extend(groups.map(|slices| Some(DividedSum { axis, slices })));
-    }
+    let (topology, sums) = (&machine.topology, sums(region, machine));
+    let mut all = Vec::new();
     for rows in ranges {
-        let slowest = region.rows.get(rows.0).map_or(1, size);
-        for tiles in powers(MOST_TILES.min(slowest)).filter(|tiles| slowest.is_multiple_of(*tiles)) {
-            for clusters in powers(machine.topology.clusters_per_chip) {
-                for slices in powers(machine.topology.slices_per_cluster) {
-                    let sums = sums.iter().filter(|sum| {
-                        sum.is_none_or(|sum| slices * sum.slices <= machine.topology.slices_per_cluster)
-                    });
-                    for &sum in sums {
-                        for neighbours in [false, true] {
-                            for apart in [false, true] {
-                                if (!neighbours || slices > 1 || sum.is_some()) && (!apart || reduces) {
-                                    all.push(RegionChoice {
-                                        rows,
-                                        clusters,
-                                        slices,
-                                        tiles,
-                                        sum,
-                                        neighbours,
-                                        apart,
-                                        queues: false,
-                                    });
-                                }
-                            }
+        let group = Group::new(&region.rows[rows.0..rows.0 + rows.1], axes);
+        let divides = |tiles: &u64| group.slowest.is_multiple_of(*tiles);
+        for tiles in powers(MOST_TILES.min(group.slowest)).filter(divides) {
+            for clusters in powers(topology.clusters_per_chip) {
+                for slices in powers(topology.slices_per_cluster) {
+                    let used = |sum: &Option<DividedSum>| slices * sum.map_or(1, |sum| sum.slices);
+                    for &sum in sums.iter().filter(|sum| used(sum) <= topology.slices_per_cluster) {
+                        let (multiple, neighbours, apart, queues) = (1, false, false, false);
+                        let choice = RegionChoice {
+                            rows,
+                            clusters,
+                            slices,
+                            multiple,
+                            tiles,
+                            sum,
+                            neighbours,
+                            apart,
+                            queues,
+                        };
+                        for choice in orders(region, choice, group.size, axes) {
+                            all.push(choice);
+                            all.extend(reduces.then_some(RegionChoice { apart: true, ..choice }));
                         }
                     }
                 }
@@ -69,6 +61,50 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
         }
     }
     all
+}
+
+/// A choice with each order in which slices divide `size` rows: neighbouring rows are in one slice or in neighbouring
+/// ones. They divide a reduced axis in the same order, or in the other one too if this leaves padding.
+fn orders(region: &Region, choice: RegionChoice, size: u64, axes: &Axes) -> Vec<RegionChoice> {
+    let (tile, divided) = (size / choice.tiles, choice.clusters * choice.slices);
+    let together = multiples(tile, divided).into_iter().map(|multiple| RegionChoice { multiple, ..choice });
+    let orders = together.chain([RegionChoice { neighbours: true, ..choice }]);
+    let differs = |own: &RegionChoice| match choice.sum {
+        None => !own.neighbours || choice.slices > 1,
+        Some(sum) if sum.neighbours == own.neighbours => true,
+        Some(sum) => {
+            let cut = region.sum_cut(sum, axes);
+            choice.slices > 1 && cut.is_some_and(|cut| cut.padded() != cut.size())
+        }
+    };
+    orders.filter(differs).collect()
+}
+
+/// The powers of two up to `most`.
+fn powers(most: u64) -> impl Iterator<Item = u64> {
+    std::iter::successors(Some(1_u64), |power| power.checked_mul(2)).take_while(move |&power| power <= most)
+}
+
+/// Every division of a reduced axis, and none.
+fn sums(region: &Region, machine: &Machine) -> Vec<Option<DividedSum>> {
+    let mut all = vec![None];
+    for axis in 0..region.divided_sums().len() {
+        for slices in powers(machine.topology.slices_per_cluster).skip(1) {
+            all.extend([false, true].map(|neighbours| Some(DividedSum { axis, slices, neighbours })));
+        }
+    }
+    all
+}
+
+/// Divisors of the number of rows of a slice, each with another number of rows, where `divided` slices divide `size`
+/// rows and half of them would not hold all.
+fn multiples(size: u64, divided: u64) -> Vec<u64> {
+    let least = size.div_ceil(divided);
+    let rows = |multiple: u64| least.next_multiple_of(multiple);
+    let needs_all = |multiple: u64| rows(multiple) * divided.div_ceil(2) < size;
+    let more = powers(MOST_MULTIPLE).skip(1);
+    let more = more.filter(|&multiple| rows(multiple) != rows(multiple / 2) && needs_all(multiple));
+    std::iter::once(1).chain(more).collect()
 }
 
 impl PlannedRegion<'_> {

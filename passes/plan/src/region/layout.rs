@@ -98,10 +98,10 @@ impl<'a> RegionLayout<'a> {
             return None;
         }
         let sum = match choice.sum {
-            Some(sum) => Some(region.sum_cut(sum, choice.neighbours, axes)?),
+            Some(sum) => Some(region.sum_cut(sum, axes)?),
             None => None,
         };
-        let rest = tile.div_ceil(divided);
+        let rest = tile.div_ceil(divided).next_multiple_of(choice.multiple);
         let (cluster, slice) = ((Part::Cluster, choice.clusters), (Part::Slice, choice.slices));
         let parts = if choice.neighbours {
             [cluster, (Part::Time, rest), slice]
@@ -159,6 +159,13 @@ impl<'a> RegionLayout<'a> {
     #[must_use]
     pub fn is_summed(&self, axis: &str) -> bool {
         self.sum.iter().flat_map(|cut| cut.group().axes.iter()).any(|own| **own == *axis)
+    }
+
+    /// Returns true if a dimension is the part of a reduced axis of which some slices have padding.
+    #[must_use]
+    pub fn is_uneven(&self, local: &Local) -> bool {
+        let cut = self.sum.as_ref().filter(|cut| cut.padded() != cut.size());
+        cut.is_some_and(|cut| cut.part(Part::Time) == local.map)
     }
 
     /// The part of a reduced axis that a slice holds.

@@ -76,16 +76,19 @@ impl Region {
     }
 
     /// The cut of the axis of a division, of which neighbouring positions are in neighbouring slices or in the same
-    /// one; `None` if the slices do not divide it evenly: the engine would reduce padding.
+    /// one. Some slices have padding if the division is uneven; `None` if one of them would have nothing else: the
+    /// engine between slices would reduce it.
     #[must_use]
-    pub fn sum_cut(&self, sum: DividedSum, neighbours: bool, axes: &Axes) -> Option<Cut> {
+    pub fn sum_cut(&self, sum: DividedSum, axes: &Axes) -> Option<Cut> {
         let axis = self.divided_sums().into_iter().nth(sum.axis)?;
         let group = Group::new(&[axis], axes);
-        if !group.size.is_multiple_of(sum.slices) {
+        let count = group.size.div_ceil(sum.slices);
+        let used = if sum.neighbours { group.size.min(sum.slices) } else { group.size.div_ceil(count) };
+        if used < sum.slices {
             return None;
         }
-        let (slice, rest) = ((Part::Slice, sum.slices), (Part::Time, group.size / sum.slices));
-        Some(Cut::new(&group, 1, &if neighbours { [rest, slice] } else { [slice, rest] }))
+        let (slice, rest) = ((Part::Slice, sum.slices), (Part::Time, count));
+        Some(Cut::new(&group, 1, &if sum.neighbours { [rest, slice] } else { [slice, rest] }))
     }
 }
 
