@@ -9,7 +9,6 @@ use crate::region::layout::LANES;
 use crate::region::planned::PlannedRegion;
 use crate::region::{Computation, DividedSum, Operation, Region, RegionChoice, Slot};
 use std::collections::HashMap;
-use std::sync::Arc;
 use visa_algebra::Axes;
 use visa_machine::Machine;
 
