@@ -10,6 +10,8 @@ use visa_numerics::DType;
 
 /// Bytes that transfers into data memory move together (book 10).
 pub const GROUP_BYTES: u64 = 8;
+/// Elements of a packet of the vector engine (book 21).
+const PACKET: u64 = 8;
 
 /// An array in HBM, in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +37,11 @@ pub struct Array {
 pub enum MostPadding {
     /// A quarter: kernels read the array, and more padding costs more units than it saves.
     Quarter,
-    /// All of it: a step writes the array, and a part of a unit costs as much as many whole ones (book 11).
+    /// All of it: a step writes the array, and a part of a unit costs as much as many whole ones (book 11). Shorter
+    /// rows end with whole packets of the vector engine, as in data memory, where a slice then has several as one run.
+    Packets,
+    /// All of it, and rows of which several are a unit: results of contractions end with padding to as many columns,
+    /// but for those of whole packets of 16.
     Whole,
 }
 
@@ -99,7 +105,7 @@ impl Array {
     }
 
     /// Elements from the start of a row of `count` elements to the next one: whole units, rows of which several are a
-    /// unit, or whole groups of 8 bytes.
+    /// unit, whole packets, or whole groups of 8 bytes.
     #[must_use]
     pub fn pitch(&self, count: u64) -> u64 {
         let groups = whole_groups(count, self.dtype);
@@ -107,13 +113,21 @@ impl Array {
         let units = count.next_multiple_of(unit);
         let most = match self.most_padding {
             MostPadding::Quarter => count / 4,
-            MostPadding::Whole => count,
+            MostPadding::Packets | MostPadding::Whole => count,
         };
         if units - count <= most {
             return units;
         }
         let several = groups.next_power_of_two();
-        if unit.is_multiple_of(several) && several - count <= count / 4 { several } else { groups }
+        let most = match self.most_padding {
+            MostPadding::Whole if !count.is_multiple_of(COLUMNS[1]) => count,
+            MostPadding::Quarter | MostPadding::Packets | MostPadding::Whole => count / 4,
+        };
+        if unit.is_multiple_of(several) && several - count <= most {
+            return several;
+        }
+        let packets = self.most_padding == MostPadding::Packets && count > PACKET;
+        if packets { count.next_multiple_of(PACKET) } else { groups }
     }
 
     /// Elements from the start of a row of several axes to the next one: also whole positions of the slowest of them,

@@ -214,7 +214,7 @@ impl Reader<'_> {
             dtype: ty.dtype,
             axes: ty.axes.clone(),
             unit: self.unit,
-            most_padding: self.shared.padding(value).unwrap_or(MostPadding::Whole),
+            most_padding: self.shared.padding(value).unwrap_or(MostPadding::Packets),
             joined: 1,
             image: None,
         })
@@ -640,7 +640,8 @@ impl Reader<'_> {
         let ty = self.array(result, &self.name(result), *op)?;
         let factors = self.factors(op, [op.operands()[0], op.operands()[1]])?;
         let (epilogue, inputs, last) = self.epilogue(*op, &ty)?;
-        let out = self.array(last, &self.name(last), *op)?;
+        let most_padding = self.shared.padding(last).unwrap_or(MostPadding::Whole);
+        let out = Array { most_padding, ..self.array(last, &self.name(last), *op)? };
         let inputs = factors.numbers.iter().copied().chain(inputs).collect();
         let problem = self.problem(op, factors, (ty.dtype, out.clone()), epilogue)?;
         let output = self.add(last, out);
