@@ -33,6 +33,8 @@ use visa_select::price::{allocated, first, report};
 
 /// Plans that are lowered.
 const MOST_LOWERED: usize = 8;
+/// Plans of regions that are lowered: their ranks are close to each other.
+const REGIONS_LOWERED: usize = 2 * MOST_LOWERED;
 /// Operations of regions that are lowered: long regions have fewer candidates.
 const MOST_OPERATIONS: usize = 4096;
 /// Operations of regions that are ranked: of long regions, evenly spaced candidates are.
@@ -503,7 +505,7 @@ fn limits(work: &Work) -> (usize, usize) {
         Work::Contraction(problem) if problem.bytes() <= SMALL_BYTES => SMALL_LOWERED,
         Work::Contraction(_) | Work::Single(_) => (LEAST_LOWERED, MOST_LOWERED),
         Work::Region(region) => {
-            (LEAST_LOWERED, (MOST_OPERATIONS / region.operations.len().max(1)).clamp(1, MOST_LOWERED))
+            (LEAST_LOWERED, (MOST_OPERATIONS / region.operations.len().max(1)).clamp(1, REGIONS_LOWERED))
         }
     }
 }
