@@ -256,6 +256,11 @@ fn division(region: &Region, choice: &RegionChoice) -> Vec<String> {
     if choice.neighbours {
         all.push("neighbouring rows are in neighbouring slices".to_owned());
     }
+    if choice.spread {
+        all.push(
+            "unused slices are between the used ones, so that all networks of data memory work".to_owned(),
+        );
+    }
     if choice.queues {
         all.push("the DMA engines of two clusters divide the transfers".to_owned());
     }

@@ -208,6 +208,8 @@ pub struct RegionChoice {
     pub neighbours: bool,
     /// True if lanes hold elements that stay apart in reductions, where both are possible.
     pub apart: bool,
+    /// True if the unused slices are between the used ones, so that all networks of data memory work.
+    pub spread: bool,
     /// True if the DMA engines of two clusters divide the loads, and the stores. Loops do without: their transfers
     /// overlap with the computation, and take longer with half of the engines.
     pub queues: bool,

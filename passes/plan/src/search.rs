@@ -327,8 +327,8 @@ impl Search<'_> {
         (priced, Counted { explored, pruned, limited })
     }
 
-    /// Cycles of a plan of a region by the prices of its transfers, and the plan with them in the queues of two
-    /// clusters if that is faster.
+    /// Cycles of a plan of a region by the prices of its transfers, and the plan: its transfers are in the queues of
+    /// two clusters, and its slices apart, if that is faster.
     #[must_use]
     pub fn region_in_queues(
         &self,
@@ -341,10 +341,23 @@ impl Search<'_> {
             let planned = PlannedRegion::new(region, choice, self.axes, self.machine)?;
             region_guess::cycles(&planned, ways, prices)
         };
-        let total = cycles(&choice)?;
-        let divided = RegionChoice { queues: prices.has_queues() && choice.tiles == 1, ..choice };
-        let queued = cycles(&divided).filter(|queued| *queued < total);
-        Some(queued.map_or((total, choice), |queued| (queued, divided)))
+        let used = choice.slices * choice.sum.map_or(1, |sum| sum.slices);
+        let spreads = used > 1 && used < self.machine.topology.slices_per_cluster;
+        let queues = prices.has_queues() && choice.tiles == 1;
+        let variants = [(false, false), (false, queues), (spreads, false), (spreads, queues)];
+        let mut best: Option<(u64, RegionChoice)> = None;
+        for (number, &(spread, queues)) in variants.iter().enumerate() {
+            if variants[..number].contains(&(spread, queues)) {
+                continue;
+            }
+            let variant = RegionChoice { spread, queues, ..choice };
+            let total = cycles(&variant);
+            let Some(total) = total.filter(|total| best.is_none_or(|(known, _)| *total < known)) else {
+                continue;
+            };
+            best = Some((total, variant));
+        }
+        best
     }
 
     /// The plans of a region.

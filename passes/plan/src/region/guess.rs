@@ -38,7 +38,7 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
                 for slices in powers(topology.slices_per_cluster) {
                     let used = |sum: &Option<DividedSum>| slices * sum.map_or(1, |sum| sum.slices);
                     for &sum in sums.iter().filter(|sum| used(sum) <= topology.slices_per_cluster) {
-                        let (multiple, neighbours, apart, queues) = (1, false, false, false);
+                        let (multiple, neighbours, apart) = (1, false, false);
                         let choice = RegionChoice {
                             rows,
                             clusters,
@@ -48,7 +48,8 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
                             sum,
                             neighbours,
                             apart,
-                            queues,
+                            spread: false,
+                            queues: false,
                         };
                         for choice in orders(region, choice, group.size, axes) {
                             all.push(choice);

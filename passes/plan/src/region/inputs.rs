@@ -65,7 +65,7 @@ impl PlannedRegion<'_> {
     fn exchange(&self, array: &Array) -> Option<Exchange> {
         let (layout, machine) = (&self.layout, self.machine);
         let [local] = &layout.local(array)[..] else { return None };
-        if layout.sum.is_some() || array.axes.iter().any(|axis| layout.is_row(axis)) {
+        if layout.spread || layout.sum.is_some() || array.axes.iter().any(|axis| layout.is_row(axis)) {
             return None;
         }
         let (count, flit) = (local.size, elements(FLIT_BYTES, array.dtype));

@@ -18,6 +18,8 @@ pub struct RegionLayout<'a> {
     pub rows: Cut,
     /// The reduced axis that slices divide.
     pub sum: Option<Cut>,
+    /// True if the unused slices are between the used ones.
+    pub spread: bool,
     /// The axes.
     pub axes: &'a Axes,
 }
@@ -108,7 +110,7 @@ impl<'a> RegionLayout<'a> {
         } else {
             [cluster, slice, (Part::Time, rest)]
         };
-        let layout = Self { rows: Cut::new(group, choice.tiles, &parts), sum, axes };
+        let layout = Self { rows: Cut::new(group, choice.tiles, &parts), sum, spread: choice.spread, axes };
         region.values.iter().all(|value| !layout.splits_rows(&value.array)).then_some(layout)
     }
 
@@ -142,7 +144,14 @@ impl<'a> RegionLayout<'a> {
             None => (rows, 1),
             Some(cut) => (side_by_side([rows, group_slices(cut, contents)]), cut.count(Part::Slice)),
         };
-        if self.rows.count(Part::Slice) * used == all { part } else { part.pad(all, PadKind::Top) }
+        let used = self.rows.count(Part::Slice) * used;
+        if used == all {
+            part
+        } else if self.spread {
+            side_by_side([part, Expr::Literal(1).pad(all / used, PadKind::Top)])
+        } else {
+            part.pad(all, PadKind::Top)
+        }
     }
 
     /// The contents of the slices of a group: parts of an array, or copies.
