@@ -72,7 +72,7 @@ fn planning() {
         let printed: Vec<&str> = printed.trim_end().lines().map(str::trim).collect();
         assert!(page::shows(&printed, shown), "`{command}` prints:\n{}", printed.join("\n"));
     }
-    assert_eq!(commands.len(), 2, "commands with their output");
+    assert_eq!(commands.len(), 3, "commands with their output");
     let kernel = fs::read_to_string(tests.join("plan/batched.visa")).expect("the example");
     let kernel = from_axes(&kernel).expect("sizes of axes");
     assert!(page::blocks(&page, "text").contains(&kernel), "the page does not show plan/batched.visa");

@@ -298,6 +298,20 @@ impl Options {
         Self { decls, written: BTreeMap::new() }
     }
 
+    /// The options with a boolean option set to `true`.
+    ///
+    /// # Errors
+    /// The pass declares no such option.
+    pub fn with_flag(mut self, name: &str) -> Result<Self, Diagnostic> {
+        let declared = self.decls.iter().find(|decl| decl.name == name && decl.kind == OptionKind::Bool);
+        let decl = declared.ok_or_else(|| {
+            let message = format!("option `{name}` is no flag that is declared: a mistake in the pass");
+            Diagnostic::error("option-type", Span::default(), message)
+        })?;
+        self.set(decl, OptionValue::Bool(true));
+        Ok(self)
+    }
+
     /// Writes an option. Returns whether it was not written before.
     pub(crate) fn set(&mut self, decl: &'static OptionDecl, value: OptionValue) -> bool {
         self.written.insert(decl.name, value).is_none()

@@ -197,8 +197,15 @@ impl<'a> PassCx<'a> {
     /// # Errors
     /// Those of the other pass.
     pub fn run(&mut self, pass: &Pass) -> Result<(), Vec<Diagnostic>> {
-        let options = Options::defaults(pass.options);
-        let mut inner = PassCx::new(self.ctx, self.module, &options);
+        self.run_with(pass, &Options::defaults(pass.options))
+    }
+
+    /// Runs another pass with these options as a part of this one, as [`PassCx::run`] does.
+    ///
+    /// # Errors
+    /// Those of the other pass.
+    pub fn run_with(&mut self, pass: &Pass, options: &Options) -> Result<(), Vec<Diagnostic>> {
+        let mut inner = PassCx::new(self.ctx, self.module, options);
         let ran = (pass.run)(&mut inner);
         let findings = inner.findings;
         self.findings.extend(findings);

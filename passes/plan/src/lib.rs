@@ -18,6 +18,7 @@ pub mod flow;
 pub mod joint;
 pub mod memo;
 pub mod memory;
+pub mod opened;
 pub mod order;
 pub mod placement;
 pub mod program;
@@ -32,6 +33,7 @@ pub mod single;
 pub mod tables;
 pub mod vector;
 pub mod writer;
+pub mod written;
 
 /// The passes of this crate, a module a file.
 pub mod passes {

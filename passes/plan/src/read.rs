@@ -209,11 +209,12 @@ impl Reader<'_> {
     fn array(&self, value: ValueId, name: &str, op: OpRef<'_>) -> Result<Array, Diagnostic> {
         let ty = self.ctx.type_value::<Value>(self.module.ty(value));
         let ty = ty.ok_or_else(|| unplanned(op, "an argument that is no value"))?;
+        let written = self.shared.written(value);
         Ok(Array {
             name: name.to_owned(),
             dtype: ty.dtype,
-            axes: ty.axes.clone(),
-            unit: self.unit,
+            axes: written.map_or_else(|| ty.axes.clone(), |layout| layout.axes.clone()),
+            unit: written.map_or(self.unit, |layout| layout.unit),
             most_padding: self.shared.padding(value).unwrap_or(MostPadding::Packets),
             joined: 1,
             image: None,

@@ -2,6 +2,7 @@
 //! arrays. All parts agree on their layout in HBM.
 
 use crate::array::MostPadding;
+use crate::written::{Layout, Layouts};
 use std::collections::{HashMap, HashSet};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -20,6 +21,8 @@ pub struct Shared {
     given: HashSet<ValueId>,
     /// The functions that others call.
     called: HashSet<OpId>,
+    /// Layouts that are written.
+    written: Layouts,
 }
 
 impl Shared {
@@ -40,6 +43,18 @@ impl Shared {
             }
         }
         Ok(shared)
+    }
+
+    /// The same groups, with layouts that are written.
+    #[must_use]
+    pub fn with_written(self, written: Layouts) -> Self {
+        Self { written, ..self }
+    }
+
+    /// The written layout of a value; `None` if the planner chooses it.
+    #[must_use]
+    pub fn written(&self, value: ValueId) -> Option<&Layout> {
+        self.written.get(&value)
     }
 
     /// Joins the values that an operation makes parts of a group.
@@ -84,9 +99,12 @@ impl Shared {
         self.parents.contains_key(&value)
     }
 
-    /// The limit on the padding of rows of a shared value; `None` if only one part of the program knows it.
+    /// The limit on the padding of rows of a shared or written value; `None` if only one part of the program knows it.
     #[must_use]
     pub fn padding(&self, value: ValueId) -> Option<MostPadding> {
+        if let Some(layout) = self.written(value) {
+            return Some(layout.most_padding);
+        }
         let given = self.given.contains(&self.first(value));
         let padding = if given { MostPadding::Quarter } else { MostPadding::Whole };
         self.has(value).then_some(padding)

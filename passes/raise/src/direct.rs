@@ -37,7 +37,7 @@ pub(crate) fn direct(ctx: &Context, module: &Module, func: OpId) -> Result<Raise
 pub(crate) fn order_results(
     ctx: &Context,
     raised: &mut Raised,
-    wanted: &[Vec<String>],
+    wanted: &[Vec<Arc<str>>],
 ) -> Result<(), Diagnostic> {
     let func = raised.module.op(ctx, raised.func);
     let (body, span) = (func.regions().first().copied(), func.span());
@@ -51,7 +51,7 @@ pub(crate) fn order_results(
         let value: Option<Rc<Value>> = ctx.type_value(ty);
         let other = value.filter(|value| {
             let same = value.axes.len() == wanted.len() && wanted.iter().all(|axis| value.has(axis));
-            same && value.axes.iter().zip(wanted).any(|(axis, wanted)| **axis != **wanted)
+            same && value.axes.iter().zip(wanted).any(|(axis, wanted)| axis != wanted)
         });
         let Some(value) = other else {
             ordered.push(result);
@@ -60,8 +60,7 @@ pub(crate) fn order_results(
         let axes = Expr::pair(wanted.iter().map(|axis| Expr::axis(axis)));
         let new = Rearrange::build_at(ctx, span, [result]).from(axes.clone()).to(axes);
         let id = raised.module.insert_before(end, new.spec());
-        let names: Vec<Arc<str>> = wanted.iter().map(|axis| axis.as_str().into()).collect();
-        let ty = value_type(ctx, value.dtype, names);
+        let ty = value_type(ctx, value.dtype, wanted.clone());
         ordered.push(raised.module.add_result(id, ty, None, span));
     }
     raised.module.erase(end);

@@ -4,6 +4,7 @@ use crate::build::{Sums, build};
 use crate::data::small_integers;
 use crate::direct::{direct, is_open, order_results};
 use crate::graph::Graph;
+use crate::interface::{Interface, result_axes};
 use crate::tensor::equal::{Proved, equal};
 use crate::tensor::ruleset::RuleSet;
 use std::collections::BTreeMap;
@@ -12,14 +13,12 @@ use std::rc::Rc;
 use visa_algebra::Axes;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{Module, OpId, ValueId};
+use visa_ir::module::{Module, OpId};
 use visa_ir::verify::Analysis as _;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::{Func, signature};
-use visa_mapping::raise::close::closed;
 use visa_mapping::raise::function::{Raised, raise};
 use visa_mapping::tensor::value::Value;
-use visa_mapping::{Tensor, array_layout};
 use visa_numerics::{load, to_f64};
 use visa_reference::{KernelArguments, LogicalResult, Options, Signature, entry_point, evaluate, interface};
 
@@ -111,12 +110,7 @@ pub fn prove(ctx: &Context, left: Kernel<'_>, right: Kernel<'_>) -> Result<Verdi
 /// The function of a kernel, whose results have their axes in the order of the kernel's arrays.
 fn with_arrays(ctx: &Context, module: &Module, func: OpId) -> Result<Module, Diagnostic> {
     let mut raised = direct(ctx, module, func)?;
-    // Types of an open kernel by axes stand for all choices.
-    let types = if is_open(ctx, module, func) { Some(closed(ctx, module)?.0) } else { None };
-    let module = types.as_ref().unwrap_or(module);
-    let entry = Func::of(module.op(ctx, func))?.name()?;
-    let wanted = result_axes(ctx, module, &entry, &DeclaredAxes::build(ctx, module).0)?;
-    order_results(ctx, &mut raised, &wanted)?;
+    order_results(ctx, &mut raised, &Interface::of(ctx, module, func)?.result_axes)?;
     Ok(raised.module)
 }
 
@@ -142,8 +136,10 @@ fn compare(
     };
     let axes = |kernel: Kernel<'_>| DeclaredAxes::build(ctx, kernel.module).0;
     let (one, other): ((Raised, Axes), (Raised, Axes)) = ((one, axes(left)), (other, axes(right)));
-    let arrays = [(left, &first, &one.1), (right, &second, &other.1)]
-        .map(|(kernel, signature, axes)| result_axes(ctx, kernel.module, &signature.entry, axes));
+    let arrays = [(left, &first, &one.1), (right, &second, &other.1)].map(|(kernel, signature, axes)| {
+        let func = named(ctx, kernel.module, &signature.entry)?;
+        result_axes(ctx, kernel.module, func, axes)
+    });
     let [ours, theirs] = arrays;
     let same_arrays = ours? == theirs?;
     let mut exact = true;
@@ -217,26 +213,6 @@ fn named(ctx: &Context, module: &Module, name: &str) -> Result<OpId, Diagnostic>
         let message = format!("there is no kernel `{name}`");
         Diagnostic::error("unknown-entry", visa_ir::span::Span::default(), message)
     })
-}
-
-/// The axes of the array of each result, outermost first.
-fn result_axes(
-    ctx: &Context,
-    module: &Module,
-    entry: &str,
-    axes: &Axes,
-) -> Result<Vec<Vec<String>>, Diagnostic> {
-    let func = module.op(ctx, named(ctx, module, entry)?);
-    let of = |&value: &ValueId| {
-        let ty = module.ty(value);
-        if let Some(value) = ctx.type_value::<Value>(ty) {
-            return Ok(value.axes.iter().map(|axis| axis.to_string()).collect());
-        }
-        let tensor = ctx.type_value::<Tensor>(ty).ok_or_else(|| func.error("C0", "a result is no tensor"))?;
-        let layout = array_layout(&tensor, axes).map_err(|why| func.error("C0", why))?;
-        Ok(layout.dims.iter().map(|&(axis, _)| axes.name(axis).to_owned()).collect())
-    };
-    signature(func).1.iter().map(of).collect()
 }
 
 /// Returns true if axes that two modules declare have the same sizes.

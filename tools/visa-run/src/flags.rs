@@ -43,12 +43,13 @@ pub(crate) struct Flags {
     /// With --expect: floating-point numbers may differ by ABS + REL * |expected|; ABS is 0 if absent.
     #[arg(long, value_name = "REL[,ABS]", requires = "expects")]
     pub(crate) tolerance: Option<Bound>,
-    /// Choose everything that is open: at the tensor level the whole kernel, at the memory level each `auto`. Options
-    /// are those of plan-kernel or select-configs, as in `--plan=explain`.
+    /// Choose everything that is open: at the tensor level the whole kernel; at the memory level each `auto`, by a plan
+    /// of the kernel's function if no clause that is written would be lost. Options are those of plan-kernel, as in
+    /// `--plan=explain`, or those of select-configs, which chooses within the operations.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "",
           conflicts_with_all = ["select_configs", "schedule", "allocate", "select_transfers"])]
     pub(crate) plan: Option<String>,
-    /// Most seconds for --plan at the tensor level. If the time ends the search, a note reports it: the answer depends
+    /// Most seconds for --plan of functions. If the time ends the search, a note reports it: the answer depends
     /// on the machine. Without it, the number of plans is limited.
     #[arg(long, value_name = "SECONDS", requires = "plan", allow_hyphen_values = true,
           value_parser = NonEmptyStringValueParser::new())]
@@ -79,7 +80,7 @@ pub(crate) struct Flags {
     /// they got.
     #[arg(long, value_name = "PASSES")]
     pub(crate) pass_pipeline: Option<String>,
-    /// Compare every defined element with the logical evaluator. With --plan at the tensor level, compare it with the
+    /// Compare every defined element with the logical evaluator. With --plan of a function, compare it with the
     /// function too: sums that are `free` may differ within a bound that follows from their terms.
     #[arg(long)]
     pub(crate) check: bool,

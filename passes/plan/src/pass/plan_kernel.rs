@@ -12,6 +12,7 @@ use crate::joint::assemble::Assembly;
 use crate::joint::straight::straight_parts;
 use crate::memo::Memo;
 use crate::memory::Transfers;
+use crate::opened::plan_open;
 use crate::placement::{InPlace, pairs};
 use crate::program::{Kernel, Step};
 use crate::read::fallbacks::{Fallbacks, has_windows};
@@ -19,21 +20,23 @@ use crate::read::read;
 use crate::search::{Outcome, Plan, Search};
 use crate::shared::Shared;
 use crate::tables::Tables;
+use crate::written::Layouts;
 use std::rc::Rc;
 use visa_cost::MemoryModel;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::module::OpId;
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
+use visa_ir::symbols::declared;
 use visa_machine::Machine;
 use visa_mapping::Dim;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::facts::calls::CallGraph;
-use visa_mapping::ops::func::{ALIAS, AXES};
+use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
 use visa_mapping::ops::table::TABLE;
 use visa_mapping::tensor::value::Value;
 use visa_memory::HBM_UNIT;
-use visa_pass::{Configured, Level, Pass, PassCx};
+use visa_pass::{Configured, Level, Options, Pass, PassCx};
 use visa_select::effort::watch::Watch;
 
 /// Most steps of a function.
@@ -64,6 +67,9 @@ pub static PASS: Pass = Pass {
           report, for the machine and the memory model in force. It chooses the distribution of axes over clusters, \
           slices and rows, tiles, the operand in the register file, the copies of the other one through the switch, \
           and the sums between slices. Sums keep their order unless they are `free`.\n\n\
+          A kernel of the memory level whose distributions are open is planned from its function (`raise`) if no \
+          clause that is written would be lost; its arguments and results keep their types. The configurations of \
+          other kernels are chosen within their operations (`select-configs`). `explain` names the clause.\n\n\
           Addresses, passes of the vector engine and the order of commands stay open: `plan-vector`, `schedule` and \
           `allocate` choose them.",
     takes: Level::Any,
@@ -76,6 +82,7 @@ pub static PASS: Pass = Pass {
         ("node-limit", "steps whose search ended at its limit of plans"),
         ("time-limit", "steps whose search the time limit ended"),
         ("cycles", "cycles of all steps"),
+        ("from-function", "kernels of the memory level that were planned from their functions"),
     ],
     ..Pass::with::<Settings>()
 };
@@ -95,7 +102,9 @@ impl Configured for Settings {
         let lowered = self.lowered()?;
         let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()).with_lowered(lowered));
         check_level(cx)?;
-        let planned = close(cx).and_then(|()| plan_on_chips(cx, &all, self.explain));
+        let opened = from_functions(cx, &all, self.explain);
+        let closed = opened.and_then(|()| close(cx, limit.is_some(), self.explain));
+        let planned = closed.and_then(|()| plan_on_chips(cx, &all, self.explain));
         watch.tell(None);
         planned
     }
@@ -134,12 +143,48 @@ fn check_level(cx: &PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
     }
 }
 
-/// Chooses the open configurations of kernels that are written at the memory level.
-fn close(cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
-    match open::first(cx.ctx, cx.module, |opening| opening == Opening::Configuration) {
-        Some(_) => cx.run(&visa_select::passes::select_configs::PASS),
-        None => Ok(()),
+/// Bytes that HBM moves together.
+fn unit(model: MemoryModel) -> u64 {
+    match model {
+        MemoryModel::Flat => GROUP_BYTES,
+        MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
     }
+}
+
+/// Plans the kernels of the memory level whose written clauses leave that open.
+fn from_functions(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
+    let unit = unit(*cx.ctx.data::<MemoryModel>());
+    let one = |cx: &mut PassCx<'_>, func: OpId, layouts: Layouts| {
+        plan_all(cx, effort, explain, &Selected { only: Some(func), layouts })
+    };
+    plan_open(cx, (&PASS, unit, explain), &one).map_err(|error| vec![error])
+}
+
+/// Chooses the open configurations of the other kernels that are written at the memory level.
+fn close(cx: &mut PassCx<'_>, limited: bool, explain: bool) -> Result<(), Vec<Diagnostic>> {
+    let Some((op, _)) = open::first(cx.ctx, cx.module, |opening| opening == Opening::Configuration) else {
+        return Ok(());
+    };
+    if limited {
+        return Err(vec![no_time_limit(cx, op)]);
+    }
+    let pass = &visa_select::passes::select_configs::PASS;
+    let options = Options::defaults(pass.options);
+    let options = if explain { options.with_flag("explain").map_err(|error| vec![error])? } else { options };
+    cx.run_with(pass, &options)
+}
+
+/// The error for a time limit of a kernel that is chosen within its operations.
+fn no_time_limit(cx: &PassCx<'_>, op: OpId) -> Diagnostic {
+    let op = cx.module.op(cx.ctx, op);
+    let func = op.ancestors().find(|around| around.is(&FUNC)).unwrap_or(op);
+    let name = declared(func).map_or_else(String::new, |name| format!("@{name}"));
+    let message = format!(
+        "`--time-limit` limits plans of functions of the tensor level, but `{name}` is at the memory level: the work \
+         of choosing its `auto` clauses within its operations is counted, not timed"
+    );
+    let fix = "leave `--time-limit` out, or limit the work with `--plan=budget=40000`".to_owned();
+    Diagnostic::error("time-limit", func.span(), message).fix(fix)
 }
 
 /// Returns true if a function has values: it is one of the tensor level.
@@ -156,19 +201,34 @@ fn plan_on_chips(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<
     let top = cx.module.ops(cx.module.body());
     let funcs: Vec<OpId> = top.iter().copied().filter(|&func| has_values(cx, func)).collect();
     let chips = match chips(cx, &funcs).map_err(|error| vec![error])? {
-        None | Some(1) => return plan_all(cx, effort, explain),
+        None | Some(1) => return plan_all(cx, effort, explain, &Selected::default()),
         Some(chips) => chips,
     };
     plan_on(cx, (&funcs, chips), &PASS, &mut |cx, apart| {
         effort.keep_apart(apart);
-        plan_all(cx, effort, explain)
+        plan_all(cx, effort, explain, &Selected::default())
     })
 }
 
-/// Plans all functions of the tensor level on one chip.
-fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
+/// The functions that are planned.
+#[derive(Default)]
+struct Selected {
+    /// The function, if it is one alone.
+    only: Option<OpId>,
+    /// The written layouts of its arguments and results.
+    layouts: Layouts,
+}
+
+/// Plans the selected functions of the tensor level on one chip.
+fn plan_all(
+    cx: &mut PassCx<'_>,
+    effort: &Effort,
+    explain: bool,
+    selected: &Selected,
+) -> Result<(), Vec<Diagnostic>> {
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
     let shared = Shared::new(cx.ctx, cx.module).map_err(|why| vec![why])?;
+    let shared = shared.with_written(selected.layouts.clone());
     let (machine, model) = (cx.ctx.data::<Machine>(), cx.ctx.data::<MemoryModel>());
     let counters = Counters::new(cx.ctx, cx.module, &axes, &machine).map_err(|why| vec![why])?;
     counters.declare(cx.ctx, cx.module, &mut axes).map_err(|why| vec![why])?;
@@ -187,7 +247,7 @@ fn plan_all(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), V
     let prices = Transfers::new(&axes, &machine, *model);
     let functions = cx.analysis::<CallGraph>();
     for &func in functions.callees_first() {
-        if !has_values(cx, func) {
+        if !has_values(cx, func) || selected.only.is_some_and(|only| only != func) {
             continue;
         }
         let search = Search {
@@ -215,10 +275,7 @@ fn plan(
     (counters, tables, shared): (&Counters, &Tables, &Shared),
     (progress, explain): (&mut Progress, bool),
 ) -> Result<(), Diagnostic> {
-    let unit = match search.model {
-        MemoryModel::Flat => GROUP_BYTES,
-        MemoryModel::Book | MemoryModel::Detailed => HBM_UNIT,
-    };
+    let unit = unit(search.model);
     let (numbering, memory) = ((search.axes, counters, tables), (shared, &progress.in_place));
     let reads = |fallbacks: &Fallbacks| {
         let kernel = read(cx.ctx, cx.module, func, numbering, memory, (search.machine, unit), fallbacks)?;

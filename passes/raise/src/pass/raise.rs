@@ -1,14 +1,15 @@
 //! Replaces each kernel by its function of the tensor level.
 
-use crate::direct::direct;
+use crate::direct::{direct, order_results};
+use crate::function::append;
+use crate::interface::Interface;
 use crate::tensor::canonical::{Canonical, MAX_OPERATIONS, Statistics, canonical};
 use crate::tensor::reals::{Folded, folded};
 use crate::tensor::ruleset::RuleSet;
 use std::collections::HashMap;
-use visa_ir::build::NewOp;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::effects::Effects;
-use visa_ir::module::{BlockId, Module, OpId, OpRef, ValueId};
+use visa_ir::module::{OpId, OpRef, ValueId};
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
 use visa_mapping::raise::function::Raised;
 use visa_pass::{Configured, Level, Pass, PassCx};
@@ -20,6 +21,7 @@ visa_pass::options! {
              a remark"),
         reals: bool = ("reals", "false", "fold loops that carry sums and maxima of blocks, by rules of real \
              arithmetic; report the differences as a remark"),
+        arrays: bool = ("arrays", "false", "give each result its axes in the order of the kernel's array"),
     }
 }
 
@@ -72,7 +74,8 @@ fn replace(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnosti
                 if settings.explain {
                     cx.report(explained(cx.module.op(cx.ctx, id), &canonical));
                 }
-                match folded_if(cx, id, canonical, &rules, settings.reals) {
+                let folded = folded_if(cx, id, canonical, &rules, settings.reals);
+                match folded.and_then(|function| ordered_if(cx, id, function, settings.arrays)) {
                     Ok(function) => raised.push((id, function)),
                     Err(finding) => findings.push(finding),
                 }
@@ -83,8 +86,8 @@ fn replace(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnosti
     if !findings.is_empty() {
         return Err(findings);
     }
-    for (old, Raised { module, func }) in raised {
-        let copied = copy(cx, &module, func, top, &mut HashMap::new());
+    for (old, raised) in raised {
+        let (_, copied) = append(cx.ctx, cx.module, &raised);
         cx.count("operations", copied);
         cx.module.erase(old);
     }
@@ -147,6 +150,15 @@ fn folded_if(
     Ok(folded.function)
 }
 
+/// The function, whose results have their axes in the order of the kernel's arrays if `arrays` is true.
+fn ordered_if(cx: &PassCx<'_>, id: OpId, mut function: Raised, arrays: bool) -> Result<Raised, Diagnostic> {
+    if arrays {
+        let interface = Interface::of(cx.ctx, cx.module, id)?;
+        order_results(cx.ctx, &mut function, &interface.result_axes)?;
+    }
+    Ok(function)
+}
+
 /// The differences of a folded function from the kernel, as a remark; `None` if no loop was looked at.
 fn remark_of(func: OpRef<'_>, folded: &Folded) -> Option<Diagnostic> {
     let loops = folded.loops.join(", ");
@@ -202,37 +214,4 @@ fn leave_out_unused(cx: &mut PassCx<'_>) {
             cx.module.erase(id);
         }
     }
-}
-
-/// Copies an operation of another module, with its regions, to the end of a block. Returns how many it copied.
-fn copy(
-    cx: &mut PassCx<'_>,
-    from: &Module,
-    id: OpId,
-    block: BlockId,
-    values: &mut HashMap<ValueId, ValueId>,
-) -> u64 {
-    let op = from.op(cx.ctx, id);
-    let operands: Vec<ValueId> =
-        op.operands().iter().filter_map(|value| values.get(value).copied()).collect();
-    let new = cx.module.append(block, NewOp::copied(op).operands(operands).spec());
-    for &result in op.results() {
-        let name = from.value_name(result).cloned();
-        let copied = cx.module.add_result(new, from.ty(result), name, op.span());
-        values.insert(result, copied);
-    }
-    let mut count = 1;
-    for &region in op.regions() {
-        let body = cx.module.add_region(new);
-        for &argument in from.args(region) {
-            let name = from.value_name(argument).cloned();
-            let span = from.value_span(argument);
-            let copied = cx.module.add_arg(body, from.ty(argument), name, span);
-            values.insert(argument, copied);
-        }
-        for &inner in from.ops(region) {
-            count += copy(cx, from, inner, body, values);
-        }
-    }
-    count
 }

@@ -8,15 +8,21 @@ use crate::{passes, pictures};
 use visa_ir::context::{Context, quote};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
-use visa_ir::open;
+use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
 use visa_ir::symbols::declared;
 use visa_mapping::ops::func::FUNC;
 use visa_opt::Registry;
-use visa_pass::Level;
+use visa_pass::{Level, Pipeline};
 
 /// The pass that plans functions.
 pub(crate) const PASS: &str = "plan-kernel";
+
+/// The pass that chooses the clauses of a kernel within its operations.
+const CHOOSES_WITHIN: &str = "select-configs";
+
+/// The statistic of [`PASS`] that counts kernels of the memory level that were planned from their functions.
+const FROM_FUNCTION: &str = "from-function";
 
 /// The passes that close the rest after `plan-kernel` or `select-configs`, in their order.
 pub(crate) const CLOSING: [(&str, Option<&str>); 4] = [
@@ -48,18 +54,35 @@ pub(crate) fn plan(
         Level::Tensor => {
             keep_entry(ctx, module, flags, console)?;
             let function = module.clone();
-            let explained = functions(ctx, module, options, registry, flags, console)?;
+            let (explained, _) = functions(ctx, module, options, registry, flags, console)?;
             inline(ctx, module, &registry.passes, console)?;
             close(ctx, module, None, registry, console)?;
             Ok(Planned { function: Some(function), explained })
         }
         Level::Memory if open::first(ctx, module, |_| true).is_some() => {
-            if flags.time_limit.is_some() {
+            let is_configuration = |opening| opening == Opening::Configuration;
+            if flags.time_limit.is_some() && open::first(ctx, module, is_configuration).is_none() {
                 return Err(console.stop_with(no_time_limit(&flags.file)));
             }
             inline(ctx, module, &registry.passes, console)?;
-            close(ctx, module, Some(("select-configs", options)), registry, console)?;
-            Ok(Planned::default())
+            // Options that `plan-kernel` has not, such as a budget, are about the choice within the operations.
+            let text = passes::pipeline_text(&[(PASS, Some(options))]);
+            if Pipeline::parse(&text, &registry.passes).is_err() {
+                close(ctx, module, Some((CHOOSES_WITHIN, options)), registry, console)?;
+                return Ok(Planned::default());
+            }
+            if let Some(entry) = &flags.entry {
+                keep(ctx, module, entry.trim_start_matches('@'));
+            }
+            let written = module.clone();
+            let (explained, from_function) = functions(ctx, module, options, registry, flags, console)?;
+            close(ctx, module, None, registry, console)?;
+            let function = if from_function && flags.check {
+                Some(function(ctx, written, registry, console)?)
+            } else {
+                None
+            };
+            Ok(Planned { function, explained })
         }
         level @ (Level::Any | Level::Memory | Level::Sequencer | Level::Hardware) => {
             Err(console.stop_with(nothing_open(&flags.file, level)))
@@ -74,17 +97,29 @@ fn limited(options: &str, flags: &Flags) -> String {
     all.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The error for a time limit of a kernel at the memory level.
+/// The error for a time limit of a kernel at the memory level without an open configuration.
 fn no_time_limit(file: &str) -> Diagnostic {
     let message = format!(
-        "`--time-limit` limits plans of functions of the tensor level, but `{file}` is at the memory level: the work \
-         of choosing its `auto` clauses is counted, not timed"
+        "`--time-limit` limits plans of functions of the tensor level, but `{file}` is at the memory level, and only \
+         addresses and orders are `auto`: the work of choosing these is counted, not timed"
     );
     let fix = "leave `--time-limit` out, or limit the work with `--plan=budget=40000`".to_owned();
     Diagnostic::error("time-limit", Span::default(), message).fix(fix)
 }
 
-/// Plans functions of the tensor level. Returns the explanation for the page.
+/// The function of a kernel, with the axes of each result in the order of the kernel's array.
+fn function(
+    ctx: &Context,
+    mut kernel: Module,
+    registry: &Registry,
+    console: &mut Console<'_>,
+) -> Outcome<Module> {
+    run(ctx, &mut kernel, &registry.passes, &[("raise", Some("arrays"))], console)?;
+    Ok(kernel)
+}
+
+/// Plans the functions of a module, and its kernels with open clauses. Returns the explanation for the page, and true
+/// if a kernel was planned from its function.
 fn functions(
     ctx: &Context,
     module: &mut Module,
@@ -92,7 +127,7 @@ fn functions(
     registry: &Registry,
     flags: &Flags,
     console: &mut Console<'_>,
-) -> Outcome<Vec<Diagnostic>> {
+) -> Outcome<(Vec<Diagnostic>, bool)> {
     let requested = options.split_whitespace().any(|option| ["explain", "explain=true"].contains(&option));
     let shown = pictures::advised(flags);
     let explain = if shown && !requested { "explain " } else { "" };
@@ -100,12 +135,16 @@ fn functions(
     let passes = [(PASS, Some(options.trim_end()))];
     let mut report = passes::choose(ctx, module, &registry.passes, &passes)
         .map_err(|findings| console.refuse(findings))?;
-    let is_explanation = |finding: &Diagnostic| finding.code == PASS && finding.severity == Severity::Remark;
-    let explained =
-        report.findings.iter().filter(|finding| shown && is_explanation(finding)).cloned().collect();
+    let is_explanation = |finding: &Diagnostic| {
+        finding.severity == Severity::Remark && [PASS, CHOOSES_WITHIN].contains(&finding.code.as_str())
+    };
+    let is_shown = |finding: &&Diagnostic| shown && is_explanation(finding) && finding.code == PASS;
+    let explained = report.findings.iter().filter(is_shown).cloned().collect();
     report.findings.retain(|finding| requested || !is_explanation(finding));
     console.passed(&report)?;
-    Ok(explained)
+    let counted = |(name, count): &(&str, u64)| *name == FROM_FUNCTION && *count > 0;
+    let from_function = report.steps.iter().any(|step| step.statistics.iter().any(counted));
+    Ok((explained, from_function))
 }
 
 /// Runs the pass that chooses, if there is one, and those that close the rest.
@@ -135,8 +174,13 @@ fn nothing_open(file: &str, level: Level) -> Diagnostic {
 fn keep_entry(ctx: &Context, module: &mut Module, flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
     let signature = visa_reference::interface(ctx, module, flags.entry.as_deref());
     let name = signature.map_err(|finding| console.refuse(vec![finding]))?.entry;
+    keep(ctx, module, &name);
+    Ok(())
+}
+
+/// Erases the functions that the kernel `name` does not call, if there is one of this name.
+fn keep(ctx: &Context, module: &mut Module, name: &str) {
     let functions = module.ops(module.body()).iter().filter(|&&id| module.op(ctx, id).is(&FUNC));
     let kernel = functions.copied().find(|&id| declared(module.op(ctx, id)).is_some_and(|own| *own == *name));
     kernel.into_iter().for_each(|kernel| entry::keep(ctx, module, kernel));
-    Ok(())
 }
