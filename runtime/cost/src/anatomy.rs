@@ -17,7 +17,7 @@ pub enum Anatomy {
         ring: u64,
         /// Steps of the busiest engine of each pace, in the order of [`Pace::ALL`].
         steps: [u64; Pace::ALL.len()],
-        /// Rows of 32 bytes of register operands, or of the stash. Each is read once, whatever the number of steps.
+        /// Rows of 32 bytes of register operands, or of the stash. Each is read once, for any number of steps.
         rows: u64,
     },
     /// A transfer.
@@ -114,7 +114,7 @@ impl Anatomy {
         [always, used].concat()
     }
 
-    /// A transfer with what its requests write, and with the start of one that reads one cluster.
+    /// A transfer with the bytes and the parts of units that it writes, and with the start of one that reads one cluster.
     pub(crate) const fn requested(self, written: u64, parts: u64, reads_one_cluster: bool) -> Self {
         match self {
             Self::Transfer { starts, stores, moving, .. } if reads_one_cluster => {

@@ -133,8 +133,8 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     }
 }
 
-/// Counts a stage's steps to its pace: of several stages, the slowest. What goes beyond the steps of a table is at the
-/// pace of cycles.
+/// Counts a stage's steps to its pace: of several stages, the slowest. Cycles beyond the steps of a table are
+/// at their own pace.
 fn measure(stage: &PlacedStage, cycles: u64, steps: &mut [u64; Pace::ALL.len()]) {
     let mut count = |pace: Pace, own: u64| {
         for (other, steps) in Pace::ALL.into_iter().zip(&mut *steps) {

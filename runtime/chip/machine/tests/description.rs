@@ -331,19 +331,22 @@ fn devices_are_parts_of_a_cluster_or_whole_clusters() {
     }
 }
 
-/// The book's machine, and eight figures.
+/// The book's machine, and ten figures. No row fixes those that the vendor's schedules do not charge: rows of operands,
+/// and more than a cycle for a packet of a contraction.
 #[test]
 fn measured_machines_are_the_books_beside_their_figures() {
     for name in ["rngd-silicon", "rngd-schedule"] {
         let machine = Machine::named(name).expect(name);
         let measured = machine.measured.clone().expect("figures");
         assert_eq!(Machine { name: "rngd".to_owned(), measured: None, ..machine }, Machine::rngd());
-        assert_eq!((measured.figures().len(), FIGURES.len()), (8, 8));
+        assert_eq!((measured.figures().len(), FIGURES.len()), (10, 10));
         for (field, figure) in FIGURES.iter().zip(measured.figures()) {
             let [low, high] = figure.interval;
             assert!(low <= figure.value && figure.value <= high, "{name}: {field}");
             // A cycle of a schedule is one by definition.
-            let defined = name == "rngd-schedule" && *field == "measured.ticks_per_cycle";
+            let free =
+                ["measured.ticks_per_cycle", "measured.register_row_ticks", "measured.contraction_ticks"];
+            let defined = name == "rngd-schedule" && free.contains(field);
             assert_eq!(figure.rows == 0, defined, "{name}: {field}");
             assert!(!figure.source.is_empty(), "{name}: {field}");
         }

@@ -154,18 +154,18 @@ mod tests {
         assert_eq!(rows(&short), (0, 1, 2));
     }
 
-    /// A request for the open row behind 15 for another one is the 17th, and comes when the first leaves: in time.
-    /// Behind 16 it comes too late. With a queue of 68 commands it comes in time.
+    /// A request for the open row behind 63 for another one is the 65th, and comes when the first leaves: in time.
+    /// Behind 64 it comes too late. With a queue of four commands more it comes in time.
     #[test]
-    fn the_queue_sees_64_commands() {
+    fn the_queue_sees_64_requests() {
         let behind = |others: u64, timing: &Timing| {
             let others = (0..others).map(|at| unit(0, 0, 1, at % 8));
             let requests: Vec<_> =
                 [unit(0, 0, 0, 0)].into_iter().chain(others).chain([unit(0, 0, 0, 1)]).collect();
             rows(&reads(&requests, timing)).2
         };
-        assert_eq!((behind(15, &book()), behind(16, &book())), (1, 2));
-        assert_eq!(behind(16, &Timing { queue_commands: 68, ..book() }), 1);
+        assert_eq!((behind(63, &book()), behind(64, &book())), (1, 2));
+        assert_eq!(behind(64, &Timing { queue_commands: 260, ..book() }), 1);
     }
 
     /// H3: a read that goes over 256 bytes is two requests.
