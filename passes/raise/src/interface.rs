@@ -1,4 +1,5 @@
-//! The interface of a kernel at the memory level: the types of its arguments and results, and the axes of their arrays.
+//! The interface of a kernel at the memory level: the types of its arguments and results, and the axes of their
+//! arrays.
 
 use crate::direct::is_open;
 use std::sync::Arc;

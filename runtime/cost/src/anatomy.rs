@@ -114,7 +114,8 @@ impl Anatomy {
         [always, used].concat()
     }
 
-    /// A transfer with the bytes and the parts of units that it writes, and with the start of one that reads one cluster.
+    /// A transfer with the bytes and the parts of units that it writes, and with the start of one that reads one
+    /// cluster.
     pub(crate) const fn requested(self, written: u64, parts: u64, reads_one_cluster: bool) -> Self {
         match self {
             Self::Transfer { starts, stores, moving, .. } if reads_one_cluster => {

@@ -58,8 +58,8 @@ impl CommandCost {
     }
 }
 
-/// The machine on which a write of a part of a unit takes HBM as long as one of the whole, where it was measured: there
-/// such writes are charged by a figure.
+/// The machine on which a write of a part of a unit takes HBM as long as one of the whole, where it was measured:
+/// there such writes are charged by a figure.
 fn parts_apart(machine: &Machine) -> Cow<'_, Machine> {
     let mut machine = Cow::Borrowed(machine);
     if machine.measured.is_some() && machine.timing.hbm_partial_write_times != 1 {

@@ -43,9 +43,9 @@ pub(crate) struct Flags {
     /// With --expect: floating-point numbers may differ by ABS + REL * |expected|; ABS is 0 if absent.
     #[arg(long, value_name = "REL[,ABS]", requires = "expects")]
     pub(crate) tolerance: Option<Bound>,
-    /// Choose everything that is open: at the tensor level the whole kernel; at the memory level each `auto`, by a plan
-    /// of the kernel's function if no clause that is written would be lost. Options are those of plan-kernel, as in
-    /// `--plan=explain`, or those of select-configs, which chooses within the operations.
+    /// Choose everything that is open: at the tensor level the whole kernel; at the memory level each `auto`, by a
+    /// plan of the kernel's function if no clause that is written would be lost. Options are those of plan-kernel, as
+    /// in `--plan=explain`, or those of select-configs, which chooses within the operations.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "",
           conflicts_with_all = ["select_configs", "schedule", "allocate", "select_transfers"])]
     pub(crate) plan: Option<String>,

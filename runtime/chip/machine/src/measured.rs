@@ -25,8 +25,8 @@ pub struct Measured {
     pub store_startup_ticks: Figure,
     /// Ticks of each unit of HBM of which a transfer writes a part.
     pub partial_write_ticks: Figure,
-    /// Bytes a tick that all engines together write into the data memory of a cluster, in requests of the most bytes. A
-    /// shorter request takes as long.
+    /// Bytes a tick that all engines together write into the data memory of a cluster, in requests of the most bytes.
+    /// A shorter request takes as long.
     pub dm_write_bytes_per_tick: Figure,
     /// Ticks of an inter-slice reduction for each slice of its ring, once a pass.
     pub inter_slice_ticks: Figure,

@@ -1,9 +1,9 @@
 //! Reads of the same bytes of HBM for many slices, on a machine that was measured.
 //!
-//! Where the requests of a transfer read different bytes, engines drift apart until each channel has work. Engines that
-//! read the same bytes wait for the same channels, and stay together. So the requests that are in flight at the same
-//! time take as long as their busiest channel. On silicon 7,680 bytes for each of 512 slices take six times as long as
-//! the same number of different bytes (`loads.csv` of test/peers/silicon).
+//! Where the requests of a transfer read different bytes, engines drift apart until each channel has work. Engines
+//! that read the same bytes wait for the same channels, and stay together. So the requests that are in flight at the
+//! same time take as long as their busiest channel. On silicon 7,680 bytes for each of 512 slices take six times as
+//! long as the same number of different bytes (`loads.csv` of test/peers/silicon).
 
 use crate::book::channel_cycles;
 use crate::channels::ChannelLoad;

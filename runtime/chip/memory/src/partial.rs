@@ -4,8 +4,8 @@ use crate::hbm::HBM_UNIT;
 use crate::scale::{MOST, scale, too_many};
 use visa_loops::{Program, SeqError};
 
-/// Number of units of which packets of `program`, in bytes, cover a part: each packet counts those at its ends. Of more
-/// than 65,536 packets, the rest is taken to be like the first ones.
+/// Number of units of which packets of `program`, in bytes, cover a part: each packet counts those at its ends. Of
+/// more than 65,536 packets, the rest is taken to be like the first ones.
 ///
 /// # Errors
 /// If packets cannot be counted.

@@ -18,7 +18,7 @@ pub struct Timing {
     /// HBM cycles that the data of a command is on the bus (book 11: 64 bytes in a cycle of 0.75 GHz).
     pub burst: u64,
     /// Commands that the queue of a channel holds (book 11: 64 entries). An entry is taken to be a request of a unit,
-    /// which is four commands: so the loads of test/peers/silicon/loads.csv are met, and with one command they are not.
+    /// which is four commands: so the loads of test/peers/silicon/loads.csv are met. With one command they are not.
     pub queue_commands: u64,
     /// HBM cycles from a command to the next in another bank group of its slice (book 11, tCCD).
     pub ccd_other_group: u64,
