@@ -11,7 +11,7 @@ use visa_numerics::DType;
 /// Bytes that transfers into data memory move together (book 10).
 pub const GROUP_BYTES: u64 = 8;
 /// Elements of a packet of the vector engine (book 21).
-const PACKET: u64 = 8;
+pub const PACKET: u64 = 8;
 
 /// An array in HBM, in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,7 +193,7 @@ impl Array {
 }
 
 /// Columns of a packet of the stream, from the fewest.
-const COLUMNS: [u64; 3] = [8, 16, 32];
+const COLUMNS: [u64; 3] = [PACKET, 16, 32];
 
 /// The windows of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,8 +14,7 @@ pub mod turn;
 
 use crate::array::Array;
 use crate::cut::{Group, Part};
-use crate::expressions::computed;
-use crate::expressions::{KnownPasses, VectorPass};
+use crate::expressions::{KnownPasses, VectorPass, computed};
 use crate::tables::FetchTable;
 use std::sync::Arc;
 use visa_algebra::Axes;

@@ -86,8 +86,7 @@ fn planned(
     if raised.module.walk_all().iter().all(|&id| computes_nothing(cx, &raised.module, id)) {
         return Err(Reason::new("it moves tensors, and computes nothing".to_owned(), span));
     }
-    let at = cx.module.op(cx.ctx, func).clauses().iter().find(|clause| &*clause.name == "at");
-    let at = at.map(|clause| clause.value);
+    let at = cx.module.op(cx.ctx, func).attr("at").map(|at| cx.ctx.attr(at));
     let mut module = cx.module.clone();
     module.erase(func);
     let (new, _) = append(cx.ctx, &mut module, &raised);

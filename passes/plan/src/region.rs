@@ -17,8 +17,7 @@ pub mod turn;
 pub mod within;
 
 use crate::array::Array;
-use crate::expressions::computed;
-use crate::expressions::{KnownPasses, VectorPass};
+use crate::expressions::{KnownPasses, VectorPass, computed};
 use crate::order::ReduceOrder;
 use crate::tables::FetchTable;
 use std::sync::Arc;

@@ -344,20 +344,10 @@ impl Search<'_> {
         let used = choice.slices * choice.sum.map_or(1, |sum| sum.slices);
         let spreads = used > 1 && used < self.machine.topology.slices_per_cluster;
         let queues = prices.has_queues() && choice.tiles == 1;
-        let variants = [(false, false), (false, queues), (spreads, false), (spreads, queues)];
-        let mut best: Option<(u64, RegionChoice)> = None;
-        for (number, &(spread, queues)) in variants.iter().enumerate() {
-            if variants[..number].contains(&(spread, queues)) {
-                continue;
-            }
-            let variant = RegionChoice { spread, queues, ..choice };
-            let total = cycles(&variant);
-            let Some(total) = total.filter(|total| best.is_none_or(|(known, _)| *total < known)) else {
-                continue;
-            };
-            best = Some((total, variant));
-        }
-        best
+        let either = |may: bool| [false, true].into_iter().take(1 + usize::from(may));
+        let variants = either(spreads).flat_map(|spread| either(queues).map(move |queues| (spread, queues)));
+        let variants = variants.map(|(spread, queues)| RegionChoice { spread, queues, ..choice });
+        variants.filter_map(|variant| Some((cycles(&variant)?, variant))).min_by_key(|(total, _)| *total)
     }
 
     /// The plans of a region.

@@ -114,20 +114,6 @@ impl Anatomy {
         [always, used].concat()
     }
 
-    /// A transfer with the bytes and the parts of units that it writes, and with the start of one that reads one
-    /// cluster.
-    pub(crate) const fn requested(self, written: u64, parts: u64, reads_one_cluster: bool) -> Self {
-        match self {
-            Self::Transfer { starts, stores, moving, .. } if reads_one_cluster => {
-                Self::Transfer { starts: 0, stores: starts + stores, moving, written, parts }
-            }
-            Self::Transfer { starts, stores, moving, .. } => {
-                Self::Transfer { starts, stores, moving, written, parts }
-            }
-            Self::Pass { .. } | Self::Other(_) => self,
-        }
-    }
-
     /// Its price in whole cycles where the machine was measured; else the book's.
     pub(crate) fn cycles(&self, machine: &Machine, book: u64) -> u64 {
         match &machine.measured {

@@ -3,12 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::ops::RangeInclusive;
 use visa_engine::Space;
 use visa_hw::program::{CHIP_STRIDE, Dma};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
-use visa_loops::{PairedEntry, PairedProgram, Program, SeqError, Stride, code};
+use visa_loops::{PairedEntry, PairedProgram, SeqError, Stride, code};
 use visa_machine::{Machine, Medium, Ports};
 use visa_memory::detailed::{ChannelTotals, Detailed, MAX_REQUESTS, Timing, extrapolate, simulate};
 use visa_memory::{
@@ -134,38 +133,48 @@ fn banks(found: &Detailed, machine: &Machine) -> Vec<u64> {
     if banks.iter().all(|&accesses| accesses == 0) { Vec::new() } else { banks }
 }
 
+/// Reason for the time of a transfer that [`repeated_reads`] lengthens.
+const REPEATED: &str = "slices read the same bytes, which few channels of HBM hold: copies in HBM shorten it";
+
+/// The components of the time of a transfer on a machine that was measured.
+fn requested(flat: Anatomy, transfer: &Transfer, machine: &Machine) -> Result<Anatomy, SeqError> {
+    let Anatomy::Transfer { starts, stores, moving, .. } = flat else { return Ok(flat) };
+    let (written, parts) = (written(transfer, machine)?, written_in_part(transfer)?);
+    let [starts, stores] = match reads_one_cluster(transfer, machine)? {
+        true => [0, starts + stores],
+        false => [starts, stores],
+    };
+    Ok(Anatomy::Transfer { starts, stores, moving, written, parts })
+}
+
 /// Bytes that a transfer writes into the data memory of the cluster that gets the most of a chip, each request as if
 /// it had the most bytes of one.
-fn written(transfer: &Transfer, machine: &Machine) -> u64 {
-    let mut clusters: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-    for descriptor in transfer.descriptors() {
-        let (write, chip) = (descriptor.write(), descriptor.to.chip);
-        let own = clusters_of(descriptor.to, &write, machine);
+fn written(transfer: &Transfer, machine: &Machine) -> Result<u64, SeqError> {
+    let mut clusters: BTreeMap<(u64, i64), u64> = BTreeMap::new();
+    for Descriptor { to, loops, .. } in transfer.descriptors().filter(|one| one.to.medium == Medium::Dm) {
+        let write = loops.write();
+        let own = to.clusters(&write, machine)?;
         let (Some(own), Some(all)) = (own, request_count(&write, machine)) else { continue };
         // Of loops over several clusters each gets as much as the others.
         let share = all.saturating_mul(machine.limits.dma_request_bytes) / own.clone().count().max(1) as u64;
         for cluster in own {
-            let sum = clusters.entry((chip, cluster)).or_default();
+            let sum = clusters.entry((to.chip, cluster)).or_default();
             *sum = sum.saturating_add(share);
         }
     }
-    clusters.into_values().fold(0, u64::max)
-}
-
-/// The clusters of the data memory that a program is in; `None` for other memories.
-fn clusters_of(at: Memory, program: &Program, machine: &Machine) -> Option<RangeInclusive<u64>> {
-    let bytes = machine.topology.slices_per_cluster.saturating_mul(machine.memory.dm_bytes_per_slice);
-    let (Medium::Dm, Ok((start, end))) = (at.medium, program.extent()) else { return None };
-    let of = |address: i64| address.max(0).cast_unsigned() / bytes.max(1);
-    Some(of(start)..=of(end.saturating_sub(1)).max(of(start)))
+    Ok(clusters.into_values().fold(0, u64::max))
 }
 
 /// Returns true if all that a transfer reads is in the data memory of one cluster.
-fn reads_one_cluster(transfer: &Transfer, machine: &Machine) -> bool {
-    let read = transfer.descriptors().map(|one| clusters_of(one.from, &one.read(), machine));
-    let clusters: Option<Vec<_>> = read.collect();
-    let all: Option<BTreeSet<u64>> = clusters.map(|clusters| clusters.into_iter().flatten().collect());
-    all.is_some_and(|all| all.len() == 1)
+fn reads_one_cluster(transfer: &Transfer, machine: &Machine) -> Result<bool, SeqError> {
+    let mut all = BTreeSet::new();
+    for one in transfer.descriptors() {
+        match one.from.clusters(&one.read(), machine)?.filter(|_| one.from.medium == Medium::Dm) {
+            Some(clusters) => all.extend(clusters),
+            None => return Ok(false),
+        }
+    }
+    Ok(all.len() == 1)
 }
 
 /// Units of HBM of which a transfer writes a part.
@@ -201,25 +210,18 @@ fn refuse(model: MemoryModel, span: Span, message: &dyn Display) -> Diagnostic {
 fn book_work(transfer: &Transfer, flat: CommandCost, machine: &Machine) -> Result<CommandCost, Diagnostic> {
     let refuse = |error: SeqError| refuse(MemoryModel::Book, flat.span, &error.message);
     let mut price = book(transfer, machine).map_err(refuse)?;
-    let repeated = match &machine.measured {
-        Some(_) => {
-            let moving = repeated_reads(transfer, machine).map_err(refuse)?;
-            moving.saturating_add(machine.timing.dma_startup_cycles)
-        }
-        None => 0,
-    };
-    let parts = written_in_part(transfer).map_err(refuse)?;
-    let anatomy =
-        flat.anatomy.requested(written(transfer, machine), parts, reads_one_cluster(transfer, machine));
-    let mut reason = reason(&price, machine);
-    if repeated > price.cycles {
-        (price.cycles, price.bound) = (repeated, Bound::Channel);
-        reason =
-            "slices read the same bytes, which few channels of HBM hold: copies in HBM shorten it".to_owned();
-    }
+    let (mut reason, mut anatomy) = (reason(&price, machine), flat.anatomy);
     let mut assumed = flat.assumed.clone();
     assumed.extend(["limits.dma_read_ahead", "timing.hbm_row_switch_cycles"]);
-    if machine.measured.is_none() {
+    if machine.measured.is_some() {
+        anatomy = requested(anatomy, transfer, machine).map_err(refuse)?;
+        let moving = repeated_reads(transfer, machine).map_err(refuse)?;
+        let repeated = moving.saturating_add(machine.timing.dma_startup_cycles);
+        if repeated > price.cycles {
+            (price.cycles, price.bound) = (repeated, Bound::Channel);
+            reason = REPEATED.to_owned();
+        }
+    } else {
         assumed.push("timing.hbm_partial_write_times");
     }
     let report = MemoryReport {

@@ -6,8 +6,7 @@ use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, element
 use crate::contraction::parts::Parts;
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion};
 use crate::cut::{Cut, Part};
-use crate::expressions::computed;
-use crate::expressions::{STAGES, cycles as cycles_of};
+use crate::expressions::{STAGES, computed, cycles as cycles_of};
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
 use visa_memory::HBM_UNIT;

@@ -1,6 +1,6 @@
 //! The cuts of the four groups of a contraction that a choice makes, and the tensors that follow from them.
 
-use crate::array::{Array, whole_groups};
+use crate::array::{Array, PACKET, whole_groups};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Promotion, Role, SumOrder};
 use crate::cut::{Cut, Group, Part, Parts, side_by_side, tidy};
 use visa_algebra::{Axes, Expr, PadKind};
@@ -12,7 +12,7 @@ pub const PACKET_BYTES: u64 = 64;
 /// Bytes of a flit (book 14).
 pub const FLIT_BYTES: u64 = 32;
 /// Elements of a flit of sums (book 19).
-pub const SUMS: u64 = 8;
+pub const SUMS: u64 = PACKET;
 /// Most sums of a row in a packet (book 19).
 pub const MOST_COLUMNS: u64 = 32;
 

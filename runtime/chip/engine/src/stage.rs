@@ -23,12 +23,12 @@ pub trait Unit: Send + Sync {
     /// Cost for an input flow.
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost;
 
-    /// Throughput on a calibrated machine, in the steps of [`Unit::paced`].
+    /// Throughput on a calibrated machine: in the cycles of its cost, or in the steps of [`Unit::paced`].
     fn pace(&self) -> Pace {
         Pace::Cycle
     }
 
-    /// Steps at [`Unit::pace`], where they are others than the cycles of its cost.
+    /// Steps at [`Unit::pace`]; `None` if these are the cycles of its cost.
     fn paced(&self) -> Option<u64> {
         None
     }

@@ -9,7 +9,6 @@ use crate::requests::request_count;
 use crate::scale::too_many;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
-use std::ops::RangeInclusive;
 use visa_loops::{Program, SeqError};
 use visa_machine::{Machine, Medium, Ports};
 
@@ -289,8 +288,8 @@ fn together(descriptor: &Descriptor, read: u64, write: u64, machine: &Machine) -
         return Ok(longer.max(sum.min(2 * machine.limits.dma_read_ahead)));
     }
     let shared = match (
-        clusters(descriptor.from, &descriptor.read(), machine)?,
-        clusters(descriptor.to, &descriptor.write(), machine)?,
+        descriptor.from.clusters(&descriptor.read(), machine)?,
+        descriptor.to.clusters(&descriptor.write(), machine)?,
     ) {
         (Some(read), Some(write)) => {
             descriptor.from == descriptor.to && read.start() <= write.end() && write.start() <= read.end()
@@ -298,18 +297,6 @@ fn together(descriptor: &Descriptor, read: u64, write: u64, machine: &Machine) -
         (None, _) | (_, None) => false,
     };
     Ok(if shared { sum } else { longer })
-}
-
-/// The clusters of a chip that a side is in, if its memory is that of a cluster.
-fn clusters(
-    at: Memory,
-    program: &Program,
-    machine: &Machine,
-) -> Result<Option<RangeInclusive<i64>>, SeqError> {
-    let Some(bytes) = at.medium.bytes_per_cluster(machine) else { return Ok(None) };
-    let (first, end) = program.extent()?;
-    let bytes = bytes.cast_signed();
-    Ok(Some(first / bytes..=(end - 1).max(first) / bytes))
 }
 
 #[cfg(test)]

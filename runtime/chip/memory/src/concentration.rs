@@ -8,15 +8,13 @@
 use crate::book::channel_cycles;
 use crate::channels::ChannelLoad;
 use crate::descriptor::{Descriptor, Transfer};
+use crate::detailed::Timing;
 use crate::hbm::{HBM_CHANNELS, HBM_UNIT, channel};
 use crate::requests::{request_count, requests};
 use crate::scale::{MOST, scale};
 use std::collections::HashSet;
 use visa_loops::{Program, SeqError, Stride};
 use visa_machine::{Machine, Medium};
-
-/// Requests of an engine that are in flight at the same time. Measured loads are met with 256 and not with 128 or 512.
-const IN_FLIGHT: usize = 256;
 
 /// Cycles in which HBM gives the bytes that several slices read; 0 if no bytes are read twice.
 ///
@@ -38,10 +36,11 @@ pub fn repeated_reads(transfer: &Transfer, machine: &Machine) -> Result<u64, Seq
         let own = told.iter().map(|read| requests(read, machine)).collect::<Result<Vec<_>, _>>()?;
         streams.push(own.into_iter().flatten().take(MOST as usize));
     }
+    let in_flight = Timing::of(machine).in_flight;
     let (mut cycles, mut seen) = (0_u64, 0_u64);
     loop {
         let mut loads = [0_u64; HBM_CHANNELS as usize];
-        for request in streams.iter_mut().flat_map(|stream| stream.take(IN_FLIGHT)) {
+        for request in streams.iter_mut().flat_map(|stream| stream.take(in_flight)) {
             let (first, last) =
                 (request.address / HBM_UNIT, (request.address + request.bytes - 1) / HBM_UNIT);
             (first..=last).for_each(|unit| loads[channel(unit * HBM_UNIT) as usize] += 1);
@@ -51,7 +50,7 @@ pub fn repeated_reads(transfer: &Transfer, machine: &Machine) -> Result<u64, Seq
             return Ok(scale(cycles, most, seen.min(most).max(1)));
         }
         cycles += channel_cycles(&ChannelLoad { transfers, ..ChannelLoad::default() }, machine).0;
-        seen += IN_FLIGHT as u64;
+        seen += in_flight as u64;
     }
 }
 

@@ -1,7 +1,8 @@
 //! Commands of the DMA engines (book 10, "DMA Command Syntax").
 
 use std::collections::BTreeMap;
-use visa_loops::{PairedProgram, Program};
+use std::ops::RangeInclusive;
+use visa_loops::{PairedProgram, Program, SeqError};
 use visa_machine::{Machine, Medium};
 
 /// A memory: of which kind, and of which chip.
@@ -22,6 +23,23 @@ pub struct Descriptor {
     pub to: Memory,
     /// Byte addresses of both sides, and the packet.
     pub loops: PairedProgram,
+}
+
+impl Memory {
+    /// The clusters of a chip that a program is in; `None` if the memory is not a cluster's.
+    ///
+    /// # Errors
+    /// If an address does not fit in 64 bits.
+    pub fn clusters(
+        &self,
+        program: &Program,
+        machine: &Machine,
+    ) -> Result<Option<RangeInclusive<i64>>, SeqError> {
+        let Some(bytes) = self.medium.bytes_per_cluster(machine) else { return Ok(None) };
+        let (first, end) = program.extent()?;
+        let bytes = bytes.cast_signed();
+        Ok(Some(first / bytes..=(end - 1).max(first) / bytes))
+    }
 }
 
 impl Descriptor {
