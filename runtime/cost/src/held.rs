@@ -35,11 +35,32 @@ const MOST_LIVE: usize = 4096;
 /// Ranges that runs hold, in the order of their writes. A range ends where one run overwrites all of it; a range that
 /// is partly overwritten may still be read later.
 pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
+    followed(runs, slots, is_on_the_device)
+}
+
+/// For each run, the runs whose writes it reads, in memories of the device and in HBM.
+pub(crate) fn sources(runs: &[Run], slots: &[Slot]) -> Vec<Vec<usize>> {
+    let mut sources = vec![Vec::new(); runs.len()];
+    for range in followed(runs, slots, |region| region.space == Space::HBM || is_on_the_device(region)) {
+        for reader in range.readers {
+            sources[reader].push(range.writer);
+        }
+    }
+    for own in &mut sources {
+        own.sort_unstable();
+        own.dedup();
+    }
+    sources
+}
+
+/// Ranges of the memories that `is_followed` accepts.
+fn followed(runs: &[Run], slots: &[Slot], is_followed: impl Fn(&Region) -> bool) -> Vec<Held> {
+    let is_followed = |region: &&Region| !region.bytes.is_empty() && is_followed(region);
     let mut all: Vec<Held> = Vec::new();
     // By memory, the ranges that may be read: their numbers in `all`, the oldest first.
     let mut live: BTreeMap<Space, Vec<usize>> = BTreeMap::new();
     for (number, (run, slot)) in runs.iter().zip(slots).enumerate() {
-        for region in run.regions.iter().filter(|region| is_followed(region) && !region.write) {
+        for region in run.regions.iter().filter(|region| !region.write).filter(is_followed) {
             for &range in live.entry(region.space).or_default().iter() {
                 let range = &mut all[range];
                 if meets(range, region) {
@@ -50,7 +71,7 @@ pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
                 }
             }
         }
-        for region in run.regions.iter().filter(|region| is_followed(region) && region.write) {
+        for region in run.regions.iter().filter(|region| region.write).filter(is_followed) {
             let Some(slices) = hull(&region.slices) else { continue };
             let live = live.entry(region.space).or_default();
             live.retain(|&range| !covers(region, &all[range]));
@@ -72,13 +93,12 @@ pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
     all
 }
 
-/// Returns true if it is memory of the device, and some of it.
-fn is_followed(region: &Region) -> bool {
-    let on_the_device = match region.space {
+/// Returns true if it is memory of the device.
+fn is_on_the_device(region: &Region) -> bool {
+    match region.space {
         Space::Memory(medium) => medium.is_sram(),
         Space::Trf | Space::Vrf => true,
-    };
-    on_the_device && !region.bytes.is_empty()
+    }
 }
 
 /// From the first slice to the last one; `None` if there are none.
@@ -148,6 +168,20 @@ mod tests {
         let none =
             [run(vec![Region { space: Space::HBM, ..region(true, 0..8, 0..1) }, region(true, 3..3, 0..1)])];
         assert_eq!(held(&none, &slots[..1]), []);
+    }
+
+    #[test]
+    fn sources_are_what_a_run_reads_of_hbm_too() {
+        let hbm = |write: bool, bytes: Range<u64>| Region { space: Space::HBM, ..region(write, bytes, 0..1) };
+        let runs = [
+            run(vec![hbm(true, 0..8)]),
+            run(vec![region(true, 0..8, 0..2)]),
+            run(vec![hbm(false, 4..12), region(false, 0..2, 1..2), region(false, 6..8, 0..1)]),
+            // HBM has no slices, and other bytes are nothing of it.
+            run(vec![hbm(false, 8..12), region(false, 0..8, 2..3)]),
+        ];
+        let slots: Vec<Slot> = (0..4).map(slot).collect();
+        assert_eq!(sources(&runs, &slots), [vec![], vec![], vec![0, 1], vec![]]);
     }
 
     /// The readers of a write, found by going on from it until one write takes all of it.

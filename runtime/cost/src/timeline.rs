@@ -1,10 +1,13 @@
 //! Every run of every command in its place in time, and the memory that they hold.
 
+use std::ops::Range;
 use std::rc::Rc;
 
+use visa_engine::Space;
 use visa_machine::Machine;
 
-use crate::held::{Held, held};
+use crate::footprint::Region;
+use crate::held::{Held, held, sources};
 use crate::prices::Run;
 use crate::report::Why;
 use crate::schedule::place::Slot;
@@ -44,6 +47,10 @@ pub struct Timeline {
     pub runs: Vec<Occurrence>,
     /// The memory that they hold, by the time of its write; empty if it was not requested.
     pub held: Vec<Held>,
+    /// For each run, the runs whose writes it reads, by their places in `runs`; empty if it was not requested.
+    pub sources: Vec<Vec<usize>>,
+    /// For each run, the slices of data memory that it touches, from the first to the last; empty for none.
+    pub slices: Vec<Range<u64>>,
 }
 
 /// Runs in their places as a timeline, with the memory that they hold if `with_memory`.
@@ -54,11 +61,20 @@ pub(crate) fn timeline(scheduled: Scheduled, device: &Machine, with_memory: bool
         None => cycles,
     };
     let mut held = if with_memory { held(&runs, &slots) } else { Vec::new() };
+    let sources = if with_memory { sources(&runs, &slots) } else { Vec::new() };
     for range in &mut held {
         (range.start, range.end) = (time(range.start), time(range.end));
     }
+    let slices = runs.iter().map(|run| slices(&run.regions)).collect();
     let all = runs.into_iter().zip(slots);
-    Timeline { runs: all.map(|(run, slot)| occurrence(run, slot, time)).collect(), held }
+    Timeline { runs: all.map(|(run, slot)| occurrence(run, slot, time)).collect(), held, sources, slices }
+}
+
+/// The slices of data memory among regions, from the first to the last.
+fn slices(regions: &[Region]) -> Range<u64> {
+    let own = || regions.iter().filter(|region| region.space == Space::DM).flat_map(|region| &region.slices);
+    let first = own().map(|range| range.start).min();
+    first.zip(own().map(|range| range.end).max()).map_or(0..0, |(first, end)| first..end)
 }
 
 fn occurrence(run: Run, slot: Slot, time: impl Fn(u64) -> u64) -> Occurrence {

@@ -10,9 +10,10 @@ pub(crate) use align::align;
 pub(crate) use foreign::{Foreign, Kind, Ours};
 pub(crate) use table::{Comparison, text};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use table::Pair;
-use visa_cost::{CommandReport, Occurrence, Report, Sample, TimeUnit, fit};
+use visa_cost::{CommandReport, Report, Sample, TimeUnit, Timeline, fit};
+use visa_hw::program::{Command, CommandKind, Program};
 use visa_ir::span::Span;
 use visa_machine::Machine;
 
@@ -44,29 +45,69 @@ pub(crate) fn other_unit(ours: TimeUnit, foreign: &Foreign) -> Option<String> {
     })
 }
 
+/// The warning for a log without some of the chip's clusters.
+pub(crate) fn missing_clusters(foreign: &Foreign, machine: &Machine) -> Option<String> {
+    let found: BTreeSet<u64> = foreign.entries.iter().filter_map(|entry| entry.cluster).collect();
+    let lacking: Vec<String> = (0..machine.topology.clusters_per_chip)
+        .filter(|cluster| !found.contains(cluster))
+        .map(|cluster| cluster.to_string())
+        .collect();
+    (!found.is_empty() && !lacking.is_empty()).then(|| {
+        format!(
+            "{} has no span of cluster {}: the times of the others count for it",
+            foreign.what,
+            lacking.join(" and ")
+        )
+    })
+}
+
 /// The commands of the device as they run.
 pub(crate) fn ours(
-    report: &Report,
-    timeline: &[Occurrence],
+    (report, program): (&Report, &Program),
+    timeline: &Timeline,
+    machine: &Machine,
     place: impl Fn(Span) -> Option<(String, usize)>,
 ) -> Vec<Ours> {
-    let commands = by_number(report);
-    let each = timeline.iter().enumerate().filter_map(|(number, run)| {
-        let command = commands.get(&run.command)?;
-        let kind = Kind::of(command)?;
-        let (clusters, place) = (command.clusters.clone(), place(command.span));
-        Some(Ours {
+    let (commands, flat) = (by_number(report), program.flat());
+    let per_cluster = machine.topology.slices_per_cluster.max(1);
+    // The place of each run in the list, for the runs that read its result.
+    let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut all = Vec::new();
+    for (number, run) in timeline.runs.iter().enumerate() {
+        let Some(command) = commands.get(&run.command) else { continue };
+        let Some(kind) = Kind::of(command) else { continue };
+        numbers.insert(number, all.len());
+        let sources = timeline.sources.get(number).into_iter().flatten();
+        all.push(Ours {
             run: number,
             command: run.command,
             name: command.name.clone(),
             kind,
-            clusters,
+            queue: command.kind,
+            clusters: timeline
+                .slices
+                .get(number)
+                .map(|slices| slices.start / per_cluster..slices.end.div_ceil(per_cluster)),
+            plain: flat.get(run.command).is_some_and(|(command, _)| is_plain(command)),
+            sources: sources.filter_map(|source| numbers.get(source).copied()).collect(),
             start: run.start,
             end: run.end,
-            place,
-        })
-    });
-    each.collect()
+            place: place(command.span),
+        });
+    }
+    all
+}
+
+/// Returns true if a run has a fetch, a collector and a store alone, and converts nothing.
+fn is_plain(command: &Command) -> bool {
+    match &command.kind {
+        CommandKind::Exec(exec) => {
+            exec.stages.len() == 3 && !exec.stages.iter().any(|stage| stage.converts())
+        }
+        CommandKind::Loop(_) | CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) => {
+            false
+        }
+    }
 }
 
 /// The commands by their numbers, which occurrences and pairs have.
@@ -93,7 +134,8 @@ pub(crate) fn fitted(
     let commands = by_number(report);
     let sample =
         |pair: &Pair| Some(Sample { anatomy: commands.get(&pair.command)?.anatomy?, ticks: pair.theirs });
-    let samples: Vec<Sample> = found.commands.iter().filter_map(sample).collect();
+    let told = found.commands.iter().filter(|pair| pair.ratio.is_some());
+    let samples: Vec<Sample> = told.filter_map(sample).collect();
     let tick = found.unit == TimeUnit::Tick;
     let best = fit(&samples, measured, tick, from).map_err(|why| why.to_string())?;
     let value =

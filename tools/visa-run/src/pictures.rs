@@ -39,9 +39,10 @@ pub(crate) fn advised(flags: &Flags) -> bool {
 pub(crate) fn extent(flags: &Flags, program: &Program) -> Each {
     let pictures = asked(flags);
     let count = runs(&program.commands);
-    if pictures && count <= MOST_WITH_MEMORY {
+    let compares = flags.compare.is_some();
+    if (compares || pictures) && count <= MOST_WITH_MEMORY {
         Each::PlaceAndMemory
-    } else if flags.compare.is_some() || pictures && count <= MOST_RUNS {
+    } else if compares || pictures && count <= MOST_RUNS {
         Each::Place
     } else {
         Each::Nothing

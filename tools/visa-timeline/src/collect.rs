@@ -101,7 +101,7 @@ fn each(
     positions: &Positions,
     name: &dyn Fn(Span) -> Option<String>,
 ) -> (Vec<Run>, Vec<Range>) {
-    let Timeline { runs, held } = timeline;
+    let Timeline { runs, held, sources: _, slices: _ } = timeline;
     let memory = held.into_iter().map(|held| range(held, &runs, report, positions, name)).collect();
     let run = |(number, run): (usize, visa_cost::Occurrence)| Run {
         command: positions[&run.command],

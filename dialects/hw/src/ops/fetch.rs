@@ -313,6 +313,10 @@ impl Unit for FetchUnit {
         self.loops.steps()
     }
 
+    fn converts(&self) -> bool {
+        self.adapter.converts()
+    }
+
     fn assumed(&self) -> Vec<&'static str> {
         let dual = (self.context == Context::Dual).then_some("limits.fetch_sizes_dual");
         self.adapter.assumed().into_iter().chain(dual).collect()

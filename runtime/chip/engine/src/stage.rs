@@ -58,6 +58,11 @@ pub trait Unit: Send + Sync {
         0
     }
 
+    /// Returns true if it converts elements to another format, or looks them up, as it reads them from memory.
+    fn converts(&self) -> bool {
+        false
+    }
+
     /// Use of the banks of the tensor register file.
     fn bank_use(&self, _machine: &Machine, _input: Flow) -> Option<BankUse> {
         None

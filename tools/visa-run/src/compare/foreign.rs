@@ -1,5 +1,8 @@
 //! Another source's data of a kernel's commands, and ours in the same words.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use serde::Serialize;
 use visa_cost::{CommandReport, Resource, TimeUnit};
 
@@ -60,6 +63,8 @@ pub(crate) struct Entry {
     pub(crate) end: u64,
     /// Its name; may be empty.
     pub(crate) name: String,
+    /// True if it ended when the clusters had waited for each other: its time includes the wait.
+    pub(crate) synced: bool,
 }
 
 impl Entry {
@@ -84,10 +89,33 @@ pub(crate) struct Foreign {
     pub(crate) unit: TimeUnit,
     /// In the order of their begins, for each cluster.
     pub(crate) entries: Vec<Entry>,
+    /// For each cluster, from the begin of the kernel to its first entry.
+    pub(crate) starts: BTreeMap<Option<u64>, u64>,
     /// From the first begin to the last end.
     pub(crate) makespan: u64,
     /// Warnings about the file.
     pub(crate) warnings: Vec<String>,
+}
+
+impl Foreign {
+    /// The begin of an entry, from that of the kernel on its cluster.
+    pub(crate) fn since_start(&self, entry: usize) -> u64 {
+        let entry = &self.entries[entry];
+        self.starts.get(&entry.cluster).copied().unwrap_or_default() + entry.begin
+    }
+
+    /// Returns true if a command may be a run of ours, by their kinds.
+    ///
+    /// The vendor's schedule names the register file at the end of a pass. The device's trace has plain loads of it
+    /// alone: a load of the vector register file that converts, or a pass that ends there, is a pass.
+    pub(crate) fn may_be(&self, own: &Ours, theirs: &Entry) -> bool {
+        let kind = match (self.unit, own.kind) {
+            (TimeUnit::Tick, Kind::Vrf) if !own.plain => Kind::Pass,
+            (TimeUnit::Tick, Kind::Trf) if !own.plain && theirs.kind == Kind::Pass => Kind::Pass,
+            (TimeUnit::Tick | TimeUnit::Cycle, kind) => kind,
+        };
+        kind == theirs.kind
+    }
 }
 
 /// A run of a command of ours.
@@ -99,8 +127,14 @@ pub(crate) struct Ours {
     /// The tensor that it moves or makes, in the kernel's names.
     pub(crate) name: Option<String>,
     pub(crate) kind: Kind,
-    /// The clusters whose DMA queue it takes; empty for all.
-    pub(crate) clusters: Vec<u64>,
+    /// Resource that runs it.
+    pub(crate) queue: Resource,
+    /// The clusters whose data memory a transfer touches; `None` if they are not known.
+    pub(crate) clusters: Option<Range<u64>>,
+    /// True for a load of a register file that neither converts nor computes.
+    pub(crate) plain: bool,
+    /// The runs of the same list whose results it reads.
+    pub(crate) sources: Vec<usize>,
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// Where the author's text ends it, if it is known: a file's name without its folder, and a line.
@@ -112,8 +146,10 @@ impl Ours {
         self.end.saturating_sub(self.start)
     }
 
-    /// Returns true if it runs on a cluster.
-    pub(crate) fn is_on(&self, cluster: Option<u64>) -> bool {
-        self.clusters.is_empty() || cluster.is_none_or(|cluster| self.clusters.contains(&cluster))
+    /// Returns true if an entry is of a cluster in which the transfer moves nothing: the device's trace has a transfer
+    /// on every cluster.
+    pub(crate) fn is_idle(&self, theirs: &Entry) -> bool {
+        let moves = |cluster: u64| self.clusters.as_ref().is_none_or(|own| own.contains(&cluster));
+        self.kind == Kind::Dma && theirs.cluster.is_some_and(|cluster| !moves(cluster))
     }
 }

@@ -1,6 +1,8 @@
 //! The schedule of the vendor's toolchain: JSON with an `instructions` list, each with its contexts, its lifetime in
 //! cycles, and its Rust text.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use visa_cost::TimeUnit;
 use visa_ir::diag::counted;
@@ -48,7 +50,8 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
         match kind(own) {
             Some(_) if end == begin => without_length.push((number, begin)),
             Some(kind) => {
-                entries.push(Entry { cluster: None, kind, begin, end, name: name(&own.description) })
+                let name = name(&own.description);
+                entries.push(Entry { cluster: None, kind, begin, end, name, synced: false });
             }
             None => {}
         }
@@ -72,7 +75,8 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
     }
     let last = schedule.instructions.iter().map(|own| own.lifetime.end).fold(0, u64::max);
     let makespan = last.saturating_sub(first);
-    Ok(Foreign { what: "the schedule", unit: TimeUnit::Cycle, entries, makespan, warnings })
+    let starts = BTreeMap::new();
+    Ok(Foreign { what: "the schedule", unit: TimeUnit::Cycle, entries, starts, makespan, warnings })
 }
 
 /// The kind by its engines; `None` for instructions of the cores.

@@ -8,7 +8,7 @@ use visa_cost::{NAME_WIDTH, TimeUnit};
 use visa_ir::diag::counted;
 use visa_words::{columns, shortened};
 
-use super::align::Aligned;
+use super::align::{Aligned, Partner};
 use super::foreign::{Entry, Foreign, Kind, Ours};
 
 /// Least share of our commands that must have a partner: else the file is taken for another kernel's.
@@ -52,10 +52,15 @@ pub(crate) struct Pair {
     pub(crate) predicted: u64,
     /// The mean of the clusters.
     pub(crate) theirs: f64,
-    /// Predicted over theirs; `None` if theirs is hidden by a transfer before it.
+    /// Predicted over theirs; `None` if theirs is hidden by a transfer before it, or waits on every cluster.
     pub(crate) ratio: Option<f64>,
     /// Each cluster's.
     pub(crate) clusters: Vec<u64>,
+    /// Probability that the pair is right, of the cluster with the least.
+    pub(crate) sure: f64,
+    /// Reason for a time that is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<&'static str>,
     /// Name of theirs.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) name: String,
@@ -103,8 +108,7 @@ impl Comparison {
     pub(crate) fn new(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Self {
         let entry = |at: &usize| &foreign.entries[*at];
         let pairs = ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty());
-        let commands: Vec<Pair> =
-            pairs.map(|(own, theirs)| pair(own, &theirs.iter().map(entry).collect::<Vec<_>>())).collect();
+        let commands: Vec<Pair> = pairs.map(|(own, theirs)| pair(own, theirs, foreign)).collect();
         let alone = ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| theirs.is_empty());
         let start = ours.iter().map(|own| own.start).min().unwrap_or_default();
         let end = ours.iter().map(|own| own.end).max().unwrap_or_default();
@@ -149,7 +153,7 @@ impl Comparison {
 }
 
 fn spans(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> BTreeMap<usize, Vec<[u64; 2]>> {
-    let span = |at: &usize| [foreign.entries[*at].begin, foreign.entries[*at].end];
+    let span = |at: &Partner| [foreign.entries[at.entry].begin, foreign.entries[at.entry].end];
     let pairs = ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty());
     pairs.map(|(own, theirs)| (own.run, theirs.iter().map(span).collect())).collect()
 }
@@ -164,18 +168,34 @@ fn of_theirs(entry: &Entry) -> Alone {
     }
 }
 
-fn pair(own: &Ours, theirs: &[&Entry]) -> Pair {
-    let clusters: Vec<u64> = theirs.iter().map(|entry| entry.time()).collect();
-    let mean = clusters.iter().map(|&time| time as f64).sum::<f64>() / clusters.len().max(1) as f64;
+fn pair(own: &Ours, partners: &[Partner], foreign: &Foreign) -> Pair {
+    let entries: Vec<&Entry> = partners.iter().map(|at| &foreign.entries[at.entry]).collect();
+    let (synced, idle) =
+        (entries.iter().any(|entry| entry.synced), entries.iter().any(|entry| own.is_idle(entry)));
+    // Clusters that wait or are idle are left out of the mean, if another one did the work.
+    let working = entries.iter().filter(|entry| !entry.synced && !own.is_idle(entry));
+    let mut times: Vec<u64> = working.map(|entry| entry.time()).collect();
+    let ratio_is_known = !times.is_empty();
+    let clusters: Vec<u64> = entries.iter().map(|entry| entry.time()).collect();
+    if times.is_empty() {
+        times.clone_from(&clusters);
+    }
+    let mean = times.iter().map(|&time| time as f64).sum::<f64>() / times.len().max(1) as f64;
     Pair {
         command: own.command,
         ours: own.name.clone(),
         kind: own.kind,
         predicted: own.time(),
         theirs: mean,
-        ratio: ratio(own.time(), mean),
+        ratio: ratio(own.time(), mean).filter(|_| ratio_is_known),
         clusters,
-        name: theirs.first().map(|entry| entry.name.clone()).unwrap_or_default(),
+        sure: partners.iter().map(|partner| partner.sure).fold(1.0, f64::min),
+        note: match (synced, idle) {
+            (true, _) => Some("waits for the other cluster"),
+            (false, true) => Some("one cluster moves nothing"),
+            (false, false) => None,
+        },
+        name: entries.first().map(|entry| entry.name.clone()).unwrap_or_default(),
     }
 }
 
@@ -190,7 +210,9 @@ fn shown(ratio: Option<f64>) -> String {
 }
 
 fn sum(kind: Kind, commands: &[Pair]) -> Option<Sum> {
-    let own: Vec<&Pair> = commands.iter().filter(|pair| pair.kind == kind).collect();
+    let hidden = |pair: &Pair| pair.theirs == 0.0;
+    let own: Vec<&Pair> =
+        commands.iter().filter(|pair| pair.kind == kind && (pair.ratio.is_some() || hidden(pair))).collect();
     let (predicted, theirs) =
         (own.iter().map(|pair| pair.predicted).sum::<u64>(), own.iter().map(|pair| pair.theirs).sum::<f64>());
     let near = own.iter().filter(|pair| pair.ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= 0.1)).count();
@@ -209,7 +231,7 @@ fn parts(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> Vec<Part> {
     let start = ours.iter().map(|own| own.start).min().unwrap_or_default();
     let mut ends: Vec<(u64, usize, &Option<String>, f64)> = Vec::new();
     for (own, theirs) in ours.iter().zip(&aligned.pairs).filter(|(_, theirs)| !theirs.is_empty()) {
-        let each = theirs.iter().map(|&at| foreign.entries[at].end as f64);
+        let each = theirs.iter().map(|at| foreign.entries[at.entry].end as f64);
         ends.push((own.end, own.command, &own.name, each.sum::<f64>() / theirs.len() as f64));
     }
     ends.sort_by_key(|(end, command, ..)| (*end, *command));
@@ -284,7 +306,7 @@ fn bracketed(name: &str) -> String {
 const OURS: usize = 2;
 
 /// Heads of the columns, and whether they hold numbers (aligned right).
-const COLUMNS: [(&str, bool); 9] = [
+const COLUMNS: [(&str, bool); 10] = [
     ("#", true),
     ("line", true),
     ("command", false),
@@ -292,6 +314,7 @@ const COLUMNS: [(&str, bool); 9] = [
     ("predicted", true),
     ("theirs", true),
     ("ratio", true),
+    ("sure", true),
     ("clusters", false),
     ("name", false),
 ];
@@ -328,8 +351,9 @@ fn row(pair: &Pair, line: &impl Fn(usize) -> Option<String>) -> [String; COLUMNS
         pair.predicted.to_string(),
         format!("{:.0}", pair.theirs),
         shown(pair.ratio),
+        format!("{:.0}%", pair.sure * 100.0),
         if clusters.len() > 1 { clusters.join(" ") } else { String::new() },
-        pair.name.clone(),
+        pair.note.map_or_else(|| pair.name.clone(), ToOwned::to_owned),
     ]
 }
 

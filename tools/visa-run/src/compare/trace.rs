@@ -39,6 +39,9 @@ impl Span {
 /// The value at which a counter of 32 bits wraps.
 const WRAP: u64 = 1 << 32;
 
+/// Most ticks from the end of a sync to that of a command that waited for it. The traces of K2 have 8.
+const LET_GO: u64 = 16;
+
 /// Reads a log.
 ///
 /// # Errors
@@ -77,11 +80,18 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
             "the log has no line `PROFILE_SPAN`: the kernel ran without the device's trace".to_owned()
         );
     }
-    let mut foreign =
-        Foreign { what: "the trace", unit: TimeUnit::Tick, entries: Vec::new(), makespan: 0, warnings };
+    let mut foreign = Foreign {
+        what: "the trace",
+        unit: TimeUnit::Tick,
+        entries: Vec::new(),
+        starts: BTreeMap::new(),
+        makespan: 0,
+        warnings,
+    };
     for (number, mut cluster) in clusters {
         cluster.entries.sort_by_key(|(entry, _)| (entry.begin, entry.end));
         cluster.check()?;
+        cluster.mark_synced();
         if !cluster.whole {
             let message = format!("cluster {number} has no `Task` span: the log is cut off there");
             foreign.warnings.push(message);
@@ -89,6 +99,7 @@ pub(crate) fn read(text: &str) -> Result<Foreign, String> {
         foreign.makespan =
             foreign.makespan.max(cluster.last.saturating_sub(cluster.first.unwrap_or(cluster.last)));
         let first = cluster.entries.first().map_or(0, |(entry, _)| entry.begin);
+        foreign.starts.insert(Some(number), first.saturating_sub(cluster.first.unwrap_or(first)));
         foreign.entries.extend(queued(cluster.entries, first));
     }
     Ok(foreign)
@@ -114,6 +125,8 @@ struct Cluster {
     entries: Vec<(Entry, usize)>,
     first: Option<u64>,
     last: u64,
+    /// Ends of syncs.
+    syncs: Vec<u64>,
     /// Sum of the counter's wraps.
     wraps: u64,
     before: u64,
@@ -142,14 +155,28 @@ impl Cluster {
         self.last = self.last.max(end_at);
         match span {
             Span::Command(kind) => {
-                let entry =
-                    Entry { cluster: Some(cluster), kind, begin: begin_at, end: end_at, name: String::new() };
+                let entry = Entry {
+                    cluster: Some(cluster),
+                    kind,
+                    begin: begin_at,
+                    end: end_at,
+                    name: String::new(),
+                    synced: false,
+                };
                 self.entries.push((entry, line));
             }
             Span::Task => self.whole = true,
-            Span::Sync => {}
+            Span::Sync => self.syncs.push(end_at),
         }
         Ok(())
+    }
+
+    /// Marks the commands that a sync let go.
+    fn mark_synced(&mut self) {
+        for (entry, _) in &mut self.entries {
+            let waits = |&end: &u64| entry.begin < end && end <= entry.end && entry.end - end <= LET_GO;
+            entry.synced = entry.kind != Kind::Dma && self.syncs.iter().any(waits);
+        }
     }
 
     /// Passes of a context, and loads of one register file, run one after the other: if two of a kind overlap, they

@@ -38,7 +38,9 @@ pub(crate) fn cost(
     let found = priced(&program, &machine, model, &rows, each);
     let Priced { report, timeline } = found.map_err(|finding| console.refuse(vec![finding]))?;
     let compared = match (&flags.compare, &timeline) {
-        (Some(name), Some(timeline)) => Some(compare(name, &machine, &report, timeline, flags, console)?),
+        (Some(name), Some(timeline)) => {
+            Some(compare(name, &machine, (&report, &program), timeline, flags, console)?)
+        }
         (Some(_) | None, Some(_) | None) => None,
     };
     Ok(Costed { program, report, timeline, compared })
@@ -48,7 +50,7 @@ pub(crate) fn cost(
 fn compare(
     name: &str,
     machine: &Machine,
-    report: &Report,
+    (report, program): (&Report, &Program),
     timeline: &Timeline,
     flags: &Flags,
     console: &mut Console<'_>,
@@ -56,11 +58,12 @@ fn compare(
     let bytes = console.io.read(name, MAX_COMPARED_BYTES);
     let bytes = bytes.map_err(|why| console.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
     let foreign = compare::read(&String::from_utf8_lossy(&bytes));
-    let foreign = foreign.map_err(|why| console.stop("compare", format!("`{name}`: {why}")))?;
+    let mut foreign = foreign.map_err(|why| console.stop("compare", format!("`{name}`: {why}")))?;
+    foreign.warnings.extend(compare::missing_clusters(&foreign, machine));
     if let Some(why) = compare::other_unit(report.unit, &foreign) {
         return Err(console.stop("compare", why));
     }
-    let ours = compare::ours(report, &timeline.runs, |span| console.rust_line(span));
+    let ours = compare::ours((report, program), timeline, machine, |span| console.rust_line(span));
     let aligned = compare::align(&ours, &foreign);
     let aligned = aligned.map_err(|why| console.stop("compare", format!("`{name}`: {why}")))?;
     let found = Comparison::new(&ours, &foreign, &aligned);
