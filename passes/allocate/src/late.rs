@@ -57,7 +57,7 @@ fn late(ctx: &Context, module: &Module, load: OpId) -> Option<Late> {
 }
 
 /// The operations of a pipeline up to one of them; of any other operation, itself.
-fn pipeline(last: OpRef<'_>) -> Vec<OpId> {
+pub(crate) fn pipeline(last: OpRef<'_>) -> Vec<OpId> {
     let mut all = vec![last.id];
     let mut op = last;
     while let Some(before) = op.operand_def(0) {
@@ -79,7 +79,7 @@ fn reads(op: OpRef<'_>, value: ValueId) -> bool {
 }
 
 /// The tensor that a pipeline begins with, and the tensors that it is a view of.
-fn sources(begin: OpRef<'_>) -> Vec<ValueId> {
+pub(crate) fn sources(begin: OpRef<'_>) -> Vec<ValueId> {
     let mut all = begin.operands().to_vec();
     let mut op = begin.operand_def(0);
     while let Some(seen) = op.filter(|op| view::kind(*op).is_some()) {

@@ -11,6 +11,7 @@ use super::tensors::{PlacedTensor, Site, tensors};
 use visa_engine::words::RegionName;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::OpRef;
+use visa_machine::{Machine, Medium, ODD_UNIT};
 use visa_mapping::{Dim, TRF, TensorKind};
 
 /// Clauses to write, with their sites.
@@ -84,7 +85,10 @@ fn memory(
     let buffers: Vec<_> = placed.iter().map(&mut buffer).collect();
     let reaches: Vec<_> = placed.iter().map(|tensor| tensor.reach).collect();
     let (capacity, roomy) = (space.capacity(given.machine), space.roomy(given.machine));
-    let packing = place(&buffers, &reaches, capacity, &roomy, given.reuse)
+    let even = even_starts(space, &placed, &buffers, given.machine);
+    let packing = even
+        .and_then(|even| place(&even, &reaches, capacity, &roomy, given.reuse))
+        .or_else(|| place(&buffers, &reaches, capacity, &roomy, given.reuse))
         .ok_or_else(|| no_room(space, &placed, &buffers, least(&buffers, &reaches), capacity, func.span()))?;
     let places = placed.iter().zip(&packing.addresses);
     let written =
@@ -93,6 +97,22 @@ fn memory(
     let end = places.map(|(tensor, address)| address.saturating_add(tensor.bytes)).max().unwrap_or(0);
     plan.used.push((space, Used { end, live: live_bytes(&buffers) }));
     Ok(())
+}
+
+/// The buffers with the tensors that contractions fetch at even multiples of [`ODD_UNIT`]. `None` where odd ones take
+/// no longer: in other memories, and on machines for which no such effect is reported.
+fn even_starts(
+    space: Space,
+    placed: &[&PlacedTensor],
+    buffers: &[Buffer],
+    machine: &Machine,
+) -> Option<Vec<Buffer>> {
+    machine.measured.as_ref()?.odd_fetch.as_ref()?;
+    let align = |(tensor, buffer): (&&PlacedTensor, &Buffer)| {
+        let least = if tensor.is_contracted { 2 * ODD_UNIT } else { 1 };
+        Buffer { align: buffer.align.max(least), ..*buffer }
+    };
+    (space == Space::Memory(Medium::Dm)).then(|| placed.iter().zip(buffers).map(align).collect())
 }
 
 /// Where the address of a tensor is written.

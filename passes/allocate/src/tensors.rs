@@ -1,5 +1,6 @@
 //! The tensors of a function that have separate storage, with the time in which their bytes must not change.
 
+use super::late::{pipeline, sources};
 use std::collections::HashMap;
 use std::rc::Rc;
 use visa_algebra::Axes;
@@ -14,6 +15,7 @@ use visa_mapping::ops::control;
 use visa_mapping::ops::control::{Carried, For};
 use visa_mapping::ops::func::{Func, addresses};
 use visa_mapping::{Dim, Tensor, view};
+use visa_stream::ops::contract::CONTRACT_DECL;
 
 /// Where an address is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct PlacedTensor {
     pub also: Vec<Site>,
     /// Where the tensor is made.
     pub span: Span,
+    /// True if the main stream of a contraction is fetched from it.
+    pub is_contracted: bool,
 }
 
 /// The tensors of a function, in the order of definition: of one that is at several rotating addresses, one for each.
@@ -80,7 +84,22 @@ pub fn tensors(func: OpRef<'_>, axes: &Axes) -> Result<Vec<PlacedTensor>, Diagno
             None => tensors.add(&placement, index, written.as_deref())?,
         }
     }
+    for value in contracted(func) {
+        for at in tensors.becomes.get(&value).into_iter().flatten() {
+            if let Some(placed) = &mut tensors.found[*at] {
+                placed.is_contracted = true;
+            }
+        }
+    }
     Ok(tensors.found.into_iter().flatten().collect())
+}
+
+/// The tensors that the main streams of contractions are fetched from, and the tensors that these are views of.
+fn contracted(func: OpRef<'_>) -> Vec<ValueId> {
+    let below = func.regions().iter().flat_map(|&region| func.module.walk(region));
+    let contractions = below.map(|id| func.other(id)).filter(|op| op.is(&CONTRACT_DECL));
+    let begins = contractions.filter_map(|op| pipeline(op).first().copied());
+    begins.flat_map(|begin| sources(func.other(begin))).collect()
 }
 
 /// The tensors that are known so far.
@@ -141,6 +160,7 @@ impl Tensors<'_> {
                 open: open.then_some(site),
                 also: Vec::new(),
                 span: func.module.value_span(value),
+                is_contracted: false,
             })
         }));
         Ok(())

@@ -19,6 +19,9 @@ pub enum Anatomy {
         steps: [u64; Pace::ALL.len()],
         /// Rows of 32 bytes of register operands, or of the stash. Each is read once, for any number of steps.
         rows: u64,
+        /// Accesses of a contraction's fetch that starts at an odd multiple of [`visa_machine::ODD_UNIT`] bytes.
+        #[serde(default, skip_serializing_if = "is_none")]
+        odd: u64,
     },
     /// A transfer.
     Transfer {
@@ -44,8 +47,8 @@ impl Anatomy {
     pub fn ticks(&self, measured: &Measured) -> f64 {
         let cycle = measured.ticks_per_cycle.value;
         match *self {
-            Self::Pass { fill, ring, steps, rows } => {
-                let busiest = longest(steps, measured);
+            Self::Pass { fill, ring, steps, rows, odd } => {
+                let busiest = longest(steps, measured).max(at_odd_start(odd, measured));
                 let around = ring as f64 * measured.inter_slice_ticks.value;
                 let operands = rows as f64 * measured.register_row_ticks.value;
                 measured.pass_startup_ticks.value + fill as f64 * cycle + around + busiest + operands
@@ -74,6 +77,14 @@ impl Anatomy {
             Self::Pass { steps, rows, .. } => {
                 rows as f64 * measured.register_row_ticks.value > longest(steps, measured)
             }
+            Self::Transfer { .. } | Self::Other(_) => false,
+        }
+    }
+
+    /// Returns true if a pass waits for a fetch that starts at an odd multiple of [`visa_machine::ODD_UNIT`] bytes.
+    pub(crate) fn fetches_oddly(&self, measured: &Measured) -> bool {
+        match *self {
+            Self::Pass { steps, odd, .. } => at_odd_start(odd, measured) > longest(steps, measured),
             Self::Transfer { .. } | Self::Other(_) => false,
         }
     }
@@ -127,6 +138,17 @@ impl Anatomy {
 fn longest(steps: [u64; Pace::ALL.len()], measured: &Measured) -> f64 {
     let each = Pace::ALL.into_iter().zip(steps);
     each.map(|(pace, steps)| steps as f64 * ticks(pace, measured)).fold(0.0, f64::max)
+}
+
+/// Ticks of the accesses of a fetch that starts at an odd multiple of [`visa_machine::ODD_UNIT`] bytes.
+fn at_odd_start(accesses: u64, measured: &Measured) -> f64 {
+    measured.odd_fetch.as_ref().map_or(0.0, |reported| accesses as f64 * reported.middle())
+}
+
+/// Returns true if there is no such access: the field is then left out of reports.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_none(accesses: &u64) -> bool {
+    *accesses == 0
 }
 
 /// Ticks of a step.

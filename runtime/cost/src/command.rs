@@ -7,7 +7,7 @@ use visa_engine::read_cache::CacheReads;
 use visa_engine::{BankUse, Engine, Flow, Pace, Space, TreeUse};
 use visa_hw::program::{Exec, PlacedStage};
 use visa_ir::span::Span;
-use visa_machine::{Machine, Medium};
+use visa_machine::{Machine, Medium, OddFetch};
 use visa_numerics::DType;
 
 use crate::anatomy::Anatomy;
@@ -109,7 +109,8 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let ring = if ring > 0 && is_partial(&exec.slices, all) { all.max(ring) } else { ring };
     let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
     let fill = time.latency.saturating_sub(around).saturating_sub(streaming);
-    let anatomy = Anatomy::Pass { fill, ring, steps, rows };
+    let odd = odd_accesses(exec, machine);
+    let anatomy = Anatomy::Pass { fill, ring, steps, rows, odd };
     CommandCost {
         resource: Resource::of_context(exec.context),
         queues: Queues::of_context(exec.context),
@@ -152,6 +153,22 @@ fn measure(stage: &PlacedStage, cycles: u64, steps: &mut [u64; Pace::ALL.len()])
     }
 }
 
+/// Accesses of a contraction's fetch that starts at an odd multiple of [`ODD_UNIT`](visa_machine::ODD_UNIT) bytes.
+/// 0 for another pass, and on a machine for which no such effect is reported.
+fn odd_accesses(exec: &Exec, machine: &Machine) -> u64 {
+    let is_reported = machine.measured.as_ref().is_some_and(|measured| measured.odd_fetch.is_some());
+    let contracts = || exec.stages.iter().any(|stage| stage.pace() == Pace::Contraction);
+    if !is_reported || !contracts() {
+        return 0;
+    }
+    let odd = |stage: &&PlacedStage| {
+        let reads = stage.bank_walk().filter(|_| stage.fetched() > 0);
+        reads.is_some_and(|walk| u64::try_from(walk.loops.base).is_ok_and(OddFetch::is_odd))
+    };
+    let walks = exec.stages.iter().filter(odd).filter_map(|stage| stage.bank_walk());
+    walks.filter_map(|walk| walk.loops.accesses()).fold(0, u64::saturating_add)
+}
+
 /// Prices the start of a kernel.
 pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> CommandCost {
     CommandCost {
@@ -190,6 +207,9 @@ fn is_partial(slices: &[Range<usize>], all: u64) -> bool {
 fn bottleneck(anatomy: &Anatomy, machine: &Machine, book: &'static str) -> &'static str {
     if machine.measured.as_ref().is_some_and(|measured| anatomy.reads_rows_longest(measured)) {
         return Engine::VECTOR.0;
+    }
+    if machine.measured.as_ref().is_some_and(|measured| anatomy.fetches_oddly(measured)) {
+        return Engine::FETCH.0;
     }
     let slow = machine.measured.as_ref().and_then(|measured| anatomy.busiest(measured));
     match slow {

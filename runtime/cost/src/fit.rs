@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn anatomies() -> Vec<Anatomy> {
-        let pass = |fill, ring, steps, rows| Anatomy::Pass { fill, ring, steps, rows };
+        let pass = |fill, ring, steps, rows| Anatomy::Pass { fill, ring, steps, rows, odd: 0 };
         let moved = |starts, stores, moving, written, parts| Anatomy::Transfer {
             starts,
             stores,

@@ -32,6 +32,38 @@ pub struct Measured {
     pub inter_slice_ticks: Figure,
     /// Spread of runs.
     pub noise: Noise,
+    /// Contractions whose weights start at an odd multiple of 256 bytes; `None` if they take no longer than others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub odd_fetch: Option<OddFetch>,
+}
+
+/// An effect that authors report and no row shows: a contraction whose fetch starts at an odd multiple of
+/// [`ODD_UNIT`] bytes of data memory.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OddFetch {
+    /// Ticks of an access of the fetch: the least and the most that were reported.
+    pub ticks: [f64; 2],
+    /// Where that is from.
+    pub source: String,
+}
+
+/// Bytes of data memory of which an odd multiple is a slow start of a contraction's weights.
+pub const ODD_UNIT: u64 = 256;
+
+impl OddFetch {
+    /// Ticks of an access that its price counts: the middle of the reported ones.
+    #[must_use]
+    pub const fn middle(&self) -> f64 {
+        let [least, most] = self.ticks;
+        f64::midpoint(least, most)
+    }
+
+    /// Returns true if `address` is an odd multiple of [`ODD_UNIT`].
+    #[must_use]
+    pub const fn is_odd(address: u64) -> bool {
+        address % (2 * ODD_UNIT) == ODD_UNIT
+    }
 }
 
 /// A measured number.
@@ -155,6 +187,16 @@ impl Measured {
             })
             .collect();
         let noise = [("measured.noise.jobs", self.noise.jobs), ("measured.noise.cold", self.noise.cold)];
+        if let Some(OddFetch { ticks: [least, most], .. }) = self.odd_fetch
+            && !(0.0 < least && least <= most && most <= 1e4)
+        {
+            let expected = "two numbers of ticks, the smaller one first, as `[9.2, 9.5]`".to_owned();
+            errors.push(FieldError {
+                field: "measured.odd_fetch.ticks",
+                found: format!("[{least}, {most}]"),
+                expected,
+            });
+        }
         errors.extend(
             noise.into_iter().filter(|(_, [low, high])| !(0.0 <= *low && low <= high && *high < 1.0)).map(
                 |(field, [low, high])| FieldError {

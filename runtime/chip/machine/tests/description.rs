@@ -385,6 +385,15 @@ fn measured_figures_are_checked() {
         *changed.pointer_mut(path).expect("a path of it") = wrong.clone();
         assert!(load(&changed).is_err(), "{path} = {wrong}");
     }
+    let mut odd = json.clone();
+    odd["measured"]["odd_fetch"] = json!({ "ticks": [9.0, 9.5], "source": "" });
+    assert!(load(&odd).is_ok());
+    for wrong in [json!([9.5, 9.0]), json!([0.0, 9.0]), json!([9.0, 1e5]), json!([9.0]), json!("9")] {
+        odd["measured"]["odd_fetch"]["ticks"] = wrong.clone();
+        assert!(load(&odd).is_err(), "odd_fetch of {wrong}");
+    }
+    odd["measured"]["odd_fetch"] = json!({ "ticks": [9.0, 9.5] });
+    assert!(load(&odd).is_err(), "an effect without a source");
     // A tick of no length would divide by 0.
     let mut still = json.clone();
     still["measured"]["ticks_per_cycle"] =
