@@ -9,6 +9,7 @@ pub mod exact;
 pub mod improve;
 pub mod list;
 pub mod tasks;
+pub mod vendor;
 
 mod commands;
 mod dependences;
