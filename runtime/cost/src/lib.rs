@@ -34,7 +34,7 @@ mod walks;
 
 pub use anatomy::Anatomy;
 pub use components::Components;
-pub use fit::{FitError, Sample, fit};
+pub use fit::{FitError, Sample, Start, fit};
 pub use held::Held;
 pub use indices::KnownIndices;
 pub use known::KnownPrices;

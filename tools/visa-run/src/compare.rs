@@ -12,7 +12,7 @@ pub(crate) use table::{Comparison, text};
 
 use std::collections::{BTreeMap, BTreeSet};
 use table::Pair;
-use visa_cost::{CommandReport, Report, Sample, TimeUnit, Timeline, fit};
+use visa_cost::{CommandReport, Report, Sample, Start, TimeUnit, Timeline, fit};
 use visa_hw::program::{Command, CommandKind, Program};
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -115,6 +115,9 @@ fn by_number(report: &Report) -> BTreeMap<usize, &CommandReport> {
     report.commands.iter().map(|command| (command.index, command)).collect()
 }
 
+/// Least probability of a pair whose time counts for a fit.
+const LEAST_SURE: f64 = 0.5;
+
 /// A description of `machine` whose figures fit the commands that align, as JSON.
 ///
 /// # Errors
@@ -134,10 +137,10 @@ pub(crate) fn fitted(
     let commands = by_number(report);
     let sample =
         |pair: &Pair| Some(Sample { anatomy: commands.get(&pair.command)?.anatomy?, ticks: pair.theirs });
-    let told = found.commands.iter().filter(|pair| pair.ratio.is_some());
+    let told = found.commands.iter().filter(|pair| pair.ratio.is_some() && pair.sure >= LEAST_SURE);
     let samples: Vec<Sample> = told.filter_map(sample).collect();
     let tick = found.unit == TimeUnit::Tick;
-    let best = fit(&samples, measured, tick, from).map_err(|why| why.to_string())?;
+    let best = fit(&samples, (measured, Start::Sample), tick, from).map_err(|why| why.to_string())?;
     let value =
         Machine { name: format!("{}, fitted", machine.name), measured: Some(best), ..machine.clone() };
     serde_json::to_string_pretty(&value).map(|text| text + "\n").map_err(|why| why.to_string())

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use visa_cost::{Sample, fit};
+use visa_cost::{Sample, Start, fit};
 use visa_machine::{Machine, Measured};
 
 use crate::row::{Against, Priced};
@@ -81,7 +81,7 @@ fn fitted(rows: &[Priced], against: Against, start: &Measured) -> Result<Measure
         Against::Chip => ("ticks of test/peers/silicon/rows.json", true),
         Against::Schedule => ("static_cycles of test/peers/silicon/rows.json", false),
     };
-    fit(&samples, start, tick, source).map_err(|why| why.to_string())
+    fit(&samples, (start, Start::Guess), tick, source).map_err(|why| why.to_string())
 }
 
 /// Whether a new fit finds the figures again, to the steps of its search.
