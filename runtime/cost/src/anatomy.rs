@@ -19,6 +19,8 @@ pub enum Anatomy {
         steps: [u64; Pace::ALL.len()],
         /// Rows of 32 bytes of register operands, or of the stash. Each is read once, for any number of steps.
         rows: u64,
+        /// Contractions: 1, or 0 in another pass.
+        contractions: u64,
         /// Accesses of a contraction's fetch that starts at an odd multiple of [`visa_machine::ODD_UNIT`] bytes.
         #[serde(default, skip_serializing_if = "is_none")]
         odd: u64,
@@ -47,11 +49,13 @@ impl Anatomy {
     pub fn ticks(&self, measured: &Measured) -> f64 {
         let cycle = measured.ticks_per_cycle.value;
         match *self {
-            Self::Pass { fill, ring, steps, rows, odd } => {
+            Self::Pass { fill, ring, steps, rows, contractions, odd } => {
                 let busiest = longest(steps, measured).max(at_odd_start(odd, measured));
                 let around = ring as f64 * measured.inter_slice_ticks.value;
                 let operands = rows as f64 * measured.register_row_ticks.value;
-                measured.pass_startup_ticks.value + fill as f64 * cycle + around + busiest + operands
+                let more = contractions as f64 * measured.contraction_startup_ticks.value;
+                let start = measured.pass_startup_ticks.value + more;
+                start + fill as f64 * cycle + around + busiest + operands
             }
             Self::Transfer { starts, stores, moving, written, parts } => {
                 let longest = writing(written, measured).max(moving as f64 * cycle);
@@ -104,9 +108,13 @@ impl Anatomy {
     #[must_use]
     pub fn figures(&self) -> Vec<usize> {
         let (always, where_used) = match *self {
-            Self::Pass { ring, steps, rows, .. } => {
+            Self::Pass { ring, steps, rows, contractions, .. } => {
                 let paces = Pace::ALL.into_iter().zip(steps).map(|(pace, steps)| (of_pace(pace), steps));
-                let others = [(figure::INTER_SLICE, ring), (figure::REGISTER_ROW, rows)];
+                let others = [
+                    (figure::INTER_SLICE, ring),
+                    (figure::REGISTER_ROW, rows),
+                    (figure::CONTRACTION, contractions),
+                ];
                 (vec![figure::TICK, figure::PASS], paces.chain(others).collect())
             }
             Self::Transfer { starts, stores, written, parts, .. } => {
@@ -160,7 +168,6 @@ const fn ticks(pace: Pace, measured: &Measured) -> f64 {
 const fn of_pace(pace: Pace) -> usize {
     match pace {
         Pace::Cycle => figure::TICK,
-        Pace::Contraction => figure::CONTRACTION,
         Pace::Table => figure::TABLE,
     }
 }

@@ -109,8 +109,9 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     let ring = if ring > 0 && is_partial(&exec.slices, all) { all.max(ring) } else { ring };
     let streaming = exec.stages.iter().map(|stage| stage.streaming()).fold(0, u64::saturating_add);
     let fill = time.latency.saturating_sub(around).saturating_sub(streaming);
-    let odd = odd_accesses(exec, machine);
-    let anatomy = Anatomy::Pass { fill, ring, steps, rows, odd };
+    let contracts = engines.iter().any(|own| own.engine == Engine::CONTRACTION.0);
+    let odd = if contracts { odd_accesses(exec, machine) } else { 0 };
+    let anatomy = Anatomy::Pass { fill, ring, steps, rows, contractions: contracts.into(), odd };
     CommandCost {
         resource: Resource::of_context(exec.context),
         queues: Queues::of_context(exec.context),
@@ -154,11 +155,10 @@ fn measure(stage: &PlacedStage, cycles: u64, steps: &mut [u64; Pace::ALL.len()])
 }
 
 /// Accesses of a contraction's fetch that starts at an odd multiple of [`ODD_UNIT`](visa_machine::ODD_UNIT) bytes.
-/// 0 for another pass, and on a machine for which no such effect is reported.
+/// 0 on a machine for which no such effect is reported.
 fn odd_accesses(exec: &Exec, machine: &Machine) -> u64 {
     let is_reported = machine.measured.as_ref().is_some_and(|measured| measured.odd_fetch.is_some());
-    let contracts = || exec.stages.iter().any(|stage| stage.pace() == Pace::Contraction);
-    if !is_reported || !contracts() {
+    if !is_reported {
         return 0;
     }
     let odd = |stage: &&PlacedStage| {
@@ -213,7 +213,6 @@ fn bottleneck(anatomy: &Anatomy, machine: &Machine, book: &'static str) -> &'sta
     }
     let slow = machine.measured.as_ref().and_then(|measured| anatomy.busiest(measured));
     match slow {
-        Some(Pace::Contraction) => Engine::CONTRACTION.0,
         Some(Pace::Table) => Engine::FETCH.0,
         Some(Pace::Cycle) | None => book,
     }

@@ -12,8 +12,8 @@ use visa_engine::read_cache::CacheReads;
 use visa_engine::shadow::Shadow;
 use visa_engine::words::RegionName;
 use visa_engine::{
-    Access, BankUse, Engine, Flow, Map, Mismatch, Operand, Pace, RunCx, SliceMemory, Stage, StageCost,
-    Stream, Unit, Wire,
+    Access, BankUse, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream,
+    Unit, Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -229,10 +229,6 @@ impl Unit for AlignUnit {
             return Err(Mismatch::new("C8", "loops", message));
         }
         Ok(Wire { packets, packet: self.width, rows: Some(self.rows), ..input })
-    }
-
-    fn pace(&self) -> Pace {
-        Pace::Contraction
     }
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {

@@ -14,8 +14,8 @@ use visa_engine::place::rngd;
 use visa_engine::shadow::Shadow;
 use visa_engine::words::ContractionKind;
 use visa_engine::{
-    Bank, Engine, Flow, Map, Mismatch, Operand, Pace, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse,
-    Unit, Wire,
+    Bank, Engine, Flow, Map, Mismatch, Operand, RunCx, SliceMemory, Stage, StageCost, Stream, TreeUse, Unit,
+    Wire,
 };
 use visa_ir::decl::{ClauseDecl, ClauseKind, Interface, OpDecl, Trait};
 use visa_ir::diag::{Diagnostic, counted};
@@ -230,10 +230,6 @@ impl Unit for ContractUnit {
             return Err(Mismatch::new("C3", "depth", message));
         }
         Ok(Wire { dtype: self.accumulator, packet: out.packet, ..input })
-    }
-
-    fn pace(&self) -> Pace {
-        Pace::Contraction
     }
 
     fn cost(&self, machine: &Machine, input: Flow) -> StageCost {

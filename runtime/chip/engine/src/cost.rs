@@ -34,15 +34,13 @@ impl Engine {
 pub enum Pace {
     /// A step a cycle.
     Cycle,
-    /// A contraction's packets.
-    Contraction,
     /// Look-ups of a fetch in a table, [`TABLE_BYTES`] a step.
     Table,
 }
 
 impl Pace {
     /// All of them, in the order of the enumeration.
-    pub const ALL: [Self; 3] = [Self::Cycle, Self::Contraction, Self::Table];
+    pub const ALL: [Self; 2] = [Self::Cycle, Self::Table];
 }
 
 /// Bytes that a table gives in a step, before the fetch converts them: 32 look-ups of f4 to f8, 16 of f8 to bf16.

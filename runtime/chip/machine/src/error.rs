@@ -51,15 +51,32 @@ impl MachineError {
 
     /// Refuses a figure that descriptions had before: its replacement is not in the same unit.
     pub(crate) fn check_figures(written: &serde_json::Value) -> Result<(), Self> {
-        let old = written.get("measured").and_then(|measured| measured.get("register_operand_ticks"));
-        if old.is_none() {
-            return Ok(());
+        const OLD: [(&str, &str, &str, &str); 2] = [
+            (
+                "register_operand_ticks",
+                "measured.register_operand_ticks",
+                "a figure for each step of a pass",
+                "`register_row_ticks`, for each row of 32 bytes of an operand, with `store_startup_ticks` and \
+                 `partial_write_ticks`: fit the machine again with `--fit`",
+            ),
+            (
+                "contraction_ticks",
+                "measured.contraction_ticks",
+                "a figure for each packet of a contraction",
+                "`contraction_startup_ticks`, once for each contraction: fit the machine again with `--fit`",
+            ),
+        ];
+        let measured = written.get("measured");
+        let is_written = |(name, ..): &&(&str, &str, &str, &str)| {
+            measured.is_some_and(|measured| measured.get(name).is_some())
+        };
+        match OLD.iter().find(is_written) {
+            None => Ok(()),
+            Some(&(_, field, found, expected)) => {
+                let (found, expected) = (found.to_owned(), expected.to_owned());
+                Err(Self::Invalid(vec![FieldError { field, found, expected }]))
+            }
         }
-        let (field, found) =
-            ("measured.register_operand_ticks", "a figure for each step of a pass".to_owned());
-        let expected = "`register_row_ticks`, for each row of 32 bytes of an operand, with \
-                        `store_startup_ticks` and `partial_write_ticks`: fit the machine again with `--fit`";
-        Err(Self::Invalid(vec![FieldError { field, found, expected: expected.to_owned() }]))
     }
 
     /// Takes the position out of serde's message, which ends in it.
