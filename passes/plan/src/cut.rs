@@ -11,6 +11,8 @@ use visa_select::rules::rule::cuts_padding;
 pub struct Group {
     /// The axes, slowest first.
     pub axes: Arc<[Arc<str>]>,
+    /// Those with more than one position, and their sizes.
+    pub long: Arc<[(Arc<str>, u64)]>,
     /// Number of positions.
     pub size: u64,
     /// Positions of the slowest axis: a loop divides them.
@@ -62,10 +64,15 @@ impl Group {
     /// The axes as one dimension.
     #[must_use]
     pub fn new(names: &[Arc<str>], axes: &Axes) -> Self {
-        let sizes: Vec<u64> = names.iter().filter_map(|name| axes.id(name)).map(|id| axes.size(id)).collect();
+        let size = |name: &Arc<str>| axes.id(name).map(|id| axes.size(id));
+        let all: Vec<(Arc<str>, u64)> =
+            names.iter().filter_map(|name| Some((Arc::clone(name), size(name)?))).collect();
+        let sizes: Vec<u64> = all.iter().map(|(_, size)| *size).collect();
+        let long = all.into_iter().filter(|(_, size)| *size > 1).collect();
         let (size, slowest) = (sizes.iter().product(), sizes.iter().take(1).product());
         let from_last = |at: usize| sizes.iter().rev().nth(at).copied().unwrap_or(1);
-        Self { axes: names.into(), size, slowest, row: None, last: from_last(0), rows: from_last(1) }
+        let (last, rows) = (from_last(0), from_last(1));
+        Self { axes: names.into(), long, size, slowest, row: None, last, rows }
     }
 
     /// The axes as one dimension, the last one with padding up to `row` positions.

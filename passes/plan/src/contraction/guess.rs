@@ -1,12 +1,14 @@
 //! Cycles of a plan from counts: requests, packets, flits, start-ups and overlap. It ranks plans; the report of the
 //! lowered kernel decides between the best.
 
-use crate::array::{Array, GROUP_BYTES};
+use crate::array::{Array, GROUP_BYTES, Image};
 use crate::contraction::layout::{FLIT_BYTES, Layout, PACKET_BYTES, SUMS, elements, position};
 use crate::contraction::parts::Parts;
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion};
 use crate::cut::{Cut, Part};
 use crate::expressions::{STAGES, computed, cycles as cycles_of};
+use std::sync::Arc;
+use visa_algebra::Expr;
 use visa_cost::MemoryModel;
 use visa_machine::{Machine, Unit};
 use visa_memory::HBM_UNIT;
@@ -187,8 +189,12 @@ impl Counts<'_> {
             (&self.layout.stream, Part::Packet)
         };
         let all: u64 = held.iter().map(|cut| local(cut, self.except())).product();
-        let flits = if held.iter().any(|cut| std::ptr::eq(*cut, flit)) {
-            all / flit.count(part) * flit.count(part).div_ceil(SUMS)
+        let has_flit = held.iter().any(|cut| std::ptr::eq(*cut, flit));
+        let flits = if has_flit {
+            let flits = all / flit.count(part) * flit.count(part).div_ceil(SUMS);
+            // Elements that are apart in data memory take an access each, with their padding.
+            let wide = bytes(SUMS, array.dtype);
+            flits * access(array, flit, &held, wide).map_or(SUMS, |near| wide.div_ceil(near))
         } else {
             all.div_ceil(SUMS)
         };
@@ -202,12 +208,17 @@ impl Counts<'_> {
         self.choice.sum > 1 && self.problem.epilogue.expression.is_some()
     }
 
+    /// Latency of the conversion of results.
+    fn cast(&self) -> u64 {
+        u64::from(self.problem.epilogue.cast.is_some())
+    }
+
     /// Cycles of these.
     fn epilogue(&self, results: u64) -> u64 {
         let kept = if self.choice.promotion == Promotion::None { 1 } else { self.choice.sum };
         let flits = results * self.layout.batch.count(Part::Time) / kept;
         match self.problem.passes().filter(|_| self.machine.measured.is_none()) {
-            Some(passes) => cycles_of(passes, flits, self.has_few_lanes(), self.machine),
+            Some(passes) => cycles_of(passes, flits, self.has_few_lanes(), self.machine) + self.cast(),
             // Float operations take four lanes at a time.
             None => 2 * flits + LATENCY,
         }
@@ -231,9 +242,14 @@ impl Counts<'_> {
         let depth = pieces(self.choice, layout) * layout.row_depth(self.choice.mode, flit);
         let words = layout.batch.count(Part::Time) * reused * row * depth;
         // Elements that are apart in data memory take an access each.
-        let last = innermost(stationary, &layout.sum, &[&layout.rows, &layout.sum]);
-        let along = last && ends_with(stationary, &layout.sum) || layout.depth == 1;
-        let cycles = if along { bytes(words, dtype).div_ceil(FLIT_BYTES) } else { words };
+        let cuts = [&layout.batch, &layout.rows, &layout.sum];
+        let near = access(stationary, &layout.sum, &cuts, FLIT_BYTES).filter(|_| stationary.image.is_none());
+        let single = match self.choice.mode {
+            Mode::Columns | Mode::Blocks => layout.depth * layout.sum.count(Part::Share) == 1,
+            Mode::Tree => layout.sum.size() == 1,
+        };
+        let near = near.or(single.then_some(FLIT_BYTES));
+        let cycles = near.map_or(words, |near| bytes(words, dtype).div_ceil(near));
         let timing = &self.machine.timing;
         let setup = if self.is_short_load() { 0 } else { timing.trf_load_setup_cycles };
         let latency = STAGES + self.adapter(self.choice.stationary) + setup;
@@ -279,9 +295,10 @@ impl Counts<'_> {
     fn turn(&self) -> Option<u64> {
         let (problem, choice, layout) = (self.problem, self.choice, self.layout);
         let array = &problem.operands[1 - choice.stationary];
-        let cycles = self.streamed / GROUP_BYTES + self.stages(SUMS + STAGES);
+        // The Transpose Engine reads as many rows before it writes the first.
+        let cycles = |rows: u64| self.streamed / GROUP_BYTES + self.stages(rows + STAGES);
         match choice.mode {
-            Mode::Blocks => Some(cycles),
+            Mode::Blocks => Some(cycles(SUMS)),
             Mode::Tree => None,
             Mode::Columns => {
                 let rows = turned_rows(array);
@@ -293,7 +310,7 @@ impl Counts<'_> {
                     rows * u64::from(array.dtype.bits()) == self.machine.limits.transpose_row_bytes * 8;
                 let apart = array.image.is_none() && !self.has_neighbours();
                 let fits = self.streamed <= self.machine.memory.dm_bytes_per_slice / 8;
-                (whole && fills && apart && fits && array.dtype.bits() >= 8).then_some(cycles)
+                (whole && fills && apart && fits && array.dtype.bits() >= 8).then(|| cycles(rows))
             }
         }
     }
@@ -346,7 +363,22 @@ impl Counts<'_> {
         };
         let (lanes, _) = self.computed();
         let busiest = (flits * choice.share).max(packets * choice.share * reused).max(results * lanes);
-        (busiest * layout.batch.count(Part::Time) + self.filling(), results)
+        let batch = layout.batch.count(Part::Time);
+        let kept = if choice.promotion == Promotion::None { 1 } else { choice.sum };
+        ((busiest * batch).max(self.exchanged(results * batch / kept)) + self.filling(), results)
+    }
+
+    /// Cycles of the Transpose Engine, if it exchanges rows and columns of the results: columns of each matrix come
+    /// in while the rows of the one before go out (book 27).
+    fn exchanged(&self, flits: u64) -> u64 {
+        let stream = &self.layout.stream;
+        let most = elements(GROUP_BYTES, self.problem.out.dtype);
+        let columns = (stream.count(Part::Time) * stream.count(Part::Share)).min(most);
+        let rows = self.layout.rows.count(Part::Row);
+        match (flits / columns.max(1)).checked_sub(1) {
+            Some(between) if self.choice.transposed => columns + between * columns.max(rows) + rows,
+            Some(_) | None => 0,
+        }
     }
 
     /// Steps of the vector engine for a flit of results in the pipeline of the contraction, and the latency of its
@@ -378,7 +410,7 @@ impl Counts<'_> {
             Mode::Tree => packet.min(self.layout.sum.count(Part::Time).next_power_of_two()).ilog2(),
             Mode::Blocks => (packet / SUMS).max(1).ilog2(),
         };
-        let cast = u64::from(self.problem.epilogue.cast.is_some());
+        let cast = if self.is_separate() { 0 } else { self.cast() };
         let levels = u64::from(tree) * self.machine.timing.tree_level_cycles;
         let adapter = self.adapter(1 - self.choice.stationary);
         if self.machine.measured.is_some() {
@@ -415,22 +447,36 @@ impl Counts<'_> {
         cycles
     }
 
-    /// Accesses of the stream's fetch. A packet of elements that are apart in data memory takes one for each.
+    /// Accesses of the stream's fetch. A packet of elements that are apart in data memory takes one for each, and for
+    /// each element of its padding.
     fn accesses(&self, wide: u64) -> u64 {
         let (choice, layout) = (self.choice, self.layout);
         let array = &self.problem.operands[1 - choice.stationary];
-        // Packets of columns are padded to flits.
-        let (group, packet, fetched) = match choice.mode {
-            Mode::Columns | Mode::Blocks => {
-                let columns = layout.stream.count(Part::Packet);
-                (&layout.stream, columns, columns.next_multiple_of(layout.flit))
-            }
-            Mode::Tree => (&layout.sum, 1, 1),
+        let columns = layout.stream.count(Part::Packet);
+        let group = match choice.mode {
+            Mode::Columns | Mode::Blocks => &layout.stream,
+            Mode::Tree => &layout.sum,
         };
-        if self.has_neighbours() && (array.image.is_some() || ends_with(array, group)) {
-            self.streamed.div_ceil(wide)
-        } else {
-            elements(self.streamed, self.problem.dtype()) / packet * fetched
+        let near = match &array.image {
+            Some(image) => has_near_windows(image, &layout.stream).then_some(wide),
+            None => access(array, group, &[&layout.batch, &layout.stream, &layout.sum], wide),
+        };
+        if let Some(near) = near {
+            return self.streamed.div_ceil(near);
+        }
+        let steps = layout.stream.count(Part::Promoted) * layout.stream.count(Part::Time);
+        let batch = layout.batch.count(Part::Time);
+        // A single element is one access, with its padding.
+        let single = group.group().size == 1;
+        let fetched = if single { 1 } else { columns.next_multiple_of(layout.flit) };
+        match choice.mode {
+            // Packets of columns are padded to flits.
+            Mode::Columns | Mode::Blocks if array.image.is_some() => batch * steps * layout.depth * fetched,
+            Mode::Columns | Mode::Blocks => elements(self.streamed, self.problem.dtype()) / columns * fetched,
+            Mode::Tree => {
+                let depth = if single { 1 } else { layout.depth };
+                batch * steps * layout.sum.count(Part::Piece) * depth
+            }
         }
     }
 
@@ -452,6 +498,19 @@ impl Counts<'_> {
         let Some(last) = last.filter(|cut| cut.group().axes.len() == 1 && cut.tiles() == 1) else { return 0 };
         let row = local(last, &[]);
         if run.is_multiple_of(row) { run / row * out.pitch(last.size()).max(row) } else { 0 }
+    }
+
+    /// Elements of a `packet` of results in the order of the array that are next to each other before.
+    fn run_before_order(&self, packet: u64, flit: &Cut, cuts: &[&Cut]) -> u64 {
+        let columns = &self.layout.stream;
+        if !innermost(&self.problem.out, flit, cuts) {
+            1
+        } else if self.choice.has_rows(self.problem) || columns.padded() == columns.size() {
+            packet
+        } else {
+            // Columns end with padding.
+            columns.size().min(packet)
+        }
     }
 
     /// Cycles of the store, and those to collect results of several slices before it.
@@ -476,7 +535,7 @@ impl Counts<'_> {
             writes: true,
         };
         let collected = if let Some(ordered) = ordered {
-            ordered.count + self.stages(STAGES)
+            ordered.count.div_ceil(self.run_before_order(ordered.packet, flit, &cuts)) + self.stages(STAGES)
         } else if gathered > 1 {
             let flits = bytes(results, out).div_ceil(FLIT_BYTES.min(bytes(run, out).max(1)));
             (flits + 1) * gathered * inside * choice.apart(self.machine) + self.stages(STAGES) - 1
@@ -506,9 +565,36 @@ fn reused(choice: &Choice, layout: &Layout) -> (u64, u64) {
     }
 }
 
+/// Returns true if the columns of a packet are windows that begin one element apart.
+fn has_near_windows(image: &Image, stream: &Cut) -> bool {
+    let last = stream.group().axes.last().map(|axis| Expr::axis(axis));
+    let windows = image.windows.slide().into_iter().flatten();
+    windows.into_iter().filter(|(term, _)| Some(term) == last.as_ref()).all(|(_, step)| *step == 1)
+}
+
 /// True if `cut` is the last of `cuts` in the array.
 fn innermost(array: &Array, cut: &Cut, cuts: &[&Cut]) -> bool {
     cuts.iter().filter(|other| other.size() > 1).all(|other| position(array, other) <= position(array, cut))
+}
+
+/// Bytes that an access reads of a cut at once in an array that data memory has in its order among `cuts`, at most
+/// `wide`; `None` if single elements are apart.
+fn access(array: &Array, cut: &Cut, cuts: &[&Cut], wide: u64) -> Option<u64> {
+    let long =
+        |axis: &Arc<str>| cuts.iter().flat_map(|cut| cut.group().long.iter()).any(|own| own.0 == *axis);
+    let from_last = array.axes.iter().rev().filter(|axis| long(axis));
+    let mut own = cut.group().long.iter().rev().peekable();
+    let mut run = 1;
+    for axis in from_last {
+        let Some((_, size)) = own.next_if(|(name, _)| name == axis) else { break };
+        run *= size;
+    }
+    if own.peek().is_none() {
+        return Some(wide);
+    }
+    let run = bytes(run, array.dtype);
+    let sizes = std::iter::successors(Some(wide), |size| Some(size / 2));
+    sizes.take_while(|size| *size >= GROUP_BYTES).find(|size| run.is_multiple_of(*size))
 }
 
 /// Returns true if the last axis of a cut is the last one of its axes in the array.

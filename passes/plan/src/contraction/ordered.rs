@@ -20,7 +20,7 @@ pub struct OrderedResults {
     /// Their positions.
     pub count: u64,
     /// Elements of a packet.
-    packet: u64,
+    pub packet: u64,
 }
 
 impl Layout {

@@ -40,7 +40,9 @@ impl Parts {
         let [filled_rows, filled_stream] = self.fills;
         if tiles == 1 {
             let streamed = self.rows + (filled_rows + self.weights).max(self.stream + filled_stream);
-            return self.finished(streamed + self.ordered, self.rows + self.stream + self.operands);
+            let weighed = self.rows + filled_rows + self.weights;
+            return self
+                .finished([streamed + self.ordered, weighed], self.rows + self.stream + self.operands);
         }
         // The first load of the register file runs in parallel with that of the stream.
         let loaded = (filled_rows + self.weights).max(self.stream + filled_stream + self.operands);
@@ -49,10 +51,12 @@ impl Parts {
     }
 
     /// The end of a kernel without loops, whose operands are in data memory and the register file after `streamed`
-    /// cycles, and the epilogue's in data memory after `loaded`.
-    fn finished(&self, streamed: u64, loaded: u64) -> u64 {
+    /// cycles, the register file after `weighed`, and the epilogue's in data memory after `loaded`.
+    fn finished(&self, [streamed, weighed]: [u64; 2], loaded: u64) -> u64 {
         let end = if self.epilogue == 0 {
-            streamed.max(loaded + self.vectors) + self.compute
+            // One context loads both register files.
+            let vectors = if self.vectors == 0 { 0 } else { loaded.max(weighed) + self.vectors };
+            streamed.max(vectors) + self.compute
         } else {
             // Sums between slices need no operands of the epilogue.
             (streamed + self.compute).max(loaded) + self.vectors + self.epilogue
@@ -86,7 +90,7 @@ impl Parts {
                 .map(|(cycles, all)| QueuedTransfer { cycles, hbm: moved(all) });
             let stream = stream.next_to(rows, rows.cycles) + self.fills[1];
             let rows = queued.rows + self.fills[0] + self.weights;
-            return self.finished(stream.max(rows) + self.ordered, queued.rows + queued.operands);
+            return self.finished([stream.max(rows) + self.ordered, rows], queued.rows + queued.operands);
         }
         let streams = layout.stream_loads();
         let loads = rows * queued.rows + streams * queued.stream + tiles * queued.operands;
