@@ -358,16 +358,16 @@ pub(crate) fn times_of(
 }
 
 /// Cycles of commands.
-struct CommandTimes<'a> {
-    ctx: &'a Context,
-    module: &'a Module,
-    times: &'a HashMap<Span, Time>,
-    axes: &'a Axes,
+pub(crate) struct CommandTimes<'a> {
+    pub(crate) ctx: &'a Context,
+    pub(crate) module: &'a Module,
+    pub(crate) times: &'a HashMap<Span, Time>,
+    pub(crate) axes: &'a Axes,
 }
 
 impl CommandTimes<'_> {
     /// The commands of a block as tasks, each after some of the others.
-    fn tasks(&self, commands: &Commands, after: Vec<Vec<usize>>) -> Result<Tasks, Diagnostic> {
+    pub(crate) fn tasks(&self, commands: &Commands, after: Vec<Vec<usize>>) -> Result<Tasks, Diagnostic> {
         let task = |(command, after): (&Command, Vec<usize>)| {
             self.of(command).map(|(cycles, uses)| Task { cycles, uses, after })
         };

@@ -2,11 +2,13 @@
 //!
 //! [`tasks`] is a block's commands as work on resources; [`list`], [`improve`] and [`exact`] find orders. `commands`
 //! defines the units of motion, `places` and `dependences` the order constraints; `stages` plans loops, and `rotate`
-//! writes them. `driver` makes and estimates candidates, and selects the one with fewer cycles.
+//! writes them. `driver` makes and estimates candidates, and selects the one with fewer cycles. [`vendor`] is the order
+//! of the vendor's scheduler, and [`issue`] puts the commands of a kernel in it, or in a given order.
 
 pub mod chance;
 pub mod exact;
 pub mod improve;
+pub mod issue;
 pub mod list;
 pub mod tasks;
 pub mod vendor;

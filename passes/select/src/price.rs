@@ -26,13 +26,25 @@ pub fn allocated(ctx: &Context, module: &Module) -> Result<Module, Diagnostic> {
 /// # Errors
 /// That it cannot be lowered, or has no price.
 pub fn report(ctx: &Context, allocated: Module, name: Option<&str>) -> Result<Report, Diagnostic> {
+    let Ok(known) = ctx.once::<_, _, Infallible>(Shared, || Ok(KnownPrices::default()));
+    report_on(ctx, allocated, name, &ctx.data::<Machine>(), &known)
+}
+
+/// The same with the times of `machine`, which has the limits of the context's machine.
+///
+/// # Errors
+/// That it cannot be lowered, or has no price.
+pub fn report_on(
+    ctx: &Context,
+    allocated: Module,
+    name: Option<&str>,
+    machine: &Machine,
+    known: &KnownPrices,
+) -> Result<Report, Diagnostic> {
     let lowered = run(ctx, allocated, &[&lower_to_seq::PASS, &lower_to_hw::PASS])?;
     let program = visa_hw::compile(ctx, &lowered, name).map_err(first)?;
-    let model = ctx.data::<MemoryModel>();
-    let Ok(known) = ctx.once::<_, _, Infallible>(Shared, || Ok(KnownPrices::default()));
-    let machine = ctx.data::<Machine>();
-    let program = visa_cost::with_table_loads(program.started_first(), &machine);
-    visa_cost::price_knowing(&program, &machine, *model, &known)
+    let program = visa_cost::with_table_loads(program.started_first(), machine);
+    visa_cost::price_knowing(&program, machine, *ctx.data::<MemoryModel>(), known)
 }
 
 /// The question for the prices of transfers that all kernels of a context share.

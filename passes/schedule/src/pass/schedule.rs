@@ -1,6 +1,7 @@
 //! Reorders commands, and lets iterations of loops overlap.
 
 use crate::driver::{Effort, Scheduled, function};
+use crate::issue::{Reordered, in_vendor_order};
 use visa_ir::analysis::{AnalysisKind, Preserved};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::OpId;
@@ -13,6 +14,10 @@ use visa_pass::{Configured, Level, Pass, PassCx};
 visa_pass::options! {
     /// The options.
     struct Settings {
+        vendor: bool = ("vendor", "false", "put commands in the order in which the vendor's scheduler issues them, \
+             instead of a faster one"),
+        written: bool = ("written", "false", "preserve the order of the text: visa-run chooses `vendor` for kernels \
+             from Rust on measured machines"),
         explain: bool = ("explain", "false", "report moved commands as remarks, with the reasons"),
         pipeline: bool = ("pipeline", "true", "whether iterations of loops overlap; without it, commands are \
              reordered within their blocks alone"),
@@ -35,6 +40,10 @@ pub static PASS: Pass = Pass {
           command at a time; then, if the commands are few, a constraint solver looks for a better order, and \
           proves that there is none. Each candidate is then allocated, lowered and priced as a whole; a candidate \
           that does not take fewer cycles is dropped.\n\n\
+          With `vendor`, each block has the order in which the vendor's scheduler issues its commands, whether it \
+          takes more cycles or fewer. The rule is learned from the vendor's schedules: a walk from the last stores \
+          through operands gives each command a rank, with loads of arguments after other operands. A command waits \
+          for one of a lower rank that can start before it would end.\n\n\
           Explicit addresses stay: a tensor at one of them cannot be written before the previous tensor there is \
           dead. Leave addresses open (`at auto`), and run `allocate` after this pass.",
     preserves: Preserved::Only(&[AnalysisKind::of::<DeclaredAxes>()]),
@@ -52,11 +61,18 @@ pub static PASS: Pass = Pass {
 
 impl Configured for Settings {
     fn run(self, cx: &mut PassCx<'_>) -> Result<(), Vec<Diagnostic>> {
+        if self.vendor && self.written {
+            let message = "`vendor` and `written` are two orders: choose one of them";
+            return Err(vec![Diagnostic::error("schedule", Span::default(), message)]);
+        }
         let effort = Effort {
             operations: positive("effort", self.effort)?,
             conflicts: positive("conflicts", self.conflicts)?,
             pipeline: self.pipeline,
         };
+        if self.written {
+            return Ok(());
+        }
         refuse_calls(cx)?;
         let axes = cx.analysis::<DeclaredAxes>();
         let mut errors = Vec::new();
@@ -68,16 +84,28 @@ impl Configured for Settings {
                 cx.report(warning);
                 continue;
             }
-            match function(cx.ctx, cx.module, func, &axes.0, effort) {
-                Ok(scheduled) => self.take(cx, func, scheduled),
-                Err(why) => errors.push(why),
-            }
+            let done = match self.vendor {
+                true => {
+                    in_vendor_order(cx.ctx, cx.module, func, &axes.0).map(|order| self.reorder(cx, order))
+                }
+                false => function(cx.ctx, cx.module, func, &axes.0, effort)
+                    .map(|scheduled| self.take(cx, func, scheduled)),
+            };
+            errors.extend(done.err());
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 }
 
 impl Settings {
+    /// Takes a function in the vendor's order.
+    fn reorder(&self, cx: &mut PassCx<'_>, order: Reordered) {
+        *cx.module = order.module;
+        if self.explain {
+            order.decisions.iter().for_each(|decision| cx.report(decision.remark()));
+        }
+    }
+
     /// Reports the result for a function.
     fn take(&self, cx: &mut PassCx<'_>, func: OpId, scheduled: Scheduled) {
         let Scheduled { module, before, report, said, priced, conflicts, exhausted } = scheduled;
