@@ -25,6 +25,8 @@ pub(crate) struct CommandCost {
     /// Cycles at its start in which registers of the switch are written, while nothing else of the device runs (book
     /// 13).
     pub(crate) setup: u64,
+    /// Cycles that it waits after a store whose bytes it reads back, if the two run on several clusters.
+    pub(crate) sync: u64,
     /// True if it is the start of a kernel, which the device's other commands do not cross.
     pub(crate) launches: bool,
     pub(crate) label: String,
@@ -115,8 +117,13 @@ pub(crate) fn exec_work(exec: &Exec, span: Span, machine: &Machine, chips: usize
     CommandCost {
         resource: Resource::of_context(exec.context),
         queues: Queues::of_context(exec.context),
-        setup: exec.stages.iter().map(|stage| stage.setup(machine)).fold(0, u64::saturating_add),
+        // The vendor's schedules load the registers of a switch by a transfer before, which nothing else waits for.
+        setup: match machine.measured {
+            Some(_) => 0,
+            None => exec.stages.iter().map(|stage| stage.setup(machine)).fold(0, u64::saturating_add),
+        },
         launches: false,
+        sync: 0,
         label: exec.stages.iter().map(|stage| short(stage.name)).collect::<Vec<_>>().join(">"),
         span,
         cycles: anatomy.cycles(machine, time.cycles()),
@@ -176,6 +183,7 @@ pub(crate) fn launch_work(kernel: &str, span: Span, machine: &Machine) -> Comman
         queues: Queues::MAIN,
         setup: 0,
         launches: true,
+        sync: 0,
         label: format!("launch {kernel}"),
         span,
         engines: Vec::new(),
@@ -258,6 +266,7 @@ pub(crate) mod tests {
             queues,
             setup: 0,
             launches: false,
+            sync: 0,
             label: String::new(),
             span: Span::default(),
             engines: Vec::new(),

@@ -293,7 +293,10 @@ mod tests {
         let rings = |sample: &Sample| matches!(sample.anatomy, Anatomy::Pass { ring, .. } if ring > 0);
         let (own, mut all): (Vec<Sample>, Vec<Sample>) = samples(&known).into_iter().partition(rings);
         let slow = own.last().expect("passes around a ring");
-        assert_eq!(slow.anatomy, Anatomy::Pass { fill: 3, ring: 2000, steps: [1, 0, 0], rows: 0, odd: 0 });
+        assert_eq!(
+            slow.anatomy,
+            Anatomy::Pass { fill: 3, ring: 2000, steps: [1, 0], rows: 0, contractions: 0, odd: 0 }
+        );
         all.push(Sample { ticks: 3.0 * slow.ticks, ..*slow });
         let ring =
             |weight| fit(&all, (&known, weight), true, "a test").expect("a fit").inter_slice_ticks.value;

@@ -11,6 +11,7 @@ use visa_loops::{Entry, PairedProgram, Program, Steps};
 use visa_machine::{Machine, Medium};
 
 use crate::report::Why;
+use crate::tables::table_read;
 
 /// Addresses of one memory, the same on every chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub(crate) fn hazards(earlier: &[Region], later: &[Region]) -> Vec<Why> {
 
 /// The regions of a run in an iteration of the loops around it: every active slice touches the same addresses, but
 /// where a slice bitmap leaves slices out.
-pub(crate) fn exec_regions(exec: &Exec, indices: &[u64]) -> Vec<Region> {
+pub(crate) fn exec_regions(exec: &Exec, indices: &[u64], machine: &Machine) -> Vec<Region> {
     let region = |stage: &PlacedStage, access: Access| {
         let moved = stage.steps.at(indices);
         let bytes =
@@ -66,10 +67,18 @@ pub(crate) fn exec_regions(exec: &Exec, indices: &[u64]) -> Vec<Region> {
         let slices = touched.iter().map(|range| moved(range.start)..moved(range.end)).collect();
         Region { space: access.space, write: access.write, bytes, slices }
     };
-    exec.stages
+    let slices = exec.slices.iter().map(|range| range.start as u64..range.end as u64);
+    let table = table_read(exec, machine).map(|bytes| Region {
+        space: Space::DM,
+        write: false,
+        bytes,
+        slices: slices.collect(),
+    });
+    let stages = exec
+        .stages
         .iter()
-        .flat_map(|stage| stage.accesses().into_iter().map(move |access| region(stage, access)))
-        .collect()
+        .flat_map(|stage| stage.accesses().into_iter().map(move |access| region(stage, access)));
+    stages.chain(table).collect()
 }
 
 /// The regions of a transfer: two of each part.
@@ -159,7 +168,7 @@ pub(crate) fn sides(command: &Command, loops: &[u64], machine: &Machine) -> Vec<
         CommandKind::Exec(exec) => {
             let moving =
                 exec.stages.iter().flat_map(|stage| stage.accesses().into_iter().map(move |_| &stage.steps));
-            let moved = moving.zip(exec_regions(exec, &[]));
+            let moved = moving.zip(exec_regions(exec, &[], machine));
             moved.map(|(steps, all)| run_side(all, steps, &exec.steps, loops, machine)).collect()
         }
     }

@@ -8,7 +8,7 @@ use visa_hw::program::{CHIP_STRIDE, Dma};
 use visa_ir::diag::{Diagnostic, counted};
 use visa_ir::span::Span;
 use visa_loops::{PairedEntry, PairedProgram, SeqError, Stride, code};
-use visa_machine::{Machine, Medium, Ports};
+use visa_machine::{Machine, Measured, Medium, Ports};
 use visa_memory::detailed::{ChannelTotals, Detailed, MAX_REQUESTS, Timing, extrapolate, simulate};
 use visa_memory::{
     Bound, Channels, Descriptor, Engine, HBM_UNIT, Memory, Price, Transfer, book, channel_cycles,
@@ -18,6 +18,7 @@ use visa_memory::{
 use crate::anatomy::Anatomy;
 use crate::command::CommandCost;
 use crate::model::MemoryModel;
+use crate::queues::Queues;
 use crate::report::{ChannelReport, EngineCycles, MemoryReport};
 
 /// A transfer's price by a model; `flat` is that of the simplest. `requested` makes the descriptors of each engine.
@@ -53,7 +54,9 @@ impl CommandCost {
             Some(measured) if anatomy.writes_longest(measured) => "dm",
             Some(_) | None => self.bottleneck,
         };
-        Self { cycles: anatomy.cycles(machine, self.cycles), anatomy, bottleneck, ..self }
+        let reads_hbm = !self.queues.meet(Queues::PCIE) && self.bytes.of(Medium::Hbm).read > 0;
+        let sync = machine.measured.as_ref().filter(|_| reads_hbm).map_or(0, Measured::reload_cycles);
+        Self { cycles: anatomy.cycles(machine, self.cycles), anatomy, bottleneck, sync, ..self }
     }
 }
 

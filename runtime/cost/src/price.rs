@@ -221,6 +221,7 @@ fn totals(tallies: &Tallies, machine: &Machine, chips: usize) -> Totals {
     let hbm_bytes = bytes.of(Medium::Hbm).both();
     Totals {
         cycles,
+        around: 0,
         microseconds: cycles as f64 / (machine.timing.clock_ghz * 1e3),
         busy: Resource::ALL.map(|resource| busy(tallies, resource, machine)).to_vec(),
         dma_queues: dma_queues(tallies, machine),

@@ -296,7 +296,7 @@ fn regions(command: &Command, indices: &[u64], machine: &Machine) -> Vec<Region>
     match &command.kind {
         CommandKind::Dma(dma) => dma_regions(&dma.at(indices), machine),
         CommandKind::Indexed(transfer) => indexed_regions(&transfer.at(indices), machine),
-        CommandKind::Exec(exec) => exec_regions(exec, indices),
+        CommandKind::Exec(exec) => exec_regions(exec, indices, machine),
         CommandKind::Loop(_) | CommandKind::Launch(_) => Vec::new(),
     }
 }

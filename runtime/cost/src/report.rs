@@ -221,7 +221,14 @@ impl Stalls {
             Why::Trf => Self { register_file: cycles, ..none },
             Why::Banks => Self { banks: cycles, ..none },
             Why::Hbm => Self { hbm: cycles, ..none },
-            Why::Busy | Why::Raw | Why::War | Why::Waw | Why::Launch | Why::Starvation | Why::Setup => none,
+            Why::Busy
+            | Why::Raw
+            | Why::War
+            | Why::Waw
+            | Why::Launch
+            | Why::Starvation
+            | Why::Setup
+            | Why::Sync => none,
         }
     }
 
@@ -358,6 +365,8 @@ pub enum Why {
     Banks,
     /// It wants HBM, which an earlier transfer of another cluster takes.
     Hbm,
+    /// It reads bytes that the other writes, and clusters wait for each other in between.
+    Sync,
 }
 
 impl Why {
@@ -375,6 +384,7 @@ impl Why {
             Self::Trf => "TRF",
             Self::Banks => "banks",
             Self::Hbm => "HBM",
+            Self::Sync => "sync",
         }
     }
 }
@@ -382,8 +392,11 @@ impl Why {
 /// The price of the whole program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Totals {
-    /// Cycles from the first start to the last end.
+    /// Cycles from the first start to the last end; on a calibrated machine with those around them.
     pub cycles: u64,
+    /// Time before the first command and after the last one, on a calibrated machine.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub around: u64,
     /// The same in microseconds of the machine's clock.
     pub microseconds: f64,
     /// Busy time of each resource; for the DMA that of the busiest queue.
@@ -447,6 +460,10 @@ pub struct Assumed {
 #[expect(clippy::trivially_copy_pass_by_ref)]
 fn is_one(runs: &u64) -> bool {
     *runs == 1
+}
+
+fn is_zero(around: &u64) -> bool {
+    *around == 0
 }
 
 fn are_alike(queues: &[u64]) -> bool {

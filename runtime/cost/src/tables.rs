@@ -1,7 +1,7 @@
 //! Loads of look-up tables. Our dialects have a table at its fetch; the chip loads it before the pass that uses it.
 //! The vendor's schedules have two commands for that: a transfer of 4 KB, 8 bytes for each slice, and a run of the sub
 //! context that takes 1,030 cycles in addition to its start. No slice reaches the other cluster's part, so that each
-//! cluster gets the same 2 KB. Our run is of main: so the pass waits for its table.
+//! cluster gets the same 2 KB. The pass waits for its table as if it read bytes that the run writes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn with_loads(commands: Vec<Command>, machine: &Machine) -> Vec<Command> {
                 all.push(Command { kind, ..command });
             }
             CommandKind::Exec(exec) => {
-                if exec.stages.iter().any(|stage| stage.pace() == Pace::Table) {
+                if uses_table(&exec) {
                     let kinds = [
                         CommandKind::Dma(load(machine)),
                         CommandKind::Exec(store(&exec, machine, command.span)),
@@ -65,6 +65,21 @@ fn with_loads(commands: Vec<Command>, machine: &Machine) -> Vec<Command> {
 fn place(machine: &Machine) -> Range<u64> {
     let end = machine.memory.dm_bytes_per_slice;
     end.saturating_sub(SLICE_BYTES)..end
+}
+
+/// The bytes that stand for a stored table.
+fn stored(machine: &Machine) -> Range<u64> {
+    let end = place(machine).start;
+    end.saturating_sub(SLICE_BYTES)..end
+}
+
+/// The bytes that a pass reads of its table, on a machine for which tables are loaded.
+pub(crate) fn table_read(exec: &Exec, machine: &Machine) -> Option<Range<u64>> {
+    (machine.measured.is_some() && uses_table(exec)).then(|| stored(machine))
+}
+
+fn uses_table(exec: &Exec) -> bool {
+    exec.stages.iter().any(|stage| stage.pace() == Pace::Table)
 }
 
 /// Each engine of a cluster gives as many slices as the others their part; all clusters get the same.
@@ -95,15 +110,16 @@ fn load(machine: &Machine) -> Dma {
 
 /// The run that stores the loaded table.
 fn store(pass: &Exec, machine: &Machine, span: Span) -> Exec {
-    let stage = Stage::store(TableStore { read: place(machine) });
+    let stage = Stage::store(TableStore { read: place(machine), write: stored(machine) });
     let (stage, entering) = (Arc::new(stage), Wire::NOTHING);
     let stage = PlacedStage { name: "hw.store_table", span, stage, entering, steps: Steps::default() };
-    Exec { context: Context::Main, slices: pass.slices.clone(), steps: Steps::default(), stages: vec![stage] }
+    Exec { context: Context::Sub, slices: pass.slices.clone(), steps: Steps::default(), stages: vec![stage] }
 }
 
 /// Stores a table where the fetch finds it.
 struct TableStore {
     read: Range<u64>,
+    write: Range<u64>,
 }
 
 impl Unit for TableStore {
@@ -112,7 +128,8 @@ impl Unit for TableStore {
     }
 
     fn accesses(&self) -> Vec<Access> {
-        vec![Access { space: Space::DM, write: false, range: self.read.clone() }]
+        let access = |write, range: &Range<u64>| Access { space: Space::DM, write, range: range.clone() };
+        vec![access(false, &self.read), access(true, &self.write)]
     }
 }
 

@@ -3,7 +3,7 @@
 use visa_machine::{FIGURES, Measured};
 
 use crate::report::{
-    Assumed, Bound, CommandReport, MemoryReport, NoiseReport, Report, Stalls, TimeUnit, Totals,
+    Assumed, Bound, CommandReport, MemoryReport, NoiseReport, Report, Stalls, TimeUnit, Totals, Why,
 };
 
 /// Cycles in ticks.
@@ -15,11 +15,15 @@ pub(crate) fn ticks(cycles: u64, measured: &Measured) -> u64 {
 pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
     let ticks = |cycles: u64| ticks(cycles, measured);
     let totals = totals(report.totals, ticks);
-    let share = |[least, most]: [f64; 2]| {
-        [least, most].map(|share| (totals.cycles as f64 * (1.0 + share)).round() as u64)
+    let around = measured.syncs.as_ref().map_or(0, |syncs| syncs.kernel.round() as u64);
+    let totals = with_time_around(totals, around, report.clock_ghz, measured);
+    let [sooner, later] = syncs(&report.commands, measured);
+    let range = |[least, most]: [f64; 2]| {
+        let cycles = totals.cycles as f64;
+        [cycles * (1.0 + least) - sooner, cycles * (1.0 + most) + later].map(|ticks| ticks.round() as u64)
     };
     let [_, apart] = measured.noise.jobs;
-    let noise = NoiseReport { jobs: share([-apart, apart]), cold: share(measured.noise.cold) };
+    let noise = NoiseReport { jobs: range([-apart, apart]), cold: range(measured.noise.cold) };
     // A schedule has no jobs.
     let noise = (!measured.counts_cycles()).then_some(noise);
     let mut assumptions = report.assumptions;
@@ -52,6 +56,26 @@ fn unfixed(commands: &[CommandReport], measured: &Measured) -> Vec<Assumed> {
     let all = FIGURES.into_iter().zip(figures).enumerate();
     let unfixed = all.filter(|(number, (_, figure))| figure.rows == 0 && used(*number));
     unfixed.map(|(_, (field, figure))| Assumed { field, why: figure.source.clone() }).collect()
+}
+
+/// The totals with the time before the first command and after the last one.
+fn with_time_around(totals: Totals, around: u64, clock_ghz: f64, measured: &Measured) -> Totals {
+    let microseconds = around as f64 / measured.ticks_per_cycle.value / (clock_ghz * 1e3);
+    Totals {
+        cycles: totals.cycles.saturating_add(around),
+        around,
+        microseconds: totals.microseconds + microseconds,
+        ..totals
+    }
+}
+
+/// Ticks by which the total may be shorter and longer, as clusters wait for each other for other times than their
+/// median: for each transfer that waits for that.
+fn syncs(commands: &[CommandReport], measured: &Measured) -> [f64; 2] {
+    let [least, median, most] = measured.syncs.as_ref().map_or([0.0; 3], |syncs| syncs.reload);
+    let waits = |command: &&CommandReport| command.waits.iter().any(|wait| wait.why == Why::Sync);
+    let count = commands.iter().filter(waits).map(|command| command.runs).sum::<u64>() as f64;
+    [count * (median - least), count * (most - median)]
 }
 
 fn totals(totals: Totals, ticks: impl Fn(u64) -> u64) -> Totals {

@@ -70,6 +70,7 @@ pub(crate) fn flat_work(dma: &Dma, span: Span, machine: &Machine, chips: usize) 
         queues: Queues::of_transfer(dma, machine, MemoryModel::Flat),
         setup: 0,
         launches: false,
+        sync: 0,
         label: format!("{}>{}", dma.from.name(), dma.to.name()),
         span,
         cycles: startup.saturating_add(busiest.cycles),

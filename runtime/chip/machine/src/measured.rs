@@ -35,6 +35,9 @@ pub struct Measured {
     /// Contractions whose weights start at an odd multiple of 256 bytes; `None` if they take no longer than others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub odd_fetch: Option<OddFetch>,
+    /// Waits of clusters for each other. Without them none costs anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syncs: Option<Syncs>,
 }
 
 /// An effect that authors report and no row shows: a contraction whose fetch starts at an odd multiple of
@@ -91,6 +94,44 @@ pub struct Noise {
     /// Where that is from.
     pub source: String,
 }
+
+/// Waits of clusters for each other, as observed: no figure is fitted to them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Syncs {
+    /// Ticks from the end of a store to the start of a transfer that reads its bytes back, if clusters exchange bytes
+    /// with it: the least, the median and the most.
+    pub reload: [f64; 3],
+    /// Ticks of a kernel before its first command and after its last one.
+    pub kernel: f64,
+    /// Where that is from.
+    pub source: String,
+}
+
+impl Syncs {
+    /// Fields with invalid values.
+    fn wrong_fields(&self) -> Vec<FieldError> {
+        let [least, median, most] = self.reload;
+        let reload = (0.0 <= least && least <= median && median <= most && most <= MAX_SYNC).then_some(());
+        let kernel = (0.0..=MAX_SYNC).contains(&self.kernel).then_some(());
+        let wrong = |field, found: String, expected: &str| FieldError {
+            field,
+            found,
+            expected: format!("{expected}, each from 0 to {MAX_SYNC}"),
+        };
+        let reload = reload.is_none().then(|| {
+            let found = format!("[{least}, {median}, {most}]");
+            wrong("measured.syncs.reload", found, "the least, the median and the most ticks")
+        });
+        let kernel = kernel.is_none().then(|| {
+            wrong("measured.syncs.kernel", self.kernel.to_string(), "the ticks around the commands")
+        });
+        reload.into_iter().chain(kernel).collect()
+    }
+}
+
+/// Most ticks of a wait.
+const MAX_SYNC: f64 = 1e6;
 
 /// Numbers of the figures in [`FIGURES`].
 pub mod figure {
@@ -154,6 +195,13 @@ impl Measured {
         (self.ticks_per_cycle.value - 1.0).abs() < f64::EPSILON
     }
 
+    /// Cycles from the end of a store to the start of a transfer that reads its bytes back, between clusters.
+    #[must_use]
+    pub fn reload_cycles(&self) -> u64 {
+        let [_, median, _] = self.syncs.as_ref().map_or([0.0; 3], |syncs| syncs.reload);
+        (median / self.ticks_per_cycle.value).round() as u64
+    }
+
     /// The same, to change them.
     pub const fn figures_mut(&mut self) -> [&mut Figure; FIGURES.len()] {
         [
@@ -206,6 +254,7 @@ impl Measured {
                 },
             ),
         );
+        errors.extend(self.syncs.iter().flat_map(Syncs::wrong_fields));
         errors
     }
 }

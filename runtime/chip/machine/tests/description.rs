@@ -382,6 +382,10 @@ fn measured_figures_are_checked() {
         ("/measured/noise/jobs", json!([0.02, 0.01])),
         ("/measured/noise/cold", json!([-0.1, 0.1])),
         ("/measured/noise/cold", json!([0.1, 1.0])),
+        ("/measured/syncs/reload", json!([300, 200, 400])),
+        ("/measured/syncs/reload", json!([100, 200])),
+        ("/measured/syncs/reload", json!([100, 200, 1_000_001])),
+        ("/measured/syncs/kernel", json!(-1)),
         ("/measured", json!([])),
     ] {
         let mut changed = json.clone();

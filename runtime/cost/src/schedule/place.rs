@@ -43,7 +43,7 @@ where
     }
     for queue in 0..Queues::COUNT {
         for before in from_last(queue) {
-            if before.end < found.start {
+            if before.end.saturating_add(run.work.sync) < found.start {
                 break;
             }
             for (until, why) in reasons(before, run, limit) {
@@ -81,8 +81,13 @@ impl EarliestStart {
 /// Until when a run waits for an earlier one on another queue, and why.
 pub(crate) fn reasons(before: Before<'_>, run: &Run, limit: u64) -> Vec<(u64, Why)> {
     let (earlier, later) = (&before.run.work, &run.work);
-    let mut found: Vec<(u64, Why)> =
-        hazards(&before.run.regions, &run.regions).into_iter().map(|why| (before.end, why)).collect();
+    let mut found: Vec<(u64, Why)> = hazards(&before.run.regions, &run.regions)
+        .into_iter()
+        .map(|why| match why == Why::Raw && sync(earlier, later) {
+            true => (before.end.saturating_add(later.sync), Why::Sync),
+            false => (before.end, why),
+        })
+        .collect();
     let device = |work: &CommandCost| work.resource.is_device();
     if earlier.launches && device(later) || later.launches && device(earlier) {
         found.push((before.end, Why::Launch));
@@ -99,6 +104,12 @@ pub(crate) fn reasons(before: Before<'_>, run: &Run, limit: u64) -> Vec<(u64, Wh
         }
     }
     found
+}
+
+/// Returns true if a transfer that reads what another one writes waits until the clusters have met.
+fn sync(earlier: &CommandCost, later: &CommandCost) -> bool {
+    let clusters = earlier.queues.and(later.queues).clusters();
+    later.sync > 0 && earlier.queues.are_dma() && clusters.len() > 1
 }
 
 /// Returns true if one of them is a transfer that the other one alone would starve.

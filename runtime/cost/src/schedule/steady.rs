@@ -16,7 +16,7 @@ use std::rc::Rc;
 use visa_hw::program::{Command, CommandKind, Loop, Program, runs};
 use visa_ir::diag::Diagnostic;
 use visa_loops::{Condition, Steps, gcd, lcm};
-use visa_machine::Machine;
+use visa_machine::{Machine, Measured};
 
 use crate::footprint::{Side, sides};
 use crate::prices::{Prices, Run, Terms};
@@ -402,12 +402,15 @@ impl Steady<'_> {
         let used = self.takes[inside.clone()].iter().copied().fold(Queues::default(), Queues::and);
         let last = |own: usize| self.queues[own].back().map_or(0, |live| live.end);
         let now = used.numbers().map(last).min()?;
+        // A transfer may wait for one that has ended.
+        let sync = self.machine.measured.as_ref().map_or(0, Measured::reload_cycles);
+        let ended = |live: &Live| live.end.saturating_add(sync);
         let mut state = Vec::new();
         for queue in &mut self.queues {
-            while queue.front().is_some_and(|live| live.end < now) && queue.len() > 1 {
+            while queue.front().is_some_and(|live| ended(live) < now) && queue.len() > 1 {
                 queue.pop_front();
             }
-            for live in queue.iter().filter(|live| live.end >= now) {
+            for live in queue.iter().filter(|live| ended(live) >= now) {
                 if !inside.contains(&live.command) {
                     return None;
                 }
@@ -418,7 +421,7 @@ impl Steady<'_> {
                     // The loops inside begin again with each iteration.
                     None => own.cast_signed(),
                 });
-                state.push((live.command, ago.collect(), live.end - now, live.end - live.start));
+                state.push((live.command, ago.collect(), ended(live) - now, live.end - live.start));
             }
         }
         Some((state, now))
