@@ -6,7 +6,7 @@ mod schedule;
 mod table;
 mod trace;
 
-pub(crate) use align::align;
+pub(crate) use align::{Aligned, align};
 pub(crate) use foreign::{Foreign, Kind, Ours};
 pub(crate) use table::{Comparison, text};
 

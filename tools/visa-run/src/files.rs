@@ -23,6 +23,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         trace,
         viewer,
         compare,
+        order,
         fit,
         shared,
         entry: _,
@@ -57,6 +58,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
     }
     shared.inputs(&mut roles);
     compare.iter().for_each(|name| roles.input(format!("--compare {name}"), name));
+    order.iter().for_each(|name| roles.input(format!("--order {name}"), name));
     for text in outs {
         named(text).into_iter().for_each(|file| roles.output(format!("--out {text}"), file));
     }

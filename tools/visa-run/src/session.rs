@@ -41,13 +41,13 @@ fn stages(
         let costed = cost::cost(compiled.program, &chosen.ctx, &tensors, flags, console)?;
         let given = Given { advice: compiled.advice, written: compiled.written };
         let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
-        report::report(&chosen, &compiled.ports, None, costed, advice, flags, console)?;
+        report::report(&chosen, registry, &compiled.ports, None, costed, advice, flags, console)?;
         return Ok(true);
     }
     let ran = run::run(&chosen, &compiled, flags, console, progress)?;
     let costed = cost::cost(compiled.program, &chosen.ctx, &ran.tensors, flags, console)?;
     let given = Given { advice: compiled.advice, written: compiled.written };
     let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
-    report::report(&chosen, &compiled.ports, Some(&ran), costed, advice, flags, console)?;
+    report::report(&chosen, registry, &compiled.ports, Some(&ran), costed, advice, flags, console)?;
     Ok(ran.held())
 }

@@ -6,6 +6,7 @@ use crate::compare::Comparison;
 use crate::data::Value;
 use crate::formats::text::{ResultLine, result_lines};
 use crate::relabelled::RelabelledEntry;
+use crate::stages::order::OrderLine;
 use serde::Serialize;
 use visa_cost::Report;
 use visa_ir::diag::visible_json;
@@ -26,6 +27,7 @@ impl Format for Json {
             plan: ran.and_then(|ran| ran.plan.as_ref()).map(PlanReport::from),
             shadow: ran.and_then(|ran| ran.defined),
             report,
+            order: run.order,
             compared,
             relabelled: run.relabelled.clone(),
         };
@@ -50,6 +52,9 @@ pub struct Document<'a> {
     pub shadow: Option<bool>,
     /// The cost; null for a kernel of the tensor level.
     pub report: Option<&'a Report>,
+    /// The order of the commands, if it is not that of the text, and the total with `--schedule`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) order: Option<OrderLine>,
     /// With `--compare`, the other prediction or measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compared: Option<&'a Comparison>,

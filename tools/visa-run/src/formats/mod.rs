@@ -11,6 +11,7 @@ use crate::compare::Comparison;
 use crate::ports::Ports;
 use crate::ran::Ran;
 use crate::relabelled::RelabelledEntry;
+use crate::stages::order::OrderLine;
 use std::fmt;
 use visa_cost::Report;
 use visa_ir::span::Span;
@@ -50,6 +51,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) ran: Option<&'a Ran>,
     /// The cost; `None` for a kernel that was evaluated.
     pub(crate) report: Option<&'a Report>,
+    /// The order of its commands, if it is not that of the text.
+    pub(crate) order: Option<OrderLine>,
     pub(crate) compared: Option<&'a Comparison>,
     pub(crate) relabelled: Vec<RelabelledEntry>,
     /// The timeline, if a picture is asked for.

@@ -80,10 +80,12 @@ fn price(run: &Shown<'_>) -> String {
     let Some(report) = run.report else { return String::new() };
     if run.whole {
         let lines: String = run.relabelled.iter().map(relabelled::line).collect();
-        return report.text(|span| (run.line)(span)) + &lines;
+        let order = run.order.map(|order| order.text()).unwrap_or_default();
+        return report.text(|span| (run.line)(span)) + &order + &lines;
     }
+    let order = if run.order.is_some() { ", in the vendor's order" } else { "" };
     format!(
-        "{} on {} ({:.1} us)\n",
+        "{} on {} ({:.1} us){order}\n",
         counted(report.totals.cycles, report.unit.name()),
         report.machine,
         report.totals.microseconds

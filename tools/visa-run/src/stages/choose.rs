@@ -6,6 +6,7 @@ use crate::passes::{self, Refused};
 use crate::relabelled::{Relabelled, relabelled};
 use crate::stages::close::{inline, run};
 use crate::stages::load::Loaded;
+use crate::stages::order::{IssueOrder, order};
 use crate::stages::plan::{self, Planned};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
@@ -26,6 +27,8 @@ pub(crate) struct Chosen {
     pub(crate) explained: Vec<Diagnostic>,
     /// The dimensions that it relabels.
     pub(crate) relabelled: Vec<Relabelled>,
+    /// The order of its commands.
+    pub(crate) order: IssueOrder,
 }
 
 /// Inlines, chooses, and runs the passes that the flags name.
@@ -36,9 +39,12 @@ pub(crate) fn choose(
     console: &mut Console<'_>,
 ) -> Outcome<Chosen> {
     let Loaded { ctx, mut module } = loaded;
-    let planned = match &flags.plan {
-        Some(options) => plan::plan(&ctx, &mut module, options, registry, flags, console)?,
-        None => close(&ctx, &mut module, registry, flags, console)?,
+    let (planned, order) = match &flags.plan {
+        Some(options) => {
+            let planned = plan::plan(&ctx, &mut module, options, registry, flags, console)?;
+            (planned, IssueOrder::default())
+        }
+        None => (Planned::default(), close(&ctx, &mut module, registry, flags, console)?),
     };
     let (function, explained) = (planned.function.filter(|_| flags.check), planned.explained);
     emit(&ctx, &module, flags, console)?;
@@ -46,7 +52,7 @@ pub(crate) fn choose(
     let logical = (flags.check || flags.shadow).then(|| module.clone());
     check_level(&ctx, &module, flags, console)?;
     pass_pipeline(&ctx, &mut module, registry, flags, console)?;
-    Ok(Chosen { ctx, module, logical, function, explained, relabelled })
+    Ok(Chosen { ctx, module, logical, function, explained, relabelled, order })
 }
 
 /// Inlines, and closes open clauses by the passes that the flags name.
@@ -56,16 +62,17 @@ fn close(
     registry: &Registry,
     flags: &Flags,
     console: &mut Console<'_>,
-) -> Outcome<Planned> {
+) -> Outcome<IssueOrder> {
     inline(ctx, module, &registry.passes, console)?;
+    let asked = [("select-configs", flags.select_configs.as_deref())];
+    run(ctx, module, &registry.passes, &asked, console)?;
+    let order = order(ctx, module, registry, flags, console)?;
     let asked = [
-        ("select-configs", flags.select_configs.as_deref()),
-        ("schedule", flags.schedule.as_deref()),
         ("allocate", flags.allocate.then_some("")),
         ("select-transfers", flags.select_transfers.then_some("")),
     ];
     run(ctx, module, &registry.passes, &asked, console)?;
-    Ok(Planned::default())
+    Ok(order)
 }
 
 /// Writes the kernel to the file of `--emit`.

@@ -1,6 +1,6 @@
 //! Cost: the price of a program, its runs with their times, and both next to a trace or a schedule.
 
-use crate::compare::{self, Comparison};
+use crate::compare::{self, Comparison, Foreign};
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
 use crate::pictures;
@@ -55,10 +55,7 @@ fn compare(
     flags: &Flags,
     console: &mut Console<'_>,
 ) -> Outcome<Comparison> {
-    let bytes = console.io.read(name, MAX_COMPARED_BYTES);
-    let bytes = bytes.map_err(|why| console.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
-    let foreign = compare::read(&String::from_utf8_lossy(&bytes));
-    let mut foreign = foreign.map_err(|why| console.stop("compare", format!("`{name}`: {why}")))?;
+    let mut foreign = read_compared("compare", name, console)?;
     foreign.warnings.extend(compare::missing_clusters(&foreign, machine));
     if let Some(why) = compare::other_unit(report.unit, &foreign) {
         return Err(console.stop("compare", why));
@@ -71,6 +68,14 @@ fn compare(
         fit(to, name, machine, report, &found, console)?;
     }
     Ok(found)
+}
+
+/// Reads a trace or a schedule; `code` is that of errors.
+pub(crate) fn read_compared(code: &str, name: &str, console: &mut Console<'_>) -> Outcome<Foreign> {
+    let bytes = console.io.read(name, MAX_COMPARED_BYTES);
+    let bytes = bytes.map_err(|why| console.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
+    let foreign = compare::read(&String::from_utf8_lossy(&bytes));
+    foreign.map_err(|why| console.stop(code, format!("`{name}`: {why}")))
 }
 
 /// Writes the machine whose figures fit the commands that align.

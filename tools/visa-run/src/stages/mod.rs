@@ -10,6 +10,7 @@ pub(crate) mod entry;
 pub(crate) mod evaluate;
 pub(crate) mod expect;
 pub(crate) mod load;
+pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;

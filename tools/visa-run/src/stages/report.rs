@@ -11,13 +11,16 @@ use crate::ran::Ran;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Advice;
 use crate::stages::cost::Costed;
+use crate::stages::order;
 use visa_ir::diag::Severity;
 use visa_machine::Machine;
+use visa_opt::Registry;
 use visa_timeline::Document;
 
 /// Writes all that the flags ask for. Whether the file of `--compare` can be the kernel's.
 pub(crate) fn report(
     chosen: &Chosen,
+    registry: &Registry,
     ports: &Ports,
     ran: Option<&Ran>,
     costed: Costed,
@@ -40,10 +43,12 @@ pub(crate) fn report(
         pictures(document, flags, console)?;
     }
     let relabelled = console.relabelled(&chosen.relabelled, &program.name);
+    let order = order::line(&chosen.order, &chosen.ctx, registry, flags, &report);
     let shown = flags.format().show(&Shown {
         ports,
         ran,
         report: Some(&report),
+        order,
         compared: compared.as_ref(),
         relabelled,
         document: document.as_ref(),
@@ -62,6 +67,7 @@ pub(crate) fn evaluated(ports: &Ports, ran: &Ran, flags: &Flags, console: &mut C
         ports,
         ran: Some(ran),
         report: None,
+        order: None,
         compared: None,
         relabelled: Vec::new(),
         document: None,
