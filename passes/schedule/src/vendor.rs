@@ -10,8 +10,8 @@ use crate::tasks::Task;
 use std::collections::HashSet;
 use visa_cost::Queues;
 
-/// Cycles from a store to the start of a transfer that reads its bytes back, as far as the order is concerned. All
-/// values from 4,200 to 8,000 give the orders of the schedules: the scheduler issues other ready commands first.
+/// Cycles from a store to the start of a transfer that reads its bytes back, for the order alone. All values from
+/// 4,200 to 8,000 give the orders of the schedules: the scheduler issues other ready commands first.
 const SYNC: u64 = 5_000;
 
 /// Longest chain of commands before an operand that the walk tells from longer ones: with 2 to 4 all pairs of eleven

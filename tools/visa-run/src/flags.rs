@@ -70,8 +70,8 @@ pub(crate) struct Flags {
     /// visa-opt, as in `--schedule=explain`.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]
     pub(crate) schedule: Option<String>,
-    /// Issue commands in the order of the vendor's schedule (JSON) or of the device's trace (lines `PROFILE_SPAN`), as
-    /// far as they align. Without it and --schedule, a kernel from Rust has the vendor's order on a measured machine.
+    /// Issue commands in the order of the vendor's schedule (JSON) or of the device's trace (lines `PROFILE_SPAN`). By
+    /// default, a kernel from Rust has the vendor's order on a measured machine.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["schedule", "plan"])]
     pub(crate) order: Option<String>,
     /// Give open addresses a value before the kernel is lowered.

@@ -12,6 +12,7 @@ mod files;
 mod findings;
 mod flags;
 mod formats;
+mod order_line;
 mod passes;
 mod pictures;
 mod ports;

@@ -4,8 +4,9 @@ use crate::console::{Console, Outcome, Stopped};
 use crate::flags::Flags;
 use crate::stages::advise::Given;
 use crate::stages::compile::Compiled;
+use crate::stages::cost::Costed;
 use crate::stages::run::Progress;
-use crate::stages::{advise, arguments, choose, compile, cost, entry, evaluate, load, report, run};
+use crate::stages::{advise, arguments, choose, compile, cost, entry, evaluate, load, order, report, run};
 use visa_opt::{Io, Registry};
 use visa_pass::Level;
 
@@ -39,15 +40,19 @@ fn stages(
         let Compiled { program, ports, given, .. } = &compiled;
         let tensors = arguments::of_indices(program, ports, given, flags, console)?;
         let costed = cost::cost(compiled.program, &chosen.ctx, &tensors, flags, console)?;
+        let order = order::line(&chosen.order, &chosen.ctx, registry, flags, &costed.report);
+        let costed = Costed { order, ..costed };
         let given = Given { advice: compiled.advice, written: compiled.written };
         let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
-        report::report(&chosen, registry, &compiled.ports, None, costed, advice, flags, console)?;
+        report::report(&chosen, &compiled.ports, None, costed, advice, flags, console)?;
         return Ok(true);
     }
     let ran = run::run(&chosen, &compiled, flags, console, progress)?;
     let costed = cost::cost(compiled.program, &chosen.ctx, &ran.tensors, flags, console)?;
+    let order = order::line(&chosen.order, &chosen.ctx, registry, flags, &costed.report);
+    let costed = Costed { order, ..costed };
     let given = Given { advice: compiled.advice, written: compiled.written };
     let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
-    report::report(&chosen, registry, &compiled.ports, Some(&ran), costed, advice, flags, console)?;
+    report::report(&chosen, &compiled.ports, Some(&ran), costed, advice, flags, console)?;
     Ok(ran.held())
 }

@@ -106,7 +106,7 @@ pub(crate) fn reasons(before: Before<'_>, run: &Run, limit: u64) -> Vec<(u64, Wh
     found
 }
 
-/// Returns true if a transfer that reads what another one writes waits until the clusters have met.
+/// Returns true if a transfer that reads the result of another one waits until the clusters have met.
 fn sync(earlier: &CommandCost, later: &CommandCost) -> bool {
     let clusters = earlier.queues.and(later.queues).clusters();
     later.sync > 0 && earlier.queues.are_dma() && clusters.len() > 1

@@ -8,10 +8,10 @@ mod timeline;
 pub use json::Document;
 
 use crate::compare::Comparison;
+use crate::order_line::OrderLine;
 use crate::ports::Ports;
 use crate::ran::Ran;
 use crate::relabelled::RelabelledEntry;
-use crate::stages::order::OrderLine;
 use std::fmt;
 use visa_cost::Report;
 use visa_ir::span::Span;

@@ -1,17 +1,16 @@
 //! Cost: the price of a program, its runs with their times, and both next to a trace or a schedule.
 
-use crate::compare::{self, Comparison, Foreign};
+use crate::compare::{self, Comparison};
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
+use crate::order_line::OrderLine;
 use crate::pictures;
 use crate::ran::Tensors;
+use crate::stages::read::read_compared;
 use visa_cost::{KnownIndices, MemoryModel, Priced, Report, Rows, Timeline, priced, with_table_loads};
 use visa_hw::program::Program;
 use visa_ir::context::Context;
 use visa_machine::Machine;
-
-/// Most bytes of a trace or a schedule that is compared with.
-const MAX_COMPARED_BYTES: u64 = 1 << 28;
 
 /// A program with its price.
 pub(crate) struct Costed {
@@ -21,6 +20,8 @@ pub(crate) struct Costed {
     pub(crate) timeline: Option<Timeline>,
     /// With `--compare`, the file next to the price.
     pub(crate) compared: Option<Comparison>,
+    /// The order of the commands, if it is not that of the text.
+    pub(crate) order: Option<OrderLine>,
 }
 
 /// Prices a program, with the indices among the data of its arguments and the loads of its look-up tables.
@@ -43,7 +44,7 @@ pub(crate) fn cost(
         }
         (Some(_) | None, Some(_) | None) => None,
     };
-    Ok(Costed { program, report, timeline, compared })
+    Ok(Costed { program, report, timeline, compared, order: None })
 }
 
 /// The file of `--compare` next to the price; a machine is fitted to it if that is requested.
@@ -68,14 +69,6 @@ fn compare(
         fit(to, name, machine, report, &found, console)?;
     }
     Ok(found)
-}
-
-/// Reads a trace or a schedule; `code` is that of errors.
-pub(crate) fn read_compared(code: &str, name: &str, console: &mut Console<'_>) -> Outcome<Foreign> {
-    let bytes = console.io.read(name, MAX_COMPARED_BYTES);
-    let bytes = bytes.map_err(|why| console.stop("cannot-read", format!("cannot read `{name}`: {why}")))?;
-    let foreign = compare::read(&String::from_utf8_lossy(&bytes));
-    foreign.map_err(|why| console.stop(code, format!("`{name}`: {why}")))
 }
 
 /// Writes the machine whose figures fit the commands that align.

@@ -12,5 +12,6 @@ pub(crate) mod expect;
 pub(crate) mod load;
 pub(crate) mod order;
 pub(crate) mod plan;
+pub(crate) mod read;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -4,9 +4,10 @@
 use crate::compare::{self, Aligned, Comparison, Foreign, Ours};
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
+use crate::order_line::OrderLine;
 use crate::passes;
 use crate::stages::close::run;
-use crate::stages::cost::read_compared;
+use crate::stages::read::read_compared;
 use std::collections::BTreeMap;
 use visa_cost::{
     AssumedRows, Each, KnownIndices, MemoryModel, Priced, Report, Rows, priced, with_table_loads,
@@ -14,7 +15,7 @@ use visa_cost::{
 use visa_hw::program::Program;
 use visa_ir::analysis::Analysis as _;
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, Severity, counted};
+use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -33,10 +34,10 @@ const ALLOCATING: [(&str, Option<&str>); 2] = [("plan-vector", Some("")), ("allo
 /// The order of the commands that are priced.
 #[derive(Debug, Default)]
 pub(crate) enum IssueOrder {
-    /// That of the text, or of the passes that the flags name.
+    /// The text's, or the one of the passes that the flags name.
     #[default]
     AsWritten,
-    /// The vendor's, by default. The kernel before it is the one that `--schedule` would have.
+    /// The vendor's, by default. With the kernel in the order of the text.
     Vendor(Box<Module>),
 }
 
@@ -180,7 +181,7 @@ fn price(
     Ok((program, found))
 }
 
-/// The line of a report about the vendor's order, with what `--schedule` would gain; `None` for any other order.
+/// The line of a report about the vendor's order, with the total of `--schedule`; `None` for any other order.
 pub(crate) fn line(
     order: &IssueOrder,
     ctx: &Context,
@@ -198,36 +199,4 @@ pub(crate) fn line(
     });
     let optimised = optimised.map(|(_, priced)| priced.report.totals.cycles);
     Some(OrderLine { order: VENDOR, optimised, total: report.totals.cycles, unit: report.unit.name() })
-}
-
-/// The order of a report's commands, if it is not that of the text.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub(crate) struct OrderLine {
-    /// `vendor`.
-    pub(crate) order: &'static str,
-    /// The total with `--schedule`, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) optimised: Option<u64>,
-    #[serde(skip)]
-    total: u64,
-    #[serde(skip)]
-    unit: &'static str,
-}
-
-impl OrderLine {
-    /// As a line of text.
-    pub(crate) fn text(&self) -> String {
-        let gain = self.optimised.map(|optimised| {
-            let time = counted(optimised, self.unit);
-            match self.total.checked_sub(optimised).filter(|&gain| gain > 0) {
-                Some(gain) => {
-                    let share = 100.0 * gain as f64 / self.total.max(1) as f64;
-                    format!("; with `--schedule` {time}, {share:.1}% less")
-                }
-                None => format!("; `--schedule` gains nothing ({time})"),
-            }
-        });
-        let gain = gain.unwrap_or_default();
-        format!("order     the vendor's scheduler's; `--schedule=written` preserves the kernel's{gain}\n")
-    }
 }

@@ -11,16 +11,13 @@ use crate::ran::Ran;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Advice;
 use crate::stages::cost::Costed;
-use crate::stages::order;
 use visa_ir::diag::Severity;
 use visa_machine::Machine;
-use visa_opt::Registry;
 use visa_timeline::Document;
 
 /// Writes all that the flags ask for. Whether the file of `--compare` can be the kernel's.
 pub(crate) fn report(
     chosen: &Chosen,
-    registry: &Registry,
     ports: &Ports,
     ran: Option<&Ran>,
     costed: Costed,
@@ -28,7 +25,7 @@ pub(crate) fn report(
     flags: &Flags,
     console: &mut Console<'_>,
 ) -> Outcome<()> {
-    let Costed { program, report, timeline, compared } = costed;
+    let Costed { program, report, timeline, compared, order } = costed;
     if let Some(ran) = ran {
         save(ports, ran, console)?;
     }
@@ -43,7 +40,6 @@ pub(crate) fn report(
         pictures(document, flags, console)?;
     }
     let relabelled = console.relabelled(&chosen.relabelled, &program.name);
-    let order = order::line(&chosen.order, &chosen.ctx, registry, flags, &report);
     let shown = flags.format().show(&Shown {
         ports,
         ran,
