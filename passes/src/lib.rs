@@ -7,6 +7,8 @@ pub mod passes {
     include!(concat!(env!("OUT_DIR"), "/pass.rs"));
 }
 
+mod chip;
+
 use visa_pass::Pass;
 
 /// The passes that come with visa, by name.
