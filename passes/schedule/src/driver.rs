@@ -8,8 +8,10 @@ use crate::exact::{self, Unfound};
 use crate::explain::{Decision, moved, pipelined};
 use crate::places::Places;
 use crate::price::{Time, report, times};
+use crate::registers;
 use crate::rotate::{Body, Plan, Turning, may_turn, rotate, turn};
 use crate::stages::{Plans, plans};
+use crate::tables::TableTimes;
 use crate::tasks::{Task, Tasks};
 use crate::{improve, list};
 use std::collections::HashMap;
@@ -67,6 +69,7 @@ pub(crate) fn function(
 ) -> Result<Scheduled, Diagnostic> {
     let first = report(ctx, module, func)?;
     let times = times(&first);
+    let tables = TableTimes::of(&first, &times).map(Rc::new);
     let scheduled = Scheduled {
         module: module.clone(),
         before: first.totals.cycles,
@@ -76,7 +79,7 @@ pub(crate) fn function(
         conflicts: 0,
         exhausted: false,
     };
-    let mut driver = Driver { ctx, func, axes, effort, times, scheduled };
+    let mut driver = Driver { ctx, func, axes, effort, times, tables, scheduled };
     for block in module.op(ctx, func).regions().to_vec() {
         driver.block(block)?;
     }
@@ -152,6 +155,8 @@ struct Driver<'a> {
     axes: &'a Axes,
     effort: Effort,
     times: HashMap<Span, Time>,
+    /// The times with the loads of tables; `None` if there are none.
+    tables: Option<Rc<TableTimes>>,
     scheduled: Scheduled,
 }
 
@@ -193,29 +198,60 @@ impl Driver<'_> {
         Ok(true)
     }
 
-    /// Puts the commands of a block in a better order.
+    /// Puts the commands of a block in a better order, first without regard to register files. An order that needs
+    /// more of them than there is gives way to one that keeps the tensors where they are.
     fn order(&mut self, block: BlockId) -> Result<(), Diagnostic> {
-        let module = &self.scheduled.module;
-        let commands = Commands::of(self.ctx, module, block);
-        let dependences = Dependences::of(self.ctx, module, &commands, &self.places()?);
-        let work = CommandTimes { ctx: self.ctx, module, times: &self.times, axes: self.axes };
-        let tasks = work.tasks(&commands, dependences.numbers())?;
-        let best = self.best(tasks);
-        self.scheduled.conflicts += best.conflicts;
-        if best.order.is_sorted() {
+        let places = self.places()?;
+        if self.order_by(block, &places)? {
             return Ok(());
         }
+        let Some(pinned) = registers::pinned(self.ctx, &self.scheduled.module, self.func) else {
+            return Ok(());
+        };
+        let pinned = Places::of(pinned.op(self.ctx, self.func), self.axes)?;
+        self.order_by(block, &pinned).map(|_| ())
+    }
+
+    /// The same for values in these places. Returns false if the order cannot be allocated.
+    fn order_by(&mut self, block: BlockId, places: &Places) -> Result<bool, Diagnostic> {
+        let module = &self.scheduled.module;
+        let commands = Commands::of(self.ctx, module, block);
+        let dependences = Dependences::of(self.ctx, module, &commands, places);
+        let (tables, times) = (self.tables.clone(), &self.times);
+        let times = tables.as_ref().map_or(times, |tables| &tables.commands);
+        let work = CommandTimes { ctx: self.ctx, module, times, axes: self.axes };
+        let tasks = work.tasks(&commands, dependences.numbers())?;
+        let (best, order) = self.best_with_tables(tasks, &commands);
+        self.scheduled.conflicts += best.conflicts;
+        if order.is_sorted() {
+            return Ok(true);
+        }
         let mut candidate = self.scheduled.module.clone();
-        reorder(self.ctx, &mut candidate, block, &commands, &best.order);
+        reorder(self.ctx, &mut candidate, block, &commands, &order);
         let before = self.scheduled.report.totals.cycles;
-        // An order that cannot be allocated is not taken.
-        if matches!(self.offer(candidate), Ok(true)) {
+        let offered = self.offer(candidate);
+        if matches!(offered, Ok(true)) {
             let cycles = [before, self.scheduled.report.totals.cycles];
             let module = &self.scheduled.module;
-            let said = moved(self.ctx, module, &commands, &best.order, &dependences);
+            let said = moved(self.ctx, module, &commands, &order, &dependences);
             self.scheduled.said.push(said.cycles(cycles).bound(best.cycles, best.bound, best.proven));
         }
-        Ok(())
+        Ok(offered.is_ok())
+    }
+
+    /// The best order of commands with the transfers of their tables, and the order of the commands in it.
+    fn best_with_tables(&self, tasks: Tasks, commands: &Commands) -> (Rc<Best>, Vec<usize>) {
+        let Some(tables) = &self.tables else {
+            let best = self.best(tasks);
+            let order = best.order.clone();
+            return (best, order);
+        };
+        let span = |command: &Command| self.scheduled.module.op(self.ctx, command.last()).span();
+        let spans: Vec<Span> = commands.all.iter().map(span).collect();
+        let with = tables.tasks(&tasks, &spans);
+        let best = self.best(with.tasks.clone());
+        let order = with.order(&best.order);
+        (best, order)
     }
 
     /// The best order of commands. A search of kernels orders commands of equal costs many times.
