@@ -16,6 +16,7 @@ mod indices;
 mod known;
 mod memory;
 mod model;
+mod parallel;
 mod pipeline;
 mod ports;
 mod price;

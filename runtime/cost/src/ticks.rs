@@ -2,6 +2,7 @@
 
 use visa_machine::{FIGURES, Measured};
 
+use crate::parallel;
 use crate::report::{
     Assumed, Bound, CommandReport, MemoryReport, NoiseReport, Report, Stalls, TimeUnit, Totals, Why,
 };
@@ -28,6 +29,9 @@ pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
     let noise = (!measured.counts_cycles()).then_some(noise);
     let mut assumptions = report.assumptions;
     assumptions.extend(unfixed(&report.commands, measured));
+    let in_parallel = parallel::in_parallel(&report.commands, measured);
+    let noise = noise.map(|noise| parallel::widened(noise, in_parallel.as_ref()));
+    assumptions.extend(in_parallel.map(|found| found.assumption()));
     Report {
         unit: if measured.counts_cycles() { TimeUnit::Cycle } else { TimeUnit::Tick },
         noise,

@@ -38,6 +38,19 @@ pub struct Measured {
     /// Waits of clusters for each other. Without them none costs anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs: Option<Syncs>,
+    /// Commands of the sub context in parallel with passes of main; `None` if they take no longer than alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<Parallel>,
+}
+
+/// Extra time of a command of the sub context and a pass of main in parallel, as observed: no figure is fitted to it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parallel {
+    /// Ticks for each command of the sub context: the least and the most.
+    pub ticks: [f64; 2],
+    /// Where that is from.
+    pub source: String,
 }
 
 /// An effect that authors report and no row shows: a contraction whose fetch starts at an odd multiple of
@@ -241,6 +254,16 @@ impl Measured {
             let expected = "two numbers of ticks, the smaller one first, as `[9.2, 9.5]`".to_owned();
             errors.push(FieldError {
                 field: "measured.odd_fetch.ticks",
+                found: format!("[{least}, {most}]"),
+                expected,
+            });
+        }
+        if let Some(Parallel { ticks: [least, most], .. }) = self.parallel
+            && !(0.0 <= least && least <= most && most <= 1e6)
+        {
+            let expected = "two numbers of ticks, the smaller one first, as `[0, 750]`".to_owned();
+            errors.push(FieldError {
+                field: "measured.parallel.ticks",
                 found: format!("[{least}, {most}]"),
                 expected,
             });

@@ -401,6 +401,13 @@ fn measured_figures_are_checked() {
     }
     odd["measured"]["odd_fetch"] = json!({ "ticks": [9.0, 9.5] });
     assert!(load(&odd).is_err(), "an effect without a source");
+    let mut parallel = json.clone();
+    parallel["measured"]["parallel"] = json!({ "ticks": [0.0, 500.0], "source": "" });
+    assert!(load(&parallel).is_ok());
+    for wrong in [json!([500.0, 0.0]), json!([-1.0, 9.0]), json!([0.0, 1e7]), json!([0.0]), json!("9")] {
+        parallel["measured"]["parallel"]["ticks"] = wrong.clone();
+        assert!(load(&parallel).is_err(), "parallel of {wrong}");
+    }
     // A tick of no length would divide by 0.
     let mut still = json.clone();
     still["measured"]["ticks_per_cycle"] =
