@@ -6,6 +6,7 @@ mod formats;
 mod moves;
 mod orders;
 mod parts;
+mod permuted;
 mod programs;
 mod reductions;
 mod relabels;
@@ -213,7 +214,7 @@ impl Reader<'_> {
         Ok(Array {
             name: name.to_owned(),
             dtype: ty.dtype,
-            axes: written.map_or_else(|| ty.axes.clone(), |layout| layout.axes.clone()),
+            axes: written.map_or_else(|| self.axis_order(value, &ty), |layout| layout.axes.clone()),
             unit: written.map_or(self.unit, |layout| layout.unit),
             most_padding: self.shared.padding(value).unwrap_or(MostPadding::Packets),
             joined: 1,

@@ -80,7 +80,8 @@ fn matching(
 }
 
 /// Returns true if an operation computes a value in separate memory, so that its axes may have any order there.
-fn is_computed(ctx: &Context, module: &Module, value: ValueId) -> bool {
+#[must_use]
+pub fn is_computed(ctx: &Context, module: &Module, value: ValueId) -> bool {
     let Some(op) = module.def_op(value).map(|id| module.op(ctx, id)) else { return false };
     let converts = Cast::cast(op).is_some_and(|cast| !cast.bits());
     let computes = [&contract::DECL, &map::DECL, &reduce::DECL, &where_::DECL, &where_::COMPARE];

@@ -34,7 +34,10 @@ impl Reader<'_> {
             let own = Merge::of(op)?;
             self.exchange(op, &[(list(&*own.axes()?)?, list(&*own.to()?)?)])?;
         } else if op.is(&rename::REARRANGE) {
-            self.windows(Rearrange::of(op)?)?;
+            let own = Rearrange::of(op)?;
+            if !self.permutes(own)? {
+                self.windows(own)?;
+            }
         } else if op.is(&rename::BROADCAST) {
             self.broadcast(op)?;
         } else if op.is(&CONCAT) {
