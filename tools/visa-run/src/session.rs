@@ -42,7 +42,7 @@ fn stages(
         let costed = cost::cost(compiled.program, &chosen.ctx, &tensors, flags, console)?;
         let order = order::line(&chosen.order, &chosen.ctx, registry, flags, &costed.report);
         let costed = Costed { order, ..costed };
-        let given = Given { advice: compiled.advice, written: compiled.written };
+        let given = Given { advice: compiled.advice, written: chosen.written.take() };
         let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
         report::report(&chosen, &compiled.ports, None, costed, advice, flags, console)?;
         return Ok(true);
@@ -51,7 +51,7 @@ fn stages(
     let costed = cost::cost(compiled.program, &chosen.ctx, &ran.tensors, flags, console)?;
     let order = order::line(&chosen.order, &chosen.ctx, registry, flags, &costed.report);
     let costed = Costed { order, ..costed };
-    let given = Given { advice: compiled.advice, written: compiled.written };
+    let given = Given { advice: compiled.advice, written: chosen.written.take() };
     let advice = advise::advise(&chosen, given, &costed, registry, flags, console);
     report::report(&chosen, &compiled.ports, Some(&ran), costed, advice, flags, console)?;
     Ok(ran.held())

@@ -4,12 +4,15 @@ use crate::direct::{direct, order_results};
 use crate::function::append;
 use crate::interface::Interface;
 use crate::tensor::canonical::{Canonical, MAX_OPERATIONS, Statistics, canonical};
+use crate::tensor::reals::notes::KeptLoop;
 use crate::tensor::reals::{Folded, folded};
 use crate::tensor::ruleset::RuleSet;
 use std::collections::HashMap;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::effects::Effects;
 use visa_ir::module::{OpId, OpRef, ValueId};
+use visa_ir::span::Span;
+use visa_mapping::ops::control::For;
 use visa_mapping::ops::func::{ALIAS, AXES, FUNC};
 use visa_mapping::raise::function::Raised;
 use visa_pass::{Configured, Level, Pass, PassCx};
@@ -176,8 +179,18 @@ fn remark_of(func: OpRef<'_>, folded: &Folded) -> Option<Diagnostic> {
         true => remark,
         false => remark.note(format!("rules of real arithmetic: {}", folded.rules.join(", ")), None),
     };
-    let kept = |remark: Diagnostic, why: &String| remark.note(format!("kept: {why}"), None);
+    let kept = |remark: Diagnostic, kept: &KeptLoop| {
+        let span = kept.over.as_ref().and_then(|over| loop_span(func, over));
+        remark.note(format!("kept: {}", kept.reason), span)
+    };
     Some(folded.kept.iter().fold(remark, kept))
+}
+
+/// The position of the first loop of a kernel over a dimension.
+fn loop_span(func: OpRef<'_>, over: &str) -> Option<Span> {
+    let inside = func.regions().iter().flat_map(|&block| func.module.walk(block));
+    let mut loops = inside.filter_map(|id| For::cast(func.other(id)));
+    loops.find(|own| own.over().is_ok_and(|own| own.to_string() == over)).map(|own| own.span())
 }
 
 /// Uses the first of several equal values of a block in place of the others.

@@ -10,13 +10,14 @@ mod free;
 mod laws;
 mod lift;
 mod loops;
-mod notes;
+pub mod notes;
 mod reading;
 mod real;
 mod reductions;
 mod scope;
 mod solve;
 mod terms;
+mod wrapping;
 
 use crate::tensor::canonical::{saturate, written};
 use crate::tensor::choose::Choice;
@@ -27,7 +28,7 @@ use crate::tensor::term::Term;
 use egg::Id;
 use laws::Laws;
 use lift::Lift;
-use notes::{Difference, Notes};
+use notes::{Difference, KeptLoop, Notes};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -51,8 +52,8 @@ pub struct Folded {
     pub differences: Vec<String>,
     /// The rules of real arithmetic that were used.
     pub rules: Vec<&'static str>,
-    /// The loops that were kept, with the reason.
-    pub kept: Vec<String>,
+    /// The loops that were kept.
+    pub kept: Vec<KeptLoop>,
 }
 
 /// The function with folded loops; `None` if it has no loop.
@@ -69,8 +70,8 @@ pub fn folded(ctx: &Context, raised: &Raised, rules: &RuleSet) -> Result<Folded,
     let values = match lifted(&mut lift, &results) {
         Ok(values) => values,
         Err(reason) => {
-            let mut kept: Vec<String> = lift.notes.kept.into_iter().collect();
-            kept.push(reason);
+            let mut kept: Vec<KeptLoop> = lift.notes.kept.into_iter().collect();
+            kept.push(KeptLoop { reason, over: None });
             lift.notes = Notes::default();
             return write(&lift.terms, &results, &lift.notes, raised, rules)
                 .map(|folded| Folded { kept, ..folded });

@@ -11,7 +11,7 @@ use crate::stages::{entry, plan};
 use visa_cost::{Components, MemoryModel, Report, price};
 use visa_hw::program::{CommandKind, Program};
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, Severity, counted};
+use visa_ir::diag::{Diagnostic, Note, Severity, counted};
 use visa_ir::module::{Module, OpId};
 use visa_ir::span::Span;
 use visa_machine::Machine;
@@ -19,7 +19,7 @@ use visa_mapping::ops::func::Func;
 use visa_opt::Registry;
 use visa_pass::Pass;
 
-/// The advice so far, and the kernel before it was lowered.
+/// The advice so far, and the kernel whose function is planned.
 pub(crate) struct Given {
     pub(crate) advice: Vec<Advice>,
     pub(crate) written: Option<Module>,
@@ -31,6 +31,25 @@ struct Priced {
     slices: usize,
     /// The decisions of a plan.
     decisions: Vec<String>,
+    /// The differences of the planned function from the kernel, by rounding.
+    differences: Vec<String>,
+}
+
+/// The options of `raise`: loops over tiles are folded into operations on whole tensors, and results have the axes of
+/// the kernel's arrays in order.
+const RAISE: &str = "reals arrays";
+
+/// The reason why a kernel has no plan to compare with.
+struct NoPlan {
+    refused: Diagnostic,
+    /// The loops that are not folded, each with its reason and position.
+    kept: Vec<Note>,
+}
+
+impl From<Diagnostic> for Box<NoPlan> {
+    fn from(refused: Diagnostic) -> Self {
+        Self::new(NoPlan { refused, kept: Vec::new() })
+    }
 }
 
 /// All advice for the page: that of passes, the explanation of a plan, and with `--advise` the comparison with the
@@ -80,14 +99,25 @@ fn compared(
         );
     };
     let report = costed.report.clone();
-    let own = Priced { report, slices: slices(&costed.program), decisions: Vec::new() };
+    let own =
+        Priced { report, slices: slices(&costed.program), decisions: Vec::new(), differences: Vec::new() };
     match planned(ctx, written, kernel, &registry.passes) {
         Ok(plan) => comparison(name, span, &own, &plan, &flags.file),
-        Err(refused) => {
-            let message = format!("no plan to compare with: {}", refused.message);
-            Diagnostic { notes: refused.notes, ..remark(refused.span, message) }.fix(refused.fix)
-        }
+        Err(why) => without_plan(*why),
     }
+}
+
+/// The remark that a kernel has no plan to compare with.
+fn without_plan(NoPlan { refused, kept }: NoPlan) -> Diagnostic {
+    let no_plan = |why: &str| format!("no plan to compare with: {why}");
+    let Some(position) = kept.first().and_then(|note| note.span) else {
+        let remark = remark(refused.span, no_plan(&refused.message));
+        return Diagnostic { notes: refused.notes, ..remark }.fix(refused.fix);
+    };
+    let loops = if kept.len() == 1 { "a loop is" } else { "loops are" };
+    let message = no_plan(&format!("{loops} not folded into operations on whole tensors"));
+    Diagnostic { notes: kept, ..remark(position, message) }
+        .note(format!("with these loops, {}", refused.message), None)
 }
 
 /// The function of a name, and its position.
@@ -101,7 +131,7 @@ fn remark(span: Span, message: String) -> Diagnostic {
     Diagnostic { severity: Severity::Remark, ..Diagnostic::error("advise", span, message) }
 }
 
-/// The plan of a kernel's function.
+/// The plan of a kernel's function, in which loops over tiles are folded.
 ///
 /// # Errors
 /// The reason why the kernel has no function of the tensor level, or that has no plan.
@@ -110,7 +140,7 @@ fn planned(
     mut module: Module,
     kernel: OpId,
     known: &[&'static Pass],
-) -> Result<Priced, Diagnostic> {
+) -> Result<Priced, Box<NoPlan>> {
     entry::keep(ctx, &mut module, kernel);
     let first = |mut findings: Vec<Diagnostic>| {
         findings.sort_by_key(|finding| finding.severity != Severity::Error);
@@ -119,14 +149,17 @@ fn planned(
     };
     let mut run =
         |asked: &[(&str, Option<&str>)]| passes::choose(ctx, &mut module, known, asked).map_err(first);
-    run(&[("raise", Some(""))])?;
-    let found = run(&[(plan::PASS, Some("explain"))])?;
-    run(&plan::CLOSING)?;
+    let raised = run(&[("raise", Some(RAISE))])?;
+    let notes = raised.findings.into_iter().flat_map(|finding| finding.notes);
+    let (kept, differences): (Vec<Note>, Vec<Note>) = notes.partition(|note| note.span.is_some());
+    let planned = run(&[(plan::PASS, Some("explain"))]).and_then(|found| run(&plan::CLOSING).map(|_| found));
+    let found = planned.map_err(|refused| Box::new(NoPlan { refused, kept }))?;
     let (program, _) = passes::compile(ctx, &mut module, known, None).map_err(first)?;
     let program = program.started_first();
     let report = price(&program, &ctx.data::<Machine>(), *ctx.data::<MemoryModel>())?;
-    let decisions = found.findings.into_iter().flat_map(|finding| finding.notes).map(|note| note.message);
-    Ok(Priced { slices: slices(&program), report, decisions: decisions.collect() })
+    let messages = |notes: Vec<Note>| notes.into_iter().map(|note| note.message).collect();
+    let decisions = messages(found.findings.into_iter().flat_map(|finding| finding.notes).collect());
+    Ok(Priced { slices: slices(&program), report, decisions, differences: messages(differences) })
 }
 
 /// The most slices of a chip that a pipeline uses.
@@ -153,6 +186,9 @@ fn comparison(name: &str, span: Span, own: &Priced, plan: &Priced, file: &str) -
         remark = remark.note(line, None);
     }
     remark = remark.note(format!("slices: {} here, {} in the plan", own.slices, plan.slices), None);
+    for difference in &plan.differences {
+        remark = remark.note(format!("in the function of the plan, {difference}"), None);
+    }
     if !is_faster {
         return remark;
     }
@@ -160,7 +196,7 @@ fn comparison(name: &str, span: Span, own: &Priced, plan: &Priced, file: &str) -
         remark = remark.note(format!("in the plan, {decision}"), None);
     }
     remark.fix(format!(
-        "continue with the plan: `visa-opt {file} --raise -o F.visa`, then `visa-run F.visa --plan --cost --emit \
+        "continue with the plan: `visa-opt {file} --raise='{RAISE}' -o F.visa`, then `visa-run F.visa --plan --cost --emit \
          K.visa`"
     ))
 }

@@ -11,6 +11,7 @@ use crate::stages::plan::{self, Planned};
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
 use visa_ir::module::Module;
+use visa_ir::open::{self, Opening};
 use visa_ir::print::{Form, print};
 use visa_opt::Registry;
 use visa_pass::Level;
@@ -25,6 +26,8 @@ pub(crate) struct Chosen {
     pub(crate) function: Option<Module>,
     /// The explanation of the plan, if the page shows it.
     pub(crate) explained: Vec<Diagnostic>,
+    /// With `--advise`, the kernel whose function is planned: the input, before its loops are scheduled.
+    pub(crate) written: Option<Module>,
     /// The dimensions that it relabels.
     pub(crate) relabelled: Vec<Relabelled>,
     /// The order of its commands.
@@ -39,6 +42,7 @@ pub(crate) fn choose(
     console: &mut Console<'_>,
 ) -> Outcome<Chosen> {
     let Loaded { ctx, mut module } = loaded;
+    let input = flags.advise.then(|| module.clone());
     let (planned, order) = match &flags.plan {
         Some(options) => {
             let planned = plan::plan(&ctx, &mut module, options, registry, flags, console)?;
@@ -49,10 +53,13 @@ pub(crate) fn choose(
     let (function, explained) = (planned.function.filter(|_| flags.check), planned.explained);
     emit(&ctx, &module, flags, console)?;
     let relabelled = relabelled(&ctx, &module);
+    let is_configuration = |opening| opening == Opening::Configuration;
+    let is_complete = |input: &Module| open::first(&ctx, input, is_configuration).is_none();
+    let written = input.map(|input| if is_complete(&input) { input } else { module.clone() });
     let logical = (flags.check || flags.shadow).then(|| module.clone());
     check_level(&ctx, &module, flags, console)?;
     pass_pipeline(&ctx, &mut module, registry, flags, console)?;
-    Ok(Chosen { ctx, module, logical, function, explained, relabelled, order })
+    Ok(Chosen { ctx, module, logical, function, explained, written, relabelled, order })
 }
 
 /// Inlines, and closes open clauses by the passes that the flags name.

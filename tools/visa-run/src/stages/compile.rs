@@ -33,8 +33,6 @@ pub(crate) struct Compiled {
     pub(crate) scalars: BTreeMap<String, u64>,
     /// The advice, if it is requested or a chart shows it.
     pub(crate) advice: Vec<Advice>,
-    /// With `--advise`, the kernel before it was lowered.
-    pub(crate) written: Option<Module>,
 }
 
 /// Lowers a kernel and gives its scalars their numbers.
@@ -51,13 +49,12 @@ pub(crate) fn compile(
     console.emit(&warnings);
     let ports = Ports::from(&program);
     console.emit(empty(&program, &ports).as_slice());
-    let kept = written.clone().filter(|_| flags.advise);
     let advice = written.map_or_else(Vec::new, |written| advice(ctx, written, module, &registry.passes));
     let given = arguments::by_name("arg", &flags.args, &ports, true, console)?;
     let scalars = arguments::scalars(&ports, &given, console)?;
     let numbers: Vec<u64> = ports.scalars.iter().map(|scalar| scalars[&scalar.name]).collect();
     let program = program.started(&numbers);
-    Ok(Compiled { program, ports, machine: ctx.data::<Machine>(), given, scalars, advice, written: kept })
+    Ok(Compiled { program, ports, machine: ctx.data::<Machine>(), given, scalars, advice })
 }
 
 /// The warning for a program that runs no command and has no result.

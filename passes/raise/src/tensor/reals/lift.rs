@@ -7,7 +7,7 @@
 
 use super::condition::Frame;
 use super::laws::Laws;
-use super::notes::Notes;
+use super::notes::{KeptLoop, Notes};
 use super::scope::Scope;
 use super::terms::{Reason, Terms, is};
 use crate::tensor::computed::held;
@@ -128,9 +128,13 @@ impl<'l, 'a> Lift<'l, 'a> {
     /// A result of a loop that is folded: all of its results that are used are. `None` if it is kept, or no loop.
     fn without_loop(&mut self, of: Id, number: usize) -> Result<Option<Id>, Reason> {
         let of = self.terms.graph.find(of);
-        let Head::Loop(depth) = self.terms.term(of)?.head else { return Ok(None) };
+        let term = self.terms.term(of)?;
+        let (Head::Loop(depth), Some(&dimension)) = (term.head, term.children.first()) else {
+            return Ok(None);
+        };
         if !self.folded.contains_key(&of) {
             let before = self.notes.clone();
+            let over = self.terms.mapping(dimension).map(|over| over.to_string());
             let numbers = self.used.get(&of).cloned().unwrap_or_default();
             let values = numbers.into_iter().map(|number| {
                 let value = self.fold(of, number, &Scope::default());
@@ -139,7 +143,7 @@ impl<'l, 'a> Lift<'l, 'a> {
             let values: Result<BTreeMap<usize, Id>, Reason> = values.collect();
             let values = values.unwrap_or_else(|reason| {
                 self.notes = before;
-                self.notes.kept.insert(reason);
+                self.notes.kept.insert(KeptLoop { reason, over });
                 self.carried.remove(&depth);
                 BTreeMap::new()
             });

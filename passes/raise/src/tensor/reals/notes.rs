@@ -16,6 +16,15 @@ pub(crate) fn dimension(frame: &Frame) -> String {
     }
 }
 
+/// A loop that is not folded.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeptLoop {
+    /// The reason.
+    pub reason: String,
+    /// The dimension of the loop, as the kernel has it; `None` if the reason is about the whole function.
+    pub over: Option<String>,
+}
+
 /// A sum that the kernel adds in blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
@@ -43,8 +52,8 @@ pub(crate) struct Maximum {
 pub(crate) struct Notes {
     /// The dimensions of the loops that were folded.
     pub(crate) folded: BTreeSet<String>,
-    /// The loops that were not, with the reason.
-    pub(crate) kept: BTreeSet<String>,
+    /// The loops that were not.
+    pub(crate) kept: BTreeSet<KeptLoop>,
     /// The maxima.
     pub(crate) maxima: Vec<Maximum>,
     /// The sums.

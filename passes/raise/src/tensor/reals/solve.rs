@@ -82,7 +82,10 @@ impl<'t, 'a> Solver<'t, 'a> {
         self.begun.push(number);
         let value = match self.leaves(number, after)? {
             Some(leaves) => self.greatest(number, leaves)?,
-            None => self.sum(number, after)?,
+            None => match self.wrapping_sum(number, after)? {
+                Some(sum) => sum,
+                None => self.sum(number, after)?,
+            },
         };
         self.begun.pop();
         self.done.insert(number, value);
@@ -93,7 +96,7 @@ impl<'t, 'a> Solver<'t, 'a> {
         format!("carried value {number} of the loop over {}", super::notes::dimension(&self.step.frame))
     }
 
-    fn depends(&mut self, id: Id) -> Result<bool, Reason> {
+    pub(super) fn depends(&mut self, id: Id) -> Result<bool, Reason> {
         self.terms.depends(id, self.step.frame.depth)
     }
 
