@@ -32,8 +32,7 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
     let mut all = Vec::new();
     for rows in ranges {
         let group = Group::new(&region.rows[rows.0..rows.0 + rows.1], axes);
-        let divides = |tiles: &u64| group.slowest.is_multiple_of(*tiles);
-        for tiles in powers(MOST_TILES.min(group.slowest)).filter(divides) {
+        for tiles in tile_counts(&group, region.values.len() as u64, machine) {
             for clusters in powers(topology.clusters_per_chip) {
                 for slices in powers(topology.slices_per_cluster) {
                     let used = |sum: &Option<DividedSum>| slices * sum.map_or(1, |sum| sum.slices);
@@ -61,6 +60,19 @@ pub fn choices(region: &Region, axes: &Axes, machine: &Machine) -> Vec<RegionCho
         }
     }
     all
+}
+
+/// The numbers of iterations of a loop over rows: powers of two that divide the slowest axis. Where rows of all
+/// values do not fit data memory, also its odd factor times these, which leaves tiles of a power of two.
+fn tile_counts(group: &Group, values: u64, machine: &Machine) -> Vec<u64> {
+    let slices = machine.topology.clusters_per_chip * machine.topology.slices_per_cluster;
+    let fits = values * group.size.div_ceil(slices) * WORD <= machine.memory.dm_bytes_per_slice;
+    let odd = group.slowest >> group.slowest.trailing_zeros();
+    let factors = if fits || odd == 1 { vec![1] } else { vec![1, odd] };
+    let most = MOST_TILES.min(group.slowest);
+    let counts =
+        factors.into_iter().flat_map(|factor| powers(most / factor).map(move |power| factor * power));
+    counts.filter(|&tiles| group.slowest.is_multiple_of(tiles)).collect()
 }
 
 /// A choice with each order in which slices divide `size` rows: neighbouring rows are in one slice or in neighbouring
