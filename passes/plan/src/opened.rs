@@ -6,7 +6,7 @@ pub mod kept;
 pub mod restore;
 
 use crate::opened::kept::{Reason, kept};
-use crate::opened::restore::{Copies, restore};
+use crate::opened::restore::{Addresses, Copies, restore};
 use crate::written::{Layouts, layouts};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::{Module, OpId};
@@ -86,7 +86,7 @@ fn planned(
     if raised.module.walk_all().iter().all(|&id| computes_nothing(cx, &raised.module, id)) {
         return Err(Reason::new("it moves tensors, and computes nothing".to_owned(), span));
     }
-    let at = cx.module.op(cx.ctx, func).attr("at").map(|at| cx.ctx.attr(at));
+    let addresses = Addresses::of(cx.module.op(cx.ctx, func));
     let mut module = cx.module.clone();
     module.erase(func);
     let (new, _) = append(cx.ctx, &mut module, &raised);
@@ -102,7 +102,7 @@ fn planned(
         op.is(&FUNC) && declared(op).is_some_and(|own| *own == *name)
     });
     let kernel = kernel.ok_or_else(|| Reason::new("its function has no plan".to_owned(), span))?;
-    let copies = restore(cx.ctx, (&mut module, kernel), &interface, at)?;
+    let copies = restore(cx.ctx, (&mut module, kernel), &interface, &addresses)?;
     let errors = verify(cx.ctx, &module);
     if errors.iter().any(|error| error.severity == Severity::Error) {
         return Err(of(errors, "the plan of its function does not fit its interface"));

@@ -117,7 +117,12 @@ fn of_operation(op: OpRef<'_>) -> Result<Option<Reason>, Diagnostic> {
             .any(|&result| op.module.uses(result).iter().any(|&user| op.module.op(op.ctx, user).is(&RETURN)));
     let clauses = op.decl().map_or(&[][..], |decl| decl.clauses).iter();
     let mut written = clauses.filter(|clause| op.attr(clause.name).is_some() && !is_open(op, clause.name));
-    let lost = written.find(|clause| clause.opening != Opening::Never || is_placement(clause) && !returned);
+    let lost = written.find(|clause| match clause.opening {
+        Opening::Never => is_placement(clause) && !returned,
+        // The interface has the addresses of results.
+        Opening::Address => !returned,
+        Opening::Configuration | Opening::Order => true,
+    });
     Ok(lost.map(|clause| {
         let (name, span) = (clause.name, op.clause_span(clause.name));
         let may_open = clause.opening != Opening::Never;

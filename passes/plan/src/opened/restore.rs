@@ -3,9 +3,12 @@
 use visa_ir::build::NewOp;
 use visa_ir::context::Context;
 use visa_ir::diag::Diagnostic;
-use visa_ir::module::{AttrId, BlockId, Module, OpId, TypeId, ValueId};
+use visa_ir::module::{AttrId, BlockId, Module, OpId, OpRef, TypeId, ValueId};
+use visa_ir::open::is_open;
 use visa_ir::span::Span;
+use visa_mapping::ops::control::FOR;
 use visa_mapping::ops::func::signature;
+use visa_mapping::ops::to_tile::ToTile;
 use visa_mapping::ops::transfer::ToHbm;
 use visa_mapping::{Dim, Tensor};
 use visa_raise::interface::Interface;
@@ -19,7 +22,30 @@ pub struct Copies {
     pub results: Vec<String>,
 }
 
-/// Gives a planned kernel the types of `interface` and the addresses `at` of its arguments. Tensors with another
+/// The written addresses of a kernel's arguments and results.
+pub struct Addresses {
+    /// The clause of the function.
+    arguments: Option<AttrId>,
+    /// The address of each result; `None` if it is open.
+    results: Vec<Option<AttrId>>,
+}
+
+impl Addresses {
+    /// The addresses of a kernel.
+    #[must_use]
+    pub fn of(func: OpRef<'_>) -> Self {
+        let (ctx, module) = (func.ctx, func.module);
+        let address = |&value: &ValueId| {
+            let op = module.op(ctx, module.def_op(value)?);
+            let store = ToHbm::cast(op).filter(|_| !is_open(op, "at"))?;
+            store.attr("at").map(|at| ctx.attr(at))
+        };
+        let results = signature(func).1.iter().map(address).collect();
+        Self { arguments: func.attr("at").map(|at| ctx.attr(at)), results }
+    }
+}
+
+/// Gives a planned kernel the types of `interface` and the addresses of its arguments and results. Tensors with another
 /// layout in the plan are copied within HBM.
 ///
 /// # Errors
@@ -28,7 +54,7 @@ pub fn restore(
     ctx: &Context,
     (module, func): (&mut Module, OpId),
     interface: &Interface,
-    at: Option<AttrId>,
+    addresses: &Addresses,
 ) -> Result<Copies, Diagnostic> {
     let op = module.op(ctx, func);
     let no_end = || op.error("C0", "the plan has no end");
@@ -63,8 +89,51 @@ pub fn restore(
             copies.arguments.push(name);
         }
     }
-    module.set_clause(func, "at", at);
+    module.set_clause(func, "at", addresses.arguments);
+    place_results(ctx, module, (func, end), addresses)?;
     Ok(copies)
+}
+
+/// Gives the results their written addresses.
+///
+/// # Errors
+/// A result that the plan stores elsewhere too, or does not store.
+fn place_results(
+    ctx: &Context,
+    module: &mut Module,
+    (func, end): (OpId, OpId),
+    addresses: &Addresses,
+) -> Result<(), Diagnostic> {
+    let returned = module.op(ctx, end).operands().to_vec();
+    let mut sites: Vec<OpId> = Vec::new();
+    for (value, &address) in returned.into_iter().zip(&addresses.results) {
+        let site = stored_by(ctx, module, value);
+        let is_shared = site.is_some_and(|site| sites.contains(&site));
+        sites.extend(site);
+        let Some(address) = address else { continue };
+        let Some(site) = site.filter(|_| !is_shared) else {
+            let message =
+                "a result has a written address, and the plan has it in the memory of another tensor";
+            return Err(module.op(ctx, func).error("C0", message));
+        };
+        module.set_clause(site, "at", Some(address));
+    }
+    Ok(())
+}
+
+/// The operation that has the address of a tensor in HBM: its store, or the empty tensor that a loop fills.
+fn stored_by(ctx: &Context, module: &Module, mut value: ValueId) -> Option<OpId> {
+    loop {
+        let op = module.op(ctx, module.def_op(value)?);
+        if op.is(&FOR) {
+            let number = op.results().iter().position(|&result| result == value)?;
+            value = *op.operands().get(number)?;
+        } else if let Some(tile) = ToTile::cast(op) {
+            value = tile.operands().get(1).copied()?;
+        } else {
+            return op.attr("at").map(|_| op.id);
+        }
+    }
 }
 
 fn op_error(ctx: &Context, module: &Module, func: OpId) -> Diagnostic {
