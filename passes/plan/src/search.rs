@@ -52,7 +52,7 @@ const MOST_TRIED: usize = 48;
 /// Refused plans after which the other plans of their family are left out.
 const MOST_REFUSED: usize = 12;
 /// Rankings of plans, each without the families that engines refused before.
-const MOST_ROUNDS: usize = 4;
+const MOST_ROUNDS: usize = 16;
 /// Plans that are ranked by the prices of their transfers.
 const MOST_RANKED: usize = 400;
 
@@ -127,6 +127,10 @@ struct Family {
     padded: bool,
     /// True if slices order their results.
     ordered: bool,
+    /// True if slices of a ring load different streamed positions.
+    shared: bool,
+    /// True if a loop divides the stream.
+    tiled: bool,
 }
 
 impl Family {
@@ -137,6 +141,8 @@ impl Family {
             sum: choice.sum * choice.share_sum,
             padded: choice.padded,
             ordered: choice.gather == Gather::Own,
+            shared: choice.share_stream() > 1,
+            tiled: choice.stream_tiles > 1,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! (`test/peers/silicon/orders`).
 //!
 //! Each command has a rank: its position in a walk from the last stores, the last one in the text first, through
-//! operands. Operands with a longer chain of commands before them come first, up to a length of [`DEPTH`]; of equals
+//! operands. Operands with a longer chain of commands before them come first, up to a length of `DEPTH`; of equals
 //! the first one. Of the commands that may come next, the one with the lowest rank is issued, among those that can
 //! start before any of the others could end.
 
