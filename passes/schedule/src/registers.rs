@@ -1,5 +1,5 @@
-//! Orders whose register tensors fit: a register file has two halves (book 18) or few bytes (book 20). An order that is
-//! found without regard to them may need more at the same time.
+//! Orders whose register tensors fit: a register file has two halves (book 18) or few bytes (book 20). An order that
+//! is found without regard to them may need more at the same time.
 
 use visa_ir::context::Context;
 use visa_ir::module::{Module, OpId};

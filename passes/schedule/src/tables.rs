@@ -1,6 +1,6 @@
 //! Loads of look-up tables. A calibrated machine loads a table right before the pass that looks it up: by a transfer,
-//! which waits in the queue of transfers, and by a run. No operation stands for the transfer, so it is a task without a
-//! command.
+//! which waits in the queue of transfers, and by a run. No operation stands for the transfer, so it is a task without
+//! a command.
 
 use crate::price::Time;
 use crate::tasks::{Task, Tasks};

@@ -45,8 +45,8 @@ impl Addresses {
     }
 }
 
-/// Gives a planned kernel the types of `interface` and the addresses of its arguments and results. Tensors with another
-/// layout in the plan are copied within HBM.
+/// Gives a planned kernel the types of `interface` and the addresses of its arguments and results. Tensors with
+/// another layout in the plan are copied within HBM.
 ///
 /// # Errors
 /// A function without an end, or a value that is no tensor.

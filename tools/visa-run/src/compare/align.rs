@@ -1,6 +1,6 @@
 //! Pairs of their commands and ours. The commands of each cluster are taken in the order of their begins, and each is
-//! a run of ours or none. The likeliest assignment is chosen by kind, dataflow, duration, order, and the author's lines
-//! if both sides have them. A command may have no partner at a cost, so that one that lacks shifts nothing.
+//! a run of ours or none. The likeliest assignment is chosen by kind, dataflow, duration, order, and the author's
+//! lines if both sides have them. A command may have no partner at a cost, so that one that lacks shifts nothing.
 //!
 //! Clusters run the same commands, each kind in the same order, so they are aligned together. Where one has fewer of a
 //! kind, each of these is the command of the other that begins at the nearest time.

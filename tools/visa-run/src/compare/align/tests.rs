@@ -65,8 +65,8 @@ fn equal_times_are_in_order_and_less_sure() {
     let pairs: Vec<(usize, usize)> =
         all.pairs.iter().enumerate().map(|(run, partners)| (run, partners[0].entry)).collect();
     assert_eq!(pairs, [(0, 0), (1, 1), (2, 2)]);
-    // Runs a, b, c: the order abc breaks nothing, cba three times, and the others twice; cab counts three times, as its
-    // set of a and c continues like acb. The middle one is b in abc and cba:
+    // Runs a, b, c: the order abc breaks nothing, cba three times, and the others twice; cab counts three times, as
+    // its set of a and c continues like acb. The middle one is b in abc and cba:
     // (1 + exp(-1.5)) / (1 + 3 exp(-1) + 2 exp(-1.5)) = 0.480.
     let sure = all.pairs[1][0].sure;
     assert!((sure - 0.480).abs() < 0.005, "{sure}");
