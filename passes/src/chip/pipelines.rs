@@ -57,28 +57,25 @@ fn odd_start(fetch: Fetch<'_>, machine: Option<&Machine>) -> Result<Option<ChipW
     Ok(Some(ChipWarning { number: "S1", message, fix, note: ticks() }))
 }
 
-/// Slices of a ring of a switch.
-fn ring(switch: Switch<'_>) -> Result<i64, Diagnostic> {
+/// Slices of a ring of a switch; `None` if its size is open.
+fn ring(switch: Switch<'_>) -> Result<Option<i64>, Diagnostic> {
     match switch.topology()? {
-        TopologyName::Forwarding => Ok(1),
-        TopologyName::Custom => Ok(switch.ring()?.unwrap_or(1)),
+        TopologyName::Forwarding => Ok(Some(1)),
+        TopologyName::Custom => switch.ring(),
         TopologyName::Broadcast01
         | TopologyName::Broadcast1
         | TopologyName::Transpose
         | TopologyName::InterTranspose
         | TopologyName::TransposedBroadcast1 => {
             let digits = [switch.slice1()?, switch.slice0()?].into_iter().flatten();
-            Ok(digits.fold(1, i64::saturating_mul))
+            Ok(Some(digits.fold(1, i64::saturating_mul)))
         }
     }
 }
 
 /// S4.
 fn partial_ring(switch: Switch<'_>, slices: &[i64]) -> Result<Option<ChipWarning>, Diagnostic> {
-    let ring = ring(switch)?;
-    if ring <= 1 {
-        return Ok(None);
-    }
+    let Some(ring) = ring(switch)?.filter(|ring| *ring > 1) else { return Ok(None) };
     let active = |first: i64| -> i64 {
         let overlap = |range: &[i64]| (range[1].min(first + ring) - range[0].max(first)).max(0);
         slices.chunks_exact(2).map(overlap).sum()

@@ -81,15 +81,14 @@ struct Stripes {
     distance: u64,
     /// Engines of the chip.
     engines: u64,
+    /// Where the load writes first.
+    base: i64,
 }
 
 impl Stripes {
     /// The stripes for a load; `None` if it is small, reads bytes more than once, or its slices have no such pieces.
     fn of(own: &program::Dma, machine: &Machine) -> Option<Self> {
-        let part = match own.parts.as_slice() {
-            [part] => part,
-            _ => return None,
-        };
+        let [part] = own.parts.as_slice() else { return None };
         let distance = machine.memory.dm_bytes_per_slice;
         let engines = machine.topology.dma_engines_per_chip;
         let (mut slices, mut bytes) = (1_u64, 1_u64);
@@ -106,7 +105,8 @@ impl Stripes {
         let piece = pieces.filter(|&piece| bytes.is_multiple_of(piece)).max()?;
         let fits = slices.is_multiple_of(engines.checked_mul(STRIPE_SLICES)?);
         let large = slices.checked_mul(bytes)? >= LARGE_BYTES;
-        (fits && large).then_some(Self { slices, bytes, piece, distance, engines })
+        let base = part.loops.write_base;
+        (fits && large).then_some(Self { slices, bytes, piece, distance, engines, base })
     }
 
     /// The load of the same slices from this layout.
@@ -115,7 +115,7 @@ impl Stripes {
             let stride = |distance: u64| Stride::Fixed(distance.cast_signed());
             PairedEntry { limit, read: stride(read), write: stride(write) }
         };
-        let Self { slices, bytes, piece, distance, engines } = *self;
+        let Self { slices, bytes, piece, distance, engines, base } = *self;
         let (stripe, group) = (STRIPE_SLICES * piece, STRIPE_SLICES * bytes);
         let each = slices / STRIPE_SLICES / engines;
         // Requests of one unit of HBM go to all slices of an engine before the next unit: no queue of a slice fills.
@@ -127,7 +127,6 @@ impl Stripes {
             entry(STRIPE_SLICES, piece, distance),
             entry(HBM_UNIT, 1, 1),
         ];
-        let base = own.programs().map(|loops| loops.write_base).min().unwrap_or(0);
         let loops = PairedProgram { entries, packet: HBM_UNIT, read_base: 0, write_base: base };
         program::Dma::homogeneous(false, [own.from, own.to], loops, 1)
     }
