@@ -55,9 +55,10 @@ pub(crate) fn in_vendor_order(
             best = Some((cycles, found));
         }
     }
-    Ok(match best {
-        Some((_, found)) => found,
-        None => Reordered { module: module.clone(), decisions: Vec::new() },
+    best.map(|(_, found)| found).ok_or_else(|| {
+        let message = "no order like that of the vendor's scheduler leaves room for all tensors";
+        Diagnostic::error("schedule", module.op(ctx, func).span(), message)
+            .fix("price the order of the text: `--schedule=written`".to_owned())
     })
 }
 

@@ -13,7 +13,7 @@ use crate::schedule::place::Slot;
 /// take their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Data memory, scratchpad memory, or a register file.
+    /// Data memory, scratchpad memory, a register file, or HBM.
     pub space: Space,
     /// The first slice and the one behind the last; of scratchpad memory, the PEs.
     pub slices: Range<u64>,
@@ -32,30 +32,12 @@ pub struct Held {
 /// Most ranges of a memory that may still be read: of more, the oldest is not followed any further.
 const MOST_LIVE: usize = 4096;
 
-/// Ranges that runs hold, in the order of their writes. A range ends where one run overwrites all of it; a range that
-/// is partly overwritten may still be read later.
+/// Ranges that runs hold, in HBM too, in the order of their writes. A range ends where one run overwrites all of it; a
+/// range that is partly overwritten may still be read later.
 pub(crate) fn held(runs: &[Run], slots: &[Slot]) -> Vec<Held> {
-    followed(runs, slots, is_on_the_device)
-}
-
-/// For each run, the runs whose writes it reads, in memories of the device and in HBM.
-pub(crate) fn sources(runs: &[Run], slots: &[Slot]) -> Vec<Vec<usize>> {
-    let mut sources = vec![Vec::new(); runs.len()];
-    for range in followed(runs, slots, |region| region.space == Space::HBM || is_on_the_device(region)) {
-        for reader in range.readers {
-            sources[reader].push(range.writer);
-        }
-    }
-    for own in &mut sources {
-        own.sort_unstable();
-        own.dedup();
-    }
-    sources
-}
-
-/// Ranges of the memories that `is_followed` accepts.
-fn followed(runs: &[Run], slots: &[Slot], is_followed: impl Fn(&Region) -> bool) -> Vec<Held> {
-    let is_followed = |region: &&Region| !region.bytes.is_empty() && is_followed(region);
+    let is_followed = |region: &&Region| {
+        !region.bytes.is_empty() && (region.space == Space::HBM || is_on_the_device(region.space))
+    };
     let mut all: Vec<Held> = Vec::new();
     // By memory, the ranges that may be read: their numbers in `all`, the oldest first.
     let mut live: BTreeMap<Space, Vec<usize>> = BTreeMap::new();
@@ -93,9 +75,24 @@ fn followed(runs: &[Run], slots: &[Slot], is_followed: impl Fn(&Region) -> bool)
     all
 }
 
+/// For each of `count` runs, the runs whose writes it reads.
+pub(crate) fn sources(held: &[Held], count: usize) -> Vec<Vec<usize>> {
+    let mut sources = vec![Vec::new(); count];
+    for range in held {
+        for &reader in &range.readers {
+            sources[reader].push(range.writer);
+        }
+    }
+    for own in &mut sources {
+        own.sort_unstable();
+        own.dedup();
+    }
+    sources
+}
+
 /// Returns true if it is memory of the device.
-fn is_on_the_device(region: &Region) -> bool {
-    match region.space {
+pub(crate) fn is_on_the_device(space: Space) -> bool {
+    match space {
         Space::Memory(medium) => medium.is_sram(),
         Space::Trf | Space::Vrf => true,
     }
@@ -164,9 +161,9 @@ mod tests {
         let ends = |range: &Held| (range.writer, range.start, range.end, range.readers.clone());
         let ends: Vec<_> = found.iter().map(ends).collect();
         assert_eq!(ends, [(0, 0, 11, vec![1]), (4, 40, 51, vec![5])]);
-        // Host memory and HBM are not followed, and nothing is held of no bytes.
+        // Host memory is not followed, and nothing is held of no bytes.
         let none =
-            [run(vec![Region { space: Space::HBM, ..region(true, 0..8, 0..1) }, region(true, 3..3, 0..1)])];
+            [run(vec![Region { space: Space::HOST, ..region(true, 0..8, 0..1) }, region(true, 3..3, 0..1)])];
         assert_eq!(held(&none, &slots[..1]), []);
     }
 
@@ -181,7 +178,7 @@ mod tests {
             run(vec![hbm(false, 8..12), region(false, 0..8, 2..3)]),
         ];
         let slots: Vec<Slot> = (0..4).map(slot).collect();
-        assert_eq!(sources(&runs, &slots), [vec![], vec![], vec![0, 1], vec![]]);
+        assert_eq!(sources(&held(&runs, &slots), runs.len()), [vec![], vec![], vec![0, 1], vec![]]);
     }
 
     /// The readers of a write, found by going on from it until one write takes all of it.

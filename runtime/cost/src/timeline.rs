@@ -7,7 +7,7 @@ use visa_engine::Space;
 use visa_machine::Machine;
 
 use crate::footprint::Region;
-use crate::held::{Held, held, sources};
+use crate::held::{Held, held, is_on_the_device, sources};
 use crate::prices::Run;
 use crate::report::Why;
 use crate::schedule::place::Slot;
@@ -61,7 +61,8 @@ pub(crate) fn timeline(scheduled: Scheduled, device: &Machine, with_memory: bool
         None => cycles,
     };
     let mut held = if with_memory { held(&runs, &slots) } else { Vec::new() };
-    let sources = if with_memory { sources(&runs, &slots) } else { Vec::new() };
+    let sources = if with_memory { sources(&held, runs.len()) } else { Vec::new() };
+    held.retain(|range| is_on_the_device(range.space));
     for range in &mut held {
         (range.start, range.end) = (time(range.start), time(range.end));
     }

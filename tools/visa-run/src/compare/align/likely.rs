@@ -1,6 +1,6 @@
 //! Costs of assignments: logarithms of how much less likely each makes the whole.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compare::foreign::{Entry, Foreign, Ours};
 
@@ -48,10 +48,9 @@ impl<'a> Sides<'a> {
     pub(super) fn new(ours: &'a [Ours], foreign: &'a Foreign) -> Self {
         let mut order: Vec<usize> = (0..ours.len()).collect();
         order.sort_by_key(|&at| (ours[at].start, at));
-        let mut before = vec![None; ours.len()];
-        for (place, &at) in order.iter().enumerate() {
-            let earlier = order[..place].iter().rev();
-            before[at] = earlier.copied().find(|&other| ours[other].queue == ours[at].queue);
+        let (mut before, mut last) = (vec![None; ours.len()], BTreeMap::new());
+        for at in order {
+            before[at] = last.insert(ours[at].queue, at);
         }
         let mut readers = vec![0; ours.len()];
         for &source in ours.iter().flat_map(|own| &own.sources) {
