@@ -10,6 +10,7 @@ use crate::region::planned::PlannedRegion;
 use crate::region::{Region, RegionChoice};
 use crate::residency;
 use crate::search::{Candidate, Outcome, Plan, Search};
+use visa_cost::TimeUnit;
 use visa_ir::diag::{Diagnostic, Severity, counted};
 use visa_ir::span::Span;
 use visa_machine::Unit;
@@ -24,7 +25,8 @@ pub fn remark(
     (place, span): (Option<String>, Span),
 ) -> Option<Diagnostic> {
     let best = outcome.lowered.first()?;
-    let message = format!("{}{}", counted(best.cycles, "cycle"), bound(best));
+    let unit = TimeUnit::of(search.machine).name();
+    let message = format!("{}{}", counted(best.cycles, unit), bound(best));
     let remark = Diagnostic { severity: Severity::Remark, ..Diagnostic::error("plan-kernel", span, message) };
     let decisions = place.into_iter().chain(lines(work, &best.plan));
     let all = decisions.into_iter().chain(places(search, work, best)).chain(best.binding.clone());
@@ -50,7 +52,7 @@ pub fn remark(
     let Some(next) = outcome.lowered.iter().find(|next| next.cycles > best.cycles) else {
         return Some(remark);
     };
-    Some(remark.note(runner_up(work, best, next), None))
+    Some(remark.note(runner_up(work, best, next, unit), None))
 }
 
 /// The rank and the cycles of each plan, with a `~` in front if the plan has loops.
@@ -80,7 +82,7 @@ fn accuracy(lowered: &[Candidate]) -> Option<String> {
 }
 
 /// The runner-up: its decisions that differ, and the component of its report that is greater.
-fn runner_up(work: &Work, best: &Candidate, next: &Candidate) -> String {
+fn runner_up(work: &Work, best: &Candidate, next: &Candidate, unit: &str) -> String {
     let before = lines(work, &best.plan);
     let differences: Vec<String> =
         lines(work, &next.plan).into_iter().filter(|line| !before.contains(line)).collect();
@@ -90,11 +92,11 @@ fn runner_up(work: &Work, best: &Candidate, next: &Candidate) -> String {
         differences.join("; ")
     };
     let lost = match best.components.greatest_growth(&next.components) {
-        Some(("overlap", cycles)) => format!("; it lost because {cycles} cycles less run in parallel"),
-        Some((part, cycles)) => format!("; it lost because its {part} take {cycles} cycles more"),
+        Some(("overlap", cycles)) => format!("; it lost because {cycles} {unit}s less run in parallel"),
+        Some((part, cycles)) => format!("; it lost because its {part} take {cycles} {unit}s more"),
         None => String::new(),
     };
-    format!("the next best plan takes {}: {differences}{lost}", counted(next.cycles, "cycle"))
+    format!("the next best plan takes {}: {differences}{lost}", counted(next.cycles, unit))
 }
 
 /// The places of the values of a plan, and their reuse.

@@ -266,7 +266,8 @@ impl Joint<'_> {
             let parts = guess(problem, &choice, &layout, machine, model);
             parts.filter(|parts| parts.weights + parts.pipelines() <= most).map(|parts| (choice, parts))
         };
-        Space { problem, axes, machine, model, visited }.each(&count, &mut |plan| {
+        let vocabulary = self.search.prices.vocabulary;
+        Space { problem, axes, machine, model, vocabulary, visited }.each(&count, &mut |plan| {
             if let Some((choice, parts)) = plan {
                 let best = fastest.entry(Choice { unit: Unit::Main, ..choice }).or_insert((choice, parts));
                 if parts.pipelines() < best.1.pipelines() {

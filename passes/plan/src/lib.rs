@@ -32,6 +32,7 @@ pub mod shared;
 pub mod single;
 pub mod tables;
 pub mod vector;
+pub mod vocabulary;
 pub mod writer;
 pub mod written;
 

@@ -1,6 +1,7 @@
 //! Cycles of transfers by the functions that the report uses, each different transfer once.
 
 use crate::array::Array;
+use crate::vocabulary::Vocabulary;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use visa_algebra::{Axes, AxisId};
@@ -18,6 +19,8 @@ pub struct Transfers<'a> {
     /// The machine.
     pub machine: &'a Machine,
     model: MemoryModel,
+    /// The operations that plans may use.
+    pub vocabulary: Vocabulary,
     known: Mutex<HashMap<PricedTransfer, Option<u64>>>,
 }
 
@@ -27,8 +30,8 @@ type PricedTransfer = (String, String, Option<u64>, bool);
 impl<'a> Transfers<'a> {
     /// No prices yet.
     #[must_use]
-    pub fn new(axes: &'a Axes, machine: &'a Machine, model: MemoryModel) -> Self {
-        Self { axes, machine, model, known: Mutex::default() }
+    pub fn new(axes: &'a Axes, machine: &'a Machine, model: MemoryModel, vocabulary: Vocabulary) -> Self {
+        Self { axes, machine, model, vocabulary, known: Mutex::default() }
     }
 
     /// Cycles of a load by the engines of a cluster, or of all; `None` if no engine makes it.
@@ -44,12 +47,13 @@ impl<'a> Transfers<'a> {
         self.priced(source, result, queue, array.padded_axes(source, result, self.axes).as_ref())
     }
 
-    /// Returns true if transfers of different clusters run in parallel (book 10): in the models of requests, if the
-    /// chip has several clusters. A calibrated machine has no rows of such transfers.
+    /// Returns true if transfers may have a queue, and those of different clusters run in parallel (book 10): in the
+    /// models of requests, if the chip has several clusters. A calibrated machine has no rows of such transfers.
     #[must_use]
     pub fn has_queues(&self) -> bool {
         let several = self.machine.topology.clusters_per_chip > 1;
-        self.model != MemoryModel::Flat && several && self.machine.measured.is_none()
+        let parallel = self.model != MemoryModel::Flat && several && self.machine.measured.is_none();
+        parallel && self.vocabulary.has_queues()
     }
 
     /// Cycles of a transfer, with the axes of the padding that it moves.

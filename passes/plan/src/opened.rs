@@ -1,11 +1,11 @@
-//! Kernels of the memory level whose distributions are open, planned from their functions. The written operations
-//! specify the computation; the plan chooses its own. The types of arguments and results stay, and so do the
-//! addresses of the arguments.
+//! Kernels of the memory level, planned from their functions: those whose distributions are open, or all. The written
+//! operations specify the computation; the plan chooses its own. The types of arguments and results stay, and so do
+//! the addresses of the arguments.
 
 pub mod kept;
 pub mod restore;
 
-use crate::opened::kept::{Reason, kept};
+use crate::opened::kept::{Reason, kept, kept_interface};
 use crate::opened::restore::{Addresses, Copies, restore};
 use crate::written::{Layouts, layouts};
 use visa_ir::diag::{Diagnostic, Severity};
@@ -14,14 +14,41 @@ use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
 use visa_ir::symbols::declared;
 use visa_ir::verify::verify;
+use visa_mapping::Tensor;
 use visa_mapping::facts::DeclaredAxes;
-use visa_mapping::ops::func::FUNC;
+use visa_mapping::ops::func::{FUNC, signature};
 use visa_pass::{Options, Pass, PassCx};
-use visa_raise::function::{append, function};
+use visa_raise::free::free_sums;
+use visa_raise::function::{append, folded_function, function};
 use visa_raise::interface::Interface;
+use visa_raise::tensor::reals::Folded;
 
 /// Plans one function of a module, whose arguments and results have these layouts.
 type PlanOne<'p> = &'p dyn Fn(&mut PassCx<'_>, OpId, Layouts) -> Result<(), Vec<Diagnostic>>;
+
+/// The kernels that are planned from their functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// Those with an open distribution, if no written clause would be lost.
+    Open,
+    /// All: nothing but the interface of a kernel stays, and its loops are folded.
+    Every {
+        /// Sums of `f32` may be in any order.
+        free_sums: bool,
+    },
+}
+
+/// A request to plan kernels of the memory level.
+pub struct Request<'p> {
+    /// The pass that plans.
+    pub pass: &'p Pass,
+    /// The kernels.
+    pub kernels: Kernels,
+    /// Bytes that HBM moves together.
+    pub unit: u64,
+    /// Report which kernels are planned from their functions, and the reason for the others.
+    pub explain: bool,
+}
 
 /// A planned kernel.
 struct Planned {
@@ -31,33 +58,37 @@ struct Planned {
     /// The statistics of the plan.
     counts: Vec<(&'static str, u64)>,
     copies: Copies,
+    /// The differences of its function from the kernel, by rounding.
+    differences: Vec<String>,
 }
 
-/// Plans each kernel with an open configuration from its function, if nothing that is written would be lost. HBM moves
-/// `unit` bytes together. With `explain`, remarks state which kernels are planned so, and the reason for the others.
+/// Plans kernels from their functions.
 ///
 /// # Errors
 /// A clause of another kind than is declared.
-pub fn plan_open(
-    cx: &mut PassCx<'_>,
-    (pass, unit, explain): (&Pass, u64, bool),
-    plan: PlanOne<'_>,
-) -> Result<(), Diagnostic> {
-    let is_open = |id: &OpId| {
-        let wanted = |kind| kind == Opening::Configuration;
-        cx.module.op(cx.ctx, *id).is(&FUNC) && open::first_below(cx.ctx, cx.module, *id, wanted).is_some()
+pub fn plan_open(cx: &mut PassCx<'_>, request: &Request<'_>, plan: PlanOne<'_>) -> Result<(), Diagnostic> {
+    let is_open =
+        |id: OpId| open::first_below(cx.ctx, cx.module, id, |kind| kind == Opening::Configuration).is_some();
+    let wanted = |id: &OpId| match request.kernels {
+        Kernels::Open => is_open(*id),
+        Kernels::Every { .. } => has_memory(cx, *id),
     };
-    let funcs: Vec<OpId> = cx.module.ops(cx.module.body()).iter().copied().filter(is_open).collect();
+    let top = cx.module.ops(cx.module.body()).iter().copied();
+    let funcs: Vec<OpId> = top.filter(|id| cx.module.op(cx.ctx, *id).is(&FUNC)).filter(wanted).collect();
     for func in funcs {
         let op = cx.module.op(cx.ctx, func);
         let name = declared(op).map_or_else(String::new, |name| name.to_string());
         let span = op.span();
-        let planned = match kept(cx.ctx, cx.module, func)? {
-            Some(reason) => Err(reason),
-            None => planned(cx, func, &name, (pass, unit, plan)),
+        let lost = match request.kernels {
+            Kernels::Open => kept(cx.ctx, cx.module, func)?,
+            Kernels::Every { .. } => kept_interface(cx.ctx, cx.module, func)?,
         };
-        if explain {
-            cx.report(route(&name, span, planned.as_ref()));
+        let planned = match lost {
+            Some(reason) => Err(reason),
+            None => planned(cx, func, &name, request, plan),
+        };
+        if request.explain || (request.kernels != Kernels::Open && planned.is_err()) {
+            cx.report(route(&name, span, request.kernels, planned.as_ref()));
         }
         let Ok(planned) = planned else { continue };
         *cx.module = planned.module;
@@ -68,13 +99,22 @@ pub fn plan_open(
     Ok(())
 }
 
+/// Returns true if a function has tensors in memories.
+fn has_memory(cx: &PassCx<'_>, func: OpId) -> bool {
+    let (arguments, results) = signature(cx.module.op(cx.ctx, func));
+    let values = arguments.iter().chain(results);
+    values.copied().any(|value| cx.ctx.type_value::<Tensor>(cx.module.ty(value)).is_some())
+}
+
 /// The plan of a kernel's function, with the interface of the kernel.
 fn planned(
     cx: &PassCx<'_>,
     func: OpId,
     name: &str,
-    (pass, unit, plan): (&Pass, u64, PlanOne<'_>),
+    request: &Request<'_>,
+    plan: PlanOne<'_>,
 ) -> Result<Planned, Reason> {
+    let pass = request.pass;
     let interface = Interface::of(cx.ctx, cx.module, func)?;
     let span = cx.module.op(cx.ctx, func).span();
     let of = |mut errors: Vec<Diagnostic>, what: &str| {
@@ -82,7 +122,12 @@ fn planned(
         let why = errors.first().map_or_else(String::new, |error| format!(": {}", error.message));
         Reason::new(format!("{what}{why}"), errors.first().map_or(span, |error| error.span))
     };
-    let raised = function(cx.ctx, cx.module, func).map_err(|errors| of(errors, "it has no function"))?;
+    let raised = match request.kernels {
+        Kernels::Open => function(cx.ctx, cx.module, func).map(Folded::unchanged),
+        Kernels::Every { .. } => folded_function(cx.ctx, cx.module, func),
+    };
+    let Folded { function: raised, differences, .. } =
+        raised.map_err(|errors| of(errors, "it has no function"))?;
     if raised.module.walk_all().iter().all(|&id| computes_nothing(cx, &raised.module, id)) {
         return Err(Reason::new("it moves tensors, and computes nothing".to_owned(), span));
     }
@@ -90,8 +135,11 @@ fn planned(
     let mut module = cx.module.clone();
     module.erase(func);
     let (new, _) = append(cx.ctx, &mut module, &raised);
+    if request.kernels == (Kernels::Every { free_sums: true }) {
+        free_sums(cx.ctx, &mut module, new)?;
+    }
     let axes = cx.analysis::<DeclaredAxes>();
-    let layouts = layouts(cx.ctx, (&module, new), &interface, (&axes.0, unit));
+    let layouts = layouts(cx.ctx, (&module, new), &interface, (&axes.0, request.unit));
     let options = Options::defaults(pass.options);
     let mut inner = PassCx::new(cx.ctx, &mut module, &options);
     plan(&mut inner, new, layouts).map_err(|errors| of(errors, "its function has no plan"))?;
@@ -107,7 +155,7 @@ fn planned(
     if errors.iter().any(|error| error.severity == Severity::Error) {
         return Err(of(errors, "the plan of its function does not fit its interface"));
     }
-    Ok(Planned { module, findings, counts, copies })
+    Ok(Planned { module, findings, counts, copies, differences })
 }
 
 /// Returns true if an operation of a raised module computes no value.
@@ -117,26 +165,34 @@ fn computes_nothing(cx: &PassCx<'_>, module: &Module, id: OpId) -> bool {
 }
 
 /// The remark that states how a kernel is planned, and why.
-fn route(name: &str, span: Span, planned: Result<&Planned, &Reason>) -> Diagnostic {
+fn route(name: &str, span: Span, kernels: Kernels, planned: Result<&Planned, &Reason>) -> Diagnostic {
     let remark = |message| Diagnostic {
         severity: Severity::Remark,
         ..Diagnostic::error("plan-kernel", span, message)
     };
     match planned {
         Ok(planned) => {
-            let message =
-                format!("`@{name}` is planned from its function: no clause that is written is lost");
+            let stays = match kernels {
+                Kernels::Open => "no clause that is written is lost",
+                Kernels::Every { .. } => "its arguments and results keep their layouts",
+            };
             let copies = [
                 (&planned.copies.arguments, "copied within HBM first, to rows that the plan reads"),
                 (&planned.copies.results, "copied within HBM at the end, to the layout that is written"),
             ];
             let lines = copies.into_iter().filter(|(names, _)| !names.is_empty());
-            lines.fold(remark(message), |remark, (names, text)| {
-                remark.note(format!("`%{}`: {text}", names.join("`, `%")), None)
-            })
+            let remark = lines.fold(
+                remark(format!("`@{name}` is planned from its function: {stays}")),
+                |remark, (names, text)| remark.note(format!("`%{}`: {text}", names.join("`, `%")), None),
+            );
+            planned.differences.iter().fold(remark, |remark, text| remark.note(text.clone(), None))
         }
         Err(Reason { message, span, fix }) => {
-            let remark = remark(format!("`@{name}` is chosen within its operations: {message}"));
+            let stays = match kernels {
+                Kernels::Open => "is chosen within its operations",
+                Kernels::Every { .. } => "keeps its operations",
+            };
+            let remark = remark(format!("`@{name}` {stays}: {message}"));
             remark.note("the reason is here", Some(*span)).fix(fix.clone())
         }
     }

@@ -297,7 +297,7 @@ impl Search<'_> {
     fn contractions(&self, problem: &Contraction, prices: &Transfers<'_>, refusals: &Refusals) -> Ranked {
         let (mut all, mut explored, mut limit, mut limited) = (Vec::new(), 0, u64::MAX, false);
         let (axes, machine, model, visited) = (self.axes, self.machine, self.model, Visited::All);
-        let space = Space { problem, axes, machine, model, visited };
+        let space = Space { problem, axes, machine, model, vocabulary: prices.vocabulary, visited };
         let every = self.effort.is_every();
         let count = |choice: Choice, layout: Layout, limit: u64| {
             let parts = guess(problem, &choice, &layout, machine, model)?;

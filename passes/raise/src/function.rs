@@ -1,7 +1,8 @@
 //! The function of a kernel, in its own module and as a part of another one.
 
 use crate::direct::direct;
-use crate::tensor::canonical::canonical;
+use crate::tensor::canonical::{Canonical, canonical};
+use crate::tensor::reals::{Folded, folded};
 use crate::tensor::ruleset::RuleSet;
 use std::collections::HashMap;
 use visa_ir::build::NewOp;
@@ -16,9 +17,26 @@ use visa_mapping::raise::function::Raised;
 /// An operation without semantics, or a result that depends on an open clause.
 pub fn function(ctx: &Context, module: &Module, func: OpId) -> Result<Raised, Vec<Diagnostic>> {
     let rules = RuleSet::of(ctx)?;
+    raised(ctx, module, func, &rules).map(|canonical| canonical.function)
+}
+
+/// The canonical function of a kernel with its loops folded into operations on whole tensors, by the rules of real
+/// arithmetic. A function that is too large for its canonical form keeps its loops.
+///
+/// # Errors
+/// As of [`function`].
+pub fn folded_function(ctx: &Context, module: &Module, func: OpId) -> Result<Folded, Vec<Diagnostic>> {
+    let rules = RuleSet::of(ctx)?;
+    let canonical = raised(ctx, module, func, &rules)?;
+    if canonical.statistics.is_none() {
+        return Ok(Folded::unchanged(canonical.function));
+    }
+    folded(ctx, &canonical.function, &rules).map_err(|error| vec![error])
+}
+
+fn raised(ctx: &Context, module: &Module, func: OpId, rules: &RuleSet) -> Result<Canonical, Vec<Diagnostic>> {
     let direct = direct(ctx, module, func).map_err(|error| vec![error])?;
-    let canonical = canonical(ctx, direct, &rules, false).map_err(|error| vec![error])?;
-    Ok(canonical.function)
+    canonical(ctx, direct, rules, false).map_err(|error| vec![error])
 }
 
 /// Appends a function to a module that declares its axes. Returns the new function and the number of its operations.

@@ -3,6 +3,7 @@
 //! The pass `raise` replaces each kernel by its function of the tensor level. [`prove::prove`] compares two kernels:
 //! first their graphs ([`mod@graph`]), and where these differ their results on some data.
 
+pub mod free;
 pub mod function;
 pub mod graph;
 pub mod interface;

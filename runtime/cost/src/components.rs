@@ -21,34 +21,70 @@ pub struct Components {
     pub total: u64,
 }
 
+/// A kind of command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// Transfers from HBM into data memory.
+    Loads,
+    /// Transfers from data memory to HBM.
+    Stores,
+    /// Transfers between other memories.
+    Transfers,
+    /// Pipelines that multiply.
+    Contractions,
+    /// Other pipelines.
+    Pipelines,
+}
+
+impl Component {
+    /// The component that a command is a part of.
+    #[must_use]
+    pub fn of(command: &CommandReport) -> Self {
+        match command.kind {
+            Resource::Main | Resource::Sub | Resource::Dual if command.macs > 0 => Self::Contractions,
+            Resource::Main | Resource::Sub | Resource::Dual => Self::Pipelines,
+            Resource::Dma | Resource::Pcie => {
+                let [hbm, dm] = [Medium::Hbm, Medium::Dm].map(|medium| command.bytes.of(medium));
+                if hbm.read > 0 && dm.written > 0 {
+                    Self::Loads
+                } else if dm.read > 0 && hbm.written > 0 {
+                    Self::Stores
+                } else {
+                    Self::Transfers
+                }
+            }
+        }
+    }
+
+    /// The plural of its commands.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Loads => "loads",
+            Self::Stores => "stores",
+            Self::Transfers => "other transfers",
+            Self::Contractions => "contractions",
+            Self::Pipelines => "other pipelines",
+        }
+    }
+}
+
 impl Components {
     /// The components of a report.
     #[must_use]
     pub fn of(report: &Report) -> Self {
         let mut all = Self { total: report.totals.cycles, ..Self::default() };
         for command in &report.commands {
-            let part = all.part(command);
+            let part = match Component::of(command) {
+                Component::Loads => &mut all.loads,
+                Component::Stores => &mut all.stores,
+                Component::Transfers => &mut all.transfers,
+                Component::Contractions => &mut all.contractions,
+                Component::Pipelines => &mut all.pipelines,
+            };
             *part = part.saturating_add(command.cycles.saturating_mul(command.runs));
         }
         all
-    }
-
-    /// The component that a command is a part of.
-    fn part(&mut self, command: &CommandReport) -> &mut u64 {
-        match command.kind {
-            Resource::Main | Resource::Sub | Resource::Dual if command.macs > 0 => &mut self.contractions,
-            Resource::Main | Resource::Sub | Resource::Dual => &mut self.pipelines,
-            Resource::Dma | Resource::Pcie => {
-                let [hbm, dm] = [Medium::Hbm, Medium::Dm].map(|medium| command.bytes.of(medium));
-                if hbm.read > 0 && dm.written > 0 {
-                    &mut self.loads
-                } else if dm.read > 0 && hbm.written > 0 {
-                    &mut self.stores
-                } else {
-                    &mut self.transfers
-                }
-            }
-        }
     }
 
     /// The components by name. Their sum is the total: cycles in which several commands run count as negative.
@@ -59,11 +95,11 @@ impl Components {
         let overlap = i128::from(self.total) - work.iter().sum::<i128>();
         let [loads, stores, transfers, contractions, pipelines] = work;
         [
-            ("loads", loads),
-            ("stores", stores),
-            ("other transfers", transfers),
-            ("contractions", contractions),
-            ("other pipelines", pipelines),
+            (Component::Loads.name(), loads),
+            (Component::Stores.name(), stores),
+            (Component::Transfers.name(), transfers),
+            (Component::Contractions.name(), contractions),
+            (Component::Pipelines.name(), pipelines),
             ("overlap", overlap),
         ]
     }

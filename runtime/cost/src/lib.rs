@@ -34,7 +34,7 @@ mod transfer;
 mod walks;
 
 pub use anatomy::Anatomy;
-pub use components::Components;
+pub use components::{Component, Components};
 pub use fit::{FitError, Sample, Start, fit};
 pub use held::Held;
 pub use indices::KnownIndices;

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 use visa_hw::program::{Context, Dma};
 use visa_ir::span::Span;
+use visa_machine::{Machine, Measured};
 
 use crate::anatomy::Anatomy;
 use crate::queues::Queues;
@@ -47,6 +48,17 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
+    /// The unit of the totals of a machine.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
+        machine.measured.as_ref().map_or(Self::Cycle, Self::of_measured)
+    }
+
+    /// The unit of the totals of a machine with these measurements.
+    pub(crate) fn of_measured(measured: &Measured) -> Self {
+        if measured.counts_cycles() { Self::Cycle } else { Self::Tick }
+    }
+
     /// One of it, in words.
     #[must_use]
     pub const fn name(self) -> &'static str {

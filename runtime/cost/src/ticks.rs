@@ -33,7 +33,7 @@ pub(crate) fn in_ticks(report: Report, measured: &Measured) -> Report {
     let noise = noise.map(|noise| parallel::widened(noise, in_parallel.as_ref()));
     assumptions.extend(in_parallel.map(|found| found.assumption()));
     Report {
-        unit: if measured.counts_cycles() { TimeUnit::Cycle } else { TimeUnit::Tick },
+        unit: TimeUnit::of_measured(measured),
         noise,
         commands: report.commands.into_iter().map(|command| one(command, ticks, measured)).collect(),
         bound: Bound {

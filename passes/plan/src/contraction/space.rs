@@ -4,6 +4,7 @@
 use crate::array::whole_groups;
 use crate::contraction::layout::{Layout, MOST_COLUMNS, PACKET_BYTES, elements};
 use crate::contraction::{Choice, Contraction, Gather, Mode, Prologue, Promotion, Role, SumOrder};
+use crate::vocabulary::Vocabulary;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use visa_algebra::Axes;
@@ -34,6 +35,8 @@ pub struct Space<'a> {
     pub machine: &'a Machine,
     /// The model of memories.
     pub model: MemoryModel,
+    /// The operations that plans may use.
+    pub vocabulary: Vocabulary,
     /// The plans that are visited.
     pub visited: Visited,
 }
@@ -334,7 +337,7 @@ impl Space<'_> {
         } else {
             &[Promotion::None, Promotion::Stream, Promotion::Reuse, Promotion::Row]
         };
-        for unit in [Unit::Main, Unit::Dual] {
+        for &unit in self.vocabulary.contexts() {
             for &promotion in promotions {
                 if promotion == Promotion::Row && (base.mode == Mode::Tree || row < base.sum) {
                     continue;

@@ -80,6 +80,19 @@ pub fn kept(ctx: &Context, module: &Module, func: OpId) -> Result<Option<Reason>
     Ok(None)
 }
 
+/// The reason why a plan of the function of a kernel would not honour its interface; `None` if it would.
+///
+/// # Errors
+/// A clause of another kind than is declared.
+pub fn kept_interface(ctx: &Context, module: &Module, func: OpId) -> Result<Option<Reason>, Diagnostic> {
+    let func = Func::of(module.op(ctx, func))?;
+    let inside = func.regions().iter().flat_map(|&block| module.walk(block)).map(|id| module.op(ctx, id));
+    let call = inside.into_iter().find(|op| calling(*op).is_some());
+    let call =
+        call.map(|op| Reason::new(format!("it has a `{op}`: plan the function that it runs"), op.span()));
+    Ok(of_function(func)?.or(call))
+}
+
 /// The reason that the head of a kernel gives.
 fn of_function(func: Func<'_>) -> Result<Option<Reason>, Diagnostic> {
     let count = chips(func)?;

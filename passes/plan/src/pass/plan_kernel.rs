@@ -12,7 +12,7 @@ use crate::joint::assemble::Assembly;
 use crate::joint::straight::straight_parts;
 use crate::memo::Memo;
 use crate::memory::Transfers;
-use crate::opened::plan_open;
+use crate::opened::{Kernels, Request, plan_open};
 use crate::placement::{InPlace, pairs};
 use crate::program::{Kernel, Step};
 use crate::read::fallbacks::{Fallbacks, has_windows};
@@ -20,6 +20,7 @@ use crate::read::read;
 use crate::search::{Outcome, Plan, Search};
 use crate::shared::Shared;
 use crate::tables::Tables;
+use crate::vocabulary::Vocabulary;
 use crate::written::Layouts;
 use std::rc::Rc;
 use visa_cost::MemoryModel;
@@ -50,6 +51,13 @@ visa_pass::options! {
     struct Settings {
         explain: bool = ("explain", "false", "report the decisions of each step as remarks, with the bound and the \
              next best plan"),
+        replan: bool = ("replan", "false", "plan each kernel of the memory level from its function, also if nothing \
+             is open: its arguments and results keep their types, and nothing else stays. A remark names the reason \
+             if a kernel has no such plan"),
+        free_sums: bool = ("free-sums", "false", "with `replan`: sums of `f32` may be in any order, so results \
+             differ from those of the kernel by rounding"),
+        rust: bool = ("rust", "false", "plan with the operations of the vendor's Rust: no dual context, and no choice \
+             of the DMA engines of a transfer"),
         time_limit: String = ("time-limit", "", "most seconds for all functions, such as `2.5`; then each step has \
              the best plan so far, which depends on the machine. Empty: the number of plans is limited alone"),
         every: bool = ("every", "false", "lower every plan of each step instead of the best by their ranks, to test \
@@ -69,7 +77,8 @@ pub static PASS: Pass = Pass {
           and the sums between slices. Sums keep their order unless they are `free`.\n\n\
           A kernel of the memory level whose distributions are open is planned from its function (`raise`) if no \
           clause that is written would be lost; its arguments and results keep their types. The configurations of \
-          other kernels are chosen within their operations (`select-configs`). `explain` names the clause.\n\n\
+          other kernels are chosen within their operations (`select-configs`). `explain` names the clause. With \
+          `replan`, every kernel of the memory level is planned from its function.\n\n\
           Addresses, passes of the vector engine and the order of commands stay open: `plan-vector`, `schedule` and \
           `allocate` choose them.",
     takes: Level::Any,
@@ -102,15 +111,31 @@ impl Configured for Settings {
         let lowered = self.lowered()?;
         let (watch, all) = (cx.ctx.data::<Watch>(), Effort::new(limit, cx.ctx.data()).with_lowered(lowered));
         check_level(cx)?;
-        let opened = from_functions(cx, &all, self.explain);
+        let vocabulary = if self.rust { Vocabulary::Rust } else { Vocabulary::Visa };
+        let planning = Planning { effort: &all, explain: self.explain, vocabulary };
+        let opened = self.kernels().and_then(|kernels| from_functions(cx, &planning, kernels));
         let closed = opened.and_then(|()| close(cx, limit.is_some(), self.explain));
-        let planned = closed.and_then(|()| plan_on_chips(cx, &all, self.explain));
+        let planned = closed.and_then(|()| plan_on_chips(cx, &planning));
         watch.tell(None);
         planned
     }
 }
 
 impl Settings {
+    /// The kernels of the memory level that are planned from their functions.
+    fn kernels(&self) -> Result<Kernels, Vec<Diagnostic>> {
+        match (self.replan, self.free_sums) {
+            (true, free_sums) => Ok(Kernels::Every { free_sums }),
+            (false, false) => Ok(Kernels::Open),
+            (false, true) => {
+                let message =
+                    "found `free-sums` without `replan`: a function has the order of its sums itself";
+                let error = Diagnostic::error("plan-kernel", Span::default(), message);
+                Err(vec![error.fix("add `replan`, or write `free` at the sums of the function".to_owned())])
+            }
+        }
+    }
+
     /// The plans of a step that are lowered.
     fn lowered(&self) -> Result<Lowered, Vec<Diagnostic>> {
         let count = usize::try_from(self.sample).ok();
@@ -151,13 +176,18 @@ fn unit(model: MemoryModel) -> u64 {
     }
 }
 
-/// Plans the kernels of the memory level whose written clauses leave that open.
-fn from_functions(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
+/// Plans kernels of the memory level from their functions.
+fn from_functions(
+    cx: &mut PassCx<'_>,
+    planning: &Planning<'_>,
+    kernels: Kernels,
+) -> Result<(), Vec<Diagnostic>> {
+    let explain = planning.explain;
     let unit = unit(*cx.ctx.data::<MemoryModel>());
     let one = |cx: &mut PassCx<'_>, func: OpId, layouts: Layouts| {
-        plan_all(cx, effort, explain, &Selected { only: Some(func), layouts })
+        plan_all(cx, planning, &Selected { only: Some(func), layouts })
     };
-    plan_open(cx, (&PASS, unit, explain), &one).map_err(|error| vec![error])
+    plan_open(cx, &Request { pass: &PASS, kernels, unit, explain }, &one).map_err(|error| vec![error])
 }
 
 /// Chooses the open configurations of the other kernels that are written at the memory level.
@@ -197,17 +227,27 @@ fn has_values(cx: &PassCx<'_>, func: OpId) -> bool {
 }
 
 /// Plans all functions of the tensor level, on as many chips as they specify.
-fn plan_on_chips(cx: &mut PassCx<'_>, effort: &Effort, explain: bool) -> Result<(), Vec<Diagnostic>> {
+fn plan_on_chips(cx: &mut PassCx<'_>, planning: &Planning<'_>) -> Result<(), Vec<Diagnostic>> {
     let top = cx.module.ops(cx.module.body());
     let funcs: Vec<OpId> = top.iter().copied().filter(|&func| has_values(cx, func)).collect();
     let chips = match chips(cx, &funcs).map_err(|error| vec![error])? {
-        None | Some(1) => return plan_all(cx, effort, explain, &Selected::default()),
+        None | Some(1) => return plan_all(cx, planning, &Selected::default()),
         Some(chips) => chips,
     };
     plan_on(cx, (&funcs, chips), &PASS, &mut |cx, apart| {
-        effort.keep_apart(apart);
-        plan_all(cx, effort, explain, &Selected::default())
+        planning.effort.keep_apart(apart);
+        plan_all(cx, planning, &Selected::default())
     })
+}
+
+/// The settings of all searches.
+struct Planning<'a> {
+    /// The limits.
+    effort: &'a Effort,
+    /// Report the decisions.
+    explain: bool,
+    /// The operations that plans may use.
+    vocabulary: Vocabulary,
 }
 
 /// The functions that are planned.
@@ -222,8 +262,7 @@ struct Selected {
 /// Plans the selected functions of the tensor level on one chip.
 fn plan_all(
     cx: &mut PassCx<'_>,
-    effort: &Effort,
-    explain: bool,
+    &Planning { effort, explain, vocabulary }: &Planning<'_>,
     selected: &Selected,
 ) -> Result<(), Vec<Diagnostic>> {
     let mut axes = cx.analysis::<DeclaredAxes>().0.clone();
@@ -244,7 +283,7 @@ fn plan_all(
     let mut declarations = cx.module.clone();
     declarations.set_ops(top, declared);
     let (mut errors, mut progress) = (Vec::new(), Progress::default());
-    let prices = Transfers::new(&axes, &machine, *model);
+    let prices = Transfers::new(&axes, &machine, *model, vocabulary);
     let functions = cx.analysis::<CallGraph>();
     for &func in functions.callees_first() {
         if !has_values(cx, func) || selected.only.is_some_and(|only| only != func) {

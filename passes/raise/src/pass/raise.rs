@@ -1,6 +1,7 @@
 //! Replaces each kernel by its function of the tensor level.
 
 use crate::direct::{direct, order_results};
+use crate::free::free_sums;
 use crate::function::append;
 use crate::interface::Interface;
 use crate::tensor::canonical::{Canonical, MAX_OPERATIONS, Statistics, canonical};
@@ -25,6 +26,8 @@ visa_pass::options! {
         reals: bool = ("reals", "false", "fold loops that carry sums and maxima of blocks, by rules of real \
              arithmetic; report the differences as a remark"),
         arrays: bool = ("arrays", "false", "give each result its axes in the order of the kernel's array"),
+        free_sums: bool = ("free-sums", "false", "sums of `f32` may be in any order: the function is `free` to add \
+             its terms otherwise than the kernel"),
     }
 }
 
@@ -90,8 +93,11 @@ fn replace(cx: &mut PassCx<'_>, settings: &Settings) -> Result<(), Vec<Diagnosti
         return Err(findings);
     }
     for (old, raised) in raised {
-        let (_, copied) = append(cx.ctx, cx.module, &raised);
+        let (new, copied) = append(cx.ctx, cx.module, &raised);
         cx.count("operations", copied);
+        if settings.free_sums {
+            free_sums(cx.ctx, cx.module, new).map_err(|error| vec![error])?;
+        }
         cx.module.erase(old);
     }
     // What only the memory level needs, such as tables, is left out.

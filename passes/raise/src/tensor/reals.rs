@@ -56,6 +56,14 @@ pub struct Folded {
     pub kept: Vec<KeptLoop>,
 }
 
+impl Folded {
+    /// A function whose loops are kept.
+    #[must_use]
+    pub fn unchanged(function: Raised) -> Self {
+        Self { function, loops: Vec::new(), differences: Vec::new(), rules: Vec::new(), kept: Vec::new() }
+    }
+}
+
 /// The function with folded loops; `None` if it has no loop.
 ///
 /// # Errors

@@ -6,18 +6,19 @@ use crate::passes;
 use crate::pictures::PLAN;
 use crate::stages::choose::Chosen;
 use crate::stages::compile::Advice;
-use crate::stages::cost::Costed;
+use crate::stages::cost::{Costed, price};
+use crate::stages::versions::{Version, Versions, messages, remark};
 use crate::stages::{entry, plan};
-use visa_cost::{Components, MemoryModel, Report, price};
-use visa_hw::program::{CommandKind, Program};
+use visa_cost::Each;
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, Note, Severity, counted};
+use visa_ir::diag::{Diagnostic, Note, Severity};
 use visa_ir::module::{Module, OpId};
 use visa_ir::span::Span;
-use visa_machine::Machine;
-use visa_mapping::ops::func::Func;
 use visa_opt::Registry;
 use visa_pass::Pass;
+
+/// The code of the remarks.
+const CODE: &str = "advise";
 
 /// The advice so far, and the kernel whose function is planned.
 pub(crate) struct Given {
@@ -25,14 +26,9 @@ pub(crate) struct Given {
     pub(crate) written: Option<Module>,
 }
 
-/// A program with its price.
-struct Priced {
-    report: Report,
-    slices: usize,
-    /// The decisions of a plan.
-    decisions: Vec<String>,
-    /// The differences of the planned function from the kernel, by rounding.
-    differences: Vec<String>,
+/// The plan of a kernel's function.
+struct Planned {
+    version: Version,
     /// The options of `raise` that give this function.
     raise: &'static str,
 }
@@ -67,7 +63,7 @@ pub(crate) fn advise(
     let mut advice = given.advice;
     advice.extend(chosen.explained.iter().map(|finding| (PLAN, finding.clone())));
     if let Some(written) = given.written {
-        let compared = compared(&chosen.ctx, written, costed, registry, flags);
+        let compared = compared(&chosen.ctx, written, costed, registry, flags, console);
         let findings: Vec<Diagnostic> =
             std::iter::once(&compared).chain(advice.iter().map(|(_, finding)| finding)).cloned().collect();
         console.emit(&findings);
@@ -92,30 +88,26 @@ fn compared(
     costed: &Costed,
     registry: &Registry,
     flags: &Flags,
+    console: &Console<'_>,
 ) -> Diagnostic {
     let name = &costed.program.name;
-    let Some((kernel, span)) = function(ctx, &written, name) else {
-        return remark(
-            Span::default(),
-            format!("no plan to compare with: `@{name}` is at no level with mappings"),
-        );
+    let Some((kernel, span)) = entry::function(ctx, &written, name) else {
+        let message = format!("no plan to compare with: `@{name}` is at no level with mappings");
+        return remark(CODE, Span::default(), message);
     };
-    let report = costed.report.clone();
-    let own = Priced {
-        report,
-        slices: slices(&costed.program),
-        decisions: Vec::new(),
-        differences: Vec::new(),
-        raise: RAISE[0],
-    };
+    let own = Version::new(&costed.program, costed.report.clone());
     let [arrays, axes] = RAISE.map(|raise| planned(ctx, written.clone(), kernel, raise, &registry.passes));
     let best = match (arrays, axes) {
-        (Ok(own), Ok(other)) if other.report.totals.cycles < own.report.totals.cycles => Ok(other),
+        (Ok(own), Ok(other)) if other.version.cycles() < own.version.cycles() => Ok(other),
         (Err(_), Ok(other)) => Ok(other),
         (own, Ok(_) | Err(_)) => own,
     };
     match best {
-        Ok(plan) => comparison(name, span, &own, &plan, &flags.file),
+        Ok(plan) => {
+            let versions = Versions { kernel: &own, plan: &plan.version };
+            let remark = versions.comparison(CODE, (name, span), &|span| console.line(span));
+            if versions.is_faster() { remark.fix(continuation(&flags.file, plan.raise)) } else { remark }
+        }
         Err(why) => without_plan(*why),
     }
 }
@@ -124,24 +116,21 @@ fn compared(
 fn without_plan(NoPlan { refused, kept }: NoPlan) -> Diagnostic {
     let no_plan = |why: &str| format!("no plan to compare with: {why}");
     let Some(position) = kept.first().and_then(|note| note.span) else {
-        let remark = remark(refused.span, no_plan(&refused.message));
+        let remark = remark(CODE, refused.span, no_plan(&refused.message));
         return Diagnostic { notes: refused.notes, ..remark }.fix(refused.fix);
     };
     let loops = if kept.len() == 1 { "a loop is" } else { "loops are" };
     let message = no_plan(&format!("{loops} not folded into operations on whole tensors"));
-    Diagnostic { notes: kept, ..remark(position, message) }
+    Diagnostic { notes: kept, ..remark(CODE, position, message) }
         .note(format!("with these loops, {}", refused.message), None)
 }
 
-/// The function of a name, and its position.
-fn function(ctx: &Context, module: &Module, name: &str) -> Option<(OpId, Span)> {
-    let functions = module.ops(module.body()).iter().filter_map(|&id| Func::cast(module.op(ctx, id)));
-    let mut named = functions.filter(|func| func.name().is_ok_and(|own| *own == *name));
-    named.next().map(|func| (func.id, func.span()))
-}
-
-fn remark(span: Span, message: String) -> Diagnostic {
-    Diagnostic { severity: Severity::Remark, ..Diagnostic::error("advise", span, message) }
+/// The command that writes the plan.
+fn continuation(file: &str, raise: &str) -> String {
+    format!(
+        "continue with the plan: `visa-opt {file} --raise='{raise}' -o F.visa`, then `visa-run F.visa --plan --cost \
+         --emit K.visa`"
+    )
 }
 
 /// The plan of the function that `raise` gives with some options.
@@ -154,7 +143,7 @@ fn planned(
     kernel: OpId,
     raise: &'static str,
     known: &[&'static Pass],
-) -> Result<Priced, Box<NoPlan>> {
+) -> Result<Planned, Box<NoPlan>> {
     entry::keep(ctx, &mut module, kernel);
     let first = |mut findings: Vec<Diagnostic>| {
         findings.sort_by_key(|finding| finding.severity != Severity::Error);
@@ -168,63 +157,9 @@ fn planned(
     let (kept, differences): (Vec<Note>, Vec<Note>) = notes.partition(|note| note.span.is_some());
     let planned = run(&[(plan::PASS, Some("explain"))]).and_then(|found| run(&plan::CLOSING).map(|_| found));
     let found = planned.map_err(|refused| Box::new(NoPlan { refused, kept }))?;
-    let (program, _) = passes::compile(ctx, &mut module, known, None).map_err(first)?;
-    let program = program.started_first();
-    let report = price(&program, &ctx.data::<Machine>(), *ctx.data::<MemoryModel>())?;
-    let messages = |notes: Vec<Note>| notes.into_iter().map(|note| note.message).collect();
-    let decisions = messages(found.findings.into_iter().flat_map(|finding| finding.notes).collect());
-    let differences = messages(differences);
-    Ok(Priced { slices: slices(&program), report, decisions, differences, raise })
-}
-
-/// The most slices of a chip that a pipeline uses.
-fn slices(program: &Program) -> usize {
-    let used = |kind: &CommandKind| match kind {
-        CommandKind::Exec(exec) => exec.slices.iter().map(ExactSizeIterator::len).sum(),
-        CommandKind::Loop(_) | CommandKind::Launch(_) | CommandKind::Dma(_) | CommandKind::Indexed(_) => 0,
-    };
-    program.flat().iter().map(|(command, _)| used(&command.kind)).max().unwrap_or_default()
-}
-
-/// The difference of a kernel and its plan, the greatest gain first.
-fn comparison(name: &str, span: Span, own: &Priced, plan: &Priced, file: &str) -> Diagnostic {
-    let unit = own.report.unit.name();
-    let (cycles, least) = (own.report.totals.cycles, plan.report.totals.cycles);
-    let is_faster = least < cycles;
-    let verdict = if is_faster { "" } else { ": no change would bring anything" };
-    let message = format!(
-        "the plan of what `@{name}` computes takes {}, this kernel {cycles}{verdict}",
-        counted(least, unit)
-    );
-    let mut remark = remark(span, message);
-    for line in changes(&own.report, &plan.report) {
-        remark = remark.note(line, None);
-    }
-    remark = remark.note(format!("slices: {} here, {} in the plan", own.slices, plan.slices), None);
-    for difference in &plan.differences {
-        remark = remark.note(format!("in the function of the plan, {difference}"), None);
-    }
-    if !is_faster {
-        return remark;
-    }
-    for decision in &plan.decisions {
-        remark = remark.note(format!("in the plan, {decision}"), None);
-    }
-    remark.fix(format!(
-        "continue with the plan: `visa-opt {file} --raise='{}' -o F.visa`, then `visa-run F.visa --plan --cost --emit \
-         K.visa`",
-        plan.raise
-    ))
-}
-
-/// The components of two reports that differ, the greatest gain first.
-fn changes(own: &Report, plan: &Report) -> Vec<String> {
-    let [own, plan] = [own, plan].map(|report| Components::of(report).named());
-    let pairs = own.into_iter().zip(plan).map(|((name, before), (_, after))| (name, before, after));
-    let mut changed: Vec<_> = pairs.filter(|(_, before, after)| before != after).collect();
-    changed.sort_by_key(|(_, before, after)| after - before);
-    let line = |(name, before, after): &(&str, i128, i128)| {
-        format!("{:+} cycles by {name}: {before} here, {after} in the plan", after - before)
-    };
-    changed.iter().map(line).collect()
+    let (program, priced) = price(ctx, module, known, None, Each::Nothing).map_err(first)?;
+    let decisions = messages(found.findings);
+    let differences = differences.into_iter().map(|note| note.message).collect();
+    let version = Version { decisions, differences, ..Version::new(&program, priced.report) };
+    Ok(Planned { version, raise })
 }

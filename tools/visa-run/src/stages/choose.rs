@@ -44,10 +44,7 @@ pub(crate) fn choose(
     let Loaded { ctx, mut module } = loaded;
     let input = flags.advise.then(|| module.clone());
     let (planned, order) = match &flags.plan {
-        Some(options) => {
-            let planned = plan::plan(&ctx, &mut module, options, registry, flags, console)?;
-            (planned, IssueOrder::default())
-        }
+        Some(options) => plan::plan(&ctx, &mut module, options, registry, flags, console)?,
         None => (Planned::default(), close(&ctx, &mut module, registry, flags, console)?),
     };
     let (function, explained) = (planned.function.filter(|_| flags.check), planned.explained);

@@ -4,13 +4,19 @@ use crate::compare::{self, Comparison};
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
 use crate::order_line::OrderLine;
+use crate::passes;
 use crate::pictures;
 use crate::ran::Tensors;
 use crate::stages::read::read_compared;
-use visa_cost::{KnownIndices, MemoryModel, Priced, Report, Rows, Timeline, priced, with_table_loads};
+use visa_cost::{
+    AssumedRows, Each, KnownIndices, MemoryModel, Priced, Report, Rows, Timeline, priced, with_table_loads,
+};
 use visa_hw::program::Program;
 use visa_ir::context::Context;
+use visa_ir::diag::Diagnostic;
+use visa_ir::module::Module;
 use visa_machine::Machine;
+use visa_pass::Pass;
 
 /// A program with its price.
 pub(crate) struct Costed {
@@ -45,6 +51,22 @@ pub(crate) fn cost(
         (Some(_) | None, Some(_) | None) => None,
     };
     Ok(Costed { program, report, timeline, compared, order: None })
+}
+
+/// The price of a kernel whose clauses are chosen, with its loads of tables.
+pub(crate) fn price(
+    ctx: &Context,
+    mut module: Module,
+    known: &[&'static Pass],
+    entry: Option<&str>,
+    each: Each,
+) -> Result<(Program, Priced), Vec<Diagnostic>> {
+    let (program, _) = passes::compile(ctx, &mut module, known, entry)?;
+    let (machine, model) = (ctx.data::<Machine>(), *ctx.data::<MemoryModel>());
+    let program = with_table_loads(program.started_first(), &machine);
+    let rows = Rows { known: KnownIndices::default(), assumed: AssumedRows::default() };
+    let found = priced(&program, &machine, model, &rows, each).map_err(|why| vec![why])?;
+    Ok((program, found))
 }
 
 /// The file of `--compare` next to the price; a machine is fitted to it if that is requested.

@@ -7,6 +7,7 @@ use visa_ir::analysis::Analysis as _;
 use visa_ir::context::Context;
 use visa_ir::decl::Body;
 use visa_ir::module::{Module, OpId};
+use visa_ir::span::Span;
 use visa_mapping::Tensor;
 use visa_mapping::facts::calls::CallGraph;
 use visa_mapping::ops::func::{FUNC, Func};
@@ -50,4 +51,11 @@ pub(crate) fn keep(ctx: &Context, module: &mut Module, kernel: OpId) {
     let functions = module.ops(module.body()).iter().filter(|&&id| module.op(ctx, id).is(&FUNC));
     let others: Vec<OpId> = functions.copied().filter(|id| !reached.contains(id)).collect();
     others.into_iter().for_each(|id| module.erase(id));
+}
+
+/// The function of a name, and its position.
+pub(crate) fn function(ctx: &Context, module: &Module, name: &str) -> Option<(OpId, Span)> {
+    let functions = module.ops(module.body()).iter().filter_map(|&id| Func::cast(module.op(ctx, id)));
+    let mut named = functions.filter(|func| func.name().is_ok_and(|own| *own == *name));
+    named.next().map(|func| (func.id, func.span()))
 }

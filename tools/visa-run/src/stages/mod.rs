@@ -13,5 +13,7 @@ pub(crate) mod load;
 pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod read;
+pub(crate) mod replan;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod versions;

@@ -7,26 +7,23 @@ use crate::flags::Flags;
 use crate::order_line::OrderLine;
 use crate::passes;
 use crate::stages::close::run;
+use crate::stages::cost::price;
 use crate::stages::read::read_compared;
 use std::collections::BTreeMap;
-use visa_cost::{
-    AssumedRows, Each, KnownIndices, MemoryModel, Priced, Report, Rows, priced, with_table_loads,
-};
-use visa_hw::program::Program;
+use visa_cost::{Each, Report};
 use visa_ir::analysis::Analysis as _;
 use visa_ir::context::Context;
-use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::diag::Severity;
 use visa_ir::module::Module;
 use visa_ir::span::Span;
 use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::FUNC;
 use visa_opt::Registry;
-use visa_pass::Pass;
 use visa_schedule::issue::in_given_order;
 
 /// The options of pass `schedule` for the vendor's order.
-const VENDOR: &str = "vendor";
+pub(crate) const VENDOR: &str = "vendor";
 
 /// The passes that give a copy of the kernel its addresses.
 const ALLOCATING: [(&str, Option<&str>); 2] = [("plan-vector", Some("")), ("allocate", Some(""))];
@@ -57,7 +54,7 @@ pub(crate) fn order(
         run(ctx, module, &registry.passes, &[("schedule", flags.schedule.as_deref())], console)?;
         return Ok(IssueOrder::AsWritten);
     }
-    if console.rust.is_none() || ctx.data::<Machine>().measured.is_none() {
+    if !has_vendor_order(ctx, console) {
         return Ok(IssueOrder::AsWritten);
     }
     let written = module.clone();
@@ -72,6 +69,11 @@ pub(crate) fn order(
             Ok(IssueOrder::AsWritten)
         }
     }
+}
+
+/// Returns true if the vendor's scheduler orders the commands of a kernel: one from Rust, on a measured machine.
+pub(crate) fn has_vendor_order(ctx: &Context, console: &Console<'_>) -> bool {
+    console.rust.is_some() && ctx.data::<Machine>().measured.is_some()
 }
 
 /// The kernel in the order of a schedule or a trace.
@@ -163,22 +165,6 @@ fn left(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> BTreeMap<usize, 
         found.insert(own, theirs.remove(at));
     }
     if theirs.is_empty() { found } else { BTreeMap::new() }
-}
-
-/// The price of a kernel whose clauses are chosen, with its loads of tables.
-fn price(
-    ctx: &Context,
-    mut module: Module,
-    known: &[&'static Pass],
-    entry: Option<&str>,
-    each: Each,
-) -> Result<(Program, Priced), Vec<Diagnostic>> {
-    let (program, _) = passes::compile(ctx, &mut module, known, entry)?;
-    let (machine, model) = (ctx.data::<Machine>(), *ctx.data::<MemoryModel>());
-    let program = with_table_loads(program.started_first(), &machine);
-    let rows = Rows { known: KnownIndices::default(), assumed: AssumedRows::default() };
-    let found = priced(&program, &machine, model, &rows, each).map_err(|why| vec![why])?;
-    Ok((program, found))
 }
 
 /// The line of a report about the vendor's order, with the total of `--schedule`; `None` for any other order.

@@ -4,16 +4,16 @@ use crate::console::{Console, Outcome};
 use crate::flags::Flags;
 use crate::stages::close::{inline, run};
 use crate::stages::entry;
+use crate::stages::order::IssueOrder;
+use crate::stages::replan::{REPLAN, has_option, replan};
 use crate::{passes, pictures};
 use visa_ir::context::{Context, quote};
 use visa_ir::diag::{Diagnostic, Severity};
 use visa_ir::module::Module;
 use visa_ir::open::{self, Opening};
 use visa_ir::span::Span;
-use visa_ir::symbols::declared;
-use visa_mapping::ops::func::FUNC;
 use visa_opt::Registry;
-use visa_pass::{Level, Pipeline};
+use visa_pass::{Level, Pipeline, Report};
 
 /// The pass that plans functions.
 pub(crate) const PASS: &str = "plan-kernel";
@@ -25,12 +25,17 @@ const CHOOSES_WITHIN: &str = "select-configs";
 const FROM_FUNCTION: &str = "from-function";
 
 /// The passes that close the rest after `plan-kernel` or `select-configs`, in their order.
-pub(crate) const CLOSING: [(&str, Option<&str>); 4] = [
-    ("plan-vector", Some("")),
-    ("schedule", Some("")),
-    ("allocate", Some("")),
-    ("select-transfers", Some("")),
-];
+pub(crate) const CLOSING: [(&str, Option<&str>); 4] = closing(Some(""));
+
+/// The closing passes, with the options of `schedule`; `None` leaves it out.
+pub(crate) const fn closing(schedule: Option<&str>) -> [(&str, Option<&str>); 4] {
+    [
+        ("plan-vector", Some("")),
+        ("schedule", schedule),
+        ("allocate", Some("")),
+        ("select-transfers", Some("")),
+    ]
+}
 
 /// A plan, apart from the kernel.
 #[derive(Default)]
@@ -41,8 +46,25 @@ pub(crate) struct Planned {
     pub(crate) explained: Vec<Diagnostic>,
 }
 
-/// Plans a kernel.
+/// Plans a kernel. Returns the plan and the order of its commands.
 pub(crate) fn plan(
+    ctx: &Context,
+    module: &mut Module,
+    options: &str,
+    registry: &Registry,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<(Planned, IssueOrder)> {
+    let is_closed = Level::of(ctx, module) == Level::Memory
+        && open::first(ctx, module, |opening| opening == Opening::Configuration).is_none();
+    if is_closed && (console.rust.is_some() || has_option(options, REPLAN)) {
+        return replan(ctx, module, options, registry, flags, console);
+    }
+    plan_open(ctx, module, options, registry, flags, console).map(|planned| (planned, IssueOrder::default()))
+}
+
+/// Plans a kernel with open choices.
+fn plan_open(
     ctx: &Context,
     module: &mut Module,
     options: &str,
@@ -91,7 +113,7 @@ pub(crate) fn plan(
 }
 
 /// The options of `plan-kernel`, with the time limit of the flags.
-fn limited(options: &str, flags: &Flags) -> String {
+pub(crate) fn limited(options: &str, flags: &Flags) -> String {
     let limit = flags.time_limit.as_ref().map(|limit| format!("time-limit={}", quote(limit)));
     let all = [(!options.is_empty()).then(|| options.to_owned()), limit];
     all.into_iter().flatten().collect::<Vec<_>>().join(" ")
@@ -142,9 +164,13 @@ fn functions(
     let explained = report.findings.iter().filter(is_shown).cloned().collect();
     report.findings.retain(|finding| requested || !is_explanation(finding));
     console.passed(&report)?;
+    Ok((explained, is_from_function(&report)))
+}
+
+/// Returns true if a pass planned a kernel of the memory level from its function.
+pub(crate) fn is_from_function(report: &Report) -> bool {
     let counted = |(name, count): &(&str, u64)| *name == FROM_FUNCTION && *count > 0;
-    let from_function = report.steps.iter().any(|step| step.statistics.iter().any(counted));
-    Ok((explained, from_function))
+    report.steps.iter().any(|step| step.statistics.iter().any(counted))
 }
 
 /// Runs the pass that chooses, if there is one, and those that close the rest.
@@ -165,22 +191,32 @@ fn nothing_open(file: &str, level: Level) -> Diagnostic {
     let message = format!(
         "`--plan` closes open choices, but `{file}` has none: it is at the {level} level, and no clause is `auto`"
     );
-    let fix = "leave `--plan` out, or write `auto` for the clauses that it should choose; `--schedule` reorders the \
-               commands of a kernel that is written in full";
-    Diagnostic::error("plan", Span::default(), message).fix(fix.to_owned())
+    let replan = match level {
+        Level::Memory => "plan what it computes with `--plan=replan`, ",
+        Level::Any | Level::Tensor | Level::Sequencer | Level::Hardware => "",
+    };
+    let fix = format!(
+        "{replan}leave `--plan` out, or write `auto` for the clauses that it should choose; `--schedule` reorders the \
+         commands of a kernel that is written in full"
+    );
+    Diagnostic::error("plan", Span::default(), message).fix(fix)
 }
 
-/// Erases the functions that the kernel to run does not call: they need no plan.
-fn keep_entry(ctx: &Context, module: &mut Module, flags: &Flags, console: &mut Console<'_>) -> Outcome<()> {
+/// Erases the functions that the kernel to run does not call: they need no plan. Returns its name.
+pub(crate) fn keep_entry(
+    ctx: &Context,
+    module: &mut Module,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<String> {
     let signature = visa_reference::interface(ctx, module, flags.entry.as_deref());
     let name = signature.map_err(|finding| console.refuse(vec![finding]))?.entry;
     keep(ctx, module, &name);
-    Ok(())
+    Ok(name)
 }
 
 /// Erases the functions that the kernel `name` does not call, if there is one of this name.
 fn keep(ctx: &Context, module: &mut Module, name: &str) {
-    let functions = module.ops(module.body()).iter().filter(|&&id| module.op(ctx, id).is(&FUNC));
-    let kernel = functions.copied().find(|&id| declared(module.op(ctx, id)).is_some_and(|own| *own == *name));
-    kernel.into_iter().for_each(|kernel| entry::keep(ctx, module, kernel));
+    let kernel = entry::function(ctx, module, name);
+    kernel.into_iter().for_each(|(kernel, _)| entry::keep(ctx, module, kernel));
 }

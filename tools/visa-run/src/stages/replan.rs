@@ -1,0 +1,132 @@
+//! Replan: a kernel that is written in full, planned from its function. The faster version remains.
+
+use crate::console::{Console, Outcome};
+use crate::flags::Flags;
+use crate::passes;
+use crate::pictures;
+use crate::stages::close::{inline, run};
+use crate::stages::cost::price;
+use crate::stages::entry;
+use crate::stages::order::{IssueOrder, VENDOR, has_vendor_order};
+use crate::stages::plan::{self, Planned};
+use crate::stages::versions::{Version, Versions, messages};
+use visa_cost::Each;
+use visa_ir::context::Context;
+use visa_ir::diag::{Diagnostic, Severity};
+use visa_ir::module::Module;
+use visa_ir::span::Span;
+use visa_opt::Registry;
+
+/// The option of `plan-kernel` that plans a kernel from its function.
+pub(crate) const REPLAN: &str = "replan";
+
+/// The option of `plan-kernel` and of `raise` that permits any order of sums.
+const FREE_SUMS: &str = "free-sums";
+
+/// The code of the remark that compares the versions.
+const CODE: &str = "replan";
+
+/// A version of the kernel, with its clauses closed.
+struct Closed {
+    module: Module,
+    /// The order of its commands.
+    order: IssueOrder,
+    version: Version,
+}
+
+/// Plans a kernel from its function, and keeps the faster of both. Returns the plan and the order of its commands.
+pub(crate) fn replan(
+    ctx: &Context,
+    module: &mut Module,
+    options: &str,
+    registry: &Registry,
+    flags: &Flags,
+    console: &mut Console<'_>,
+) -> Outcome<(Planned, IssueOrder)> {
+    let name = plan::keep_entry(ctx, module, flags, console)?;
+    let span = entry::function(ctx, module, &name).map_or_else(Span::default, |(_, span)| span);
+    let kernel = module.clone();
+    let written = closed(ctx, (module.clone(), &name), None, registry, console)?;
+    let all = plan::limited(&all_options(options, console), flags);
+    let report = passes::choose(ctx, module, &registry.passes, &[(plan::PASS, Some(&all))]);
+    let mut report = report.map_err(|findings| console.refuse(findings))?;
+    let is_planned = plan::is_from_function(&report);
+    let is_explanation =
+        |finding: &Diagnostic| finding.severity == Severity::Remark && finding.code == plan::PASS;
+    let explained: Vec<Diagnostic> = report.findings.iter().filter(|f| is_explanation(f)).cloned().collect();
+    // Decisions are a part of the comparison; the reason for a kernel without a plan is not.
+    report.findings.retain(|finding| !(is_planned && is_explanation(finding)));
+    console.passed(&report)?;
+    if !is_planned {
+        *module = written.module;
+        return Ok((Planned::default(), written.order));
+    }
+    let planned = closed(ctx, (module.clone(), &name), Some(""), registry, console)?;
+    let version = Version { decisions: messages(explained.clone()), ..planned.version };
+    let versions = Versions { kernel: &written.version, plan: &version };
+    let remark = versions.comparison(CODE, (&name, span), &|span| console.line(span));
+    let is_faster = versions.is_faster();
+    console.emit(&[remark]);
+    if !is_faster {
+        *module = written.module;
+        return Ok((Planned::default(), written.order));
+    }
+    *module = planned.module;
+    let function = flags.check.then(|| function(ctx, kernel, options, registry, console)).transpose()?;
+    let explained = if pictures::advised(flags) { explained } else { Vec::new() };
+    Ok((Planned { function, explained }, planned.order))
+}
+
+/// The options of `plan-kernel`, with those that the run adds: a kernel from Rust stays within the vendor's language.
+fn all_options(options: &str, console: &Console<'_>) -> String {
+    let mut all: Vec<&str> = options.split_whitespace().collect();
+    let added = [REPLAN, "explain"].into_iter().chain(console.rust.as_ref().map(|_| "rust"));
+    for option in added {
+        if !has_option(options, option) {
+            all.push(option);
+        }
+    }
+    all.join(" ")
+}
+
+/// Returns true if options have a flag.
+pub(crate) fn has_option(options: &str, name: &str) -> bool {
+    let is_set = |option: &str| option == name || option.strip_prefix(name) == Some("=true");
+    options.split_whitespace().any(is_set)
+}
+
+/// A kernel with its calls inlined and everything closed, and its report. On a measured machine, a kernel from Rust has the vendor's order;
+/// `schedule` has the options for other kernels, `None` for the order of the text.
+fn closed(
+    ctx: &Context,
+    (mut module, entry): (Module, &str),
+    schedule: Option<&'static str>,
+    registry: &Registry,
+    console: &mut Console<'_>,
+) -> Outcome<Closed> {
+    inline(ctx, &mut module, &registry.passes, console)?;
+    let is_vendors = has_vendor_order(ctx, console);
+    let order = match is_vendors {
+        true => IssueOrder::Vendor(Box::new(module.clone())),
+        false => IssueOrder::AsWritten,
+    };
+    let closing = plan::closing(if is_vendors { Some(VENDOR) } else { schedule });
+    run(ctx, &mut module, &registry.passes, &closing, console)?;
+    let priced = price(ctx, module.clone(), &registry.passes, Some(entry), Each::Nothing);
+    let (program, priced) = priced.map_err(|findings| console.refuse(findings))?;
+    Ok(Closed { module, order, version: Version::new(&program, priced.report) })
+}
+
+/// The function of a kernel, whose sums have any order if the plan's have.
+fn function(
+    ctx: &Context,
+    mut kernel: Module,
+    options: &str,
+    registry: &Registry,
+    console: &mut Console<'_>,
+) -> Outcome<Module> {
+    let free = if has_option(options, FREE_SUMS) { " free-sums" } else { "" };
+    let raise = format!("reals arrays{free}");
+    run(ctx, &mut kernel, &registry.passes, &[("raise", Some(&raise))], console)?;
+    Ok(kernel)
+}
