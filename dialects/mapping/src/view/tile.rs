@@ -442,7 +442,10 @@ fn home(op: OpRef<'_>, along: &Expr, whole: &Tensor, axes: &Axes) -> Result<Dim,
 
 /// The mappings of a tile of the tensor `whole` that are others than the tensor's: that of the elements, as it is
 /// written or else as it follows, and those of other dimensions that are cut.
-pub(crate) fn layout(
+///
+/// # Errors
+/// A dimension that the tensor does not have, or a layout that does not follow from the tensor's.
+pub fn layout(
     op: OpRef<'_>,
     written: Option<Rc<Expr>>,
     (along, size): (&Expr, i64),

@@ -1,0 +1,309 @@
+//! Operations on tensors at rest: transfers, new tensors, exchanges, and rows that an index chooses.
+
+use crate::body::Body;
+use crate::refusals::{Export, refuse, refuse_with_fix};
+use crate::values::Ownership;
+use crate::views::{OneOf, Operand};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+use visa_ir::module::{OpRef, ValueId};
+use visa_mapping::ops::chip_shuffle::ChipShuffle;
+use visa_mapping::ops::empty::Empty;
+use visa_mapping::ops::indexed::{GatherToDm, ScatterOp};
+use visa_mapping::ops::to_tile::ToTile;
+use visa_mapping::ops::transfer::{ToDm, ToHbm, ToSpm};
+use visa_mapping::{DM, Dim, HBM, SPM, Tensor, TensorKind};
+
+/// The kind of notes about addresses.
+pub(crate) const ADDRESS: &str = "address";
+/// The kind of notes about the engines of a transfer, and the order of its parts.
+const TRANSFER: &str = "stream of a transfer";
+
+impl Body<'_, '_> {
+    /// `tm.to_hbm`.
+    pub(crate) fn to_hbm(&mut self, op: OpRef<'_>) -> Export<()> {
+        let to = ToHbm::of(op)?;
+        let mut lacking = self.address(to.at_unless_auto()?);
+        self.check_padded(op, to.padded())?;
+        lacking.extend(self.stream_of(to.queue()?.is_some(), to.engines()?.is_some(), to.time()?.is_some()));
+        self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
+    }
+
+    /// `tm.to_dm`.
+    pub(crate) fn to_dm(&mut self, op: OpRef<'_>) -> Export<()> {
+        let to = ToDm::of(op)?;
+        let mut lacking = self.address(to.at_unless_auto()?);
+        lacking.extend(self.stream_of(to.queue()?.is_some(), to.engines()?.is_some(), to.time()?.is_some()));
+        self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
+    }
+
+    /// `tm.to_spm`.
+    pub(crate) fn to_spm(&mut self, op: OpRef<'_>) -> Export<()> {
+        let to = ToSpm::of(op)?;
+        let mut lacking = self.address(to.at_unless_auto()?);
+        lacking.extend(self.stream_of(to.queue()?.is_some(), to.engines()?.is_some(), to.time()?.is_some()));
+        self.transfer(op, to.source()?.id, to.result_tensor()?.id, &lacking)
+    }
+
+    /// `tm.to_tile`.
+    pub(crate) fn to_tile(&mut self, op: OpRef<'_>) -> Export<()> {
+        let to = ToTile::of(op)?;
+        self.check_padded(op, to.padded())?;
+        let lacking = self.stream_of(to.queue()?.is_some(), to.engines()?.is_some(), to.time()?.is_some());
+        let (source, tensor) = (to.source()?.id, to.tensor()?.id);
+        let operand = self.read_view(op, source)?;
+        if operand.root == self.roots.root(tensor) {
+            let message = "it reads the tensor that it writes, and a variable of the language is borrowed once";
+            return Err(refuse_with_fix(op, message, "read from a copy of the tensor"));
+        }
+        let target = self.written_tile(op, *to)?;
+        let method = self.view_method(op, source, tensor)?;
+        let (from, engine) = (operand.tokens, self.engine(op, source, tensor)?);
+        self.with_comments(op, &lacking, quote!(#from.#method(#engine, #target);));
+        Ok(())
+    }
+
+    /// `tm.empty`.
+    pub(crate) fn empty(&mut self, op: OpRef<'_>) -> Export<()> {
+        let empty = Empty::of(op)?;
+        let lacking = self.address(empty.at_unless_auto()?);
+        let result = empty.result_tensor()?.id;
+        if self.roots.place(result).is_some() {
+            // It is the variable that the body fills.
+            return Ok(());
+        }
+        let tensor = self.tensor(op, result)?;
+        if tensor.kind.is_one_of(&[&SPM]) {
+            return Err(refuse(op, "the language has no tensors without elements in scratchpad memory"));
+        }
+        let (ty, new) = (self.tensor_type(op, &tensor)?, self.constructor(op, &tensor)?);
+        let name = self.declare(op, result, Ownership::Owned);
+        self.with_comments(op, &lacking, quote!(let mut #name: #ty = #new::new();));
+        Ok(())
+    }
+
+    /// `tm.chip_shuffle`.
+    pub(crate) fn chip_shuffle(&mut self, op: OpRef<'_>) -> Export<()> {
+        let shuffle = ChipShuffle::of(op)?;
+        let lacking = self.address(shuffle.at_unless_auto()?);
+        let (source, result) = (shuffle.source()?.id, shuffle.result_tensor()?.id);
+        let is_hbm = self.tensor(op, source)?.kind.is_one_of(&[&HBM]);
+        if !is_hbm && !self.file.spelling.shuffles_dm {
+            let message = "this version redistributes data memory by plans, which the importer does not read";
+            return Err(refuse_with_fix(op, message, "shuffle in HBM, or export `--for 0.6`"));
+        }
+        let by = shuffle.by()?;
+        let by = by.iter().map(|&chip| Literal::i64_unsuffixed(chip));
+        let (from, device) = (self.operand(op, source)?.tokens, self.device());
+        let call = if is_hbm {
+            quote!(#from.hbm_chip_shuffle(&mut #device.pdma, &[#(#by),*]))
+        } else {
+            quote!(#from.dm_chip_shuffle(&mut #device.pdma, &[#(#by),*]))
+        };
+        self.created(op, result, &lacking, Created::Value(call))
+    }
+
+    /// `tm.gather_to_dm`.
+    pub(crate) fn gather_to_dm(&mut self, op: OpRef<'_>) -> Export<()> {
+        let gather = GatherToDm::of(op)?;
+        let lacking = self.address(gather.at_unless_auto()?);
+        let (table, index) = (gather.table()?.id, gather.index()?.id);
+        let result = gather.result_tensor()?.id;
+        let (own, of_index) = (self.tensor(op, result)?, self.tensor(op, index)?);
+        let in_hbm = of_index.kind.is_one_of(&[&HBM]);
+        if self.file.spelling.plans_indexed {
+            let message = "this version gathers by plans, which the importer does not read";
+            return Err(refuse_with_fix(op, message, "export `--for 0.8`"));
+        }
+        let (from, rows) = (self.whole(op, table)?, self.whole(op, index)?);
+        let device = self.device();
+        let call = if in_hbm {
+            quote!(#from.dma_gather_scaled(&mut #device.tdma, &#rows))
+        } else {
+            quote!(#from.dma_gather_unscaled(&mut #device.tdma, &#rows))
+        };
+        drop(own);
+        self.created(op, result, &lacking, Created::Value(call))
+    }
+
+    /// `tm.scatter`.
+    pub(crate) fn scatter(&mut self, op: OpRef<'_>) -> Export<()> {
+        let scatter = ScatterOp::of(op)?;
+        if self.file.spelling.plans_indexed {
+            let message = "this version scatters by plans, which the importer does not read";
+            return Err(refuse_with_fix(op, message, "export `--for 0.8`"));
+        }
+        let (rows, index, table) = (scatter.rows()?.id, scatter.index()?.id, scatter.table()?.id);
+        let in_hbm = self.tensor(op, index)?.kind.is_one_of(&[&HBM]);
+        let along = self.map(op, &*scatter.along()?)?;
+        let (from, places) = (self.read_view(op, rows)?.tokens, self.whole(op, index)?);
+        let (to, device) = (self.changed(op, table)?, self.device());
+        let method = format_ident!("{}", if in_hbm { "dma_scatter" } else { "dma_scatter_unscaled" });
+        let statement = quote!(#from.#method::<#along, _, _>(&mut #device.tdma, &#places, #to.view_mut()););
+        self.with_comments(op, &[], statement);
+        Ok(())
+    }
+
+    /// A transfer of a tensor to a new one.
+    fn transfer(&mut self, op: OpRef<'_>, source: ValueId, result: ValueId, lacking: &[String]) -> Export<()> {
+        let (from, to) = (self.tensor(op, source)?, self.tensor(op, result)?);
+        let Operand { tokens, is_whole, root } = self.operand(op, source)?;
+        let engine = self.engine(op, source, result)?;
+        let same_chips = from.dim(Dim::Chip) == to.dim(Dim::Chip);
+        let direct = match (Memory::of(&from), is_whole, Memory::of(&to)) {
+            (Some(Memory::Hbm), _, Some(Memory::Dm)) => same_chips.then_some("to_dm"),
+            (Some(Memory::Hbm), true, Some(Memory::Hbm)) => same_chips.then_some("to_hbm"),
+            (Some(Memory::Hbm), false, Some(Memory::Hbm)) => None,
+            (Some(Memory::Dm), true, Some(Memory::Hbm)) => same_chips.then_some("to_hbm"),
+            (Some(Memory::Dm), false, Some(Memory::Hbm)) => None,
+            (Some(Memory::Dm), true, Some(Memory::Dm)) => Some("to_dm"),
+            (Some(Memory::Dm), false, Some(Memory::Dm)) => None,
+            (Some(Memory::Dm), _, Some(Memory::Spm)) => Some("to_spm"),
+            (Some(Memory::Spm), true, Some(Memory::Dm)) => Some("to_dm"),
+            (_, _, _) => {
+                let (from, to) = (from.kind.def.name, to.kind.def.name);
+                let message = format!("the language has no transfer from `!{from}`{} to `!{to}`", {
+                    if is_whole { "" } else { ", a view," }
+                });
+                return Err(refuse_with_fix(op, message, "move it through data memory"));
+            }
+        };
+        match direct.filter(|_| self.roots.place(result).is_none_or(|place| place == root)) {
+            Some(method) => {
+                let method = format_ident!("{method}");
+                self.created(op, result, lacking, Created::Value(quote!(#tokens.#method(#engine))))
+            }
+            None => {
+                let view = self.read_view(op, source)?.tokens;
+                let method = self.view_method(op, source, result)?;
+                self.created(op, result, lacking, Created::Written(&|target| {
+                    quote!(#view.#method(#engine, #target);)
+                }))
+            }
+        }
+    }
+
+    /// Writes an operation that creates a tensor: as a variable, or in the variable whose storage it has.
+    pub(crate) fn created(
+        &mut self,
+        op: OpRef<'_>,
+        result: ValueId,
+        lacking: &[String],
+        how: Created<'_>,
+    ) -> Export<()> {
+        if let Some(place) = self.roots.place(result) {
+            let name = self.changed(op, place)?;
+            let statement = match how {
+                Created::Value(value) => quote!(#name = #value;),
+                Created::Written(write) => write(quote!(#name.view_mut())),
+            };
+            self.with_comments(op, lacking, statement);
+            return Ok(());
+        }
+        let tensor = self.tensor(op, result)?;
+        let ty = self.tensor_type(op, &tensor)?;
+        let comments = self.comments_of(op);
+        self.comment(&comments);
+        self.comment(lacking);
+        let name = self.declare(op, result, Ownership::Owned);
+        match how {
+            Created::Value(value) if self.roots.is_written(result) => {
+                self.statement(quote!(let mut #name: #ty = #value;));
+            }
+            Created::Value(value) => self.statement(quote!(let #name: #ty = #value;)),
+            Created::Written(write) => {
+                let new = self.constructor(op, &tensor)?;
+                self.statement(quote!(let mut #name: #ty = #new::new();));
+                self.statement(write(quote!(#name.view_mut())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a statement after the comments of its operation.
+    pub(crate) fn with_comments(&mut self, op: OpRef<'_>, lacking: &[String], statement: TokenStream) {
+        let comments = self.comments_of(op);
+        self.comment(&comments);
+        self.comment(lacking);
+        self.statement(statement);
+    }
+
+    /// The comment for an address, which the language lacks.
+    pub(crate) fn address(&mut self, at: Option<i64>) -> Vec<String> {
+        at.map(|at| self.lacks(ADDRESS, format!("at {at}"))).into_iter().collect()
+    }
+
+    /// The comment for the stream of a transfer, which the language lacks.
+    fn stream_of(&mut self, queue: bool, engines: bool, time: bool) -> Vec<String> {
+        let named = [(queue, "queue"), (engines, "engines"), (time, "time and packet")];
+        let set: Vec<&str> = named.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect();
+        if set.is_empty() {
+            return Vec::new();
+        }
+        vec![self.lacks(TRANSFER, format!("the transfer's {} are chosen by the compiler", set.join(", ")))]
+    }
+
+    fn check_padded(&self, op: OpRef<'_>, padded: bool) -> Export<()> {
+        match padded {
+            true => Err(refuse(op, "the language has no transfers that move padding (`padded`)")),
+            false => Ok(()),
+        }
+    }
+
+    /// A tensor that must be a variable.
+    fn whole(&self, op: OpRef<'_>, value: ValueId) -> Export<TokenStream> {
+        let operand = self.operand(op, value)?;
+        match operand.is_whole {
+            true => Ok(operand.tokens),
+            false => Err(refuse(op, "it takes a view, and the language takes a whole tensor here")),
+        }
+    }
+
+    /// The method that moves a view to a view in the memory of another tensor.
+    fn view_method(&self, op: OpRef<'_>, source: ValueId, target: ValueId) -> Export<proc_macro2::Ident> {
+        let (from, to) = (self.tensor(op, source)?, self.tensor(op, target)?);
+        match (Memory::of(&from), Memory::of(&to)) {
+            (Some(Memory::Hbm | Memory::Dm), Some(Memory::Hbm)) => Ok(format_ident!("to_hbm_view")),
+            (Some(Memory::Hbm | Memory::Dm), Some(Memory::Dm)) => Ok(format_ident!("to_dm_view")),
+            (_, _) => {
+                let (from, to) = (from.kind.def.name, to.kind.def.name);
+                Err(refuse(op, format!("the language moves no view of `!{from}` to a view of `!{to}`")))
+            }
+        }
+    }
+
+    /// The DMA engine of a transfer: PCIe between the HBM of several chips.
+    fn engine(&self, op: OpRef<'_>, source: ValueId, target: ValueId) -> Export<TokenStream> {
+        let (from, to, device) = (self.tensor(op, source)?, self.tensor(op, target)?, self.device());
+        let is_hbm = |tensor: &Tensor| tensor.kind.is_one_of(&[&HBM]);
+        let crosses = from.dim(Dim::Chip) != to.dim(Dim::Chip);
+        Ok(if crosses && is_hbm(&from) && is_hbm(&to) {
+            quote!(&mut #device.pdma)
+        } else {
+            quote!(&mut #device.tdma)
+        })
+    }
+}
+
+/// How an operation creates a tensor.
+pub(crate) enum Created<'w> {
+    /// As the value of an expression.
+    Value(TokenStream),
+    /// By a statement that writes a view.
+    Written(&'w dyn Fn(TokenStream) -> TokenStream),
+}
+
+/// A memory that transfers reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Hbm,
+    Dm,
+    Spm,
+}
+
+impl Memory {
+    fn of(tensor: &Tensor) -> Option<Self> {
+        let kinds: [(&'static TensorKind, Self); 3] = [(&HBM, Self::Hbm), (&DM, Self::Dm), (&SPM, Self::Spm)];
+        kinds.into_iter().find(|(kind, _)| tensor.is(kind)).map(|(_, memory)| memory)
+    }
+}
