@@ -8,7 +8,7 @@ mod trace;
 
 pub(crate) use align::{Aligned, align};
 pub(crate) use foreign::{Foreign, Kind, Ours};
-pub(crate) use table::{Comparison, text};
+pub(crate) use table::{Comparison, LEAST_COMPARED, LEAST_ORDERED, text};
 
 use std::collections::{BTreeMap, BTreeSet};
 use table::Pair;

@@ -11,8 +11,11 @@ use visa_words::{columns, shortened};
 use super::align::{Aligned, Partner};
 use super::foreign::{Entry, Foreign, Kind, Ours};
 
-/// Least share of our commands that must have a partner: else the file is taken for another kernel's.
-const LEAST_SHARE: f64 = 0.5;
+/// Tenths of the commands of each side that must have a partner: else the file is taken for another kernel's.
+pub(crate) const LEAST_COMPARED: usize = 5;
+
+/// The same for a file whose order is taken: a command that it lacks has no place in it.
+pub(crate) const LEAST_ORDERED: usize = 9;
 
 /// Places that are named where the makespans part.
 const PLACES: usize = 5;
@@ -135,18 +138,19 @@ impl Comparison {
         }
     }
 
-    /// The warning if so few commands align that the file may be another kernel's.
-    pub(crate) fn other_kernel(&self) -> Option<String> {
+    /// The warning if so few commands align, in tenths of each side's, that the file may be another kernel's.
+    pub(crate) fn other_kernel(&self, tenths: usize) -> Option<String> {
         let [found, all] = self.aligned;
         let theirs = self.commands.iter().map(|pair| pair.clusters.len()).sum::<usize>();
         let all_theirs = theirs + self.theirs_alone.len();
-        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
-        let little = share(found, all).min(share(theirs, all_theirs)) < LEAST_SHARE;
-        little.then(|| {
+        let least = |whole: usize| (whole * tenths).div_ceil(10).max(1);
+        (found < least(all) || theirs < least(all_theirs)).then(|| {
             format!(
                 "{found} of {all} commands align with {}, and {theirs} of its {all_theirs} with ours: it looks \
-                 like another kernel's",
-                self.with
+                 like another kernel's, expected at least {} and {}",
+                self.with,
+                least(all),
+                least(all_theirs)
             )
         })
     }

@@ -54,7 +54,7 @@ pub struct Document<'a> {
     pub report: Option<&'a Report>,
     /// The order of the commands, if it is not that of the text, and the total with `--schedule`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) order: Option<OrderLine>,
+    pub(crate) order: Option<&'a OrderLine>,
     /// With `--compare`, the other prediction or measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compared: Option<&'a Comparison>,

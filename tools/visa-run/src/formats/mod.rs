@@ -52,7 +52,7 @@ pub(crate) struct Shown<'a> {
     /// The cost; `None` for a kernel that was evaluated.
     pub(crate) report: Option<&'a Report>,
     /// The order of its commands, if it is not that of the text.
-    pub(crate) order: Option<OrderLine>,
+    pub(crate) order: Option<&'a OrderLine>,
     pub(crate) compared: Option<&'a Comparison>,
     pub(crate) relabelled: Vec<RelabelledEntry>,
     /// The timeline, if a picture is asked for.

@@ -4,6 +4,7 @@ use super::{Format, Shown};
 use crate::check;
 use crate::compare;
 use crate::data::{self, Summary};
+use crate::order_line::OrderLine;
 use crate::ports::Port;
 use crate::relabelled;
 use visa_ir::diag::{counted, visible};
@@ -80,10 +81,10 @@ fn price(run: &Shown<'_>) -> String {
     let Some(report) = run.report else { return String::new() };
     if run.whole {
         let lines: String = run.relabelled.iter().map(relabelled::line).collect();
-        let order = run.order.map(|order| order.text()).unwrap_or_default();
+        let order = run.order.map(OrderLine::text).unwrap_or_default();
         return report.text(|span| (run.line)(span)) + &order + &lines;
     }
-    let order = if run.order.is_some() { ", in the vendor's order" } else { "" };
+    let order = run.order.map(OrderLine::words).unwrap_or_default();
     format!(
         "{} on {} ({:.1} us){order}\n",
         counted(report.totals.cycles, report.unit.name()),

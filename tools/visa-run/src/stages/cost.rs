@@ -1,6 +1,6 @@
 //! Cost: the price of a program, its runs with their times, and both next to a trace or a schedule.
 
-use crate::compare::{self, Comparison};
+use crate::compare::{self, Comparison, LEAST_COMPARED};
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
 use crate::order_line::OrderLine;
@@ -87,7 +87,7 @@ fn compare(
     let aligned = compare::align(&ours, &foreign);
     let aligned = aligned.map_err(|why| console.stop("compare", format!("`{name}`: {why}")))?;
     let found = Comparison::new(&ours, &foreign, &aligned);
-    if let Some(to) = flags.fit.as_ref().filter(|_| found.other_kernel().is_none()) {
+    if let Some(to) = flags.fit.as_ref().filter(|_| found.other_kernel(LEAST_COMPARED).is_none()) {
         fit(to, name, machine, report, &found, console)?;
     }
     Ok(found)

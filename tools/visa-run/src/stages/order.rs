@@ -1,10 +1,10 @@
 //! Order: the order in which commands are issued. A kernel from Rust has the vendor's on a measured machine; `--order`
 //! takes that of a file.
 
-use crate::compare::{self, Aligned, Comparison, Foreign, Ours};
+use crate::compare::{self, Aligned, Comparison, Foreign, LEAST_ORDERED, Ours};
 use crate::console::{Console, Outcome};
 use crate::flags::Flags;
-use crate::order_line::OrderLine;
+use crate::order_line::{OrderLine, OrderName};
 use crate::passes;
 use crate::stages::close::run;
 use crate::stages::cost::price;
@@ -20,6 +20,7 @@ use visa_machine::Machine;
 use visa_mapping::facts::DeclaredAxes;
 use visa_mapping::ops::func::FUNC;
 use visa_opt::Registry;
+use visa_pass::{Pass, Pipeline};
 use visa_schedule::issue::in_given_order;
 
 /// The options of pass `schedule` for the vendor's order.
@@ -34,8 +35,10 @@ pub(crate) enum IssueOrder {
     /// The text's, or the one of the passes that the flags name.
     #[default]
     AsWritten,
-    /// The vendor's, by default. With the kernel in the order of the text.
+    /// The vendor's. With the kernel in the order of the text.
     Vendor(Box<Module>),
+    /// That of a file, by its name. With the kernel in the order of the text.
+    File(String, Box<Module>),
 }
 
 /// Puts the commands of a kernel in the order that the flags name, or in the vendor's by default.
@@ -47,12 +50,14 @@ pub(crate) fn order(
     console: &mut Console<'_>,
 ) -> Outcome<IssueOrder> {
     if let Some(name) = &flags.order {
-        *module = of_file(ctx, module, name, registry, flags, console)?;
-        return Ok(IssueOrder::AsWritten);
+        let ordered = of_file(ctx, module, name, registry, flags, console)?;
+        return Ok(IssueOrder::File(name.clone(), Box::new(std::mem::replace(module, ordered))));
     }
-    if flags.schedule.is_some() {
-        run(ctx, module, &registry.passes, &[("schedule", flags.schedule.as_deref())], console)?;
-        return Ok(IssueOrder::AsWritten);
+    if let Some(options) = &flags.schedule {
+        let written = module.clone();
+        run(ctx, module, &registry.passes, &[("schedule", Some(options))], console)?;
+        let is_vendor = is_vendor(options, &registry.passes);
+        return Ok(if is_vendor { IssueOrder::Vendor(Box::new(written)) } else { IssueOrder::AsWritten });
     }
     if !has_vendor_order(ctx, console) {
         return Ok(IssueOrder::AsWritten);
@@ -74,6 +79,13 @@ pub(crate) fn order(
 /// Returns true if the vendor's scheduler orders the commands of a kernel: one from Rust, on a measured machine.
 pub(crate) fn has_vendor_order(ctx: &Context, console: &Console<'_>) -> bool {
     console.rust.is_some() && ctx.data::<Machine>().measured.is_some()
+}
+
+/// Returns true if these options of `--schedule` request the vendor's order.
+fn is_vendor(options: &str, known: &[&'static Pass]) -> bool {
+    let pipeline = Pipeline::parse(&passes::pipeline_text(&[("schedule", Some(options))]), known);
+    let steps = pipeline.map(|pipeline| pipeline.steps).unwrap_or_default();
+    steps.iter().any(|step| step.options.get::<bool>(VENDOR).is_ok_and(|vendor| vendor))
 }
 
 /// The kernel in the order of a schedule or a trace.
@@ -132,7 +144,7 @@ fn positions(
         return Err(format!("{why}. An order needs the spans of all clusters: trace all of them"));
     }
     let aligned = compare::align(ours, foreign)?;
-    if let Some(why) = Comparison::new(ours, foreign, &aligned).other_kernel() {
+    if let Some(why) = Comparison::new(ours, foreign, &aligned).other_kernel(LEAST_ORDERED) {
         return Err(why);
     }
     let mut order: Vec<usize> = (0..foreign.entries.len()).collect();
@@ -167,7 +179,8 @@ fn left(ours: &[Ours], foreign: &Foreign, aligned: &Aligned) -> BTreeMap<usize, 
     if theirs.is_empty() { found } else { BTreeMap::new() }
 }
 
-/// The line of a report about the vendor's order, with the total of `--schedule`; `None` for any other order.
+/// The line of a report about an order that is not the text's, with the total of `--schedule`; `None` for the
+/// text's, and for the optimiser's.
 pub(crate) fn line(
     order: &IssueOrder,
     ctx: &Context,
@@ -175,7 +188,11 @@ pub(crate) fn line(
     flags: &Flags,
     report: &Report,
 ) -> Option<OrderLine> {
-    let IssueOrder::Vendor(written) = order else { return None };
+    let (name, written) = match order {
+        IssueOrder::AsWritten => return None,
+        IssueOrder::Vendor(written) => (OrderName::Vendor, written),
+        IssueOrder::File(file, written) => (OrderName::File(file.clone()), written),
+    };
     let optimised = flags.report.and_then(|_| {
         let mut module = (**written).clone();
         let asked = [&[("schedule", Some(""))], &ALLOCATING[..]].concat();
@@ -184,5 +201,5 @@ pub(crate) fn line(
         price(ctx, module, &registry.passes, entry, Each::Nothing).ok()
     });
     let optimised = optimised.map(|(_, priced)| priced.report.totals.cycles);
-    Some(OrderLine { order: VENDOR, optimised, total: report.totals.cycles, unit: report.unit.name() })
+    Some(OrderLine { order: name, optimised, total: report.totals.cycles, unit: report.unit.name() })
 }

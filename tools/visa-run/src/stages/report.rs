@@ -1,6 +1,6 @@
 //! Report: the results and the cost, in files and on standard output.
 
-use crate::compare::Comparison;
+use crate::compare::{Comparison, LEAST_COMPARED};
 use crate::console::{Console, Outcome};
 use crate::data;
 use crate::flags::Flags;
@@ -44,7 +44,7 @@ pub(crate) fn report(
         ports,
         ran,
         report: Some(&report),
-        order,
+        order: order.as_ref(),
         compared: compared.as_ref(),
         relabelled,
         document: document.as_ref(),
@@ -109,7 +109,7 @@ fn comparison(compared: Option<&Comparison>, console: &mut Console<'_>) -> Outco
     for warning in &found.warnings {
         console.note(Severity::Warning, "compare", warning.clone());
     }
-    match found.other_kernel() {
+    match found.other_kernel(LEAST_COMPARED) {
         Some(why) => Err(console.stop("compare", why)),
         None => Ok(()),
     }
