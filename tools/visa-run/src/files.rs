@@ -16,6 +16,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         expects,
         plan,
         emit,
+        emit_rust,
         select_configs,
         schedule,
         pass_pipeline,
@@ -41,6 +42,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
         sum_order: _,
         time_limit: _,
         advise: _,
+        rust_version: _,
         memory: _,
     } = flags;
     let mut roles = FileRoles::new(&io.cwd);
@@ -64,6 +66,7 @@ pub(crate) fn roles(flags: &Flags, known: &[&'static Pass], io: &Io) -> FileRole
     }
     let written = [
         ("--emit", emit),
+        ("--emit-rust", emit_rust),
         ("--timeline", timeline),
         ("--trace", trace),
         ("--viewer", viewer),

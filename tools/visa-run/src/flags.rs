@@ -5,6 +5,8 @@ use crate::formats::{self, Format};
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use visa_cost::AssumedRows;
+use visa_export::Version;
+use visa_ir::Word as _;
 use visa_opt::SharedFlags;
 
 /// The flags of a run.
@@ -62,6 +64,14 @@ pub(crate) struct Flags {
     /// output.
     #[arg(long, value_name = "FILE.visa")]
     pub(crate) emit: Option<String>,
+    /// Write that kernel as the vendor's Rust; `-` is standard output. A kernel from Rust is written only if a faster
+    /// one was found.
+    #[arg(long, value_name = "FILE.rs")]
+    pub(crate) emit_rust: Option<String>,
+    /// Version of the vendor's crates for --emit-rust: 0.6, 0.8 or 0.10. The newest one if absent.
+    #[arg(long = "for", value_name = "VERSION", requires = "emit_rust",
+          value_parser = PossibleValuesParser::new(Version::WORDS))]
+    pub(crate) rust_version: Option<String>,
     /// Choose open configurations of pipelines before the kernel is lowered: `--allocate` goes with it where
     /// addresses are open too. Options are those of visa-opt, as in `--select-configs=budget=40000`.
     #[arg(long, value_name = "OPTIONS", num_args(0..=1), require_equals = true, default_missing_value = "")]

@@ -5,6 +5,7 @@ use crate::flags::Flags;
 use crate::passes::{self, Refused};
 use crate::relabelled::{Relabelled, relabelled};
 use crate::stages::close::{inline, run};
+use crate::stages::emit_rust::emit_rust;
 use crate::stages::load::Loaded;
 use crate::stages::order::{IssueOrder, order};
 use crate::stages::plan::{self, Planned};
@@ -47,8 +48,9 @@ pub(crate) fn choose(
         Some(options) => plan::plan(&ctx, &mut module, options, registry, flags, console)?,
         None => (Planned::default(), close(&ctx, &mut module, registry, flags, console)?),
     };
-    let (function, explained) = (planned.function.filter(|_| flags.check), planned.explained);
     emit(&ctx, &module, flags, console)?;
+    emit_rust(&ctx, &module, planned.is_input, flags, console)?;
+    let (function, explained) = (planned.function.filter(|_| flags.check), planned.explained);
     let relabelled = relabelled(&ctx, &module);
     let is_configuration = |opening| opening == Opening::Configuration;
     let is_complete = |input: &Module| open::first(&ctx, input, is_configuration).is_none();

@@ -6,6 +6,7 @@ pub(crate) mod choose;
 pub(crate) mod close;
 pub(crate) mod compile;
 pub(crate) mod cost;
+pub(crate) mod emit_rust;
 pub(crate) mod entry;
 pub(crate) mod evaluate;
 pub(crate) mod expect;

@@ -44,6 +44,8 @@ pub(crate) struct Planned {
     pub(crate) function: Option<Module>,
     /// The explanation, if the page shows it.
     pub(crate) explained: Vec<Diagnostic>,
+    /// The kernel is the input, which was written in full, with its addresses and its order closed.
+    pub(crate) is_input: bool,
 }
 
 /// Plans a kernel. Returns the plan and the order of its commands.
@@ -79,7 +81,7 @@ fn plan_open(
             let (explained, _) = functions(ctx, module, options, registry, flags, console)?;
             inline(ctx, module, &registry.passes, console)?;
             close(ctx, module, None, registry, console)?;
-            Ok(Planned { function: Some(function), explained })
+            Ok(Planned { function: Some(function), explained, is_input: false })
         }
         Level::Memory if open::first(ctx, module, |_| true).is_some() => {
             let is_configuration = |opening| opening == Opening::Configuration;
@@ -104,7 +106,7 @@ fn plan_open(
             } else {
                 None
             };
-            Ok(Planned { function, explained })
+            Ok(Planned { function, explained, is_input: false })
         }
         level @ (Level::Any | Level::Memory | Level::Sequencer | Level::Hardware) => {
             Err(console.stop_with(nothing_open(&flags.file, level)))

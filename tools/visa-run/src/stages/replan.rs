@@ -59,7 +59,7 @@ pub(crate) fn replan(
     console.passed(&report)?;
     if !is_planned {
         *module = written.module;
-        return Ok((Planned::default(), written.order));
+        return Ok((Planned { is_input: true, ..Planned::default() }, written.order));
     }
     let planned = closed(ctx, (module.clone(), &name), Some(""), registry, console)?;
     let version = Version { decisions: messages(explained.clone()), ..planned.version };
@@ -69,12 +69,12 @@ pub(crate) fn replan(
     console.emit(&[remark]);
     if !is_faster {
         *module = written.module;
-        return Ok((Planned::default(), written.order));
+        return Ok((Planned { is_input: true, ..Planned::default() }, written.order));
     }
     *module = planned.module;
     let function = flags.check.then(|| function(ctx, kernel, options, registry, console)).transpose()?;
     let explained = if pictures::advised(flags) { explained } else { Vec::new() };
-    Ok((Planned { function, explained }, planned.order))
+    Ok((Planned { function, explained, is_input: false }, planned.order))
 }
 
 /// The options of `plan-kernel`, with those that the run adds: a kernel from Rust stays within the vendor's language.
