@@ -43,10 +43,10 @@ fn odd_start(fetch: Fetch<'_>, machine: Option<&Machine>) -> Result<Option<ChipW
     }
     let ticks = || {
         let machine = machine?;
-        let (measured, accesses) = (machine.measured.as_ref()?, accesses? as f64);
-        let odd = (accesses * measured.odd_fetch.as_ref()?.middle()).round() as u64;
-        let even = (accesses * measured.ticks_per_cycle.value).round() as u64;
-        let (fetches, name) = (counted(accesses as u64, "access"), &machine.name);
+        let (measured, accesses) = (machine.measured.as_ref()?, accesses?);
+        let odd = measured.odd_fetch.as_ref()?.ticks(accesses).round() as u64;
+        let even = (accesses as f64 * measured.ticks_per_cycle.value).round() as u64;
+        let (fetches, name) = (counted(accesses, "access"), &machine.name);
         Some(format!("on {name} its {fetches} take {odd} ticks, and {even} at an even multiple"))
     };
     let message = format!(

@@ -150,7 +150,7 @@ fn longest(steps: [u64; Pace::ALL.len()], measured: &Measured) -> f64 {
 
 /// Ticks of the accesses of a fetch that starts at an odd multiple of [`visa_machine::ODD_UNIT`] bytes.
 fn at_odd_start(accesses: u64, measured: &Measured) -> f64 {
-    measured.odd_fetch.as_ref().map_or(0.0, |reported| accesses as f64 * reported.middle())
+    measured.odd_fetch.as_ref().map_or(0.0, |reported| reported.ticks(accesses))
 }
 
 /// Returns true if there is no such access: the field is then left out of reports.

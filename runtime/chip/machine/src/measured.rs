@@ -68,11 +68,11 @@ pub struct OddFetch {
 pub const ODD_UNIT: u64 = 256;
 
 impl OddFetch {
-    /// Ticks of an access that its price counts: the middle of the reported ones.
+    /// Ticks of the accesses of a fetch: for each, the middle of the reported ones.
     #[must_use]
-    pub const fn middle(&self) -> f64 {
+    pub const fn ticks(&self, accesses: u64) -> f64 {
         let [least, most] = self.ticks;
-        f64::midpoint(least, most)
+        accesses as f64 * f64::midpoint(least, most)
     }
 
     /// Returns true if `address` is an odd multiple of [`ODD_UNIT`].

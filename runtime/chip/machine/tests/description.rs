@@ -394,7 +394,9 @@ fn measured_figures_are_checked() {
     }
     let mut odd = json.clone();
     odd["measured"]["odd_fetch"] = json!({ "ticks": [9.0, 9.5], "source": "" });
-    assert!(load(&odd).is_ok());
+    // Each access counts the middle of 9 and 9.5.
+    let reported = load(&odd).ok().and_then(|machine| machine.measured?.odd_fetch).expect("the effect");
+    assert_eq!([0, 1, 480].map(|accesses| reported.ticks(accesses)), [0.0, 9.25, 4440.0]);
     for wrong in [json!([9.5, 9.0]), json!([0.0, 9.0]), json!([9.0, 1e5]), json!([9.0]), json!("9")] {
         odd["measured"]["odd_fetch"]["ticks"] = wrong.clone();
         assert!(load(&odd).is_err(), "odd_fetch of {wrong}");
