@@ -14,6 +14,7 @@ pub mod fill;
 pub mod forgotten;
 pub mod formula;
 mod held;
+pub mod lift;
 pub mod inter_slice;
 pub mod lower;
 pub mod mask;

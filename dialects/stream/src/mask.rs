@@ -14,11 +14,14 @@
 
 mod counted;
 
+use crate::lift::Parts;
+use crate::ops::fetch;
 use crate::plan::{self, Access, Across, Loop, Plan, digits_of};
 use counted::Counted;
+use std::rc::Rc;
 use visa_algebra::{
-    Axes, AxisId, Carries, Digit, Division, Expr, Movement, Opaque, PadKind, Padded, PlacedDigit, Placement,
-    Step, crossings, divide, padded_terms, place, place_expr,
+    Axes, AxisId, Carries, Crossing, Digit, Division, Expr, Movement, Opaque, PadKind, Padded, PlacedDigit,
+    Placement, Step, crossings, divide, padded_terms, place, place_expr,
 };
 use visa_ir::diag::{self, Diagnostic};
 use visa_ir::module::OpRef;
@@ -55,7 +58,11 @@ impl Refused {
     /// The finding at a `stream.fetch`.
     #[must_use]
     pub fn at(self, op: OpRef<'_>) -> Diagnostic {
-        let clause = if self.constraint == "C3" { "time" } else { "packet" };
+        let clause = match self.constraint {
+            "C3" => "time",
+            "C14" => fetch::lifted(op).ok().flatten().unwrap_or("slice"),
+            _ => "packet",
+        };
         op.clause_error(self.constraint, clause, self.message).fix(self.fix)
     }
 }
@@ -70,6 +77,8 @@ pub struct Reading<'a> {
     pub packet: Expr,
     /// The part that each slice of each cluster and chip holds.
     pub places: Expr,
+    /// The parts that slices read of the copies that they hold; the error, if there are no such parts.
+    pub parts: Rc<Result<Option<Parts>, String>>,
     /// Formats in data memory and after the fetch.
     pub formats: (DType, DType),
     /// The context.
@@ -121,6 +130,7 @@ impl<'a> Reading<'a> {
             time,
             packet: result.dim(Dim::Packet),
             places: Expr::pair([Dim::Chip, Dim::Cluster, Dim::Slice].map(|dim| source.dim(dim))),
+            parts: Rc::new(Parts::new(source, result, axes)),
             formats: (source.dtype, result.dtype),
             unit: result.unit,
             free,
@@ -134,6 +144,9 @@ impl<'a> Reading<'a> {
     /// # Errors
     /// The constraint that does not hold: C3, C7 to C9 of `stream.fetch`.
     pub fn plan(&self) -> Result<(Plan, Option<Mask>), Refused> {
+        if let Err(message) = &*self.parts {
+            return Err(Refused { constraint: "C14", message: message.clone(), fix: None });
+        }
         let maps = [&self.time, &self.packet, &self.element];
         let carries = Carries::new(&maps, self.axes).map_err(|error| unreadable(error.message))?;
         let Some(carries) = carries else { return self.even_plan() };
@@ -141,7 +154,8 @@ impl<'a> Reading<'a> {
         let free = |axis: AxisId| !carries.stands_in(axis) && (self.free)(axis);
         let (element, time, packet) = (view(&self.element)?, view(&self.time)?, view(&self.packet)?);
         let (places, axes) = (self.places.clone(), carries.axes());
-        let carried = Reading { element, time, packet, places, free: &free, axes, ..*self };
+        let parts = Rc::clone(&self.parts);
+        let carried = Reading { element, time, packet, places, parts, free: &free, axes, ..*self };
         // Parts that have separate digits can be read by these: the positions that they count beyond the composite are
         // padding.
         carried.even_plan().or_else(|refused| self.even_plan().map_err(|_| refused))
@@ -151,6 +165,9 @@ impl<'a> Reading<'a> {
     fn even_plan(&self) -> Result<(Plan, Option<Mask>), Refused> {
         let Self { element, time, packet, places, .. } = self;
         let crossings = crossings(&[time, packet, places], &[element, places], self.free, self.axes);
+        if let Ok(Some(parts)) = &*self.parts {
+            return self.parts_plan(parts, crossings.first());
+        }
         match (self.masked()?, crossings.first()) {
             (Some(masked), None) => self.masked_plan(&masked),
             (Some(masked), Some(crossing)) => {
@@ -172,6 +189,32 @@ impl<'a> Reading<'a> {
                 Ok((plan::fetch(read.map_err(unreadable)?), None))
             }
         }
+    }
+
+    /// The loops of a fetch that reads copies in part.
+    fn parts_plan(
+        &self,
+        parts: &Parts,
+        crossing: Option<&Crossing>,
+    ) -> Result<(Plan, Option<Mask>), Refused> {
+        let refused = |message: String| Refused { constraint: "C14", message, fix: None };
+        if let Some(crossing) = crossing {
+            let axis = self.axes.name(crossing.axis);
+            return Err(refused(format!(
+                "copies are read in part, and `{axis}` is skewed: a fetch does one of both"
+            )));
+        }
+        if let Some(masked) = self.masked()? {
+            let text = &masked.term.text;
+            return Err(refused(format!(
+                "copies are read in part, and `{text}` is read as one: a fetch does one of both"
+            )));
+        }
+        let access = self.access();
+        let order = access.order().map_err(unreadable)?;
+        let buffer = order.buffer().map_err(unreadable)?;
+        let read = order.read_parts(&buffer, self.free, parts).map_err(unreadable)?;
+        Ok((plan::fetch(read), None))
     }
 
     fn access(&self) -> Access<'_> {

@@ -3,12 +3,13 @@
 //! A plan is loops of (limit, stride or offset table) in elements, outermost first. The verifier asks for one to
 //! know whether it exists; lowering asks for the same one and turns it into a sequencer program.
 
+use crate::lift::Parts;
 use std::collections::BTreeMap;
 use std::fmt;
 use visa_algebra::{
-    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Map, Movement,
-    PadKind, PlacedDigit, Placement, Step, crossings, digits, divide_across, loops_of, place, place_expr,
-    step_text,
+    Axes, AxisId, Cell, Crossing, Digit, Digits, DivideError, Division, Expr, Gathers, Index, Map, Movement,
+    Offset, PadKind, PlacedDigit, Placement, Step, crossings, describe, digits, divide_across, loops_of,
+    place, place_expr, step_text,
 };
 use visa_ir::diag::counted;
 use visa_loops::{Entry, Stride, distance};
@@ -73,6 +74,17 @@ impl Plan {
             Stride::Table(table) => table.iter().max().copied().unwrap_or_default(),
         };
         self.starts.iter().map(last).fold(0, i64::saturating_add)
+    }
+
+    /// The distances between the starts of places.
+    #[must_use]
+    pub fn distances(&self) -> Vec<i64> {
+        let of = |Entry { limit, stride }: &Entry| match stride {
+            Stride::Fixed(step) if *limit > 1 => vec![*step],
+            Stride::Fixed(_) => Vec::new(),
+            Stride::Table(table) => table.to_vec(),
+        };
+        self.starts.iter().flat_map(of).collect()
     }
 
     /// The loops over time, outermost first.
@@ -266,11 +278,83 @@ impl Order<'_> {
         }
         let division = first.ok_or_else(|| refused(across.refuse(self.axes())))?;
         let start = |at: &Option<Vec<u64>>| Some(known.get(at.as_deref()?)?.saturating_sub(division.base));
-        let starts: Vec<Option<i64>> = across.at.iter().map(start).collect();
-        let starts =
-            if starts.iter().flatten().any(|start| *start > 0) { loops_of(&starts) } else { Vec::new() };
+        let starts = loops_from_first(&across.at.iter().map(start).collect::<Vec<_>>());
         Ok(Walked { starts, ..self.walked(division, &stream, packet.size()) })
     }
+
+    /// The walks of a fetch's places through parts of a buffer: the same loops, with different starts.
+    pub(crate) fn read_parts(
+        &self,
+        buffer: &Placement,
+        free: &dyn Fn(AxisId) -> bool,
+        parts: &Parts,
+    ) -> Result<Walked, PlanError> {
+        let packet = digits_of(&self.packet, self.axes())?;
+        let stream = self.stream(place(&packet, 1))?;
+        let mut known: BTreeMap<&Index, i64> = BTreeMap::new();
+        let mut first: Option<Division> = None;
+        for at in parts.at.iter().flatten() {
+            if known.contains_key(at) {
+                continue;
+            }
+            let started = self.started(&stream, free, at)?;
+            let division = self.divide(&started, buffer, free, "read from")?;
+            known.insert(at, division.base);
+            match &mut first {
+                None => first = Some(division),
+                Some(first) if first.steps != division.steps => {
+                    let Access { element, .. } = *self.access;
+                    let [own, other] = self.two_parts(parts, at);
+                    return Err(format!(
+                        "the parts of `{element}` at {own} and {other} are read by other loops"
+                    ));
+                }
+                Some(first) => first.base = first.base.min(division.base),
+            }
+        }
+        let Some(division) = first else { return Err("no slice holds an element".to_owned()) };
+        let start = |at: &Option<Index>| Some(known.get(at.as_ref()?)?.saturating_sub(division.base));
+        let starts = loops_from_first(&parts.at.iter().map(start).collect::<Vec<_>>());
+        Ok(Walked { starts, ..self.walked(division, &stream, packet.size()) })
+    }
+
+    /// The first part, and another one, for messages.
+    fn two_parts(&self, parts: &Parts, other: &Index) -> [String; 2] {
+        let first = parts.at.iter().flatten().next();
+        [first.unwrap_or(other), other].map(|index| describe(Some(&Cell::Live(index.clone())), self.axes()))
+    }
+
+    /// A stream from these coordinates on.
+    fn started(
+        &self,
+        stream: &Placement,
+        free: &dyn Fn(AxisId) -> bool,
+        at: &Index,
+    ) -> Result<Placement, PlanError> {
+        let mut started = stream.clone();
+        for (axis, coordinate) in at.iter().filter(|(axis, _)| !free(*axis)) {
+            let (start, axis_size) = (stream.start(axis).saturating_add(coordinate), self.axes().size(axis));
+            let reach = stream.of_axis(axis).map(|(_, placed)| placed.digit);
+            let reach = reach.map(|digit| digit.stride.saturating_mul(digit.live.saturating_sub(1)));
+            if reach.fold(start, u64::saturating_add) >= axis_size {
+                let Access { time, packet, .. } = *self.access;
+                let (name, stream) = (self.axes().name(axis), flat([time.clone(), packet.clone()]));
+                return Err(format!(
+                    "from {name}={coordinate} on `{stream}` ends after {name} ({axis_size}): leave out of time the \
+                     parts of {name} that slices, clusters or chips hold"
+                ));
+            }
+            started.origin.retain(|offset| offset.axis != axis);
+            started.origin.push(Offset { axis, coordinate: start, axis_size });
+        }
+        started.origin.sort_by_key(|offset| offset.axis);
+        Ok(started)
+    }
+}
+
+/// The loops that count these starts; empty if all places start at the first.
+fn loops_from_first(starts: &[Option<i64>]) -> Vec<Entry> {
+    if starts.iter().flatten().any(|start| *start > 0) { loops_of(starts) } else { Vec::new() }
 }
 
 /// The places of a fetch, and the skewed axes across which they read.
@@ -305,7 +389,7 @@ impl Across {
 }
 
 /// Most places of a fetch: slices of all clusters and chips.
-const MAX_PLACES: u64 = 1 << 16;
+pub(crate) const MAX_PLACES: u64 = 1 << 16;
 
 /// The walk of a read through the buffer.
 pub(crate) struct Walked {

@@ -25,6 +25,7 @@ mod infer;
 mod integer;
 mod iterate;
 mod kernel;
+mod lift;
 mod loops;
 mod macros;
 mod map;

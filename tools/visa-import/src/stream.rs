@@ -3,6 +3,7 @@
 use crate::clauses::Dims;
 use crate::emit::{at, new};
 use crate::eval::{Eval, Evaluator, Frame};
+use crate::lift::lifted;
 use crate::map::{Map, Pad};
 use crate::method::{Call, readable};
 use crate::numbers::{context, number, whole_number};
@@ -15,6 +16,7 @@ use visa_ir::build::NewOp;
 use visa_ir::context::Context;
 use visa_ir::module::ValueId;
 use visa_machine::Unit;
+use visa_mapping::Dim;
 use visa_mapping::tensor::numbers::Number;
 use visa_numerics::{ClipName, DType};
 use visa_stream::branch::IdSource;
@@ -107,6 +109,9 @@ impl<'a> Evaluator<'a> {
             let at = usize::from(call.format(0).is_some());
             (call.map(at), call.map(at + 1))
         };
+        if let Some(dim) = lifted(&call.name) {
+            return self.lift(frame, stream, call, dim);
+        }
         match call.name.as_str() {
             "fetch" => {
                 let (time, packet) = pair(call);
@@ -114,7 +119,8 @@ impl<'a> Evaluator<'a> {
                 let packet = self.wanted_map(frame, call, packet, "its packet")?;
                 let begin = stream.name.clone();
                 let clauses = FetchClauses::default();
-                stream.fetch = Some(Fetch { begin, time, packet, clauses, span: call.span });
+                stream.fetch =
+                    Some(Fetch { begin, time, packet, clauses, lifts: Vec::new(), span: call.span });
                 if let Some(format) = call.format(0) {
                     converted(frame, &mut stream, call, format)?;
                 }
@@ -316,6 +322,8 @@ impl<'a> Evaluator<'a> {
         let new =
             fetch_op::Fetch::build_at(self.ctx, visa_ir::span::Span::default(), [self.value(&fetch.begin)]);
         let new = new.table(table).dtype(dtype.map(Rc::new)).zero_points(zero_points);
+        let part = |dim| fetch.lifts.iter().find(|(own, _)| *own == dim).map(|(_, map)| self.mapping(map));
+        let new = new.chip(part(Dim::Chip)).cluster(part(Dim::Cluster)).slice(part(Dim::Slice));
         let new = new.time(self.mapping(&fetch.time)).packet(self.mapping(&fetch.packet));
         stream.name = self.made(frame, fetch.span, None, new);
         Ok(())

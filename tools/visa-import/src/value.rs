@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use visa_mapping::Dim;
 use visa_numerics::DType;
 
 /// A memory in which tensors are at rest.
@@ -206,6 +207,8 @@ pub(crate) struct Fetch {
     pub(crate) time: Map,
     pub(crate) packet: Map,
     pub(crate) clauses: FetchClauses,
+    /// The dimensions whose copies it reads in part, with the parts.
+    pub(crate) lifts: Vec<(Dim, Map)>,
     /// Where it is in the input.
     pub(crate) span: proc_macro2::Span,
 }

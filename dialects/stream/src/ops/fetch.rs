@@ -41,6 +41,9 @@ pub static DECL: OpDecl = OpDecl {
           padding is read beyond the tensor (over-fetch). A gathered term, `R @ (3, 1, 5)`, is read by an offset \
           table (book 07, indirect access). Of a skewed axis `B' = B - A` with A on chips, clusters or slices, each \
           of these starts at its own address (book 08, 32).\n\n\
+          A lift does the same for copies: where the tensor has copies in chips, clusters or slices, `chip`, \
+          `cluster` and `slice` may name parts of axes that its elements have. Each of these then reads its part \
+          of the copy that it holds, and time goes over the other parts.\n\n\
           The fetch adapter works on each element, in this order: zero padding is masked; with `table`, an element \
           becomes the value that a `tm.table` has for it; with `dtype`, it is converted, from the table's format if \
           there is one; the zero point is subtracted, and the result wraps.\n\n\
@@ -95,6 +98,11 @@ pub static DECL: OpDecl = OpDecl {
              adapter: no table, an exact conversion, no zero point that makes it wrap (book 08, 22)",
         ),
         ("C13", "where slices read from different addresses, the stream's begin with the first (book 08)"),
+        (
+            "C14",
+            "`chip`, `cluster` and `slice` have the coordinates that the tensor has there; only copies get others, \
+             and each slice's part starts a multiple of 8 bytes into the tensor (book 08)",
+        ),
     ],
     operands: &[OperandDecl::one("stream", &["stream.begin"])],
     clauses: &[
@@ -106,6 +114,13 @@ pub static DECL: OpDecl = OpDecl {
             "subtract this from each converted element; `[n]`, or `[n, m]` of two interleaved tensors",
         ),
         ClauseDecl::optional("pad", ClauseKind::word::<Pad>(), "value of masked padding: `zero` if absent"),
+        ClauseDecl::optional(
+            "chip",
+            ClauseKind::body::<Expr>(&MAP),
+            "chips of the stream, if copies get parts",
+        ),
+        ClauseDecl::optional("cluster", ClauseKind::body::<Expr>(&MAP), "clusters, if copies get parts"),
+        ClauseDecl::optional("slice", ClauseKind::body::<Expr>(&MAP), "slices, if copies get parts"),
         ClauseDecl::required("time", ClauseKind::body::<Expr>(&MAP), "mapping of the time steps").open(),
         ClauseDecl::required("packet", ClauseKind::body::<Expr>(&MAP), "mapping of the elements of a packet")
             .open(),
@@ -155,6 +170,7 @@ impl StagePlan for FetchPlan {
         let reading = Reading::new(&source, &result, time, &free, planner.axes, planner.machine);
         let (plan, mask) = reading.plan().map_err(|refused| refused.at(op))?;
         check_pad(op, &adapter, mask.is_some())?;
+        check_parts(op, &plan, source.dtype, planner.machine.limits.fetch_align)?;
         Ok(Self { plan, mask, adapter, between: begin_interleaved::axis_of(op)? })
     }
 }
@@ -175,6 +191,28 @@ fn check_packet(op: OpRef<'_>, result: &Tensor, planner: &Planner<'_>) -> Result
     let padded = result.dtype.elements(bytes.next_multiple_of(align));
     let fix = format!("pad the packet to {} (`# {padded}`)", counted(padded, "element"));
     Err(op.clause_error("C1", "packet", message).fix(Some(fix)))
+}
+
+/// C14: the parts of copies start at addresses from which an engine reads.
+fn check_parts(op: OpRef<'_>, plan: &Plan, dtype: DType, align: u64) -> Result<(), Diagnostic> {
+    let Some(clause) = lifted(op)? else { return Ok(()) };
+    let bits = |start: i64| start.saturating_mul(i64::from(dtype.bits()));
+    let align_bits = (align * 8).cast_signed();
+    let Some(start) = plan.distances().into_iter().find(|start| bits(*start) % align_bits != 0) else {
+        return Ok(());
+    };
+    let message = format!(
+        "a part starts {} of `{dtype}` after another, expected a multiple of {align} bytes (book 08)",
+        counted(start.unsigned_abs(), "element")
+    );
+    Err(op.clause_error("C14", clause, message))
+}
+
+/// The first clause that gives copies parts, if there is one.
+pub(crate) fn lifted(op: OpRef<'_>) -> Result<Option<&'static str>, Diagnostic> {
+    let fetch = Fetch::of(op)?;
+    let given = [(Dim::Chip, fetch.chip()?), (Dim::Cluster, fetch.cluster()?), (Dim::Slice, fetch.slice()?)];
+    Ok(given.into_iter().find_map(|(dim, map)| map.map(|_| dim.name())))
 }
 
 /// C11 and C12: masked padding can have its value.

@@ -109,7 +109,9 @@ impl Access {
         let formats = (self.from, self.to.unwrap_or(self.from));
         let unit = Some(self.unit);
         let places = Expr::Literal(1);
-        let fetch = Reading { element, time, packet, places, formats, unit, free: &free, axes, machine };
+        let parts = std::rc::Rc::new(Ok(None));
+        let fetch =
+            Reading { element, time, packet, places, parts, formats, unit, free: &free, axes, machine };
         let (plan, mask) = fetch.plan().map_err(|refused| refused.message)?;
         Ok((plan, mask.map(|mask| mask_registers(mask, 0))))
     }

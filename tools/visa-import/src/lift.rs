@@ -1,0 +1,44 @@
+//! Lifts: fetches whose chips, clusters or slices each read a part of the copy that they hold.
+
+use crate::error::Error;
+use crate::eval::{Eval, Evaluator, Frame, Stop};
+use crate::method::Call;
+use crate::value::{FetchClauses, Stream, Value};
+use visa_mapping::Dim;
+
+/// The methods of lifts, in the order in which a fetch may have them, and the dimension of each.
+const LIFTS: [(&str, Dim); 3] =
+    [("fetch_chip_lift", Dim::Chip), ("fetch_cluster_lift", Dim::Cluster), ("fetch_slice_lift", Dim::Slice)];
+
+/// The dimension of a lift; `None` for another method.
+pub(crate) fn lifted(name: &str) -> Option<Dim> {
+    LIFTS.iter().find(|(own, _)| *own == name).map(|&(_, dim)| dim)
+}
+
+impl Evaluator<'_> {
+    /// Gives a fetch a lift.
+    pub(crate) fn lift(&mut self, frame: &Frame, mut stream: Stream, call: &Call, dim: Dim) -> Eval<Value> {
+        let what = format!("the {}s of the stream", dim.name());
+        let held = self.wanted_map(frame, call, call.map(0), &what)?;
+        let time = self.wanted_map(frame, call, call.map(1), "its time")?;
+        let Some(fetch) = stream.fetch.as_mut().filter(|fetch| fetch.clauses == FetchClauses::default())
+        else {
+            let message = format!("`{}` comes right after `fetch`, or after another lift", call.name);
+            return Err(frame.error(call.span, message));
+        };
+        let position = |dim: Dim| LIFTS.iter().position(|(_, own)| *own == dim);
+        if let Some((after, _)) = fetch.lifts.iter().find(|(own, _)| position(*own) >= position(dim)) {
+            let message = format!("`{}` after the lift of the {}s", call.name, after.name());
+            let fix = "lift chips first, then clusters, then slices, each at most once";
+            return Err(Stop::Error(Error::new(frame.place(call.span), message).fix(fix)));
+        }
+        fetch.time = time;
+        fetch.lifts.push((dim, held.clone()));
+        match dim {
+            Dim::Chip => stream.chip = held,
+            Dim::Cluster => stream.cluster = held,
+            _ => stream.slice = held,
+        }
+        Ok(Value::Stream(Box::new(stream)))
+    }
+}
