@@ -2,6 +2,7 @@
 
 use crate::constant::{Computed, computed};
 use crate::error::Error;
+use crate::instance::lone_terms;
 use crate::eval::{Eval, Evaluator, Frame, Generic, State, Stop, Want, affine, names};
 use crate::expand::arguments;
 use crate::host::not_of_host;
@@ -516,7 +517,7 @@ impl Evaluator<'_> {
     }
 
     /// The generics that the call specifies.
-    fn generics(
+    pub(crate) fn generics(
         &mut self,
         frame: &mut Frame,
         item: &syn::ItemFn,
@@ -604,7 +605,7 @@ impl Evaluator<'_> {
     }
 
     /// The generic parameters that an argument fixes.
-    fn infer(&mut self, own: &mut Frame, generics: &syn::Generics, ty: &syn::Type, value: &Value) {
+    pub(crate) fn infer(&mut self, own: &mut Frame, generics: &syn::Generics, ty: &syn::Type, value: &Value) {
         match (ty, value) {
             (_, Value::View(view)) => self.infer_type(own, generics, ty, &Type::Tensor(view.ty.clone())),
             (syn::Type::Reference(inner), _) => self.infer(own, generics, &inner.elem, &deref(value.clone())),
@@ -648,7 +649,11 @@ impl Evaluator<'_> {
                 let dtype = tensor.dtype.map(|dtype| Type::Number(dtype.name().into()));
                 let maps = tensor.maps.iter().cloned().map(|map| map.map(Type::Map));
                 for (ty, known) in types.zip(std::iter::once(dtype).chain(maps)) {
-                    let (syn::Type::Path(path), Some(known)) = (ty, known) else { continue };
+                    let Some(known) = known else { continue };
+                    if let (syn::Type::Macro(map), Type::Map(known)) = (ty, &known) {
+                        infer_terms(own, generics, &map.mac.tokens, known);
+                    }
+                    let syn::Type::Path(path) = ty else { continue };
                     let Some(name) = path.path.get_ident().map(ToString::to_string) else { continue };
                     let is_own = generics.type_params().any(|parameter| parameter.ident == name);
                     if is_own {
@@ -774,6 +779,29 @@ impl Evaluator<'_> {
 }
 
 /// The path that is called, through parentheses.
+/// The type parameters that are terms of `m![..]` alone: each is the factor at its position. One of them may be
+/// several factors.
+fn infer_terms(own: &mut Frame, generics: &syn::Generics, tokens: &proc_macro2::TokenStream, known: &Map) {
+    let (terms, factors) = (lone_terms(tokens), known.factors());
+    let is_own = |name: &String| generics.type_params().any(|parameter| parameter.ident == name);
+    let parameters = terms.iter().filter(|term| term.as_ref().is_some_and(is_own)).count();
+    let Some(more) = (factors.len() + 1).checked_sub(terms.len()) else { return };
+    if parameters != 1 && more != 1 {
+        return;
+    }
+    let mut at = 0;
+    for term in &terms {
+        let parameter = term.as_ref().filter(|name| is_own(name));
+        let count = if parameter.is_some() && parameters == 1 { more } else { 1 };
+        let part = factors.get(at..at + count).unwrap_or_default();
+        at += count;
+        if let Some(name) = parameter {
+            let map = Map::List(part.iter().map(|&factor| factor.clone()).collect());
+            own.generics.entry(name.clone()).or_insert(Generic::Type(Type::Map(map)));
+        }
+    }
+}
+
 fn called(func: &syn::Expr) -> Option<&syn::ExprPath> {
     match func {
         syn::Expr::Path(path) => Some(path),

@@ -116,6 +116,7 @@ impl Evaluator<'_> {
                 ("None", []) | ("Err", [_]) => Err(Stop::Return(Value::Variant(variant))),
                 (_, _) => Err(frame.error(own.span(), "`?` is of an `Option` or a `Result`")),
             },
+            other if self.launched_result(&other, "?").is_some() => Ok(other),
             other => Err(frame.error(own.span(), format!("`?` of {} is not read in a kernel", other.kind()))),
         }
     }

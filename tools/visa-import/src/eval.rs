@@ -301,7 +301,7 @@ impl<'a> Evaluator<'a> {
             }
             syn::Expr::Closure(item) => Ok(self.closure(frame, item)),
             syn::Expr::Await(own) if self.state.host.is_some() => self.awaited(frame, own, want),
-            syn::Expr::Try(own) if self.state.host.is_none() => self.tried_value(frame, own),
+            syn::Expr::Try(own) => self.tried_value(frame, own),
             syn::Expr::Macro(own) => self.macro_call(frame, &own.mac),
             other => Err(frame.error(other.span(), format!("{} is not read in a kernel", kind_of(other)))),
         }
@@ -603,7 +603,7 @@ const MAX_ELEMENTS: usize = 1 << 20;
 fn kind_of(expr: &syn::Expr) -> &'static str {
     match expr {
         syn::Expr::Async(_) | syn::Expr::Await(_) => "`async`",
-        syn::Expr::Try(_) | syn::Expr::TryBlock(_) => "`?`",
+        syn::Expr::TryBlock(_) => "`try`",
         syn::Expr::Yield(_) => "`yield`",
         syn::Expr::RawAddr(_) => "a raw address",
         syn::Expr::Infer(_) => "`_`",

@@ -4,6 +4,8 @@ use crate::device::{Size, changes, size};
 use crate::emit::new;
 use crate::error::Error;
 use crate::eval::{Eval, Evaluator, Frame, Stop, Want, names};
+use crate::instance::Instance;
+use crate::place::deref;
 use crate::program::{FnId, Item, Space, is_device};
 use crate::value::{Affine, Memory, Step, Type, Value, View};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
@@ -17,8 +19,8 @@ use visa_mapping::{HBM, Tensor, make};
 pub(crate) struct Host {
     /// The device that its kernels have, and the first of them.
     pub(crate) size: Option<(Size, String)>,
-    /// The kernels that it launches, with their names in the text.
-    pub(crate) launched: Vec<(String, FnId)>,
+    /// The kernels that it launches.
+    pub(crate) launched: Vec<Instance>,
 }
 
 /// The operands that a launch gives to a kernel.
@@ -32,17 +34,29 @@ struct LaunchArguments {
 impl Evaluator<'_> {
     /// `f(..).await` of a host program.
     pub(crate) fn awaited(&mut self, frame: &mut Frame, own: &syn::ExprAwait, want: &Want) -> Eval<Value> {
+        if let Some(written) = written_launch(&own.base) {
+            return self.launch(frame, &written, want);
+        }
         let syn::Expr::Call(call) = &*own.base else {
             // Its evaluation reports which construct is not read.
             self.expr(frame, &own.base, want)?;
             let message = "what a host program awaits is a launch, or a function that launches";
             return Err(frame.error(own.span(), message));
         };
-        if is_launch(&call.func) {
-            return self.launch(frame, call, want);
-        }
         self.awaiting = true;
         self.call(frame, call, want)
+    }
+
+    /// The result of a launch, which an author takes out of a `Result` by `?`, `unwrap` or `expect` since 0.8. In the
+    /// text a launch does not fail.
+    pub(crate) fn launched_result(&self, value: &Value, name: &str) -> Option<Value> {
+        let takes = self.state.host.is_some() && matches!(name, "unwrap" | "expect" | "?");
+        let is_result = match value {
+            Value::View(_) | Value::Nothing => true,
+            Value::Tuple(all) => all.iter().all(|own| matches!(own, Value::View(_))),
+            _ => false,
+        };
+        (takes && is_result).then(|| value.clone())
     }
 
     /// Refuses functions that a host program calls in a way that does not run them.
@@ -71,7 +85,10 @@ impl Evaluator<'_> {
     pub(crate) fn check_method(&self, frame: &Frame, of: &Value, name: &str, span: Span) -> Eval<()> {
         let own = match of {
             Value::View(_) => {
-                matches!(name, "view" | "view_mut" | "as_ref" | "as_mut" | "reshape" | "transmute")
+                matches!(
+                    name,
+                    "view" | "view_mut" | "as_ref" | "as_mut" | "reshape" | "transmute" | "unwrap" | "expect"
+                )
             }
             Value::Stream(_) | Value::Unit(_) => false,
             _ => true,
@@ -82,71 +99,111 @@ impl Evaluator<'_> {
         }
     }
 
-    fn launch(&mut self, frame: &mut Frame, call: &syn::ExprCall, want: &Want) -> Eval<Value> {
-        let span = call.span();
-        let mut arguments = call.args.iter();
-        let (Some(kernel), Some(given), None) = (arguments.next(), arguments.next(), arguments.next()) else {
+    fn launch(&mut self, frame: &mut Frame, call: &WrittenLaunch<'_>, want: &Want) -> Eval<Value> {
+        let span = call.span;
+        let [kernel, given] = *call.arguments.as_slice() else {
             return Err(frame.error(span, "`launch` takes a kernel and what it is given"));
         };
-        let device = self.launched(frame, kernel)?;
+        if let Some(of) = call.of {
+            let of = deref(self.expr(frame, of, &Want::default())?);
+            if !matches!(of, Value::Context) {
+                let message = format!("`launch` of {}, expected the context", of.kind());
+                return Err(frame.error(span, message));
+            }
+        }
+        let (device, path) = self.launched(frame, kernel)?;
         let given = match given {
             syn::Expr::Tuple(tuple) => tuple.elems.iter().collect(),
             other => vec![other],
         };
         let item = self.program.functions[device.0].item.tree.clone()?;
-        let inputs = &item.sig.inputs;
+        // A method's receiver is the kernel's first argument.
+        let inputs: Vec<_> = item.sig.inputs.iter().skip(usize::from(call.of.is_some())).collect();
         if inputs.len() != given.len() {
             let name = &item.sig.ident;
             let message = format!("`{name}` takes {} arguments, but {} are given", inputs.len(), given.len());
             return Err(frame.error(span, message));
         }
         let mut own = self.frame_of(device);
+        own.generics = self.generics(frame, &item, path)?;
         let mut all = LaunchArguments::default();
-        for (input, argument) in inputs.iter().zip(given) {
+        for (input, argument) in inputs.into_iter().zip(given) {
             let syn::FnArg::Typed(typed) = input else {
                 return Err(own.error(input.span(), "a kernel is a function, not a method"));
             };
-            let ty = self.ty(&mut own, &typed.ty)?;
+            // Generics that are not known yet leave the type open.
+            let ty = match item.sig.generics.params.is_empty() {
+                true => self.ty(&mut own, &typed.ty)?,
+                false => self.ty(&mut own, &typed.ty).unwrap_or(Type::Open),
+            };
             let value = self.expr(frame, argument, &Want::of(ty))?;
+            self.infer(&mut own, &item.sig.generics, &typed.ty, &value);
             self.give(frame, argument.span(), &value, changes(&typed.ty), &mut all)?;
         }
-        let name = self.check_launched(frame, kernel.span(), device)?;
+        let name = self.check_launched(frame, kernel.span(), device, &own)?;
         let result = match &item.sig.output {
             syn::ReturnType::Default => Type::Tuple(Vec::new()),
             syn::ReturnType::Type(_, ty) => self.ty(&mut own, ty)?,
         };
-        self.launched_as(frame, span, (&name, &result, all), want)
+        let value = self.launched_as(frame, span, (&name, &result, all), want)?;
+        match call.into {
+            None => Ok(value),
+            Some(into) => {
+                let into = deref(self.expr(frame, into, &Want::default())?);
+                self.take_results(frame, span, &value, &into)?;
+                Ok(Value::Nothing)
+            }
+        }
     }
 
-    /// The kernel that a launch names.
-    fn launched(&mut self, frame: &Frame, kernel: &syn::Expr) -> Eval<FnId> {
+    /// Makes the results of a launch the contents of tensors that exist.
+    fn take_results(&mut self, frame: &Frame, span: Span, from: &Value, into: &Value) -> Eval<()> {
+        match (from, into) {
+            (Value::View(from), Value::View(into)) if into.steps.is_empty() && into.ty == from.ty => {
+                let name = self.current(frame, span, from.place)?;
+                let cell = &mut self.state.cells[into.place.0];
+                cell.name = Some(name);
+                cell.writes += 1;
+                Ok(())
+            }
+            (Value::Tuple(from), Value::Tuple(into)) if from.len() == into.len() => {
+                from.iter().zip(into).try_for_each(|(from, into)| self.take_results(frame, span, from, into))
+            }
+            (_, _) => Err(frame.error(span, "`output` takes a whole tensor of the type of each result")),
+        }
+    }
+
+    /// The kernel that a launch names, and its path.
+    fn launched<'e>(&mut self, frame: &Frame, kernel: &'e syn::Expr) -> Eval<(FnId, &'e syn::ExprPath)> {
         let syn::Expr::Path(path) = kernel else {
             return Err(frame.error(kernel.span(), "what is launched is the name of a kernel"));
         };
         let parts = names(&path.path);
         match self.program.find(frame.module, frame.of, &parts, Space::Values) {
-            Some(Item::Fn(id)) if is_device(&self.program.functions[id.0].item.source) => Ok(id),
+            Some(Item::Fn(id)) if is_device(&self.program.functions[id.0].item.source) => Ok((id, path)),
             _ => Err(frame.error(kernel.span(), format!("`{}` is no kernel that is read", parts.join("::")))),
         }
     }
 
     /// Notes that a kernel is launched, under which name it is in the text: all of them have one device.
-    fn check_launched(&mut self, frame: &Frame, span: Span, device: FnId) -> Eval<String> {
+    fn check_launched(&mut self, frame: &Frame, span: Span, device: FnId, kernel: &Frame) -> Eval<String> {
         let mut own = self.frame_of(device);
         let item = self.program.functions[device.0].item.tree.clone()?;
         let wanted = size(self, &mut own, &item)?;
+        let suffix = self.instance_suffix(&item, &kernel.generics).map_err(|parameter| {
+            let name = &item.sig.ident;
+            let message = format!("the launch of `{name}` leaves `{parameter}` open");
+            Stop::Error(Error::new(frame.place(span), message).fix(format!("write it: `{name}::<..>`")))
+        })?;
         let Some(host) = &mut self.state.host else {
             return Err(frame.error(span, "a kernel that launches another one"));
         };
-        let known = host.launched.iter().find(|(_, other)| *other == device);
-        let name = match known {
-            Some((name, _)) => name.clone(),
-            None => {
-                let name = self.program.launched_name(device, &host.launched);
-                host.launched.push((name.clone(), device));
-                name
-            }
-        };
+        let name = format!("{}{suffix}", self.program.launched_name(device, &host.launched));
+        let known = host.launched.iter().any(|other| other.device == device && other.name == name);
+        if !known {
+            let generics = kernel.generics.clone();
+            host.launched.push(Instance { name: name.clone(), device, generics });
+        }
         match &host.size {
             Some((size, first)) if *size != wanted => {
                 let message =
@@ -307,6 +364,43 @@ pub(crate) fn not_of_host(frame: &Frame, span: Span, name: &str) -> Stop {
     let message =
         format!("`{name}` is not read in a host program, which launches kernels over tensors in HBM");
     frame.error(span, message)
+}
+
+/// A launch as an author writes it.
+struct WrittenLaunch<'e> {
+    span: Span,
+    /// The receiver of the method of that name.
+    of: Option<&'e syn::Expr>,
+    arguments: Vec<&'e syn::Expr>,
+    /// The tensors that get its results.
+    into: Option<&'e syn::Expr>,
+}
+
+/// The launch that is awaited: `launch(..)`, `device.launch(..)`, either with `.output(..)` or `.submit()` after it.
+fn written_launch(expr: &syn::Expr) -> Option<WrittenLaunch<'_>> {
+    match expr {
+        syn::Expr::Paren(inner) => written_launch(&inner.expr),
+        syn::Expr::Call(call) if is_launch(&call.func) => Some(WrittenLaunch {
+            span: call.span(),
+            of: None,
+            arguments: call.args.iter().collect(),
+            into: None,
+        }),
+        syn::Expr::MethodCall(call) => match (&*call.method.to_string(), call.args.first()) {
+            ("launch", _) => Some(WrittenLaunch {
+                span: call.span(),
+                of: Some(&call.receiver),
+                arguments: call.args.iter().collect(),
+                into: None,
+            }),
+            ("output", Some(into)) => {
+                Some(WrittenLaunch { into: Some(into), ..written_launch(&call.receiver)? })
+            }
+            ("submit", None) => written_launch(&call.receiver),
+            (_, _) => None,
+        },
+        _ => None,
+    }
 }
 
 pub(crate) fn is_launch(func: &syn::Expr) -> bool {

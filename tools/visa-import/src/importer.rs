@@ -3,11 +3,12 @@
 use crate::emit::new;
 use crate::error::Error;
 use crate::eval::{Evaluator, Stop, Tables, Want};
+use crate::instance::Instance;
 use crate::imported::{Imported, Kernel};
 use crate::place::deref;
 use crate::program::{FnId, Program};
 use crate::{emit, kernel, memory, stream};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 use syn::spanned::Spanned;
@@ -85,30 +86,87 @@ struct Importer<'a> {
 impl Importer<'_> {
     fn all(&mut self, entry: Option<&str>) {
         let names = self.program.kernel_names();
+        let mut generic = Vec::new();
         for (&device, name) in self.program.devices.iter().zip(&names) {
-            if entry.is_none_or(|entry| entry == name) {
-                self.kernel(device, name);
+            let asked = entry.is_none_or(|entry| named(entry, name));
+            match (asked, self.program.is_generic(device)) {
+                (true, true) => generic.push(Instance { name: name.clone(), device, generics: HashMap::new() }),
+                (true, false) => {
+                    self.kernel(&Instance { name: name.clone(), device, generics: HashMap::new() });
+                }
+                (false, _) => {}
             }
         }
         for &host in &self.program.hosts {
             let name = self.program.fn_name(host);
             let asked = entry.map(|entry| entry == name);
-            let unasked = |own: &Self| {
-                let (sizes, axis_names) = own.sizes;
-                Evaluator::new(own.ctx, own.program, sizes.to_vec(), axis_names).is_host_program(host)
-            };
+            let unasked = |own: &Self| own.evaluator().is_host_program(host);
             if !names.contains(&name) && asked.unwrap_or_else(|| unasked(self)) {
                 self.host(host, name, asked.is_some());
             }
         }
+        for kernel in generic {
+            self.generic(kernel, entry);
+        }
+    }
+
+    fn evaluator(&self) -> Evaluator<'_> {
+        let (sizes, axis_names) = self.sizes;
+        Evaluator::new(self.ctx, self.program, sizes.to_vec(), axis_names)
+    }
+
+    /// Imports the instances of a generic kernel that the entry names, or that host programs launch.
+    fn generic(&mut self, kernel: Instance, entry: Option<&str>) {
+        if let Some(path) = entry.filter(|entry| entry.contains('<')).map(syn::parse_str::<syn::ExprPath>) {
+            let chosen = path.map_err(|why| Error::anywhere(format!("the entry is no path of Rust: {why}")));
+            match chosen.and_then(|path| self.chosen(&kernel, &path)) {
+                Ok(instance) => {
+                    self.kernel(&instance);
+                }
+                Err(error) => self.imported.errors.push(error),
+            }
+            return;
+        }
+        let mut launched = Vec::new();
+        for &host in &self.program.hosts {
+            let host =
+                Instance { name: self.program.fn_name(host), device: host, generics: HashMap::new() };
+            // An error is one of the host program: a launch before it has chosen.
+            let _ = kernel::kernel(self.ctx, self.program, &host, self.sizes, &mut launched);
+        }
+        launched.retain(|own| own.device == kernel.device);
+        if launched.is_empty() {
+            self.kernel(&kernel);
+        }
+        for instance in launched {
+            self.kernel(&instance);
+        }
+    }
+
+    /// The instance of a kernel that a path chooses.
+    fn chosen(&self, kernel: &Instance, path: &syn::ExprPath) -> Result<Instance, Error> {
+        let mut eval = self.evaluator();
+        let mut frame = eval.frame_of(kernel.device);
+        let found = eval.named_instance(&mut frame, kernel.device, path);
+        let generics = found.map_err(|stop| match stop {
+            Stop::Error(error) | Stop::NeedsNumber(error) => error,
+            Stop::Return(_) | Stop::Break(..) | Stop::Continue(_) => {
+                Error::anywhere("the entry is no choice of parameters")
+            }
+        })?;
+        let item = &self.program.functions[kernel.device.0].item.source;
+        let suffix = eval.instance_suffix(item, &generics);
+        let name = format!("{}{}", kernel.name, suffix.unwrap_or_default());
+        Ok(Instance { name, generics, ..kernel.clone() })
     }
 
     /// Imports a kernel; whether it could be.
-    fn kernel(&mut self, device: FnId, name: &str) -> bool {
-        if let Some(known) = self.imported.kernels.iter().find(|kernel| kernel.name == name) {
+    fn kernel(&mut self, instance: &Instance) -> bool {
+        let name = &instance.name;
+        if let Some(known) = self.imported.kernels.iter().find(|kernel| kernel.name == *name) {
             return known.text.is_ok();
         }
-        let found = kernel::kernel(self.ctx, self.program, device, name, self.sizes);
+        let found = kernel::kernel(self.ctx, self.program, instance, self.sizes, &mut Vec::new());
         let mut places = Vec::new();
         let text = found.map(|written| {
             self.tables.extend(written.tables);
@@ -117,26 +175,23 @@ impl Importer<'_> {
             written.text
         });
         let read = text.is_ok();
-        self.imported.kernels.push(Kernel { name: name.to_owned(), text, places });
+        self.imported.kernels.push(Kernel { name: name.clone(), text, places });
         read
     }
 
     /// Imports a function that launches kernels, and these. One that was not requested is left out if it cannot be
     /// imported.
     fn host(&mut self, host: FnId, name: String, asked: bool) {
-        let found = kernel::kernel(self.ctx, self.program, host, &name, self.sizes);
-        let (launched, places) = match &found {
-            Ok(written) => (written.launched.clone(), written.places.clone()),
-            Err(_) => (Vec::new(), Vec::new()),
-        };
-        let text = found.and_then(|written| {
-            match launched.iter().find(|(name, device)| !self.kernel(*device, name)) {
-                None => Ok(written.text),
-                Some((kernel, _)) => {
-                    let own = &self.program.functions[host.0];
-                    let place = self.program.place(own.module, own.item.source.sig.span());
-                    Err(Error::new(place, format!("`{name}` launches `{kernel}`, which cannot be read")))
-                }
+        let own = Instance { name: name.clone(), device: host, generics: HashMap::new() };
+        let mut launched = Vec::new();
+        let found = kernel::kernel(self.ctx, self.program, &own, self.sizes, &mut launched);
+        let places = found.as_ref().map_or_else(|_| Vec::new(), |written| written.places.clone());
+        let text = found.and_then(|written| match launched.iter().find(|own| !self.kernel(own)) {
+            None => Ok(written.text),
+            Some(kernel) => {
+                let own = &self.program.functions[host.0];
+                let place = self.program.place(own.module, own.item.source.sig.span());
+                Err(Error::new(place, format!("`{name}` launches `{}`, which cannot be read", kernel.name)))
             }
         });
         match text {
@@ -144,6 +199,11 @@ impl Importer<'_> {
             text => self.imported.kernels.push(Kernel { name, text, places }),
         }
     }
+}
+
+/// Returns true if an entry names a kernel, alone or with the choice of its parameters.
+fn named(entry: &str, name: &str) -> bool {
+    entry == name || entry.split_once("::<").is_some_and(|(before, _)| before == name)
 }
 
 /// That there is no kernel, or none of the name that is asked for.

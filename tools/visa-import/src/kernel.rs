@@ -5,10 +5,11 @@ use crate::emit::new;
 use crate::error::{Error, SourcePosition};
 use crate::eval::{Cell, Eval, Evaluator, Frame, Stop, Tables, Want};
 use crate::host::Host;
+use crate::instance::{Instance, parameters};
 use crate::map::Map;
 use crate::marks::plain;
 use crate::place::deref;
-use crate::program::{FnId, Program, is_device};
+use crate::program::{Program, is_device};
 use crate::scalar::Scalar;
 use crate::value::{Memory, PlaceId, Record, TensorType, Type, Value, View};
 use std::collections::BTreeMap;
@@ -38,29 +39,30 @@ pub(crate) struct Written {
     pub(crate) tables: Tables,
     /// The axes of blocks that its arguments have, and their sizes.
     pub(crate) blocks: BTreeMap<String, u64>,
-    /// The kernels that it launches.
-    pub(crate) launched: Vec<(String, FnId)>,
 }
 
 /// Imports a kernel, or a function that launches some, under a name.
 pub(crate) fn kernel(
     ctx: &Context,
     program: &Program,
-    device: FnId,
-    name: &str,
+    instance: &Instance,
     (sizes, axis_names): (&[u64], &[String]),
+    launched: &mut Vec<Instance>,
 ) -> Result<Written, Error> {
+    let (device, name) = (instance.device, instance.name.as_str());
     let mut eval = Evaluator::new(ctx, program, sizes.to_vec(), axis_names);
     let item = program.functions[device.0].item.tree.clone()?;
     eval.state.host = (!is_device(&item)).then(Host::default);
     let mut frame = eval.frame_of(device);
-    match whole(&mut eval, &mut frame, &item, name) {
+    frame.generics = instance.generics.clone();
+    let written = whole(&mut eval, &mut frame, &item, name);
+    launched.extend(eval.state.host.iter_mut().flat_map(|host| std::mem::take(&mut host.launched)));
+    match written {
         Ok((text, places)) => one_name_each(&eval, &frame, &item).map(|()| Written {
             text,
             places,
             tables: eval.state.tables,
             blocks: eval.state.blocks,
-            launched: eval.state.host.map_or_else(Vec::new, |host| host.launched),
         }),
         Err(Stop::Error(error) | Stop::NeedsNumber(error)) => Err(error),
         Err(Stop::Return(_) | Stop::Break(..) | Stop::Continue(_)) => {
@@ -90,12 +92,7 @@ fn whole(
     item: &syn::ItemFn,
     name: &str,
 ) -> Eval<(String, Vec<Option<SourcePosition>>)> {
-    if let Some(parameter) =
-        item.sig.generics.params.iter().find(|own| !matches!(own, syn::GenericParam::Lifetime(_)))
-    {
-        let message = "a kernel with generic parameters: the device runs it for one choice of them";
-        return Err(frame.error(parameter.span(), message));
-    }
+    check_parameters(eval, frame, item)?;
     let size = size(eval, frame, item)?;
     eval.state.out.begin(eval.ctx);
     let mut arguments = Arguments::default();
@@ -143,6 +140,20 @@ fn whole(
     let head = head.pes(size.pes.map(number).transpose()?);
     let head = head.inout(Some(inout).filter(|inout| !inout.is_empty()));
     Ok(eval.state.out.end(eval.ctx, head.spec(), &place))
+}
+
+/// Refuses a generic kernel without a choice of its parameters.
+fn check_parameters(eval: &Evaluator<'_>, frame: &Frame, item: &syn::ItemFn) -> Eval<()> {
+    let Err(parameter) = eval.instance_suffix(item, &frame.generics) else { return Ok(()) };
+    let name = &item.sig.ident;
+    let message = format!(
+        "a kernel with generic parameters: the device runs it for one choice of them, and nothing chooses `{parameter}`"
+    );
+    let parameters = parameters(&item.sig.generics).next().map_or(item.sig.span(), Spanned::span);
+    let fix = format!(
+        "launch it in the file, from an `async` function with tensors in HBM, or name a choice: `--entry '{name}::<..>'`"
+    );
+    Err(Stop::Error(Error::new(frame.place(parameters), message).fix(fix)))
 }
 
 /// The element mapping of a tensor that holds one element for each block of an axis, as `H / 16`, with an axis of
@@ -273,6 +284,9 @@ fn results(
             Ok(())
         }
         Value::Tuple(values) => values.iter().try_for_each(|own| results(eval, frame, span, own, names)),
+        Value::Variant(own) if eval.state.host.is_some() && own.name() == "Ok" => {
+            own.args.iter().try_for_each(|own| results(eval, frame, span, own, names))
+        }
         other => Err(frame.error(span, format!("a kernel gives {}, expected tensors in HBM", other.kind()))),
     }
 }

@@ -22,6 +22,7 @@ pub(crate) mod imported;
 mod importer;
 mod index;
 mod infer;
+mod instance;
 mod integer;
 mod iterate;
 mod kernel;

@@ -71,6 +71,9 @@ impl<'a> Evaluator<'a> {
             return self.call_method(frame, id, &place, call);
         }
         self.check_method(frame, &of, &name, call.method.span())?;
+        if let Some(result) = self.launched_result(&of, &name) {
+            return Ok(result);
+        }
         let mut own = Call::alone(&placed_name(name), call.method.span(), want.clone());
         if let Some(list) = &call.turbofish {
             for argument in &list.args {

@@ -4,6 +4,7 @@ use crate::cfg;
 use crate::depth::{MAX_NESTING, too_deep};
 use crate::error::{Error, SourcePosition};
 use crate::infer::Implementation;
+use crate::instance::Instance;
 use crate::macros::{Macro, MacroId, MacroScope};
 use crate::map::AxisId;
 use crate::marks::{MARK, plain};
@@ -1060,15 +1061,21 @@ impl Program {
     }
 
     /// The name of a kernel that is launched together with others, from here or from another file.
-    pub(crate) fn launched_name(&self, device: FnId, others: &[(String, FnId)]) -> String {
+    pub(crate) fn launched_name(&self, device: FnId, others: &[Instance]) -> String {
         let names = self.kernel_names();
         let mut all = self.devices.iter().zip(&names);
         if let Some((_, name)) = all.find(|(other, _)| **other == device) {
             return name.clone();
         }
         let own = self.fn_name(device);
-        let taken = names.contains(&own) || others.iter().any(|(other, _)| *other == own);
+        let taken =
+            names.contains(&own) || others.iter().any(|other| other.name == own && other.device != device);
         if taken { format!("{}_{own}", self.modules[self.functions[device.0].module.0].name) } else { own }
+    }
+
+    /// Returns true if a function has parameters that its launch chooses.
+    pub(crate) fn is_generic(&self, id: FnId) -> bool {
+        crate::instance::parameters(&self.functions[id.0].item.source.sig.generics).next().is_some()
     }
 
     /// The name of a function in the text.
